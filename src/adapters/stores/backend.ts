@@ -1,0 +1,64 @@
+import type { Outbox } from '../../application/ports/outbox.ts'
+import type { SessionStore } from '../../application/ports/session-store.ts'
+import type { TokenRequests } from '../../application/ports/token-requests.ts'
+import type { TokenStore } from '../../application/ports/token-store.ts'
+import type { UserStore } from '../../application/ports/user-store.ts'
+
+/** What a store may be used for. */
+export type StoreRole = 'users' | 'sessions' | 'tokens'
+
+/** What the role `users` consists of: the aggregate of users, events and requests, and the mark of the secret. */
+export interface UsersRole {
+  readonly users: UserStore
+  readonly outbox: Outbox
+  readonly tokenRequests: TokenRequests
+  /**
+   * Keeps `mark` at the first start and compares it at every later one: `'other'` when this user store was
+   * started with another secret. Of two first starts at once one is first.
+   */
+  checkSecret(mark: string): Promise<'first' | 'same' | 'other'>
+}
+
+/** One opened address of one technology. It serves one or more roles. */
+export interface StoreHandle {
+  readonly users?: UsersRole
+  readonly sessions?: SessionStore
+  readonly tokens?: TokenStore
+
+  /**
+   * Connects, creates tables or indexes, judges the server's settings. May be repeated after `Unavailable`.
+   * Until it has succeeded once, every operation of every role throws `Unavailable`; afterwards the handle
+   * reconnects by itself, and an operation that finds the store down throws `Unavailable` within 2 s.
+   * Throws `Unsuitable` for what no repetition mends.
+   */
+  prepare(): Promise<void>
+
+  /** Resolves when the store answers; throws `Unavailable` within 2 s when it does not. */
+  ping(): Promise<void>
+
+  close(): Promise<void>
+}
+
+/** This store must not be used as it is set up; says what to change. Stops the start. */
+export class Unsuitable extends Error {
+  override readonly name = 'Unsuitable'
+}
+
+export interface OpenOptions {
+  /** `mongodb://…/name`, `redis://…`; `null` for a store that lives in the process or in the data folder. */
+  readonly url: string | null
+  readonly dataFolder: string
+  readonly clock: () => Date
+  /** Says what an operator should know and no caller: one line, no secrets. */
+  readonly warn: (message: string) => void
+}
+
+/** A technology that can store something. Adding one is a file here and a line in `config/stores.ts`. */
+export interface StoreBackend {
+  readonly kind: string
+  readonly roles: readonly StoreRole[]
+  /** Protocols of the address it needs, e.g. `['redis:', 'rediss:']`; empty when it needs none. */
+  readonly protocols: readonly string[]
+  /** Loads the driver and builds the handle; asks nothing of the network or the disk yet. */
+  open(options: OpenOptions): Promise<StoreHandle>
+}

@@ -1,0 +1,99 @@
+declare const checked: unique symbol
+
+/** A checked address as its owner spells it: local part in NFC, domain lower-case and in Unicode. */
+export type Email = string & { readonly [checked]: 'Email' }
+
+/** What makes an address one: the whole of it lower-cased, the domain in ASCII (punycode, RFC 3492). */
+export type EmailKey = string & { readonly [checked]: 'EmailKey' }
+
+export type ParsedEmail = { readonly email: Email } | { readonly objection: string }
+
+const maxAddressBytes = 254 // RFC 5321 section 4.5.3.1.3, less the angle brackets
+const maxLocalBytes = 64 // RFC 5321 section 4.5.3.1.1
+const maxLabelLength = 63 // RFC 1035 section 2.3.4
+
+/** What RFC 5322 calls specials, and space: in a local part they would need quotes, which we refuse. */
+const specials = /[\s"(),:;<>@[\\\]]/u
+/** Controls, format characters (zero-width, bidi), surrogates, private use, unassigned; every separator. */
+const invisible = /[\p{C}\p{Z}]/u
+const asciiLabel = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/
+
+const bytes = (text: string): number => new TextEncoder().encode(text).length
+
+/**
+ * Normalises first and judges afterwards, so that no character that only normalisation turns into an `@`
+ * gets through (GHSA-7rqj-j65f-68wh, CWE-180).
+ *
+ * @param domainToUnicode decodes a domain's punycode labels for display (UTS #46)
+ */
+export function parseEmail(text: string, domainToUnicode: (ascii: string) => string): ParsedEmail {
+  const trimmed = text.replace(/^ +| +$/g, '')
+  const parts = trimmed.split('@')
+  if (parts.length < 2) return { objection: 'An email address must have an @-sign.' }
+  if (parts.length > 2) return { objection: 'An email address must have exactly one @-sign.' }
+  const [rawLocal = '', rawDomain = ''] = parts
+
+  const local = rawLocal.normalize('NFC')
+  const localObjection = objectionToLocalPart(local)
+  if (localObjection !== null) return { objection: localObjection }
+
+  const ascii = domainToAscii(rawDomain)
+  if (typeof ascii !== 'string') return ascii
+
+  const unicode = domainToUnicode(ascii)
+  const email = `${local}@${unicode === '' ? ascii : unicode}`
+  if (bytes(email) > maxAddressBytes || bytes(`${local}@${ascii}`) > maxAddressBytes) {
+    return { objection: `The email address is too long (at most ${maxAddressBytes} bytes).` }
+  }
+  return { email: email as Email }
+}
+
+/** The key of an address; equal for every spelling that reaches the same mailbox for us. */
+export function emailKey(email: Email): EmailKey {
+  const at = email.lastIndexOf('@')
+  const local = email.slice(0, at).toLowerCase().normalize('NFC')
+  return `${local}@${hostname(email.slice(at + 1)) ?? ''}` as EmailKey
+}
+
+/** The part before the `@`. */
+export function localPart(email: Email): string {
+  return email.slice(0, email.lastIndexOf('@'))
+}
+
+function objectionToLocalPart(local: string): string | null {
+  if (local === '') return 'There must be something before the @-sign.'
+  if (bytes(local) > maxLocalBytes) return `The part before the @-sign is too long (at most ${maxLocalBytes} bytes).`
+  const compatible = local.normalize('NFKC')
+  if (specials.test(local) || invisible.test(local) || specials.test(compatible) || invisible.test(compatible)) {
+    return 'The part before the @-sign contains characters that are not allowed.'
+  }
+  if (/^\p{M}/u.test(local)) return 'The part before the @-sign starts with a combining character.'
+  if (local.startsWith('.') || local.endsWith('.') || local.includes('..')) {
+    return 'The part before the @-sign has a period at its start, at its end, or two in a row.'
+  }
+  return null
+}
+
+function domainToAscii(domain: string): string | { objection: string } {
+  if (domain === '') return { objection: 'There must be something after the @-sign.' }
+  const invalid = { objection: 'The part after the @-sign is not a valid domain name.' }
+  if (domain.length > maxAddressBytes || invisible.test(domain)) return invalid
+  const ascii = hostname(domain)
+  if (ascii === null) return invalid
+  const labels = ascii.split('.')
+  if (!labels.every((label) => label.length <= maxLabelLength && asciiLabel.test(label))) return invalid
+  if (labels.length < 2) return { objection: 'The part after the @-sign is not valid. It should have a period.' }
+  // WHATWG URL reads a host that ends in a number as an IPv4 address, and no top-level domain is a number.
+  if (/^\d+$/.test(labels.at(-1) ?? '')) return invalid
+  return ascii
+}
+
+/** UTS #46 ToASCII as the WHATWG URL standard applies it to hosts; `null` for what is no host. */
+function hostname(domain: string): string | null {
+  if (/[/?#@:%[\]\\]/.test(domain) || domain.endsWith('.')) return null
+  try {
+    return new URL(`http://${domain}/`).hostname
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,104 @@
+import type { Email } from './email.ts'
+import type { EventId, UserId } from './ids.ts'
+import type { TokenPurpose } from './one-time-token.ts'
+import { type User, type UserView, viewOf } from './user.ts'
+
+/** What changed about a user; new values, never the password. */
+export interface UserChanges {
+  readonly email?: Email
+  readonly password?: true
+  readonly isActive?: boolean
+  readonly isSuperuser?: boolean
+  readonly isVerified?: boolean
+}
+
+interface Happened {
+  readonly id: EventId
+  /** The user as it was written together with this event. */
+  readonly user: UserView
+  readonly at: Date
+  /** The request that caused it. */
+  readonly requestId: string
+}
+
+/** Something that happened to an account, written in the same atomic write as the change it reports. */
+export type AccountEvent =
+  | (Happened & { readonly type: 'registered' })
+  | (Happened & {
+      readonly type: 'updated'
+      readonly changes: UserChanges
+      /** Set when the generation moved: stored sessions other than `kept` are to be removed. */
+      readonly sessionsEnded: { readonly kept: string | null } | null
+    })
+  | (Happened & { readonly type: 'verified' })
+  | (Happened & { readonly type: 'password_reset' })
+  | (Happened & { readonly type: 'logged_in' })
+  | (Happened & { readonly type: 'deleted' })
+
+export type AccountEventType = AccountEvent['type']
+
+/** An event the relay may deliver now: nobody else holds a lease on its user until `leaseUntil`. */
+export interface ClaimedEvent {
+  readonly userId: UserId
+  readonly leaseId: string
+  readonly event: AccountEvent
+  /** Claims of this event, this one included. */
+  readonly attempts: number
+}
+
+/** An event that is not tried any more, until somebody asks for it. */
+export interface DeadEvent {
+  readonly event: AccountEvent
+  readonly attempts: number
+  readonly reason: string
+  readonly diedAt: Date
+}
+
+/** Names of the deployer's handlers, as fastapi-users has them. */
+export type HandlerName =
+  | 'on_after_register'
+  | 'on_after_update'
+  | 'on_after_request_verify'
+  | 'on_after_verify'
+  | 'on_after_forgot_password'
+  | 'on_after_reset_password'
+  | 'on_after_login'
+  | 'on_before_delete'
+  | 'on_after_delete'
+
+export const handlerNames: readonly HandlerName[] = [
+  'on_after_register',
+  'on_after_update',
+  'on_after_request_verify',
+  'on_after_verify',
+  'on_after_forgot_password',
+  'on_after_reset_password',
+  'on_after_login',
+  'on_before_delete',
+  'on_after_delete',
+]
+
+export const handlerOf: Record<AccountEventType, HandlerName> = {
+  registered: 'on_after_register',
+  updated: 'on_after_update',
+  verified: 'on_after_verify',
+  password_reset: 'on_after_reset_password',
+  logged_in: 'on_after_login',
+  deleted: 'on_after_delete',
+}
+
+export const tokenHandlerOf: Record<TokenPurpose, HandlerName> = {
+  reset_password: 'on_after_forgot_password',
+  verify_email: 'on_after_request_verify',
+}
+
+/** Where an event comes from: the occasion supplies what the rule that emits it does not know. */
+export interface Occasion {
+  readonly eventId: EventId
+  readonly at: Date
+  readonly requestId: string
+}
+
+export function happened<T extends AccountEventType>(type: T, user: User, occasion: Occasion) {
+  return { type, id: occasion.eventId, user: viewOf(user), at: occasion.at, requestId: occasion.requestId }
+}

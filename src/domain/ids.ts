@@ -1,0 +1,15 @@
+declare const checked: unique symbol
+
+/** A user's id: a UUID, lower-case with dashes (RFC 9562). New ones are version 7, so that they sort by age. */
+export type UserId = string & { readonly [checked]: 'UserId' }
+
+/** An event's id: a UUID, the same at every delivery of that event. */
+export type EventId = string & { readonly [checked]: 'EventId' }
+
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
+
+/** The id that `text` spells, upper or lower case; `null` when it spells none. */
+export function parseUserId(text: string): UserId | null {
+  const lower = text.toLowerCase()
+  return uuid.test(lower) ? (lower as UserId) : null
+}

@@ -1,0 +1,47 @@
+/** What a caller may learn about a request that was understood and not carried out. A closed list. */
+export type RefusalCode =
+  | 'LOGIN_BAD_CREDENTIALS'
+  | 'LOGIN_USER_NOT_VERIFIED'
+  | 'REGISTER_USER_ALREADY_EXISTS'
+  | 'REGISTER_INVALID_PASSWORD'
+  | 'RESET_PASSWORD_BAD_TOKEN'
+  | 'RESET_PASSWORD_INVALID_PASSWORD'
+  | 'VERIFY_USER_BAD_TOKEN'
+  | 'VERIFY_USER_ALREADY_VERIFIED'
+  | 'UPDATE_USER_INVALID_PASSWORD'
+  | 'UPDATE_USER_EMAIL_ALREADY_EXISTS'
+  | 'UPDATE_USER_BAD_CURRENT_PASSWORD'
+  | 'FRESH_LOGIN_REQUIRED'
+  | 'DELETE_USER_REFUSED'
+  | 'INVALID_EMAIL'
+  | 'UNAUTHORIZED'
+  | 'FORBIDDEN'
+  | 'NOT_FOUND'
+
+/** An expected "no". Anything else that is thrown is a fault. */
+export class Refusal extends Error {
+  override readonly name = 'Refusal'
+  readonly code: RefusalCode
+  /** Words for the caller; never holds what the caller sent. `null` when the code says it all. */
+  readonly reason: string | null
+
+  constructor(code: RefusalCode, reason: string | null = null) {
+    super(reason === null ? code : `${code}: ${reason}`)
+    this.code = code
+    this.reason = reason
+  }
+}
+
+/**
+ * Something the answer depends on does not answer, or has more to do than it can: a store, the password
+ * hasher, a handler that may refuse. The request may be repeated unchanged.
+ */
+export class Unavailable extends Error {
+  override readonly name = 'Unavailable'
+  readonly retryAfterSeconds: number
+
+  constructor(what: string, options: { retryAfterSeconds?: number; cause?: unknown } = {}) {
+    super(what, { cause: options.cause })
+    this.retryAfterSeconds = options.retryAfterSeconds ?? 1
+  }
+}

@@ -1,0 +1,101 @@
+import type { Email } from './email.ts'
+import type { UserId } from './ids.ts'
+
+/**
+ * Which of a user's credentials are alive. A credential carries the generation of the very record whose
+ * password was verified for it; it lives while that is the current generation, or while it is the one `kept`.
+ * No clock is compared: a login that raced a deactivation carries the old generation and is dead.
+ */
+export interface Sessions {
+  readonly generation: number
+  /** Id of the one credential that outlived the last step of the generation. */
+  readonly kept: string | null
+}
+
+/** A self-contained credential that was logged out before its time. */
+export interface EndedCredential {
+  readonly id: string
+  /** When it would have died by itself, and need not be remembered any more. */
+  readonly expiresAt: Date
+}
+
+export interface User {
+  readonly id: UserId
+  readonly email: Email
+  /** PHC or modular crypt string; `null` for a user who has no password. */
+  readonly passwordHash: string | null
+  /** Counts chosen passwords: a re-hash leaves it alone. Reset tokens are bound to it. */
+  readonly passwordVersion: number
+  readonly isActive: boolean
+  readonly isSuperuser: boolean
+  readonly isVerified: boolean
+  readonly sessions: Sessions
+  readonly endedCredentials: readonly EndedCredential[]
+  readonly createdAt: Date
+  /** Counts writes of the record; compare-and-set goes by it. */
+  readonly version: number
+}
+
+/** What everybody may see of a user: the answer's fields and the events' snapshot. */
+export interface UserView {
+  readonly id: UserId
+  readonly email: Email
+  readonly isActive: boolean
+  readonly isSuperuser: boolean
+  readonly isVerified: boolean
+}
+
+/** Past this many remembered ends, the generation moves on instead. */
+const maxEndedCredentials = 32
+
+export function newUser(id: UserId, email: Email, passwordHash: string | null, createdAt: Date): User {
+  return {
+    id,
+    email,
+    passwordHash,
+    passwordVersion: 1,
+    isActive: true,
+    isSuperuser: false,
+    isVerified: false,
+    sessions: { generation: 0, kept: null },
+    endedCredentials: [],
+    createdAt,
+    version: 1,
+  }
+}
+
+export function viewOf(user: User): UserView {
+  const { id, email, isActive, isSuperuser, isVerified } = user
+  return { id, email, isActive, isSuperuser, isVerified }
+}
+
+/** Whether a credential with this id and generation still speaks for `user`. */
+export function isAlive(user: User, credential: { readonly id: string; readonly generation: number }): boolean {
+  const { generation, kept } = user.sessions
+  if (!user.isActive) return false
+  if (credential.generation !== generation && credential.id !== kept) return false
+  return !user.endedCredentials.some((ended) => ended.id === credential.id)
+}
+
+/** Ends every credential of `user`, except the one `kept`. */
+export function endSessions(user: User, kept: string | null = null): User {
+  const ended = user.endedCredentials.filter((one) => one.id === kept)
+  return { ...user, sessions: { generation: user.sessions.generation + 1, kept }, endedCredentials: ended }
+}
+
+/** Ends one self-contained credential, as durably as the user is stored. */
+export function endCredential(user: User, credential: EndedCredential, now: Date): User {
+  const kept = user.sessions.kept === credential.id ? null : user.sessions.kept
+  const remembered = user.endedCredentials.filter((one) => one.expiresAt > now && one.id !== credential.id)
+  if (remembered.length >= maxEndedCredentials) return endSessions(user, kept)
+  return {
+    ...user,
+    sessions: { ...user.sessions, kept },
+    endedCredentials: [...remembered, credential],
+  }
+}
+
+/** `user` with a newly chosen password: reset tokens for the older one are dead from here on. */
+export function withPassword(user: User, passwordHash: string): User {
+  return { ...user, passwordHash, passwordVersion: user.passwordVersion + 1 }
+}

@@ -1,0 +1,75 @@
+import { randomUUID } from 'node:crypto'
+import type { Email } from '../domain/email.ts'
+import { type AccountEvent, happened } from '../domain/events.ts'
+import type { EventId, UserId } from '../domain/ids.ts'
+import type { OneTimeToken, TokenRequest } from '../domain/one-time-token.ts'
+import type { Session } from '../domain/session.ts'
+import { newUser, type User } from '../domain/user.ts'
+
+const random = (): string => randomUUID().replaceAll('-', '')
+const digest = (): string => `${random()}${random()}`.slice(0, 43)
+
+/** A user in which every field differs from its zero value: one that a store forgets cannot come back right. */
+export function aUser(fields: Partial<User> = {}): User {
+  const id = randomUUID() as UserId
+  return {
+    ...newUser(
+      id,
+      `User.${random()}@bücher.example` as Email,
+      `$argon2id$v=19$m=19456,t=2,p=1$${random()}`,
+      new Date(),
+    ),
+    passwordVersion: 3,
+    isSuperuser: true,
+    isVerified: true,
+    sessions: { generation: 7, kept: digest() },
+    endedCredentials: [{ id: randomUUID(), expiresAt: new Date(Date.now() + 3_600_000) }],
+    version: 1,
+    ...fields,
+  }
+}
+
+export function anEvent(user: User, fields: Partial<AccountEvent> = {}): AccountEvent {
+  const occasion = { eventId: randomUUID() as EventId, at: new Date(), requestId: `request-${random()}` }
+  return { ...happened('registered', user, occasion), ...fields } as AccountEvent
+}
+
+export function aSession(fields: Partial<Session> = {}): Session {
+  const now = Date.now()
+  return {
+    digest: digest(),
+    userId: randomUUID() as UserId,
+    generation: 7,
+    createdAt: new Date(now - 5_000),
+    seenAt: new Date(now - 1_000),
+    idleSeconds: 86_400,
+    endsAt: new Date(now + 30 * 86_400_000),
+    ...fields,
+  }
+}
+
+export function aToken(fields: Partial<OneTimeToken> = {}): OneTimeToken {
+  const now = Date.now()
+  return {
+    purpose: 'reset_password',
+    userId: randomUUID() as UserId,
+    digest: digest(),
+    eventId: randomUUID() as EventId,
+    fact: 'password:3',
+    createdAt: new Date(now - 1_000),
+    expiresAt: new Date(now + 900_000),
+    ...fields,
+  }
+}
+
+export function aTokenRequest(fields: Partial<TokenRequest> = {}): TokenRequest {
+  return {
+    id: digest(),
+    eventId: randomUUID() as EventId,
+    purpose: 'verify_email',
+    sealedEmail: `sealed-${random()}`,
+    requestId: `request-${random()}`,
+    at: new Date(Date.now() - 500),
+    ...fields,
+  }
+}
