@@ -20,14 +20,13 @@ export interface OneTimeToken {
   readonly expiresAt: Date
 }
 
-/** What a token of this purpose is bound to: the chosen password, or the current address. */
+/**
+ * What a token of this purpose is bound to: verification to the current address, reset to the chosen password
+ * too. A change of address kills both: a reset link mailed to the old one must not outlive it (CVE-2026-115770).
+ */
 export function factOf(purpose: TokenPurpose, user: User): string {
-  switch (purpose) {
-    case 'reset_password':
-      return `password:${user.passwordVersion}`
-    case 'verify_email':
-      return `email:${emailKey(user.email)}`
-  }
+  const address = `email:${emailKey(user.email)}`
+  return purpose === 'verify_email' ? address : `password:${user.passwordVersion} ${address}`
 }
 
 /** Whether a token of this purpose is any use to `user`. */

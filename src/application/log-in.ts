@@ -1,0 +1,63 @@
+import { type Email, emailKey } from '../domain/email.ts'
+import { happened } from '../domain/events.ts'
+import { Refusal, Unavailable } from '../domain/refusal.ts'
+import type { User } from '../domain/user.ts'
+import type { Backend } from './authenticate.ts'
+import type { ChangeUser } from './change-user.ts'
+import { type OccasionNeeds, occasion } from './occasion.ts'
+import type { PasswordHasher } from './ports/password-hasher.ts'
+import type { Subscribers } from './ports/subscribers.ts'
+import type { UserStore } from './ports/user-store.ts'
+
+interface Needs extends OccasionNeeds {
+  users: UserStore
+  changeUser: ChangeUser
+  hasher: PasswordHasher
+  subscribers: Subscribers
+}
+
+export class LogIn {
+  readonly #needs: Needs
+  constructor(needs: Needs) {
+    this.#needs = needs
+  }
+
+  /**
+   * A new credential of `backend`, never a presented one again (session fixation).
+   *
+   * @param input.email `null` when what was typed is no address: refused after the same work
+   */
+  async execute(input: {
+    email: Email | null
+    password: string
+    backend: Backend
+    requestId: string
+  }): Promise<string> {
+    const { users, changeUser, hasher, subscribers } = this.#needs
+
+    const user = input.email === null ? null : await users.findByEmail(emailKey(input.email))
+    // An inactive user is verified against nothing, as an unknown one is: whether the password was right stays unknown.
+    const hash = user?.isActive ? user.passwordHash : null
+    const verdict = await hasher.verify(input.password, hash)
+    if (user === null || verdict === 'mismatch') throw new Refusal('LOGIN_BAD_CREDENTIALS')
+    if (input.backend.requiresVerification && !user.isVerified) throw new Refusal('LOGIN_USER_NOT_VERIFIED')
+
+    if (verdict === 'match_needs_rehash') await this.#rehash(user, input.password)
+    const credential = await input.backend.credentials.issue(user)
+
+    if (subscribers.handles('on_after_login')) {
+      const event = happened('logged_in', user, occasion(this.#needs, input.requestId))
+      await changeUser.execute(user.id, (fresh) => ({ type: 'replace', user: fresh, events: [event] }))
+    }
+    return credential
+  }
+
+  /** One bare `replace` of the very record that was verified: a password changed meanwhile stays changed. */
+  async #rehash(user: User, password: string): Promise<void> {
+    try {
+      await this.#needs.users.replace({ ...user, passwordHash: await this.#needs.hasher.hash(password) }, [])
+    } catch (fault) {
+      if (!(fault instanceof Unavailable)) throw fault // the next login tries again
+    }
+  }
+}

@@ -1,0 +1,135 @@
+import { type Email, emailKey } from '../domain/email.ts'
+import { happened, type UserChanges } from '../domain/events.ts'
+import { type PasswordPolicy, passwordObjection } from '../domain/password.ts'
+import { Refusal } from '../domain/refusal.ts'
+import { endSessions, isAlive, type User, withPassword } from '../domain/user.ts'
+import type { Authenticated } from './authenticate.ts'
+import type { Change, ChangeUser } from './change-user.ts'
+import { type OccasionNeeds, occasion } from './occasion.ts'
+import type { PasswordHasher } from './ports/password-hasher.ts'
+
+/** What a user may change of themselves. `undefined`: unchanged. */
+export interface OwnChanges {
+  readonly email?: Email | undefined
+  readonly password?: string | undefined
+}
+
+/** What a superuser may change of anybody. */
+export interface AnyChanges extends OwnChanges {
+  readonly isActive?: boolean | undefined
+  readonly isSuperuser?: boolean | undefined
+  readonly isVerified?: boolean | undefined
+}
+
+interface Needs extends OccasionNeeds {
+  changeUser: ChangeUser
+  hasher: PasswordHasher
+  policy: PasswordPolicy
+  /** A login older than this may not change address or password without the current password; `null`: any may. In seconds. */
+  freshLoginSeconds: number | null
+}
+
+export class UpdateUser {
+  readonly #needs: Needs
+  constructor(needs: Needs) {
+    this.#needs = needs
+  }
+
+  /** A user changes their own account. */
+  async own(input: {
+    by: Authenticated
+    changes: OwnChanges
+    currentPassword?: string | undefined
+    requestId: string
+  }): Promise<User> {
+    const { by, changes, currentPassword } = input
+    this.#requireFreshLogin(input)
+    const verified = currentPassword === undefined ? null : await this.#verify(by.user, currentPassword)
+    return await this.#change(by.user, changes, by.credential.id, input.requestId, (fresh) => {
+      if (!isAlive(fresh, by.credential)) throw new Refusal('UNAUTHORIZED')
+      if (verified !== null && fresh.passwordVersion !== verified) throw new Refusal('UPDATE_USER_BAD_CURRENT_PASSWORD')
+    })
+  }
+
+  /** A superuser changes an account, perhaps their own. */
+  async any(input: { by: Authenticated; target: User; changes: AnyChanges; requestId: string }): Promise<User> {
+    const kept = input.by.user.id === input.target.id ? input.by.credential.id : null
+    return await this.#change(input.target, input.changes, kept, input.requestId, () => undefined)
+  }
+
+  async #change(
+    target: User,
+    changes: AnyChanges,
+    kept: string | null,
+    requestId: string,
+    judge: (fresh: User) => void,
+  ): Promise<User> {
+    const { changeUser, hasher } = this.#needs
+    this.#requireGoodPassword(changes, target)
+    const hash = changes.password === undefined ? null : await hasher.hash(changes.password)
+
+    const outcome = await changeUser.execute(target.id, (fresh): Change => {
+      judge(fresh)
+      this.#requireGoodPassword(changes, fresh)
+      const { user, changed } = applied(fresh, changes, hash, kept)
+      if (Object.keys(changed).length === 0) return { type: 'keep' }
+      const moved = user.sessions.generation !== fresh.sessions.generation
+      const event = {
+        ...happened('updated', user, occasion(this.#needs, requestId)),
+        changes: changed,
+        sessionsEnded: moved ? { kept: user.sessions.kept } : null,
+      }
+      return { type: 'replace', user, events: [event] }
+    })
+    switch (outcome.type) {
+      case 'changed':
+        return outcome.user
+      case 'email_taken':
+        throw new Refusal('UPDATE_USER_EMAIL_ALREADY_EXISTS')
+      default:
+        throw new Refusal('NOT_FOUND')
+    }
+  }
+
+  #requireFreshLogin({ by, changes, currentPassword }: Parameters<UpdateUser['own']>[0]): void {
+    const { freshLoginSeconds, clock } = this.#needs
+    if (freshLoginSeconds === null || currentPassword !== undefined) return
+    if (changes.email === undefined && changes.password === undefined) return
+    const age = clock().getTime() - by.credential.issuedAt.getTime()
+    if (age > freshLoginSeconds * 1000) throw new Refusal('FRESH_LOGIN_REQUIRED')
+  }
+
+  async #verify(user: User, currentPassword: string): Promise<number> {
+    const verdict = await this.#needs.hasher.verify(currentPassword, user.passwordHash)
+    if (verdict === 'mismatch') throw new Refusal('UPDATE_USER_BAD_CURRENT_PASSWORD')
+    return user.passwordVersion
+  }
+
+  #requireGoodPassword(changes: AnyChanges, user: User): void {
+    if (changes.password === undefined) return
+    const objection = passwordObjection(changes.password, changes.email ?? user.email, this.#needs.policy)
+    if (objection !== null) throw new Refusal('UPDATE_USER_INVALID_PASSWORD', objection)
+  }
+}
+
+/** `fresh` with `changes`, and those of them that change something. */
+function applied(fresh: User, changes: AnyChanges, hash: string | null, kept: string | null) {
+  let user: User = fresh
+  const changed: { -readonly [K in keyof UserChanges]: UserChanges[K] } = {}
+
+  if (changes.email !== undefined && changes.email !== fresh.email) {
+    const moved = emailKey(changes.email) !== emailKey(fresh.email)
+    user = { ...user, email: changes.email, isVerified: moved ? false : user.isVerified }
+    changed.email = changes.email
+  }
+  for (const flag of ['isActive', 'isSuperuser', 'isVerified'] as const) {
+    user = { ...user, [flag]: changes[flag] ?? user[flag] }
+    if (user[flag] !== fresh[flag]) changed[flag] = user[flag]
+  }
+  if (hash !== null) {
+    user = endSessions(withPassword(user, hash), kept)
+    changed.password = true
+  }
+  if (changed.isActive === false) user = endSessions(user)
+  return { user, changed }
+}
