@@ -21,9 +21,18 @@ export function isOversized(password: string): boolean {
   return password.length > maxPasswordBytes || new TextEncoder().encode(password).length > maxPasswordBytes
 }
 
+/**
+ * Whether a password can have a hash. Half a surrogate pair, which JSON can spell and UTF-8 cannot, would be
+ * hashed as U+FFFD, so that different passwords would be the same one.
+ */
+export function isHashable(password: string): boolean {
+  return !isOversized(password) && !/\p{Surrogate}/u.test(password)
+}
+
 /** Why `password` cannot be `email`'s, in words for its chooser that never repeat it; `null` when it can. */
 export function passwordObjection(password: string, email: Email, policy: PasswordPolicy): string | null {
   if (isOversized(password)) return `Password should be at most ${maxPasswordBytes} bytes`
+  if (!isHashable(password)) return 'Password contains characters that are not valid Unicode'
   const normal = normalisePassword(password)
   if ([...normal].length < policy.minLength) {
     return `Password should be at least ${policy.minLength} characters`
@@ -34,4 +43,13 @@ export function passwordObjection(password: string, email: Email, policy: Passwo
   }
   if (policy.isCommon(lower)) return 'Password is one of the most common ones'
   return null
+}
+
+/**
+ * Algorithm and cost of a stored hash, without salt and digest: `$argon2id$v=19$m=19456,t=2,p=1` of a PHC string,
+ * `$2b$12` of a bcrypt one. Hashes of one scheme take equally long to verify. Empty for what is neither.
+ */
+export function passwordScheme(hash: string): string {
+  // PHC strings put parameters, which have an equals sign, before salt and digest, which have none.
+  return /^(?:\$2[a-z]?\$\d+|\$[^$]+(?:\$[^$=]+=[^$]*)*)/.exec(hash)?.[0] ?? ''
 }

@@ -1,0 +1,193 @@
+import assert from 'node:assert/strict'
+import type { UsersRole } from '../../adapters/stores/backend.ts'
+import { type ClaimedRequest, maxWaitingRequests } from '../../application/ports/token-requests.ts'
+import type { TokenRequest } from '../../domain/one-time-token.ts'
+import { aTokenRequest } from '../builders.ts'
+import type { ContractCase } from '../contract.ts'
+import { forgetWaiting } from './deliveries.ts'
+import { afresh, type Open, type OpenedUsers, shared } from './opened.ts'
+
+interface Scene {
+  readonly role: UsersRole
+  readonly second: UsersRole
+  /** The store's time, so many seconds from now. */
+  inSeconds(seconds: number): Date
+}
+
+/** What every store of users promises of requests for tokens: `TokenRequests` of `application/ports`. */
+export function tokenRequestsContract(open: Open<OpenedUsers>): ContractCase[] {
+  const opened = shared(open)
+
+  /** Runs `act` on the shared store while no request waits in it. */
+  const on = (title: string, act: (scene: Scene) => Promise<void>): ContractCase => ({
+    title,
+    async run() {
+      const { role, second, clock } = await opened()
+      await forgetWaiting(role)
+      const inSeconds = (seconds: number): Date => new Date(clock().getTime() + seconds * 1000)
+      await act({ role, second: await second(), inSeconds })
+    },
+  })
+
+  async function asked({ tokenRequests }: UsersRole, fields: Partial<TokenRequest> = {}): Promise<TokenRequest> {
+    const request = aTokenRequest(fields)
+    assert.equal(await tokenRequests.ask(request), 'asked')
+    return request
+  }
+
+  async function claimOne({ tokenRequests }: UsersRole, now: Date, leaseSeconds = 60): Promise<ClaimedRequest> {
+    const [claim, ...others] = await tokenRequests.claim(now, 10, leaseSeconds)
+    assert.ok(claim, 'nothing could be claimed')
+    assert.deepEqual(others, [])
+    return claim
+  }
+
+  async function claimNothing({ tokenRequests }: UsersRole, now: Date): Promise<void> {
+    assert.deepEqual(await tokenRequests.claim(now, 10, 60), [])
+  }
+
+  return [
+    on('gives back every field of a request', async ({ role, second, inSeconds }) => {
+      for (const purpose of ['reset_password', 'verify_email'] as const) {
+        const request = await asked(role, { purpose })
+        const claim = await claimOne(second, inSeconds(0), 3600)
+        assert.deepEqual(claim, { request, boundFact: null, attempts: 1 })
+      }
+    }),
+
+    on('claims the oldest requests first, at most so many', async ({ role, inSeconds }) => {
+      const ages = [3, 1, 5, 2, 4]
+      await Promise.all(ages.map((age) => asked(role, { requestId: `age ${age}`, at: inSeconds(-age) })))
+      const batches = []
+      for (let time = 0; time < 3; time++) batches.push(await role.tokenRequests.claim(inSeconds(0), 3, 60))
+      // Within a batch, too, since it is delivered in this order.
+      assert.deepEqual(
+        batches.map((batch) => batch.map(({ request }) => request.requestId)),
+        [['age 5', 'age 4', 'age 3'], ['age 2', 'age 1'], []],
+      )
+    }),
+
+    on('leases what it hands out, and counts the attempts', async ({ role, second, inSeconds }) => {
+      const request = await asked(role)
+      await claimOne(role, inSeconds(0), 10)
+      await claimNothing(second, inSeconds(9))
+      assert.deepEqual(await claimOne(second, inSeconds(10), 10), { request, boundFact: null, attempts: 2 })
+      await claimNothing(role, inSeconds(19))
+      assert.equal((await claimOne(role, inSeconds(20))).attempts, 3)
+    }),
+
+    on('claims every request exactly once, however many ask at once', async ({ role, second, inSeconds }) => {
+      const requests = await Promise.all(Array.from({ length: 20 }, () => asked(role)))
+      const batches = await Promise.all(
+        Array.from({ length: 64 }, (_, at) => (at % 2 ? role : second).tokenRequests.claim(inSeconds(0), 3, 60)),
+      )
+      for (const batch of batches) assert.ok(batch.length <= 3)
+      const ids = batches.flat().map((claim) => claim.request.id)
+      assert.deepEqual(ids.sort(), requests.map(({ id }) => id).sort())
+    }),
+
+    on('lets a newer request take the place of one that waits', async ({ role, inSeconds }) => {
+      const { id } = await asked(role, { at: inSeconds(-2) })
+      const newer = await asked(role, { id, at: inSeconds(-1) })
+      assert.deepEqual(await claimOne(role, inSeconds(0)), { request: newer, boundFact: null, attempts: 1 })
+      await role.tokenRequests.settle([newer])
+      await claimNothing(role, inSeconds(3600))
+    }),
+
+    on('keeps one of many requests of the same id that come at once', async ({ role, second, inSeconds }) => {
+      const { id } = aTokenRequest()
+      const requests = Array.from({ length: 64 }, () => aTokenRequest({ id }))
+      const outcomes = await Promise.all(
+        requests.map((request, at) => (at % 2 ? role : second).tokenRequests.ask(request)),
+      )
+      assert.deepEqual(new Set(outcomes), new Set(['asked']))
+      const { request } = await claimOne(role, inSeconds(0))
+      assert.ok(requests.some(({ eventId }) => eventId === request.eventId))
+    }),
+
+    on('voids lease, attempts, postponement and bound fact of a request that is replaced', async (scene) => {
+      const { role, inSeconds } = scene
+      const older = await asked(role)
+      await claimOne(role, inSeconds(0))
+      assert.equal(await role.tokenRequests.bind(older, 'password:3'), true)
+      const newer = await asked(role, { id: older.id })
+      assert.deepEqual(await claimOne(role, inSeconds(0)), { request: newer, boundFact: null, attempts: 1 })
+      await role.tokenRequests.postpone(newer, inSeconds(500))
+      const newest = await asked(role, { id: older.id })
+      assert.deepEqual(await claimOne(role, inSeconds(0)), { request: newest, boundFact: null, attempts: 1 })
+    }),
+
+    on('leaves the newer request alone, whatever is done about the older', async ({ role, inSeconds }) => {
+      const older = await asked(role)
+      await claimOne(role, inSeconds(0))
+      const newer = await asked(role, { id: older.id })
+      assert.equal(await role.tokenRequests.bind(older, 'password:3'), false)
+      await role.tokenRequests.postpone(older, inSeconds(500))
+      await role.tokenRequests.settle([older])
+      assert.deepEqual(await claimOne(role, inSeconds(0)), { request: newer, boundFact: null, attempts: 1 })
+    }),
+
+    on('hands out a bound fact with every later claim', async ({ role, second, inSeconds }) => {
+      const request = await asked(role)
+      await claimOne(role, inSeconds(0), 10)
+      assert.equal(await role.tokenRequests.bind(request, 'password:3'), true)
+      const again = await claimOne(second, inSeconds(10), 10)
+      assert.deepEqual(again, { request, boundFact: 'password:3', attempts: 2 })
+      await role.tokenRequests.postpone(request, inSeconds(15))
+      const last = await claimOne(role, inSeconds(15), 10)
+      assert.deepEqual(last, { request, boundFact: 'password:3', attempts: 3 })
+    }),
+
+    on('binds nothing for a request that is gone', async ({ role, inSeconds }) => {
+      const request = await asked(role)
+      await role.tokenRequests.settle([request])
+      assert.equal(await role.tokenRequests.bind(request, 'password:3'), false)
+      await role.tokenRequests.postpone(request, inSeconds(0))
+      await claimNothing(role, inSeconds(3600))
+    }),
+
+    on('holds a postponed request until its time, and no other', async ({ role, inSeconds }) => {
+      const request = await asked(role)
+      await claimOne(role, inSeconds(0), 10)
+      await role.tokenRequests.postpone(request, inSeconds(100))
+      const other = await asked(role)
+      assert.deepEqual((await claimOne(role, inSeconds(0), 3600)).request, other)
+      await claimNothing(role, inSeconds(99))
+      assert.deepEqual(await claimOne(role, inSeconds(100)), { request, boundFact: null, attempts: 2 })
+    }),
+
+    on('makes a request due before its lease ends when it is postponed to then', async ({ role, inSeconds }) => {
+      const request = await asked(role)
+      await claimOne(role, inSeconds(0), 60)
+      await role.tokenRequests.postpone(request, inSeconds(5))
+      await claimNothing(role, inSeconds(4))
+      assert.deepEqual((await claimOne(role, inSeconds(5))).request, request)
+    }),
+
+    on('forgets many at once, and only those', async ({ role, inSeconds }) => {
+      const requests = await Promise.all(Array.from({ length: 100 }, () => asked(role)))
+      const left = await asked(role)
+      await role.tokenRequests.settle(requests)
+      await role.tokenRequests.settle([])
+      assert.deepEqual((await claimOne(role, inSeconds(0))).request, left)
+    }),
+
+    {
+      title: `lets ${maxWaitingRequests.toLocaleString('en')} wait and refuses more, whoever asks`,
+      run: () =>
+        afresh(open, async ({ role }) => {
+          const requests: TokenRequest[] = []
+          while (requests.length < maxWaitingRequests) {
+            requests.push(...(await Promise.all(Array.from({ length: 500 }, () => asked(role)))))
+          }
+          assert.equal(await role.tokenRequests.ask(aTokenRequest()), 'full')
+          const [waiting] = requests
+          assert.ok(waiting)
+          // Else the answer would tell that somebody has asked for this address.
+          assert.equal(await role.tokenRequests.ask(aTokenRequest({ id: waiting.id })), 'full')
+          await role.tokenRequests.settle(requests.slice(0, 100))
+          assert.equal(await role.tokenRequests.ask(aTokenRequest()), 'asked')
+        }),
+    },
+  ]
+}

@@ -1,0 +1,19 @@
+// The stores that run every contract suite (test/adapters/stores.test.ts). To add one: a file beside this one that
+// exports its StoreUnderTest, and a line in the list below. A store that needs a server finds or starts it in
+// `start`, which answers why it could not: CI (TEST_REQUIRE_SERVERS=1) fails then, a laptop skips aloud.
+import type { Open, OpenedSessions, OpenedTokens, OpenedUsers } from '../../src/testing/contracts/opened.ts'
+
+export interface StoreUnderTest {
+  readonly name: string
+  /** Run once, before anything is opened. Answers why the store cannot be tried here; `null` when it can. */
+  start?(): Promise<string | null>
+  /** Run once, after everything was closed. */
+  stop?(): Promise<void>
+  readonly users?: Open<OpenedUsers>
+  readonly sessions?: Open<OpenedSessions>
+  readonly tokens?: Open<OpenedTokens>
+  /** `false` where the server ends records by its own clock. */
+  readonly sweeps?: boolean
+}
+
+export const storesUnderTest: readonly StoreUnderTest[] = []
