@@ -2,6 +2,7 @@
 // exports its StoreUnderTest, and a line in the list below. A store that needs a server finds or starts it in
 // `start`, which answers why it could not: CI (TEST_REQUIRE_SERVERS=1) fails then, a laptop skips aloud.
 import type { Open, OpenedSessions, OpenedTokens, OpenedUsers } from '../../src/testing/contracts/opened.ts'
+import { memoryUnderTest } from './memory.ts'
 
 export interface StoreUnderTest {
   readonly name: string
@@ -16,4 +17,4 @@ export interface StoreUnderTest {
   readonly sweeps?: boolean
 }
 
-export const storesUnderTest: readonly StoreUnderTest[] = []
+export const storesUnderTest: readonly StoreUnderTest[] = [memoryUnderTest]

@@ -1,0 +1,158 @@
+import type { Outbox } from '../../../application/ports/outbox.ts'
+import type { AccountEvent, ClaimedEvent, DeadEvent } from '../../../domain/events.ts'
+import type { EventId, UserId } from '../../../domain/ids.ts'
+
+interface Waiting {
+  readonly event: AccountEvent
+  attempts: number
+}
+
+/** The events of one user, never none. It outlives the user. */
+interface Queue {
+  readonly userId: UserId
+  readonly events: [Waiting, ...Waiting[]]
+  /** The lease that settles, if it is still the last one handed out. */
+  leaseId: string | null
+  /** When the lease or the postponement ends, in milliseconds since the epoch. */
+  heldUntil: number
+}
+
+export interface MemoryOutbox extends Outbox {
+  append(userId: UserId, events: readonly AccountEvent[]): void
+}
+
+export function memoryOutbox(clock: () => Date): MemoryOutbox {
+  const queues = new Map<UserId, Queue>()
+  // Every queue is in one of these two, so that a claim looks at what is held and takes the first of the rest.
+  const ready = new Set<Queue>()
+  const held = new Set<Queue>()
+  const dead = new Map<EventId, DeadEvent>()
+  let leases = 0
+
+  function append(userId: UserId, events: readonly AccountEvent[]): void {
+    const [first, ...others] = events.map((event) => ({ event, attempts: 0 }))
+    if (first === undefined) return
+    const queue = queues.get(userId)
+    if (queue !== undefined) {
+      queue.events.push(first, ...others)
+      return
+    }
+    const created: Queue = { userId, events: [first, ...others], leaseId: null, heldUntil: 0 }
+    queues.set(userId, created)
+    ready.add(created)
+  }
+
+  function hold(queue: Queue, until: Date): void {
+    queue.heldUntil = until.getTime()
+    ready.delete(queue)
+    held.add(queue)
+  }
+
+  function free(queue: Queue): void {
+    queue.leaseId = null
+    held.delete(queue)
+    ready.add(queue)
+  }
+
+  /** Drops the head; the next event, if there is one, may be claimed. */
+  function advance(queue: Queue): void {
+    const [, next, ...others] = queue.events
+    held.delete(queue)
+    ready.delete(queue)
+    queues.delete(queue.userId)
+    if (next === undefined) return
+    const rest: Queue = { userId: queue.userId, events: [next, ...others], leaseId: null, heldUntil: 0 }
+    queues.set(rest.userId, rest)
+    ready.add(rest)
+  }
+
+  /** Answers whether `claim` still holds its lease, and if so does `act`. */
+  function whileLeased(claim: ClaimedEvent, act: (queue: Queue, head: Waiting) => void): boolean {
+    const queue = queues.get(claim.userId)
+    if (queue === undefined || queue.leaseId !== claim.leaseId) return false
+    act(queue, queue.events[0])
+    return true
+  }
+
+  return {
+    append,
+
+    async claim(now, limit, leaseSeconds) {
+      for (const queue of held) {
+        if (queue.heldUntil > now.getTime()) continue
+        held.delete(queue)
+        ready.add(queue)
+      }
+      const claims: ClaimedEvent[] = []
+      const leaseUntil = new Date(now.getTime() + leaseSeconds * 1000)
+      for (const queue of ready) {
+        if (claims.length >= limit) break
+        const [head] = queue.events
+        const leaseId = String(++leases)
+        head.attempts++
+        queue.leaseId = leaseId
+        hold(queue, leaseUntil)
+        claims.push({ userId: queue.userId, leaseId, event: head.event, attempts: head.attempts })
+      }
+      return claims
+    },
+
+    async renew(claim, until) {
+      return whileLeased(claim, (queue) => hold(queue, until))
+    },
+
+    async settle(claim) {
+      return whileLeased(claim, advance)
+    },
+
+    async postpone(claim, until) {
+      return whileLeased(claim, (queue) => {
+        queue.leaseId = null
+        hold(queue, until)
+      })
+    },
+
+    async bury(claim, now, reason) {
+      return whileLeased(claim, (queue, { event, attempts }) => {
+        dead.set(event.id, { event, attempts, reason, diedAt: now })
+        advance(queue)
+      })
+    },
+
+    async release(claim) {
+      return whileLeased(claim, (queue, head) => {
+        head.attempts--
+        free(queue)
+      })
+    },
+
+    async nextDue() {
+      if (ready.size > 0) return clock()
+      let soonest = Number.POSITIVE_INFINITY
+      for (const { heldUntil } of held) soonest = Math.min(soonest, heldUntil)
+      return held.size === 0 ? null : new Date(soonest)
+    },
+
+    async listDead(limit) {
+      return [...dead.values()].sort((a, b) => a.diedAt.getTime() - b.diedAt.getTime()).slice(0, limit)
+    },
+
+    async revive(eventId) {
+      const revived = [...dead.values()].filter(({ event }) => eventId === 'all' || event.id === eventId)
+      for (const { event } of revived) {
+        dead.delete(event.id)
+        append(event.user.id, [event])
+      }
+      return revived.length
+    },
+
+    async sweepDead(diedBefore, limit) {
+      let swept = 0
+      for (const [id, { diedAt }] of dead) {
+        if (swept >= limit) break
+        if (diedAt < diedBefore && dead.delete(id)) swept++
+      }
+      return swept
+    },
+  }
+}

@@ -1,0 +1,58 @@
+import { maxWaitingRequests, type TokenRequests } from '../../../application/ports/token-requests.ts'
+import type { TokenRequest } from '../../../domain/one-time-token.ts'
+
+interface Waiting {
+  readonly request: TokenRequest
+  boundFact: string | null
+  attempts: number
+  /** When the lease or the postponement ends, in milliseconds since the epoch. */
+  heldUntil: number
+}
+
+export function memoryTokenRequests(): TokenRequests {
+  const waiting = new Map<string, Waiting>()
+
+  /** What waits for this very request; `undefined` when a newer one took its place. */
+  function entryOf({ id, eventId }: TokenRequest): Waiting | undefined {
+    const entry = waiting.get(id)
+    return entry?.request.eventId === eventId ? entry : undefined
+  }
+
+  return {
+    async ask(request) {
+      if (waiting.size >= maxWaitingRequests) return 'full'
+      waiting.delete(request.id) // so that it goes to the end
+      waiting.set(request.id, { request, boundFact: null, attempts: 0, heldUntil: 0 })
+      return 'asked'
+    },
+
+    async claim(now, limit, leaseSeconds) {
+      const due = [...waiting.values()].filter(({ heldUntil }) => heldUntil <= now.getTime())
+      // They came in nearly this order, and a sort is linear then.
+      due.sort((a, b) => a.request.at.getTime() - b.request.at.getTime())
+      return due.slice(0, limit).map((entry) => {
+        entry.attempts++
+        entry.heldUntil = now.getTime() + leaseSeconds * 1000
+        return { request: entry.request, boundFact: entry.boundFact, attempts: entry.attempts }
+      })
+    },
+
+    async bind(request, fact) {
+      const entry = entryOf(request)
+      if (entry === undefined) return false
+      entry.boundFact = fact
+      return true
+    },
+
+    async postpone(request, until) {
+      const entry = entryOf(request)
+      if (entry !== undefined) entry.heldUntil = until.getTime()
+    },
+
+    async settle(requests) {
+      for (const request of requests) {
+        if (entryOf(request) !== undefined) waiting.delete(request.id)
+      }
+    },
+  }
+}
