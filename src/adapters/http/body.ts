@@ -1,0 +1,150 @@
+import type { Context } from 'koa'
+import { koaBody } from 'koa-body'
+import { type FieldFault, Invalid, Unreadable } from './errors.ts'
+
+/** In bytes. */
+export const maxBodyBytes = 16 * 1024
+const maxDepth = 32
+
+/** What a body was before its fields are looked at. */
+export type RawBody =
+  | { readonly type: 'absent' }
+  | { readonly type: 'not_an_object' }
+  | { readonly type: 'fields'; readonly fields: Fields; readonly repeated: ReadonlySet<string> }
+
+/** What was sent, by name. */
+export type Fields = Readonly<Record<string, unknown>>
+
+/**
+ * koa-body only reads: its own parsers replace bytes that are not UTF-8, by which two passwords would become
+ * equal, and know no `+json`. Multipart is parsed from memory, so that no upload ever reaches the disk.
+ */
+const read = koaBody({
+  json: false,
+  urlencoded: false,
+  multipart: false,
+  text: true,
+  textTypes: ['*/*'],
+  textLimit: maxBodyBytes,
+  encoding: 'latin1',
+})
+
+const unparsable = () => new Unreadable(400, 'There was an error parsing the body')
+
+export async function readBody(ctx: Context, encoding: 'json' | 'form'): Promise<RawBody> {
+  const coding = ctx.get('Content-Encoding')
+  if (coding !== '' && coding !== 'identity') throw new Unreadable(415, 'UNSUPPORTED_MEDIA_TYPE')
+  if (Number(ctx.get('Content-Length')) > maxBodyBytes) throw new Unreadable(413, 'PAYLOAD_TOO_LARGE')
+  const charset = ctx.request.charset.toLowerCase()
+  if (charset !== '' && charset !== 'utf-8' && charset !== 'utf8') throw new Unreadable(415, 'UNSUPPORTED_MEDIA_TYPE')
+
+  const bytes = await readBytes(ctx)
+  if (encoding === 'form') return await formFields(ctx, bytes)
+  const text = utf8(bytes)
+  if (text === '') return { type: 'absent' }
+  return ctx.is('application/json', 'application/*+json') ? jsonFields(text) : { type: 'not_an_object' }
+}
+
+async function readBytes(ctx: Context): Promise<Buffer> {
+  try {
+    await read(ctx, async () => undefined)
+  } catch (thrown) {
+    if (statusOfReader(thrown) === 413) throw new Unreadable(413, 'PAYLOAD_TOO_LARGE')
+    if (statusOfReader(thrown) === 400) throw unparsable()
+    throw thrown
+  }
+  const text: unknown = ctx.request.body
+  return typeof text === 'string' ? Buffer.from(text, 'latin1') : Buffer.alloc(0)
+}
+
+function statusOfReader(thrown: unknown): unknown {
+  return thrown instanceof Error && 'status' in thrown ? thrown.status : undefined
+}
+
+function utf8(bytes: Buffer): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch {
+    throw unparsable()
+  }
+}
+
+function jsonFields(text: string): RawBody {
+  const fault = (offset: number, error: string): Invalid => {
+    const one: FieldFault = { type: 'json_invalid', loc: ['body', offset], msg: 'JSON decode error', ctx: { error } }
+    return new Invalid([one])
+  }
+  const tooDeep = offsetBelow(text, maxDepth)
+  if (tooDeep !== null) throw fault(tooDeep, `More than ${maxDepth} levels`)
+
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (thrown) {
+    // The parser's own words may quote the body, so only the place is taken from them.
+    const place = /at position (\d+)/.exec(String(thrown))?.[1]
+    throw fault(place === undefined ? text.length : Number(place), 'Expecting a JSON value')
+  }
+  if (value === null) return { type: 'absent' }
+  if (typeof value !== 'object' || Array.isArray(value)) return { type: 'not_an_object' }
+  return { type: 'fields', fields: value as Fields, repeated: new Set() } // safe: an object that JSON.parse made
+}
+
+/** Where the text first nests deeper than `limit`; `null` when it never does. Linear, and before any parsing. */
+function offsetBelow(text: string, limit: number): number | null {
+  let depth = 0
+  let quoted = false
+  for (let at = 0; at < text.length; at++) {
+    const char = text[at]
+    if (quoted) {
+      if (char === '\\') at++
+      else if (char === '"') quoted = false
+    } else if (char === '"') quoted = true
+    else if (char === '{' || char === '[') {
+      if (++depth > limit) return at
+    } else if (char === '}' || char === ']') depth--
+  }
+  return null
+}
+
+async function formFields(ctx: Context, bytes: Buffer): Promise<RawBody> {
+  const pairs = ctx.is('multipart/form-data')
+    ? await multipartPairs(ctx, bytes)
+    : ctx.is('application/x-www-form-urlencoded')
+      ? urlencodedPairs(bytes)
+      : []
+  const fields: Record<string, string> = Object.create(null)
+  const names = new Set<string>()
+  const repeated = new Set<string>()
+  for (const [name, value] of pairs) {
+    if (names.has(name)) repeated.add(name)
+    names.add(name)
+    if (value !== '') fields[name] = value // an empty field is a missing one
+  }
+  return { type: 'fields', fields, repeated }
+}
+
+/** `URLSearchParams` would replace what is not UTF-8; this refuses it. */
+function urlencodedPairs(bytes: Buffer): [string, string][] {
+  const byte = (_: string, hex: string): string => String.fromCharCode(Number.parseInt(hex, 16))
+  const decode = (part: string): string =>
+    utf8(Buffer.from(part.replaceAll('+', ' ').replace(/%([0-9a-f]{2})/gi, byte), 'latin1'))
+  return bytes
+    .toString('latin1')
+    .split('&')
+    .filter((pair) => pair !== '')
+    .map((pair) => {
+      const equals = pair.indexOf('=')
+      return equals === -1 ? [decode(pair), ''] : [decode(pair.slice(0, equals)), decode(pair.slice(equals + 1))]
+    })
+}
+
+async function multipartPairs(ctx: Context, bytes: Buffer): Promise<[string, string][]> {
+  const text = utf8(bytes)
+  try {
+    const form = await new Response(text, { headers: { 'Content-Type': ctx.get('Content-Type') } }).formData()
+    return [...form].flatMap(([name, value]) => (typeof value === 'string' ? [[name, value]] : []))
+  } catch {
+    throw unparsable()
+  }
+}

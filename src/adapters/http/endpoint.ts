@@ -1,0 +1,67 @@
+import type { Static, TSchema } from 'typebox'
+import type { Authenticated } from '../../application/authenticate.ts'
+import type { RefusalCode } from '../../domain/refusal.ts'
+import type { Reply } from './reply.ts'
+
+export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
+export type Access = 'public' | 'user' | 'superuser'
+
+/** What an answer of one status carries; `null`: no body. */
+export type ReplySchema = { readonly description: string; readonly body: TSchema | null }
+
+interface Common {
+  readonly method: Method
+  /** Below the router's prefix; `:name` is a parameter. */
+  readonly path: string
+  readonly operationId: string
+  readonly summary: string
+  /** Statuses of success. */
+  readonly replies: Readonly<Record<number, ReplySchema>>
+  /** The refusals of the operation itself; those of its access and its body are added. */
+  readonly refusals: readonly RefusalCode[]
+  /** Public, yet not for pages of foreign origins: a forged login would put a victim into the forger's account. */
+  readonly ownOriginsOnly?: boolean
+}
+
+export interface Incoming<Body, Target, Who> {
+  readonly body: Body
+  readonly target: Target
+  readonly by: Who
+  readonly params: Readonly<Record<string, string>>
+  readonly requestId: string
+}
+
+type Who<A extends Access> = A extends 'public' ? null : Authenticated
+
+interface Definition<A extends Access, B extends TSchema | null, T> extends Common {
+  readonly access: A
+  readonly encoding?: 'json' | 'form'
+  readonly body?: B
+  /** Looked up after rights and before fields; `null` is 404. */
+  readonly target?: (incoming: { params: Readonly<Record<string, string>>; by: Who<A> }) => Promise<T | null>
+  handle(incoming: Incoming<B extends TSchema ? Static<B> : null, T, Who<A>>): Promise<Reply>
+}
+
+/** An operation as `mount` and `openapi` see it. */
+export interface Endpoint extends Common {
+  readonly access: Access
+  readonly encoding: 'json' | 'form'
+  readonly body: TSchema | null
+  readonly target: ((incoming: { params: Readonly<Record<string, string>>; by: never }) => Promise<unknown>) | null
+  handle(incoming: Incoming<never, never, never>): Promise<Reply>
+}
+
+/** An operation is data: routing, validation, types and the OpenAPI document come from this object. */
+export function endpoint<A extends Access, B extends TSchema | null = null, T = null>(
+  definition: Definition<A, B, T>,
+): Endpoint {
+  const { encoding = 'json', body = null, target = null, ...rest } = definition
+  return { ...rest, encoding, body, target }
+}
+
+/** What a router needs to be mounted: operations below a prefix. */
+export interface Router {
+  readonly tag: string
+  readonly prefix: string
+  readonly endpoints: readonly Endpoint[]
+}

@@ -1,0 +1,53 @@
+import type { LogIn } from '../../../application/log-in.ts'
+import type { LogOut } from '../../../application/log-out.ts'
+import type { HttpBackend } from '../access.ts'
+import { endpoint, type Router } from '../endpoint.ts'
+import { LoginForm, parseAddress } from '../schemas.ts'
+
+interface Needs {
+  logIn: LogIn
+  logOut: LogOut
+  backend: HttpBackend
+  prefix: string
+}
+
+/** Login and logout of one backend. */
+export function authRouter({ logIn, logOut, backend, prefix }: Needs): Router {
+  const { name, transport } = backend
+  return {
+    tag: 'auth',
+    prefix,
+    endpoints: [
+      endpoint({
+        method: 'POST',
+        path: '/login',
+        operationId: `auth:${name}.login`,
+        summary: `Log in (${name})`,
+        access: 'public',
+        ownOriginsOnly: transport.isAmbient,
+        encoding: 'form',
+        body: LoginForm,
+        replies: transport.replies,
+        refusals: ['LOGIN_BAD_CREDENTIALS', 'LOGIN_USER_NOT_VERIFIED'],
+        async handle({ body, requestId }) {
+          const parsed = parseAddress(body.username)
+          const email = 'email' in parsed ? parsed.email : null
+          return transport.deliver(await logIn.execute({ email, password: body.password, backend, requestId }))
+        },
+      }),
+      endpoint({
+        method: 'POST',
+        path: '/logout',
+        operationId: `auth:${name}.logout`,
+        summary: `Log out (${name})`,
+        access: 'user',
+        replies: { 204: { description: 'The credential of this request is ended', body: null } },
+        refusals: [],
+        async handle({ by }) {
+          await logOut.execute(by)
+          return transport.clear()
+        },
+      }),
+    ],
+  }
+}

@@ -1,0 +1,47 @@
+import type { RequestToken } from '../../../application/request-token.ts'
+import type { ResetPassword } from '../../../application/reset-password.ts'
+import { endpoint, type Router } from '../endpoint.ts'
+import { EmailBody, ResetPasswordBody } from '../schemas.ts'
+
+interface Needs {
+  requestToken: RequestToken
+  resetPassword: ResetPassword
+  prefix: string
+}
+
+export function resetPasswordRouter({ requestToken, resetPassword, prefix }: Needs): Router {
+  return {
+    tag: 'reset-password',
+    prefix,
+    endpoints: [
+      endpoint({
+        method: 'POST',
+        path: '/forgot-password',
+        operationId: 'reset:forgot_password',
+        summary: 'Ask for a reset token',
+        access: 'public',
+        body: EmailBody,
+        replies: { 202: { description: 'Accepted, whether or not the address is a user’s', body: null } },
+        refusals: [],
+        async handle({ body: { email }, requestId }) {
+          await requestToken.execute({ purpose: 'reset_password', email, requestId })
+          return { status: 202 }
+        },
+      }),
+      endpoint({
+        method: 'POST',
+        path: '/reset-password',
+        operationId: 'reset:reset_password',
+        summary: 'Set a new password by a reset token',
+        access: 'public',
+        body: ResetPasswordBody,
+        replies: { 200: { description: 'The password is set and every session of the user ended', body: null } },
+        refusals: ['RESET_PASSWORD_BAD_TOKEN', 'RESET_PASSWORD_INVALID_PASSWORD'],
+        async handle({ body: { token, password }, requestId }) {
+          await resetPassword.execute({ token, password, requestId })
+          return { status: 200 }
+        },
+      }),
+    ],
+  }
+}

@@ -1,0 +1,102 @@
+import type { DeleteUser } from '../../../application/delete-user.ts'
+import type { ReadUser } from '../../../application/read-user.ts'
+import type { UpdateUser } from '../../../application/update-user.ts'
+import { endpoint, type Router } from '../endpoint.ts'
+import { UpdateMeBody, UpdateUserBody, UserSchema, userBody } from '../schemas.ts'
+
+interface Needs {
+  readUser: ReadUser
+  updateUser: UpdateUser
+  deleteUser: DeleteUser
+  prefix: string
+}
+
+export function usersRouter({ readUser, updateUser, deleteUser, prefix }: Needs): Router {
+  const target = ({ params }: { params: Readonly<Record<string, string>> }) => readUser.execute(params.user_id ?? '')
+  const user = { 200: { description: 'The user', body: UserSchema } }
+  return {
+    tag: 'users',
+    prefix,
+    endpoints: [
+      endpoint({
+        method: 'GET',
+        path: '/me',
+        operationId: 'users:current_user',
+        summary: 'Read the own account',
+        access: 'user',
+        replies: user,
+        refusals: [],
+        async handle({ by }) {
+          return { status: 200, body: userBody(by.user) }
+        },
+      }),
+      endpoint({
+        method: 'PATCH',
+        path: '/me',
+        operationId: 'users:patch_current_user',
+        summary: 'Change the own account',
+        access: 'user',
+        body: UpdateMeBody,
+        replies: user,
+        refusals: [
+          'UPDATE_USER_INVALID_PASSWORD',
+          'UPDATE_USER_EMAIL_ALREADY_EXISTS',
+          'UPDATE_USER_BAD_CURRENT_PASSWORD',
+          'FRESH_LOGIN_REQUIRED',
+        ],
+        async handle({ by, body: { email, password, current_password: currentPassword }, requestId }) {
+          const changes = { email, password }
+          return { status: 200, body: userBody(await updateUser.own({ by, changes, currentPassword, requestId })) }
+        },
+      }),
+      endpoint({
+        method: 'GET',
+        path: '/:user_id',
+        operationId: 'users:user',
+        summary: 'Read an account',
+        access: 'superuser',
+        target,
+        replies: user,
+        refusals: [],
+        async handle({ target }) {
+          return { status: 200, body: userBody(target) }
+        },
+      }),
+      endpoint({
+        method: 'PATCH',
+        path: '/:user_id',
+        operationId: 'users:patch_user',
+        summary: 'Change an account',
+        access: 'superuser',
+        target,
+        body: UpdateUserBody,
+        replies: user,
+        refusals: ['UPDATE_USER_INVALID_PASSWORD', 'UPDATE_USER_EMAIL_ALREADY_EXISTS'],
+        async handle({ by, target, body, requestId }) {
+          const changes = {
+            email: body.email,
+            password: body.password,
+            isActive: body.is_active,
+            isSuperuser: body.is_superuser,
+            isVerified: body.is_verified,
+          }
+          return { status: 200, body: userBody(await updateUser.any({ by, target, changes, requestId })) }
+        },
+      }),
+      endpoint({
+        method: 'DELETE',
+        path: '/:user_id',
+        operationId: 'users:delete_user',
+        summary: 'Delete an account, its sessions and tokens',
+        access: 'superuser',
+        target,
+        replies: { 204: { description: 'Deleted', body: null } },
+        refusals: ['DELETE_USER_REFUSED'],
+        async handle({ target, requestId }) {
+          await deleteUser.execute({ target, requestId })
+          return { status: 204 }
+        },
+      }),
+    ],
+  }
+}

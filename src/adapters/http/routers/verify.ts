@@ -1,0 +1,46 @@
+import type { RequestToken } from '../../../application/request-token.ts'
+import type { VerifyUser } from '../../../application/verify-user.ts'
+import { endpoint, type Router } from '../endpoint.ts'
+import { EmailBody, UserSchema, userBody, VerifyBody } from '../schemas.ts'
+
+interface Needs {
+  requestToken: RequestToken
+  verifyUser: VerifyUser
+  prefix: string
+}
+
+export function verifyRouter({ requestToken, verifyUser, prefix }: Needs): Router {
+  return {
+    tag: 'verify',
+    prefix,
+    endpoints: [
+      endpoint({
+        method: 'POST',
+        path: '/request-verify-token',
+        operationId: 'verify:request-token',
+        summary: 'Ask for a verification token',
+        access: 'public',
+        body: EmailBody,
+        replies: { 202: { description: 'Accepted, whether or not the address is a user’s', body: null } },
+        refusals: [],
+        async handle({ body: { email }, requestId }) {
+          await requestToken.execute({ purpose: 'verify_email', email, requestId })
+          return { status: 202 }
+        },
+      }),
+      endpoint({
+        method: 'POST',
+        path: '/verify',
+        operationId: 'verify:verify',
+        summary: 'Verify an address by a verification token',
+        access: 'public',
+        body: VerifyBody,
+        replies: { 200: { description: 'Verified', body: UserSchema } },
+        refusals: ['VERIFY_USER_BAD_TOKEN', 'VERIFY_USER_ALREADY_VERIFIED'],
+        async handle({ body: { token }, requestId }) {
+          return { status: 200, body: userBody(await verifyUser.execute({ token, requestId })) }
+        },
+      }),
+    ],
+  }
+}

@@ -1,0 +1,124 @@
+import { domainToUnicode } from 'node:url'
+import { Type } from 'typebox'
+import { type Email, type ParsedEmail, parseEmail } from '../../domain/email.ts'
+import { type User, viewOf } from '../../domain/user.ts'
+
+/** Wire names live here and nowhere else. */
+
+export const parseAddress = (text: string): ParsedEmail => parseEmail(text, domainToUnicode)
+
+const description = (text: string) => ({ description: text })
+
+/** A text field: well-formed Unicode (a lone surrogate would be hashed as U+FFFD, and so equal others). */
+const text = (about: string) => Type.Unsafe<string>({ type: 'string', wellFormed: true, ...description(about) })
+const address = (about: string) => Type.Unsafe<Email>({ type: 'string', format: 'email', ...description(about) })
+
+/** Omitted and `null` are the same: not given. */
+const optional = {
+  text: (about: string) =>
+    Type.Optional(
+      Type.Unsafe<string | undefined>({ type: ['string', 'null'], wellFormed: true, ...description(about) }),
+    ),
+  address: (about: string) =>
+    Type.Optional(Type.Unsafe<Email | undefined>({ type: ['string', 'null'], format: 'email', ...description(about) })),
+  flag: (about: string) =>
+    Type.Optional(Type.Unsafe<boolean | undefined>({ type: ['boolean', 'null'], ...description(about) })),
+}
+
+export const UserSchema = Type.Object(
+  {
+    id: Type.String({ format: 'uuid', description: 'UUID, lower-case with dashes' }),
+    email: Type.String({ format: 'email', description: 'Unique, whatever its case' }),
+    is_active: Type.Boolean({ description: 'Inactive users can neither log in nor use authenticated routes' }),
+    is_superuser: Type.Boolean({ description: 'Superusers may use the routes by id' }),
+    is_verified: Type.Boolean({ description: 'Whether the address was verified' }),
+  },
+  { title: 'User', additionalProperties: false },
+)
+
+/** Field by field, so that nothing else of the record can leave. */
+export function userBody(user: User) {
+  const { id, email, isActive, isSuperuser, isVerified } = viewOf(user)
+  return { id, email, is_active: isActive, is_superuser: isSuperuser, is_verified: isVerified }
+}
+
+export const LoginForm = Type.Object(
+  {
+    username: text('The e-mail address'),
+    password: text('The password'),
+    grant_type: Type.Optional(Type.String({ pattern: '^password$', description: '`password`, or absent' })),
+    scope: Type.Optional(Type.String({ description: 'Ignored' })),
+    client_id: Type.Optional(Type.String({ description: 'Ignored' })),
+    client_secret: Type.Optional(Type.String({ description: 'Ignored' })),
+  },
+  { title: 'Login' },
+)
+
+const dropped = 'Type-checked and ignored: only superusers may change it'
+
+export const RegisterBody = Type.Object(
+  {
+    email: address('The address to register'),
+    password: text('The chosen password'),
+    is_active: optional.flag(dropped),
+    is_superuser: optional.flag(dropped),
+    is_verified: optional.flag(dropped),
+  },
+  { title: 'Registration' },
+)
+
+export const EmailBody = Type.Object({ email: address('The address of the account') }, { title: 'EmailAddress' })
+
+export const ResetPasswordBody = Type.Object(
+  { token: text('As on_after_forgot_password got it'), password: text('The new password') },
+  { title: 'PasswordReset' },
+)
+
+export const VerifyBody = Type.Object({ token: text('As on_after_request_verify got it') }, { title: 'Verification' })
+
+export const UpdateMeBody = Type.Object(
+  {
+    email: optional.address('A new address; it has to be verified again'),
+    password: optional.text('A new password; ends every other session'),
+    is_active: optional.flag(dropped),
+    is_superuser: optional.flag(dropped),
+    is_verified: optional.flag(dropped),
+    current_password: optional.text('Checked when given'),
+  },
+  { title: 'OwnUpdate' },
+)
+
+export const UpdateUserBody = Type.Object(
+  {
+    email: optional.address('A new address; not verified unless is_verified says so'),
+    password: optional.text('A new password; ends every session'),
+    is_active: optional.flag('`false` ends every session'),
+    is_superuser: optional.flag('Whether the user may use these routes'),
+    is_verified: optional.flag('Whether the address counts as verified'),
+  },
+  { title: 'Update' },
+)
+
+const Reasoned = Type.Object({ code: Type.String(), reason: Type.String() }, { additionalProperties: false })
+
+export const ErrorSchema = Type.Object(
+  { detail: Type.Union([Type.String(), Reasoned]) },
+  { title: 'Error', additionalProperties: false },
+)
+
+export const InvalidSchema = Type.Object(
+  {
+    detail: Type.Array(
+      Type.Object(
+        {
+          type: Type.String({ description: 'A machine-readable kind, as FastAPI words it' }),
+          loc: Type.Array(Type.Union([Type.String(), Type.Integer()]), { description: 'Path to the fault' }),
+          msg: Type.String({ description: 'For developers' }),
+          ctx: Type.Optional(Type.Object({}, { additionalProperties: true })),
+        },
+        { additionalProperties: false },
+      ),
+    ),
+  },
+  { title: 'ValidationError', additionalProperties: false },
+)

@@ -1,0 +1,25 @@
+import type { Cookie } from '../reply.ts'
+import type { Transport } from './transport.ts'
+
+/** What a cookie is besides its value. The credential's own end is judged by the service, not by the browser. */
+export type CookieAttributes = Omit<Cookie, 'value'>
+
+export function cookieTransport(attributes: CookieAttributes): Transport {
+  return {
+    read({ cookie }) {
+      if (cookie === undefined) return null
+      const values = cookie
+        .split(';')
+        .map((pair) => pair.trim().split('='))
+        .filter(([name]) => name === attributes.name)
+      // Two of our name: one was planted by a neighbouring host, and their order proves nothing (RFC 6265 section 5.4).
+      const [only] = values
+      return values.length === 1 && only?.length === 2 && only[1] ? only[1] : null
+    },
+    deliver: (credential) => ({ status: 204, cookies: [{ ...attributes, value: credential }] }),
+    clear: () => ({ status: 204, cookies: [{ ...attributes, value: '', maxAgeSeconds: 0 }] }),
+    isAmbient: true,
+    replies: { 204: { description: `Logged in: the session is in the cookie \`${attributes.name}\``, body: null } },
+    securityScheme: () => ({ type: 'apiKey', in: 'cookie', name: attributes.name }),
+  }
+}
