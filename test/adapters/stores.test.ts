@@ -1,4 +1,5 @@
 import type { ContractCase } from '../../src/testing/contract.ts'
+import { deadLetterContract } from '../../src/testing/contracts/dead-letters.ts'
 import type { Open } from '../../src/testing/contracts/opened.ts'
 import { outboxContract } from '../../src/testing/contracts/outbox.ts'
 import { sessionStoreContract } from '../../src/testing/contracts/session-store.ts'
@@ -51,6 +52,7 @@ for (const { name, start, stop, users, sessions, tokens, sweeps = true } of stor
 
     holds('as a store of users', users, userStoreContract)
     holds('as an outbox', users, outboxContract)
+    holds('as a store of dead letters', users, deadLetterContract)
     holds('as a store of requests for tokens', users, tokenRequestsContract)
     holds('as a store of sessions', sessions, (open) => sessionStoreContract(open, { sweeps }))
     holds('as a store of one-time tokens', tokens, (open) => tokenStoreContract(open, { sweeps }))

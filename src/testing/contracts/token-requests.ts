@@ -4,30 +4,12 @@ import { type ClaimedRequest, maxWaitingRequests } from '../../application/ports
 import type { TokenRequest } from '../../domain/one-time-token.ts'
 import { aTokenRequest } from '../builders.ts'
 import type { ContractCase } from '../contract.ts'
-import { forgetWaiting } from './deliveries.ts'
-import { afresh, type Open, type OpenedUsers, shared } from './opened.ts'
-
-interface Scene {
-  readonly role: UsersRole
-  readonly second: UsersRole
-  /** The store's time, so many seconds from now. */
-  inSeconds(seconds: number): Date
-}
+import { afresh, type Open, type OpenedUsers } from './opened.ts'
+import { onQuietStore } from './users-scene.ts'
 
 /** What every store of users promises of requests for tokens: `TokenRequests` of `application/ports`. */
 export function tokenRequestsContract(open: Open<OpenedUsers>): ContractCase[] {
-  const opened = shared(open)
-
-  /** Runs `act` on the shared store while no request waits in it. */
-  const on = (title: string, act: (scene: Scene) => Promise<void>): ContractCase => ({
-    title,
-    async run() {
-      const { role, second, clock } = await opened()
-      await forgetWaiting(role)
-      const inSeconds = (seconds: number): Date => new Date(clock().getTime() + seconds * 1000)
-      await act({ role, second: await second(), inSeconds })
-    },
-  })
+  const on = onQuietStore(open)
 
   async function asked({ tokenRequests }: UsersRole, fields: Partial<TokenRequest> = {}): Promise<TokenRequest> {
     const request = aTokenRequest(fields)

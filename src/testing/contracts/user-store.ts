@@ -5,8 +5,9 @@ import { type Email, emailKey } from '../../domain/email.ts'
 import type { User } from '../../domain/user.ts'
 import { anEvent, aUser } from '../builders.ts'
 import type { ContractCase } from '../contract.ts'
-import { deliverAll, forgetWaiting } from './deliveries.ts'
-import { afresh, type Open, type OpenedUsers, shared } from './opened.ts'
+import { deliverAll } from './deliveries.ts'
+import { afresh, type Open, type OpenedUsers } from './opened.ts'
+import { onQuietStore } from './users-scene.ts'
 
 const callers = 64
 
@@ -22,16 +23,9 @@ function spelling(address: Email, way: number): Email {
 
 /** What every store of users promises: `UserStore` of `application/ports`, and `checkSecret`. */
 export function userStoreContract(open: Open<OpenedUsers>): ContractCase[] {
-  const opened = shared(open)
-
-  const on = (title: string, act: (role: UsersRole, second: UsersRole) => Promise<void>): ContractCase => ({
-    title,
-    async run() {
-      const { role, second } = await opened()
-      await forgetWaiting(role)
-      await act(role, await second())
-    },
-  })
+  const quiet = onQuietStore(open)
+  const on = (title: string, act: (role: UsersRole, second: UsersRole) => Promise<void>): ContractCase =>
+    quiet(title, ({ role, second }) => act(role, second))
 
   async function stored(role: UsersRole, fields: Partial<User> = {}): Promise<User> {
     const user = aUser(fields)
@@ -134,13 +128,14 @@ export function userStoreContract(open: Open<OpenedUsers>): ContractCase[] {
     on('loses no update when every caller repeats after stale', async (role, second) => {
       const { id } = await stored(role, { passwordVersion: 0 })
       const increment = async ({ users }: UsersRole): Promise<void> => {
-        for (;;) {
+        for (let attempt = 0; attempt < 1000; attempt++) {
           const user = await users.find(id)
           assert.ok(user)
           const outcome = await users.replace({ ...user, passwordVersion: user.passwordVersion + 1 }, [])
           if (outcome === 'stored') return
           assert.equal(outcome, 'stale')
         }
+        assert.fail('a fresh record was stale a thousand times')
       }
       await Promise.all(Array.from({ length: 16 }, (_, at) => increment(at % 2 ? role : second)))
       const user = await role.users.find(id)

@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict'
+import type { UsersRole } from '../../adapters/stores/backend.ts'
+import type { AccountEvent } from '../../domain/events.ts'
+import type { User } from '../../domain/user.ts'
+import { anEvent, aUser } from '../builders.ts'
+import type { ContractCase } from '../contract.ts'
+import type { FixedClock } from '../fixed-clock.ts'
+import { forgetWaiting } from './deliveries.ts'
+import { type Open, type OpenedUsers, shared } from './opened.ts'
+
+export interface UsersScene {
+  readonly role: UsersRole
+  readonly second: UsersRole
+  readonly clock: FixedClock
+  /** The store's time, so many seconds from now. */
+  inSeconds(seconds: number): Date
+}
+
+/** A maker of cases that run on one shared store while nothing waits in it. */
+export function onQuietStore(open: Open<OpenedUsers>) {
+  const opened = shared(open)
+  return (title: string, act: (scene: UsersScene) => Promise<void>): ContractCase => ({
+    title,
+    async run() {
+      const { role, second, clock } = await opened()
+      await forgetWaiting(role)
+      const inSeconds = (seconds: number): Date => new Date(clock().getTime() + seconds * 1000)
+      await act({ role, second: await second(), clock, inSeconds })
+    },
+  })
+}
+
+/** A stored user with so many waiting events. */
+export async function withEvents(role: UsersRole, howMany: number): Promise<{ user: User; events: AccountEvent[] }> {
+  const user = aUser()
+  const events = Array.from({ length: howMany }, () => anEvent(user))
+  assert.equal(await role.users.insert(user, events), 'stored')
+  return { user, events }
+}
