@@ -1,0 +1,124 @@
+import type { Database } from 'better-sqlite3'
+import { Unsuitable } from '../backend.ts'
+import { codeOf, isBusy, isOutage } from './faults.ts'
+import { type OperationName, operations } from './operations.ts'
+
+/** An operation as it crosses to the thread. */
+export interface Step {
+  readonly name: OperationName
+  readonly args: readonly unknown[]
+  /** On the scale of `monotonicMs`: it is not begun later, since its caller was told that it failed. */
+  readonly deadline: number
+}
+
+/** How a step ended, as it crosses back. */
+export type Outcome = { readonly value: unknown } | { readonly fault: Fault }
+
+export interface Fault {
+  readonly kind: 'unavailable' | 'unsuitable' | 'mistake'
+  readonly message: string
+  /** An `Error` crosses threads with its message and stack, as an `Error`. */
+  readonly cause?: unknown
+}
+
+/** Milliseconds on a scale that all threads of the process share and no clock setting moves. */
+export function monotonicMs(): number {
+  return Number(process.hrtime.bigint() / 1000n) / 1000
+}
+
+/**
+ * Runs batches on a connection that is opened at the first one, and anew after a fault of the file. A batch is
+ * one transaction and one fsync. It blocks its thread.
+ */
+export function batchRunner(connect: () => Database) {
+  let connection: ReturnType<typeof prepared> | null = null
+
+  function disconnect(): void {
+    connection?.db.close()
+    connection = null
+  }
+
+  return {
+    run(steps: readonly Step[]): Outcome[] {
+      const giveUpAt = Math.max(...steps.map((step) => step.deadline))
+      try {
+        connection ??= whenFree(giveUpAt, () => prepared(connect()))
+        return connection.commit(steps, giveUpAt)
+      } catch (error) {
+        if (!isBusy(error)) disconnect()
+        return steps.map(() => ({ fault: faultOf(error) }))
+      }
+    },
+
+    /** Moves the log into the file, as far as nobody else is reading it, and lets go of both. */
+    close(): void {
+      try {
+        connection?.db.pragma('wal_checkpoint(TRUNCATE)')
+      } finally {
+        disconnect()
+      }
+    },
+  }
+}
+
+/** Statements and operations of one connection. */
+function prepared(db: Database) {
+  const table = operations(db)
+  const begin = db.prepare('BEGIN IMMEDIATE')
+  const commit = db.prepare('COMMIT')
+  const rollback = db.prepare('ROLLBACK')
+  const inSavepoint = db.transaction((step: Step): unknown => {
+    // Safe: `Writer.run` checks names and arguments against this very table.
+    const operation = table[step.name] as (...args: readonly unknown[]) => unknown
+    return operation(...step.args)
+  })
+
+  function carriedOut(step: Step): Outcome {
+    if (monotonicMs() > step.deadline)
+      return { fault: { kind: 'unavailable', message: 'SQLite was busy for too long' } }
+    try {
+      return { value: inSavepoint(step) }
+    } catch (error) {
+      // Some faults end the whole transaction: what ran before this step is undone as well.
+      if (isOutage(error) || !db.inTransaction) throw error
+      return { fault: faultOf(error) }
+    }
+  }
+
+  return {
+    db,
+    commit(steps: readonly Step[], giveUpAt: number): Outcome[] {
+      whenFree(giveUpAt, () => begin.run())
+      try {
+        const outcomes = steps.map(carriedOut)
+        commit.run()
+        return outcomes
+      } catch (error) {
+        if (db.inTransaction) rollback.run()
+        throw error
+      }
+    },
+  }
+}
+
+/** Tries again, with jitter, while another process has the lock. */
+function whenFree<T>(giveUpAt: number, attempt: () => T): T {
+  for (;;) {
+    try {
+      return attempt()
+    } catch (error) {
+      if (!isBusy(error) || monotonicMs() >= giveUpAt) throw error
+      sleep(5 + Math.random() * 20)
+    }
+  }
+}
+
+function sleep(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
+}
+
+function faultOf(error: unknown): Fault {
+  if (error instanceof Unsuitable) return { kind: 'unsuitable', message: error.message }
+  if (isOutage(error)) return { kind: 'unavailable', message: `SQLite does not write (${codeOf(error)})`, cause: error }
+  return { kind: 'mistake', message: 'SQLite refused a write', cause: error }
+}

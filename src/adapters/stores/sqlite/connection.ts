@@ -1,0 +1,61 @@
+import Database from 'better-sqlite3'
+import { Unsuitable } from '../backend.ts'
+import { codeOf } from './faults.ts'
+import { migrate, refuseNewerSchema } from './schema.ts'
+
+/** The first release in which several connections cannot corrupt a WAL that is being reset. */
+const safeLibrary = [3, 51, 3] as const
+
+/** How long SQLite itself waits for a lock in the writer's thread, before the writer tries again. */
+const writerWaitMs = 250
+
+/** Why a SQLite library of this version must not be used; `null` when it may. */
+export function libraryObjection(version: string): string | null {
+  const parts = version.split('.').map(Number)
+  for (const [at, wanted] of safeLibrary.entries()) {
+    const part = parts[at] ?? 0
+    if (part > wanted) return null
+    if (part < wanted) {
+      return `SQLite ${version} can corrupt its file when several connections write; ${safeLibrary.join('.')} or later is needed`
+    }
+  }
+  return null
+}
+
+/** The connection of the writer's thread: brings the file's tables up to date. */
+export function connectWriter(path: string): Database.Database {
+  return connected(path, writerWaitMs, (db) => {
+    if (db.pragma('journal_mode = WAL', { simple: true }) !== 'wal') {
+      throw new Unsuitable(`SQLite cannot keep a write-ahead log beside ${path}: use a local disk`)
+    }
+    migrate(db)
+  })
+}
+
+/**
+ * A connection of the event loop: never writes, and never waits for a lock, since that would stop the process.
+ * The writer must have opened the file before.
+ */
+export function connectReader(path: string): Database.Database {
+  return connected(path, 0, (db) => db.pragma('query_only = ON'))
+}
+
+function connected(path: string, timeout: number, setUp: (db: Database.Database) => void): Database.Database {
+  const db = new Database(path, { timeout })
+  try {
+    const objection = libraryObjection(db.prepare<[], string>('SELECT sqlite_version()').pluck().get() ?? '')
+    if (objection !== null) throw new Unsuitable(objection)
+    db.pragma('synchronous = FULL') // the driver's default with a WAL is NORMAL: what was answered may be lost
+    db.pragma('foreign_keys = ON')
+    db.pragma('mmap_size = 0') // with a map, a fault of the disk is a SIGBUS
+    refuseNewerSchema(db)
+    setUp(db)
+    return db
+  } catch (error) {
+    db.close()
+    if (['SQLITE_NOTADB', 'SQLITE_CORRUPT'].includes(codeOf(error))) {
+      throw new Unsuitable(`${path} is damaged, or no SQLite file`, { cause: error })
+    }
+    throw error
+  }
+}

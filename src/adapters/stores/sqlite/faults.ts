@@ -1,0 +1,39 @@
+import Database from 'better-sqlite3'
+import { Unavailable } from '../../../domain/refusal.ts'
+
+/** Result codes that speak of the file or its disk, not of the statement; extended codes begin with them. */
+const outages = [
+  'SQLITE_BUSY',
+  'SQLITE_LOCKED',
+  'SQLITE_IOERR',
+  'SQLITE_FULL',
+  'SQLITE_CANTOPEN',
+  'SQLITE_READONLY',
+  'SQLITE_PROTOCOL',
+  'SQLITE_NOMEM',
+  'SQLITE_PERM',
+  'SQLITE_AUTH',
+  'SQLITE_CORRUPT',
+  'SQLITE_NOTADB',
+]
+
+/** The driver's result code, `''` for any other error. */
+export function codeOf(error: unknown): string {
+  return error instanceof Database.SqliteError ? error.code : ''
+}
+
+export function isBusy(error: unknown): boolean {
+  return codeOf(error).startsWith('SQLITE_BUSY')
+}
+
+/** Whether the store could not do what was asked, as opposed to having been asked something wrong. */
+export function isOutage(error: unknown): boolean {
+  const code = codeOf(error)
+  return outages.some((outage) => code.startsWith(outage))
+}
+
+/** An outage as `Unavailable`; anything else as it is. */
+export function asFault(error: unknown): unknown {
+  if (!isOutage(error)) return error
+  return new Unavailable(`SQLite does not answer (${codeOf(error)})`, { cause: error })
+}

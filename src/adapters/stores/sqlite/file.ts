@@ -1,0 +1,146 @@
+import { constants } from 'node:fs'
+import { access, link, mkdir, open, stat, unlink } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Worker } from 'node:worker_threads'
+import type { Database, Statement } from 'better-sqlite3'
+import { Unavailable } from '../../../domain/refusal.ts'
+import { Unsuitable } from '../backend.ts'
+import { connectReader } from './connection.ts'
+import { asFault, isBusy } from './faults.ts'
+import { sqliteWriter, type Writer } from './writer.ts'
+
+/** A statement that reads, on the event loop: some microseconds. Throws `Unavailable`. */
+export interface Query<Parameters extends unknown[], Row> {
+  get(...parameters: Parameters): Row | undefined
+  all(...parameters: Parameters): Row[]
+}
+
+/** What the roles need of the opened file. */
+export interface SqliteFile {
+  query<Parameters extends unknown[], Row>(sql: string): Query<Parameters, Row>
+  write: Writer['run']
+}
+
+/** Disk trouble that may pass by itself; any other refusal of the file system needs somebody's hand. */
+const passing = new Set(['EIO', 'ENOSPC', 'EDQUOT', 'EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN', 'EBUSY', 'ESTALE'])
+
+export function sqliteFile(path: string, startThread: () => Worker, warn: (message: string) => void) {
+  const writer = sqliteWriter(startThread)
+  const ping = query<[], number>('SELECT count(*) FROM meta')
+  let reader: Database | null = null
+  let preparing: Promise<void> | null = null
+
+  function query<Parameters extends unknown[], Row>(sql: string): Query<Parameters, Row> {
+    let statement: Statement<Parameters, Row> | null = null
+    function read<T>(use: (statement: Statement<Parameters, Row>) => T): T {
+      if (reader === null) throw new Unavailable('SQLite is not open')
+      try {
+        statement ??= reader.prepare<Parameters, Row>(sql)
+        return use(statement)
+      } catch (error) {
+        throw asFault(error)
+      }
+    }
+    return {
+      get: (...parameters) => read((prepared) => prepared.get(...parameters)),
+      all: (...parameters) => read((prepared) => prepared.all(...parameters)),
+    }
+  }
+
+  async function openBoth(): Promise<void> {
+    await createFile(path, warn)
+    await writer.start()
+    reader = await connectedReader(path)
+  }
+
+  return {
+    query,
+
+    async write(name, ...args) {
+      if (reader === null) throw new Unavailable('SQLite is not open')
+      return writer.run(name, ...args)
+    },
+
+    async prepare(): Promise<void> {
+      if (reader !== null) return
+      preparing ??= openBoth().finally(() => {
+        preparing = null
+      })
+      await preparing
+    },
+
+    async ping(): Promise<void> {
+      ping.get()
+      await writer.run('reach')
+    },
+
+    async close(): Promise<void> {
+      await preparing?.catch(() => {})
+      reader?.close() // before the writer: who closes last moves the log into the file
+      reader = null
+      await writer.close()
+    },
+  } satisfies SqliteFile & Record<string, unknown>
+}
+
+async function connectedReader(path: string): Promise<Database> {
+  for (let attempt = 0; ; attempt++) {
+    try {
+      return connectReader(path)
+    } catch (error) {
+      // Another process that opens or leaves the file locks it for a moment.
+      if (!isBusy(error) || attempt === 100) throw asFault(error)
+      await delay(10 + Math.random() * 20)
+    }
+  }
+}
+
+/**
+ * Makes the folder and an empty file that only their owner may enter and read. The file is made under another
+ * name: to open and close a file that SQLite may have open, in this process, takes its locks away (POSIX).
+ */
+async function createFile(path: string, warn: (message: string) => void): Promise<void> {
+  const folder = dirname(path)
+  const draft = `${path}.${process.pid}-${Math.random().toString(36).slice(2)}`
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o700 })
+    await access(folder, constants.R_OK | constants.W_OK | constants.X_OK)
+    if (!(await exists(path))) {
+      await (await open(draft, 'wx', 0o600)).close()
+      try {
+        await link(draft, path).catch(unless('EEXIST'))
+      } finally {
+        await unlink(draft)
+      }
+    }
+    await access(path, constants.R_OK | constants.W_OK)
+    const { mode } = await stat(path)
+    if ((mode & 0o077) !== 0) warn(`${path} can be opened by other users of this machine: chmod 600 it`)
+  } catch (error) {
+    const code = errorCode(error)
+    const message = `the data folder ${folder} cannot be used (${code})`
+    if (passing.has(code)) throw new Unavailable(message, { cause: error })
+    throw new Unsuitable(`${message}: it must be a folder in which this process may create and write files`)
+  }
+}
+
+function exists(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    (error) => {
+      unless('ENOENT')(error)
+      return false
+    },
+  )
+}
+
+function unless(code: string): (error: unknown) => void {
+  return (error) => {
+    if (errorCode(error) !== code) throw error
+  }
+}
+
+function errorCode(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : String(error)
+}

@@ -1,0 +1,27 @@
+import type { Database } from 'better-sqlite3'
+import { outboxWrites } from './outbox.ts'
+import { secretMarkWrites } from './secret-mark.ts'
+import { sessionWrites } from './sessions.ts'
+import { tokenRequestWrites } from './token-requests.ts'
+import { tokenWrites } from './tokens.ts'
+import { userWrites } from './users.ts'
+
+/**
+ * All that is ever written, by name. Each runs in the writer's thread within one savepoint; arguments and
+ * results cross the threads, so they are plain data.
+ */
+export function operations(db: Database) {
+  return {
+    ...userWrites(db),
+    ...outboxWrites(db),
+    ...tokenRequestWrites(db),
+    ...tokenWrites(db),
+    ...sessionWrites(db),
+    ...secretMarkWrites(db),
+    /** Writes nothing; succeeds when the file can be opened and locked for writing. */
+    reach: () => null,
+  }
+}
+
+export type Operations = ReturnType<typeof operations>
+export type OperationName = keyof Operations

@@ -1,0 +1,120 @@
+import type { Database } from 'better-sqlite3'
+import { Unsuitable } from '../backend.ts'
+
+/**
+ * One entry for each version of the tables; entries that were released are never changed. Times are
+ * milliseconds since 1970.
+ */
+const migrations: readonly string[] = [
+  `
+  CREATE TABLE users (
+    id TEXT PRIMARY KEY NOT NULL,
+    email TEXT NOT NULL,
+    email_key TEXT NOT NULL UNIQUE,
+    password_hash TEXT,
+    password_scheme TEXT,
+    password_version INTEGER NOT NULL,
+    is_active INTEGER NOT NULL,
+    is_superuser INTEGER NOT NULL,
+    is_verified INTEGER NOT NULL,
+    generation INTEGER NOT NULL,
+    kept TEXT,
+    ended_credentials TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    version INTEGER NOT NULL
+  ) STRICT;
+  CREATE INDEX users_password_scheme ON users (password_scheme);
+
+  -- Events outlive their user: no foreign key.
+  CREATE TABLE outbox (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    user_id TEXT NOT NULL,
+    event_id TEXT NOT NULL,
+    payload TEXT NOT NULL,
+    attempts INTEGER NOT NULL DEFAULT 0,
+    due_at INTEGER NOT NULL,
+    dead_at INTEGER,
+    reason TEXT
+  ) STRICT;
+  CREATE INDEX outbox_waiting ON outbox (user_id, seq) WHERE dead_at IS NULL;
+  CREATE INDEX outbox_dead ON outbox (dead_at) WHERE dead_at IS NOT NULL;
+
+  -- A row for each user with waiting events, so that a claim costs the same however many wait.
+  -- ready_at: when the first of them is due or, while somebody has lease_id, when that lease is over.
+  CREATE TABLE outbox_queues (
+    user_id TEXT PRIMARY KEY NOT NULL,
+    ready_at INTEGER NOT NULL,
+    lease_id TEXT
+  ) STRICT;
+  CREATE INDEX outbox_queues_ready ON outbox_queues (ready_at);
+
+  -- ready_at: when the request is due or, once claimed, when that claim's lease is over.
+  CREATE TABLE token_requests (
+    id TEXT PRIMARY KEY NOT NULL,
+    event_id TEXT NOT NULL,
+    purpose TEXT NOT NULL,
+    sealed_email TEXT NOT NULL,
+    request_id TEXT NOT NULL,
+    asked_at INTEGER NOT NULL,
+    bound_fact TEXT,
+    attempts INTEGER NOT NULL DEFAULT 0,
+    ready_at INTEGER NOT NULL
+  ) STRICT;
+  CREATE INDEX token_requests_ready ON token_requests (ready_at, asked_at);
+
+  CREATE TABLE tokens (
+    purpose TEXT NOT NULL,
+    user_id TEXT NOT NULL,
+    digest TEXT NOT NULL UNIQUE,
+    event_id TEXT NOT NULL,
+    fact TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL,
+    PRIMARY KEY (purpose, user_id)
+  ) STRICT;
+  CREATE INDEX tokens_user ON tokens (user_id);
+  CREATE INDEX tokens_expiry ON tokens (expires_at);
+
+  -- Sessions may be of users that another store keeps: no foreign key.
+  CREATE TABLE sessions (
+    digest TEXT PRIMARY KEY NOT NULL,
+    user_id TEXT NOT NULL,
+    generation INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    seen_at INTEGER NOT NULL,
+    idle_seconds REAL,
+    ends_at INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL
+  ) STRICT;
+  CREATE INDEX sessions_user ON sessions (user_id);
+  CREATE INDEX sessions_expiry ON sessions (expires_at);
+
+  CREATE TABLE meta (name TEXT PRIMARY KEY NOT NULL, value TEXT NOT NULL) STRICT;
+  `,
+]
+
+export const schemaVersion = migrations.length
+
+export function refuseNewerSchema(db: Database): void {
+  const version = versionOf(db)
+  if (version > schemaVersion) {
+    throw new Unsuitable(
+      `the data was written by a newer release (schema ${version}, this one knows ${schemaVersion}): start that one`,
+    )
+  }
+}
+
+/** Brings the tables up to date. Of several processes that start at once one does it, the others wait for it. */
+export function migrate(db: Database): void {
+  if (versionOf(db) === schemaVersion) return
+  const bring = db.transaction(() => {
+    refuseNewerSchema(db)
+    for (const statements of migrations.slice(versionOf(db))) db.exec(statements)
+    db.pragma(`user_version = ${schemaVersion}`)
+  })
+  bring.immediate()
+}
+
+function versionOf(db: Database): number {
+  return Number(db.pragma('user_version', { simple: true }))
+}

@@ -1,0 +1,119 @@
+import type { Database } from 'better-sqlite3'
+import type { SessionStore } from '../../../application/ports/session-store.ts'
+import type { UserId } from '../../../domain/ids.ts'
+import { expiryOf, type Session } from '../../../domain/session.ts'
+import { bulk } from './bulk.ts'
+import type { SqliteFile } from './file.ts'
+
+interface SessionRow {
+  readonly digest: string
+  readonly user_id: UserId
+  readonly generation: number
+  readonly created_at: number
+  readonly seen_at: number
+  readonly idle_seconds: number | null
+  readonly ends_at: number
+  /** `expiryOf` the session, so that one comparison tells whether it is over. */
+  readonly expires_at: number
+}
+
+/** What runs in the writer's thread. */
+export function sessionWrites(db: Database) {
+  const put = db.prepare<SessionRow>(
+    `INSERT OR REPLACE INTO sessions
+       (digest, user_id, generation, created_at, seen_at, idle_seconds, ends_at, expires_at)
+     VALUES (@digest, @user_id, @generation, @created_at, @seen_at, @idle_seconds, @ends_at, @expires_at)`,
+  )
+  const live = db.prepare<[string, number], SessionRow>('SELECT * FROM sessions WHERE digest = ? AND expires_at > ?')
+  const touch = db.prepare<[number, number, string]>('UPDATE sessions SET seen_at = ?, expires_at = ? WHERE digest = ?')
+  const remove = db.prepare<[string], { expires_at: number }>(
+    'DELETE FROM sessions WHERE digest = ? RETURNING expires_at',
+  )
+  const removeAllOf = db.prepare<[UserId, string | null]>('DELETE FROM sessions WHERE user_id = ? AND digest IS NOT ?')
+  const sweep = db.prepare<[number, number]>(
+    'DELETE FROM sessions WHERE digest IN (SELECT digest FROM sessions WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)',
+  )
+
+  return {
+    putSession(session: Session): void {
+      put.run(toRow(session))
+    },
+
+    /** A use that is older than the last one written, or came after the end, changes nothing. */
+    touchSession(digest: string, at: Date, now: number): void {
+      const row = live.get(digest, Math.max(now, at.getTime()))
+      if (row === undefined || row.seen_at >= at.getTime()) return
+      touch.run(at.getTime(), expiryOf({ ...fromRow(row), seenAt: at }).getTime(), digest)
+    },
+
+    removeSession(digest: string, now: number): boolean {
+      const removed = remove.get(digest)
+      return removed !== undefined && removed.expires_at > now
+    },
+
+    removeSessionsOf(userId: UserId, exceptDigest: string | null): void {
+      removeAllOf.run(userId, exceptDigest)
+    },
+
+    sweepSessions: (now: number, limit: number): number => sweep.run(now, limit).changes,
+  }
+}
+
+export function sqliteSessions(file: SqliteFile, clock: () => Date): SessionStore {
+  const byDigest = file.query<[string, number], SessionRow>(
+    'SELECT * FROM sessions WHERE digest = ? AND expires_at > ?',
+  )
+  const byUser = file.query<[UserId, number], { digest: string }>(
+    'SELECT digest FROM sessions WHERE user_id = ? AND expires_at > ? ORDER BY created_at',
+  )
+  const expired = file.query<[number], unknown>('SELECT 1 FROM sessions WHERE expires_at <= ? LIMIT 1')
+
+  return {
+    put: (session) => file.write('putSession', session),
+
+    async find(digest) {
+      const row = byDigest.get(digest, clock().getTime())
+      return row === undefined ? null : fromRow(row)
+    },
+
+    touch: (digest, at) => file.write('touchSession', digest, at, clock().getTime()),
+    remove: (digest) => file.write('removeSession', digest, clock().getTime()),
+
+    async listOf(userId) {
+      return byUser.all(userId, clock().getTime()).map((row) => row.digest)
+    },
+
+    removeAllOf: (userId, exceptDigest = null) => file.write('removeSessionsOf', userId, exceptDigest),
+
+    async sweep(limit) {
+      const now = clock().getTime()
+      if (expired.get(now) === undefined) return 0
+      return file.write('sweepSessions', now, Math.min(limit, bulk))
+    },
+  }
+}
+
+function toRow(session: Session): SessionRow {
+  return {
+    digest: session.digest,
+    user_id: session.userId,
+    generation: session.generation,
+    created_at: session.createdAt.getTime(),
+    seen_at: session.seenAt.getTime(),
+    idle_seconds: session.idleSeconds,
+    ends_at: session.endsAt.getTime(),
+    expires_at: expiryOf(session).getTime(),
+  }
+}
+
+function fromRow(row: SessionRow): Session {
+  return {
+    digest: row.digest,
+    userId: row.user_id,
+    generation: row.generation,
+    createdAt: new Date(row.created_at),
+    seenAt: new Date(row.seen_at),
+    idleSeconds: row.idle_seconds,
+    endsAt: new Date(row.ends_at),
+  }
+}

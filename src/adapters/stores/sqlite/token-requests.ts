@@ -1,0 +1,95 @@
+import type { Database } from 'better-sqlite3'
+import { maxWaitingRequests, type TokenRequests } from '../../../application/ports/token-requests.ts'
+import type { EventId } from '../../../domain/ids.ts'
+import type { TokenPurpose, TokenRequest } from '../../../domain/one-time-token.ts'
+import { nothingDue } from './bulk.ts'
+import type { SqliteFile } from './file.ts'
+
+interface RequestRow {
+  readonly id: string
+  readonly event_id: EventId
+  readonly purpose: TokenPurpose
+  readonly sealed_email: string
+  readonly request_id: string
+  readonly asked_at: number
+  readonly bound_fact: string | null
+  readonly attempts: number
+}
+
+/** What runs in the writer's thread. */
+export function tokenRequestWrites(db: Database) {
+  const waiting = db.prepare<[], number>('SELECT count(*) FROM token_requests').pluck()
+  const ask = db.prepare<[string, EventId, TokenPurpose, string, string, number, number]>(
+    `INSERT OR REPLACE INTO token_requests (id, event_id, purpose, sealed_email, request_id, asked_at, ready_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?)`,
+  )
+  const claim = db.prepare<[number, number, number], RequestRow>(
+    `UPDATE token_requests SET attempts = attempts + 1, ready_at = ?
+     WHERE id IN (SELECT id FROM token_requests WHERE ready_at <= ? ORDER BY ready_at, asked_at LIMIT ?)
+     RETURNING id, event_id, purpose, sealed_email, request_id, asked_at, bound_fact, attempts`,
+  )
+  const bind = db.prepare<[string, string, EventId]>(
+    'UPDATE token_requests SET bound_fact = ? WHERE id = ? AND event_id = ?',
+  )
+  const postpone = db.prepare<[number, string, EventId]>(
+    'UPDATE token_requests SET ready_at = ? WHERE id = ? AND event_id = ?',
+  )
+  const forget = db.prepare<[string, EventId]>('DELETE FROM token_requests WHERE id = ? AND event_id = ?')
+
+  return {
+    askForToken({ id, eventId, purpose, sealedEmail, requestId, at }: TokenRequest, now: number): 'asked' | 'full' {
+      // Full for everybody, whether or not an address waits already: it would tell who asked before.
+      if ((waiting.get() ?? 0) >= maxWaitingRequests) return 'full'
+      ask.run(id, eventId, purpose, sealedEmail, requestId, at.getTime(), Math.min(at.getTime(), now))
+      return 'asked'
+    },
+
+    claimTokenRequests: (now: number, limit: number, leaseUntil: number): RequestRow[] =>
+      claim.all(leaseUntil, now, limit).sort((one, other) => one.asked_at - other.asked_at),
+
+    bindTokenRequest: (id: string, eventId: EventId, fact: string): boolean =>
+      bind.run(fact, id, eventId).changes === 1,
+
+    postponeTokenRequest(id: string, eventId: EventId, until: number): void {
+      postpone.run(until, id, eventId)
+    },
+
+    settleTokenRequests(requests: readonly { id: string; eventId: EventId }[]): void {
+      for (const { id, eventId } of requests) forget.run(id, eventId)
+    },
+  }
+}
+
+export function sqliteTokenRequests(file: SqliteFile, clock: () => Date): TokenRequests {
+  const ready = file.query<[number], unknown>('SELECT 1 FROM token_requests WHERE ready_at <= ? LIMIT 1')
+
+  return {
+    ask: (request) => file.write('askForToken', request, clock().getTime()),
+
+    async claim(now, limit, leaseSeconds) {
+      if (ready.get(now.getTime()) === undefined) return nothingDue() // looking takes no lock: most beats find nothing
+      const leaseUntil = now.getTime() + Math.round(leaseSeconds * 1000)
+      const rows = await file.write('claimTokenRequests', now.getTime(), limit, leaseUntil)
+      return rows.map((row) => ({ request: fromRow(row), boundFact: row.bound_fact, attempts: row.attempts }))
+    },
+
+    bind: (request, fact) => file.write('bindTokenRequest', request.id, request.eventId, fact),
+    postpone: (request, until) => file.write('postponeTokenRequest', request.id, request.eventId, until.getTime()),
+    settle: (requests) =>
+      file.write(
+        'settleTokenRequests',
+        requests.map(({ id, eventId }) => ({ id, eventId })),
+      ),
+  }
+}
+
+function fromRow(row: RequestRow): TokenRequest {
+  return {
+    id: row.id,
+    eventId: row.event_id,
+    purpose: row.purpose,
+    sealedEmail: row.sealed_email,
+    requestId: row.request_id,
+    at: new Date(row.asked_at),
+  }
+}

@@ -1,0 +1,158 @@
+import type { Database } from 'better-sqlite3'
+import type { UserStore } from '../../../application/ports/user-store.ts'
+import { type Email, type EmailKey, emailKey } from '../../../domain/email.ts'
+import type { AccountEvent } from '../../../domain/events.ts'
+import type { UserId } from '../../../domain/ids.ts'
+import { passwordScheme } from '../../../domain/password.ts'
+import type { EndedCredential, User } from '../../../domain/user.ts'
+import { codeOf } from './faults.ts'
+import type { SqliteFile } from './file.ts'
+import { eventAppender } from './outbox.ts'
+
+interface UserRow {
+  readonly id: UserId
+  readonly email: Email
+  readonly email_key: EmailKey
+  readonly password_hash: string | null
+  readonly password_scheme: string | null
+  readonly password_version: number
+  readonly is_active: number
+  readonly is_superuser: number
+  readonly is_verified: number
+  readonly generation: number
+  readonly kept: string | null
+  readonly ended_credentials: string
+  readonly created_at: number
+  readonly version: number
+}
+
+const columns = [
+  'id',
+  'email',
+  'email_key',
+  'password_hash',
+  'password_scheme',
+  'password_version',
+  'is_active',
+  'is_superuser',
+  'is_verified',
+  'generation',
+  'kept',
+  'ended_credentials',
+  'created_at',
+  'version',
+] as const satisfies readonly (keyof UserRow)[]
+
+/** What runs in the writer's thread. */
+export function userWrites(db: Database) {
+  const insert = db.prepare<UserRow>(
+    `INSERT INTO users (${columns.join(', ')}) VALUES (${columns.map((name) => `@${name}`).join(', ')})
+     ON CONFLICT (email_key) DO NOTHING`,
+  )
+  const replace = db.prepare<UserRow>(
+    `UPDATE users SET ${columns.map((name) => (name === 'version' ? 'version = version + 1' : `${name} = @${name}`)).join(', ')}
+     WHERE id = @id AND version = @version`,
+  )
+  const remove = db.prepare<[string, number]>('DELETE FROM users WHERE id = ? AND version = ?')
+  const append = eventAppender(db)
+
+  return {
+    insertUser(user: User, events: readonly AccountEvent[], now: number): 'stored' | 'email_taken' {
+      if (insert.run(toRow(user)).changes === 0) return 'email_taken'
+      append(user.id, events, now)
+      return 'stored'
+    },
+
+    replaceUser(user: User, events: readonly AccountEvent[], now: number): 'stored' | 'stale' | 'email_taken' {
+      try {
+        if (replace.run(toRow(user)).changes === 0) return 'stale'
+      } catch (error) {
+        // Of what an update writes only the e-mail key is unique; the row is left as it was.
+        if (codeOf(error) === 'SQLITE_CONSTRAINT_UNIQUE') return 'email_taken'
+        throw error
+      }
+      append(user.id, events, now)
+      return 'stored'
+    },
+
+    removeUser(user: User, events: readonly AccountEvent[], now: number): 'removed' | 'stale' {
+      if (remove.run(user.id, user.version).changes === 0) return 'stale'
+      append(user.id, events, now)
+      return 'removed'
+    },
+  }
+}
+
+export function sqliteUsers(file: SqliteFile, clock: () => Date): UserStore {
+  const byId = file.query<[UserId], UserRow>('SELECT * FROM users WHERE id = ?')
+  const byEmail = file.query<[EmailKey], UserRow>('SELECT * FROM users WHERE email_key = ?')
+  // Steps from one value of the index to the next: the cost is that of the schemes, not of the users.
+  const schemes = file.query<[], { scheme: string }>(
+    `WITH RECURSIVE found (scheme) AS (
+       SELECT min(password_scheme) FROM users
+       UNION ALL
+       SELECT (SELECT min(password_scheme) FROM users WHERE password_scheme > scheme) FROM found WHERE scheme IS NOT NULL
+     )
+     SELECT scheme FROM found WHERE scheme IS NOT NULL`,
+  )
+
+  return {
+    async find(id) {
+      return fromRow(byId.get(id))
+    },
+
+    async findByEmail(key) {
+      return fromRow(byEmail.get(key))
+    },
+
+    insert: (user, events) => file.write('insertUser', user, events, clock().getTime()),
+    replace: (user, events) => file.write('replaceUser', user, events, clock().getTime()),
+    remove: (user, events) => file.write('removeUser', user, events, clock().getTime()),
+
+    async passwordSchemes() {
+      return schemes.all().map((row) => row.scheme)
+    },
+  }
+}
+
+function toRow(user: User): UserRow {
+  return {
+    id: user.id,
+    email: user.email,
+    email_key: emailKey(user.email),
+    password_hash: user.passwordHash,
+    password_scheme: user.passwordHash === null ? null : passwordScheme(user.passwordHash),
+    password_version: user.passwordVersion,
+    is_active: Number(user.isActive),
+    is_superuser: Number(user.isSuperuser),
+    is_verified: Number(user.isVerified),
+    generation: user.sessions.generation,
+    kept: user.sessions.kept,
+    ended_credentials: JSON.stringify(user.endedCredentials),
+    created_at: user.createdAt.getTime(),
+    version: user.version,
+  }
+}
+
+function fromRow(row: UserRow | undefined): User | null {
+  if (row === undefined) return null
+  return {
+    id: row.id,
+    email: row.email,
+    passwordHash: row.password_hash,
+    passwordVersion: row.password_version,
+    isActive: row.is_active === 1,
+    isSuperuser: row.is_superuser === 1,
+    isVerified: row.is_verified === 1,
+    sessions: { generation: row.generation, kept: row.kept },
+    endedCredentials: endedCredentials(row.ended_credentials),
+    createdAt: new Date(row.created_at),
+    version: row.version,
+  }
+}
+
+function endedCredentials(json: string): readonly EndedCredential[] {
+  if (json === '[]') return []
+  const ended: readonly { id: string; expiresAt: string }[] = JSON.parse(json)
+  return ended.map(({ id, expiresAt }) => ({ id, expiresAt: new Date(expiresAt) }))
+}
