@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Email } from '../../domain/email.ts'
-import type { AccountEvent } from '../../domain/events.ts'
+import type { AccountEvent, ClaimedEvent } from '../../domain/events.ts'
 import type { EventId } from '../../domain/ids.ts'
 import { anEvent, aUser } from '../builders.ts'
 import type { ContractCase } from '../contract.ts'
@@ -171,6 +171,27 @@ export function outboxContract(open: Open<OpenedUsers>): ContractCase[] {
       assert.equal(next.attempts, 1)
       assert.equal(await role.outbox.settle(next), true)
       await claimNothing(role.outbox, inSeconds(3600))
+    }),
+
+    on('takes the lease from one who gave it back or postponed the event', async ({ role, inSeconds }) => {
+      const hasLost = async (claim: ClaimedEvent): Promise<void> => {
+        assert.equal(await role.outbox.release(claim), false)
+        assert.equal(await role.outbox.postpone(claim, inSeconds(500)), false)
+        assert.equal(await role.outbox.renew(claim, inSeconds(500)), false)
+        assert.equal(await role.outbox.bury(claim, inSeconds(0), 'too late'), false)
+        assert.equal(await role.outbox.settle(claim), false)
+        assert.deepEqual(await role.outbox.listDead(10), [])
+      }
+      const { events } = await withEvents(role, 1)
+      const released = await claimOne(role.outbox, inSeconds(0))
+      assert.equal(await role.outbox.release(released), true)
+      await hasLost(released)
+      const postponed = await claimOne(role.outbox, inSeconds(0))
+      assert.equal(await role.outbox.postpone(postponed, inSeconds(5)), true)
+      await hasLost(postponed)
+      const again = await claimOne(role.outbox, inSeconds(5))
+      assert.deepEqual(again.event, events[0])
+      assert.equal(again.attempts, 2)
     }),
 
     on('lets exactly one of many concurrent settles succeed', async ({ role, second, clock }) => {
