@@ -14,8 +14,8 @@ const maxLabelLength = 63 // RFC 1035 section 2.3.4
 
 /** What RFC 5322 calls specials, and space: in a local part they would need quotes, which we refuse. */
 const specials = /[\s"(),:;<>@[\\\]]/u
-/** Controls, format characters (zero-width, bidi), surrogates, private use, unassigned; every separator. */
-const invisible = /[\p{C}\p{Z}]/u
+/** Controls, format characters (bidi), surrogates, private use, unassigned; every separator; whatever has no width. */
+const invisible = /[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}]/u
 const asciiLabel = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/
 
 const bytes = (text: string): number => new TextEncoder().encode(text).length
@@ -41,7 +41,8 @@ export function parseEmail(text: string, domainToUnicode: (ascii: string) => str
   if (typeof ascii !== 'string') return ascii
 
   const unicode = domainToUnicode(ascii)
-  const email = `${local}@${unicode === '' ? ascii : unicode}`
+  // What is shown must lead back to the same key.
+  const email = `${local}@${hostname(unicode) === ascii ? unicode : ascii}`
   if (bytes(email) > maxAddressBytes || bytes(`${local}@${ascii}`) > maxAddressBytes) {
     return { objection: `The email address is too long (at most ${maxAddressBytes} bytes).` }
   }

@@ -1,0 +1,101 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { PasswordHasher } from '../../application/ports/password-hasher.ts'
+import { isHashable, normalisePassword } from '../../domain/password.ts'
+import { hashPool } from './hash-pool.ts'
+import {
+  type Argon2idParameters,
+  argon2idHash,
+  argon2idPrefix,
+  type HashScheme,
+  schemeOfHash,
+  schemeOfPrefix,
+} from './hash-schemes.ts'
+
+export interface Argon2Hasher extends PasswordHasher {
+  /**
+   * Tells which schemes the store holds hashes of (`UserStore.passwordSchemes`); to be repeated now and then.
+   * Measures those that are new, and from then on answers a mismatch no earlier than the dearest allows. When
+   * today's scheme is the only one left, a mismatch takes no longer than its hash.
+   */
+  prepare(schemes: readonly string[]): Promise<void>
+}
+
+interface Options extends Partial<Argon2idParameters> {
+  /** How many lanes compute at the same time. */
+  readonly concurrency: number
+  /** A hash that would have to wait longer for its turn is `Unavailable`. */
+  readonly maxWaitSeconds: number
+  /** Milliseconds since any fixed moment. */
+  readonly monotonic?: () => number
+}
+
+/** Memory and passes that are as good as each other (OWASP Password Storage Cheat Sheet, ASVS appendix C). */
+const weakest = [
+  { memoryKiB: 47_104, timeCost: 1 },
+  { memoryKiB: 19_456, timeCost: 2 },
+  { memoryKiB: 12_288, timeCost: 3 },
+]
+/** How much longer than the dearest scheme's measured cost a mismatch takes while there are several. */
+const floorFactor = 1.5
+
+export function argon2Hasher(options: Options): Argon2Hasher {
+  const { concurrency, maxWaitSeconds, monotonic = () => performance.now() } = options
+  const { memoryKiB = 19_456, timeCost = 2, parallelism = 1 } = options
+  const parameters = { memoryKiB, timeCost, parallelism }
+  const today = schemeOfPrefix(argon2idPrefix(parameters))
+  if (today === null) throw new RangeError('argon2id parameters out of range')
+  if (!weakest.some((least) => memoryKiB >= least.memoryKiB && timeCost >= least.timeCost)) {
+    throw new RangeError(`argon2id with m=${memoryKiB} KiB and t=${timeCost} is too weak to keep passwords with`)
+  }
+
+  const pool = hashPool({ size: concurrency, maxWaitSeconds, monotonic })
+  const costsMs = new Map<string, number>()
+  let floorMs = 0
+
+  const measured = async (scheme: HashScheme): Promise<number> => {
+    const known = costsMs.get(scheme.prefix)
+    if (known !== undefined) return known
+    const { tookMs } = await pool.run(scheme.lanes, () => scheme.verify('', scheme.dummy()), Number.POSITIVE_INFINITY)
+    costsMs.set(scheme.prefix, tookMs)
+    return tookMs
+  }
+
+  return {
+    async hash(password) {
+      if (!isHashable(password)) throw new RangeError('a password that no policy lets through')
+      const text = normalisePassword(password)
+      const { value } = await pool.run(today.lanes, () => argon2idHash(text, parameters))
+      return value
+    },
+
+    async verify(password, hash) {
+      const scheme = hash === null ? null : schemeOfHash(hash)
+      const possible = scheme !== null && isHashable(password)
+      // Whatever cannot match does the same work all the same.
+      const tried = scheme ?? today
+      const against = scheme === null || hash === null ? today.dummy() : hash
+      const text = possible ? normalisePassword(password) : ''
+
+      const { value: same, beganAt } = await pool.run(tried.lanes, () => tried.verify(text, against))
+      if (!same || !possible) {
+        const remainingMs = beganAt + floorMs - monotonic()
+        if (remainingMs > 0) await delay(remainingMs)
+        return 'mismatch'
+      }
+      // What the scheme did not read may be mistyped, and would be the password from then on.
+      return tried.prefix === today.prefix || !tried.readsAll(text) ? 'match' : 'match_needs_rehash'
+    },
+
+    async prepare(schemes) {
+      const found = schemes.map(schemeOfPrefix).filter((scheme) => scheme !== null)
+      const others = found.filter((scheme) => scheme.prefix !== today.prefix)
+      if (others.length === 0) {
+        floorMs = 0
+        return
+      }
+      let dearestMs = await measured(today)
+      for (const scheme of others) dearestMs = Math.max(dearestMs, await measured(scheme))
+      floorMs = dearestMs * floorFactor
+    },
+  }
+}

@@ -1,0 +1,23 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+
+let common: ReadonlySet<string> | null = null
+
+/**
+ * Whether `lowerCased` is one of some 49 000 passwords that guessers try first (NIST SP 800-63B-4 section
+ * 3.1.1.2, ASVS 6.2.4). The first call reads the list, about 15 ms: make it once after the start, before a
+ * caller has to wait for it.
+ */
+export function isCommonPassword(lowerCased: string): boolean {
+  common ??= new Set(readList())
+  return common.has(lowerCased)
+}
+
+/**
+ * The package's own plain list. Its entry point would unpack every dictionary it has, and `require` would keep
+ * a second copy of this one.
+ */
+function readList(): string[] {
+  const path = createRequire(import.meta.url).resolve('@zxcvbn-ts/language-common/src/passwords.json')
+  return JSON.parse(readFileSync(path, 'utf8'))
+}

@@ -1,0 +1,107 @@
+import { randomBytes } from 'node:crypto'
+import argon2 from 'argon2'
+
+/** An algorithm and its cost. Every hash of one scheme costs the same to verify. */
+export interface HashScheme {
+  /** What its hashes begin with, in one spelling: `$argon2id$v=19$m=19456,t=2,p=1`, `$2b$12`. */
+  readonly prefix: string
+  /** Processors that one hash keeps busy. */
+  readonly lanes: number
+  /** Whether the scheme looks at every byte of a password. */
+  readsAll(password: string): boolean
+  verify(password: string, hash: string): Promise<boolean>
+  /** A hash that no password has, and that costs as much to verify as any other of the scheme. */
+  dummy(): string
+}
+
+export interface Argon2idParameters {
+  readonly memoryKiB: number
+  readonly timeCost: number
+  readonly parallelism: number
+}
+
+const saltBytes = 16
+const tagBytes = 32
+
+/** A new hash with a salt of its own; its prefix is `argon2idPrefix(parameters)`. */
+export async function argon2idHash(password: string, parameters: Argon2idParameters): Promise<string> {
+  const { memoryKiB: memoryCost, timeCost, parallelism } = parameters
+  const salt = randomBytes(saltBytes)
+  const cost = { memoryCost, timeCost, parallelism, hashLength: tagBytes }
+  const tag = await argon2.hash(password, { type: argon2.argon2id, ...cost, salt, raw: true })
+  return phcString(argon2idPrefix(parameters), salt, tag)
+}
+
+/** Version 0x13 is 19 (RFC 9106 section 3.1). */
+export function argon2idPrefix({ memoryKiB, timeCost, parallelism }: Argon2idParameters): string {
+  return `$argon2id$v=19$m=${memoryKiB},t=${timeCost},p=${parallelism}`
+}
+
+/** RFC 9106's own tool and libargon2 write `m,t,p`, the package `argon2` writes `m,p,t`. */
+const argon2Prefix =
+  /^(\$argon2(?:id|i|d)(?:\$v=(?:16|19))?)\$m=([1-9]\d{0,6}),(?:t=([1-9]\d?),p=([1-9]\d?)|p=([1-9]\d?),t=([1-9]\d?))$/
+/** The prefix, then a salt of at least 8 bytes and a tag of at least 12: less is no password hash. */
+const argon2Hash = /^(\$argon2.*)\$[A-Za-z0-9+/]{11,86}\$[A-Za-z0-9+/]{16,172}$/
+const bcryptPrefix = /^\$2[aby]\$(0[4-9]|1[0-6])$/
+const bcryptHash = /^(\$2[aby]\$\d\d)\$[./A-Za-z0-9]{53}$/
+
+/** Dearer than anybody's hashes: such a string in the store would be an attack on memory, or a mistake. */
+const maxMemoryKiB = 1024 * 1024
+/** bcrypt reads no further. */
+const maxBcryptBytes = 72
+
+/** The scheme of a stored hash; `null` for one that nobody can have a password for. */
+export function schemeOfHash(hash: string): HashScheme | null {
+  const prefix = argon2Hash.exec(hash)?.[1] ?? bcryptHash.exec(hash)?.[1]
+  return prefix === undefined ? null : schemeOfPrefix(prefix)
+}
+
+/** The scheme that `prefix` names, as user stores report them; `null` for what is none. */
+export function schemeOfPrefix(prefix: string): HashScheme | null {
+  const trimmed = prefix.replace(/\$$/, '')
+  const parameters = argon2Prefix.exec(trimmed)
+  if (parameters !== null) {
+    const [, algorithm, memoryKiB, t1, p1, p2, t2] = parameters
+    const lanes = Number(p1 ?? p2)
+    // RFC 9106 section 3.1: at least eight blocks a lane.
+    if (Number(memoryKiB) > maxMemoryKiB || Number(memoryKiB) < 8 * lanes) return null
+    return argon2Scheme(`${algorithm}$m=${memoryKiB},t=${t1 ?? t2},p=${lanes}`, lanes)
+  }
+  return bcryptPrefix.test(trimmed) ? bcryptScheme(trimmed) : null
+}
+
+function argon2Scheme(prefix: string, lanes: number): HashScheme {
+  return {
+    prefix,
+    lanes,
+    readsAll: () => true,
+    verify: (password, hash) => argon2.verify(hash, password),
+    dummy: () => phcString(prefix, randomBytes(saltBytes), randomBytes(tagBytes)),
+  }
+}
+
+function bcryptScheme(prefix: string): HashScheme {
+  return {
+    prefix,
+    lanes: 1,
+    readsAll: (password) => Buffer.byteLength(password) <= maxBcryptBytes,
+    async verify(password, hash) {
+      const { default: bcrypt } = await import('bcrypt')
+      // `$2y$` is PHP's name for what everybody else calls `$2b$`.
+      return bcrypt.compare(password, hash.replace(/^\$2y/, '$2b'))
+    },
+    dummy() {
+      // 22 characters of salt, of whose last bits some are unused, and 31 of hash.
+      return `${prefix}$${randomBytes(16).toString('hex').slice(0, 21)}.${randomBytes(16).toString('hex').slice(0, 31)}`
+    },
+  }
+}
+
+/** As libargon2 writes it, so that other programs read it (PHC string format). */
+function phcString(prefix: string, salt: Buffer, tag: Buffer): string {
+  return `${prefix}$${unpadded(salt)}$${unpadded(tag)}`
+}
+
+function unpadded(bytes: Buffer): string {
+  return bytes.toString('base64').replace(/=+$/, '')
+}

@@ -1,0 +1,113 @@
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHmac,
+  createSecretKey,
+  hash,
+  hkdfSync,
+  type KeyObject,
+  randomBytes,
+} from 'node:crypto'
+import type { Secrets } from '../../application/ports/secrets.ts'
+import type { EmailKey } from '../../domain/email.ts'
+
+type KeyPurpose = 'reset_password' | 'verify_email' | 'token requests' | 'seal' | 'jwt'
+
+export interface NodeSecrets extends Secrets {
+  /** The key that JWTs are signed with. */
+  jwtKey(): KeyObject
+}
+
+const cipher = 'aes-256-gcm'
+const nonceBytes = 12 // NIST SP 800-38D section 8.2.2: random nonces of 96 bits
+const tagBytes = 16
+/** Room for every address key and the two bytes of its length: what is sealed is always this long. */
+const paddedBytes = 320
+
+/** @param master the deployment's secret; at least 32 bytes of it are the caller's to demand */
+export function nodeSecrets(master: Buffer | string): NodeSecrets {
+  // RFC 5869; the master secret is random, so no salt is needed (section 3.1).
+  const keyFor = (purpose: KeyPurpose): KeyObject =>
+    createSecretKey(Buffer.from(hkdfSync('sha256', master, '', `portcullis ${purpose}`, 32)))
+
+  const tokenKeys = { reset_password: keyFor('reset_password'), verify_email: keyFor('verify_email') }
+  const requestKey = keyFor('token requests')
+  const sealKey = keyFor('seal')
+  const jwtKey = keyFor('jwt')
+
+  return {
+    digest(token) {
+      return hash('sha256', token, 'base64url')
+    },
+
+    tokenFor(purpose, eventId, userId, fact) {
+      return createHmac('sha256', tokenKeys[purpose])
+        .update(framed(eventId, userId, fact))
+        .digest('base64url')
+    },
+
+    requestId(purpose, key) {
+      return createHmac('sha256', requestKey).update(framed(purpose, key)).digest('base64url')
+    },
+
+    sealEmail(key, requestId) {
+      const nonce = randomBytes(nonceBytes)
+      const sealing = createCipheriv(cipher, sealKey, nonce, { authTagLength: tagBytes })
+      sealing.setAAD(Buffer.from(requestId))
+      return Buffer.concat([nonce, sealing.update(padded(key)), sealing.final(), sealing.getAuthTag()]).toString(
+        'base64url',
+      )
+    },
+
+    unsealEmail(sealed, requestId) {
+      const bytes = Buffer.from(sealed, 'base64url')
+      if (bytes.length !== nonceBytes + paddedBytes + tagBytes) return null
+      const opening = createDecipheriv(cipher, sealKey, bytes.subarray(0, nonceBytes), { authTagLength: tagBytes })
+      opening.setAAD(Buffer.from(requestId))
+      opening.setAuthTag(bytes.subarray(-tagBytes))
+      try {
+        const plain = Buffer.concat([opening.update(bytes.subarray(nonceBytes, -tagBytes)), opening.final()])
+        // Safe: the tag proves that it was sealed above, from an EmailKey.
+        return plain.subarray(2, 2 + plain.readUInt16BE(0)).toString() as EmailKey
+      } catch {
+        return null
+      }
+    },
+
+    jwtKey() {
+      return jwtKey
+    },
+  }
+}
+
+/** What a user store keeps of the secret it was started with: tells whether another is the same, and no more. */
+export function secretMark(master: Buffer | string): string {
+  return createHmac('sha256', master).update('portcullis check').digest('base64url')
+}
+
+/** A session's token: 43 characters, 256 random bits. */
+export function newToken(): string {
+  return randomBytes(32).toString('base64url')
+}
+
+/** Each field after its length, so that no two lists of fields are the same bytes. */
+function framed(...fields: readonly string[]): Buffer {
+  return Buffer.concat(
+    fields.flatMap((field) => {
+      const bytes = Buffer.from(field)
+      const length = Buffer.alloc(4)
+      length.writeUInt32BE(bytes.length)
+      return [length, bytes]
+    }),
+  )
+}
+
+/** Of fixed length, so that the length of what is stored tells nothing about the address. */
+function padded(text: string): Buffer {
+  const bytes = Buffer.from(text)
+  if (bytes.length > paddedBytes - 2) throw new RangeError(`cannot seal ${bytes.length} bytes`)
+  const room = Buffer.alloc(paddedBytes)
+  room.writeUInt16BE(bytes.length)
+  bytes.copy(room, 2)
+  return room
+}

@@ -1,0 +1,386 @@
+import { createHook } from 'node:async_hooks'
+import { stat } from 'node:fs/promises'
+import argon2 from 'argon2'
+import bcrypt from 'bcrypt'
+import { expect } from 'chai'
+import { type Argon2Hasher, argon2Hasher } from '../../../src/adapters/crypto/argon2-hasher.ts'
+import { Unavailable } from '../../../src/domain/refusal.ts'
+
+const todays = '$argon2id$v=19$m=19456,t=2,p=1'
+const likeToday = { type: argon2.argon2id, memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const
+/** What pwdlib, and with it fastapi-users, hashes with by default. */
+const likeFastapiUsers = { type: argon2.argon2id, memoryCost: 65_536, timeCost: 3, parallelism: 4 } as const
+const password = 'correct horse battery staple'
+
+const patientHasher = (concurrency = 2) => argon2Hasher({ concurrency, maxWaitSeconds: 60 })
+
+async function millisecondsOf(act: () => Promise<unknown>): Promise<number> {
+  const began = performance.now()
+  await act()
+  return performance.now() - began
+}
+
+function median(numbers: readonly number[]): number {
+  return [...numbers].sort((one, other) => one - other)[numbers.length >> 1] ?? Number.NaN
+}
+
+/** The most native hashes that were scheduled and not yet done at any moment while `act` ran, and how many in all. */
+async function nativeHashesDuring(act: () => Promise<unknown>): Promise<{ most: number; all: number }> {
+  let inFlight = 0
+  let most = 0
+  const hashes = new Set<number>()
+  const hook = createHook({
+    init(id, type) {
+      if (type !== 'argon2:HashWorker' && !type.startsWith('bcrypt:')) return
+      hashes.add(id)
+      inFlight += 1
+      most = Math.max(most, inFlight)
+    },
+    before(id) {
+      if (hashes.has(id)) inFlight -= 1
+    },
+  }).enable()
+  try {
+    await act()
+  } finally {
+    hook.disable()
+  }
+  return { most, all: hashes.size }
+}
+
+describe('hashing a password', function () {
+  this.timeout(30_000)
+  const hasher = patientHasher()
+
+  it('makes a PHC string of argon2id with the parameters of today and a salt of 16 bytes', async () => {
+    const hash = await hasher.hash(password)
+    const [, , , , salt = '', tag = ''] = hash.split('$')
+    expect(hash.startsWith(`${todays}$`), hash).to.equal(true)
+    expect(Buffer.from(salt, 'base64')).to.have.length(16)
+    expect(Buffer.from(tag, 'base64')).to.have.length(32)
+  })
+
+  it('never makes the same string twice', async () => {
+    const hashes = await Promise.all(Array.from({ length: 20 }, () => hasher.hash(password)))
+    expect(new Set(hashes.map((hash) => hash.split('$')[4])).size).to.equal(20)
+  })
+
+  it('hashes the whole of it, normalised by NFC and no further', async () => {
+    const hash = await hasher.hash('pâss\u0000wörd ﬁ ')
+    expect(await hasher.verify('pa\u0302ss\u0000wo\u0308rd ﬁ ', hash)).to.equal('match')
+    for (const other of ['pâss\u0000wörd ﬁ', 'pâss\u0000wörd fi ', 'pâss', 'Pâss\u0000wörd ﬁ ', 'pâss\u0001wörd ﬁ ']) {
+      expect(await hasher.verify(other, hash), JSON.stringify(other)).to.equal('mismatch')
+    }
+  })
+
+  it('reads the last byte of the longest one', async () => {
+    const longest = 'x'.repeat(1024)
+    const hash = await hasher.hash(longest)
+    expect(await hasher.verify(longest, hash)).to.equal('match')
+    expect(await hasher.verify(`${longest.slice(1)}y`, hash)).to.equal('mismatch')
+  })
+
+  it('does not hash what no policy lets through', async () => {
+    for (const bad of ['x'.repeat(1025), 'half a pair \ud800']) {
+      const fault = await hasher.hash(bad).catch((error: unknown) => error)
+      expect(fault).to.be.instanceOf(RangeError)
+    }
+  })
+})
+
+describe('verifying a password', function () {
+  this.timeout(30_000)
+  const hasher = patientHasher()
+
+  it('tells right from wrong', async () => {
+    const hash = await hasher.hash(password)
+    expect(await hasher.verify(password, hash)).to.equal('match')
+    expect(await hasher.verify(`${password}.`, hash)).to.equal('mismatch')
+    expect(await hasher.verify('', hash)).to.equal('mismatch')
+  })
+
+  it('knows hashes of fastapi-users, and wants them re-hashed', async () => {
+    // What argon2-cffi made of it.
+    const hash = '$argon2id$v=19$m=65536,t=3,p=4$y4BuR4/0RgE+Mb3DWGN4sQ$UfjyCSQnodwE+ang8kK4RK+riT6bqbBl/BmVimJVS7M'
+    expect(await hasher.verify(password, hash)).to.equal('match_needs_rehash')
+    expect(await hasher.verify(`${password}.`, hash)).to.equal('mismatch')
+  })
+
+  it('knows argon2i and argon2d, and wants them re-hashed', async () => {
+    for (const type of [argon2.argon2i, argon2.argon2d] as const) {
+      const hash = await argon2.hash(password, { ...likeToday, type })
+      expect(await hasher.verify(password, hash)).to.equal('match_needs_rehash')
+      expect(await hasher.verify('wrong', hash)).to.equal('mismatch')
+    }
+  })
+
+  it('knows bcrypt in its three spellings, and wants it re-hashed', async () => {
+    const hash = await bcrypt.hash(password, 4)
+    for (const version of ['$2a', '$2b', '$2y']) {
+      const spelled = hash.replace('$2b', version)
+      expect(await hasher.verify(password, spelled), version).to.equal('match_needs_rehash')
+      expect(await hasher.verify('wrong', spelled), version).to.equal('mismatch')
+    }
+  })
+
+  it('wants no re-hash of a password whose end bcrypt did not read: it may be mistyped', async () => {
+    const hash = await bcrypt.hash('x'.repeat(80), 4)
+    expect(await hasher.verify('x'.repeat(80), hash)).to.equal('match')
+    expect(await hasher.verify('x'.repeat(72), hash)).to.equal('match_needs_rehash')
+    expect(await hasher.verify('x'.repeat(71), hash)).to.equal('mismatch')
+  })
+
+  it('lets no password match that was never hashed, whatever the hash is of', async () => {
+    const ofNothing = await argon2.hash('', likeToday)
+    const ofReplacement = await argon2.hash('12345678\ufffd', likeToday)
+    expect(await hasher.verify('x'.repeat(1025), ofNothing)).to.equal('mismatch')
+    expect(await hasher.verify('12345678\ud800', ofReplacement)).to.equal('mismatch')
+    expect(await hasher.verify('12345678\ufffd', ofReplacement)).to.equal('match')
+  })
+
+  const nobodys = [
+    '',
+    'plain',
+    '!',
+    '$',
+    '$argon2id$',
+    `${todays}$`,
+    `${todays}$c2FsdHNhbHQ$`,
+    `${todays}$c2FsdHNhbHQ`,
+    '$argon2id$v=19$m=99999999,t=2,p=1$c2FsdHNhbHRzYWx0c2FsdA$aGFzaGhhc2hoYXNoaGFzaGhhc2hoYXNo',
+    '$argon2id$v=19$m=8,t=2,p=4$c2FsdHNhbHRzYWx0c2FsdA$aGFzaGhhc2hoYXNoaGFzaGhhc2hoYXNo',
+    '$argon2id$v=19$m=19456,t=0,p=1$c2FsdHNhbHRzYWx0c2FsdA$aGFzaGhhc2hoYXNoaGFzaGhhc2hoYXNo',
+    '$argon2xx$v=19$m=19456,t=2,p=1$c2FsdHNhbHRzYWx0c2FsdA$aGFzaGhhc2hoYXNoaGFzaGhhc2hoYXNo',
+    '$2b$31$abcdefghijklmnopqrstuuabcdefghijklmnopqrstuvwxyzabcde',
+    '$2x$04$abcdefghijklmnopqrstuuabcdefghijklmnopqrstuvwxyzabcde',
+    '$2b$04$abcdefghijklmnopqrstuu',
+    '$scrypt$ln=16,r=8,p=1$c2FsdHNhbHQ$aGFzaA',
+    '5f4dcc3b5aa765d61d8327deb882cf99',
+    'pbkdf2_sha256$260000$salt$aGFzaA==',
+  ]
+  it(`takes ${nobodys.length} strings that are no hash of ours for nobody's, at the cost of one hash each`, async () => {
+    for (const hash of nobodys) {
+      const { all } = await nativeHashesDuring(async () => {
+        expect(await hasher.verify(password, hash), hash).to.equal('mismatch')
+      })
+      expect(all, hash).to.equal(1)
+    }
+  })
+
+  it('costs the same for nobody, for a wrong password and for one that is too long', async function () {
+    this.retries(2)
+    const hash = await hasher.hash(password)
+    const times = { nobody: [] as number[], wrong: [] as number[], tooLong: [] as number[] }
+    for (let round = 0; round < 9; round += 1) {
+      times.nobody.push(await millisecondsOf(() => hasher.verify('wrong', null)))
+      times.wrong.push(await millisecondsOf(() => hasher.verify('wrong', hash)))
+      times.tooLong.push(await millisecondsOf(() => hasher.verify('x'.repeat(1025), hash)))
+    }
+    const wrong = median(times.wrong)
+    expect(median(times.nobody)).to.be.within(wrong * 0.7, wrong * 1.4)
+    expect(median(times.tooLong)).to.be.within(wrong * 0.7, wrong * 1.4)
+  })
+
+  it('refuses a megabyte as fast as any other', async function () {
+    this.retries(2)
+    const hash = await hasher.hash(password)
+    const usual = await millisecondsOf(() => hasher.verify('wrong', hash))
+    expect(await millisecondsOf(() => hasher.verify('é'.repeat(500_000), hash))).to.be.lessThan(usual * 3 + 20)
+  })
+})
+
+describe('the parameters of argon2id', () => {
+  const construct = (memoryKiB: number, timeCost: number, parallelism = 1) =>
+    argon2Hasher({ concurrency: 1, maxWaitSeconds: 1, memoryKiB, timeCost, parallelism })
+
+  it('may be any that are as good as the weakest allowed', () => {
+    for (const [memoryKiB, timeCost] of [
+      [19_456, 2],
+      [47_104, 1],
+      [12_288, 3],
+      [65_536, 3],
+    ] as const) {
+      expect(() => construct(memoryKiB, timeCost)).not.to.throw()
+    }
+    expect(() => construct(65_536, 3, 4)).not.to.throw()
+  })
+
+  it('are refused when they are weaker, or none', () => {
+    for (const [memoryKiB, timeCost] of [
+      [19_455, 2],
+      [47_103, 1],
+      [12_287, 3],
+      [12_288, 2],
+      [8, 99],
+      [19_456, 0],
+      [19_456.5, 2],
+      [Number.NaN, 2],
+      [2_000_000, 2],
+    ] as const) {
+      expect(() => construct(memoryKiB, timeCost), `${memoryKiB}, ${timeCost}`).to.throw(RangeError)
+    }
+    expect(() => construct(19_456, 2, 0)).to.throw(RangeError)
+  })
+})
+
+describe('many hashes at once', function () {
+  this.timeout(30_000)
+  it('never run more at a time than they may, whether they hash or verify', async () => {
+    for (const concurrency of [1, 2]) {
+      const hasher = patientHasher(concurrency)
+      const known = await hasher.hash(password)
+      const imported = await bcrypt.hash(password, 4)
+      const { most, all } = await nativeHashesDuring(() =>
+        Promise.all([
+          ...Array.from({ length: 8 }, () => hasher.hash(password)),
+          ...Array.from({ length: 8 }, () => hasher.verify(password, known)),
+          ...Array.from({ length: 8 }, () => hasher.verify(password, imported)),
+          ...Array.from({ length: 8 }, () => hasher.verify(password, null)),
+        ]),
+      )
+      expect(most, `concurrency ${concurrency}`).to.equal(concurrency)
+      expect(all).to.equal(32)
+    }
+  })
+
+  it('run a hash of four lanes alone where there are but two permits', async () => {
+    const hasher = patientHasher(2)
+    const wide = await argon2.hash(password, likeFastapiUsers)
+    const { most } = await nativeHashesDuring(() =>
+      Promise.all(Array.from({ length: 4 }, () => hasher.verify(password, wide))),
+    )
+    expect(most).to.equal(1)
+  })
+
+  it('are refused at once and without a hash where the wait would be too long, and the others are served', async () => {
+    const hasher = argon2Hasher({ concurrency: 2, maxWaitSeconds: 0.1 })
+    await hasher.verify('warm up', null)
+    let served = 0
+    let servedBeforeTheLastRefusal = 0
+    let refused = 0
+    const { all } = await nativeHashesDuring(async () => {
+      await Promise.all(
+        Array.from({ length: 200 }, () =>
+          hasher.verify(password, null).then(
+            () => {
+              served += 1
+            },
+            (fault: unknown) => {
+              expect(fault).to.be.instanceOf(Unavailable).with.property('retryAfterSeconds', 1)
+              refused += 1
+              servedBeforeTheLastRefusal = served
+            },
+          ),
+        ),
+      )
+    })
+    expect(served + refused).to.equal(200)
+    expect(all).to.equal(served)
+    expect(served).to.be.within(2, 100)
+    expect(servedBeforeTheLastRefusal).to.equal(0)
+  })
+
+  /** How long `fs.stat` takes at worst while `load` runs. */
+  async function slowestStatDuring(load: Promise<unknown>): Promise<number> {
+    let running = true
+    const ended = load.finally(() => {
+      running = false
+    })
+    let slowest = 0
+    while (running) {
+      slowest = Math.max(slowest, await millisecondsOf(() => stat('.')))
+      await new Promise((resolve) => setTimeout(resolve, 2))
+    }
+    await ended
+    return slowest
+  }
+
+  it('leave the file system its threads: 64 of them slow it down a fraction of what they would without a pool', async function () {
+    this.retries(2)
+    const hasher = patientHasher(2)
+    const hash = await hasher.hash(password)
+    const sixtyFour = (verify: () => Promise<unknown>) => Promise.all(Array.from({ length: 64 }, verify))
+    const unbounded = await slowestStatDuring(sixtyFour(() => argon2.verify(hash, password)))
+    const pooled = await slowestStatDuring(sixtyFour(() => hasher.verify(password, hash)))
+    expect(pooled, `unbounded ${unbounded} ms`).to.be.lessThan(unbounded / 3)
+  })
+})
+
+describe('a mismatch', function () {
+  this.timeout(30_000)
+  // Times on a busy machine: one that is out of bounds is measured again.
+  this.retries(2)
+  const dear = '$argon2id$v=19$m=65536,t=3,p=1'
+  let imported = ''
+  before(async () => {
+    imported = await argon2.hash(password, { memoryCost: 65_536, timeCost: 3, parallelism: 1 })
+  })
+
+  /** Medians of three interleaved refusals each. */
+  async function refusals(hasher: Argon2Hasher) {
+    const known = await hasher.hash(password)
+    const times = { nobody: [] as number[], known: [] as number[], imported: [] as number[] }
+    for (let round = 0; round < 3; round += 1) {
+      times.nobody.push(await millisecondsOf(() => hasher.verify('wrong', null)))
+      times.known.push(await millisecondsOf(() => hasher.verify('wrong', known)))
+      times.imported.push(await millisecondsOf(() => hasher.verify('wrong', imported)))
+    }
+    return { nobody: median(times.nobody), known: median(times.known), imported: median(times.imported) }
+  }
+
+  it('takes half as long again as the dearest kind of hash in the store, whatever kind it was', async () => {
+    const hasher = patientHasher()
+    const before = await refusals(hasher)
+    expect(before.imported).to.be.greaterThan(before.known * 2)
+
+    await hasher.prepare([todays, dear])
+    const after = await refusals(hasher)
+    for (const time of [after.nobody, after.known])
+      expect(time).to.be.within(after.imported * 0.8, after.imported * 1.2)
+    expect(after.imported).to.be.greaterThan(before.imported * 1.1)
+  })
+
+  it('does not use the processor for it, nor a place in the pool', async () => {
+    const hasher = patientHasher(1)
+    await hasher.prepare([dear])
+    const one = await millisecondsOf(() => hasher.verify('wrong', null))
+    const sixAtOnce = await millisecondsOf(() =>
+      Promise.all(Array.from({ length: 6 }, () => hasher.verify('wrong', null))),
+    )
+    expect(sixAtOnce).to.be.lessThan(one * 4)
+  })
+
+  it('takes as long as its hash again when today’s kind is the only one left', async () => {
+    const hasher = patientHasher()
+    await hasher.prepare([todays, dear])
+    const slow = await millisecondsOf(() => hasher.verify('wrong', null))
+    await hasher.prepare([todays])
+    expect(await millisecondsOf(() => hasher.verify('wrong', null))).to.be.lessThan(slow / 2)
+  })
+
+  it('is the only answer that waits', async () => {
+    const hasher = patientHasher()
+    const known = await hasher.hash(password)
+    await hasher.prepare([dear])
+    const refused = await millisecondsOf(() => hasher.verify('wrong', known))
+    expect(await millisecondsOf(() => hasher.verify(password, known))).to.be.lessThan(refused / 2)
+  })
+
+  it('covers bcrypt, and a kind is measured once', async () => {
+    const hasher = patientHasher()
+    const kinds = ['$2b$10', '$2a$10$', 'no scheme', todays]
+    expect((await nativeHashesDuring(() => hasher.prepare(kinds))).all).to.equal(3)
+    expect((await nativeHashesDuring(() => hasher.prepare(kinds))).all).to.equal(0)
+
+    const hash = await bcrypt.hash(password, 10)
+    const wrong = await millisecondsOf(() => hasher.verify('wrong', hash))
+    expect(await millisecondsOf(() => hasher.verify('wrong', null))).to.be.within(wrong * 0.8, wrong * 1.2)
+  })
+
+  it('is prepared for also while the pool is busy and impatient', async () => {
+    const hasher = argon2Hasher({ concurrency: 1, maxWaitSeconds: 0 })
+    const busy = hasher.verify('wrong', null)
+    await hasher.prepare([dear])
+    expect(await busy).to.equal('mismatch')
+  })
+})

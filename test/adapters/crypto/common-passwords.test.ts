@@ -1,0 +1,26 @@
+import { dictionary } from '@zxcvbn-ts/language-common'
+import { expect } from 'chai'
+import { isCommonPassword } from '../../../src/adapters/crypto/common-passwords.ts'
+
+describe('the list of common passwords', () => {
+  it('holds every entry of the package, more than 10 000 of them long enough to be chosen', () => {
+    const entries = dictionary['passwords-common'].map(String)
+    expect(entries).to.have.length.greaterThan(49_000)
+    expect(entries.filter((entry) => entry.length >= 8)).to.have.length.greaterThan(10_000)
+    expect(entries.filter((entry) => !isCommonPassword(entry))).to.deep.equal([])
+  })
+
+  it('does not object to what merely contains an entry', () => {
+    expect(isCommonPassword('password')).to.equal(true)
+    expect(isCommonPassword('a password of my own')).to.equal(false)
+    expect(isCommonPassword('')).to.equal(false)
+    for (const name of ['constructor', '__proto__', 'tostring']) expect(isCommonPassword(name), name).to.equal(false)
+  })
+
+  it('is read once', () => {
+    isCommonPassword('x')
+    const began = performance.now()
+    for (let count = 0; count < 1000; count += 1) isCommonPassword(`not common ${count}`)
+    expect(performance.now() - began).to.be.lessThan(10)
+  })
+})

@@ -1,0 +1,166 @@
+import { domainToUnicode } from 'node:url'
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { type Email, emailKey, localPart, parseEmail } from '../../src/domain/email.ts'
+
+const parse = (text: string) => parseEmail(text, domainToUnicode)
+
+function accepted(text: string): Email {
+  const parsed = parse(text)
+  if (!('email' in parsed)) throw new Error(`${JSON.stringify(text)}: ${parsed.objection}`)
+  return parsed.email
+}
+
+const keyOf = (text: string) => emailKey(accepted(text))
+
+describe('an e-mail address', () => {
+  it('keeps the spelling of its local part and shows its domain lower-case and in Unicode', () => {
+    expect(accepted("  Jürgen.O'Neil+tag@Example.COM ")).to.equal("Jürgen.O'Neil+tag@example.com")
+    expect(accepted('a@BÜCHER.example')).to.equal('a@bücher.example')
+    expect(accepted('a@xn--bcher-kva.example')).to.equal('a@bücher.example')
+    expect(accepted('a@faß.example')).to.equal('a@faß.example')
+    expect(localPart(accepted('King.Arthur@camelot.bt'))).to.equal('King.Arthur')
+  })
+
+  it('has one key for all spellings of it', () => {
+    expect(keyOf('King.Arthur@Camelot.BT')).to.equal('king.arthur@camelot.bt')
+    expect(keyOf('a@bücher.example')).to.equal('a@xn--bcher-kva.example')
+    expect(keyOf('a@bu\u0308cher.example')).to.equal(keyOf('A@XN--BCHER-KVA.example'))
+    expect(keyOf('a@bücher。example')).to.equal(keyOf('a@bücher.example'))
+    expect(keyOf('a@ｅxample.com')).to.equal(keyOf('a@example.com'))
+    expect(keyOf('jose\u0301@example.com')).to.equal(keyOf('JOSÉ@example.com'))
+  })
+
+  it('has another key for another mailbox', () => {
+    const addresses = [
+      'a@example.com',
+      'b@example.com',
+      'a@example.org',
+      'a.@example.com',
+      'ａ@example.com',
+      'а@example.com',
+    ]
+    const keys = addresses.map(parse).flatMap((parsed) => ('email' in parsed ? [emailKey(parsed.email)] : []))
+    expect(new Set(keys).size).to.equal(5)
+  })
+
+  const refused: readonly (readonly [string, RegExp])[] = [
+    ['', /must have an @-sign/],
+    ['plain', /must have an @-sign/],
+    ['@example.com', /something before/],
+    ['a@', /something after/],
+    ['a@@example.com', /exactly one/],
+    ['a@b@example.com', /exactly one/],
+    ['a@x.example,b@y.example', /exactly one/],
+    ['a@localhost', /should have a period/],
+    ['a＠b@example.com', /not allowed/],
+    ['a@b＠example.com', /not a valid domain/],
+    ['a@example.com／x', /not a valid domain/],
+    ['a@example.com/x', /not a valid domain/],
+    ['a@example.com:25', /not a valid domain/],
+    ['a@example.com?x', /not a valid domain/],
+    ['a@example.com#x', /not a valid domain/],
+    ['a@exa%6dple.com', /not a valid domain/],
+    ['a@[127.0.0.1]', /not a valid domain/],
+    ['a@127.0.0.1', /not a valid domain/],
+    ['a@1.2', /not a valid domain/],
+    ['a@0x7f.0x1', /not a valid domain/],
+    ['a@example.123', /not a valid domain/],
+    ['a@-example.com', /not a valid domain/],
+    ['a@example-.com', /not a valid domain/],
+    ['a@ex_ample.com', /not a valid domain/],
+    ['a@example..com', /not a valid domain/],
+    ['a@.example.com', /not a valid domain/],
+    ['a@example.com.', /not a valid domain/],
+    ['a@example.com。', /not a valid domain/],
+    ['a@xn--a.example', /not a valid domain/],
+    ['a@exam\u00adple.com', /not a valid domain/],
+    ['a@exam\u200bple.com', /not a valid domain/],
+    ['a@exam ple.com', /not a valid domain/],
+    [`a@${'x'.repeat(64)}.example`, /not a valid domain/],
+    ['a b@example.com', /not allowed/],
+    ['"a b"@example.com', /not allowed/],
+    ['a(comment)@example.com', /not allowed/],
+    ['a,b@example.com', /not allowed/],
+    ['a;b@example.com', /not allowed/],
+    ['a<b>@example.com', /not allowed/],
+    ['a\\b@example.com', /not allowed/],
+    ['a\r\nBcc:b@example.com', /not allowed/],
+    ['a\u0000@example.com', /not allowed/],
+    ['\ta@example.com', /not allowed/],
+    ['\u00a0a@example.com', /not allowed/],
+    ['a\u200bb@example.com', /not allowed/],
+    ['a\u202eb@example.com', /not allowed/],
+    ['a\u034fb@example.com', /not allowed/],
+    ['a\u3164@example.com', /not allowed/],
+    ['a\uffa0@example.com', /not allowed/],
+    ['a\ud800@example.com', /not allowed/],
+    ['a\ue000@example.com', /not allowed/],
+    ['\u0301a@example.com', /combining/],
+    ['.a@example.com', /period/],
+    ['a.@example.com', /period/],
+    ['a..b@example.com', /period/],
+    [`${'x'.repeat(65)}@example.com`, /too long/],
+    [`${'é'.repeat(33)}@example.com`, /too long/],
+    [`a@${'x.'.repeat(125)}example`, /too long|not a valid domain/],
+  ]
+  for (const [text, objection] of refused) {
+    it(`is not ${JSON.stringify(text).slice(0, 60)}`, () => {
+      const parsed = parse(text)
+      expect(parsed).to.have.property('objection').that.matches(objection)
+    })
+  }
+
+  it('may be as long as mail allows, and no longer', () => {
+    const local = 'x'.repeat(64)
+    const domain = `${`${'y'.repeat(61)}.`.repeat(3)}zyx`
+    expect(domain).to.have.length(189)
+    expect(accepted(`${local}@${domain}`)).to.have.length(254)
+    expect(parse(`${local}@a${domain}`)).to.have.property('objection')
+  })
+
+  const someText = fc.oneof(
+    fc.string({ unit: 'binary', maxLength: 30 }),
+    fc
+      .tuple(
+        fc.string({ unit: 'binary', minLength: 1, maxLength: 8 }),
+        fc.string({ unit: 'binary', minLength: 1, maxLength: 8 }),
+      )
+      .map(([local, label]) => `${local}@${label}.example`),
+    fc.emailAddress(),
+    fc
+      .tuple(fc.emailAddress(), fc.constantFrom('İ', 'ß', 'Σ', 'ς', 'K', 'ſ', '\u0307', '\u0301', 'ﬁ', '한', 'xn--'))
+      .chain(([address, piece]) =>
+        fc.nat(address.length).map((at) => address.slice(0, at) + piece + address.slice(at)),
+      ),
+  )
+
+  it('is itself when it is parsed again, and so is its key (5 000 texts)', () => {
+    let reached = 0
+    fc.assert(
+      fc.property(someText, (text) => {
+        const parsed = parse(text)
+        if (!('email' in parsed)) return
+        reached += 1
+        expect(accepted(parsed.email)).to.equal(parsed.email)
+        expect(parsed.email).to.match(/^[^@]+@[^@]+\.[^@]+$/u)
+        const key = emailKey(parsed.email)
+        expect(key).to.match(/^[^@]+@[a-z0-9.-]+$/u)
+        expect(keyOf(parsed.email.normalize('NFD'))).to.equal(key)
+      }),
+      { numRuns: 5000 },
+    )
+    expect(reached).to.be.greaterThan(1000)
+  })
+
+  it('has the same key whatever the case of ASCII letters (1 000 addresses)', () => {
+    fc.assert(
+      fc.property(fc.emailAddress(), (text) => {
+        const parsed = parse(text)
+        if (!('email' in parsed)) return
+        expect(keyOf(text.toUpperCase())).to.equal(emailKey(parsed.email))
+      }),
+      { numRuns: 1000 },
+    )
+  })
+})
