@@ -1,0 +1,98 @@
+import { hash, type KeyObject } from 'node:crypto'
+import jsonwebtoken from 'jsonwebtoken'
+import { LRUCache } from 'lru-cache'
+import type { Credential, Credentials } from '../../application/ports/credentials.ts'
+import { parseUserId } from '../../domain/ids.ts'
+
+interface Options {
+  /** Secret key of at least 32 bytes. A KeyObject, since a string would be imported anew at each verification. */
+  readonly key: KeyObject
+  readonly audience: string
+  /** Tokens of other tenants are nobody's here, though the key is the same. */
+  readonly tenant: string
+  readonly lifetimeSeconds: number
+  readonly clock: () => Date
+  readonly newId: () => string
+}
+
+/** Longer values are refused before anything of them is decoded. */
+const maxTokenLength = 8192
+const maxRemembered = 10_000
+const shape = /^[\w-]+\.[\w-]+\.[\w-]+$/
+/** The last second a `Date` can hold. */
+const lastSecond = 8.64e12
+
+/** Self-contained tokens (RFC 7519), signed by HMAC-SHA-256 and by nothing else (RFC 8725 section 3.1). */
+export function jwtCredentials({ key, audience, tenant, lifetimeSeconds, clock, newId }: Options): Credentials {
+  /** Genuine tokens. Whether one is expired is judged at each use, whether it is alive the user record decides. */
+  const genuine = new LRUCache<string, Credential>({ max: maxRemembered })
+
+  const verified = (value: string, now: Date): Credential | null => {
+    try {
+      // The library takes a timestamp of 0 for none.
+      const clockTimestamp = Math.max(1, Math.floor(now.getTime() / 1000))
+      const options = { algorithms: ['HS256' as const], audience, clockTimestamp, complete: true as const }
+      const { header, payload } = jsonwebtoken.verify(value, key, options)
+      // RFC 7515 section 4.1.11: extensions that are not understood; the library looks at none.
+      if ('crit' in header || (header.typ !== undefined && header.typ !== 'JWT')) return null
+      return typeof payload === 'string' ? null : credentialOf(payload, value, tenant)
+    } catch {
+      return null
+    }
+  }
+
+  return {
+    recognises(value) {
+      return shape.test(value)
+    },
+
+    async issue(user) {
+      const iat = Math.floor(clock().getTime() / 1000)
+      const claims = { aud: audience, iat, exp: iat + lifetimeSeconds, jti: newId() }
+      const { generation: gen } = user.sessions
+      return jsonwebtoken.sign({ sub: user.id, ...claims, gen, tenant }, key, { algorithm: 'HS256' })
+    },
+
+    async read(value) {
+      if (value.length > maxTokenLength || !shape.test(value)) return null
+      const now = clock()
+      const remembered = genuine.get(value)
+      if (remembered !== undefined) {
+        if (remembered.expiresAt > now) return remembered
+        genuine.delete(value)
+        return null
+      }
+      const credential = verified(value, now)
+      if (credential !== null) genuine.set(value, credential)
+      return credential
+    },
+
+    async revoke() {
+      return 'remember'
+    },
+
+    async touch() {},
+  }
+}
+
+/** The claims as one would have issued them; `null` when one that counts is missing or of another kind. */
+function credentialOf(claims: Record<string, unknown>, value: string, tenant: string): Credential | null {
+  const { sub, iat, exp, jti, gen = 0 } = claims
+  const userId = typeof sub === 'string' ? parseUserId(sub) : null
+  if (userId === null || claims.tenant !== tenant) return null
+  if (!isDate(exp) || (iat !== undefined && !isDate(iat))) return null
+  if (typeof gen !== 'number' || !Number.isSafeInteger(gen) || gen < 0) return null
+  if (jti !== undefined && (typeof jti !== 'string' || jti === '')) return null
+  return {
+    id: jti ?? hash('sha256', value, 'base64url'),
+    userId,
+    generation: gen,
+    issuedAt: new Date((iat ?? 0) * 1000),
+    expiresAt: new Date(exp * 1000),
+  }
+}
+
+/** A NumericDate (RFC 7519 section 2); JSON reads `1e400` as infinite. */
+function isDate(claim: unknown): claim is number {
+  return typeof claim === 'number' && claim >= 0 && claim <= lastSecond
+}

@@ -1,0 +1,284 @@
+import {
+  createHmac,
+  createSecretKey,
+  generateKeyPairSync,
+  type KeyObject,
+  randomBytes,
+  randomUUID,
+  sign,
+} from 'node:crypto'
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { jwtCredentials } from '../../../src/adapters/credentials/jwt.ts'
+import { aUser } from '../../../src/testing/builders.ts'
+import { fixedClock } from '../../../src/testing/fixed-clock.ts'
+
+const key = createSecretKey(randomBytes(32))
+const otherKey = createSecretKey(randomBytes(32))
+const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 })
+const ec = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+const clock = fixedClock(new Date('2030-01-01T00:00:00Z'))
+const now = clock().getTime() / 1000
+const options = { key, audience: 'portcullis', tenant: 'default', lifetimeSeconds: 3600, clock, newId: randomUUID }
+const credentials = jwtCredentials(options)
+const user = aUser()
+
+const good = {
+  sub: user.id as unknown,
+  aud: 'portcullis' as unknown,
+  iat: now as unknown,
+  exp: (now + 600) as unknown,
+  jti: 'some-id' as unknown,
+  gen: 0 as unknown,
+  tenant: 'default' as unknown,
+}
+const header = { alg: 'HS256', typ: 'JWT' }
+
+const encoded = (part: unknown): string =>
+  Buffer.from(typeof part === 'string' ? part : JSON.stringify(part)).toString('base64url')
+const mac = (input: string, secret: KeyObject | Buffer, hash = 'sha256'): string =>
+  createHmac(hash, secret).update(input).digest('base64url')
+
+/** Signed with our own key as far as the MAC goes: only what is in it can be refused. Strings are taken as JSON. */
+function signed(head: unknown, claims: unknown, secret: KeyObject | Buffer = key, hash = 'sha256'): string {
+  const input = `${encoded(head)}.${encoded(claims)}`
+  return `${input}.${mac(input, secret, hash)}`
+}
+
+function signedByPair(alg: string, hash: string, privateKey: KeyObject): string {
+  const input = `${encoded({ ...header, alg })}.${encoded(good)}`
+  const signature = sign(hash, Buffer.from(input), { key: privateKey, dsaEncoding: 'ieee-p1363' })
+  return `${input}.${signature.toString('base64url')}`
+}
+
+const without = (claim: keyof typeof good) =>
+  Object.fromEntries(Object.entries(good).filter(([name]) => name !== claim))
+/** The claims as JSON, with one claim spelled as it is given, also where no number of JavaScript is spelled so. */
+const spelling = (claim: keyof typeof good, json: string) =>
+  JSON.stringify({ ...good, [claim]: '@' }).replace('"@"', json)
+
+const valid = signed(header, good)
+const [head = '', body = '', signature = ''] = valid.split('.')
+const publicPem = Buffer.from(rsa.publicKey.export({ type: 'spki', format: 'pem' }))
+const jwk = { kty: 'oct', k: Buffer.alloc(32, 1).toString('base64url') }
+const attackers = createSecretKey(Buffer.alloc(32, 1))
+
+const attacks: Record<string, string> = {}
+
+for (const alg of ['none', 'None', 'NONE', 'nOnE', 'noNe', 'NonE', 'none ', 'n\u043ene']) {
+  attacks[`alg ${alg} without a signature`] = `${encoded({ ...header, alg })}.${body}.`
+  attacks[`alg ${alg} with the old signature`] = `${encoded({ ...header, alg })}.${body}.${signature}`
+  attacks[`alg ${alg} with a right MAC`] = signed({ ...header, alg }, good)
+}
+for (const alg of [
+  undefined,
+  null,
+  '',
+  0,
+  true,
+  ['HS256'],
+  { HS256: 1 },
+  'hs256',
+  'HS256 ',
+  'HS1',
+  '__proto__',
+  'constructor',
+]) {
+  attacks[`alg ${JSON.stringify(alg)}`] = signed({ typ: 'JWT', alg }, good)
+}
+Object.assign(attacks, {
+  'HS384 with our key': signed({ ...header, alg: 'HS384' }, good, key, 'sha384'),
+  'HS512 with our key': signed({ ...header, alg: 'HS512' }, good, key, 'sha512'),
+  'HS256 announced, HS512 made': signed(header, good, key, 'sha512'),
+  'HS256 keyed with a public RSA key': signed(header, good, publicPem),
+  RS256: signedByPair('RS256', 'sha256', rsa.privateKey),
+  PS256: signedByPair('PS256', 'sha256', rsa.privateKey),
+  ES256: signedByPair('ES256', 'sha256', ec.privateKey),
+  'ES256 with r = s = 0 (CVE-2022-21449)': `${encoded({ ...header, alg: 'ES256' })}.${body}.${Buffer.alloc(64).toString('base64url')}`,
+  'another key': signed(header, good, otherKey),
+  'an empty key': signed(header, good, Buffer.alloc(0)),
+  'a key of zeros': signed(header, good, Buffer.alloc(32)),
+  'a known sample for a key': signed(header, good, Buffer.from('secret')),
+
+  'a key named by kid: none': signed({ ...header, kid: '' }, good, Buffer.alloc(0)),
+  'a key named by kid: an empty file': signed({ ...header, kid: '../../../../dev/null' }, good, Buffer.alloc(0)),
+  'a key named by kid: SQL': signed({ ...header, kid: "x' UNION SELECT '" }, good, Buffer.alloc(0)),
+  'a key named by kid: itself': signed({ ...header, kid: 'secret' }, good, Buffer.from('secret')),
+  'a key named by kid: __proto__': signed('{"alg":"HS256","typ":"JWT","kid":"__proto__"}', good, Buffer.alloc(0)),
+  'a key brought along as jwk': signed({ ...header, jwk }, good, attackers),
+  'a key brought along as x5c': signed({ ...header, x5c: [publicPem.toString('base64')] }, good, publicPem),
+  'a key to be fetched by jku': signed({ ...header, jku: 'http://127.0.0.1:9/keys' }, good, attackers),
+  'a key to be fetched by x5u': signed({ ...header, x5u: 'http://127.0.0.1:9/cert' }, good, attackers),
+
+  'crit that nobody understands': signed({ ...header, crit: ['x'], x: 1 }, good),
+  'crit: []': signed({ ...header, crit: [] }, good),
+  'crit: null': signed({ ...header, crit: null }, good),
+  'crit and b64 (RFC 7797)': signed({ ...header, crit: ['b64'], b64: false }, good),
+  'typ of another kind of token': signed({ ...header, typ: 'at+jwt' }, good),
+  'typ JWE': signed({ ...header, typ: 'JWE' }, good),
+  'typ: null': signed({ ...header, typ: null }, good),
+  'typ: []': signed({ ...header, typ: ['JWT'] }, good),
+  'a header that is a string': signed('"HS256"', good),
+  'a header that is an array': signed([header], good),
+  'a header that is null': signed('null', good),
+  'a header that is no JSON': signed('{alg:HS256}', good),
+  'an empty header': signed('{}', good),
+  'a header whose prototype has the algorithm': signed('{"typ":"JWT","__proto__":{"alg":"HS256"}}', good),
+  'a header with two algorithms, the last one none': signed('{"alg":"HS256","typ":"JWT","alg":"none"}', good),
+
+  'no exp': signed(header, without('exp')),
+  'exp a moment ago': signed(header, { ...good, exp: now }),
+  'exp long ago': signed(header, { ...good, exp: 1 }),
+  'exp 0': signed(header, { ...good, exp: 0 }),
+  'exp negative': signed(header, { ...good, exp: -(now + 600) }),
+  'exp a string': signed(header, { ...good, exp: `${now + 600}` }),
+  'exp an array': signed(header, { ...good, exp: [now + 600] }),
+  'exp an object': signed(header, { ...good, exp: { valueOf: now + 600 } }),
+  'exp null': signed(header, { ...good, exp: null }),
+  'exp true': signed(header, { ...good, exp: true }),
+  'exp NaN': signed(header, spelling('exp', 'NaN')),
+  'exp Infinity': signed(header, spelling('exp', 'Infinity')),
+  'exp 1e400': signed(header, spelling('exp', '1e400')),
+  'exp past every date': signed(header, spelling('exp', '1e300')),
+  'exp twice, the last one past': signed(header, spelling('exp', `${now + 600},"exp":1`)),
+  'iat a string': signed(header, { ...good, iat: 'now' }),
+  'iat null': signed(header, { ...good, iat: null }),
+  'iat 1e400': signed(header, spelling('iat', '1e400')),
+  'iat negative': signed(header, { ...good, iat: -1 }),
+  'nbf in the future': signed(header, { ...good, nbf: now + 1 }),
+  'nbf a string': signed(header, { ...good, nbf: '0' }),
+
+  'no aud': signed(header, without('aud')),
+  'aud of somebody else': signed(header, { ...good, aud: 'other' }),
+  'aud that contains ours': signed(header, { ...good, aud: 'portcullis.example' }),
+  'aud in another case': signed(header, { ...good, aud: 'Portcullis' }),
+  'aud an empty array': signed(header, { ...good, aud: [] }),
+  'aud nested': signed(header, { ...good, aud: [['portcullis']] }),
+  'aud an object': signed(header, { ...good, aud: { portcullis: 1 } }),
+  'aud twice, the last one not ours': signed(header, spelling('aud', '"portcullis","aud":"other"')),
+  'no tenant': signed(header, without('tenant')),
+  'another tenant': signed(header, { ...good, tenant: 'other' }),
+  'tenant null': signed(header, { ...good, tenant: null }),
+  'tenant an array': signed(header, { ...good, tenant: ['default'] }),
+  'no sub': signed(header, without('sub')),
+  'sub that is no id': signed(header, { ...good, sub: 'me' }),
+  'sub an object': signed(header, { ...good, sub: { $ne: null } }),
+  'sub an array': signed(header, { ...good, sub: [user.id] }),
+  'sub a number': signed(header, { ...good, sub: 1 }),
+  'gen a string': signed(header, { ...good, gen: '0' }),
+  'gen null': signed(header, { ...good, gen: null }),
+  'gen negative': signed(header, { ...good, gen: -1 }),
+  'gen a fraction': signed(header, { ...good, gen: 0.5 }),
+  'gen 1e400': signed(header, spelling('gen', '1e400')),
+  'jti a number': signed(header, { ...good, jti: 1 }),
+  'jti empty': signed(header, { ...good, jti: '' }),
+  'jti an object': signed(header, { ...good, jti: {} }),
+  'claims that are an array': signed(header, [good]),
+  'claims that are null': signed(header, 'null'),
+  'claims that are a string': signed(header, '"x"'),
+  'claims that are a number': signed(header, '1'),
+  'claims that are no JSON': signed(header, '{sub:1}'),
+  'no claims': signed(header, '{}'),
+  'claims of another prototype': signed(header, `{"__proto__":${JSON.stringify(good)}}`),
+  'a token within the token': signed({ ...header, cty: 'JWT' }, valid),
+  'a token for claims, without a type': signed({ alg: 'HS256' }, valid),
+
+  nothing: '',
+  'a dot': '.',
+  'two dots': '..',
+  'no signature': `${head}.${body}.`,
+  'no signature and no dot': `${head}.${body}`,
+  'no header': `.${body}.${signature}`,
+  'no claims part': `${head}..${signature}`,
+  'half a signature': `${head}.${body}.${signature.slice(0, 22)}`,
+  'a signature in hexadecimal': `${head}.${body}.${Buffer.from(signature, 'base64url').toString('hex')}`,
+  'a signature with padding': `${valid}=`,
+  'a signature in ordinary base64 with padding': `${head}.${body}.${Buffer.from(signature, 'base64url').toString('base64')}`,
+  'a signature twice': `${valid}${signature}`,
+  'a signature of null bytes': `${head}.${body}.${Buffer.alloc(32).toString('base64url')}`,
+  'a trailing dot': `${valid}.`,
+  'a leading dot': `.${valid}`,
+  'a fourth part': `${valid}.x`,
+  'five parts, as a JWE has': `${encoded({ alg: 'dir', enc: 'A256GCM', zip: 'DEF' })}..${encoded('iv')}.${encoded('x')}.${encoded('tag')}`,
+  'five parts around ours': `${head}.${body}.${signature}.x.y`,
+  'JSON serialisation': JSON.stringify({ protected: head, payload: body, signature }),
+  'the scheme before it': `Bearer ${valid}`,
+  'a space before it': ` ${valid}`,
+  'a space after it': `${valid} `,
+  'a line break after it': `${valid}\n`,
+  'a line break within it': `${head}.\n${body}.${signature}`,
+  'a null byte after it': `${valid}\u0000`,
+  'a percent sign in it': valid.replace('.', '%2E'),
+  'a dot of another script': valid.replace('.', '\u3002'),
+  'letters of another script': valid.replace('e', '\u0435'),
+  'ordinary base64 in its header': `${head}/+.${body}.${signature}`,
+  'a header of 8 KiB': signed({ ...header, x: 'x'.repeat(8192) }, good),
+  'claims of 8 KiB': signed(header, { ...good, x: 'x'.repeat(8192) }),
+  'a kid of 10 KB': signed({ ...header, kid: 'x'.repeat(10_000) }, good),
+  'a megabyte of dots': '.'.repeat(1_000_000),
+  'a megabyte of one part': `${'A'.repeat(1_000_000)}.${body}.${signature}`,
+  'a megabyte of nesting': signed(header, `${'['.repeat(500_000)}${']'.repeat(500_000)}`),
+  'the claims of somebody else under our signature': `${head}.${encoded({ ...good, sub: aUser().id })}.${signature}`,
+  'a superuser by claim under our signature': `${head}.${encoded({ ...good, is_superuser: true })}.${signature}`,
+})
+
+describe('no JWT', () => {
+  it('is refused for the way these tests make them', async () => {
+    const read = await credentials.read(valid)
+    expect(read).to.deep.include({ id: 'some-id', userId: user.id, generation: 0 })
+    const large = signed(header, { ...good, x: 'x'.repeat(5000) })
+    expect(large).to.have.length.within(6000, 8192)
+    expect(await credentials.read(large)).not.to.equal(null)
+  })
+
+  for (const [name, token] of Object.entries(attacks)) {
+    it(`is ${name}`, async () => {
+      const fresh = jwtCredentials(options)
+      const began = performance.now()
+      expect(await fresh.read(token)).to.equal(null)
+      expect(performance.now() - began).to.be.lessThan(50)
+      // Nor once a genuine one was read and is remembered.
+      expect(await credentials.read(token)).to.equal(null)
+      expect(fresh.recognises(token)).to.be.a('boolean')
+    })
+  }
+
+  it('is a genuine one of another deployment, tenant or audience', async () => {
+    const token = await credentials.issue(user)
+    for (const other of [{ key: otherKey }, { tenant: 'other' }, { audience: 'other' }]) {
+      expect(await jwtCredentials({ ...options, ...other }).read(token), Object.keys(other)[0]).to.equal(null)
+    }
+  })
+
+  const character = fc.oneof(
+    fc.constantFrom(...'ABCxyz019-_.=+/ %\n\u0000'),
+    fc.string({ unit: 'binary', minLength: 1, maxLength: 1 }),
+  )
+  const place = fc.nat(valid.length - 1)
+  const mutation = fc.oneof(
+    fc.tuple(place, character).map(([at, one]) => valid.slice(0, at) + one + valid.slice(at + 1)),
+    fc.tuple(place, character).map(([at, one]) => valid.slice(0, at) + one + valid.slice(at)),
+    fc
+      .tuple(place, fc.integer({ min: 1, max: 40 }))
+      .map(([at, length]) => valid.slice(0, at) + valid.slice(at + length)),
+    fc.tuple(place, place).map(([one, other]) => valid.slice(one) + valid.slice(0, other)),
+    fc.tuple(fc.json(), fc.json()).map(([one, two]) => `${encoded(one)}.${encoded(two)}.${signature}`),
+    fc.json().map((claims) => signed(header, claims)),
+    fc.json().map((one) => signed(one, good)),
+    fc.shuffledSubarray([head, body, signature, ''], { minLength: 1 }).map((parts) => parts.join('.')),
+  )
+
+  it('is a mutation of a genuine one (2 000)', async () => {
+    let mutants = 0
+    await fc.assert(
+      fc.asyncProperty(mutation, async (token) => {
+        if (token === valid) return
+        mutants += 1
+        expect(await credentials.read(token)).to.equal(null)
+      }),
+      { numRuns: 2000 },
+    )
+    expect(mutants).to.be.greaterThan(1900)
+    expect(Object.keys(attacks)).to.have.length.greaterThan(120)
+  })
+})

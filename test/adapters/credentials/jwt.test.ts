@@ -1,0 +1,128 @@
+import { createHash, createSecretKey, randomBytes, randomUUID } from 'node:crypto'
+import { expect } from 'chai'
+import jsonwebtoken from 'jsonwebtoken'
+import { jwtCredentials } from '../../../src/adapters/credentials/jwt.ts'
+import { aUser } from '../../../src/testing/builders.ts'
+import { fixedClock } from '../../../src/testing/fixed-clock.ts'
+
+const key = createSecretKey(randomBytes(32))
+const clock = fixedClock(new Date('2030-01-01T00:00:00.250Z'))
+const options = { key, audience: 'portcullis', tenant: 'default', lifetimeSeconds: 3600, clock, newId: randomUUID }
+
+describe('a JWT', () => {
+  const credentials = jwtCredentials(options)
+  const user = aUser()
+
+  it('holds who, for whom, since and until when, an id, the generation, the tenant, and nothing else', async () => {
+    const token = await credentials.issue(user)
+    const { header, payload } = jsonwebtoken.decode(token, { complete: true }) ?? {}
+    expect(header).to.deep.equal({ alg: 'HS256', typ: 'JWT' })
+    expect(payload).to.have.all.keys('sub', 'aud', 'iat', 'exp', 'jti', 'gen', 'tenant')
+    const iat = new Date('2030-01-01T00:00:00Z').getTime() / 1000
+    expect(payload).to.deep.include({
+      sub: user.id,
+      aud: 'portcullis',
+      iat,
+      exp: iat + 3600,
+      gen: user.sessions.generation,
+      tenant: 'default',
+    })
+  })
+
+  it('is read as what it was issued as, at once and again', async () => {
+    const token = await credentials.issue(user)
+    const first = await credentials.read(token)
+    const { jti } = jsonwebtoken.decode(token, { json: true }) ?? {}
+    expect(first).to.deep.equal({
+      id: jti,
+      userId: user.id,
+      generation: user.sessions.generation,
+      issuedAt: new Date('2030-01-01T00:00:00Z'),
+      expiresAt: new Date('2030-01-01T01:00:00Z'),
+    })
+    expect(await credentials.read(token)).to.deep.equal(first)
+  })
+
+  it('is another at each login', async () => {
+    const tokens = await Promise.all(Array.from({ length: 100 }, () => credentials.issue(user)))
+    expect(new Set(tokens).size).to.equal(100)
+  })
+
+  it('dies at its end, also when it was read before', async () => {
+    const ticking = fixedClock(new Date('2030-01-01T00:00:00Z'))
+    const own = jwtCredentials({ ...options, clock: ticking })
+    const [seen, unseen] = [await own.issue(user), await own.issue(user)]
+    expect(await own.read(seen)).not.to.equal(null)
+    ticking.advance(3599)
+    expect(await own.read(seen)).not.to.equal(null)
+    ticking.advance(1)
+    expect(await own.read(seen)).to.equal(null)
+    expect(await own.read(unseen)).to.equal(null)
+    expect(await own.read(seen)).to.equal(null)
+  })
+
+  it('is remembered once it is verified: reading it again costs a tenth at most', async () => {
+    const tokens = await Promise.all(Array.from({ length: 500 }, () => credentials.issue(user)))
+    const readAll = async () => {
+      const began = performance.now()
+      for (const token of tokens) await credentials.read(token)
+      return performance.now() - began
+    }
+    const first = await readAll()
+    expect(await readAll()).to.be.lessThan(first / 10)
+  })
+
+  it('cannot be ended here: the user record must remember it', async () => {
+    const token = await credentials.issue(user)
+    const credential = await credentials.read(token)
+    if (credential === null) throw new Error('not read')
+    expect(await credentials.revoke(credential)).to.equal('remember')
+    await credentials.touch(credential)
+    expect(await credentials.read(token)).to.deep.equal(credential)
+  })
+
+  describe('made by another program with the same key', () => {
+    const exp = new Date('2030-01-01T01:00:00Z').getTime() / 1000
+    const claims = { sub: user.id, aud: 'portcullis', exp, tenant: 'default' }
+    const sign = (payload: object) => jsonwebtoken.sign(payload, key, { noTimestamp: true })
+
+    it('has the generation 0 and the id of its digest when it names none', async () => {
+      const token = sign(claims)
+      expect(await credentials.read(token)).to.deep.equal({
+        id: createHash('sha256').update(token).digest('base64url'),
+        userId: user.id,
+        generation: 0,
+        issuedAt: new Date(0),
+        expiresAt: new Date(exp * 1000),
+      })
+    })
+
+    it('may be for several audiences, of which we are one', async () => {
+      expect(await credentials.read(sign({ ...claims, aud: ['other', 'portcullis'] }))).not.to.equal(null)
+    })
+
+    it('may have no type', async () => {
+      const token = jsonwebtoken.sign(JSON.stringify(claims), key)
+      expect(await credentials.read(token)).not.to.equal(null)
+    })
+  })
+
+  it('is what three dotted parts look like, and nothing else', () => {
+    for (const value of ['a.b.c', 'ey_-.x.y']) expect(credentials.recognises(value), value).to.equal(true)
+    for (const value of [
+      '',
+      'a',
+      'a.b',
+      'a.b.',
+      '.b.c',
+      'a.b.c.d',
+      'a.b.c.d.e',
+      'a.b.c ',
+      'a.b.c=',
+      'a.b.ç',
+      'x'.repeat(43),
+    ]) {
+      expect(credentials.recognises(value), value).to.equal(false)
+    }
+  })
+})
