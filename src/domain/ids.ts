@@ -13,3 +13,9 @@ export function parseUserId(text: string): UserId | null {
   const lower = text.toLowerCase()
   return uuid.test(lower) ? (lower as UserId) : null
 }
+
+/** The id that `text` spells, upper or lower case; `null` when it spells none. */
+export function parseEventId(text: string): EventId | null {
+  const lower = text.toLowerCase()
+  return uuid.test(lower) ? (lower as EventId) : null
+}

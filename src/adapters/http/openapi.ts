@@ -79,6 +79,7 @@ function responses(endpoint: Endpoint, refer: Refer): Json {
   const all: Json = {}
   for (const [status, reply] of Object.entries(endpoint.replies)) all[status] = success(reply, refer)
   for (const [status, meanings] of failures(endpoint)) {
+    if (status in all) continue
     const schema = refer(status === 422 ? InvalidSchema : ErrorSchema)
     all[status] = { description: meanings.join(', '), content: { 'application/json': { schema } } }
   }

@@ -1,14 +1,72 @@
 import { createReadStream } from 'node:fs'
 import type Router from '@koa/router'
-import { errorReply } from './errors.ts'
+import { Type } from 'typebox'
+import { endpoint, type Router as Operations } from './endpoint.ts'
 import { send } from './send.ts'
 
-/** What an operator and a developer ask the service about itself. */
-export interface OperationsNeeds {
-  /** Names of the stores that do not answer. */
-  readonly failing: () => Promise<readonly string[]>
-  /** `null`: neither document nor page are served. */
-  readonly docs: { readonly document: unknown; readonly swaggerFolder: string } | null
+/** A store that does not answer, by its technology and by what it is used for. */
+interface Failing {
+  readonly store: string
+  readonly roles: readonly string[]
+}
+
+const Alive = Type.Object({ status: Type.Literal('alive') }, { title: 'Alive' })
+const Ready = Type.Object({ status: Type.Literal('ready') }, { title: 'Ready' })
+const NotReady = Type.Object(
+  {
+    detail: Type.Literal('SERVICE_UNAVAILABLE'),
+    failing: Type.Array(Type.Object({ store: Type.String(), roles: Type.Array(Type.String()) })),
+  },
+  { title: 'NotReady' },
+)
+
+/** What an orchestrator asks: whether to restart us, and whether to send us requests. */
+export function operationsRouter(failing: () => Promise<readonly Failing[]>): Operations {
+  return {
+    tag: 'operations',
+    prefix: '',
+    endpoints: [
+      endpoint({
+        method: 'GET',
+        path: '/healthz',
+        operationId: 'operations:healthz',
+        summary: 'Whether the process is alive; asks no store',
+        access: 'public',
+        replies: { 200: { description: 'Alive', body: Alive } },
+        refusals: [],
+        async handle() {
+          return { status: 200, body: { status: 'alive' } }
+        },
+      }),
+      endpoint({
+        method: 'GET',
+        path: '/readyz',
+        operationId: 'operations:readyz',
+        summary: 'Whether every store answers',
+        access: 'public',
+        replies: {
+          200: { description: 'Ready', body: Ready },
+          503: { description: 'Some stores do not answer', body: NotReady },
+        },
+        refusals: [],
+        async handle() {
+          const stores = await failing()
+          if (stores.length === 0) return { status: 200, body: { status: 'ready' } }
+          return {
+            status: 503,
+            headers: { 'Retry-After': '1' },
+            body: { detail: 'SERVICE_UNAVAILABLE', failing: stores.map(({ store, roles }) => ({ store, roles })) },
+          }
+        },
+      }),
+    ],
+  }
+}
+
+interface Docs {
+  readonly document: unknown
+  /** Of the npm package swagger-ui-dist. */
+  readonly swaggerFolder: string
 }
 
 /** Swagger UI sets style attributes and draws with data: images; everything else comes from here. */
@@ -39,20 +97,9 @@ const page = `<!doctype html>
 `
 const start = `SwaggerUIBundle({ url: 'openapi.json', dom_id: '#ui', withCredentials: true, persistAuthorization: false })\n`
 
-export function mountOperations(router: Router, { failing, docs }: OperationsNeeds): void {
-  router.get('/healthz', (ctx) => send(ctx, { status: 200, body: { status: 'alive' } }))
-
-  router.get('/readyz', async (ctx) => {
-    const names = await failing()
-    if (names.length === 0) send(ctx, { status: 200, body: { status: 'ready' } })
-    else {
-      const { status, body, headers } = errorReply(503, 'SERVICE_UNAVAILABLE', { 'Retry-After': '1' })
-      send(ctx, { status, body: { ...(body as object), failing: names }, ...(headers && { headers }) })
-    }
-  })
-
-  if (docs === null) return
-  router.get('/openapi.json', (ctx) => send(ctx, { status: 200, body: docs.document }))
+/** The OpenAPI document, and the page on which a developer reads and tries it. */
+export function mountDocs(router: Router, { document, swaggerFolder }: Docs): void {
+  router.get('/openapi.json', (ctx) => send(ctx, { status: 200, body: document }))
   router.get('/docs', (ctx) => {
     ctx.set('Content-Security-Policy', docsPolicy)
     ctx.type = 'text/html; charset=utf-8'
@@ -65,7 +112,7 @@ export function mountOperations(router: Router, { failing, docs }: OperationsNee
   for (const [name, type] of Object.entries(assets)) {
     router.get(`/docs/${name}`, (ctx) => {
       ctx.type = type
-      ctx.body = createReadStream(`${docs.swaggerFolder}/${name}`)
+      ctx.body = createReadStream(`${swaggerFolder}/${name}`)
     })
   }
 }

@@ -1,0 +1,49 @@
+import { execFile } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { mkdir, readFile, rename, rm } from 'node:fs/promises'
+import { delimiter, join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { promisify } from 'node:util'
+
+const run = promisify(execFile)
+const source = fileURLToPath(new URL('../test/support/mongo-java-server/', import.meta.url))
+const output = fileURLToPath(new URL('../.cache/mongo-java-server/', import.meta.url))
+
+/**
+ * Builds the wire-compatible stand-in for MongoDB, once for every version of its sources. Needs Java 17, Maven
+ * and a Maven repository; two builds at once do not disturb each other.
+ *
+ * @returns {Promise<string[]>} the arguments that make `java` start it; its own follow
+ */
+export async function buildMongoStandIn() {
+  const version = createHash('sha256')
+  for (const file of ['pom.xml', 'StandIn.java']) version.update(await readFile(join(source, file)))
+  const folder = join(output, version.digest('hex').slice(0, 16))
+  if (!existsSync(folder)) {
+    const draft = `${folder}.${process.pid}`
+    const libraries = join(draft, 'lib')
+    await mkdir(libraries, { recursive: true })
+    const copy = ['dependency:copy-dependencies', '-DincludeScope=runtime', `-DoutputDirectory=${libraries}`]
+    await run('mvn', ['-q', '-B', '-f', join(source, 'pom.xml'), ...copy])
+    await run('javac', ['-cp', join(libraries, '*'), '-d', join(draft, 'classes'), join(source, 'StandIn.java')])
+    await rename(draft, folder).catch(async (error) => {
+      if (!existsSync(folder)) throw error
+      await rm(draft, { recursive: true })
+    })
+  }
+  // A heap for tests, and the quickest of the compilers: it lives for minutes.
+  return [
+    '-Xmx512m',
+    '-XX:TieredStopAtLevel=1',
+    '-cp',
+    [join(folder, 'classes'), join(folder, 'lib', '*')].join(delimiter),
+    'StandIn',
+  ]
+}
+
+if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
+  const started = Date.now()
+  await buildMongoStandIn()
+  process.stdout.write(`stand-in for MongoDB: ready after ${Date.now() - started} ms\n`)
+}

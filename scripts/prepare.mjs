@@ -1,0 +1,105 @@
+// What `npm start` and `npm test` do first: install and build what is missing or out of date, and nothing else.
+// Node's own modules only: this runs before anything is installed. What it prints goes to standard error.
+import { spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+export const root = fileURLToPath(new URL('..', import.meta.url))
+const at = (...parts) => join(root, ...parts)
+
+const leastNode = [20, 19]
+
+export function requireNode() {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
+  if (major > leastNode[0] || (major === leastNode[0] && minor >= leastNode[1])) return
+  console.error(`Portcullis needs Node ${leastNode.join('.')} or later; this is ${process.versions.node}.`)
+  process.exit(1)
+}
+
+/** Native modules are built for one version of Node's binary interface. */
+const installation = () =>
+  sha([readFileSync(at('package-lock.json'), 'utf8'), process.versions.modules, process.platform, process.arch])
+
+export function install() {
+  const stamp = at('node_modules', '.portcullis-install')
+  if (read(stamp) === installation()) return
+  if (!installedByHand()) {
+    console.error('Installing dependencies (once; the SQLite driver may take a minute or two to compile) …')
+    run('npm', ['ci', '--include=dev', '--no-audit', '--no-fund'])
+  }
+  writeFileSync(stamp, installation())
+}
+
+/** Whether `npm ci` or `npm install` was run after the lock file last changed, and the native driver loads. */
+function installedByHand() {
+  const record = at('node_modules', '.package-lock.json')
+  if (!existsSync(record) || statSync(record).mtimeMs < statSync(at('package-lock.json')).mtimeMs) return false
+  const check = "const D = require('better-sqlite3'); new D(':memory:').close(); require('esbuild')"
+  return spawnSync(process.execPath, ['-e', check], { cwd: root, stdio: 'ignore' }).status === 0
+}
+
+export async function build() {
+  const stamp = at('dist', '.portcullis-build')
+  const sources = [...filesBelow(at('src')), at('scripts', 'prepare.mjs'), at('package.json'), at('package-lock.json')]
+  const wanted = sha(sources.map((file) => `${file} ${statSync(file).mtimeMs} ${statSync(file).size}`))
+  if (read(stamp) === wanted) return
+
+  const esbuild = createRequire(import.meta.url)('esbuild')
+  await esbuild.build({
+    absWorkingDir: root,
+    entryPoints: {
+      portcullis: 'src/cli/portcullis.ts',
+      main: 'src/cli/main.ts',
+      'sqlite-writer-thread': 'src/adapters/stores/sqlite/writer-thread.ts',
+      'handler-thread': 'src/adapters/events/handler-thread.ts',
+    },
+    outdir: 'dist',
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node20',
+    sourcemap: true,
+    legalComments: 'none',
+    // Drivers and native modules are loaded when they are needed; the others start faster as one file.
+    external: ['mongodb', 'ioredis', 'better-sqlite3', 'argon2', 'bcrypt', 'swagger-ui-dist', '@zxcvbn-ts/language-common'],
+    // CommonJS packages in the bundle call `require` for Node's own modules.
+    banner: { js: "import { createRequire as portcullisRequire } from 'node:module'; const require = portcullisRequire(import.meta.url);" },
+    logLevel: 'warning',
+  })
+  mkdirSync(at('dist'), { recursive: true })
+  writeFileSync(stamp, wanted)
+}
+
+function filesBelow(folder) {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .sort()
+}
+
+/** Runs a command whose output belongs on standard error; ends this process when it fails. */
+function run(command, args) {
+  const { status } = spawnSync(command, args, { cwd: root, stdio: ['ignore', 2, 2] })
+  if (status !== 0) {
+    console.error(`${command} ${args.join(' ')} failed.`)
+    process.exit(1)
+  }
+}
+
+function sha(parts) {
+  const hash = createHash('sha256')
+  for (const part of parts) hash.update(part).update('\0')
+  return hash.digest('hex')
+}
+
+function read(file) {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,52 @@
+import { createLog } from '../config/log.ts'
+import { openStorage } from '../config/storage.ts'
+import { parseEventId } from '../domain/ids.ts'
+import type { ExitCode } from './main.ts'
+import { settingsHere } from './settings.ts'
+
+/** Prints the dead letters on standard output, one JSON line each. */
+export async function listEvents(options: { configFile: string | undefined; limit: string }): Promise<ExitCode> {
+  const limit = Number(options.limit)
+  if (!Number.isInteger(limit) || limit < 1) {
+    process.stderr.write('portcullis: --limit takes a whole number from 1\n')
+    return 2
+  }
+  return await withOutbox(options.configFile, async (outbox) => {
+    for (const { event, attempts, reason, diedAt } of await outbox.listDead(limit)) {
+      const { id, type, user, at } = event
+      process.stdout.write(`${JSON.stringify({ id, type, userId: user.id, at, attempts, reason, diedAt })}\n`)
+    }
+    return 0
+  })
+}
+
+/** Makes dead letters due again; the service delivers them within a second or so. */
+export async function retryEvents(options: {
+  configFile: string | undefined
+  id: string | undefined
+  all?: true
+}): Promise<ExitCode> {
+  const id = options.id === undefined ? null : parseEventId(options.id)
+  if ((id === null) === (options.all === undefined)) {
+    process.stderr.write('portcullis: give the id of one event, or --all\n')
+    return 2
+  }
+  return await withOutbox(options.configFile, async (outbox) => {
+    const count = await outbox.revive(id ?? 'all', new Date())
+    process.stderr.write(`${count} due again\n`)
+    return count === 0 && id !== null ? 1 : 0
+  })
+}
+
+async function withOutbox(
+  configFile: string | undefined,
+  work: (outbox: Awaited<ReturnType<typeof openStorage>>['outbox']) => Promise<ExitCode>,
+): Promise<ExitCode> {
+  const { settings } = await settingsHere(configFile, { withoutSecret: true })
+  const storage = await openStorage(settings, createLog({ ...settings.logs, level: 'silent' }))
+  try {
+    return await work(storage.outbox)
+  } finally {
+    await storage.close()
+  }
+}

@@ -1,0 +1,79 @@
+import { Command, CommanderError } from 'commander'
+import { version } from '../config/version.ts'
+
+/** How a command ends: 0 done, 1 refused or failed, 2 wrong settings or arguments. */
+export type ExitCode = 0 | 1 | 2
+
+/** Runs one command line; answers the exit code. Commands load what they need only when they are the one asked for. */
+export async function main(argv: readonly string[]): Promise<ExitCode> {
+  let code: ExitCode = 0
+  const program = new Command('portcullis')
+    .description('Self-hosted account service')
+    .version(version)
+    .exitOverride()
+    .showHelpAfterError()
+    .helpCommand(false)
+    .option('-c, --config <file>', 'settings file (default: portcullis.config.json, where there is one)')
+  const configFile = (): string | undefined => program.opts<{ config?: string }>().config
+
+  program
+    .command('serve')
+    .description('Serve the HTTP interface and deliver events, until SIGTERM or SIGINT')
+    .action(async () => {
+      const { serve } = await import('./serve.ts')
+      code = await serve({ configFile: configFile() })
+    })
+
+  const superuser = program.command('superuser').description('Superusers')
+  superuser
+    .command('create')
+    .description('Create an active, verified superuser; needs the storage only')
+    .requiredOption('-e, --email <address>', 'the address')
+    .option('--password-stdin', 'read the password from standard input, less one trailing newline')
+    .option('--promote', 'make whoever already has the address a superuser; their password stays')
+    .action(async (options: { email: string; passwordStdin?: true; promote?: true }) => {
+      const { createSuperuser } = await import('./superuser.ts')
+      code = await createSuperuser({ configFile: configFile(), ...options })
+    })
+
+  const config = program.command('config').description('Settings')
+  config
+    .command('check')
+    .description('Print the effective settings and where each came from, secrets masked; exit 2 when they are wrong')
+    .option('--env', 'print the environment variable of every setting instead')
+    .action(async (options: { env?: true }) => {
+      const { checkConfig } = await import('./config.ts')
+      code = await checkConfig({ configFile: configFile(), ...options })
+    })
+
+  const events = program.command('events').description('Events that could not be delivered')
+  events
+    .command('list')
+    .description('List the dead letters, oldest first')
+    .option('--limit <count>', 'how many at the most', '100')
+    .action(async (options: { limit: string }) => {
+      const { listEvents } = await import('./events.ts')
+      code = await listEvents({ configFile: configFile(), ...options })
+    })
+  events
+    .command('retry')
+    .description('Make dead letters due again')
+    .argument('[id]', 'the id of one event')
+    .option('--all', 'all of them')
+    .action(async (id: string | undefined, options: { all?: true }) => {
+      const { retryEvents } = await import('./events.ts')
+      code = await retryEvents({ configFile: configFile(), id, ...options })
+    })
+
+  try {
+    await program.parseAsync(argv)
+    return code
+  } catch (thrown) {
+    // Commander has said what was wrong; asking for help is no error.
+    if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? 0 : 2
+    const { explain } = await import('../config/explain.ts')
+    const { text, blame } = explain(thrown)
+    process.stderr.write(`portcullis: ${text}\n`)
+    return blame === 'settings' ? 2 : 1
+  }
+}

@@ -1,0 +1,69 @@
+import { explain } from '../config/explain.ts'
+import { createLog, type Logger } from '../config/log.ts'
+import { type Service, startService } from '../config/service.ts'
+import type { ExitCode } from './main.ts'
+import { settingsHere } from './settings.ts'
+
+const deadlineMilliseconds = 9_500
+
+/** Serves until it is told to stop, or cannot go on. */
+export async function serve({ configFile }: { configFile: string | undefined }): Promise<ExitCode> {
+  const { settings, warnings } = await settingsHere(configFile)
+  const log = createLog(settings.logs)
+  for (const warning of warnings) log.warn(warning)
+
+  const ending = endOfProcess(log)
+  const service = await startService({ settings, log, write: printLine, failed: ending.failed })
+  log.info({ url: service.publicUrl, host: settings.http.host, port: service.port }, 'listening')
+  process.stderr.write(`Portcullis listens on ${service.publicUrl}\n`)
+
+  const code = await ending.reached
+  await stopInTime(service, log)
+  log.info('stopped')
+  await flushed(log)
+  return code
+}
+
+/** Resolves to the exit code when a signal or a fault ends the service. Signals may come twice: npm passes them on. */
+function endOfProcess(log: Logger): { reached: Promise<ExitCode>; failed: (fault: unknown) => void } {
+  let end: (code: ExitCode) => void
+  const reached = new Promise<ExitCode>((resolve) => {
+    end = resolve
+  })
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    process.on(signal, () => {
+      log.info({ signal }, 'stopping')
+      end(0)
+    })
+  }
+  const failed = (fault: unknown): void => {
+    const { text, blame } = explain(fault)
+    process.stderr.write(`portcullis: ${text}\n`)
+    end(blame === 'settings' ? 2 : 1)
+  }
+  const crashed = (err: unknown): void => {
+    log.fatal({ err }, 'a fault that nobody expected; stopping')
+    end(1)
+  }
+  process.on('unhandledRejection', crashed)
+  process.on('uncaughtException', crashed)
+  return { reached, failed }
+}
+
+async function stopInTime(service: Service, log: Logger): Promise<void> {
+  const timer = setTimeout(() => {
+    log.error('stopping took too long')
+    log.flush()
+    process.exit(1)
+  }, deadlineMilliseconds)
+  await service.stop()
+  clearTimeout(timer)
+}
+
+function flushed(log: Logger): Promise<void> {
+  return new Promise((resolve) => log.flush(() => resolve()))
+}
+
+function printLine(line: string): void {
+  process.stdout.write(`${line}\n`)
+}

@@ -1,0 +1,71 @@
+import { randomUUID } from 'node:crypto'
+import { createInterface } from 'node:readline/promises'
+import { Writable } from 'node:stream'
+import { createLog } from '../config/log.ts'
+import { openStorage, typedEmail } from '../config/storage.ts'
+import type { ExitCode } from './main.ts'
+import { settingsHere } from './settings.ts'
+
+interface Options {
+  configFile: string | undefined
+  email: string
+  passwordStdin?: true
+  promote?: true
+}
+
+/** Makes the first superuser of a deployment, or one more. */
+export async function createSuperuser(options: Options): Promise<ExitCode> {
+  const { settings } = await settingsHere(options.configFile, { withoutSecret: true })
+  const email = typedEmail(options.email)
+  const requestId = `cli-${randomUUID()}`
+  const storage = await openStorage(settings, createLog({ ...settings.logs, level: 'silent' }))
+  try {
+    const promoted = options.promote ? await storage.createSuperuser.promote({ email, requestId }) : null
+    if (promoted !== null) {
+      process.stderr.write(`${promoted.email} is a superuser now (${promoted.id})\n`)
+      return 0
+    }
+    const password = options.passwordStdin ? await readPassword() : await askForPassword()
+    const user = await storage.createSuperuser.execute({ email, password, requestId })
+    process.stderr.write(`created superuser ${user.email} (${user.id})\n`)
+    return 0
+  } catch (thrown) {
+    if (!isTaken(thrown)) throw thrown
+    process.stderr.write('portcullis: this address has an account already; --promote makes it a superuser\n')
+    return 1
+  } finally {
+    await storage.close()
+  }
+}
+
+function isTaken(thrown: unknown): boolean {
+  return thrown instanceof Error && 'code' in thrown && thrown.code === 'REGISTER_USER_ALREADY_EXISTS'
+}
+
+/** All of standard input, less one newline at its end and nothing else. */
+async function readPassword(): Promise<string> {
+  const chunks: Buffer[] = []
+  for await (const chunk of process.stdin) chunks.push(Buffer.from(chunk))
+  const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Buffer.concat(chunks))
+  return text.replace(/\r?\n$/, '')
+}
+
+/** Asks twice, on the terminal and without echo. */
+async function askForPassword(): Promise<string> {
+  if (!process.stdin.isTTY) throw new Error('there is no terminal to ask on: give the password by --password-stdin')
+  const password = await ask('Password: ')
+  if ((await ask('Again: ')) !== password) throw new Error('the two passwords differ')
+  return password
+}
+
+async function ask(question: string): Promise<string> {
+  const silence = new Writable({ write: (_chunk, _encoding, done) => done() })
+  const terminal = createInterface({ input: process.stdin, output: silence, terminal: true })
+  process.stderr.write(question)
+  try {
+    return await terminal.question('')
+  } finally {
+    terminal.close()
+    process.stderr.write('\n')
+  }
+}

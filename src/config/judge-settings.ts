@@ -1,0 +1,140 @@
+import type { Parts, StoreKind } from './parts.ts'
+import { isLoopback } from './public-url.ts'
+import { secretObjection } from './secret.ts'
+import type { Settings, StoreSettings } from './settings.ts'
+
+/**
+ * Notes a fault at `path`, unless it or one of the `involved` settings is at fault already: what follows from
+ * a fault is not told as a second one.
+ */
+export type NoteFault = (path: string, message: string, involved?: readonly string[]) => void
+
+/** Judges what no leaf can be judged for alone. Every leaf of `settings` is right by itself or a default. */
+export function judgeSettings(settings: Settings, parts: Parts, note: NoteFault): void {
+  judgeHttp(settings, note)
+  judgeSecret(settings, note)
+  judgeStores(settings, parts, note)
+  judgeBackends(settings, parts, note)
+  judgePaths(settings, parts, note)
+  judgePasswords(settings, note)
+}
+
+/** What is allowed and will hardly be meant. */
+export function doubtsOf(settings: Settings): string[] {
+  const { publicUrl } = settings.http
+  if (publicUrl === undefined || publicUrl.startsWith('https:') || isLoopback(hostOf(publicUrl))) return []
+  return enabledBackends(settings).flatMap(([name, { transport }]) => {
+    if (transport.kind !== 'cookie' || !transport.secure) return []
+    return [`browsers will drop the cookie of the backend ${name}: it is Secure and http.publicUrl is not https`]
+  })
+}
+
+function hostOf(url: string): string {
+  return new URL(url).hostname.replace(/^\[|\]$/g, '')
+}
+
+function enabledBackends(settings: Settings) {
+  return Object.entries(settings.backends).filter(([, { enabled }]) => enabled)
+}
+
+function judgeHttp({ http }: Settings, note: NoteFault): void {
+  if (http.publicUrl !== undefined || isLoopback(http.host)) return
+  note('http.publicUrl', 'is required unless http.host is a loopback address', ['http.host'])
+}
+
+function judgeSecret({ secret }: Settings, note: NoteFault): void {
+  const objection = secret === null ? null : secretObjection(secret)
+  if (objection !== null) note('secret', objection)
+}
+
+function judgeStores({ stores }: Settings, { storeKinds }: Parts, note: NoteFault): void {
+  for (const [role, store] of Object.entries(stores)) {
+    const kind = storeKinds.find((one) => one.kind === store.kind)
+    const objection = kind === undefined ? null : addressObjection(kind, store)
+    // A role without a kind or an address of its own has those of the users.
+    const involved = [`stores.${role}.kind`, 'stores.users.kind', 'stores.users.url']
+    if (objection !== null) note(`stores.${role}.url`, objection, involved)
+  }
+}
+
+/** Scheme, hosts, path. No `URL`: a MongoDB address may name several hosts with ports. */
+const address = /^([a-z][a-z0-9+.-]*:)\/\/[^/?#\s]+(\/[^?#\s]*)?(?:\?[^#\s]*)?$/i
+
+function addressObjection({ kind, protocols, needsDatabase }: StoreKind, { url }: StoreSettings): string | null {
+  if (protocols.length === 0) return url === undefined ? null : `must not be given: ${kind} has no address`
+  const wanted = protocols.map((protocol) => `${protocol}//…`).join(' or ')
+  if (url === undefined) return `is required for ${kind}: ${wanted}`
+  const [, protocol, path] = address.exec(url) ?? []
+  if (protocol === undefined || !protocols.includes(protocol.toLowerCase())) {
+    return `must be an address of ${kind}: ${wanted}`
+  }
+  if (needsDatabase === true && !/^\/[^/]+$/.test(path ?? '')) return `must name a database: ${protocol}//host/name`
+  return null
+}
+
+function judgeBackends(settings: Settings, { transports, strategies }: Parts, note: NoteFault): void {
+  const cookies = new Map<string, string>()
+  for (const [name, { transport, strategy }] of enabledBackends(settings)) {
+    for (const [half, options, parts] of [
+      ['transport', transport, transports],
+      ['strategy', strategy, strategies],
+    ] as const) {
+      const path = `backends.${name}.${half}`
+      const involved = Object.keys(options).map((option) => `${path}.${option}`)
+      const found = parts.find(({ kind }) => kind === options.kind)?.objections?.(options) ?? []
+      for (const { option, message } of found) note(`${path}.${option}`, message, involved)
+    }
+    if (transport.kind !== 'cookie') continue
+    const path = `backends.${name}.transport.name`
+    const other = cookies.get(transport.name)
+    if (other === undefined) cookies.set(transport.name, path)
+    else note(path, `is the cookie of ${other} as well`, [other])
+  }
+}
+
+/** Two routers on one path: the second would never be reached. Letter case does not make another path. */
+function judgePaths(settings: Settings, parts: Parts, note: NoteFault): void {
+  const owners = new Map<string, string>(
+    parts.serviceOperations.map((one) => [one.toLowerCase(), 'the service itself']),
+  )
+  const claim = (prefix: string, path: string, operations: readonly string[]) => {
+    const taken = operations.flatMap((operation) => {
+      const route = operation.replace(' ', ` ${prefix}`)
+      const owner = owners.get(route.toLowerCase())
+      if (owner === undefined) owners.set(route.toLowerCase(), path)
+      return owner === undefined ? [] : [{ route, owner }]
+    })
+    const [first] = taken
+    if (first !== undefined) note(path, `puts ${first.route} where ${first.owner} has it already`, [first.owner])
+  }
+  for (const [name, { prefix }] of enabledBackends(settings)) {
+    claim(prefix, `backends.${name}.prefix`, parts.backendOperations)
+  }
+  for (const { name, operations } of parts.routers) {
+    const router = Object.entries(settings.routers).find(([key]) => key === name)?.[1]
+    if (router?.enabled) claim(router.prefix, `routers.${name}.prefix`, operations)
+  }
+}
+
+/** OWASP Password Storage Cheat Sheet: each pair is as strong as the others. */
+const leastCosts = [
+  { memoryKiB: 47_104, timeCost: 1 },
+  { memoryKiB: 19_456, timeCost: 2 },
+  { memoryKiB: 12_288, timeCost: 3 },
+  { memoryKiB: 9216, timeCost: 4 },
+  { memoryKiB: 7168, timeCost: 5 },
+]
+
+function judgePasswords({ passwords }: Settings, note: NoteFault): void {
+  const { memoryKiB, timeCost, parallelism, concurrency } = passwords
+  const least = leastCosts.find((one) => timeCost >= one.timeCost && memoryKiB >= one.memoryKiB)
+  if (least === undefined) {
+    const pairs = leastCosts.map((one) => `${one.memoryKiB} KiB with ${one.timeCost}`).join(', ')
+    const path = memoryKiB < 19_456 ? 'passwords.memoryKiB' : 'passwords.timeCost'
+    const message = `hashes too cheaply: at least ${pairs} passes, or more`
+    note(path, message, ['passwords.memoryKiB', 'passwords.timeCost'])
+  }
+  if (concurrency !== undefined && concurrency < parallelism) {
+    note('passwords.concurrency', 'must be at least passwords.parallelism', ['passwords.parallelism'])
+  }
+}

@@ -1,0 +1,39 @@
+import { type DestinationStream, destination, type Logger, pino } from 'pino'
+import type { Settings } from './settings.ts'
+
+export type { Logger }
+
+/** One JSON line each on standard error; standard output is for events. */
+export function createLog({ level }: Settings['logs'], to?: DestinationStream): Logger {
+  return pino(
+    { level, base: null, timestamp: pino.stdTimeFunctions.isoTime, serializers: { err: describe } },
+    to ?? destination({ dest: 2, sync: false }),
+  )
+}
+
+const longestMessage = 300
+
+/**
+ * What an operator needs of a fault and its causes. Drivers quote keys and addresses in their messages, so
+ * whatever looks like an e-mail address, a URL's credentials or a token is left out.
+ */
+function describe(thrown: unknown): object {
+  if (!(thrown instanceof Error)) return { type: typeof thrown }
+  const { name, message, stack, cause } = thrown
+  const code: unknown = 'code' in thrown ? thrown.code : undefined
+  const frames = stack?.split('\n').filter((line) => /^\s+at /.test(line))
+  return {
+    type: name,
+    message: scrub(message),
+    ...(typeof code === 'string' || typeof code === 'number' ? { code } : {}),
+    ...(frames !== undefined && { stack: frames.slice(0, 8).map((line) => line.trim()) }),
+    ...(cause !== undefined && { cause: describe(cause) }),
+  }
+}
+
+export function scrub(message: string): string {
+  return message
+    .slice(0, longestMessage)
+    .replace(/\S*@\S*/g, '[address]')
+    .replace(/[\w-]{40,}/g, '[token]')
+}

@@ -1,0 +1,136 @@
+import { type StoreHandle, type StoreRole, Unsuitable, type UsersRole } from '../adapters/stores/backend.ts'
+import type { SessionStore } from '../application/ports/session-store.ts'
+import type { TokenStore } from '../application/ports/token-store.ts'
+import { Unavailable } from '../domain/refusal.ts'
+import type { Logger } from './log.ts'
+import type { Settings } from './settings.ts'
+import { stores } from './stores.ts'
+
+/** A store that does not answer, by its technology and by what it is used for. */
+export interface FailingStore {
+  readonly store: string
+  readonly roles: readonly StoreRole[]
+}
+
+export interface OpenStores {
+  readonly users: UsersRole
+  readonly sessions: SessionStore
+  readonly tokens: TokenStore
+  /** Resolves when the first attempt at every store has ended, either way; rejects with `Unsuitable`. */
+  prepare(): Promise<void>
+  /** One attempt at every store; rejects when one of them does not answer. */
+  prepareOnce(): Promise<void>
+  failing(): Promise<readonly FailingStore[]>
+  close(): Promise<void>
+}
+
+interface Needs {
+  readonly settings: Settings
+  readonly clock: () => Date
+  readonly log: Logger
+  /** Called once the users' store is there for the first time, before anybody uses it; may be later than `prepare`. */
+  readonly whenUsersAreThere: (users: UsersRole) => Promise<void>
+  /** A store that came up late turned out to be unsuitable. */
+  readonly failed: (fault: unknown) => void
+}
+
+interface Opened {
+  readonly kind: string
+  readonly handle: StoreHandle
+  readonly roles: StoreRole[]
+  isReady: boolean
+}
+
+const retrySeconds = 1
+const pingMemorySeconds = 1
+
+/** Opens what the settings name; roles with the same kind and address share one handle. */
+export async function openStores({ settings, clock, log, whenUsersAreThere, failed }: Needs): Promise<OpenStores> {
+  const opened = new Map<string, Opened>()
+  for (const role of ['users', 'sessions', 'tokens'] as const) {
+    const { kind, url } = settings.stores[role]
+    const key = `${kind} ${url ?? ''}`
+    const known = opened.get(key)
+    if (known !== undefined) known.roles.push(role)
+    else opened.set(key, { kind, handle: await open(kind, url), roles: [role], isReady: false })
+  }
+  const all = [...opened.values()]
+  const retries = new Set<NodeJS.Timeout>()
+  let isClosed = false
+  let lastPing: { at: number; failing: Promise<readonly FailingStore[]> } | null = null
+
+  function open(kind: string, url: string | undefined): Promise<StoreHandle> {
+    const backend = stores.find((one) => one.kind === kind)
+    if (backend === undefined) throw new Error(`no store of kind ${kind}`)
+    const warn = (message: string): void => log.warn({ store: kind }, message)
+    return backend.open({ url: url ?? null, dataFolder: settings.dataFolder, clock, warn })
+  }
+
+  async function prepareOne(store: Opened): Promise<void> {
+    await store.handle.prepare()
+    if (store.roles.includes('users') && store.handle.users) await whenUsersAreThere(store.handle.users)
+    store.isReady = true
+  }
+
+  async function firstAttempt(store: Opened): Promise<void> {
+    try {
+      await prepareOne(store)
+    } catch (err) {
+      if (!(err instanceof Unavailable)) throw err
+      log.error({ err, store: store.kind, roles: store.roles }, 'a store is down; trying again each second')
+      retry(store)
+    }
+  }
+
+  function retry(store: Opened): void {
+    const timer = setTimeout(async () => {
+      retries.delete(timer)
+      try {
+        await prepareOne(store)
+        log.info({ store: store.kind, roles: store.roles }, 'the store is there')
+      } catch (err) {
+        if (isClosed) return
+        if (err instanceof Unavailable) retry(store)
+        else failed(err)
+      }
+    }, retrySeconds * 1000)
+    retries.add(timer)
+  }
+
+  async function ping(): Promise<readonly FailingStore[]> {
+    const answers = await Promise.allSettled(
+      all.map((store) => (store.isReady ? store.handle.ping() : Promise.reject(new Unavailable(store.kind)))),
+    )
+    return all.filter((_, at) => answers[at]?.status === 'rejected').map(({ kind, roles }) => ({ store: kind, roles }))
+  }
+
+  return {
+    users: offered('users', (handle) => handle.users),
+    sessions: offered('sessions', (handle) => handle.sessions),
+    tokens: offered('tokens', (handle) => handle.tokens),
+    async prepare() {
+      const attempts = await Promise.allSettled(all.map(firstAttempt))
+      for (const attempt of attempts) if (attempt.status === 'rejected') throw attempt.reason
+    },
+    async prepareOnce() {
+      await Promise.all(all.map(prepareOne))
+    },
+    failing() {
+      const now = clock().getTime()
+      if (lastPing === null || now - lastPing.at > pingMemorySeconds * 1000) lastPing = { at: now, failing: ping() }
+      return lastPing.failing
+    },
+    async close() {
+      isClosed = true
+      for (const timer of retries) clearTimeout(timer)
+      await Promise.allSettled(all.map(({ handle }) => handle.close()))
+    },
+  }
+
+  function offered<T>(role: StoreRole, pick: (handle: StoreHandle) => T | undefined): T {
+    const store = all.find(({ roles }) => roles.includes(role))
+    const port = store && pick(store.handle)
+    if (port === undefined) throw new Unsuitable(`${settings.stores[role].kind} cannot store ${role}`)
+    return port
+  }
+}

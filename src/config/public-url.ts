@@ -1,0 +1,18 @@
+import { BlockList, isIP } from 'node:net'
+import type { Settings } from './settings.ts'
+
+const loopback = new BlockList()
+loopback.addSubnet('127.0.0.0', 8, 'ipv4')
+loopback.addAddress('::1', 'ipv6')
+
+/** Whether only this machine can reach what listens on `host`. */
+export function isLoopback(host: string): boolean {
+  const version = isIP(host)
+  if (version === 0) return host.toLowerCase() === 'localhost'
+  return loopback.check(host, version === 4 ? 'ipv4' : 'ipv6')
+}
+
+/** Origin under which browsers reach the service, once it is known which port it listens on. */
+export function publicUrl(settings: Settings, port: number): string {
+  return settings.http.publicUrl ?? `http://localhost:${port}`
+}

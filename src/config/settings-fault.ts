@@ -1,0 +1,31 @@
+/** Where a value came from; an environment variable is named, a file is the one that was read. */
+export type Source = 'default' | 'file' | `environment ${string}`
+
+/** One thing that is wrong with the settings. No message ever repeats a value. */
+export interface Fault {
+  /** `stores.users.url`; empty when it is the file as a whole. */
+  readonly path: string
+  readonly message: string
+  readonly source: Source
+}
+
+/** The settings as given cannot be used. Lists everything that is wrong with them. */
+export class SettingsFault extends Error {
+  override readonly name = 'SettingsFault'
+  readonly faults: readonly Fault[]
+
+  constructor(faults: readonly Fault[]) {
+    super(renderFaults(faults))
+    this.faults = faults
+  }
+}
+
+/** One line each, for standard error. */
+export function renderFaults(faults: readonly Fault[]): string {
+  return faults.map(renderFault).join('\n')
+}
+
+function renderFault({ path, message, source }: Fault): string {
+  const where = source === 'default' ? '' : ` (${source})`
+  return path === '' ? `${message}${where}` : `${path}: ${message}${where}`
+}

@@ -1,0 +1,55 @@
+import { domainToUnicode } from 'node:url'
+import { isCommonPassword } from '../adapters/crypto/common-passwords.ts'
+import { newId } from '../adapters/crypto/ids.ts'
+import { ChangeUser } from '../application/change-user.ts'
+import { CreateSuperuser } from '../application/create-superuser.ts'
+import type { Outbox } from '../application/ports/outbox.ts'
+import { parseEmail } from '../domain/email.ts'
+import { openHasher } from './hasher.ts'
+import type { Logger } from './log.ts'
+import { openStores } from './open-stores.ts'
+import type { Settings } from './settings.ts'
+import { SettingsFault } from './settings-fault.ts'
+
+export interface Storage {
+  readonly createSuperuser: CreateSuperuser
+  readonly outbox: Outbox
+  close(): Promise<void>
+}
+
+const clock = (): Date => new Date()
+
+/** What works on the users' store alone, beside a running service. Throws when the store does not answer. */
+export async function openStorage(settings: Settings, log: Logger): Promise<Storage> {
+  if (settings.stores.users.kind === 'memory') {
+    const message = 'is memory: such users live in the serving process alone, and no other can reach them'
+    throw new SettingsFault([{ path: 'stores.users.kind', message, source: 'default' }])
+  }
+  const { users: role } = settings.stores
+  const stores = await openStores({
+    settings: { ...settings, stores: { users: role, sessions: role, tokens: role } },
+    clock,
+    log,
+    whenUsersAreThere: async () => undefined,
+    failed: () => undefined,
+  })
+  try {
+    await stores.prepareOnce()
+  } catch (thrown) {
+    await stores.close()
+    throw thrown
+  }
+  const { users, outbox } = stores.users
+  const policy = { minLength: settings.passwords.minLength, isCommon: isCommonPassword }
+  const hasher = openHasher(settings)
+  const changeUser = new ChangeUser({ users })
+  const createSuperuser = new CreateSuperuser({ users, changeUser, hasher, policy, clock, newId })
+  return { createSuperuser, outbox, close: () => stores.close() }
+}
+
+/** The address that somebody typed at a command. */
+export function typedEmail(text: string) {
+  const parsed = parseEmail(text, domainToUnicode)
+  if ('email' in parsed) return parsed.email
+  throw new SettingsFault([{ path: '--email', message: parsed.objection, source: 'default' }])
+}

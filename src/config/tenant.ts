@@ -1,0 +1,85 @@
+import 'reflect-metadata'
+import { Container } from 'inversify'
+import { isCommonPassword } from '../adapters/crypto/common-passwords.ts'
+import { newId } from '../adapters/crypto/ids.ts'
+import type { NodeSecrets } from '../adapters/crypto/node-secrets.ts'
+import type { DeliveryProblem } from '../application/delivery-problem.ts'
+import type { PasswordHasher } from '../application/ports/password-hasher.ts'
+import type { Subscribers } from '../application/ports/subscribers.ts'
+import type { UserStore } from '../application/ports/user-store.ts'
+import type { OpenStores } from './open-stores.ts'
+import type { Settings } from './settings.ts'
+import * as t from './tokens.ts'
+import { bindUseCases } from './use-cases.ts'
+
+interface Parts {
+  readonly tenant: string
+  readonly settings: Settings
+  readonly stores: Pick<OpenStores, 'users' | 'sessions' | 'tokens'>
+  readonly secrets: NodeSecrets
+  readonly hasher: PasswordHasher
+  readonly subscribers: Subscribers
+  readonly clock: () => Date
+  readonly report: (problem: DeliveryProblem) => void
+  /** Called when events were written. */
+  readonly wake: () => void
+}
+
+/** One container per tenant: an Inversify singleton of a parent would keep the first tenant's stores for all. */
+export function tenantContainer(parts: Parts): Container {
+  const { settings, stores } = parts
+  const container = new Container()
+  const bind = <T>(name: t.Token<T>, value: NoInfer<T>): void => {
+    container.bind<T>(name).toConstantValue(value)
+  }
+
+  bind(t.Tenant, parts.tenant)
+  bind(t.Users, waking(stores.users.users, parts.wake))
+  bind(t.Outbox, stores.users.outbox)
+  bind(t.TokenRequests, stores.users.tokenRequests)
+  bind(t.Sessions, stores.sessions)
+  bind(t.Tokens, stores.tokens)
+  bind(t.Secrets, parts.secrets)
+  bind(t.Hasher, parts.hasher)
+  bind(t.Subscribers, parts.subscribers)
+  bind(t.Policy, { minLength: settings.passwords.minLength, isCommon: isCommonPassword })
+  bind(t.Clock, parts.clock)
+  bind(t.NewId, newId)
+  bind(t.Random, Math.random)
+  bind(t.FreshLoginSeconds, settings.security.freshLoginSeconds || null)
+  bind(t.Lifetimes, {
+    reset_password: settings.tokens.resetLifetimeSeconds,
+    verify_email: settings.tokens.verifyLifetimeSeconds,
+  })
+  bind(t.HandlerTimeoutSeconds, settings.handlers.timeoutSeconds)
+  bind(t.Report, parts.report)
+  bindUseCases(container)
+  return container
+}
+
+/** The relay need not poll for what this process wrote itself. */
+function waking(users: UserStore, wake: () => void): UserStore {
+  const woken = (events: readonly unknown[], outcome: string): void => {
+    if (events.length > 0 && (outcome === 'stored' || outcome === 'removed')) wake()
+  }
+  return {
+    find: (id) => users.find(id),
+    findByEmail: (key) => users.findByEmail(key),
+    passwordSchemes: () => users.passwordSchemes(),
+    async insert(user, events) {
+      const outcome = await users.insert(user, events)
+      woken(events, outcome)
+      return outcome
+    },
+    async replace(user, events) {
+      const outcome = await users.replace(user, events)
+      woken(events, outcome)
+      return outcome
+    },
+    async remove(user, events) {
+      const outcome = await users.remove(user, events)
+      woken(events, outcome)
+      return outcome
+    },
+  }
+}

@@ -1,0 +1,72 @@
+import type { Container } from 'inversify'
+import { Authenticate } from '../application/authenticate.ts'
+import { ChangeUser } from '../application/change-user.ts'
+import { CreateSuperuser } from '../application/create-superuser.ts'
+import { DeleteUser } from '../application/delete-user.ts'
+import { DeliverTokens } from '../application/deliver-tokens.ts'
+import { LogIn } from '../application/log-in.ts'
+import { LogOut } from '../application/log-out.ts'
+import { ReadUser } from '../application/read-user.ts'
+import { RegisterUser } from '../application/register-user.ts'
+import { RelayEvents } from '../application/relay-events.ts'
+import { RequestToken } from '../application/request-token.ts'
+import { ResetPassword } from '../application/reset-password.ts'
+import { Sweep } from '../application/sweep.ts'
+import { UpdateUser } from '../application/update-user.ts'
+import { VerifyUser } from '../application/verify-user.ts'
+import { bindClass } from './bind-class.ts'
+import * as t from './tokens.ts'
+
+/** Everything the service can do, and what each of it needs: the table of contents of the application. */
+export function bindUseCases(container: Container): void {
+  const occasions = { clock: t.Clock, newId: t.NewId }
+  const choosing = { hasher: t.Hasher, policy: t.Policy }
+  const redeeming = { users: t.Users, changeUser: ChangeUser, tokens: t.Tokens, secrets: t.Secrets }
+  const delivering = {
+    users: t.Users,
+    tokens: t.Tokens,
+    subscribers: t.Subscribers,
+    tenant: t.Tenant,
+    clock: t.Clock,
+    random: t.Random,
+    handlerTimeoutSeconds: t.HandlerTimeoutSeconds,
+    report: t.Report,
+  }
+
+  bindClass(container, ChangeUser, { users: t.Users })
+  bindClass(container, Authenticate, { users: t.Users })
+  bindClass(container, RegisterUser, { ...occasions, ...choosing, users: t.Users })
+  bindClass(container, CreateSuperuser, { ...occasions, ...choosing, users: t.Users, changeUser: ChangeUser })
+  bindClass(container, LogIn, {
+    ...occasions,
+    users: t.Users,
+    changeUser: ChangeUser,
+    hasher: t.Hasher,
+    subscribers: t.Subscribers,
+  })
+  bindClass(container, LogOut, { changeUser: ChangeUser, clock: t.Clock })
+  bindClass(container, RequestToken, { ...occasions, tokenRequests: t.TokenRequests, secrets: t.Secrets })
+  bindClass(container, ResetPassword, { ...occasions, ...choosing, ...redeeming })
+  bindClass(container, VerifyUser, { ...occasions, ...redeeming })
+  bindClass(container, ReadUser, { users: t.Users })
+  bindClass(container, UpdateUser, {
+    ...occasions,
+    ...choosing,
+    changeUser: ChangeUser,
+    freshLoginSeconds: t.FreshLoginSeconds,
+  })
+  bindClass(container, DeleteUser, {
+    ...occasions,
+    changeUser: ChangeUser,
+    subscribers: t.Subscribers,
+    tenant: t.Tenant,
+  })
+  bindClass(container, RelayEvents, { ...delivering, outbox: t.Outbox, sessions: t.Sessions })
+  bindClass(container, DeliverTokens, {
+    ...delivering,
+    tokenRequests: t.TokenRequests,
+    secrets: t.Secrets,
+    lifetimes: t.Lifetimes,
+  })
+  bindClass(container, Sweep, { sessions: t.Sessions, tokens: t.Tokens, outbox: t.Outbox, clock: t.Clock })
+}
