@@ -1,0 +1,105 @@
+import type { TokenStore } from '../../../application/ports/token-store.ts'
+import type { EventId, UserId } from '../../../domain/ids.ts'
+import type { OneTimeToken, TokenPurpose } from '../../../domain/one-time-token.ts'
+import type { Ask } from './connection.ts'
+import { expireAt } from './expire-at.ts'
+
+const purposes: readonly TokenPurpose[] = ['reset_password', 'verify_email']
+
+/**
+ * `<prefix>token:<purpose>:<user>` is the user's one token of that purpose: a later put replaces it in one write,
+ * so that of any number of concurrent ones exactly one is there. `<prefix>token-owner:<purpose>:<digest>` names the
+ * user whose record to read; it is written before the record, lives at least as long, and decides nothing: a token
+ * whose owner's record holds another digest is absent.
+ */
+export function redisTokenStore(ask: Ask, prefix: string, clock: () => Date): TokenStore {
+  const keyOf = (purpose: TokenPurpose, userId: string): string => `${prefix}token:${purpose}:${userId}`
+  const ownerKeyOf = (purpose: TokenPurpose, digest: string): string => `${prefix}token-owner:${purpose}:${digest}`
+
+  const ownerOf = (purpose: TokenPurpose, digest: string): Promise<string | null> =>
+    ask((redis) => redis.get(ownerKeyOf(purpose, digest)))
+
+  async function current(purpose: TokenPurpose, userId: string): Promise<OneTimeToken | null> {
+    const text = await ask((redis) => redis.get(keyOf(purpose, userId)))
+    const token = text === null ? null : fromText(purpose, text)
+    return token !== null && token.expiresAt > clock() ? token : null
+  }
+
+  return {
+    current,
+
+    async put(token) {
+      const { purpose, userId, digest } = token
+      const ownerKey = ownerKeyOf(purpose, digest)
+      const expiry = expireAt(token.expiresAt)
+      const isNew = await ask((redis) => redis.set(ownerKey, userId, 'PXAT', expiry, 'NX'))
+      if (isNew === null) await ask((redis) => redis.pexpireat(ownerKey, expiry, 'GT'))
+      const now = clock().getTime()
+      await ask((redis) => redis.eval(supersede, 1, keyOf(purpose, userId), digest, now, toText(token), expiry))
+    },
+
+    async find(purpose, digest) {
+      const userId = await ownerOf(purpose, digest)
+      if (userId === null) return null
+      const token = await current(purpose, userId)
+      return token?.digest === digest ? token : null
+    },
+
+    async remove(purpose, digest) {
+      const userId = await ownerOf(purpose, digest)
+      if (userId === null) return
+      await ask((redis) => redis.eval(removeIfStill, 1, keyOf(purpose, userId), digest))
+    },
+
+    async removeAllOf(userId) {
+      await Promise.all(purposes.map((purpose) => ask((redis) => redis.del(keyOf(purpose, userId)))))
+    },
+
+    async sweep() {
+      return 0 // Redis deletes by itself what has expired.
+    },
+  }
+}
+
+/** Leaves a live token of the same digest as it is, whatever the new one's expiry. One key. */
+const supersede = `
+local stored = redis.call('GET', KEYS[1])
+if stored then
+  local token = cjson.decode(stored)
+  if token.digest == ARGV[1] and token.expiresAt > tonumber(ARGV[2]) then return 0 end
+end
+redis.call('SET', KEYS[1], ARGV[3], 'PXAT', ARGV[4])
+return 1`
+
+/** Spares the token that has superseded the one to remove. One key. */
+const removeIfStill = `
+local stored = redis.call('GET', KEYS[1])
+if stored and cjson.decode(stored).digest == ARGV[1] then return redis.call('DEL', KEYS[1]) end
+return 0`
+
+interface TokenText {
+  userId: UserId
+  digest: string
+  eventId: EventId
+  fact: string
+  createdAt: number
+  expiresAt: number
+}
+
+function toText({ userId, digest, eventId, fact, createdAt, expiresAt }: OneTimeToken): string {
+  const text: TokenText = {
+    userId,
+    digest,
+    eventId,
+    fact,
+    createdAt: createdAt.getTime(),
+    expiresAt: expiresAt.getTime(),
+  }
+  return JSON.stringify(text)
+}
+
+function fromText(purpose: TokenPurpose, text: string): OneTimeToken {
+  // Safe: only `toText` writes under these keys.
+  const { userId, digest, eventId, fact, createdAt, expiresAt } = JSON.parse(text) as TokenText
+  return { purpose, userId, digest, eventId, fact, createdAt: new Date(createdAt), expiresAt: new Date(expiresAt) }
+}

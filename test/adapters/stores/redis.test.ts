@@ -1,0 +1,215 @@
+import { randomUUID } from 'node:crypto'
+import { expect } from 'chai'
+import { Redis } from 'ioredis'
+import type { StoreHandle } from '../../../src/adapters/stores/backend.ts'
+import type { SessionStore } from '../../../src/application/ports/session-store.ts'
+import type { TokenStore } from '../../../src/application/ports/token-store.ts'
+import type { UserId } from '../../../src/domain/ids.ts'
+import { Unavailable } from '../../../src/domain/refusal.ts'
+import { aSession, aToken } from '../../../src/testing/builders.ts'
+import { type FixedClock, fixedClock } from '../../../src/testing/fixed-clock.ts'
+import {
+  needsRedisServer,
+  openRedisHandle,
+  type RedisServer,
+  sessionsOf,
+  startRedis,
+  tokensOf,
+} from '../../support/redis.ts'
+
+describe('sessions and tokens in redis', function () {
+  this.timeout(20_000)
+  let server: RedisServer
+  let raw: Redis
+  const handles: StoreHandle[] = []
+  let clock: FixedClock
+  let sessions: SessionStore
+  let otherSessions: SessionStore
+  let tokens: TokenStore
+  let otherTokens: TokenStore
+
+  before(async function () {
+    needsRedisServer(this)
+    server = await startRedis()
+    raw = new Redis(server.url)
+  })
+
+  beforeEach(async () => {
+    clock = fixedClock()
+    const [one, other] = [
+      await openRedisHandle(server.url, 'p:', clock),
+      await openRedisHandle(server.url, 'p:', clock),
+    ]
+    handles.push(one, other)
+    sessions = sessionsOf(one)
+    otherSessions = sessionsOf(other)
+    tokens = tokensOf(one)
+    otherTokens = tokensOf(other)
+  })
+
+  afterEach(async () => {
+    // No test may leave a key that stays for ever.
+    for (const key of (await raw?.keys('*')) ?? []) expect(await raw.pttl(key), key).to.be.above(0)
+    await raw?.flushall()
+    for (const handle of handles.splice(0)) await handle.close()
+  })
+
+  after(async () => {
+    raw?.disconnect()
+    await server?.close()
+  })
+
+  it('leaves none of 2 000 sessions that log out while a touch is in flight', async () => {
+    const all = Array.from({ length: 2_000 }, () => aSession())
+    await Promise.all(all.map((session) => sessions.put(session)))
+    const at = clock()
+    const outcomes = await Promise.all(
+      all.map(async ({ digest }) => {
+        const touch = otherSessions.touch(digest, at)
+        const removed = await sessions.remove(digest)
+        await touch
+        return removed
+      }),
+    )
+    expect(outcomes.filter((removed) => removed)).to.have.lengthOf(2_000)
+    expect(await raw.keys('p:session:*')).to.deep.equal([])
+  })
+
+  it('ends a session for exactly one of 64 callers on two connections', async () => {
+    const session = aSession()
+    await sessions.put(session)
+    const outcomes = await Promise.all(
+      Array.from({ length: 64 }, (_, index) => (index % 2 ? sessions : otherSessions).remove(session.digest)),
+    )
+    expect(outcomes.filter((removed) => removed)).to.have.lengthOf(1)
+  })
+
+  it('expires a session by itself at the earlier of its two ends', async () => {
+    const now = clock().getTime()
+    const idling = aSession({ seenAt: new Date(now), idleSeconds: 60, endsAt: new Date(now + 3_600_000) })
+    const ending = aSession({ seenAt: new Date(now), idleSeconds: 3_600, endsAt: new Date(now + 90_000) })
+    for (const session of [idling, ending]) await sessions.put(session)
+    expect(await raw.pexpiretime(`p:session:${idling.digest}`)).to.equal(now + 60_000)
+    expect(await raw.pexpiretime(`p:session:${ending.digest}`)).to.equal(now + 90_000)
+    clock.advance(30)
+    for (const { digest } of [idling, ending]) await sessions.touch(digest, clock())
+    expect(await raw.pexpiretime(`p:session:${idling.digest}`)).to.equal(now + 90_000)
+    expect(await raw.pexpiretime(`p:session:${ending.digest}`)).to.equal(now + 90_000)
+  })
+
+  it("keeps a user's list as long as its longest session, and trims it at each put", async () => {
+    const userId = randomUUID() as UserId
+    const list = `p:sessions-of:${userId}`
+    const inSeconds = (seconds: number): Date => new Date(clock().getTime() + seconds * 1000)
+    const long = aSession({ userId, endsAt: inSeconds(3_600) })
+    const short = aSession({ userId, endsAt: inSeconds(60) })
+    for (const session of [long, short]) await sessions.put(session)
+    expect(await raw.pexpiretime(list)).to.equal(long.endsAt.getTime())
+    clock.advance(60)
+    await sessions.put(aSession({ userId, endsAt: inSeconds(60) }))
+    expect(await raw.zcard(list)).to.equal(2)
+    expect((await raw.zrange(list, '0', '-1')).join()).not.to.contain(short.digest)
+  })
+
+  it('keeps a session listed that is listed while it is being written', async () => {
+    const session = aSession({ createdAt: clock() })
+    const list = `p:sessions-of:${session.userId}`
+    await sessions.put(session)
+    const text = await raw.getdel(`p:session:${session.digest}`)
+    expect(await sessions.listOf(session.userId)).to.deep.equal([])
+    await sessions.removeAllOf(session.userId)
+    await raw.set(`p:session:${session.digest}`, text ?? '', 'EX', 60)
+    expect(await sessions.listOf(session.userId)).to.deep.equal([session.digest])
+
+    await raw.del(`p:session:${session.digest}`)
+    clock.advance(61)
+    expect(await sessions.listOf(session.userId)).to.deep.equal([])
+    expect(await raw.zcard(list)).to.equal(0)
+  })
+
+  it('ends a thousand sessions of one user', async () => {
+    const userId = randomUUID() as UserId
+    const all = Array.from({ length: 1_000 }, () => aSession({ userId }))
+    await Promise.all(all.map((session) => sessions.put(session)))
+    const kept = all[500]?.digest ?? ''
+    expect(await sessions.listOf(userId)).to.have.lengthOf(1_000)
+    await sessions.removeAllOf(userId, kept)
+    expect(await raw.keys('p:session:*')).to.deep.equal([`p:session:${kept}`])
+  })
+
+  it('leaves exactly one of 64 tokens put at once on two connections, some of them twice', async () => {
+    for (let round = 0; round < 20; round++) {
+      const userId = randomUUID() as UserId
+      const minted = Array.from({ length: 32 }, () => aToken({ userId }))
+      await Promise.all([...minted, ...minted].map((token, index) => (index % 2 ? tokens : otherTokens).put(token)))
+      const found = await Promise.all(minted.map(({ purpose, digest }) => otherTokens.find(purpose, digest)))
+      const live = found.filter((token) => token !== null)
+      expect(live).to.have.lengthOf(1)
+      expect(await tokens.current('reset_password', userId)).to.deep.equal(live[0])
+    }
+  })
+
+  it('finds a token until its own end, though it was put again with an earlier one', async () => {
+    const token = aToken({ expiresAt: new Date(clock().getTime() + 60_000) })
+    await tokens.put(token)
+    await tokens.put({ ...token, expiresAt: new Date(clock().getTime() + 30_000) })
+    clock.advance(45)
+    expect(await tokens.find(token.purpose, token.digest)).to.deep.equal(token)
+    const owner = `p:token-owner:${token.purpose}:${token.digest}`
+    expect(await raw.pexpiretime(owner)).to.equal(token.expiresAt.getTime())
+  })
+
+  it('gives a token that was removed and is put again its new end', async () => {
+    const token = aToken({ expiresAt: new Date(clock().getTime() + 30_000) })
+    await tokens.put(token)
+    await tokens.remove(token.purpose, token.digest)
+    const again = { ...token, expiresAt: new Date(clock().getTime() + 60_000) }
+    await tokens.put(again)
+    clock.advance(45)
+    expect(await tokens.find(token.purpose, token.digest)).to.deep.equal(again)
+    const owner = `p:token-owner:${token.purpose}:${token.digest}`
+    expect(await raw.pexpiretime(owner)).to.equal(again.expiresAt.getTime())
+  })
+
+  it('names one key in every command and script, so that a Cluster can carry them', async () => {
+    const session = aSession()
+    const token = aToken()
+    const seen: string[][] = []
+    const monitor = await raw.monitor()
+    monitor.on('monitor', (_time: string, args: string[]) => seen.push(args))
+    await sessions.put(session)
+    await sessions.touch(session.digest, clock())
+    await sessions.listOf(session.userId)
+    await sessions.removeAllOf(session.userId, 'another')
+    await sessions.put(session)
+    await sessions.remove(session.digest)
+    for (let time = 0; time < 2; time++) await tokens.put(token)
+    await tokens.find(token.purpose, token.digest)
+    await tokens.remove(token.purpose, token.digest)
+    await tokens.removeAllOf(token.userId)
+    await raw.echo('the end')
+    while (seen.at(-1)?.[0] !== 'echo') await new Promise((resolve) => setTimeout(resolve, 5))
+    monitor.disconnect()
+
+    const commands = seen.filter((args) => args.some((arg) => arg.startsWith('p:')))
+    expect(commands).to.have.lengthOf.above(20)
+    for (const args of commands)
+      expect(
+        args.filter((arg) => arg.startsWith('p:')),
+        args.join(' '),
+      ).to.have.lengthOf(1)
+  })
+
+  it('reports what cannot be there as a fault, without the arguments of the command', async () => {
+    const { digest } = aSession()
+    await raw.lpush(`p:session:${digest}`, 'not a session')
+    await raw.expire(`p:session:${digest}`, 60)
+    const error: unknown = await sessions.find(digest).catch((thrown: unknown) => thrown)
+    expect(error)
+      .to.be.an('error')
+      .with.property('message')
+      .that.matches(/^WRONGTYPE/)
+    expect(error).not.to.be.an.instanceof(Unavailable)
+    expect(error).not.to.have.property('command')
+  })
+})

@@ -1,0 +1,215 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { rmSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { connect, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { Redis } from 'ioredis'
+import type { StoreHandle } from '../../src/adapters/stores/backend.ts'
+import { openRedis } from '../../src/adapters/stores/redis/redis.ts'
+import { type FixedClock, fixedClock } from '../../src/testing/fixed-clock.ts'
+import type { StoreUnderTest } from './stores.ts'
+
+export interface RedisServer {
+  readonly url: string
+  readonly port: number
+  /** Of the process that runs now; another one after `restart`. */
+  readonly pid: number
+  /** Ends the process as an operator would; its data stay. */
+  stop(): Promise<void>
+  /** Starts again on the same port and the same data, after `stop` when it still runs. */
+  restart(): Promise<void>
+  /** Ends the process and deletes its data. */
+  close(): Promise<void>
+}
+
+let isInstalled: boolean | undefined
+
+/** Why no `redis-server` can be started here; `null` when one can. */
+export function redisServerObstacle(): string | null {
+  isInstalled ??= spawnSync('redis-server', ['--version']).status === 0
+  return isInstalled ? null : 'there is no redis-server on the PATH'
+}
+
+/** Skips a suite aloud where it has no `redis-server` of its own; fails it where servers are required. */
+export function needsRedisServer(suite: Mocha.Context): void {
+  const obstacle = redisServerObstacle()
+  if (obstacle === null) return
+  if (process.env.TEST_REQUIRE_SERVERS === '1') throw new Error(obstacle)
+  const title = suite.test?.parent?.fullTitle() ?? 'a suite'
+  process.once('exit', () => console.warn(`NOT TRIED: ${title}, since ${obstacle}`))
+  suite.skip()
+}
+
+/** A server of the test's own with an append-only file, and with `settings` as redis-server's arguments. */
+export async function startRedis(settings: readonly string[] = []): Promise<RedisServer> {
+  const obstacle = redisServerObstacle()
+  if (obstacle !== null) throw new Error(obstacle)
+  const folder = await mkdtemp(join(tmpdir(), 'portcullis-redis-'))
+  const port = await freePort()
+  const args = ['--port', `${port}`, '--bind', '127.0.0.1', '--dir', folder, '--save', '', '--appendonly', 'yes']
+  let server = await launch()
+
+  const onExit = (): void => {
+    server.kill('SIGKILL')
+    rmSync(folder, { recursive: true, force: true })
+  }
+  process.once('exit', onExit)
+
+  async function launch(): Promise<ChildProcess> {
+    const child = spawn('redis-server', [...args, ...settings], { stdio: 'ignore' })
+    // Neither this process nor a test run waits for it.
+    child.unref()
+    for (const deadline = Date.now() + 10_000; !(await answers(port)); await delay(20)) {
+      if (child.exitCode !== null || Date.now() > deadline) {
+        child.kill('SIGKILL')
+        throw new Error(`redis-server does not answer on port ${port}`)
+      }
+    }
+    return child
+  }
+
+  async function stop(): Promise<void> {
+    if (server.exitCode !== null || server.signalCode !== null) return
+    const exited = once(server, 'exit')
+    server.ref()
+    // It refuses to end while it writes its first append-only file.
+    const again = setInterval(() => server.kill('SIGTERM'), 100)
+    server.kill('SIGTERM')
+    await exited
+    clearInterval(again)
+  }
+
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    port,
+    get pid() {
+      return server.pid ?? 0
+    },
+    stop,
+    async restart() {
+      await stop()
+      server = await launch()
+    },
+    async close() {
+      await stop()
+      process.off('exit', onExit)
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  server.close()
+  await once(server, 'close')
+  if (address === null || typeof address === 'string') throw new Error('a TCP server has an address')
+  return address.port
+}
+
+/** Whether a Redis that has loaded its data answers there, be it that it wants a password. */
+function answers(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1')
+    const end = (answer: boolean): void => {
+      socket.destroy()
+      resolve(answer)
+    }
+    socket.setTimeout(500, () => end(false))
+    socket.once('error', () => end(false))
+    socket.once('connect', () => socket.write('PING\r\n'))
+    socket.once('data', (reply) => end(/^(\+PONG|-NOAUTH)/.test(reply.toString('latin1'))))
+  })
+}
+
+let shared: Promise<RedisServer> | undefined
+
+/** `REDIS_URL`, else a server that all suites share and that ends with the process. Use keys of your own in it. */
+export async function sharedRedisUrl(): Promise<string> {
+  const given = process.env.REDIS_URL
+  if (given !== undefined && given !== '') return given
+  shared ??= startRedis()
+  return (await shared).url
+}
+
+/** A handle on `url`, ready, whose keys begin with `prefix`. */
+export async function openRedisHandle(
+  url: string,
+  prefix: string,
+  clock: () => Date = () => new Date(),
+): Promise<StoreHandle> {
+  const handle = await openRedis({ url, dataFolder: '', clock, warn() {} }, prefix)
+  await handle.prepare()
+  return handle
+}
+
+async function open(): Promise<{
+  clock: FixedClock
+  handle: StoreHandle
+  second(): Promise<StoreHandle>
+  close(): Promise<void>
+}> {
+  const url = await sharedRedisUrl()
+  const prefix = `test-${randomUUID()}:`
+  const clock = fixedClock()
+  const handles: StoreHandle[] = []
+  const another = async (): Promise<StoreHandle> => {
+    const handle = await openRedisHandle(url, prefix, clock)
+    handles.push(handle)
+    return handle
+  }
+  return {
+    clock,
+    handle: await another(),
+    second: another,
+    async close() {
+      for (const handle of handles) await handle.close()
+      await dropKeys(url, prefix)
+    },
+  }
+}
+
+async function dropKeys(url: string, prefix: string): Promise<void> {
+  const redis = new Redis(url)
+  try {
+    for await (const keys of redis.scanStream({ match: `${prefix}*`, count: 1000 })) {
+      for (const key of keys) await redis.unlink(key)
+    }
+  } finally {
+    redis.disconnect()
+  }
+}
+
+export const redisUnderTest: StoreUnderTest = {
+  name: 'redis',
+  sweeps: false,
+
+  async start() {
+    return process.env.REDIS_URL ? null : redisServerObstacle()
+  },
+
+  async sessions() {
+    const { handle, second, ...opened } = await open()
+    return { ...opened, store: sessionsOf(handle), second: async () => sessionsOf(await second()) }
+  },
+
+  async tokens() {
+    const { handle, second, ...opened } = await open()
+    return { ...opened, store: tokensOf(handle), second: async () => tokensOf(await second()) }
+  },
+}
+
+export function sessionsOf({ sessions }: StoreHandle) {
+  if (sessions === undefined) throw new Error('this handle stores no sessions')
+  return sessions
+}
+
+export function tokensOf({ tokens }: StoreHandle) {
+  if (tokens === undefined) throw new Error('this handle stores no tokens')
+  return tokens
+}
