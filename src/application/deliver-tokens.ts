@@ -1,0 +1,174 @@
+import { tokenHandlerOf } from '../domain/events.ts'
+import type { EventId } from '../domain/ids.ts'
+import { factOf, isFresh, isWanted, type TokenPurpose, type TokenRequest } from '../domain/one-time-token.ts'
+import { type User, viewOf } from '../domain/user.ts'
+import { type DeliveryProblem, problemOf, retryAt } from './delivery-problem.ts'
+import { Lane } from './lane.ts'
+import type { DueWork } from './ports/due-work.ts'
+import type { Secrets } from './ports/secrets.ts'
+import type { Subscribers } from './ports/subscribers.ts'
+import type { ClaimedRequest, TokenRequests } from './ports/token-requests.ts'
+import type { TokenStore } from './ports/token-store.ts'
+import type { UserStore } from './ports/user-store.ts'
+
+interface Needs {
+  users: UserStore
+  tokenRequests: TokenRequests
+  tokens: TokenStore
+  secrets: Secrets
+  subscribers: Subscribers
+  tenant: string
+  clock: () => Date
+  /** From 0 to 1, 1 excluded. */
+  random: () => number
+  /** In seconds. */
+  lifetimes: Readonly<Record<TokenPurpose, number>>
+  handlerTimeoutSeconds: number
+  report: (problem: DeliveryProblem) => void
+}
+
+/** A request that has a user who can use the token. */
+interface Wanted extends ClaimedRequest {
+  readonly user: User
+  readonly fact: string
+  /** From here on, what the handler is given to do could outlive the lease. */
+  readonly tooLate: Date
+}
+
+const claimLimit = 100
+const maxInHand = 16
+const minLeaseSeconds = 20
+const maxRetrySeconds = 60
+
+/**
+ * Finds out whose the addresses are that tokens were asked for, mints the tokens and hands them to the deployer's
+ * handler. Repeated deliveries hand out the same token while its fact stands, and never one that was spent.
+ * Requests are no events: none becomes a dead letter, and one that is older than its token could live is dropped.
+ */
+export class DeliverTokens implements DueWork {
+  readonly #needs: Needs
+  readonly #lane = new Lane(maxInHand)
+  readonly #inHand = new Set<TokenRequest>()
+  readonly #leaseSeconds: number
+
+  constructor(needs: Needs) {
+    this.#needs = needs
+    this.#leaseSeconds = Math.max(minLeaseSeconds, 2 * needs.handlerTimeoutSeconds)
+  }
+
+  async beginDue(ended?: () => void): Promise<number> {
+    const { tokenRequests, clock, handlerTimeoutSeconds } = this.#needs
+    let begun = 0
+    while (this.#lane.free > 0) {
+      const now = clock()
+      const claims = await tokenRequests.claim(now, claimLimit, this.#leaseSeconds)
+      const tooLate = new Date(now.getTime() + (this.#leaseSeconds - handlerTimeoutSeconds) * 1000)
+
+      const unwanted: TokenRequest[] = []
+      const wanted: Wanted[] = []
+      for (const claim of claims) {
+        const found = await this.#judge(claim)
+        if (found === null) unwanted.push(claim.request)
+        else wanted.push({ ...claim, ...found, tooLate })
+      }
+      if (unwanted.length > 0) await tokenRequests.settle(unwanted)
+      for (const one of wanted) {
+        this.#inHand.add(one.request)
+        this.#lane.run(() => this.#handle(one).finally(ended))
+      }
+
+      begun += claims.length
+      if (claims.length < claimLimit) break
+    }
+    return begun
+  }
+
+  /** Not known: to be told when somebody asks would make the time of the answer tell something. */
+  async nextDue(): Promise<null> {
+    return null
+  }
+
+  idle(): Promise<void> {
+    return this.#lane.idle()
+  }
+
+  async giveBack(): Promise<void> {
+    const { tokenRequests, clock } = this.#needs
+    this.#lane.drop()
+    await Promise.allSettled([...this.#inHand].map((request) => tokenRequests.postpone(request, clock())))
+  }
+
+  /** Whom a token is for, and what it is bound to; `null` when nobody is to get one. */
+  async #judge({ request, boundFact }: ClaimedRequest): Promise<{ user: User; fact: string } | null> {
+    const { users, secrets, subscribers, clock, lifetimes } = this.#needs
+    const { purpose } = request
+    if (!subscribers.handles(tokenHandlerOf[purpose])) return null
+    if (clock().getTime() - request.at.getTime() > lifetimes[purpose] * 1000) return null
+
+    const key = secrets.unsealEmail(request.sealedEmail, request.id)
+    const user = key === null ? null : await users.findByEmail(key)
+    if (user === null || !isWanted(purpose, user)) return null
+
+    const fact = factOf(purpose, user)
+    // Another fact than an earlier delivery's: that delivery's token was redeemed, or is dead with its fact.
+    return boundFact === null || boundFact === fact ? { user, fact } : null
+  }
+
+  async #handle(wanted: Wanted): Promise<void> {
+    const { tokenRequests, clock, random, report } = this.#needs
+    const { request, attempts } = wanted
+    const delivery = { eventId: request.eventId, handler: tokenHandlerOf[request.purpose], attempts }
+    try {
+      if (clock() > wanted.tooLate) return await tokenRequests.postpone(request, clock())
+      try {
+        await this.#deliver(wanted)
+      } catch (error) {
+        await tokenRequests.postpone(request, retryAt(clock(), attempts, maxRetrySeconds, random))
+        return report(problemOf(delivery, 'postponed', error))
+      }
+      await tokenRequests.settle([request])
+    } catch (fault) {
+      report(problemOf(delivery, 'unknown', fault))
+    } finally {
+      this.#inHand.delete(request)
+    }
+  }
+
+  async #deliver(wanted: Wanted): Promise<void> {
+    const { tokenRequests, subscribers, tenant, handlerTimeoutSeconds } = this.#needs
+    const { request, user, fact } = wanted
+    // Written down before anybody has the token, so that once it is redeemed no repetition mints another.
+    if (!(await tokenRequests.bind(request, fact))) return
+
+    const token = await this.#tokenFor(wanted)
+    const context = { eventId: request.eventId, requestId: request.requestId, tenant, at: request.at }
+    const name = tokenHandlerOf[request.purpose]
+    await subscribers.call({ name, user: viewOf(user), token, context }, handlerTimeoutSeconds)
+  }
+
+  /**
+   * The user's live token again, for a repeated delivery or while it is fresh, so that nobody kills a victim's
+   * links by asking for more; otherwise this request's own.
+   */
+  async #tokenFor({ request, boundFact, user, fact }: Wanted): Promise<string> {
+    const { tokens, secrets, clock, lifetimes } = this.#needs
+    const { purpose } = request
+    const token = (eventId: EventId) => secrets.tokenFor(purpose, eventId, user.id, fact)
+    const now = clock()
+
+    const live = await tokens.current(purpose, user.id)
+    if (live !== null && live.fact === fact && (boundFact !== null || isFresh(live, now))) return token(live.eventId)
+
+    const minted = token(request.eventId)
+    await tokens.put({
+      purpose,
+      userId: user.id,
+      digest: secrets.digest(minted),
+      eventId: request.eventId,
+      fact,
+      createdAt: now,
+      expiresAt: new Date(now.getTime() + lifetimes[purpose] * 1000),
+    })
+    return minted
+  }
+}

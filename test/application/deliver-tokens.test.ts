@@ -1,0 +1,315 @@
+import { expect } from 'chai'
+import { DeliverTokens } from '../../src/application/deliver-tokens.ts'
+import { doDue } from '../../src/application/do-due.ts'
+import { HandlerFailed } from '../../src/application/ports/subscribers.ts'
+import { RequestToken } from '../../src/application/request-token.ts'
+import type { Email, emailKey } from '../../src/domain/email.ts'
+import type { TokenPurpose } from '../../src/domain/one-time-token.ts'
+import { type User, viewOf, withPassword } from '../../src/domain/user.ts'
+import { aTokenRequest, aUser } from '../../src/testing/builders.ts'
+import { fixedClock } from '../../src/testing/fixed-clock.ts'
+import { deliveryNeeds, occasionAt, recording } from '../support/delivery.ts'
+
+const lifetimes = { reset_password: 900, verify_email: 86_400 }
+
+async function setUp(subscribers = recording()) {
+  const clock = fixedClock()
+  const needs = await deliveryNeeds(clock)
+  const delivery = new DeliverTokens({ ...needs, subscribers, lifetimes, handlerTimeoutSeconds: 10 })
+  const newId = () => occasionAt(clock()).eventId
+  const requestToken = new RequestToken({ ...needs, newId })
+  const ask = (user: Pick<User, 'email'>, purpose: TokenPurpose = 'reset_password') =>
+    requestToken.execute({ purpose, email: user.email, requestId: 'request-1' })
+  const stored = async (fields: Partial<User> = {}) => {
+    const user = aUser({ isVerified: false, ...fields })
+    await needs.users.insert(user, [])
+    return user
+  }
+  const nothingWaits = async () => {
+    clock.advance(3600 * 24 * 365)
+    expect(await needs.tokenRequests.claim(clock(), 100, 1)).to.deep.equal([])
+  }
+  const tokens = () => subscribers.calls.map((call) => call.token)
+  return { ...needs, clock, delivery, ask, stored, nothingWaits, handedOut: tokens, calls: subscribers.calls }
+}
+
+/** Fails as often as it is told to, after it may have handed the token on. */
+function failing(times: number) {
+  let failures = 0
+  return recording(() => {
+    if (failures++ < times) throw new HandlerFailed('MailServerDown', 'no')
+  })
+}
+
+describe('the delivery of tokens', () => {
+  for (const [purpose, handler] of [
+    ['reset_password', 'on_after_forgot_password'],
+    ['verify_email', 'on_after_request_verify'],
+  ] as const) {
+    it(`hands a token that redeems to ${handler}, once`, async () => {
+      const { delivery, ask, stored, calls, secrets, tokens, clock, nothingWaits } = await setUp()
+      const user = await stored()
+      await ask(user, purpose)
+      const at = clock()
+      expect(await doDue(delivery)).to.equal(1)
+
+      const [call] = calls
+      expect(call?.name).to.equal(handler)
+      expect(call?.user).to.deep.equal(viewOf(user))
+      expect(call?.context).to.include({ requestId: 'request-1', tenant: 'default' })
+      expect(call?.context.at).to.deep.equal(at)
+      expect(call?.token).to.have.length(43)
+      const found = await tokens.find(purpose, secrets.digest(call?.token ?? ''))
+      expect(found?.userId).to.equal(user.id)
+      expect(found?.expiresAt).to.deep.equal(new Date(clock().getTime() + lifetimes[purpose] * 1000))
+      expect(calls).to.have.length(1)
+      await nothingWaits()
+    })
+  }
+
+  it('drops, without a call, what is asked for unknown, inactive and (to verify) verified users', async () => {
+    const { delivery, ask, stored, calls, nothingWaits } = await setUp()
+    const inactive = await stored({ isActive: false })
+    await ask(inactive)
+    await ask(inactive, 'verify_email')
+    await ask(await stored({ isVerified: true }), 'verify_email')
+    await ask(aUser())
+    expect(await doDue(delivery)).to.equal(4)
+    expect(calls).to.deep.equal([])
+    await nothingWaits()
+  })
+
+  it('drops what another secret sealed, and what is older than its token could be', async () => {
+    const { delivery, ask, stored, tokenRequests, calls, clock, nothingWaits } = await setUp()
+    await tokenRequests.ask(aTokenRequest({ at: clock() }))
+    await ask(await stored())
+    clock.advance(901)
+    await ask(await stored(), 'verify_email')
+    expect(await doDue(delivery)).to.equal(3)
+    expect(calls.map((call) => call.name)).to.deep.equal(['on_after_request_verify'])
+    await nothingWaits()
+  })
+
+  it('mints nothing when nobody would get it', async () => {
+    const { delivery, ask, stored, tokens, nothingWaits } = await setUp(
+      recording(undefined, 'on_after_forgot_password'),
+    )
+    const user = await stored()
+    await ask(user)
+    await doDue(delivery)
+    expect(await tokens.current('reset_password', user.id)).to.equal(null)
+    await nothingWaits()
+  })
+
+  it('forgets what was asked for strangers a hundred to a write', async () => {
+    const needs = await deliveryNeeds(fixedClock())
+    const writes: number[] = []
+    const { tokenRequests } = needs
+    const counting = {
+      ...tokenRequests,
+      settle(requests: Parameters<typeof tokenRequests.settle>[0]) {
+        writes.push(requests.length)
+        return tokenRequests.settle(requests)
+      },
+    }
+    const subscribers = recording()
+    const delivery = new DeliverTokens({
+      ...needs,
+      tokenRequests: counting,
+      subscribers,
+      lifetimes,
+      handlerTimeoutSeconds: 10,
+    })
+    for (let count = 0; count < 250; count++) await tokenRequests.ask(aTokenRequest({ at: needs.clock() }))
+    expect(await delivery.beginDue()).to.equal(250)
+    expect(writes).to.deep.equal([100, 100, 50])
+  })
+
+  it('repeats a failed delivery with the same token and id after 1 s, 2 s, 4 s … 60 s until the token would be too old', async () => {
+    const { delivery, ask, stored, calls, clock, handedOut, tokenRequests, problems } = await setUp(failing(1e6))
+    await ask(await stored())
+    const start = clock().getTime()
+    const times: number[] = []
+    let seen = 0
+    for (let second = 0; second < 1100; second += 0.5) {
+      await doDue(delivery)
+      if (calls.length > seen) times.push((clock().getTime() - start) / 1000)
+      seen = calls.length
+      clock.advance(0.5)
+    }
+    expect(times.slice(0, 9)).to.deep.equal([0, 1, 3, 7, 15, 31, 63, 123, 183])
+    expect(times.at(-1)).to.be.within(840, 900)
+    expect(new Set(handedOut()).size).to.equal(1)
+    expect(new Set(calls.map((call) => call.context.eventId)).size).to.equal(1)
+    expect(await tokenRequests.claim(clock(), 100, 1)).to.deep.equal([])
+    expect(problems[0]).to.include({
+      outcome: 'postponed',
+      error: 'MailServerDown',
+      handler: 'on_after_forgot_password',
+    })
+  })
+
+  it('hands out the same token again after a crash between the call and its settling', async () => {
+    const { delivery, ask, stored, tokenRequests, handedOut, clock, ...needs } = await setUp()
+    await ask(await stored())
+    const subscribers = recording()
+    const crashing = new DeliverTokens({
+      ...needs,
+      clock,
+      tokenRequests: { ...tokenRequests, settle: () => Promise.reject(new Error('killed')) },
+      subscribers,
+      lifetimes,
+      handlerTimeoutSeconds: 10,
+    })
+    await crashing.beginDue()
+    await crashing.idle()
+    expect(await doDue(delivery)).to.equal(0)
+    clock.advance(20)
+    await doDue(delivery)
+    expect(handedOut()).to.deep.equal(subscribers.calls.map((call) => call.token))
+    expect(handedOut()).to.have.length(1)
+  })
+
+  it('leaves the expiry of a token alone that it hands out again', async () => {
+    const { delivery, ask, stored, tokens, clock } = await setUp(failing(1))
+    const user = await stored()
+    await ask(user)
+    await doDue(delivery)
+    const before = await tokens.current('reset_password', user.id)
+    clock.advance(600)
+    await doDue(delivery)
+    expect(await tokens.current('reset_password', user.id)).to.deep.equal(before)
+  })
+
+  it('hands out nothing more once the token of an unsettled delivery was redeemed', async () => {
+    const { delivery, ask, stored, users, calls, clock, nothingWaits } = await setUp(failing(1))
+    const user = await stored()
+    await ask(user)
+    await doDue(delivery)
+    await users.replace(withPassword(user, 'another hash'), [])
+    clock.advance(60)
+    await doDue(delivery)
+    expect(calls).to.have.length(1)
+    await nothingWaits()
+  })
+
+  it('hands out nothing more once the address of an unsettled delivery was verified or changed', async () => {
+    for (const change of [{ isVerified: true }, { email: 'elsewhere@example.org' as Email }]) {
+      const { delivery, ask, stored, users, calls, clock } = await setUp(failing(1))
+      const user = await stored()
+      await ask(user, 'verify_email')
+      await doDue(delivery)
+      await users.replace({ ...user, ...change }, [])
+      clock.advance(60)
+      await doDue(delivery)
+      expect(calls).to.have.length(1)
+    }
+  })
+
+  it('hands out the live token again while more than half its life remains, and then a new one', async () => {
+    const { delivery, ask, stored, handedOut, calls, clock, secrets, tokens } = await setUp()
+    const user = await stored()
+    for (const pause of [440, 20, 0]) {
+      await ask(user)
+      await doDue(delivery)
+      clock.advance(pause)
+    }
+    const [first, second, third] = handedOut()
+    expect(second).to.equal(first)
+    expect(third).not.to.equal(first)
+    expect(await tokens.find('reset_password', secrets.digest(first ?? ''))).to.equal(null)
+    expect(new Set(calls.map((call) => call.context.eventId)).size).to.equal(3)
+  })
+
+  it('repeats a further request with the token it handed out first, though that is not fresh any more', async () => {
+    let calls = 0
+    const { delivery, ask, stored, handedOut, clock } = await setUp(
+      recording(() => {
+        if (++calls === 2) throw new HandlerFailed('MailServerDown', 'no')
+      }),
+    )
+    const user = await stored()
+    await ask(user)
+    await doDue(delivery)
+    clock.advance(440)
+    await ask(user)
+    await doDue(delivery)
+    clock.advance(20)
+    await doDue(delivery)
+    expect(handedOut()).to.have.length(3)
+    expect(new Set(handedOut()).size).to.equal(1)
+  })
+
+  it('does not hand out a live token whose fact is gone', async () => {
+    const { delivery, ask, stored, users, handedOut, secrets, tokens } = await setUp()
+    const user = await stored()
+    await ask(user)
+    await doDue(delivery)
+    await users.replace(withPassword(user, 'another hash'), [])
+    await ask(user)
+    await doDue(delivery)
+    const [first, second] = handedOut()
+    expect(second).not.to.equal(first)
+    expect((await tokens.find('reset_password', secrets.digest(second ?? '')))?.userId).to.equal(user.id)
+  })
+
+  it('leaves a request that was replaced during its delivery to its successor', async () => {
+    const { users, tokenRequests, ask, stored, clock, ...needs } = await setUp()
+    const user = await stored()
+    await ask(user)
+    const subscribers = recording()
+    const lookingUp = {
+      ...users,
+      async findByEmail(key: ReturnType<typeof emailKey>) {
+        await ask(user)
+        return users.findByEmail(key)
+      },
+    }
+    const delivery = new DeliverTokens({
+      ...needs,
+      users: lookingUp,
+      tokenRequests,
+      clock,
+      subscribers,
+      lifetimes,
+      handlerTimeoutSeconds: 10,
+    })
+    await delivery.beginDue()
+    await delivery.idle()
+    expect(subscribers.calls).to.deep.equal([])
+    expect(await tokenRequests.claim(clock(), 100, 1)).to.have.length(1)
+  })
+
+  it('waits for no hanging handler with other requests, and never begins one that could outlive its lease', async () => {
+    const finishes: (() => void)[] = []
+    const { delivery, ask, stored, calls, clock } = await setUp(
+      recording(() => new Promise<void>((resolve) => finishes.push(resolve))),
+    )
+    for (let count = 0; count < 15; count++) await ask(await stored())
+    await delivery.beginDue()
+    for (let count = 0; count < 3; count++) await ask(await stored())
+    await delivery.beginDue()
+    await new Promise(setImmediate)
+    expect(calls).to.have.length(16)
+
+    clock.advance(10.5)
+    for (const finish of finishes.splice(0)) finish()
+    await delivery.idle()
+    expect(calls).to.have.length(16)
+
+    await delivery.beginDue()
+    await new Promise(setImmediate)
+    expect(calls).to.have.length(18)
+    for (const finish of finishes) finish()
+    await delivery.idle()
+  })
+
+  it('gives back what it is still doing or has not begun', async () => {
+    const { delivery, ask, stored, tokenRequests, clock } = await setUp(recording(() => new Promise(() => {})))
+    for (let count = 0; count < 18; count++) await ask(await stored())
+    await delivery.beginDue()
+    await new Promise(setImmediate)
+    await delivery.giveBack()
+    expect(await tokenRequests.claim(clock(), 100, 1)).to.have.length(18)
+  })
+})

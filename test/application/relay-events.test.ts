@@ -1,0 +1,323 @@
+import { expect } from 'chai'
+import { doDue } from '../../src/application/do-due.ts'
+import { HandlerFailed } from '../../src/application/ports/subscribers.ts'
+import { RelayEvents } from '../../src/application/relay-events.ts'
+import { happened } from '../../src/domain/events.ts'
+import { Unavailable } from '../../src/domain/refusal.ts'
+import { endSessions } from '../../src/domain/user.ts'
+import { aSession, aToken, aUser } from '../../src/testing/builders.ts'
+import { fixedClock } from '../../src/testing/fixed-clock.ts'
+import { deliveryNeeds, occasionAt, passwordChanged, recording, registered } from '../support/delivery.ts'
+
+async function setUp(subscribers = recording()) {
+  const clock = fixedClock()
+  const needs = await deliveryNeeds(clock)
+  const relay = new RelayEvents({ ...needs, subscribers, handlerTimeoutSeconds: 10 })
+  return { ...needs, clock, relay, calls: subscribers.calls }
+}
+
+const fail = () => {
+  throw new HandlerFailed('TypeError', 'somebody@example.org is not a function', 'handlers.mjs:1:2')
+}
+
+describe('the relay of events', () => {
+  it('hands an event to the handler of its name, with the user as it was written, and forgets it', async () => {
+    const { users, relay, calls, clock } = await setUp()
+    const user = aUser()
+    const event = registered(user, clock())
+    await users.insert(user, [event])
+
+    expect(await doDue(relay)).to.equal(1)
+    expect(calls).to.deep.equal([
+      {
+        name: 'on_after_register',
+        user: event.user,
+        context: { eventId: event.id, requestId: event.requestId, tenant: 'default', at: event.at },
+      },
+    ])
+    clock.advance(3600)
+    expect(await doDue(relay)).to.equal(0)
+  })
+
+  it('tells what changed', async () => {
+    const { users, relay, calls, clock } = await setUp()
+    const user = aUser()
+    await users.insert(user, [passwordChanged(user, null, clock())])
+    await doDue(relay)
+    expect(calls[0]?.changes).to.deep.equal({ password: true })
+  })
+
+  it('delivers the events of one user in the order of writing', async () => {
+    const { users, relay, calls, clock } = await setUp()
+    const user = aUser()
+    const events = [registered(user, clock()), passwordChanged(user, null, clock()), registered(user, clock())]
+    await users.insert(user, events)
+    expect(await doDue(relay)).to.equal(3)
+    expect(calls.map((call) => call.context.eventId)).to.deep.equal(events.map((event) => event.id))
+  })
+
+  it('settles an event that nobody handles', async () => {
+    const { users, relay, outbox, calls, clock } = await setUp(recording(undefined, 'on_after_register'))
+    const user = aUser()
+    await users.insert(user, [registered(user, clock())])
+    expect(await doDue(relay)).to.equal(1)
+    expect(calls).to.deep.equal([])
+    expect(await outbox.nextDue()).to.equal(null)
+  })
+
+  it('repeats a failed event with the same id, after 1 s, 2 s, 4 s, and holds back later ones of its user only', async () => {
+    let failures = 0
+    const unlucky = aUser()
+    const subscribers = recording((call) => {
+      if (call.user.id === unlucky.id && failures++ < 3) fail()
+    })
+    const { users, relay, calls, clock, problems } = await setUp(subscribers)
+    const events = [registered(unlucky, clock()), passwordChanged(unlucky, null, clock())]
+    await users.insert(unlucky, events)
+    await doDue(relay)
+
+    const other = aUser()
+    await users.insert(other, [registered(other, clock())])
+    await doDue(relay)
+    expect(calls.map((call) => call.user.id)).to.deep.equal([unlucky.id, other.id])
+
+    for (const seconds of [1, 2, 4]) {
+      clock.advance(seconds - 0.1)
+      expect(await doDue(relay)).to.equal(0)
+      clock.advance(0.1)
+      expect(await doDue(relay)).to.be.greaterThan(0)
+    }
+    const ofUnlucky = calls.filter((call) => call.user.id === unlucky.id).map((call) => call.context.eventId)
+    const [first, second] = events.map((event) => event.id)
+    expect(ofUnlucky).to.deep.equal([first, first, first, first, second])
+    expect(problems.map(({ outcome, attempts }) => [outcome, attempts])).to.deep.equal([
+      ['postponed', 1],
+      ['postponed', 2],
+      ['postponed', 3],
+    ])
+  })
+
+  it('makes an event a dead letter at its tenth failure and lets the next one pass', async () => {
+    const subscribers = recording((call) => {
+      if (call.name === 'on_after_register') throw new HandlerFailed('TypeError', `no\u001b[2J\nway ${'x'.repeat(500)}`)
+    })
+    const { users, relay, outbox, calls, clock, problems } = await setUp(subscribers)
+    const user = aUser()
+    const event = registered(user, clock())
+    await users.insert(user, [event, passwordChanged(user, null, clock())])
+
+    const pauses: number[] = []
+    for (let attempt = 1; attempt <= 10; attempt++) {
+      expect(await outbox.listDead(10)).to.deep.equal([])
+      const before = clock().getTime()
+      await doDue(relay)
+      const due = (await outbox.nextDue())?.getTime() ?? before
+      pauses.push((due - before) / 1000)
+      clock.advance((due - before) / 1000)
+    }
+    expect(pauses.slice(0, 9)).to.deep.equal([1, 2, 4, 8, 16, 32, 64, 128, 256])
+
+    const [dead] = await outbox.listDead(10)
+    expect(dead?.event.id).to.equal(event.id)
+    expect(dead?.attempts).to.equal(10)
+    expect(dead?.reason).to.match(/^TypeError: no \[2J way x+$/)
+    expect(dead?.reason).to.have.length(200)
+    expect(problems.at(-1)?.outcome).to.equal('buried')
+    expect(calls.at(-1)?.name).to.equal('on_after_update')
+
+    await outbox.revive(event.id, clock())
+    await doDue(relay)
+    expect(calls.at(-1)?.context.eventId).to.equal(event.id)
+  })
+
+  it('buries an event whose ten claims never came to an end, without calling its handler again', async () => {
+    const { users, relay, outbox, calls, clock, problems } = await setUp()
+    const user = aUser()
+    await users.insert(user, [registered(user, clock()), passwordChanged(user, null, clock())])
+    for (let crash = 1; crash <= 10; crash++) {
+      expect(await outbox.claim(clock(), 1, 20)).to.have.length(1)
+      clock.advance(20)
+    }
+    await doDue(relay)
+    expect(calls.map((call) => call.name)).to.deep.equal(['on_after_update'])
+    expect(await outbox.listDead(10)).to.have.length(1)
+    expect(problems.map(({ outcome }) => outcome)).to.deep.equal(['buried'])
+  })
+
+  it('does not count an attempt that the handler never saw', async () => {
+    let refusals = 0
+    const subscribers = recording(() => {
+      if (refusals++ < 20) throw new Unavailable('busy')
+    })
+    const { users, relay, outbox, clock, problems } = await setUp(subscribers)
+    const user = aUser()
+    await users.insert(user, [registered(user, clock())])
+    await doDue(relay)
+    expect(subscribers.calls).to.have.length(21)
+    expect(await outbox.listDead(10)).to.deep.equal([])
+    expect(problems.map(({ outcome, attempts }) => `${outcome} ${attempts}`)).to.deep.equal(
+      Array(20).fill('not_begun 1'),
+    )
+  })
+
+  it('reports a failure without address, message or token', async () => {
+    const { users, relay, clock, problems } = await setUp(recording(fail))
+    const user = aUser()
+    const event = registered(user, clock())
+    await users.insert(user, [event])
+    await doDue(relay)
+    expect(problems).to.deep.equal([
+      {
+        eventId: event.id,
+        handler: 'on_after_register',
+        attempts: 1,
+        outcome: 'postponed',
+        error: 'TypeError',
+        where: 'handlers.mjs:1:2',
+      },
+    ])
+  })
+
+  it('calls the handlers of different users at the same time, at most sixteen', async () => {
+    const waiting: (() => void)[] = []
+    const subscribers = recording(() => new Promise<void>((resolve) => waiting.push(resolve)))
+    const { users, relay, clock } = await setUp(subscribers)
+    for (let count = 0; count < 20; count++) {
+      const user = aUser()
+      await users.insert(user, [registered(user, clock())])
+    }
+    let ended = 0
+    expect(await relay.beginDue(() => ended++)).to.equal(16)
+    await new Promise(setImmediate)
+    expect(waiting).to.have.length(16)
+    expect(await relay.beginDue()).to.equal(0)
+    expect(await relay.nextDue()).to.equal(null)
+
+    for (const finish of waiting.splice(0, 3)) finish()
+    await new Promise(setImmediate)
+    expect(ended).to.equal(3)
+    expect(await relay.beginDue()).to.equal(3)
+    await new Promise(setImmediate)
+    for (const finish of waiting.splice(0)) finish()
+    await relay.idle()
+  })
+
+  it('keeps its lease while the handler runs, so that nobody else delivers the event too', async () => {
+    const needs = await deliveryNeeds(() => new Date())
+    const slow = recording(() => new Promise<void>((resolve) => setTimeout(resolve, 500)))
+    const leaseSeconds = 0.15
+    const first = new RelayEvents({ ...needs, subscribers: slow, handlerTimeoutSeconds: 10, leaseSeconds })
+    const other = recording()
+    const second = new RelayEvents({ ...needs, subscribers: other, handlerTimeoutSeconds: 10, leaseSeconds })
+    const user = aUser()
+    await needs.users.insert(user, [registered(user, new Date())])
+
+    await first.beginDue()
+    const polling = setInterval(() => void second.beginDue(), 20)
+    await first.idle()
+    clearInterval(polling)
+    await doDue(second)
+    expect(other.calls).to.deep.equal([])
+    expect(slow.calls).to.have.length(1)
+  })
+
+  it('changes nothing with the result of a delivery whose lease was lost', async () => {
+    const waiting: (() => void)[] = []
+    const slow = recording(() => new Promise<void>((resolve) => waiting.push(resolve)))
+    const { users, outbox, relay, clock } = await setUp(slow)
+    const user = aUser()
+    await users.insert(user, [registered(user, clock())])
+    await relay.beginDue()
+    clock.advance(21)
+    const [stolen] = await outbox.claim(clock(), 1, 20)
+    for (const finish of waiting) finish()
+    await relay.idle()
+    if (stolen === undefined) throw new Error('the lease did not run out')
+    expect(await outbox.settle(stolen)).to.equal(true)
+  })
+
+  it('gives back what it is still doing, untried', async () => {
+    const { users, outbox, relay, clock } = await setUp(recording(() => new Promise(() => {})))
+    const user = aUser()
+    await users.insert(user, [registered(user, clock())])
+    await relay.beginDue()
+    await relay.giveBack()
+    const [claim] = await outbox.claim(clock(), 1, 20)
+    expect(claim?.attempts).to.equal(1)
+  })
+
+  it('says so when the store cannot be told how a delivery ended', async () => {
+    const { users, outbox, sessions, tokens, clock, random, tenant, report, problems } = await setUp()
+    const broken = { ...outbox, settle: () => Promise.reject(new Unavailable('store')) }
+    const needs = { users, sessions, tokens, clock, random, tenant, report, handlerTimeoutSeconds: 10 }
+    const relay = new RelayEvents({ ...needs, outbox: broken, subscribers: recording() })
+    const user = aUser()
+    await users.insert(user, [registered(user, clock())])
+    await relay.beginDue()
+    await relay.idle()
+    expect(problems.map(({ outcome, error }) => [outcome, error])).to.deep.equal([['unknown', 'Unavailable']])
+  })
+
+  describe('before the handler is called', () => {
+    it('removes the sessions and tokens of a deleted user', async () => {
+      const { users, sessions, tokens, relay, clock } = await setUp()
+      const user = aUser()
+      await users.insert(user, [])
+      const session = aSession({ userId: user.id })
+      const stranger = aSession()
+      const token = aToken({ userId: user.id })
+      for (const one of [session, stranger]) await sessions.put(one)
+      await tokens.put(token)
+      await users.remove(user, [happened('deleted', user, occasionAt(clock()))])
+      await doDue(relay)
+      expect(await sessions.find(session.digest)).to.equal(null)
+      expect(await sessions.find(stranger.digest)).not.to.equal(null)
+      expect(await tokens.current(token.purpose, user.id)).to.equal(null)
+    })
+
+    it('removes ended sessions except the kept one, and none that began since, however late the event comes', async () => {
+      const { users, sessions, relay, clock } = await setUp()
+      const asking = aSession({ generation: 0 })
+      const user = aUser({ id: asking.userId, sessions: { generation: 0, kept: null } })
+      const old = aSession({ userId: user.id, generation: 0 })
+      const changed = endSessions(user, asking.digest)
+      const young = aSession({ userId: user.id, generation: 1 })
+      for (const one of [asking, old, young]) await sessions.put(one)
+      await users.insert(changed, [passwordChanged(changed, asking.digest, clock())])
+      await doDue(relay)
+      expect(await sessions.find(old.digest)).to.equal(null)
+      expect(await sessions.find(asking.digest)).not.to.equal(null)
+      expect(await sessions.find(young.digest)).not.to.equal(null)
+    })
+
+    it('removes every session that a reset ended', async () => {
+      const { users, sessions, relay, clock } = await setUp()
+      const session = aSession({ generation: 0 })
+      const user = endSessions(aUser({ id: session.userId, sessions: { generation: 0, kept: null } }))
+      await sessions.put(session)
+      const event = { ...happened('password_reset', user, occasionAt(clock())), sessionsEnded: { kept: null } }
+      await users.insert(user, [event])
+      await doDue(relay)
+      expect(await sessions.find(session.digest)).to.equal(null)
+    })
+
+    it('repeats what failed, and calls the handler in the end though the sessions stay out of reach', async () => {
+      const { users, outbox, sessions, tokens, clock, random, tenant, report } = await setUp()
+      const unreachable = { ...sessions, removeAllOf: () => Promise.reject(new Unavailable('sessions')) }
+      const subscribers = recording()
+      const needs = { users, outbox, tokens, clock, random, tenant, report, handlerTimeoutSeconds: 10 }
+      const relay = new RelayEvents({ ...needs, sessions: unreachable, subscribers })
+      const user = aUser()
+      await users.insert(user, [])
+      await users.remove(user, [happened('deleted', user, occasionAt(clock()))])
+      for (let attempt = 1; attempt <= 10; attempt++) {
+        expect(subscribers.calls).to.have.length(0)
+        await doDue(relay)
+        clock.advance(300)
+      }
+      expect(subscribers.calls).to.have.length(1)
+      expect(await outbox.listDead(10)).to.deep.equal([])
+      expect(await outbox.nextDue()).to.equal(null)
+    })
+  })
+})

@@ -1,0 +1,72 @@
+import { expect } from 'chai'
+import { Sweep } from '../../src/application/sweep.ts'
+import { Unavailable } from '../../src/domain/refusal.ts'
+import { aSession, aToken, aUser } from '../../src/testing/builders.ts'
+import { fixedClock } from '../../src/testing/fixed-clock.ts'
+import { deliveryNeeds, registered } from '../support/delivery.ts'
+
+/** Has `rows` to remove, and records the limits it is asked with. */
+function full(rows: number) {
+  const limits: number[] = []
+  const sweep = async (limit: number) => {
+    limits.push(limit)
+    const removed = Math.min(limit, rows)
+    rows -= removed
+    return removed
+  }
+  return { limits, sweep }
+}
+
+describe('the sweep', () => {
+  it('removes expired sessions and tokens, and dead letters older than 30 days, and nothing else', async () => {
+    const clock = fixedClock()
+    const { sessions, tokens, outbox, users } = await deliveryNeeds(clock)
+    const soon = new Date(clock().getTime() + 1000)
+    const lasting = {
+      session: aSession({ idleSeconds: null, endsAt: new Date(soon.getTime() + 1e10) }),
+      token: aToken(),
+    }
+    await sessions.put(aSession({ endsAt: soon }))
+    await sessions.put(lasting.session)
+    await tokens.put(aToken({ expiresAt: soon }))
+    const user = aUser()
+    await users.insert(user, [registered(user, clock()), registered(user, clock())])
+    const bury = async () => {
+      const [claim] = await outbox.claim(clock(), 1, 20)
+      if (claim !== undefined) await outbox.bury(claim, clock(), 'no')
+    }
+    await bury()
+    clock.advance(2 * 86_400)
+    await bury()
+    clock.advance(28 * 86_400 + 1)
+    await tokens.put({ ...lasting.token, expiresAt: new Date(clock().getTime() + 1000) })
+
+    const swept = await new Sweep({ sessions, tokens, outbox, clock }).execute()
+    expect(swept).to.deep.equal({ sessions: 1, tokens: 1, deadLetters: 1 })
+    expect(await sessions.find(lasting.session.digest)).not.to.equal(null)
+    expect(await tokens.find(lasting.token.purpose, lasting.token.digest)).not.to.equal(null)
+    expect(await outbox.listDead(10)).to.have.length(1)
+  })
+
+  it('removes at most 500 at a time, until fewer went', async () => {
+    const [many, full500, none] = [full(1200), full(500), full(0)]
+    const needs = await deliveryNeeds(fixedClock())
+    const sessions = { ...needs.sessions, sweep: many.sweep }
+    const tokens = { ...needs.tokens, sweep: full500.sweep }
+    const outbox = { ...needs.outbox, sweepDead: (_before: Date, limit: number) => none.sweep(limit) }
+    const swept = await new Sweep({ ...needs, sessions, tokens, outbox }).execute()
+    expect(swept).to.deep.equal({ sessions: 1200, tokens: 500, deadLetters: 0 })
+    expect([many.limits, full500.limits, none.limits]).to.deep.equal([[500, 500, 500], [500, 500], [500]])
+  })
+
+  it('sweeps the other stores when one is down, and says so', async () => {
+    const needs = await deliveryNeeds(fixedClock())
+    const some = full(3)
+    const tokens = { ...needs.tokens, sweep: some.sweep }
+    const sessions = { ...needs.sessions, sweep: () => Promise.reject(new Unavailable('sessions')) }
+    const sweeping = new Sweep({ ...needs, sessions, tokens }).execute()
+    const fault = await sweeping.catch((error) => error)
+    expect(fault).to.be.instanceOf(Unavailable)
+    expect(some.limits).to.deep.equal([500])
+  })
+})
