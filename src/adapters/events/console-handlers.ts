@@ -1,0 +1,24 @@
+import type { Subscribers } from '../../application/ports/subscribers.ts'
+import { wireChanges, wireUser } from './wire.ts'
+
+/**
+ * Writes each event as one line of JSON: `{"event":"on_after_register","user":{…}}`, with `token` or `changes`
+ * where the handler has one. For development: it prints tokens. Nobody can refuse anything here, so
+ * `on_before_delete` is not handled.
+ *
+ * @param write gets the line with its newline
+ */
+export function consoleHandlers(write: (line: string) => void): Subscribers {
+  return {
+    handles: (name) => name !== 'on_before_delete',
+    async call({ name, user, token, changes }) {
+      const line = {
+        event: name,
+        user: wireUser(user),
+        ...(token !== undefined && { token }),
+        ...(changes !== undefined && { changes: wireChanges(changes) }),
+      }
+      write(`${JSON.stringify(line)}\n`)
+    },
+  }
+}

@@ -1,0 +1,57 @@
+import { type HandlerContext, HandlerFailed, type Subscribers } from '../../application/ports/subscribers.ts'
+import type { HandlerName } from '../../domain/events.ts'
+import { describe, failureOf } from './failure.ts'
+import { argumentsOf, type WireChanges, type WireUser } from './wire.ts'
+
+type Awaitable = void | Promise<void>
+
+/**
+ * The deployer's handlers by fastapi-users' names; every one is optional. They are called at least once for
+ * each event, with the same `context.eventId` each time, and again later when they throw or take too long.
+ *
+ * `on_before_delete` may refuse by throwing something that has a string `reason`; the caller reads that reason.
+ */
+export interface Handlers {
+  on_after_register?(user: WireUser, context: HandlerContext): Awaitable
+  on_after_update?(user: WireUser, changes: WireChanges, context: HandlerContext): Awaitable
+  on_after_request_verify?(user: WireUser, token: string, context: HandlerContext): Awaitable
+  on_after_verify?(user: WireUser, context: HandlerContext): Awaitable
+  on_after_forgot_password?(user: WireUser, token: string, context: HandlerContext): Awaitable
+  on_after_reset_password?(user: WireUser, context: HandlerContext): Awaitable
+  on_after_login?(user: WireUser, context: HandlerContext): Awaitable
+  on_before_delete?(user: WireUser, context: HandlerContext): Awaitable
+  on_after_delete?(user: WireUser, context: HandlerContext): Awaitable
+}
+
+/**
+ * Handlers that are functions of this process, for programs that embed the service. A time-out ends the wait,
+ * not the function, and nothing protects the process from a function that exits or loops.
+ */
+export function functionHandlers(handlers: Handlers): Subscribers {
+  const handlerOf = (name: HandlerName) =>
+    // Safe: `argumentsOf` builds the very arguments that `Handlers` declares for the name.
+    handlers[name]?.bind(handlers) as ((...args: readonly unknown[]) => Awaitable) | undefined
+
+  return {
+    handles: (name) => typeof handlers[name] === 'function',
+    async call(call, timeoutSeconds) {
+      const { promise: tooLate, cancel } = timeout(call.name, timeoutSeconds)
+      try {
+        await Promise.race([Promise.resolve(handlerOf(call.name)?.(...argumentsOf(call))), tooLate])
+      } catch (error) {
+        throw error instanceof HandlerFailed ? error : failureOf(call.name, describe(error))
+      } finally {
+        cancel()
+      }
+    },
+  }
+}
+
+function timeout(name: HandlerName, seconds: number) {
+  let timer: NodeJS.Timeout | undefined
+  const promise = new Promise<never>((_, reject) => {
+    const expire = () => reject(new HandlerFailed('HandlerTimedOut', `${name} did not end within ${seconds} s`))
+    timer = setTimeout(expire, seconds * 1000)
+  })
+  return { promise, cancel: () => clearTimeout(timer) }
+}

@@ -1,0 +1,39 @@
+import { parentPort, workerData } from 'node:worker_threads'
+import { handlerNames } from '../../domain/events.ts'
+import { describe } from './failure.ts'
+import type { FromThread, ThreadData, ToThread } from './thread-messages.ts'
+
+/**
+ * The entry of the thread in which the deployer's module runs: loads it, says what it handles, calls it.
+ * Whatever the module does to this thread, the service learns from the thread's end.
+ */
+
+const post = (message: FromThread): void => parentPort?.postMessage(message)
+
+async function load(url: string): Promise<void> {
+  let exported: Record<string, unknown>
+  try {
+    exported = await import(url)
+  } catch (error) {
+    return post({ type: 'not_loaded', reason: String(error) })
+  }
+
+  const names = handlerNames.filter((name) => typeof exported[name] === 'function')
+  const known = new Set<string>(names)
+  const unknown = Object.keys(exported).filter((name) => name.startsWith('on_') && !known.has(name))
+
+  parentPort?.on('message', async ({ id, name, args }: ToThread) => {
+    post({ type: 'begun', id })
+    try {
+      const handler = exported[name]
+      if (typeof handler === 'function') await handler(...args)
+      post({ type: 'done', id })
+    } catch (error) {
+      post({ type: 'threw', id, thrown: describe(error) })
+    }
+  })
+  post({ type: 'loaded', names, unknown })
+}
+
+// Safe: only `startThread` starts this file, and it passes a `ThreadData`.
+await load((workerData as ThreadData).url)

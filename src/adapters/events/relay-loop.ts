@@ -1,0 +1,86 @@
+import type { DueWork } from '../../application/ports/due-work.ts'
+
+export interface RelayLoopOptions {
+  readonly work: DueWork
+  /** How often to look for what nobody announces. */
+  readonly pollSeconds: number
+  /** Each pause is shortened by up to this share of itself, at random. */
+  readonly jitter?: number
+  readonly clock: () => Date
+  /** Called with the first fault of a row of them; the loop goes on, more slowly. */
+  readonly failed: (fault: unknown) => void
+  /** Called with the first success after a row of faults. */
+  readonly recovered: () => void
+}
+
+export interface RelayLoop {
+  /** There is something new: look now. */
+  wake(): void
+  /** Takes on nothing more; waits at most `graceSeconds` for what is being done, and gives back the rest. */
+  stop(graceSeconds: number): Promise<void>
+}
+
+/** Between two looks at a store at least so much time passes, unless something has happened. */
+const minPauseSeconds = 0.05
+const maxFaultPauseSeconds = 2
+
+/** Looks for due work until it is stopped: when woken, when something falls due, and at each poll. */
+export function relayLoop({ work, pollSeconds, jitter = 0, clock, failed, recovered }: RelayLoopOptions): RelayLoop {
+  let timer: NodeJS.Timeout | undefined
+  let looking: Promise<void> | null = null
+  let isWoken = false
+  let isStopped = false
+  let faultsInARow = 0
+
+  function lookIn(seconds: number): void {
+    clearTimeout(timer)
+    if (!isStopped) timer = setTimeout(look, seconds * 1000)
+  }
+
+  function look(): void {
+    looking = lookOnce().then((pauseSeconds) => {
+      looking = null
+      lookIn(isWoken && faultsInARow === 0 ? 0 : pauseSeconds)
+    })
+  }
+
+  /** Answers how long to pause. */
+  async function lookOnce(): Promise<number> {
+    isWoken = false
+    const poll = pollSeconds * (1 - jitter * Math.random())
+    try {
+      await work.beginDue(wake)
+      const due = await work.nextDue()
+      if (faultsInARow > 0) recovered()
+      faultsInARow = 0
+      const untilDue = due === null ? poll : (due.getTime() - clock().getTime()) / 1000
+      return Math.max(minPauseSeconds, Math.min(poll, untilDue))
+    } catch (fault) {
+      if (faultsInARow === 0) failed(fault)
+      faultsInARow += 1
+      return Math.max(poll, Math.min(maxFaultPauseSeconds, poll * 2 ** faultsInARow))
+    }
+  }
+
+  function wake(): void {
+    isWoken = true
+    if (looking === null && faultsInARow === 0) lookIn(0)
+  }
+
+  lookIn(0)
+  return {
+    wake,
+    async stop(graceSeconds) {
+      isStopped = true
+      clearTimeout(timer)
+      let grace: NodeJS.Timeout | undefined
+      const tooLong = new Promise<void>((resolve) => {
+        grace = setTimeout(resolve, graceSeconds * 1000)
+      })
+      const finished = Promise.resolve(looking).then(() => work.idle())
+      await Promise.race([finished, tooLong])
+      clearTimeout(grace)
+      await work.giveBack()
+    },
+  }
+}

@@ -1,0 +1,116 @@
+import { expect } from 'chai'
+import { combinedHandlers } from '../../../src/adapters/events/combined-handlers.ts'
+import { consoleHandlers } from '../../../src/adapters/events/console-handlers.ts'
+import { functionHandlers } from '../../../src/adapters/events/function-handlers.ts'
+import { wireUser } from '../../../src/adapters/events/wire.ts'
+import { HandlerFailed } from '../../../src/application/ports/subscribers.ts'
+import { handlerNames } from '../../../src/domain/events.ts'
+import { Refusal } from '../../../src/domain/refusal.ts'
+import { recording } from '../../support/delivery.ts'
+import { aCall } from './scratch-module.ts'
+
+const faultOf = (call: Promise<void>): Promise<unknown> =>
+  call.then(
+    () => null,
+    (fault) => fault,
+  )
+
+describe('handlers that are functions', () => {
+  it('are called with the arguments of their names, on their own object', async () => {
+    const seen: unknown[] = []
+    class Mails {
+      #seen = seen
+      async on_after_forgot_password(...args: unknown[]) {
+        this.#seen.push(args)
+      }
+    }
+    const handlers = functionHandlers(new Mails())
+    expect(handlerNames.filter((name) => handlers.handles(name))).to.deep.equal(['on_after_forgot_password'])
+    const call = aCall('on_after_forgot_password', { token: 'a token' })
+    await handlers.call(call, 1)
+    expect(seen).to.deep.equal([[wireUser(call.user), 'a token', call.context]])
+  })
+
+  it('fail when they throw, at once or later, or outlive their time-out', async () => {
+    const handlers = functionHandlers({
+      on_after_register() {
+        throw new TypeError('at once')
+      },
+      async on_after_login() {
+        throw new RangeError('later')
+      },
+      on_after_delete: () => new Promise(() => {}),
+    })
+    expect(await faultOf(handlers.call(aCall('on_after_register'), 1))).to.include({ name: 'TypeError' })
+    expect(await faultOf(handlers.call(aCall('on_after_login'), 1))).to.include({ name: 'RangeError' })
+    const late = await faultOf(handlers.call(aCall('on_after_delete'), 0.05))
+    expect(late).to.be.instanceOf(HandlerFailed).and.to.include({ name: 'HandlerTimedOut' })
+  })
+
+  it('may refuse a deletion by throwing a reason', async () => {
+    const handlers = functionHandlers({
+      on_before_delete() {
+        throw new Refusal('DELETE_USER_REFUSED', 'has open invoices')
+      },
+    })
+    const refusal = await faultOf(handlers.call(aCall('on_before_delete'), 1))
+    expect(refusal).to.be.instanceOf(Refusal).and.to.include({ reason: 'has open invoices' })
+  })
+})
+
+describe('the console as a handler', () => {
+  const printing = () => {
+    const lines: string[] = []
+    return { lines, handlers: consoleHandlers((line) => lines.push(line)) }
+  }
+
+  it('handles everything but what may refuse', () => {
+    const { handlers } = printing()
+    expect(handlerNames.filter((name) => !handlers.handles(name))).to.deep.equal(['on_before_delete'])
+  })
+
+  it('prints an event as one line of JSON: its name, the user, and the token where there is one', async () => {
+    const { handlers, lines } = printing()
+    const forgot = aCall('on_after_forgot_password', { token: 'a token' })
+    const login = aCall('on_after_login')
+    await handlers.call(forgot, 1)
+    await handlers.call(login, 1)
+    const { id, email } = forgot.user
+    expect(lines).to.deep.equal([
+      `{"event":"on_after_forgot_password","user":{"id":"${id}","email":"${email}","is_active":true,` +
+        '"is_superuser":true,"is_verified":true},"token":"a token"}\n',
+      `${JSON.stringify({ event: 'on_after_login', user: wireUser(login.user) })}\n`,
+    ])
+  })
+
+  it('prints what changed, and of a password only that it did', async () => {
+    const { handlers, lines } = printing()
+    await handlers.call(aCall('on_after_update', { changes: { password: true, isSuperuser: false } }), 1)
+    expect(JSON.parse(lines[0] ?? '').changes).to.deep.equal({ password: true, is_superuser: false })
+  })
+})
+
+describe('two handlers combined', () => {
+  it('are called one after the other, each for what it handles', async () => {
+    const order: string[] = []
+    const first = recording(() => void order.push('first'), 'on_after_login')
+    const second = recording(() => void order.push('second'), 'on_before_delete')
+    const both = combinedHandlers(first, second)
+    expect(handlerNames.every((name) => both.handles(name))).to.equal(true)
+    await both.call(aCall('on_after_register'), 1)
+    await both.call(aCall('on_after_login'), 1)
+    await both.call(aCall('on_before_delete'), 1)
+    expect(order).to.deep.equal(['first', 'second', 'second', 'first'])
+  })
+
+  it('do not get to the second when the first fails', async () => {
+    const first = recording(() => {
+      throw new HandlerFailed('TypeError', 'no')
+    })
+    const second = recording()
+    expect(await faultOf(combinedHandlers(first, second).call(aCall('on_after_login'), 1))).to.include({
+      name: 'TypeError',
+    })
+    expect(second.calls).to.deep.equal([])
+  })
+})

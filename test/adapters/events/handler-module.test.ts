@@ -1,0 +1,307 @@
+import { performance } from 'node:perf_hooks'
+import { expect } from 'chai'
+import { handlerModule } from '../../../src/adapters/events/handler-module.ts'
+import { wireUser } from '../../../src/adapters/events/wire.ts'
+import { HandlerFailed } from '../../../src/application/ports/subscribers.ts'
+import { Refusal, Unavailable } from '../../../src/domain/refusal.ts'
+import { aCall, collecting, scratchModule } from './scratch-module.ts'
+
+describe('a module of handlers', function () {
+  this.timeout(15_000)
+  const cleanups: (() => unknown)[] = []
+  afterEach(async () => {
+    for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
+  })
+
+  function prepared(source: string, loadSeconds?: number) {
+    const scratch = scratchModule(source)
+    const warnings: object[] = []
+    const log = { warn: (fields: object, message: string) => void warnings.push({ ...fields, message }) }
+    const { output, text } = collecting()
+    const options = { url: scratch.url, log, output, ...(loadSeconds !== undefined && { loadSeconds }) }
+    const module = handlerModule(options)
+    cleanups.push(scratch.remove, () => module.close())
+    return { ...scratch, module, warnings, printed: text }
+  }
+
+  async function started(source: string) {
+    const opened = prepared(source)
+    const names = await opened.module.start()
+    return { ...opened, names }
+  }
+
+  const faultOf = (call: Promise<void>): Promise<unknown> =>
+    call.then(
+      () => null,
+      (fault) => fault,
+    )
+
+  const failureOf = async (call: Promise<void>): Promise<HandlerFailed> => {
+    const fault = await faultOf(call)
+    if (fault instanceof HandlerFailed) return fault
+    throw new Error(`not a failure of a handler: ${fault}`)
+  }
+
+  it('passes every handler the arguments of its name', async () => {
+    const names = [
+      'register',
+      'update',
+      'request_verify',
+      'verify',
+      'forgot_password',
+      'reset_password',
+      'login',
+      'delete',
+    ]
+    const source = names.map((name) => `export async function on_after_${name}(...args) { note(args) }`).join('\n')
+    const { module, notes } = await started(
+      `${source}
+       export const on_before_delete = (...args) => note([...args.slice(0, -1), args.at(-1).at instanceof Date])`,
+    )
+    const plain = ['register', 'verify', 'reset_password', 'login', 'delete'] as const
+    for (const name of plain) {
+      const call = aCall(`on_after_${name}`)
+      await module.call(call, 5)
+      const context = { ...call.context, at: call.context.at.toISOString() }
+      expect(notes().at(-1)).to.deep.equal([wireUser(call.user), context])
+    }
+    for (const name of ['on_after_request_verify', 'on_after_forgot_password'] as const) {
+      const call = aCall(name, { token: 'a token' })
+      await module.call(call, 5)
+      const context = { ...call.context, at: call.context.at.toISOString() }
+      expect(notes().at(-1)).to.deep.equal([wireUser(call.user), 'a token', context])
+    }
+    const update = aCall('on_after_update', { changes: { password: true, isActive: false, isVerified: true } })
+    await module.call(update, 5)
+    expect(notes().at(-1)).to.deep.equal([
+      wireUser(update.user),
+      { password: true, is_active: false, is_verified: true },
+      { ...update.context, at: update.context.at.toISOString() },
+    ])
+    const removal = aCall('on_before_delete')
+    await module.call(removal, 5)
+    expect(notes().at(-1)).to.deep.equal([wireUser(removal.user), true])
+  })
+
+  it('handles what it exports under a name of a handler, and warns of exports that are none', async () => {
+    const { module, names, warnings } = await started(
+      `export function on_after_register() {}
+       export const on_after_login = 'not a function'
+       export function on_after_registration() {}
+       export function helper() {}`,
+    )
+    expect(names).to.deep.equal(['on_after_register'])
+    expect(module.handles('on_after_register')).to.equal(true)
+    expect(module.handles('on_after_login')).to.equal(false)
+    expect(warnings.map((warning) => ('export' in warning ? warning.export : null))).to.deep.equal([
+      'on_after_login',
+      'on_after_registration',
+    ])
+  })
+
+  it('warns when the module handles nothing', async () => {
+    const { names, warnings } = await started('export default {}')
+    expect(names).to.deep.equal([])
+    expect(warnings).to.deep.equal([{ message: 'the handler module exports no handler' }])
+  })
+
+  for (const [what, source, reason] of [
+    ['has a syntax error', 'export function on_after_register( {', /syntaxerror|parse error/i],
+    ['imports what is not there', "import './nothing.mjs'", /Cannot find module/],
+    ['throws while it is loaded', "throw new TypeError('no mail server')", /TypeError: no mail server/],
+    ['exits while it is loaded', 'process.exit(0)', /ended while it was loaded/],
+    ['loads for ever', 'for (;;);', /did not load within 0.5 s/],
+    ['waits for ever', 'setInterval(() => {}, 1000); await new Promise(() => {})', /did not load within 0.5 s/],
+  ] as const) {
+    it(`cannot be started when it ${what}, and says so`, async () => {
+      const { module, url } = prepared(source, what.endsWith('for ever') ? 0.5 : 10)
+      const fault = await faultOf(module.start().then(() => {}))
+      expect(fault).to.be.instanceOf(Error)
+      expect(String(fault)).to.include(url.href).and.match(reason)
+    })
+  }
+
+  it('cannot be started when there is no such file', async () => {
+    const { module, remove } = prepared('')
+    remove()
+    cleanups.shift()
+    const fault = await faultOf(module.start().then(() => {}))
+    expect(String(fault)).to.match(/Cannot find module/)
+  })
+
+  it('reports what a handler threw, and where, and goes on', async () => {
+    const { module, warnings } = await started(
+      `export async function on_after_register(user) { null.trim() }
+       export function on_after_login() { throw 'a string' }
+       export function on_after_verify() {}`,
+    )
+    const failure = await failureOf(module.call(aCall('on_after_register'), 5))
+    expect(failure.name).to.equal('TypeError')
+    expect(failure.message).to.match(/Cannot read properties of null/)
+    expect(failure.where).to.match(/^handlers\.mjs:4:\d+$/)
+    expect(await failureOf(module.call(aCall('on_after_login'), 5))).to.include({ message: 'a string', where: null })
+    await module.call(aCall('on_after_verify'), 5)
+    expect(warnings).to.deep.equal([])
+  })
+
+  it('runs several calls at a time', async () => {
+    const { module } = await started(
+      `let arrived = 0, open
+       const all = new Promise((resolve) => { open = resolve })
+       export async function on_after_register() { if (++arrived === 8) open(); await all }`,
+    )
+    await Promise.all(Array.from({ length: 8 }, () => module.call(aCall('on_after_register'), 5)))
+  })
+
+  it('ends a handler that hangs past its time-out, and goes on', async () => {
+    const { module, warnings } = await started(
+      `export const on_after_register = () => new Promise(() => {})
+       export function on_after_login() {}`,
+    )
+    const start = performance.now()
+    const failure = await failureOf(module.call(aCall('on_after_register'), 0.2))
+    expect(failure).to.include({ name: 'HandlerTimedOut', message: 'on_after_register did not end within 0.2 s' })
+    expect(performance.now() - start).to.be.within(190, 3000)
+    await module.call(aCall('on_after_login'), 5)
+    expect(warnings).to.have.length(1)
+  })
+
+  it('ends a handler that loops for ever; calls behind it are done by the next thread, and the service stays responsive', async () => {
+    const { module, notes } = await started(
+      `export function on_after_register() { note('loops'); for (;;); }
+       export function on_after_login() { note('login') }`,
+    )
+    let longest = 0
+    let last = performance.now()
+    const beat = setInterval(() => {
+      longest = Math.max(longest, performance.now() - last)
+      last = performance.now()
+    }, 5)
+    const looping = failureOf(module.call(aCall('on_after_register'), 0.5))
+    const behind = Array.from({ length: 5 }, () => module.call(aCall('on_after_login'), 5))
+    expect((await looping).name).to.equal('HandlerTimedOut')
+    await Promise.all(behind)
+    clearInterval(beat)
+    expect(longest).to.be.below(400)
+    expect(notes()).to.deep.equal(['loops', 'login', 'login', 'login', 'login', 'login'])
+  })
+
+  it('survives a handler that exits: calls that had begun fail, the next ones succeed', async () => {
+    const { module, warnings } = await started(
+      `export const on_after_verify = () => new Promise(() => {})
+       export function on_after_register() { process.exit(3) }
+       export function on_after_login() {}`,
+    )
+    const begun = failureOf(module.call(aCall('on_after_verify'), 10))
+    const exiting = failureOf(module.call(aCall('on_after_register'), 10))
+    expect([(await begun).name, (await exiting).name]).to.deep.equal(['HandlerThreadEnded', 'HandlerThreadEnded'])
+    expect(warnings).to.deep.equal([
+      { error: null, where: null, code: 3, message: 'the handler thread ended and is started again' },
+    ])
+    await module.call(aCall('on_after_login'), 5)
+  })
+
+  for (const [what, statement, name] of [
+    ['an exception', "setTimeout(() => { throw new RangeError('mail to a@example.org') })", 'RangeError'],
+    ['a rejection', "void Promise.reject(new SyntaxError('mail to a@example.org'))", 'SyntaxError'],
+  ] as const) {
+    it(`survives ${what} that nobody caught after the handler was done, and logs it without its words`, async () => {
+      const { module, warnings, printed } = await started(
+        `export function on_after_register() { ${statement} }
+         export function on_after_login() {}`,
+      )
+      await module.call(aCall('on_after_register'), 5)
+      while (warnings.length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+      expect(warnings[0]).to.include({ error: name, code: 1 })
+      expect(JSON.stringify(warnings) + printed()).not.to.include('example.org')
+      await module.call(aCall('on_after_login'), 5)
+    })
+  }
+
+  it('ends a thread that is stuck in something that outlived its call; the calls that find it stuck are not begun', async () => {
+    const { module } = await started(
+      `export function on_after_register() { setTimeout(() => { for (;;); }) }
+       export function on_after_login() {}`,
+    )
+    await module.call(aCall('on_after_register'), 5)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    expect(await faultOf(module.call(aCall('on_after_login'), 0.2))).to.be.instanceOf(Unavailable)
+    await module.call(aCall('on_after_login'), 5)
+  })
+
+  it('starts the thread again later and later while it keeps ending, and soon again after a success', async () => {
+    const { module } = await started(
+      `export function on_after_register() { process.exit() }
+       export function on_after_login() {}`,
+    )
+    const secondsOf = async (act: () => Promise<unknown>) => {
+      const start = performance.now()
+      await act()
+      return (performance.now() - start) / 1000
+    }
+    const exit = () => failureOf(module.call(aCall('on_after_register'), 10))
+    await exit()
+    const restarts = [await secondsOf(exit), await secondsOf(exit), await secondsOf(exit)]
+    expect(restarts[0]).to.be.at.least(0.1)
+    expect(restarts[1]).to.be.at.least(0.2)
+    expect(restarts[2]).to.be.at.least(0.4)
+    await module.call(aCall('on_after_login'), 5)
+    await exit()
+    expect(await secondsOf(() => module.call(aCall('on_after_login'), 5))).to.be.within(0.1, 1.5)
+  })
+
+  it('tries again when the module cannot be loaded after an end', async () => {
+    const { module, rewrite, warnings } = await started('export function on_after_register() { process.exit() }')
+    rewrite('throw new Error()')
+    await failureOf(module.call(aCall('on_after_register'), 5))
+    while (warnings.length < 2) await new Promise((resolve) => setTimeout(resolve, 5))
+    rewrite('export function on_after_register() {}')
+    await module.call(aCall('on_after_register'), 5)
+  })
+
+  it('lets on_before_delete refuse, with the reason it gives', async () => {
+    const { module } = await started(
+      `const refusals = {
+         reason: () => { throw { reason: 'has open invoices' } },
+         error: () => { throw Object.assign(new Error('no'), { reason: 'is on holiday' }) },
+         named: () => { throw Object.assign(new Error('is the owner'), { name: 'Refusal' }) },
+         fault: () => { throw new Error('no database') },
+       }
+       export async function on_before_delete(user, { requestId }) { refusals[requestId]?.() }
+       export function on_after_delete() { refusals.reason() }`,
+    )
+    const asked = (requestId: string) => {
+      const call = aCall('on_before_delete')
+      return faultOf(module.call({ ...call, context: { ...call.context, requestId } }, 2))
+    }
+    for (const [requestId, reason] of [
+      ['reason', 'has open invoices'],
+      ['error', 'is on holiday'],
+      ['named', 'is the owner'],
+    ] as const) {
+      const refusal = await asked(requestId)
+      expect(refusal).to.be.instanceOf(Refusal).and.to.include({ code: 'DELETE_USER_REFUSED', reason })
+    }
+    expect(await asked('fault')).to.be.instanceOf(HandlerFailed)
+    expect(await asked('nothing')).to.equal(null)
+    expect(await faultOf(module.call(aCall('on_after_delete'), 2))).to.be.instanceOf(HandlerFailed)
+  })
+
+  it('sends what handlers print where it is told to', async () => {
+    const { module, printed } = await started(
+      `export function on_after_register() { console.log('to output'); console.error('to error') }`,
+    )
+    await module.call(aCall('on_after_register'), 5)
+    while (!printed().includes('to output\n') || !printed().includes('to error\n')) {
+      await new Promise((resolve) => setTimeout(resolve, 5))
+    }
+  })
+
+  it('rejects what runs or waits when it is closed, and whatever is asked of it afterwards', async () => {
+    const { module } = await started('export const on_after_register = () => new Promise(() => {})')
+    const running = faultOf(module.call(aCall('on_after_register'), 10))
+    await module.close()
+    expect(await running).to.be.instanceOf(Unavailable)
+    expect(await faultOf(module.call(aCall('on_after_register'), 10))).to.be.instanceOf(Unavailable)
+  })
+})

@@ -1,0 +1,145 @@
+import { expect } from 'chai'
+import { type RelayLoop, type RelayLoopOptions, relayLoop } from '../../../src/adapters/events/relay-loop.ts'
+import type { DueWork } from '../../../src/application/ports/due-work.ts'
+
+const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds))
+
+describe('the loop of a relay', () => {
+  let loop: RelayLoop | undefined
+  afterEach(() => loop?.stop(0))
+
+  function running(work: Partial<DueWork>, options: Partial<RelayLoopOptions> = {}) {
+    const seen = { looks: 0, idle: 0, givenBack: 0, faults: [] as unknown[], recoveries: 0 }
+    const whole: DueWork = {
+      nextDue: async () => null,
+      idle: async () => void seen.idle++,
+      giveBack: async () => void seen.givenBack++,
+      ...work,
+      async beginDue(ended) {
+        seen.looks++
+        return work.beginDue?.(ended) ?? 0
+      },
+    }
+    loop = relayLoop({
+      work: whole,
+      pollSeconds: 60,
+      clock: () => new Date(),
+      failed: (fault) => seen.faults.push(fault),
+      recovered: () => seen.recoveries++,
+      ...options,
+    })
+    return { loop, seen }
+  }
+
+  it('looks at once, and then only when it is woken', async () => {
+    const { loop, seen } = running({})
+    await pause(100)
+    expect(seen.looks).to.equal(1)
+    loop.wake()
+    await pause(20)
+    expect(seen.looks).to.equal(2)
+  })
+
+  it('looks again after a look during which it was woken, never at twice at the same time', async () => {
+    let inside = 0
+    let most = 0
+    const { loop, seen } = running({
+      async beginDue() {
+        most = Math.max(most, ++inside)
+        await pause(50)
+        inside--
+        return 0
+      },
+    })
+    await pause(20)
+    for (let count = 0; count < 10; count++) loop.wake()
+    await pause(200)
+    expect(seen.looks).to.equal(2)
+    expect(most).to.equal(1)
+  })
+
+  it('looks again when a piece of work has ended', async () => {
+    const ends: (() => void)[] = []
+    const { seen } = running({
+      async beginDue(ended) {
+        if (ended !== undefined) ends.push(ended)
+        return 1
+      },
+    })
+    await pause(20)
+    ends[0]?.()
+    await pause(20)
+    expect(seen.looks).to.equal(2)
+  })
+
+  it('polls, with a pause of its own at random when it is to jitter', async () => {
+    const times: number[] = []
+    const beginDue = async () => times.push(Date.now())
+    running({ beginDue }, { pollSeconds: 0.06, jitter: 0.9 })
+    await pause(800)
+    const pauses = times.slice(1).map((time, index) => time - (times[index] ?? 0))
+    expect(pauses.length).to.be.greaterThan(8)
+    expect(Math.max(...pauses) - Math.min(...pauses)).to.be.greaterThan(3)
+  })
+
+  it('sleeps until the next piece falls due', async () => {
+    const due = new Date(Date.now() + 150)
+    const { seen } = running({ nextDue: async () => due })
+    await pause(120)
+    expect(seen.looks).to.equal(1)
+    await pause(200)
+    expect(seen.looks).to.be.greaterThan(1)
+  })
+
+  it('does not spin on what is due and cannot be had', async () => {
+    const { seen } = running({ nextDue: async () => new Date(0) })
+    await pause(300)
+    expect(seen.looks).to.be.within(2, 7)
+  })
+
+  it('goes on after faults, more slowly and whatever wakes it, and tells of the first and of the recovery', async () => {
+    let isDown = true
+    const { loop, seen } = running(
+      {
+        async beginDue() {
+          if (isDown) throw new Error('store')
+          return 0
+        },
+      },
+      { pollSeconds: 0.02 },
+    )
+    for (let count = 0; count < 40; count++) {
+      await pause(5)
+      loop.wake()
+    }
+    expect(seen.looks).to.be.within(2, 5)
+    expect(seen.faults).to.have.length(1)
+    isDown = false
+    await pause(500)
+    expect(seen.recoveries).to.equal(1)
+    isDown = true
+    await pause(100)
+    expect(seen.faults).to.have.length(2)
+  })
+
+  it('stops: waits for what is being done, at most as long as it may, gives back the rest and looks no more', async () => {
+    const { loop, seen } = running({ idle: () => new Promise(() => {}) })
+    await pause(10)
+    const start = Date.now()
+    await loop.stop(0.1)
+    expect(Date.now() - start).to.be.within(90, 3000)
+    expect(seen.givenBack).to.equal(1)
+    loop.wake()
+    await pause(20)
+    expect(seen.looks).to.equal(1)
+  })
+
+  it('stops at once when nothing is being done', async () => {
+    const { loop, seen } = running({})
+    await pause(10)
+    const start = Date.now()
+    await loop.stop(10)
+    expect(Date.now() - start).to.be.below(3000)
+    expect(seen).to.include({ idle: 1, givenBack: 1 })
+  })
+})

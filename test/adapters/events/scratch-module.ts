@@ -1,0 +1,61 @@
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Writable } from 'node:stream'
+import { pathToFileURL } from 'node:url'
+import type { HandlerCall } from '../../../src/application/ports/subscribers.ts'
+import type { HandlerName, UserChanges } from '../../../src/domain/events.ts'
+import { viewOf } from '../../../src/domain/user.ts'
+import { aUser } from '../../../src/testing/builders.ts'
+
+export interface ScratchModule {
+  readonly url: URL
+  /** What the module passed to its `note`, oldest first. */
+  notes(): unknown[]
+  rewrite(source: string): void
+  remove(): void
+}
+
+/** A module of the deployer's in a folder of its own; `note(value)` is there to tell the test something. */
+export function scratchModule(source: string): ScratchModule {
+  const folder = mkdtempSync(join(tmpdir(), 'handlers-'))
+  const file = join(folder, 'handlers.mjs')
+  const notes = join(folder, 'notes')
+  appendFileSync(notes, '')
+  const rewrite = (text: string) =>
+    writeFileSync(
+      file,
+      `import { appendFileSync, readFileSync } from 'node:fs'
+       const note = (value) => appendFileSync(${JSON.stringify(notes)}, JSON.stringify(value) + '\\n')
+       const notes = () => readFileSync(${JSON.stringify(notes)}, 'utf8')
+       ${text}`,
+    )
+  rewrite(source)
+  return {
+    url: pathToFileURL(file),
+    notes: () =>
+      readFileSync(notes, 'utf8')
+        .split('\n')
+        .slice(0, -1)
+        .map((line) => JSON.parse(line)),
+    rewrite,
+    remove: () => rmSync(folder, { recursive: true }),
+  }
+}
+
+/** Collects what is written to it. */
+export function collecting() {
+  const chunks: string[] = []
+  const output = new Writable({
+    write(chunk, _encoding, done) {
+      chunks.push(String(chunk))
+      done()
+    },
+  })
+  return { output, text: () => chunks.join('') }
+}
+
+export function aCall(name: HandlerName, more: { token?: string; changes?: UserChanges } = {}): HandlerCall {
+  const context = { eventId: `event of ${name}`, requestId: 'request-1', tenant: 'default', at: new Date() }
+  return { name, user: viewOf(aUser()), ...more, context }
+}
