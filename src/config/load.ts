@@ -103,7 +103,7 @@ async function readConfigFile({ configFile, env, cwd }: LoadFrom, faults: Fault[
 
 /** Whether the value at `path` is not what was meant, since it or a group around it is at fault. */
 function covers(fault: Fault, path: string): boolean {
-  return  `${path}.`.startsWith(`${fault.path}.`)
+  return fault.path === '' || `${path}.`.startsWith(`${fault.path}.`)
 }
 
 async function isFile(path: string): Promise<boolean> {

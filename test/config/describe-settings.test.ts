@@ -1,0 +1,68 @@
+import { readFile } from 'node:fs/promises'
+import { expect } from 'chai'
+import { configurationPage, renderSettings, renderVariables } from '../../src/config/describe-settings.ts'
+import { builtInParts } from '../../src/config/parts.ts'
+import { leavesOf } from '../../src/config/schema-leaves.ts'
+import { settingsSchema } from '../../src/config/settings.ts'
+import { goodSecret, SettingsFolder } from '../support/settings.ts'
+
+describe('describing the settings', () => {
+  const folder = new SettingsFolder()
+  beforeEach(() => folder.open())
+  afterEach(() => folder.remove())
+
+  it('is what docs/configuration.md says; `npm run docs` writes it', async () => {
+    const page = await readFile(new URL('../../docs/configuration.md', import.meta.url), 'utf8')
+    expect(page).to.equal(configurationPage())
+  })
+
+  it('has words for every setting', () => {
+    const silent = leavesOf(settingsSchema(builtInParts)).filter(({ schema }) => !('description' in schema))
+    expect(silent.map(({ path }) => path.join('.'))).to.deep.equal([])
+  })
+
+  it('prints each value with where it came from, and secrets masked', async () => {
+    const path = await folder.write(
+      'portcullis.config.json',
+      JSON.stringify({ http: { allowedOrigins: ['https://a.example'] }, stores: { tokens: { kind: 'redis' } } }),
+    )
+    const loaded = await folder.load(undefined, {
+      PORTCULLIS_SECRET: goodSecret,
+      PORTCULLIS_STORES__TOKENS__URL: 'redis://:password@127.0.0.1',
+      PORTCULLIS_BACKENDS__COOKIE__ENABLED: 'no',
+    })
+    const rows = new Map(
+      renderSettings(loaded)
+        .split('\n')
+        .map((line) => line.split(/ {2,}/))
+        .map(([setting = '', value, source]) => [setting, [value, source]]),
+    )
+    expect(rows.get('secret')).to.deep.equal(['[secret]', 'environment PORTCULLIS_SECRET'])
+    expect(rows.get('stores.tokens.url')).to.deep.equal(['[secret]', 'environment PORTCULLIS_STORES__TOKENS__URL'])
+    expect(rows.get('http.allowedOrigins')).to.deep.equal(['["https://a.example"]', `file ${path}`])
+    expect(rows.get('backends.cookie.enabled')).to.deep.equal([
+      'false',
+      'environment PORTCULLIS_BACKENDS__COOKIE__ENABLED',
+    ])
+    expect(rows.get('stores.sessions.kind')).to.deep.equal(['"sqlite"', 'default: as users'])
+    expect(rows.get('http.port')).to.deep.equal(['3000', 'default'])
+    expect(rows.get('handlers.module')).to.deep.equal(['not set', 'default: none'])
+  })
+
+  it('lists every variable once', () => {
+    const variables = renderVariables()
+      .split('\n')
+      .map((line) => line.split(' ')[0])
+    expect(variables).to.include.members([
+      'PORTCULLIS_CONFIG',
+      'PORTCULLIS_DATA_FOLDER',
+      'PORTCULLIS_SECRET',
+      'PORTCULLIS_SECRET_FILE',
+      'PORTCULLIS_HTTP__ALLOWED_ORIGINS',
+      'PORTCULLIS_STORES__USERS__URL_FILE',
+      'PORTCULLIS_BACKENDS__<NAME>__REQUIRES_VERIFICATION',
+      'PORTCULLIS_PASSWORDS__MEMORY_KIB',
+    ])
+    expect(new Set(variables).size).to.equal(variables.length)
+  })
+})

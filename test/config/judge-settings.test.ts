@@ -1,0 +1,224 @@
+import { expect } from 'chai'
+import { goodSecret, SettingsFolder } from '../support/settings.ts'
+
+const mongo = { users: { kind: 'mongo', url: 'mongodb://127.0.0.1/accounts' } }
+
+describe('judging the settings', () => {
+  const folder = new SettingsFolder()
+  beforeEach(() => folder.open())
+  afterEach(() => folder.remove())
+
+  describe('what is wrong with them', () => {
+    const cookie = (transport: object) => ({ backends: { cookie: { transport } } })
+    const backend = { transport: { kind: 'bearer' }, strategy: { kind: 'jwt' } }
+
+    const bad: [title: string, file: unknown, paths: string[]][] = [
+      ['a file that holds a list', [], ['']],
+      ['a group that is no object', { http: 3000, stores: [] }, ['http', 'stores']],
+      ['an unknown group', { htpp: {} }, ['htpp']],
+      ['an unknown setting', { http: { prot: 1 } }, ['http.prot']],
+      ['the name of an inherited member', { http: { constructor: 1 }, toString: 1 }, ['toString', 'http.constructor']],
+      ['a number as text', { http: { port: '3000' } }, ['http.port']],
+      ['a port out of range', { http: { port: 65_536 } }, ['http.port']],
+      ['a port that is no whole number', { http: { port: 1.5 } }, ['http.port']],
+      ['null', { http: { port: null, publicUrl: null } }, ['http.port', 'http.publicUrl']],
+      ['a host with a port', { http: { host: 'localhost:3000' } }, ['http.host']],
+      ['a host in brackets', { http: { host: '[::1]' } }, ['http.host']],
+      ['no public URL beyond loopback', { http: { host: '0.0.0.0' } }, ['http.publicUrl']],
+      ['a public URL with a path', { http: { publicUrl: 'https://a.example/x' } }, ['http.publicUrl']],
+      ['a public URL with a final slash', { http: { publicUrl: 'https://a.example/' } }, ['http.publicUrl']],
+      ['a public URL with a query', { http: { publicUrl: 'https://a.example?x' } }, ['http.publicUrl']],
+      ['a public URL with credentials', { http: { publicUrl: 'https://u:p@a.example' } }, ['http.publicUrl']],
+      ['a public URL that is no web address', { http: { publicUrl: 'ftp://a.example' } }, ['http.publicUrl']],
+      ['a wrong public URL beyond loopback', { http: { host: '::', publicUrl: 'x' } }, ['http.publicUrl']],
+      ['any origin', { http: { allowedOrigins: ['*'] } }, ['http.allowedOrigins']],
+      ['the origin null', { http: { allowedOrigins: ['null'] } }, ['http.allowedOrigins']],
+      ['an origin with a slash', { http: { allowedOrigins: ['https://a.example/'] } }, ['http.allowedOrigins']],
+      [
+        'an origin with its default port',
+        { http: { allowedOrigins: ['https://a.example:443'] } },
+        ['http.allowedOrigins'],
+      ],
+      ['an origin in upper case', { http: { allowedOrigins: ['https://A.example'] } }, ['http.allowedOrigins']],
+      ['a wildcard in an origin', { http: { allowedOrigins: ['https://*.a.example/'] } }, ['http.allowedOrigins']],
+      ['origins that are no list', { http: { allowedOrigins: 'https://a.example' } }, ['http.allowedOrigins']],
+      ['an empty data folder', { dataFolder: '' }, ['dataFolder']],
+      ['a short secret', { secret: 'x'.repeat(31) }, ['secret']],
+      ['a sample secret', { secret: 'changemechangemechangemechangeme' }, ['secret']],
+      ['no secret beside MongoDB', { stores: mongo }, ['secret']],
+      ['an unknown store', { stores: { users: { kind: 'mysql' } } }, ['stores.users.kind']],
+      ['users in Redis', { stores: { users: { kind: 'redis', url: 'redis://h' } } }, ['stores.users.kind']],
+      ['MongoDB without an address', { stores: { users: { kind: 'mongo' } } }, ['stores.users.url']],
+      ['MongoDB without a database', mongoAt('mongodb://h'), ['stores.users.url']],
+      ['MongoDB without a database, with a slash', mongoAt('mongodb://h:1,i:2/?w=1'), ['stores.users.url']],
+      ['MongoDB by another protocol', mongoAt('http://h/name'), ['stores.users.url']],
+      ['an address that is none', mongoAt('somewhere'), ['stores.users.url']],
+      ['Redis without an address', { stores: { tokens: { kind: 'redis' } } }, ['stores.tokens.url']],
+      [
+        'Redis by another protocol',
+        { stores: { sessions: { kind: 'redis', url: 'mongodb://h/x' } } },
+        ['stores.sessions.url'],
+      ],
+      ['an address for SQLite', { stores: { users: { url: 'mongodb://h/x' } } }, ['stores.users.url']],
+      ['an address for memory', { stores: { tokens: { kind: 'memory', url: 'redis://h' } } }, ['stores.tokens.url']],
+      [
+        'an unknown transport',
+        { backends: { jwt: { transport: { kind: 'pigeon' } } } },
+        ['backends.jwt.transport.kind'],
+      ],
+      [
+        'a new backend without its kinds',
+        { backends: { app: {} } },
+        ['backends.app.transport.kind', 'backends.app.strategy.kind'],
+      ],
+      [
+        'an option of another transport',
+        { backends: { jwt: { transport: { path: '/' } } } },
+        ['backends.jwt.transport.path'],
+      ],
+      ['a backend in upper case', { backends: { Jwt: backend } }, ['backends.Jwt']],
+      ['a backend with a dash', { backends: { 'my-app': backend } }, ['backends.my-app']],
+      ...['associate', 'register', 'verify', 'forgot', 'reset'].map((name): [string, unknown, string[]] => [
+        `a backend called ${name}`,
+        { backends: { [name]: backend } },
+        [`backends.${name}`],
+      ]),
+      ['a __Host- cookie that is not Secure', cookie({ secure: false }), ['backends.cookie.transport.secure']],
+      ['a __Host- cookie below a path', cookie({ path: '/x' }), ['backends.cookie.transport.path']],
+      ['a __Host- cookie of a domain', cookie({ domain: 'a.example' }), ['backends.cookie.transport.domain']],
+      [
+        'a __host- cookie in lower case',
+        cookie({ name: '__host-x', secure: false }),
+        ['backends.cookie.transport.secure'],
+      ],
+      [
+        'a __Secure- cookie that is not',
+        cookie({ name: '__Secure-x', secure: false }),
+        ['backends.cookie.transport.secure'],
+      ],
+      [
+        'sameSite none without Secure',
+        cookie({ name: 'x', sameSite: 'none', secure: false }),
+        ['backends.cookie.transport.secure'],
+      ],
+      ['an unknown sameSite', cookie({ sameSite: 'Lax' }), ['backends.cookie.transport.sameSite']],
+      ['a cookie name with a semicolon', cookie({ name: 'a;b' }), ['backends.cookie.transport.name']],
+      ['a cookie path with a semicolon', cookie({ name: 'a', path: '/;x' }), ['backends.cookie.transport.path']],
+      [
+        'a cookie domain with a leading dot',
+        cookie({ name: 'a', domain: '.a.example' }),
+        ['backends.cookie.transport.domain'],
+      ],
+      [
+        'one cookie for two backends',
+        { backends: { web: { transport: { kind: 'cookie' }, strategy: { kind: 'stored' } } } },
+        ['backends.web.transport.name'],
+      ],
+      [
+        'a session idle for longer than it lives',
+        { backends: { cookie: { strategy: { lifetimeSeconds: 60 } } } },
+        ['backends.cookie.strategy.idleSeconds'],
+      ],
+      [
+        'a life of no time',
+        { backends: { jwt: { strategy: { lifetimeSeconds: 0 } } } },
+        ['backends.jwt.strategy.lifetimeSeconds'],
+      ],
+      ...['auth', '/auth/', '/', '', '/a//b', '/a/:id', '/a/../b', '/a b', '/a?b', '/(.*)'].map(
+        (prefix): [string, unknown, string[]] => [
+          `the prefix '${prefix}'`,
+          { routers: { users: { prefix } } },
+          ['routers.users.prefix'],
+        ],
+      ),
+      ['two backends on one path', { backends: { cookie: { prefix: '/auth/JWT' } } }, ['backends.cookie.prefix']],
+      ['an unknown router', { routers: { oauth: {} } }, ['routers.oauth']],
+      ['a module that is not there', { handlers: { module: 'gone.mjs' } }, ['handlers.module']],
+      ['a module that is a folder', { handlers: { module: '.' } }, ['handlers.module']],
+      ['a handler without time', { handlers: { timeoutSeconds: 0 } }, ['handlers.timeoutSeconds']],
+      ['passwords of 7 characters', { passwords: { minLength: 7 } }, ['passwords.minLength']],
+      ['cheap hashes: memory', { passwords: { memoryKiB: 12_288 } }, ['passwords.memoryKiB']],
+      ['cheap hashes: passes', { passwords: { timeCost: 1 } }, ['passwords.timeCost']],
+      ['fewer lanes than one hash has', { passwords: { concurrency: 1, parallelism: 2 } }, ['passwords.concurrency']],
+      [
+        'a reset token that lives for days',
+        { tokens: { resetLifetimeSeconds: 86_401 } },
+        ['tokens.resetLifetimeSeconds'],
+      ],
+      ['a negative fresh login', { security: { freshLoginSeconds: -1 } }, ['security.freshLoginSeconds']],
+      ['an unknown level', { logs: { level: 'loud' } }, ['logs.level']],
+      ['a switch as text', { docs: { enabled: 'false' } }, ['docs.enabled']],
+    ]
+
+    function mongoAt(url: string) {
+      return { secret: goodSecret, stores: { users: { kind: 'mongo', url } } }
+    }
+
+    for (const [title, file, paths] of bad) {
+      it(`refuses ${title}, and nothing else`, async () => {
+        const faults = await folder.faults(file)
+        expect(faults.map(({ path }) => path)).to.deep.equal(paths)
+      })
+    }
+
+    it('tells all faults at once, each with its source', async () => {
+      const file = { http: { port: -1 }, sekret: 'x', stores: { users: { kind: 'mongo' } } }
+      const faults = await folder.faults(file, { PORTCULLIS_LOGS__LEVEL: 'loud', PORTCULLIS_LOGS__LEVLE: 'info' })
+      expect(faults).to.have.deep.members([
+        { path: 'sekret', message: 'no such setting; did you mean secret?', source: 'file' },
+        { path: 'http.port', message: 'must be a whole number from 0 to 65535', source: 'file' },
+        {
+          path: 'logs.level',
+          message: 'must be one of fatal, error, warn, info, debug, trace, silent',
+          source: 'environment PORTCULLIS_LOGS__LEVEL',
+        },
+        {
+          path: 'logs.levle',
+          message: 'no such setting; did you mean PORTCULLIS_LOGS__LEVEL?',
+          source: 'environment PORTCULLIS_LOGS__LEVLE',
+        },
+        {
+          path: 'stores.users.url',
+          message: 'is required for mongo: mongodb://… or mongodb+srv://…',
+          source: 'default',
+        },
+      ])
+    })
+
+    it('lets a prefix be taken by the first that claims it, and names it', async () => {
+      const [fault] = await folder.faults({ backends: { cookie: { prefix: '/auth/jwt' } } })
+      expect(fault?.message).to.equal('puts POST /auth/jwt/login where backends.jwt.prefix has it already')
+    })
+  })
+
+  describe('what is allowed', () => {
+    const good: [title: string, file: unknown][] = [
+      ['an origin on a port', { http: { allowedOrigins: ['http://localhost:5173', 'https://a.example'] } }],
+      ['an IPv6 address', { http: { host: '::1' } }],
+      [
+        'several MongoDB hosts',
+        { secret: goodSecret, stores: { users: { kind: 'mongo', url: 'mongodb://u:p@a:1,b:2/n?w=1' } } },
+      ],
+      ['Redis over TLS', { stores: { tokens: { kind: 'redis', url: 'rediss://:p@h:1/2' } } }],
+      ['a plain cookie without Secure', { backends: { cookie: { transport: { name: 'x', secure: false } } } }],
+      ['a cookie of a domain', { backends: { cookie: { transport: { name: '__Secure-x', domain: 'a.example' } } } }],
+      ['fewer passes with more memory', { passwords: { memoryKiB: 47_104, timeCost: 1 } }],
+      ['less memory with more passes', { passwords: { memoryKiB: 7168, timeCost: 5 } }],
+      ['one prefix for routers with different routes', { routers: { users: { prefix: '/auth' } } }],
+      ['a nested prefix', { routers: { users: { prefix: '/api/v1.0/users' } } }],
+    ]
+
+    for (const [title, file] of good) {
+      it(`takes ${title}`, async () => {
+        expect(await folder.faults(file)).to.deep.equal([])
+      })
+    }
+
+    it('warns of a Secure cookie where browsers will drop it', async () => {
+      const { warnings } = await folder.load({ http: { publicUrl: 'http://accounts.example.com' } })
+      expect(warnings).to.deep.equal([
+        'browsers will drop the cookie of the backend cookie: it is Secure and http.publicUrl is not https',
+      ])
+    })
+  })
+})

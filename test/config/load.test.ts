@@ -1,0 +1,213 @@
+import { join } from 'node:path'
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { renderSettings } from '../../src/config/describe-settings.ts'
+import { type LoadFrom, loadSettings } from '../../src/config/load.ts'
+import { faultsOf, goodSecret, SettingsFolder } from '../support/settings.ts'
+
+const mongo = { users: { kind: 'mongo', url: 'mongodb://127.0.0.1/accounts' } }
+
+describe('loading the settings', () => {
+  const folder = new SettingsFolder()
+  beforeEach(() => folder.open())
+  afterEach(() => folder.remove())
+
+  it('needs nothing: everything has a default', async () => {
+    const { settings, sources, file, warnings } = await folder.load()
+    expect(file).to.equal(null)
+    expect(warnings).to.deep.equal([])
+    expect(new Set(sources.values())).to.deep.equal(new Set(['default']))
+    expect(settings).to.deep.equal({
+      http: { host: '127.0.0.1', port: 3000, allowedOrigins: [] },
+      dataFolder: join(folder.path, 'data'),
+      secret: null,
+      stores: { users: { kind: 'sqlite' }, sessions: { kind: 'sqlite' }, tokens: { kind: 'sqlite' } },
+      backends: {
+        jwt: {
+          enabled: true,
+          prefix: '/auth/jwt',
+          requiresVerification: false,
+          transport: { kind: 'bearer' },
+          strategy: { kind: 'jwt', audience: 'portcullis:auth', lifetimeSeconds: 3600 },
+        },
+        cookie: {
+          enabled: true,
+          prefix: '/auth/cookie',
+          requiresVerification: false,
+          transport: {
+            kind: 'cookie',
+            name: '__Host-session',
+            secure: true,
+            httpOnly: true,
+            sameSite: 'lax',
+            path: '/',
+          },
+          strategy: { kind: 'stored', lifetimeSeconds: 2_592_000, idleSeconds: 86_400 },
+        },
+      },
+      routers: {
+        register: { enabled: true, prefix: '/auth' },
+        resetPassword: { enabled: true, prefix: '/auth' },
+        verify: { enabled: true, prefix: '/auth' },
+        users: { enabled: true, prefix: '/users' },
+      },
+      handlers: { module: null, console: true, timeoutSeconds: 10 },
+      passwords: { minLength: 8, maxWaitSeconds: 3, memoryKiB: 19_456, timeCost: 2, parallelism: 1 },
+      tokens: { resetLifetimeSeconds: 900, verifyLifetimeSeconds: 86_400 },
+      security: { freshLoginSeconds: 0 },
+      logs: { level: 'info', requests: 'slow' },
+      docs: { enabled: true },
+    })
+  })
+
+  describe('where they come from', () => {
+    it('lets the environment win over the file, and the file over the defaults, setting by setting', async () => {
+      const file = { http: { port: 4000, host: 'localhost' }, logs: { level: 'debug' } }
+      const { settings, sources } = await folder.load(file, { PORTCULLIS_HTTP__PORT: '5000' })
+      expect(settings.http).to.include({ port: 5000, host: 'localhost' })
+      expect(sources.get('http.port')).to.equal('environment PORTCULLIS_HTTP__PORT')
+      expect(sources.get('http.host')).to.equal('file')
+      expect(sources.get('logs.requests')).to.equal('default')
+    })
+
+    it('reads the file of --config, otherwise that of PORTCULLIS_CONFIG, otherwise the one where it is started', async () => {
+      for (const port of [1, 2, 3]) await folder.write(`${port}.json`, JSON.stringify({ http: { port } }))
+      await folder.write('portcullis.config.json', JSON.stringify({ http: { port: 4 } }))
+      const env = { PORTCULLIS_CONFIG: '2.json' }
+      const portOf = async (from: Partial<LoadFrom>) => {
+        return (await loadSettings({ env: {}, cwd: folder.path, ...from })).settings.http.port
+      }
+      expect(await portOf({ env, configFile: '1.json' })).to.equal(1)
+      expect(await portOf({ env })).to.equal(2)
+      expect(await portOf({ configFile: join(folder.path, '3.json') })).to.equal(3)
+      expect(await portOf({})).to.equal(4)
+    })
+
+    it('refuses a missing file only when it was named', async () => {
+      expect(await folder.faults()).to.deep.equal([])
+      expect(await folder.faults(undefined, { PORTCULLIS_CONFIG: 'gone.json' })).to.deep.equal([
+        {
+          path: '',
+          message: `${join(folder.path, 'gone.json')} does not exist`,
+          source: 'environment PORTCULLIS_CONFIG',
+        },
+      ])
+      const named = faultsOf(loadSettings({ env: {}, cwd: folder.path, configFile: 'gone.json' }))
+      expect(await named).to.have.length(1)
+    })
+
+    it('says where a malformed file is malformed, and judges nothing that may have been in it', async () => {
+      const path = await folder.write('portcullis.config.json', '{\n  "http": { "port": 3000 },\n  "secret": abc\n}')
+      expect(await folder.faults(undefined, { PORTCULLIS_HTTP__HOST: '0.0.0.0' })).to.deep.equal([
+        { path: '', message: `${path} is not JSON: line 3, column 13`, source: 'file' },
+      ])
+    })
+
+    it('refuses a file that is not UTF-8, and takes one with a byte order mark', async () => {
+      const path = await folder.write('portcullis.config.json', Uint8Array.of(0x22, 0xff, 0x22))
+      expect(await folder.faults()).to.deep.equal([{ path: '', message: `${path} is not UTF-8`, source: 'file' }])
+      await folder.write('portcullis.config.json', '\ufeff{"http":{"port":7}}')
+      expect((await folder.load()).settings.http.port).to.equal(7)
+    })
+
+    it('starts relative paths where the service is started', async () => {
+      await folder.write('handlers.mjs', '')
+      const { settings } = await folder.load({ dataFolder: 'kept', handlers: { module: './handlers.mjs' } })
+      expect(settings.dataFolder).to.equal(join(folder.path, 'kept'))
+      expect(settings.handlers.module).to.equal(join(folder.path, 'handlers.mjs'))
+    })
+  })
+
+  describe('what depends on other settings', () => {
+    it("gives sessions and tokens the users' kind and address, and an address only to the same kind", async () => {
+      const sessions = { kind: 'redis', url: 'redis://127.0.0.1' }
+      const { settings } = await folder.load({ secret: goodSecret, stores: { ...mongo, sessions } })
+      expect(settings.stores).to.deep.equal({ ...mongo, sessions, tokens: mongo.users })
+      const local = await folder.load({ secret: goodSecret, stores: { ...mongo, sessions: { kind: 'memory' } } })
+      expect(local.settings.stores.sessions).to.deep.equal({ kind: 'memory' })
+    })
+
+    it('prints events only on loopback and without a module, unless told otherwise', async () => {
+      await folder.write('handlers.mjs', '')
+      const publicUrl = 'https://accounts.example.com'
+      const consoleOf = async (file: unknown) => (await folder.load(file)).settings.handlers.console
+      expect(await consoleOf({})).to.equal(true)
+      expect(await consoleOf({ http: { host: '::1' } })).to.equal(true)
+      expect(await consoleOf({ http: { host: '0.0.0.0', publicUrl } })).to.equal(false)
+      expect(await consoleOf({ handlers: { module: 'handlers.mjs' } })).to.equal(false)
+      expect(await consoleOf({ handlers: { module: 'handlers.mjs', console: true } })).to.equal(true)
+      expect(await consoleOf({ handlers: { console: false } })).to.equal(false)
+    })
+
+    it('does not ask commands that need no secret for one', async () => {
+      const loaded = await loadSettings({
+        env: { PORTCULLIS_STORES__USERS__KIND: 'mongo', PORTCULLIS_STORES__USERS__URL: mongo.users.url },
+        cwd: folder.path,
+        withoutSecret: true,
+      })
+      expect(loaded.settings.secret).to.equal(null)
+    })
+  })
+
+  describe('backends', () => {
+    it('merges what is given into the two that are there, and adds others after them in their order', async () => {
+      const bearer = { transport: { kind: 'bearer' }, strategy: { kind: 'stored' } }
+      const { settings } = await folder.load({
+        backends: { zeta: bearer, cookie: { strategy: { idleSeconds: 60 } }, app: { ...bearer, prefix: '/app' } },
+      })
+      expect(Object.keys(settings.backends)).to.deep.equal(['jwt', 'cookie', 'zeta', 'app'])
+      expect(settings.backends.cookie?.strategy).to.deep.equal({
+        kind: 'stored',
+        lifetimeSeconds: 2_592_000,
+        idleSeconds: 60,
+      })
+      expect(settings.backends.zeta?.prefix).to.equal('/auth/zeta')
+      expect(settings.backends.app?.prefix).to.equal('/app')
+    })
+
+    it('takes the defaults of another kind when a kind is changed', async () => {
+      const { settings } = await folder.load({}, { PORTCULLIS_BACKENDS__JWT__STRATEGY__KIND: 'stored' })
+      expect(settings.backends.jwt?.strategy).to.include({ kind: 'stored', idleSeconds: 86_400 })
+    })
+
+    it('keeps a disabled one apart from the rules for those in use', async () => {
+      const cookie = { transport: { kind: 'cookie' }, strategy: { kind: 'stored' } }
+      const { settings } = await folder.load({ backends: { cookie: { enabled: false }, web: cookie } })
+      expect(settings.backends.cookie?.enabled).to.equal(false)
+    })
+  })
+
+  it('never repeats a secret, an address or any other value in what it prints', async () => {
+    const secrets = fc.stringMatching(/^[A-Za-z0-9]{32,60}$/)
+    // Where the planted text stands: in its place, and in each kind of place where it does not belong.
+    const files = (planted: string): unknown[] => [
+      { secret: planted, stores: { users: { kind: 'mongo', url: `mongodb://u:${planted}@h/n` } } },
+      { secret: planted, stores: { users: { kind: 'mongo', url: `mongodb://u:${planted}@h` } } },
+      { secret: `${planted.slice(0, 31)}`, stores: { users: { url: planted }, sessions: { kind: planted } } },
+      {
+        secret: [planted],
+        http: { port: planted, publicUrl: `https://u:${planted}@h`, allowedOrigins: [planted, '*'] },
+      },
+      {
+        passwords: planted,
+        backends: { jwt: { transport: { kind: planted } }, cookie: planted },
+        docs: { enabled: planted },
+      },
+    ]
+    await fc.assert(
+      fc.asyncProperty(secrets, fc.nat(4), fc.boolean(), async (planted, which, malformed) => {
+        const text = JSON.stringify(files(planted)[which])
+        await folder.write('portcullis.config.json', malformed ? text.replaceAll('"', '') : text)
+        const env = { PORTCULLIS_STORES__TOKENS__URL: `redis://:${planted}@h`, PORTCULLIS_TOKENS: planted }
+        for (const given of [{}, env, { ...env, PORTCULLIS_SECRET_FILE: planted, PORTCULLIS_HTTP__PORT: planted }]) {
+          const printed = await folder.load(undefined, given).then(
+            (loaded) => [renderSettings(loaded), ...loaded.warnings].join('\n'),
+            (error: Error) => `${error.message}${error.stack}`,
+          )
+          expect(printed).not.to.contain(planted.slice(0, 31))
+        }
+      }),
+      { numRuns: 60 },
+    )
+  })
+})

@@ -1,0 +1,32 @@
+import { expect } from 'chai'
+import { isLoopback, publicUrl } from '../../src/config/public-url.ts'
+import { SettingsFolder } from '../support/settings.ts'
+
+describe('the public URL', () => {
+  const folder = new SettingsFolder()
+  beforeEach(() => folder.open())
+  afterEach(() => folder.remove())
+
+  it('is localhost on the port that was taken, unless one is given', async () => {
+    expect(publicUrl((await folder.load()).settings, 40_123)).to.equal('http://localhost:40123')
+    const { settings } = await folder.load({ http: { publicUrl: 'https://accounts.example.com' } })
+    expect(publicUrl(settings, 40_123)).to.equal('https://accounts.example.com')
+  })
+
+  it('knows loopback addresses', () => {
+    for (const host of ['localhost', 'LOCALHOST', '127.0.0.1', '127.8.9.10', '::1', '0:0:0:0:0:0:0:1']) {
+      expect(isLoopback(host), host).to.equal(true)
+    }
+    for (const host of [
+      '0.0.0.0',
+      '::',
+      '10.0.0.1',
+      '128.0.0.1',
+      '::2',
+      'localhost.example.com',
+      '127.0.0.1.example.com',
+    ]) {
+      expect(isLoopback(host), host).to.equal(false)
+    }
+  })
+})
