@@ -44,6 +44,18 @@ export function needsRedisServer(suite: Mocha.Context): void {
   suite.skip()
 }
 
+/** What ends the servers that are still there when this process ends, be it killed by a time limit. */
+const leftAtExit = new Set<() => void>()
+process.once('exit', endAll)
+process.once('SIGTERM', () => {
+  endAll()
+  process.kill(process.pid, 'SIGTERM')
+})
+
+function endAll(): void {
+  for (const end of leftAtExit) end()
+}
+
 /** A server of the test's own with an append-only file, and with `settings` as redis-server's arguments. */
 export async function startRedis(settings: readonly string[] = []): Promise<RedisServer> {
   const obstacle = redisServerObstacle()
@@ -53,11 +65,11 @@ export async function startRedis(settings: readonly string[] = []): Promise<Redi
   const args = ['--port', `${port}`, '--bind', '127.0.0.1', '--dir', folder, '--save', '', '--appendonly', 'yes']
   let server = await launch()
 
-  const onExit = (): void => {
+  const leaveNothing = (): void => {
     server.kill('SIGKILL')
     rmSync(folder, { recursive: true, force: true })
   }
-  process.once('exit', onExit)
+  leftAtExit.add(leaveNothing)
 
   async function launch(): Promise<ChildProcess> {
     const child = spawn('redis-server', [...args, ...settings], { stdio: 'ignore' })
@@ -96,7 +108,7 @@ export async function startRedis(settings: readonly string[] = []): Promise<Redi
     },
     async close() {
       await stop()
-      process.off('exit', onExit)
+      leftAtExit.delete(leaveNothing)
       await rm(folder, { recursive: true, force: true })
     },
   }

@@ -176,11 +176,15 @@ describe('a redis that is down, strange or refuses', function () {
     await sessionsOf(handle).put(aSession())
   })
 
-  it('refuses a server that evicts, and says what to set', async () => {
+  it('refuses a server that evicts, says what to set, and puts nothing there until that is done', async () => {
+    const handle = await opened(server.url)
     await withSetting('maxmemory-policy', 'volatile-ttl', async () => {
-      const { message } = await refusal(prepared(server.url))
+      const { message } = await refusal(handle.prepare())
       expect(message).to.contain('volatile-ttl').and.to.contain('noeviction')
+      await expectUnavailable(() => sessionsOf(handle).put(aSession()))
     })
+    await handle.prepare()
+    await sessionsOf(handle).put(aSession())
   })
 
   it('warns of a server that keeps nothing, and of none that is well set up', async () => {
