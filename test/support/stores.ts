@@ -3,6 +3,7 @@
 // `start`, which answers why it could not: CI (TEST_REQUIRE_SERVERS=1) fails then, a laptop skips aloud.
 import type { Open, OpenedSessions, OpenedTokens, OpenedUsers } from '../../src/testing/contracts/opened.ts'
 import { memoryUnderTest } from './memory.ts'
+import { redisUnderTest } from './redis.ts'
 
 export interface StoreUnderTest {
   readonly name: string
@@ -17,4 +18,4 @@ export interface StoreUnderTest {
   readonly sweeps?: boolean
 }
 
-export const storesUnderTest: readonly StoreUnderTest[] = [memoryUnderTest]
+export const storesUnderTest: readonly StoreUnderTest[] = [memoryUnderTest, redisUnderTest]
