@@ -1,0 +1,173 @@
+import type { Collection, MongoClient } from 'mongodb'
+import { Unavailable } from '../../../domain/refusal.ts'
+import type {
+  ExpiringDocument,
+  MetaDocument,
+  RequestDocument,
+  SessionDocument,
+  TokenDocument,
+  UserDocument,
+} from './documents.ts'
+
+export type Driver = typeof import('mongodb')
+
+/** No operation, of however many steps, waits longer than this for the server. */
+const longestWaitMs = 1900
+
+/**
+ * An acknowledged write outlives a fail-over, and what is read will not be rolled back. Set on the database, where
+ * it wins over whatever the address says.
+ */
+const durable = (driver: Driver) => ({
+  writeConcern: { w: 'majority' as const, journal: true, wtimeoutMS: 1500 },
+  readConcern: new driver.ReadConcern('majority'),
+  readPreference: 'primary' as const,
+})
+
+/**
+ * For reading what a write that is not yet acknowledged may have left: who holds the claim that made ours fail,
+ * what could be claimed. A majority read answers from before that write.
+ */
+export const latest = { readConcern: { level: 'local' } } as const
+
+export interface Connection {
+  readonly users: Collection<UserDocument>
+  readonly tokenRequests: Collection<RequestDocument>
+  readonly tokens: Collection<TokenDocument>
+  readonly sessions: Collection<SessionDocument>
+  readonly meta: Collection<MetaDocument>
+  /** Those of whose records some expire. */
+  readonly expiring: (name: 'tokens' | 'sessions') => Collection<ExpiringDocument>
+  readonly now: () => Date
+  /** Runs an operation of a port: throws `Unavailable` when the store does not answer in time, or is not ready. */
+  run<T>(operation: () => Promise<T>): Promise<T>
+  /** As `run`, for preparing: before the store is ready, and without the limit, since an index may take its time. */
+  translate<T>(operation: () => Promise<T>): Promise<T>
+  ping(): Promise<void>
+  ready(): void
+  close(): Promise<void>
+  /** Whether a write failed because a unique value is taken. The error does not always say which. */
+  isDuplicate(error: unknown): boolean
+  /** The code with which the server refused; `tooOld` when the driver refuses the server. */
+  refusalOf(error: unknown): string
+}
+
+export function connectionOf(driver: Driver, client: MongoClient, now: () => Date): Connection {
+  const database = client.db(undefined, durable(driver))
+  let isReady = false
+  let isClosed = false
+
+  async function translate<T>(operation: () => Promise<T>): Promise<T> {
+    try {
+      return await operation()
+    } catch (error) {
+      throw isOutage(driver, error) ? new Unavailable('MongoDB does not answer', { cause: error }) : error
+    }
+  }
+
+  async function inTime<T>(operation: () => Promise<T>): Promise<T> {
+    let timer: NodeJS.Timeout | undefined
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => reject(new Unavailable('MongoDB does not answer in time')), longestWaitMs)
+    })
+    try {
+      return await Promise.race([translate(operation), late])
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  return {
+    users: database.collection('users'),
+    tokenRequests: database.collection('token_requests'),
+    tokens: database.collection('tokens'),
+    sessions: database.collection('sessions'),
+    meta: database.collection('meta'),
+    expiring: (name) => database.collection(name),
+    now,
+    translate,
+
+    async run(operation) {
+      if (!isReady) throw new Unavailable('MongoDB is not prepared yet')
+      return inTime(operation)
+    },
+
+    async ping() {
+      await inTime(async () => {
+        // The driver gives up for good when its very first attempt fails, unless it is told to connect again.
+        if (!isClosed) await client.connect()
+        await database.command({ ping: 1 })
+      })
+    },
+
+    ready() {
+      isReady = true
+    },
+
+    async close() {
+      isClosed = true
+      await client.close()
+    },
+
+    isDuplicate: (error) => error instanceof driver.MongoServerError && error.code === 11000,
+    refusalOf(error) {
+      if (error instanceof driver.MongoServerError) return String(error.code)
+      if (error instanceof driver.MongoServerSelectionError && error.cause instanceof driver.MongoCompatibilityError) {
+        return 'tooOld'
+      }
+      return ''
+    },
+  }
+}
+
+/** Codes of a server that cannot serve now, and may later; the driver tells those of a fail-over by a label. */
+const outageCodes = new Set<unknown>([
+  6, // HostUnreachable
+  7, // HostNotFound
+  13, // Unauthorized: rights may be given back
+  18, // AuthenticationFailed
+  50, // MaxTimeMSExpired
+  64, // WriteConcernFailed: too few members acknowledged in time
+  79, // UnknownReplWriteConcern
+  89, // NetworkTimeout
+  91, // ShutdownInProgress
+  100, // UnsatisfiableWriteConcern
+  133, // FailedToSatisfyReadPreference
+  134, // ReadConcernMajorityNotAvailableYet
+  189, // PrimarySteppedDown
+  202, // NetworkInterfaceExceededTimeLimit
+  262, // ExceededTimeLimit
+  9001, // SocketException
+  10058, // LegacyNotPrimary
+  10107, // NotWritablePrimary
+  11600, // InterruptedAtShutdown
+  11602, // InterruptedDueToReplStateChange
+  13435, // NotPrimaryNoSecondaryOk
+  13436, // NotPrimaryOrSecondary
+  14031, // OutOfDiskSpace
+])
+
+const outageLabels = ['RetryableWriteError', 'RetryableError', 'SystemOverloadedError']
+
+function isOutage(driver: Driver, error: unknown): boolean {
+  // What DNS says when an address of the kind mongodb+srv cannot be looked up.
+  if (!(error instanceof driver.MongoError)) return error instanceof Error && 'syscall' in error
+  if (error instanceof driver.MongoServerError) {
+    return (
+      error instanceof driver.MongoWriteConcernError ||
+      outageCodes.has(error.code) ||
+      outageLabels.some((label) => error.hasErrorLabel(label))
+    )
+  }
+  return (
+    error instanceof driver.MongoNetworkError ||
+    error instanceof driver.MongoSystemError ||
+    error instanceof driver.MongoNotConnectedError ||
+    error instanceof driver.MongoServerClosedError ||
+    error instanceof driver.MongoTopologyClosedError ||
+    error instanceof driver.MongoClientClosedError ||
+    // The pool's own errors are not exported as classes.
+    error.name === 'MongoWaitQueueTimeoutError' ||
+    error.name === 'MongoPoolClosedError'
+  )
+}

@@ -1,0 +1,140 @@
+import { type Email, emailKey } from '../../../domain/email.ts'
+import type { AccountEvent, DeadEvent } from '../../../domain/events.ts'
+import type { EventId, UserId } from '../../../domain/ids.ts'
+import type { OneTimeToken, TokenRequest } from '../../../domain/one-time-token.ts'
+import { passwordScheme } from '../../../domain/password.ts'
+import type { Session } from '../../../domain/session.ts'
+import type { EndedCredential, Sessions, User } from '../../../domain/user.ts'
+
+export interface WaitingEvent {
+  readonly id: EventId
+  readonly event: AccountEvent
+  /** Claims of this event. */
+  readonly attempts: number
+}
+
+export interface DeadLetter extends DeadEvent {
+  readonly id: EventId
+}
+
+/**
+ * The queue of a user's events. `dueAt` stands there exactly while something waits: when the head may be claimed,
+ * which is the end of its lease while it is claimed. One scalar index therefore finds all there is to do.
+ */
+export interface OutboxDocument {
+  readonly events?: readonly WaitingEvent[]
+  readonly dead?: readonly DeadLetter[]
+  readonly dueAt?: Date
+  readonly leaseId?: string
+}
+
+interface UserFields {
+  readonly version: number
+  readonly email: Email
+  readonly passwordHash: string | null
+  readonly passwordScheme: string | null
+  readonly passwordVersion: number
+  readonly isActive: boolean
+  readonly isSuperuser: boolean
+  readonly isVerified: boolean
+  readonly sessions: Sessions
+  readonly endedCredentials: readonly EndedCredential[]
+  readonly createdAt: Date
+}
+
+/**
+ * A user and its events. `claims` is what nobody else may have, under one unique index: `e:<e-mail key>`; of
+ * a removed user, whose record is kept for the events that wait, `g:<id>`, which nobody else wants.
+ */
+export interface UserDocument extends UserFields {
+  readonly _id: UserId
+  readonly claims: readonly string[]
+  readonly removed?: true
+  readonly outbox?: OutboxDocument
+}
+
+export interface RequestDocument extends Omit<TokenRequest, 'id'> {
+  readonly _id: string
+  readonly boundFact: string | null
+  readonly attempts: number
+  /** When it may be claimed, which is the end of its lease while it is claimed. */
+  readonly dueAt: Date
+  readonly leaseId: string | null
+}
+
+export interface ExpiringDocument {
+  readonly _id: string
+  readonly expiresAt: Date
+}
+
+/** `_id` is purpose and user, so that there is at most one. */
+export interface TokenDocument extends OneTimeToken, ExpiringDocument {}
+
+/** `expiresAt` is the earlier of its two ends. */
+export interface SessionDocument extends Omit<Session, 'digest'>, ExpiringDocument {}
+
+export interface MetaDocument {
+  readonly _id: string
+  readonly mark: string
+}
+
+/** A value to compare with. A caller without types could pass an object, which MongoDB would read as operators. */
+export function literal<T extends string | number>(value: T): T {
+  if (typeof value !== 'string' && typeof value !== 'number') throw new TypeError('expected a string or a number')
+  return value
+}
+
+export const emailClaim = (key: string): string => `e:${key}`
+export const goneClaim = (id: UserId): string => `g:${id}`
+
+/** What every write of a user writes, beside its version. */
+export function writtenFields(user: User): Omit<UserFields, 'version'> & { readonly claims: readonly string[] } {
+  return {
+    claims: [emailClaim(emailKey(user.email))],
+    email: user.email,
+    passwordHash: user.passwordHash,
+    passwordScheme: user.passwordHash === null ? null : passwordScheme(user.passwordHash),
+    passwordVersion: user.passwordVersion,
+    isActive: user.isActive,
+    isSuperuser: user.isSuperuser,
+    isVerified: user.isVerified,
+    sessions: { generation: user.sessions.generation, kept: user.sessions.kept },
+    endedCredentials: user.endedCredentials.map(({ id, expiresAt }) => ({ id, expiresAt })),
+    createdAt: user.createdAt,
+  }
+}
+
+/** What a removed user's record does not keep. A new field does not compile until it is here. */
+export const personalFields: Record<keyof UserFields, ''> = {
+  version: '',
+  email: '',
+  passwordHash: '',
+  passwordScheme: '',
+  passwordVersion: '',
+  isActive: '',
+  isSuperuser: '',
+  isVerified: '',
+  sessions: '',
+  endedCredentials: '',
+  createdAt: '',
+}
+
+export function userOf(document: UserDocument): User {
+  return {
+    id: document._id,
+    email: document.email,
+    passwordHash: document.passwordHash,
+    passwordVersion: document.passwordVersion,
+    isActive: document.isActive,
+    isSuperuser: document.isSuperuser,
+    isVerified: document.isVerified,
+    sessions: document.sessions,
+    endedCredentials: document.endedCredentials,
+    createdAt: document.createdAt,
+    version: document.version,
+  }
+}
+
+export function waiting(events: readonly AccountEvent[]): WaitingEvent[] {
+  return events.map((event) => ({ id: event.id, event, attempts: 0 }))
+}

@@ -1,0 +1,185 @@
+import { randomUUID } from 'node:crypto'
+import type { Outbox } from '../../../application/ports/outbox.ts'
+import type { ClaimedEvent, DeadEvent } from '../../../domain/events.ts'
+import { type Connection, latest } from './connection.ts'
+import { type DeadLetter, literal, type UserDocument } from './documents.ts'
+
+/** Matches where the index over the field has an entry. */
+const some = { $gte: new Date(0) } as const
+const absent = { $exists: false } as const
+const exists = { $exists: true } as const
+
+const isLast = { 'outbox.events.1': absent } as const
+const isFollowed = { 'outbox.events.1': exists } as const
+/** A removed user's record of which nothing is left. */
+const isSpent = { removed: true, 'outbox.dead.0': absent } as const
+
+/**
+ * The user document is the queue, and nothing is moved. Every change is one guarded write of that document, so that
+ * a process may die between any two of them.
+ */
+export function mongoOutbox({ users, now, run }: Connection): Outbox {
+  const held = ({ userId, leaseId, event }: ClaimedEvent) => ({
+    _id: literal(userId),
+    'outbox.leaseId': literal(leaseId),
+    'outbox.events.0.id': literal(event.id),
+  })
+
+  async function change(filter: object, update: object): Promise<boolean> {
+    const { matchedCount } = await users.updateOne(filter, update)
+    return matchedCount === 1
+  }
+
+  /**
+   * Takes the head out of the queue, into the dead letters when it is `buried`. What is told apart here, the last
+   * event from one that is followed, can only change from the former to the latter while the lease is ours.
+   */
+  async function takeHead(claim: ClaimedEvent, last: object, buried: object): Promise<boolean> {
+    const $pull = { 'outbox.events': { id: claim.event.id } }
+    const emptied = { ...buried, $pull, $unset: { 'outbox.dueAt': '', 'outbox.leaseId': '' } }
+    const next = { ...buried, $pull, $set: { 'outbox.dueAt': now() }, $unset: { 'outbox.leaseId': '' } }
+    return (
+      (await change({ ...held(claim), ...isLast, ...last }, emptied)) ||
+      (await change({ ...held(claim), ...isFollowed }, next))
+    )
+  }
+
+  return {
+    /**
+     * Marks as many as are due in one write, and reads back which of them it got. Others may have been quicker:
+     * it asks again, until it has its fill or nothing is due.
+     */
+    claim: (at, limit, leaseSeconds) =>
+      run(async () => {
+        const due = { 'outbox.dueAt': { $lte: at }, 'outbox.events.0': exists }
+        const leaseId = randomUUID()
+        const dueAt = new Date(at.getTime() + leaseSeconds * 1000)
+        const claims: ClaimedEvent[] = []
+        for (let wanted = limit; wanted > 0; wanted = limit - claims.length) {
+          const candidates = await users
+            .find(due, { projection: { _id: 1 }, ...latest })
+            .sort({ 'outbox.dueAt': 1 })
+            .limit(wanted)
+            .toArray()
+          if (candidates.length === 0) break
+          const ids = candidates.map(({ _id }) => _id)
+          await users.updateMany(
+            { _id: { $in: ids }, ...due },
+            { $set: { 'outbox.leaseId': leaseId, 'outbox.dueAt': dueAt }, $inc: { 'outbox.events.0.attempts': 1 } },
+          )
+          const won = await users
+            .find(
+              { _id: { $in: ids }, 'outbox.leaseId': leaseId },
+              { projection: { _id: 1, 'outbox.events': { $slice: 1 } } },
+            )
+            .toArray()
+          for (const { _id: userId, outbox } of won) {
+            for (const { event, attempts } of outbox?.events ?? []) claims.push({ userId, leaseId, event, attempts })
+          }
+          if (candidates.length < wanted) break
+        }
+        return claims
+      }),
+
+    renew: (claim, until) => run(() => change(held(claim), { $set: { 'outbox.dueAt': until } })),
+
+    settle: (claim) =>
+      run(async () => {
+        if (await takeHead(claim, { removed: absent }, {})) return true
+        const { deletedCount } = await users.deleteOne({ ...held(claim), ...isLast, ...isSpent })
+        // Left over: the last event of a removed user who has dead letters.
+        return deletedCount === 1 || takeHead(claim, {}, {})
+      }),
+
+    postpone: (claim, until) =>
+      run(() => change(held(claim), { $set: { 'outbox.dueAt': until }, $unset: { 'outbox.leaseId': '' } })),
+
+    bury: (claim, diedAt, reason) =>
+      run(() => {
+        const { event, attempts } = claim
+        const letter: DeadLetter = { id: event.id, event, attempts, reason, diedAt }
+        return takeHead(claim, {}, { $push: { 'outbox.dead': letter } })
+      }),
+
+    release: (claim) =>
+      run(() =>
+        change(held(claim), {
+          $inc: { 'outbox.events.0.attempts': -1 },
+          $set: { 'outbox.dueAt': now() },
+          $unset: { 'outbox.leaseId': '' },
+        }),
+      ),
+
+    nextDue: () =>
+      run(async () => {
+        const [first] = await users
+          .find({ 'outbox.dueAt': some }, { projection: { 'outbox.dueAt': 1 } })
+          .sort({ 'outbox.dueAt': 1 })
+          .limit(1)
+          .toArray()
+        return first?.outbox?.dueAt ?? null
+      }),
+
+    /** Each of the users with the oldest letters has at least one, so that as many users are enough. */
+    listDead: (limit) =>
+      run(async () => {
+        const documents = await withDead({ 'outbox.dead.diedAt': some }, limit)
+        return documents
+          .flatMap(({ outbox }) => outbox?.dead ?? [])
+          .sort((a, b) => a.diedAt.getTime() - b.diedAt.getTime())
+          .slice(0, limit)
+          .map(({ event, attempts, reason, diedAt }): DeadEvent => ({ event, attempts, reason, diedAt }))
+      }),
+
+    async revive(eventId, at) {
+      const wanted = eventId === 'all' ? {} : { 'outbox.dead.id': literal(eventId) }
+      const documents = await run(() => withDead({ 'outbox.dead.diedAt': some, ...wanted }, 0))
+      let revived = 0
+      for (const { _id, outbox } of documents) {
+        for (const { id, event } of outbox?.dead ?? []) {
+          if (eventId !== 'all' && id !== eventId) continue
+          const again = await run(() =>
+            change(
+              { _id, 'outbox.dead.id': id },
+              {
+                $pull: { 'outbox.dead': { id } },
+                $push: { 'outbox.events': { id, event, attempts: 0 } },
+                $max: { 'outbox.dueAt': at },
+              },
+            ),
+          )
+          if (again) revived++
+        }
+      }
+      return revived
+    },
+
+    async sweepDead(diedBefore, limit) {
+      const documents = await run(() => withDead({ 'outbox.dead.diedAt': { $lt: diedBefore } }, limit))
+      let swept = 0
+      for (const { _id, removed, outbox } of documents) {
+        const old = (outbox?.dead ?? []).filter(({ diedAt }) => diedAt < diedBefore).slice(0, limit - swept)
+        if (old.length === 0) continue
+        const ids = old.map(({ id }) => id)
+        await run(async () => {
+          const forgotten = await change(
+            { _id, 'outbox.dead.id': { $all: ids } },
+            { $pull: { 'outbox.dead': { id: { $in: ids } } } },
+          )
+          if (forgotten) swept += old.length
+          if (removed) await users.deleteOne({ _id, 'outbox.events.0': absent, ...isSpent })
+        })
+      }
+      return swept
+    },
+  }
+
+  /** Users with dead letters, those with the oldest first; 0 is no limit. */
+  function withDead(filter: object, limit: number): Promise<UserDocument[]> {
+    return users
+      .find(filter, { projection: { _id: 1, removed: 1, 'outbox.dead': 1 } })
+      .sort({ 'outbox.dead.diedAt': 1 })
+      .limit(limit)
+      .toArray()
+  }
+}

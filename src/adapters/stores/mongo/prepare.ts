@@ -1,0 +1,48 @@
+import { Unavailable } from '../../../domain/refusal.ts'
+import { Unsuitable } from '../backend.ts'
+import type { Connection } from './connection.ts'
+
+/**
+ * Connects and creates the indexes. May be repeated, and run by several processes at once: an index that exists is
+ * left as it is.
+ */
+export async function prepare(connection: Connection): Promise<void> {
+  try {
+    await connection.ping()
+    await connection.translate(() => createIndexes(connection))
+  } catch (error) {
+    const reason = unmendable[connection.refusalOf(error instanceof Unavailable ? error.cause : error)]
+    throw reason === undefined ? error : new Unsuitable(`MongoDB: ${reason}`)
+  }
+}
+
+/**
+ * An hour late, so that a server whose clock is ahead of ours ends nothing before its time: what has expired is
+ * left out of every query anyway.
+ */
+const afterExpiry = { key: { expiresAt: 1 }, name: 'expiresAt', expireAfterSeconds: 3600 } as const
+
+async function createIndexes({ users, tokenRequests, tokens, sessions }: Connection): Promise<void> {
+  await Promise.all([
+    users.createIndexes([
+      { key: { claims: 1 }, name: 'claims', unique: true },
+      { key: { passwordScheme: 1 }, name: 'passwordScheme' },
+      // Sparse: few users have something waiting.
+      { key: { 'outbox.dueAt': 1 }, name: 'dueAt', sparse: true },
+      { key: { 'outbox.dead.diedAt': 1 }, name: 'diedAt', sparse: true },
+    ]),
+    tokenRequests.createIndexes([{ key: { at: 1 }, name: 'at' }]),
+    tokens.createIndexes([{ key: { digest: 1 }, name: 'digest' }, { key: { userId: 1 }, name: 'userId' }, afterExpiry]),
+    sessions.createIndexes([{ key: { userId: 1 }, name: 'userId' }, afterExpiry]),
+  ])
+}
+
+const unmendable: Record<string, string> = {
+  tooOld: 'the server is too old, 4.4 is the least',
+  13: 'the user named in its address may not use this database',
+  18: 'it refuses the user name or the password in its address',
+  67: 'an index cannot be created; is this database another program’s?',
+  85: 'an index of the same name or keys exists with other options; drop it',
+  86: 'an index of the same name exists with other keys; drop it',
+  11000: 'an index finds the same address twice; is this database another program’s?',
+}

@@ -1,0 +1,99 @@
+import { randomUUID } from 'node:crypto'
+import {
+  type ClaimedRequest,
+  maxWaitingRequests,
+  type TokenRequests,
+} from '../../../application/ports/token-requests.ts'
+import type { TokenRequest } from '../../../domain/one-time-token.ts'
+import { type Connection, latest } from './connection.ts'
+import { literal, type RequestDocument } from './documents.ts'
+import { upserted } from './upserted.ts'
+
+/**
+ * The bound on waiting requests is judged before the write, not with it: askers at the same moment may exceed it,
+ * by at most as many as they are.
+ */
+export function mongoTokenRequests({ tokenRequests, run, isDuplicate }: Connection): TokenRequests {
+  /** Of the same id and not replaced since: every request has an event id of its own. */
+  const same = ({ id, eventId }: TokenRequest) => ({ _id: literal(id), eventId: literal(eventId) })
+
+  /** The estimate costs nothing, but may stay wrong after the server was killed: it is not believed when it refuses. */
+  async function isFull(): Promise<boolean> {
+    if ((await tokenRequests.estimatedDocumentCount()) < maxWaitingRequests) return false
+    return (await tokenRequests.countDocuments({}, { limit: maxWaitingRequests, ...latest })) >= maxWaitingRequests
+  }
+
+  return {
+    ask: (request) =>
+      run(async () => {
+        if (await isFull()) return 'full'
+        const { id, eventId, purpose, sealedEmail, requestId, at } = request
+        const $set = {
+          eventId,
+          purpose,
+          sealedEmail,
+          requestId,
+          at,
+          boundFact: null,
+          attempts: 0,
+          dueAt: at,
+          leaseId: null,
+        }
+        await upserted(isDuplicate, () => tokenRequests.updateOne({ _id: literal(id) }, { $set }, { upsert: true }))
+        return 'asked'
+      }),
+
+    /** As in the outbox: marks many in one write, reads back which it got. */
+    claim: (now, limit, leaseSeconds) =>
+      run(async () => {
+        const due = { dueAt: { $lte: now } }
+        const leaseId = randomUUID()
+        const leaseUntil = new Date(now.getTime() + leaseSeconds * 1000)
+        const claims: ClaimedRequest[] = []
+        for (let wanted = limit; wanted > 0; wanted = limit - claims.length) {
+          const candidates = await tokenRequests
+            .find(due, { projection: { _id: 1 }, ...latest })
+            .sort({ at: 1 })
+            .limit(wanted)
+            .toArray()
+          if (candidates.length === 0) break
+          const ids = candidates.map(({ _id }) => _id)
+          await tokenRequests.updateMany(
+            { _id: { $in: ids }, ...due },
+            { $set: { leaseId, dueAt: leaseUntil }, $inc: { attempts: 1 } },
+          )
+          const won = await tokenRequests
+            .find({ _id: { $in: ids }, leaseId })
+            .sort({ at: 1 })
+            .toArray()
+          claims.push(...won.map(claimedRequestOf))
+          if (candidates.length < wanted) break
+        }
+        return claims
+      }),
+
+    bind: (request, fact) =>
+      run(async () => {
+        const { matchedCount } = await tokenRequests.updateOne(same(request), { $set: { boundFact: fact } })
+        return matchedCount === 1
+      }),
+
+    postpone: (request, until) =>
+      run(async () => {
+        await tokenRequests.updateOne(same(request), { $set: { dueAt: until, leaseId: null } })
+      }),
+
+    settle: (requests) =>
+      run(async () => {
+        if (requests.length === 0) return
+        const ids = requests.map(({ id }) => id)
+        const eventIds = requests.map(({ eventId }) => eventId)
+        await tokenRequests.deleteMany({ _id: { $in: ids }, eventId: { $in: eventIds } })
+      }),
+  }
+}
+
+function claimedRequestOf(document: RequestDocument): ClaimedRequest {
+  const { _id: id, eventId, purpose, sealedEmail, requestId, at, boundFact, attempts } = document
+  return { request: { id, eventId, purpose, sealedEmail, requestId, at }, boundFact, attempts }
+}

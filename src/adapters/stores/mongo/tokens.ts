@@ -1,0 +1,58 @@
+import type { TokenStore } from '../../../application/ports/token-store.ts'
+import type { UserId } from '../../../domain/ids.ts'
+import type { OneTimeToken, TokenPurpose } from '../../../domain/one-time-token.ts'
+import { type Connection, latest } from './connection.ts'
+import { literal, type TokenDocument } from './documents.ts'
+import { sweepExpired } from './sweep-expired.ts'
+import { upserted } from './upserted.ts'
+
+export function mongoTokenStore({ tokens, expiring, now, run, isDuplicate }: Connection): TokenStore {
+  const idOf = (purpose: TokenPurpose, userId: UserId): string => `${purpose}:${userId}`
+
+  return {
+    /** A record with the same digest does not match, and its `_id` refuses the insert: it stays as it is. */
+    put: (token) =>
+      run(async () => {
+        const { purpose, userId, digest, eventId, fact, createdAt, expiresAt } = token
+        const _id = idOf(purpose, userId)
+        const $set = { purpose, userId, digest, eventId, fact, createdAt, expiresAt }
+        await upserted(isDuplicate, async () => {
+          if ((await tokens.findOne({ _id, digest: literal(digest) }, latest)) !== null) return
+          await tokens.updateOne({ _id, digest: { $ne: literal(digest) } }, { $set }, { upsert: true })
+        })
+      }),
+
+    find: (purpose, digest) =>
+      run(async () => {
+        const document = await tokens.findOne({
+          digest: literal(digest),
+          purpose: literal(purpose),
+          expiresAt: { $gt: now() },
+        })
+        return document && tokenOf(document)
+      }),
+
+    current: (purpose, userId) =>
+      run(async () => {
+        const document = await tokens.findOne({ _id: idOf(purpose, userId), expiresAt: { $gt: now() } })
+        return document && tokenOf(document)
+      }),
+
+    remove: (purpose, digest) =>
+      run(async () => {
+        await tokens.deleteOne({ digest: literal(digest), purpose: literal(purpose) })
+      }),
+
+    removeAllOf: (userId) =>
+      run(async () => {
+        await tokens.deleteMany({ userId: literal(userId) })
+      }),
+
+    sweep: (limit) => run(() => sweepExpired(expiring('tokens'), now(), limit)),
+  }
+}
+
+function tokenOf(document: TokenDocument): OneTimeToken {
+  const { purpose, userId, digest, eventId, fact, createdAt, expiresAt } = document
+  return { purpose, userId, digest, eventId, fact, createdAt, expiresAt }
+}

@@ -1,0 +1,114 @@
+import type { UserStore } from '../../../application/ports/user-store.ts'
+import { emailKey } from '../../../domain/email.ts'
+import type { AccountEvent } from '../../../domain/events.ts'
+import { Unavailable } from '../../../domain/refusal.ts'
+import type { User } from '../../../domain/user.ts'
+import { type Connection, latest } from './connection.ts'
+import { emailClaim, goneClaim, literal, personalFields, userOf, waiting, writtenFields } from './documents.ts'
+
+/** How often a write is repeated that was refused for somebody who is not to be found any more. */
+const repetitions = 3
+
+const present = { removed: { $exists: false } } as const
+const withoutOutbox = { projection: { outbox: 0 } } as const
+const queueIsEmpty = { 'outbox.events.0': { $exists: false }, 'outbox.dead.0': { $exists: false } } as const
+const queueIsNotEmpty = { $or: [{ 'outbox.events.0': { $exists: true } }, { 'outbox.dead.0': { $exists: true } }] }
+
+/**
+ * Every write of a user is one write of one document. It names the fields it sets and never replaces the document:
+ * the relay changes `outbox` between our read and our write.
+ */
+export function mongoUserStore({ users, now, run, isDuplicate }: Connection): UserStore {
+  const sameVersion = (user: User) => ({ _id: literal(user.id), version: literal(user.version), ...present })
+
+  /**
+   * `$max` sets `dueAt` where nothing waits yet and leaves a later one alone, the end of a lease or of
+   * a postponement; one that has passed is as due now as it was then.
+   */
+  const appended = (events: readonly AccountEvent[]) =>
+    events.length === 0
+      ? {}
+      : { $push: { 'outbox.events': { $each: waiting(events) } }, $max: { 'outbox.dueAt': now() } }
+
+  /**
+   * Judges a refused write by who holds the address, not by the error, which does not reliably say what was
+   * taken. The holder may be gone by then: the write is repeated.
+   */
+  async function unlessTaken<T>(user: User, isHolder: object, write: () => Promise<T>): Promise<T | 'email_taken'> {
+    const claim = emailClaim(emailKey(user.email))
+    for (let repetition = 0; repetition <= repetitions; repetition++) {
+      try {
+        return await write()
+      } catch (error) {
+        if (!isDuplicate(error)) throw error
+      }
+      const holder = await users.findOne({ claims: claim, ...isHolder }, { projection: { _id: 1 }, ...latest })
+      if (holder !== null) return 'email_taken'
+    }
+    throw new Unavailable('an address changes hands faster than we can write')
+  }
+
+  return {
+    find: (id) =>
+      run(async () => {
+        const document = await users.findOne({ _id: literal(id), ...present }, withoutOutbox)
+        return document && userOf(document)
+      }),
+
+    findByEmail: (key) =>
+      run(async () => {
+        const document = await users.findOne({ claims: emailClaim(key) }, withoutOutbox)
+        return document && userOf(document)
+      }),
+
+    insert: (user, events) =>
+      run(() =>
+        unlessTaken(user, {}, async () => {
+          const outbox = events.length === 0 ? {} : { outbox: { events: waiting(events), dueAt: now() } }
+          await users.insertOne({ _id: user.id, version: user.version, ...writtenFields(user), ...outbox })
+          return 'stored' as const
+        }),
+      ),
+
+    replace: (user, events) =>
+      run(() =>
+        unlessTaken(user, { _id: { $ne: literal(user.id) } }, async () => {
+          const { matchedCount } = await users.updateOne(sameVersion(user), {
+            $set: { ...writtenFields(user), version: user.version + 1 },
+            ...appended(events),
+          })
+          return matchedCount === 1 ? ('stored' as const) : ('stale' as const)
+        }),
+      ),
+
+    /** The record stays as a tombstone while events or dead letters are in it, and gives the address back at once. */
+    remove: (user, events) =>
+      run(async () => {
+        const same = sameVersion(user)
+        const tombstone = {
+          $set: { claims: [goneClaim(user.id)], removed: true as const },
+          $unset: personalFields,
+          ...appended(events),
+        }
+        if (events.length > 0) {
+          const { matchedCount } = await users.updateOne(same, tombstone)
+          return matchedCount === 1 ? 'removed' : 'stale'
+        }
+        // Neither guard may hold for a moment each: the relay settles between the two writes.
+        for (let repetition = 0; repetition <= repetitions; repetition++) {
+          const { deletedCount } = await users.deleteOne({ ...same, ...queueIsEmpty })
+          if (deletedCount === 1) return 'removed'
+          const { matchedCount } = await users.updateOne({ ...same, ...queueIsNotEmpty }, tombstone)
+          if (matchedCount === 1) return 'removed'
+          if ((await users.findOne(same, { projection: { _id: 1 }, ...latest })) === null) return 'stale'
+        }
+        throw new Unavailable('the events of a user change faster than we can remove it')
+      }),
+
+    passwordSchemes: () =>
+      run(async () => {
+        const schemes = await users.distinct('passwordScheme')
+        return schemes.filter((scheme) => scheme !== null)
+      }),
+  }
+}

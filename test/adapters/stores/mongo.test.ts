@@ -1,0 +1,345 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import { expect } from 'chai'
+import { MongoClient } from 'mongodb'
+import { type StoreHandle, Unsuitable } from '../../../src/adapters/stores/backend.ts'
+import { mongoBackend } from '../../../src/adapters/stores/mongo/mongo.ts'
+import { emailKey } from '../../../src/domain/email.ts'
+import type { UserId } from '../../../src/domain/ids.ts'
+import { Unavailable } from '../../../src/domain/refusal.ts'
+import { anEvent, aSession, aToken, aTokenRequest, aUser } from '../../../src/testing/builders.ts'
+import { dropDatabase, mongoObstacle, openMongo } from '../../support/mongo.ts'
+import { type MongoServer, NoMongo, sharedMongo, startMongo } from '../../support/mongo-server.ts'
+
+type Opened = Awaited<ReturnType<typeof openMongo>>
+
+const clock = () => new Date()
+const open = (url: string | null): Promise<StoreHandle> => mongoBackend.open({ url, dataFolder: '', clock, warn() {} })
+
+function roles(handle: StoreHandle): Required<StoreHandle> {
+  const { users, sessions, tokens } = handle
+  if (!users || !sessions || !tokens) throw new Error('the MongoDB store lacks a role')
+  return { ...handle, users, sessions, tokens }
+}
+
+/** One call of every operation of every role. */
+function everyOperation(handle: StoreHandle): Record<string, () => Promise<unknown>> {
+  const { users: role, sessions, tokens } = roles(handle)
+  const { users, outbox, tokenRequests } = role
+  const user = aUser()
+  const request = aTokenRequest()
+  const token = aToken()
+  const session = aSession()
+  const now = clock()
+  const claim = { userId: user.id, leaseId: 'lease', event: anEvent(user), attempts: 1 }
+  return {
+    find: () => users.find(user.id),
+    findByEmail: () => users.findByEmail(emailKey(user.email)),
+    insert: () => users.insert(user, [anEvent(user)]),
+    replace: () => users.replace(user, [anEvent(user)]),
+    remove: () => users.remove(user, []),
+    passwordSchemes: () => users.passwordSchemes(),
+    claim: () => outbox.claim(now, 10, 60),
+    renew: () => outbox.renew(claim, now),
+    settle: () => outbox.settle(claim),
+    postpone: () => outbox.postpone(claim, now),
+    bury: () => outbox.bury(claim, now, 'reason'),
+    release: () => outbox.release(claim),
+    nextDue: () => outbox.nextDue(),
+    listDead: () => outbox.listDead(10),
+    revive: () => outbox.revive('all', now),
+    sweepDead: () => outbox.sweepDead(now, 10),
+    ask: () => tokenRequests.ask(request),
+    claimRequests: () => tokenRequests.claim(now, 10, 60),
+    bind: () => tokenRequests.bind(request, 'fact'),
+    postponeRequest: () => tokenRequests.postpone(request, now),
+    settleRequests: () => tokenRequests.settle([request]),
+    checkSecret: () => role.checkSecret('mark'),
+    putSession: () => sessions.put(session),
+    findSession: () => sessions.find(session.digest),
+    touch: () => sessions.touch(session.digest, now),
+    removeSession: () => sessions.remove(session.digest),
+    listOf: () => sessions.listOf(session.userId),
+    removeAllSessionsOf: () => sessions.removeAllOf(session.userId),
+    sweepSessions: () => sessions.sweep(10),
+    putToken: () => tokens.put(token),
+    findToken: () => tokens.find(token.purpose, token.digest),
+    current: () => tokens.current(token.purpose, token.userId),
+    removeToken: () => tokens.remove(token.purpose, token.digest),
+    removeAllTokensOf: () => tokens.removeAllOf(token.userId),
+    sweepTokens: () => tokens.sweep(10),
+  }
+}
+
+/** What became of each call: `ok`, or the error's name, or that it took longer than 2 s. */
+async function outcomes(calls: Record<string, () => Promise<unknown>>): Promise<Set<string>> {
+  const each = Object.entries(calls).map(async ([name, call]) => {
+    const begun = performance.now()
+    const outcome = await call().then(
+      () => 'ok',
+      (error: unknown) => (error instanceof Unavailable ? 'Unavailable' : `${name}: ${error}`),
+    )
+    const took = performance.now() - begun
+    return took > 2000 ? `${name}: ${outcome} after ${took} ms` : outcome
+  })
+  return new Set(await Promise.all(each))
+}
+
+async function eventually(act: () => Promise<void>, seconds: number): Promise<void> {
+  const end = performance.now() + seconds * 1000
+  for (;;) {
+    try {
+      return await act()
+    } catch (error) {
+      if (!(error instanceof Unavailable) || performance.now() > end) throw error
+    }
+  }
+}
+
+describe('the MongoDB store', function () {
+  this.timeout(20_000)
+
+  before(async function () {
+    const obstacle = await mongoObstacle()
+    if (obstacle === null) return
+    if (process.env.TEST_REQUIRE_SERVERS === '1') throw new Error(obstacle)
+    process.once('exit', () => console.warn(`NOT TRIED: what is particular to MongoDB, since ${obstacle}`))
+    this.skip()
+  })
+
+  describe('when it is opened', () => {
+    for (const url of [null, 'mongodb://127.0.0.1', 'mongodb://127.0.0.1:27017/', 'mongodb://127.0.0.1/?w=1']) {
+      it(`wants a database named, not ${url}`, async () => {
+        const error = await open(url).catch((error: unknown) => error)
+        expect(error).to.be.instanceOf(Unsuitable)
+      })
+    }
+
+    it('keeps the password of an address that it cannot read to itself', async () => {
+      const error = await open('mongodb://user:hunter2@127.0.0.1:99999/name?nonsense=1').catch(
+        (error: unknown) => error,
+      )
+      expect(error).to.be.instanceOf(Unsuitable)
+      expect(String(error) + String((error as Error).cause)).not.to.contain('hunter2')
+    })
+
+    it('loads the driver then, and not when the module is imported', async () => {
+      const script = `
+        const { mongoBackend } = await import(${JSON.stringify(import.meta.resolve('../../../src/adapters/stores/mongo/mongo.ts'))})
+        const { createRequire } = await import('node:module')
+        const loaded = () => Object.keys(createRequire(import.meta.url).cache).some((file) => file.includes('/mongodb/'))
+        const before = loaded()
+        const handle = await mongoBackend.open({ url: 'mongodb://127.0.0.1:1/name', dataFolder: '', clock: () => new Date(), warn() {} })
+        console.log(before, loaded())
+        await handle.close()`
+      const { stdout } = await promisify(execFile)(process.execPath, [
+        '--import',
+        'tsx',
+        '--input-type=module',
+        '-e',
+        script,
+      ])
+      expect(stdout.trim()).to.equal('false true')
+    })
+
+    it('answers nothing before it is prepared, even if the server is there', async () => {
+      const url = (await sharedMongo()).url()
+      const handle = await open(url)
+      expect(await outcomes(everyOperation(handle))).to.deep.equal(new Set(['Unavailable']))
+      await handle.close()
+    })
+
+    it('is prepared by many processes at once', async () => {
+      const url = (await sharedMongo()).url()
+      const handles = await Promise.all(Array.from({ length: 8 }, () => open(url)))
+      await Promise.all(handles.map((handle) => handle.prepare()))
+      const user = aUser()
+      const inserted = await Promise.all(
+        handles.map((handle) => roles(handle).users.users.insert(aUser({ email: user.email }), [])),
+      )
+      expect(inserted.filter((outcome) => outcome === 'stored')).to.have.length(1)
+      await handles[0]?.prepare()
+      await Promise.all(handles.map((handle) => handle.close()))
+      await dropDatabase(url)
+    })
+  })
+
+  it('is not used where its indexes cannot hold', async () => {
+    const url = (await sharedMongo()).url()
+    const client = new MongoClient(url)
+    await client
+      .db()
+      .collection('users')
+      .insertMany([{ claims: ['e:same'] }, { claims: ['e:same'] }])
+    await client.close()
+    const handle = await open(url)
+    expect(await handle.prepare().catch((error: unknown) => error)).to.be.instanceOf(Unsuitable)
+    expect(await outcomes(everyOperation(handle))).to.deep.equal(new Set(['Unavailable']))
+    await handle.close()
+    await dropDatabase(url)
+  })
+
+  describe('in use', () => {
+    let opened: Opened
+    let client: MongoClient
+
+    const stored = (id: UserId) => client.db().collection<{ _id: string }>('users').findOne({ _id: id })
+
+    before(async () => {
+      opened = await openMongo()
+      client = new MongoClient(opened.url)
+    })
+
+    after(async () => {
+      await client.close()
+      await opened.close()
+    })
+
+    it('reads no operators out of what a caller without types passes', async () => {
+      const { users, sessions, tokens } = opened.handle
+      expect(await users.users.insert(aUser(), [])).to.equal('stored')
+      await sessions.put(aSession())
+      await tokens.put(aToken())
+      const anything = { $ne: null } as never
+      for (const call of [
+        () => users.users.find(anything),
+        () => sessions.find(anything),
+        () => sessions.remove(anything),
+        () => sessions.removeAllOf(anything),
+        () => tokens.find('reset_password', anything),
+        () => tokens.removeAllOf(anything),
+      ]) {
+        expect(await call().catch((error: unknown) => error)).to.be.instanceOf(TypeError)
+      }
+      expect(await users.users.findByEmail(anything)).to.equal(null)
+    })
+
+    it('keeps of a removed user nothing but what waits, and after the last event nothing', async () => {
+      const { users, outbox } = opened.handle.users
+      const user = aUser()
+      const deleted = anEvent(user, { type: 'deleted' })
+      expect(await users.insert(user, [])).to.equal('stored')
+      expect(await users.remove(user, [deleted])).to.equal('removed')
+      expect(Object.keys((await stored(user.id)) ?? {})).to.have.members(['_id', 'claims', 'removed', 'outbox'])
+      for (const claim of await outbox.claim(opened.clock(), 10, 60)) expect(await outbox.settle(claim)).to.equal(true)
+      expect(await stored(user.id)).to.equal(null)
+    })
+
+    it('keeps a removed user’s dead letters until they are swept, and then nothing', async () => {
+      const { users, outbox } = opened.handle.users
+      const user = aUser()
+      expect(await users.insert(user, [anEvent(user)])).to.equal('stored')
+      expect(await users.remove(user, [anEvent(user, { type: 'deleted' })])).to.equal('removed')
+      for (const end of ['bury', 'settle'] as const) {
+        const [claim] = await outbox.claim(opened.clock(), 1, 60)
+        if (claim === undefined) throw new Error('nothing could be claimed')
+        expect(await outbox[end](claim, opened.clock(), 'it threw')).to.equal(true)
+      }
+      expect(await outbox.nextDue()).to.equal(null)
+      expect(await stored(user.id)).not.to.equal(null)
+      opened.clock.advance(1)
+      expect(await outbox.sweepDead(opened.clock(), 10)).to.equal(1)
+      expect(await stored(user.id)).to.equal(null)
+    })
+
+    it('deletes a user at once when nothing waits, also while the relay settles the last event', async () => {
+      const { users, outbox } = opened.handle.users
+      const second = (await opened.second()).users
+      for (let round = 0; round < 20; round++) {
+        const user = aUser()
+        expect(await users.insert(user, [anEvent(user)])).to.equal('stored')
+        const [claim] = await outbox.claim(opened.clock(), 1, 60)
+        if (claim === undefined) throw new Error('nothing could be claimed')
+        const both = await Promise.all([second.users.remove(user, []), outbox.settle(claim)])
+        expect(both).to.deep.equal(['removed', true])
+        expect(await stored(user.id)).to.equal(null)
+      }
+    })
+
+    it('never mistakes a holder that vanishes before it is looked up', async () => {
+      const { users } = opened.handle.users
+      const second = (await opened.second()).users.users
+      const { email } = aUser()
+      const seen = { stored: 0, email_taken: 0, Unavailable: 0 }
+      const contender = async (store: typeof users): Promise<void> => {
+        for (let round = 0; round < 20; round++) {
+          const user = aUser({ email })
+          try {
+            const outcome = await store.insert(user, [])
+            seen[outcome]++
+            if (outcome !== 'stored') continue
+            expect(await store.remove(user, [])).to.equal('removed')
+          } catch (error) {
+            if (!(error instanceof Unavailable)) throw error
+            seen.Unavailable++
+          }
+        }
+      }
+      await Promise.all(Array.from({ length: 16 }, (_, at) => contender(at % 2 ? users : second)))
+      expect(seen.stored).to.be.greaterThan(1)
+      expect(seen.email_taken).to.be.greaterThan(1)
+      // Without repetition it is every sixth call.
+      expect(seen.Unavailable).to.be.lessThan(16)
+      expect(await users.findByEmail(emailKey(email))).to.equal(null)
+    })
+  })
+
+  describe('whose server is away', () => {
+    let server: MongoServer
+    let handle: StoreHandle
+
+    before(async function () {
+      try {
+        server = await startMongo()
+      } catch (error) {
+        if (!(error instanceof NoMongo) || process.env.TEST_REQUIRE_SERVERS === '1') throw error
+        process.once('exit', () => console.warn(`NOT TRIED: MongoDB going away, since ${error.message}`))
+        this.skip()
+      }
+    })
+
+    after(async () => {
+      await handle?.close()
+      await server?.destroy()
+    })
+
+    it('cannot be prepared, says so within 2 s, and can be once it is back', async () => {
+      await server.stop()
+      handle = await open(server.url('outage'))
+      const { prepare, ping } = handle
+      expect(await outcomes({ prepare, ping })).to.deep.equal(new Set(['Unavailable']))
+      await server.restart()
+      await eventually(() => handle.prepare(), 5)
+      expect(await outcomes(everyOperation(handle))).to.deep.equal(new Set(['ok']))
+    })
+
+    it('is unavailable within 2 s while the server is down, and works again without a restart of ours', async () => {
+      const { users } = roles(handle).users
+      const user = aUser()
+      expect(await users.insert(user, [])).to.equal('stored')
+      await server.stop()
+      const calls = { ...everyOperation(handle), ping: () => handle.ping() }
+      expect(await outcomes(calls)).to.deep.equal(new Set(['Unavailable']))
+      await server.restart()
+      await eventually(() => handle.ping(), 5)
+      expect(await outcomes(everyOperation(handle))).to.deep.equal(new Set(['ok']))
+      expect(await users.find(user.id)).to.deep.equal(user)
+    })
+
+    it('is unavailable within 2 s while the server hangs, and works again when it goes on', async () => {
+      const pid = server.pid ?? 0
+      process.kill(pid, 'SIGSTOP')
+      try {
+        const calls = { ...everyOperation(handle), ping: () => handle.ping() }
+        expect(await outcomes(calls)).to.deep.equal(new Set(['Unavailable']))
+        // More callers than connections: those that wait for one are answered as soon.
+        const many = Array.from({ length: 200 }, (_, at) => [`ping ${at}`, () => handle.ping()])
+        expect(await outcomes(Object.fromEntries(many))).to.deep.equal(new Set(['Unavailable']))
+      } finally {
+        process.kill(pid, 'SIGCONT')
+      }
+      await eventually(() => handle.ping(), 5)
+      expect(await outcomes(everyOperation(handle))).to.deep.equal(new Set(['ok']))
+    })
+  })
+})

@@ -1,0 +1,73 @@
+import { MongoClient } from 'mongodb'
+import type { StoreHandle } from '../../src/adapters/stores/backend.ts'
+import { mongoBackend } from '../../src/adapters/stores/mongo/mongo.ts'
+import { fixedClock } from '../../src/testing/fixed-clock.ts'
+import { NoMongo, sharedMongo } from './mongo-server.ts'
+import type { StoreUnderTest } from './stores.ts'
+
+/** A database of its own on the shared server, and as many handles on it as are asked for. */
+export async function openMongo() {
+  const url = (await sharedMongo()).url()
+  const clock = fixedClock()
+  const handles: StoreHandle[] = []
+
+  async function open(): Promise<Required<StoreHandle>> {
+    const handle = await mongoBackend.open({ url, dataFolder: '', clock, warn() {} })
+    handles.push(handle)
+    await handle.prepare()
+    const { users, sessions, tokens } = handle
+    if (!users || !sessions || !tokens) throw new Error('the MongoDB store lacks a role')
+    return { ...handle, users, sessions, tokens }
+  }
+
+  const handle = await open()
+  let second: ReturnType<typeof open> | undefined
+
+  return {
+    url,
+    clock,
+    handle,
+    second() {
+      second ??= open()
+      return second
+    },
+    async close() {
+      await Promise.all(handles.map((handle) => handle.close()))
+      await dropDatabase(url)
+    },
+  }
+}
+
+export async function dropDatabase(url: string): Promise<void> {
+  const client = new MongoClient(url)
+  await client.db().dropDatabase()
+  await client.close()
+}
+
+/** Why there is no server to test with; `null` when there is one. */
+export async function mongoObstacle(): Promise<string | null> {
+  try {
+    await sharedMongo()
+    return null
+  } catch (error) {
+    if (error instanceof NoMongo) return error.message
+    throw error
+  }
+}
+
+export const mongoUnderTest: StoreUnderTest = {
+  name: 'MongoDB',
+  start: mongoObstacle,
+  async users() {
+    const { handle, second, clock, close } = await openMongo()
+    return { clock, close, role: handle.users, second: async () => (await second()).users }
+  },
+  async sessions() {
+    const { handle, second, clock, close } = await openMongo()
+    return { clock, close, store: handle.sessions, second: async () => (await second()).sessions }
+  },
+  async tokens() {
+    const { handle, second, clock, close } = await openMongo()
+    return { clock, close, store: handle.tokens, second: async () => (await second()).tokens }
+  },
+}
