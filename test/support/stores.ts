@@ -3,7 +3,9 @@
 // `start`, which answers why it could not: CI (TEST_REQUIRE_SERVERS=1) fails then, a laptop skips aloud.
 import type { Open, OpenedSessions, OpenedTokens, OpenedUsers } from '../../src/testing/contracts/opened.ts'
 import { memoryUnderTest } from './memory.ts'
+import { mongoUnderTest } from './mongo.ts'
 import { redisUnderTest } from './redis.ts'
+import { sqliteUnderTest } from './sqlite.ts'
 
 export interface StoreUnderTest {
   readonly name: string
@@ -18,4 +20,9 @@ export interface StoreUnderTest {
   readonly sweeps?: boolean
 }
 
-export const storesUnderTest: readonly StoreUnderTest[] = [memoryUnderTest, redisUnderTest]
+export const storesUnderTest: readonly StoreUnderTest[] = [
+  memoryUnderTest,
+  mongoUnderTest,
+  redisUnderTest,
+  sqliteUnderTest,
+]
