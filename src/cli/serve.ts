@@ -65,5 +65,5 @@ function flushed(log: Logger): Promise<void> {
 }
 
 function printLine(line: string): void {
-  process.stdout.write(`${line}\n`)
+  process.stdout.write(line)
 }

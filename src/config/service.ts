@@ -37,7 +37,7 @@ export interface Service {
 interface Needs {
   readonly settings: Settings
   readonly log: Logger
-  /** Prints a line of `handlers.console`. */
+  /** Prints a line of `handlers.console`, which ends in a newline. */
   readonly write: (line: string) => void
   /** Something came up after the start that the service cannot live with: it has to end. */
   readonly failed: (fault: unknown) => void
