@@ -304,12 +304,18 @@ describe('the delivery of tokens', () => {
     await delivery.idle()
   })
 
-  it('gives back what it is still doing or has not begun', async () => {
-    const { delivery, ask, stored, tokenRequests, clock } = await setUp(recording(() => new Promise(() => {})))
+  it('gives back what it is still doing or has not begun, and does not begin it any more', async () => {
+    const finishes: (() => void)[] = []
+    const { delivery, ask, stored, tokenRequests, clock, calls } = await setUp(
+      recording(() => new Promise<void>((resolve) => finishes.push(resolve))),
+    )
     for (let count = 0; count < 18; count++) await ask(await stored())
     await delivery.beginDue()
     await new Promise(setImmediate)
     await delivery.giveBack()
     expect(await tokenRequests.claim(clock(), 100, 1)).to.have.length(18)
+    for (const finish of finishes) finish()
+    await delivery.idle()
+    expect(calls).to.have.length(16)
   })
 })

@@ -72,14 +72,14 @@ describe('the loop of a relay', () => {
     expect(seen.looks).to.equal(2)
   })
 
-  it('polls, with a pause of its own at random when it is to jitter', async () => {
+  it('polls, with pauses shortened at random when it is to jitter', async () => {
     const times: number[] = []
     const beginDue = async () => times.push(Date.now())
-    running({ beginDue }, { pollSeconds: 0.06, jitter: 0.9 })
+    running({ beginDue }, { pollSeconds: 0.1, jitter: 0.9 })
     await pause(800)
     const pauses = times.slice(1).map((time, index) => time - (times[index] ?? 0))
-    expect(pauses.length).to.be.greaterThan(8)
-    expect(Math.max(...pauses) - Math.min(...pauses)).to.be.greaterThan(3)
+    expect(pauses.length).to.be.at.least(5)
+    expect(Math.min(...pauses)).to.be.below(80)
   })
 
   it('sleeps until the next piece falls due', async () => {
