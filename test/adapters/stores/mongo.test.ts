@@ -10,6 +10,7 @@ import { Unavailable } from '../../../src/domain/refusal.ts'
 import { anEvent, aSession, aToken, aTokenRequest, aUser } from '../../../src/testing/builders.ts'
 import { dropDatabase, mongoObstacle, openMongo } from '../../support/mongo.ts'
 import { type MongoServer, NoMongo, sharedMongo, startMongo } from '../../support/mongo-server.ts'
+import { recovers } from '../../support/outages.ts'
 
 type Opened = Awaited<ReturnType<typeof openMongo>>
 
@@ -83,17 +84,6 @@ async function outcomes(calls: Record<string, () => Promise<unknown>>): Promise<
     return took > 2000 ? `${name}: ${outcome} after ${took} ms` : outcome
   })
   return new Set(await Promise.all(each))
-}
-
-async function eventually(act: () => Promise<void>, seconds: number): Promise<void> {
-  const end = performance.now() + seconds * 1000
-  for (;;) {
-    try {
-      return await act()
-    } catch (error) {
-      if (!(error instanceof Unavailable) || performance.now() > end) throw error
-    }
-  }
 }
 
 describe('the MongoDB store', function () {
@@ -309,7 +299,7 @@ describe('the MongoDB store', function () {
       const { prepare, ping } = handle
       expect(await outcomes({ prepare, ping })).to.deep.equal(new Set(['Unavailable']))
       await server.restart()
-      await eventually(() => handle.prepare(), 5)
+      await recovers(() => handle.prepare())
       expect(await outcomes(everyOperation(handle))).to.deep.equal(new Set(['ok']))
     })
 
@@ -321,7 +311,7 @@ describe('the MongoDB store', function () {
       const calls = { ...everyOperation(handle), ping: () => handle.ping() }
       expect(await outcomes(calls)).to.deep.equal(new Set(['Unavailable']))
       await server.restart()
-      await eventually(() => handle.ping(), 5)
+      await recovers(() => handle.ping())
       expect(await outcomes(everyOperation(handle))).to.deep.equal(new Set(['ok']))
       expect(await users.find(user.id)).to.deep.equal(user)
     })
@@ -338,7 +328,7 @@ describe('the MongoDB store', function () {
       } finally {
         process.kill(pid, 'SIGCONT')
       }
-      await eventually(() => handle.ping(), 5)
+      await recovers(() => handle.ping())
       expect(await outcomes(everyOperation(handle))).to.deep.equal(new Set(['ok']))
     })
   })

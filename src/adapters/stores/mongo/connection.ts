@@ -41,7 +41,7 @@ export interface Connection {
   readonly now: () => Date
   /** Runs an operation of a port: throws `Unavailable` when the store does not answer in time, or is not ready. */
   run<T>(operation: () => Promise<T>): Promise<T>
-  /** As `run`, for preparing: before the store is ready, and without the limit, since an index may take its time. */
+  /** As `run`, for preparing: before the store is ready, and each step has a time of its own. */
   translate<T>(operation: () => Promise<T>): Promise<T>
   ping(): Promise<void>
   ready(): void

@@ -59,7 +59,7 @@ function clientOf(driver: Driver, url: string): MongoClient {
       serverSelectionTimeoutMS: 1500,
       connectTimeoutMS: 1500,
       socketTimeoutMS: 1800,
-      waitQueueTimeoutMS: 1000,
+      waitQueueTimeoutMS: 1500,
       ignoreUndefined: true,
       ...(/[?&]maxPoolSize=/i.test(url) ? {} : { maxPoolSize: 50 }),
     })

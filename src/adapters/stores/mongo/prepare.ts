@@ -4,7 +4,8 @@ import type { Connection } from './connection.ts'
 
 /**
  * Connects and creates the indexes. May be repeated, and run by several processes at once: an index that exists is
- * left as it is.
+ * left as it is. One that is missing must be there within the 1.8 s that a socket waits: on collections that are
+ * large already, an index that a new version adds is to be built before that version is started.
  */
 export async function prepare(connection: Connection): Promise<void> {
   try {

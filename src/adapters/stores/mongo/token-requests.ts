@@ -9,6 +9,9 @@ import { type Connection, latest } from './connection.ts'
 import { literal, type RequestDocument } from './documents.ts'
 import { upserted } from './upserted.ts'
 
+/** Whatever the clocks of who asks and who claims say. */
+const atOnce = new Date(0)
+
 /**
  * The bound on waiting requests is judged before the write, not with it: askers at the same moment may exceed it,
  * by at most as many as they are.
@@ -36,7 +39,7 @@ export function mongoTokenRequests({ tokenRequests, run, isDuplicate }: Connecti
           at,
           boundFact: null,
           attempts: 0,
-          dueAt: at,
+          dueAt: atOnce,
           leaseId: null,
         }
         await upserted(isDuplicate, () => tokenRequests.updateOne({ _id: literal(id) }, { $set }, { upsert: true }))
