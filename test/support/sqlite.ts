@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Worker } from 'node:worker_threads'
 import type { StoreHandle } from '../../src/adapters/stores/backend.ts'
-import { sqliteHandle } from '../../src/adapters/stores/sqlite/handle.ts'
+import { openSqlite } from '../../src/adapters/stores/sqlite/sqlite.ts'
 import { shared } from '../../src/testing/contracts/opened.ts'
 import { fixedClock } from '../../src/testing/fixed-clock.ts'
 import type { StoreUnderTest } from './stores.ts'
@@ -20,7 +20,7 @@ export async function sqliteFolder() {
     clock,
 
     async handle(start?: (path: string) => Worker): Promise<Required<StoreHandle>> {
-      const handle = sqliteHandle({ url: null, dataFolder: folder, clock, warn() {} }, start)
+      const handle = await openSqlite({ url: null, dataFolder: folder, clock, warn() {} }, start)
       handles.push(handle)
       await handle.prepare()
       return handle

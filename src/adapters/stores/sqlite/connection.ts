@@ -1,7 +1,10 @@
-import Database from 'better-sqlite3'
+import type Database from 'better-sqlite3'
 import { Unsuitable } from '../backend.ts'
 import { codeOf } from './faults.ts'
 import { migrate, refuseNewerSchema } from './schema.ts'
+
+/** The package, which the event loop's side loads late. */
+export type Driver = typeof Database
 
 /** The first release in which several connections cannot corrupt a WAL that is being reset. */
 const safeLibrary = [3, 51, 3] as const
@@ -23,8 +26,8 @@ export function libraryObjection(version: string): string | null {
 }
 
 /** The connection of the writer's thread: brings the file's tables up to date. */
-export function connectWriter(path: string): Database.Database {
-  return connected(path, writerWaitMs, (db) => {
+export function connectWriter(driver: Driver, path: string): Database.Database {
+  return connected(driver, path, writerWaitMs, (db) => {
     if (db.pragma('journal_mode = WAL', { simple: true }) !== 'wal') {
       throw new Unsuitable(`SQLite cannot keep a write-ahead log beside ${path}: use a local disk`)
     }
@@ -36,12 +39,17 @@ export function connectWriter(path: string): Database.Database {
  * A connection of the event loop: never writes, and never waits for a lock, since that would stop the process.
  * The writer must have opened the file before.
  */
-export function connectReader(path: string): Database.Database {
-  return connected(path, 0, (db) => db.pragma('query_only = ON'))
+export function connectReader(driver: Driver, path: string): Database.Database {
+  return connected(driver, path, 0, (db) => db.pragma('query_only = ON'))
 }
 
-function connected(path: string, timeout: number, setUp: (db: Database.Database) => void): Database.Database {
-  const db = new Database(path, { timeout })
+function connected(
+  driver: Driver,
+  path: string,
+  timeout: number,
+  setUp: (db: Database.Database) => void,
+): Database.Database {
+  const db = new driver(path, { timeout })
   try {
     const objection = libraryObjection(db.prepare<[], string>('SELECT sqlite_version()').pluck().get() ?? '')
     if (objection !== null) throw new Unsuitable(objection)

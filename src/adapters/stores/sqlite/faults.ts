@@ -1,4 +1,3 @@
-import Database from 'better-sqlite3'
 import { Unavailable } from '../../../domain/refusal.ts'
 
 /** Result codes that speak of the file or its disk, not of the statement; extended codes begin with them. */
@@ -17,9 +16,9 @@ const outages = [
   'SQLITE_NOTADB',
 ]
 
-/** The driver's result code, `''` for any other error. */
+/** SQLite's result code, `''` for any other error. */
 export function codeOf(error: unknown): string {
-  return error instanceof Database.SqliteError ? error.code : ''
+  return error instanceof Error && error.name === 'SqliteError' && 'code' in error ? String(error.code) : ''
 }
 
 export function isBusy(error: unknown): boolean {

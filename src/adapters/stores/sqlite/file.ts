@@ -6,7 +6,7 @@ import type { Worker } from 'node:worker_threads'
 import type { Database, Statement } from 'better-sqlite3'
 import { Unavailable } from '../../../domain/refusal.ts'
 import { Unsuitable } from '../backend.ts'
-import { connectReader } from './connection.ts'
+import { connectReader, type Driver } from './connection.ts'
 import { asFault, isBusy } from './faults.ts'
 import { sqliteWriter, type Writer } from './writer.ts'
 
@@ -25,7 +25,7 @@ export interface SqliteFile {
 /** Disk trouble that may pass by itself; any other refusal of the file system needs somebody's hand. */
 const passing = new Set(['EIO', 'ENOSPC', 'EDQUOT', 'EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN', 'EBUSY', 'ESTALE'])
 
-export function sqliteFile(path: string, startThread: () => Worker, warn: (message: string) => void) {
+export function sqliteFile(driver: Driver, path: string, startThread: () => Worker, warn: (message: string) => void) {
   const writer = sqliteWriter(startThread)
   const ping = query<[], number>('SELECT count(*) FROM meta')
   let reader: Database | null = null
@@ -51,7 +51,7 @@ export function sqliteFile(path: string, startThread: () => Worker, warn: (messa
   async function openBoth(): Promise<void> {
     await createFile(path, warn)
     await writer.start()
-    reader = await connectedReader(path)
+    reader = await connectedReader(driver, path)
   }
 
   return {
@@ -84,10 +84,10 @@ export function sqliteFile(path: string, startThread: () => Worker, warn: (messa
   } satisfies SqliteFile & Record<string, unknown>
 }
 
-async function connectedReader(path: string): Promise<Database> {
+async function connectedReader(driver: Driver, path: string): Promise<Database> {
   for (let attempt = 0; ; attempt++) {
     try {
-      return connectReader(path)
+      return connectReader(driver, path)
     } catch (error) {
       // Another process that opens or leaves the file locks it for a moment.
       if (!isBusy(error) || attempt === 100) throw asFault(error)

@@ -1,12 +1,43 @@
-import type { StoreBackend } from '../backend.ts'
+import { join, resolve } from 'node:path'
+import type { Worker } from 'node:worker_threads'
+import type { OpenOptions, StoreBackend, StoreHandle } from '../backend.ts'
+import { sqliteFile } from './file.ts'
+import { sqliteOutbox } from './outbox.ts'
+import { secretMark } from './secret-mark.ts'
+import { sqliteSessions } from './sessions.ts'
+import { startThread } from './start-thread.ts'
+import { sqliteTokenRequests } from './token-requests.ts'
+import { sqliteTokens } from './tokens.ts'
+import { sqliteUsers } from './users.ts'
 
-/** Users, sessions and tokens in one file of the data folder: the embedded default. */
+/** Users, sessions and tokens in one file of the data folder, `portcullis.sqlite`: the embedded default. */
 export const sqliteBackend: StoreBackend = {
   kind: 'sqlite',
   roles: ['users', 'sessions', 'tokens'],
   protocols: [],
-  async open(options) {
-    const { sqliteHandle } = await import('./handle.ts') // the driver is native code: loaded when it is wanted
-    return sqliteHandle(options)
-  },
+  open: (options) => openSqlite(options),
+}
+
+/** As `sqliteBackend.open`, with the writer's thread started by `start`. */
+export async function openSqlite(
+  options: OpenOptions,
+  start: (path: string) => Worker = startThread,
+): Promise<Required<StoreHandle>> {
+  const { dataFolder, clock, warn } = options
+  const { default: driver } = await import('better-sqlite3') // native code: loaded where it is wanted
+  const path = join(resolve(dataFolder), 'portcullis.sqlite')
+  const file = sqliteFile(driver, path, () => start(path), warn)
+  return {
+    users: {
+      users: sqliteUsers(file, clock),
+      outbox: sqliteOutbox(file),
+      tokenRequests: sqliteTokenRequests(file, clock),
+      checkSecret: secretMark(file),
+    },
+    sessions: sqliteSessions(file, clock),
+    tokens: sqliteTokens(file, clock),
+    prepare: file.prepare,
+    ping: file.ping,
+    close: file.close,
+  }
 }

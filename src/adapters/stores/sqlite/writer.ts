@@ -119,8 +119,7 @@ export function sqliteWriter(startThread: () => Worker): Writer {
       worker.postMessage('close')
       await new Promise<void>((resolve) => {
         const timer = setTimeout(() => {
-          worker.terminate() // takes effect once the disk lets go of the thread, which may be never
-          worker.unref()
+          worker.unref() // never `terminate`: the driver aborts the process when a statement then fails
           resolve()
         }, endPatienceMs)
         worker.once('exit', () => {
