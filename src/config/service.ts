@@ -1,5 +1,3 @@
-import { createRequire } from 'node:module'
-import { dirname } from 'node:path'
 import { isCommonPassword } from '../adapters/crypto/common-passwords.ts'
 import { newId } from '../adapters/crypto/ids.ts'
 import { nodeSecrets, secretMark } from '../adapters/crypto/node-secrets.ts'
@@ -96,7 +94,7 @@ export async function startService(needs: Needs): Promise<Service> {
   let origins: ReadonlySet<string> = new Set()
   const authenticate = container.get(Authenticate)
   const router = mount(routers, { authenticate, backends, ownOrigins: () => origins, strict })
-  if (settings.docs.enabled) mountDocs(router, { document: docs, swaggerFolder: swaggerFolder() })
+  if (settings.docs.enabled) mountDocs(router, docs)
   const { allowedOrigins } = settings.http
   const isTls = settings.http.publicUrl?.startsWith('https:') ?? false
   const koa = app({ router, log, allowedOrigins, isTls, logRequests: settings.logs.requests })
@@ -158,8 +156,4 @@ function describedBackends(settings: Settings, backends: readonly HttpBackend[])
     backend,
     loginPath: `${settings.backends[backend.name]?.prefix ?? `/auth/${backend.name}`}/login`,
   }))
-}
-
-function swaggerFolder(): string {
-  return dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
 }

@@ -1,4 +1,6 @@
 import { createReadStream } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname } from 'node:path'
 import type Router from '@koa/router'
 import { Type } from 'typebox'
 import { endpoint, type Router as Operations } from './endpoint.ts'
@@ -63,12 +65,6 @@ export function operationsRouter(failing: () => Promise<readonly Failing[]>): Op
   }
 }
 
-interface Docs {
-  readonly document: unknown
-  /** Of the npm package swagger-ui-dist. */
-  readonly swaggerFolder: string
-}
-
 /** Swagger UI sets style attributes and draws with data: images; everything else comes from here. */
 const docsPolicy =
   "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
@@ -98,7 +94,9 @@ const page = `<!doctype html>
 const start = `SwaggerUIBundle({ url: 'openapi.json', dom_id: '#ui', withCredentials: true, persistAuthorization: false })\n`
 
 /** The OpenAPI document, and the page on which a developer reads and tries it. */
-export function mountDocs(router: Router, { document, swaggerFolder }: Docs): void {
+export function mountDocs(router: Router, document: unknown): void {
+  const swaggerFolder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
+
   router.get('/openapi.json', (ctx) => send(ctx, { status: 200, body: document }))
   router.get('/docs', (ctx) => {
     ctx.set('Content-Security-Policy', docsPolicy)

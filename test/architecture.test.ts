@@ -1,0 +1,105 @@
+import { expect } from 'chai'
+import { type Arrow, arrowsBelow, arrowsOf, sourceFiles, sourceFolder } from './support/imports.ts'
+
+interface Rule {
+  /** Which files it is about; the first rule that fits counts. */
+  readonly folder: RegExp
+  /** What they may import of our own. */
+  readonly files: readonly RegExp[]
+  readonly packages: readonly string[]
+}
+
+const domain = /^domain\//
+const application = /^application\//
+const ports = /^application\/ports\//
+const everything = /./
+
+/** Who may import whom. A new package is a new entry here; the reason stands in docs/architecture.md. */
+const rules: readonly Rule[] = [
+  { folder: domain, files: [domain], packages: [] },
+  { folder: application, files: [domain, application], packages: [] },
+  {
+    folder: /^adapters\/http\//,
+    files: [domain, application, /^adapters\/http\//],
+    packages: ['node:', 'koa', '@koa/router', '@koa/cors', 'koa-body', 'ajv', 'typebox', 'pino', 'swagger-ui-dist'],
+  },
+  store('memory', []),
+  store('sqlite', ['better-sqlite3', 'tsx']),
+  store('mongo', ['mongodb']),
+  store('redis', ['ioredis']),
+  { folder: /^adapters\/stores\/backend\.ts$/, files: [domain, ports], packages: [] },
+  adapter('credentials', ['jsonwebtoken', 'lru-cache']),
+  adapter('crypto', ['argon2', 'bcrypt', 'uuid', '@zxcvbn-ts/language-common']),
+  adapter('events', ['tsx']),
+  { folder: /^config\//, files: [everything], packages: ['node:', 'inversify', 'reflect-metadata', 'typebox', 'pino'] },
+  { folder: /^cli\//, files: [/^config\//, /^cli\//, domain], packages: ['node:', 'commander'] },
+  { folder: /^testing\//, files: [everything], packages: ['node:'] },
+]
+
+function store(name: string, packages: readonly string[]): Rule {
+  const own = new RegExp(`^adapters/stores/${name}/`)
+  return {
+    folder: own,
+    files: [domain, ports, own, /^adapters\/stores\/backend\.ts$/],
+    packages: ['node:', ...packages],
+  }
+}
+
+function adapter(name: string, packages: readonly string[]): Rule {
+  const own = new RegExp(`^adapters/${name}/`)
+  return { folder: own, files: [domain, ports, own], packages: ['node:', ...packages] }
+}
+
+/** Arrows that no rule allows, in words. */
+function offences(arrows: readonly Arrow[]): string[] {
+  return arrows.flatMap(({ from, to, isPackage }) => {
+    const rule = rules.find(({ folder }) => folder.test(from))
+    if (rule === undefined) return [`${from} lies in no folder that the table knows`]
+    const isAllowed = isPackage ? rule.packages.includes(to) : rule.files.some((allowed) => allowed.test(to))
+    return isAllowed ? [] : [`${from} imports ${to}`]
+  })
+}
+
+describe('the architecture', () => {
+  it('has no import that its table does not allow', () => {
+    const arrows = arrowsBelow(sourceFolder)
+    expect(arrows.length).to.be.greaterThan(200)
+    expect(offences(arrows)).to.deep.equal([])
+  })
+
+  for (const [file, text, offence] of [
+    ['domain/user.ts', "import { hash } from 'node:crypto'", 'domain/user.ts imports node:'],
+    ['domain/user.ts', "import type { User } from '../application/x.ts'", 'domain/user.ts imports application/x.ts'],
+    ['application/x.ts', "import { MongoClient } from 'mongodb'", 'application/x.ts imports mongodb'],
+    ['application/x.ts', "import { a } from '../adapters/a.ts'", 'application/x.ts imports adapters/a.ts'],
+    ['adapters/http/app.ts', "await import('inversify')", 'adapters/http/app.ts imports inversify'],
+    ['adapters/events/a.ts', "import '../crypto/b.ts'", 'adapters/events/a.ts imports adapters/crypto/b.ts'],
+    [
+      'adapters/stores/mongo/users.ts',
+      "import { ChangeUser } from '../../../application/change-user.ts'",
+      'adapters/stores/mongo/users.ts imports application/change-user.ts',
+    ],
+    [
+      'adapters/stores/redis/a.ts',
+      "export { b } from '../mongo/b.ts'",
+      'adapters/stores/redis/a.ts imports adapters/stores/mongo/b.ts',
+    ],
+    ['cli/main.ts', "import { app } from '../adapters/http/app.ts'", 'cli/main.ts imports adapters/http/app.ts'],
+    ['attic/helpers.ts', "import 'koa'", 'attic/helpers.ts lies in no folder that the table knows'],
+  ] as const) {
+    it(`names a planted offence: ${offence}`, () => {
+      expect(offences(arrowsOf(file, text))).to.deep.equal([offence])
+    })
+  }
+
+  it('reads the environment in config and at the command line alone', () => {
+    const readers = sourceFiles().filter(({ text }) => /process\.env\b/.test(text))
+    expect(readers.map(({ file }) => file).filter((file) => !/^(config|cli)\//.test(file))).to.deep.equal([])
+    expect(readers).to.not.deep.equal([])
+  })
+
+  it('knows Inversify in config alone, and no decorators anywhere', () => {
+    const texts = sourceFiles().filter(({ text }) => /^\s*@\w+\(/m.test(text))
+    expect(texts.map(({ file }) => file)).to.deep.equal([])
+  })
+})
