@@ -31,6 +31,11 @@ describe('an e-mail address', () => {
     expect(keyOf('jose\u0301@example.com')).to.equal(keyOf('JOSÉ@example.com'))
   })
 
+  it('keeps punycode as it is where decoding it would show another domain', () => {
+    expect(accepted('a@xn---2zvn7q.example')).to.equal('a@xn---2zvn7q.example')
+    expect(keyOf('a@xn---2zvn7q.example')).not.to.equal(keyOf('a@xn--2zvn7q.example'))
+  })
+
   it('has another key for another mailbox', () => {
     const addresses = [
       'a@example.com',

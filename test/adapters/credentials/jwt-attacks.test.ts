@@ -236,7 +236,7 @@ describe('no JWT', () => {
       const fresh = jwtCredentials(options)
       const began = performance.now()
       expect(await fresh.read(token)).to.equal(null)
-      expect(performance.now() - began).to.be.lessThan(50)
+      expect(performance.now() - began).to.be.lessThan(200)
       // Nor once a genuine one was read and is remembered.
       expect(await credentials.read(token)).to.equal(null)
       expect(fresh.recognises(token)).to.be.a('boolean')

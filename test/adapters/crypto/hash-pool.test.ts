@@ -95,6 +95,20 @@ describe('the hash pool', () => {
     await Promise.all([running, ...wide])
   })
 
+  it('does not count those who wait no more', async () => {
+    const clock = steppedClock()
+    const pool = hashPool({ size: 1, maxWaitSeconds: 1, monotonic: clock.monotonic })
+    for (let round = 0; round < 5; round += 1) {
+      await pool.run(1, async () => clock.step(500))
+      const held = heldJob()
+      const jobs = [held.job, ...Array.from({ length: 2 }, () => async () => clock.step(500))]
+      const running = jobs.map((job) => pool.run(1, job))
+      await refusal(pool.run(1, async () => undefined))
+      held.finish()
+      await Promise.all(running)
+    }
+  })
+
   it('lets in whoever need not wait, however long the last one took', async () => {
     const clock = steppedClock()
     const pool = hashPool({ size: 1, maxWaitSeconds: 1, monotonic: clock.monotonic })
