@@ -15,7 +15,7 @@ import { RequestToken } from '../application/request-token.ts'
 import { ResetPassword } from '../application/reset-password.ts'
 import { UpdateUser } from '../application/update-user.ts'
 import { VerifyUser } from '../application/verify-user.ts'
-import type { RouterName, Settings } from './settings.ts'
+import type { Settings } from './settings.ts'
 
 interface Mounting {
   readonly container: Container
@@ -23,30 +23,68 @@ interface Mounting {
   readonly backends: readonly HttpBackend[]
 }
 
-/** Every router that there is once; the Auth router is there once for each backend. */
-const routers: Record<RouterName, (mounting: Mounting) => Router> = {
-  register: ({ container, prefix, backends }) =>
-    registerRouter({
-      registerUser: container.get(RegisterUser),
-      hasAmbientBackend: backends.some(({ transport }) => transport.isAmbient),
-      prefix,
-    }),
-  resetPassword: ({ container, prefix }) =>
-    resetPasswordRouter({
-      requestToken: container.get(RequestToken),
-      resetPassword: container.get(ResetPassword),
-      prefix,
-    }),
-  verify: ({ container, prefix }) =>
-    verifyRouter({ requestToken: container.get(RequestToken), verifyUser: container.get(VerifyUser), prefix }),
-  users: ({ container, prefix }) =>
-    usersRouter({
-      readUser: container.get(ReadUser),
-      updateUser: container.get(UpdateUser),
-      deleteUser: container.get(DeleteUser),
-      prefix,
-    }),
+export interface RouterPart {
+  /** Its key in the settings. */
+  readonly name: string
+  readonly description: string
+  /** Where it is mounted unless the settings say otherwise. */
+  readonly prefix: string
+  /** `METHOD /path` below the prefix: settings that put two routers on one path are refused before anything opens. */
+  readonly operations: readonly string[]
+  build(mounting: Mounting): Router
 }
+
+/** Every router that there is once; the Auth router is there once for each backend. */
+export const routers = [
+  {
+    name: 'register',
+    description: 'Registration',
+    prefix: '/auth',
+    operations: ['POST /register'],
+    build: ({ container, prefix, backends }) =>
+      registerRouter({
+        registerUser: container.get(RegisterUser),
+        hasAmbientBackend: backends.some(({ transport }) => transport.isAmbient),
+        prefix,
+      }),
+  },
+  {
+    name: 'resetPassword',
+    description: 'Forgotten passwords',
+    prefix: '/auth',
+    operations: ['POST /forgot-password', 'POST /reset-password'],
+    build: ({ container, prefix }) =>
+      resetPasswordRouter({
+        requestToken: container.get(RequestToken),
+        resetPassword: container.get(ResetPassword),
+        prefix,
+      }),
+  },
+  {
+    name: 'verify',
+    description: 'Verification of e-mail addresses',
+    prefix: '/auth',
+    operations: ['POST /request-verify-token', 'POST /verify'],
+    build: ({ container, prefix }) =>
+      verifyRouter({ requestToken: container.get(RequestToken), verifyUser: container.get(VerifyUser), prefix }),
+  },
+  {
+    name: 'users',
+    description: 'Reading, changing and deleting users',
+    prefix: '/users',
+    operations: ['GET /me', 'PATCH /me', 'GET /:id', 'PATCH /:id', 'DELETE /:id'],
+    build: ({ container, prefix }) =>
+      usersRouter({
+        readUser: container.get(ReadUser),
+        updateUser: container.get(UpdateUser),
+        deleteUser: container.get(DeleteUser),
+        prefix,
+      }),
+  },
+] as const satisfies readonly RouterPart[]
+
+/** Operations of the Auth router, below the prefix of its backend. */
+export const backendOperations = ['POST /login', 'POST /logout'] as const
 
 /** The routers that the settings enable, at their prefixes. */
 export function routersOf(settings: Settings, container: Container, backends: readonly HttpBackend[]): Router[] {
@@ -54,10 +92,8 @@ export function routersOf(settings: Settings, container: Container, backends: re
     const prefix = settings.backends[backend.name]?.prefix ?? `/auth/${backend.name}`
     return authRouter({ logIn: container.get(LogIn), logOut: container.get(LogOut), backend, prefix })
   })
-  // Safe: `routers` has exactly these keys.
-  const names = Object.keys(routers) as RouterName[]
-  const others = names
-    .filter((name) => settings.routers[name].enabled)
-    .map((name) => routers[name]({ container, backends, prefix: settings.routers[name].prefix }))
+  const others = routers
+    .filter(({ name }) => settings.routers[name].enabled)
+    .map(({ name, build }) => build({ container, backends, prefix: settings.routers[name].prefix }))
   return [...auth, ...others]
 }

@@ -1,6 +1,8 @@
 import Type, { type Static, type TSchema } from 'typebox'
 import type { StoreRole } from '../adapters/stores/backend.ts'
-import { type builtInParts, maxLifetimeSeconds, type OptionsOf, type OptionsPart, type Parts } from './parts.ts'
+import type { OptionsOf, OptionsPart } from './options-part.ts'
+import type { builtInParts, Parts } from './parts.ts'
+import { maxLifetimeSeconds } from './strategies.ts'
 
 /**
  * What our schemas say beside JSON Schema. `expects` completes "must be …" in faults, `otherwise` names a
