@@ -46,15 +46,16 @@ export class UpdateUser {
     this.#requireFreshLogin(input)
     const verified = currentPassword === undefined ? null : await this.#verify(by.user, currentPassword)
     return await this.#change(by.user, changes, by.credential.id, input.requestId, (fresh) => {
-      if (!isAlive(fresh, by.credential)) throw new Refusal('UNAUTHORIZED')
+      requireAlive(fresh, by)
       if (verified !== null && fresh.passwordVersion !== verified) throw new Refusal('UPDATE_USER_BAD_CURRENT_PASSWORD')
     })
   }
 
   /** A superuser changes an account, perhaps their own. */
   async any(input: { by: Authenticated; target: User; changes: AnyChanges; requestId: string }): Promise<User> {
-    const kept = input.by.user.id === input.target.id ? input.by.credential.id : null
-    return await this.#change(input.target, input.changes, kept, input.requestId, () => undefined)
+    const { by, target, changes, requestId } = input
+    if (by.user.id !== target.id) return await this.#change(target, changes, null, requestId, () => undefined)
+    return await this.#change(target, changes, by.credential.id, requestId, (fresh) => requireAlive(fresh, by))
   }
 
   async #change(
@@ -110,6 +111,11 @@ export class UpdateUser {
     const objection = passwordObjection(changes.password, changes.email ?? user.email, this.#needs.policy)
     if (objection !== null) throw new Refusal('UPDATE_USER_INVALID_PASSWORD', objection)
   }
+}
+
+/** A credential that was ended meanwhile must not be kept over a new password. */
+function requireAlive(fresh: User, by: Authenticated): void {
+  if (!isAlive(fresh, by.credential)) throw new Refusal('UNAUTHORIZED')
 }
 
 /** `fresh` with `changes`, and those of them that change something. */

@@ -67,9 +67,11 @@ export async function startService(needs: Needs): Promise<Service> {
     log,
     failed,
     async whenUsersAreThere(users) {
-      if ((await users.checkSecret(secretMark(secret))) !== 'other') return
-      const message = 'is not the one this user store was started with'
-      throw new SettingsFault([{ path: 'secret', message, source: 'default' }])
+      if ((await users.checkSecret(secretMark(secret))) === 'other') {
+        const message = 'is not the one this user store was started with'
+        throw new SettingsFault([{ path: 'secret', message, source: 'default' }])
+      }
+      await hasher.prepare(await users.users.passwordSchemes())
     },
   })
 

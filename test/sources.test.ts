@@ -1,0 +1,37 @@
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { expect } from 'chai'
+import { sourceFiles } from './support/imports.ts'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+
+function run(script: string): { status: number | null; output: string } {
+  const { status, stdout, stderr } = spawnSync('npm', ['run', '--silent', script], { cwd: root, encoding: 'utf8' })
+  return { status, output: `${stdout}${stderr}` }
+}
+
+describe('the sources', function () {
+  this.timeout(60_000)
+
+  it('type-check', () => {
+    const { status, output } = run('types')
+    expect(status, output).to.equal(0)
+  })
+
+  it('are formatted and have no lint', () => {
+    const { status, output } = run('lint')
+    expect(status, output).to.equal(0)
+  })
+
+  it('switch neither types nor lint off', () => {
+    const offenders = sourceFiles().filter(({ text }) =>
+      /@ts-ignore|@ts-expect-error|biome-ignore|:\s*any\b/.test(text),
+    )
+    expect(offenders.map(({ file }) => file)).to.deep.equal([])
+  })
+
+  it('are locked without the address of any registry', () => {
+    expect(readFileSync(`${root}/package-lock.json`, 'utf8')).to.not.include('"resolved":')
+  })
+})
