@@ -59,6 +59,8 @@ export interface StoreBackend {
   readonly roles: readonly StoreRole[]
   /** Protocols of the address it needs, e.g. `['redis:', 'rediss:']`; empty when it needs none. */
   readonly protocols: readonly string[]
+  /** Whether the address must name a database: `mongodb://host/name`. */
+  readonly needsDatabase?: boolean
   /** Loads the driver and builds the handle; asks nothing of the network or the disk yet. */
   open(options: OpenOptions): Promise<StoreHandle>
 }
