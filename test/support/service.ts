@@ -5,12 +5,14 @@ import type { DestinationStream } from 'pino'
 import { loadSettings } from '../../src/config/load.ts'
 import { createLog } from '../../src/config/log.ts'
 import { startService } from '../../src/config/service.ts'
+import { forgetDocument } from './described.ts'
 
 /** One line of `handlers.console`. */
 export interface PrintedEvent {
   readonly event: string
   readonly user: { readonly id: string; readonly email: string }
   readonly token?: string
+  readonly changes?: Readonly<Record<string, unknown>>
 }
 
 export interface TestService {
@@ -61,8 +63,10 @@ export async function startTestService(
     ...(options.clock && { clock: options.clock }),
   })
 
+  const url = `http://localhost:${service.port}`
+  forgetDocument(url)
   return {
-    url: `http://localhost:${service.port}`,
+    url,
     dataFolder,
     events,
     logLines,

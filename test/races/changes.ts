@@ -1,0 +1,121 @@
+import { expect } from 'chai'
+import { call, goodPassword, logIn } from '../support/client.ts'
+import { atOnce, callers, logsIn, newAddress, type Site, tally } from './site.ts'
+
+/** Races of changes that people make to their own accounts. */
+export function ownChangeRaces(running: () => Site): void {
+  it('loses none of 64 changes of one account: each is answered with its own, and told of once', async () => {
+    const site = running()
+    const { id, email } = await site.person()
+    const bearer = await logIn(site.url(), email)
+    const addresses = Array.from({ length: callers }, newAddress)
+
+    const answers = await atOnce((caller) =>
+      call(site.url(caller), 'PATCH', '/users/me', { json: { email: addresses[caller] }, bearer }),
+    )
+    expect(tally(answers)).to.deep.equal({ 200: callers })
+    const answered = answers.map(({ body }) => (body as { email: string }).email) // safe: 200 carries a User
+    expect(answered).to.deep.equal(addresses)
+
+    const { body } = await call(site.url(1), 'GET', '/users/me', { bearer })
+    const { email: last } = body as { email: string } // safe: 200 carries a User
+    expect(addresses).to.include(last)
+    const former = [email, ...addresses].filter((address) => address !== last).slice(-4)
+    expect(await Promise.all(former.map((address) => logsIn(site.url(), address)))).not.to.include(true)
+
+    await logIn(site.url(), last)
+    await site.event(({ event, user }) => event === 'on_after_login' && user.id === id && user.email === last)
+    const told = site.events().filter(({ event, user }) => event === 'on_after_update' && user.id === id)
+    expect(told.map(({ changes }) => changes?.email).sort()).to.deep.equal([...addresses].sort())
+  })
+
+  it('gives an address that 16 users want, each of them four times at once, to exactly one of them', async () => {
+    const site = running()
+    const wanted = newAddress()
+    const users = await site.people(callers / 4)
+    const tokens = await Promise.all(users.map(({ email }, caller) => logIn(site.url(caller), email)))
+
+    const answers = await atOnce((caller) =>
+      call(site.url(caller), 'PATCH', '/users/me', {
+        json: { email: wanted },
+        bearer: tokens[caller >> 2] ?? '',
+      }),
+    )
+    // Whoever has it may be given it again.
+    expect(tally(answers)).to.deep.equal({ 200: 4, '400 UPDATE_USER_EMAIL_ALREADY_EXISTS': callers - 4 })
+    const winners = answers.flatMap(({ status, body }) => (status === 200 ? [(body as { id: string }).id] : []))
+    expect(new Set(winners).size).to.equal(1)
+  })
+}
+
+/** Races of what superusers do. */
+export function superuserRaces(running: () => Site): void {
+  it('loses none of four changes that different callers make to each of 16 accounts', async () => {
+    const site = running()
+    const users = await site.people(callers / 4)
+    const respelt = (email: string) => email.replace('user', 'USER')
+    const newPassword = `${goodPassword} anew`
+    const changesOf = ({ email }: { email: string }) => [
+      { email: respelt(email) },
+      { password: newPassword },
+      { is_superuser: true },
+      { is_verified: true },
+    ]
+    const bearer = site.superuser()
+
+    const answers = await Promise.all(
+      users.flatMap((user, at) =>
+        changesOf(user).map((json, which) =>
+          call(site.url(at + which), 'PATCH', `/users/${user.id}`, { json, bearer }),
+        ),
+      ),
+    )
+    expect(tally(answers)).to.deep.equal({ 200: callers })
+
+    for (const [at, { id, email }] of users.entries()) {
+      const { body } = await call(site.url(at), 'GET', `/users/${id}`, { bearer })
+      expect(body).to.deep.equal({
+        id,
+        email: respelt(email),
+        is_active: true,
+        is_superuser: true,
+        is_verified: true,
+      })
+    }
+    const some = users.slice(0, 4)
+    const letIn = await Promise.all(some.map(({ email }, at) => logsIn(site.url(at), email, newPassword)))
+    expect(letIn).not.to.include(false)
+
+    await site.settled()
+    for (const { id } of users) {
+      const told = site.events().filter(({ event, user }) => event === 'on_after_update' && user.id === id)
+      const changed = told.flatMap(({ changes = {} }) => Object.keys(changes))
+      expect(changed.sort()).to.deep.equal(['email', 'is_superuser', 'is_verified', 'password'])
+    }
+  })
+
+  it('gives an address that 64 users are given to exactly one of them', async () => {
+    const site = running()
+    const wanted = newAddress()
+    const users = await site.people(callers)
+    const bearer = site.superuser()
+    const answers = await atOnce((caller) =>
+      call(site.url(caller), 'PATCH', `/users/${users[caller]?.id}`, { json: { email: wanted }, bearer }),
+    )
+    expect(tally(answers)).to.deep.equal({ 200: 1, '400 UPDATE_USER_EMAIL_ALREADY_EXISTS': callers - 1 })
+    expect(await logsIn(site.url(), wanted)).to.equal(true)
+  })
+
+  it('lets exactly one of 64 callers delete an account, and tells of it once', async () => {
+    const site = running()
+    const { id, email } = await site.person()
+    const bearer = site.superuser()
+    const answers = await atOnce((caller) => call(site.url(caller), 'DELETE', `/users/${id}`, { bearer }))
+    expect(tally(answers)).to.deep.equal({ 204: 1, '404 Not Found': callers - 1 })
+    expect(await logsIn(site.url(), email)).to.equal(false)
+
+    await site.settled()
+    const told = site.events().filter(({ user }) => user.id === id)
+    expect(told.map(({ event }) => event)).to.deep.equal(['on_after_register', 'on_after_delete'])
+  })
+}

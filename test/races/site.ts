@@ -1,0 +1,147 @@
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { call, goodPassword, register } from '../support/client.ts'
+import type { Deployment } from '../support/deployments.ts'
+import { enrol } from '../support/enrol.ts'
+import { type PrintedEvent, startTestService } from '../support/service.ts'
+import { scratchFolder, spawnService } from '../support/spawned-service.ts'
+import { superuserToken } from '../support/superuser.ts'
+
+export interface Person {
+  readonly id: string
+  readonly email: string
+}
+
+/** A running deployment, be it of one process or of two, and its many callers. */
+export interface Site {
+  /** Where the caller with this number calls: callers are spread over the processes. */
+  url(caller?: number): string
+  /** Printed events so far, those of one process in order. */
+  events(): readonly PrintedEvent[]
+  /** Waits for an event that satisfies `wanted`. */
+  event(wanted: (event: PrintedEvent) => boolean): Promise<PrintedEvent>
+  /** Resolves once every event is printed that was written before. */
+  settled(): Promise<void>
+  /** So many people who have an account with `goodPassword`. */
+  people(count: number): Promise<readonly Person[]>
+  person(): Promise<Person>
+  /** A superuser's token; only where a second process reaches the stores, since HTTP makes no superuser. */
+  superuser(): string
+  stop(): Promise<void>
+}
+
+interface Processes {
+  readonly urls: readonly string[]
+  events(): readonly PrintedEvent[]
+  stop(): Promise<void>
+}
+
+type Start = (env: Readonly<Record<string, string>>, dataFolder: string) => Promise<Processes>
+
+export async function oneProcess(env: Readonly<Record<string, string>>, dataFolder: string): Promise<Processes> {
+  const service = await startTestService(env, { dataFolder })
+  return { urls: [service.url], events: () => service.events, stop: () => service.stop() }
+}
+
+/** Both start at the same time on stores that hold nothing, not even tables. */
+export async function twoProcesses(env: Readonly<Record<string, string>>, dataFolder: string): Promise<Processes> {
+  const started = { ...env, PORTCULLIS_DATA_FOLDER: dataFolder, PORTCULLIS_PASSWORDS__MAX_WAIT_SECONDS: '60' }
+  const services = await Promise.all([spawnService(started), spawnService(started)])
+  return {
+    urls: services.map(({ url }) => url),
+    events: () => services.flatMap(({ events }) => events),
+    async stop() {
+      const ends = await Promise.all(services.map((service) => service.end('SIGTERM')))
+      if (ends.some((end) => end !== 0)) throw new Error(`the services ended with ${ends.join(' and ')}`)
+    },
+  }
+}
+
+export async function startSite(deployment: Deployment, start: Start): Promise<Site> {
+  const env = await deployment.settings()
+  const dataFolder = join(scratchFolder(), 'data')
+  const { urls, events, stop } = await start(env, dataFolder)
+  const url = (caller = 0): string => urls[caller % urls.length] ?? ''
+  const superuser = deployment.isShared ? await superuserToken(url(), env, dataFolder) : null
+
+  async function event(wanted: (event: PrintedEvent) => boolean): Promise<PrintedEvent> {
+    for (const deadline = performance.now() + 10_000; ; await delay(10)) {
+      const found = events().find(wanted)
+      if (found !== undefined) return found
+      if (performance.now() > deadline) throw new Error('no such event within 10 s')
+    }
+  }
+
+  async function people(count: number): Promise<readonly Person[]> {
+    const addresses = Array.from({ length: count }, newAddress)
+    if (deployment.isShared) return await enrol(env, dataFolder, addresses)
+    return await Promise.all(addresses.map((address, caller) => register(url(caller), address)))
+  }
+
+  async function person(): Promise<Person> {
+    const [somebody] = await people(1)
+    if (somebody === undefined) throw new Error('nobody was enrolled')
+    return somebody
+  }
+
+  return {
+    url,
+    events,
+    event,
+    people,
+    person,
+    async settled() {
+      // Events fall due in order of writing, and this one's is the last.
+      const { id } = await person()
+      await event(({ user }) => user.id === id)
+      await delay(100)
+    },
+    superuser() {
+      if (superuser === null) throw new Error(`there is no superuser in ${deployment.name}`)
+      return superuser
+    },
+    async stop() {
+      await stop()
+      await deployment.remove(env)
+    },
+  }
+}
+
+/** As many as the races have callers. */
+export const callers = 64
+
+/** What `act` answers to each of so many callers who call at once. */
+export function atOnce<T>(act: (caller: number) => Promise<T>, count = callers): Promise<T[]> {
+  return Promise.all(Array.from({ length: count }, (_, caller) => act(caller)))
+}
+
+let lastAddress = 0
+
+export function newAddress(): string {
+  lastAddress += 1
+  return `user-${lastAddress}-${process.pid}@example.com`
+}
+
+/** How many answers there were of each status, and of each `detail` where there is one: `{ 201: 1, 'BAD 400': 63 }`. */
+export function tally(answers: readonly { status: number; body: unknown }[]): Record<string, number> {
+  const counts: Record<string, number> = {}
+  for (const { status, body } of answers) {
+    const detail = typeof body === 'object' && body !== null && 'detail' in body ? ` ${body.detail}` : ''
+    const key = `${status}${detail}`
+    counts[key] = (counts[key] ?? 0) + 1
+  }
+  return counts
+}
+
+/** Whether this address and password log in. */
+export async function logsIn(url: string, email: string, password = goodPassword): Promise<boolean> {
+  const { status } = await call(url, 'POST', '/auth/jwt/login', { form: { username: email, password } })
+  return status === 200
+}
+
+/** The token that a handler gets for the address. */
+export async function tokenFor(site: Site, path: string, event: string, email: string): Promise<string> {
+  await call(site.url(), 'POST', path, { json: { email } })
+  const printed = await site.event((one) => one.event === event && one.user.email === email)
+  return printed.token ?? ''
+}

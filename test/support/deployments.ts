@@ -1,0 +1,92 @@
+// The ways to put the stores together that tests of the whole service run on. A deployment whose server cannot be
+// had fails where servers are required (TEST_REQUIRE_SERVERS=1) and is skipped aloud elsewhere.
+import { dropDatabase, mongoObstacle } from './mongo.ts'
+import { sharedMongo } from './mongo-server.ts'
+import { redisServerObstacle, sharedRedisUrl } from './redis.ts'
+import { goodSecret } from './settings.ts'
+
+export interface Deployment {
+  readonly name: string
+  /** Whether another process reaches the same stores: a second service, or a command. */
+  readonly isShared: boolean
+  /** Why it cannot be tried here; `null` when it can. */
+  obstacle(): Promise<string | null>
+  /** Settings, as environment variables, of stores in which nobody has an account yet. */
+  settings(): Promise<Readonly<Record<string, string>>>
+  /** Removes what those settings led to, where that is on a server that lives on. */
+  remove(settings: Readonly<Record<string, string>>): Promise<void>
+}
+
+const usersUrl = 'PORTCULLIS_STORES__USERS__URL'
+const noObstacle = async () => null
+const redisObstacle = async () => (process.env.REDIS_URL ? null : redisServerObstacle())
+
+async function mongoUsers(): Promise<Readonly<Record<string, string>>> {
+  const url = (await sharedMongo()).url()
+  return { PORTCULLIS_STORES__USERS__KIND: 'mongo', [usersUrl]: url, PORTCULLIS_SECRET: goodSecret }
+}
+
+async function dropUsers(settings: Readonly<Record<string, string>>): Promise<void> {
+  const url = settings[usersUrl]
+  if (url !== undefined) await dropDatabase(url)
+}
+
+async function inRedis(): Promise<Readonly<Record<string, string>>> {
+  const url = await sharedRedisUrl()
+  return {
+    PORTCULLIS_STORES__SESSIONS__KIND: 'redis',
+    PORTCULLIS_STORES__SESSIONS__URL: url,
+    PORTCULLIS_STORES__TOKENS__KIND: 'redis',
+    PORTCULLIS_STORES__TOKENS__URL: url,
+  }
+}
+
+export const inMemory: Deployment = {
+  name: 'memory',
+  isShared: false,
+  obstacle: noObstacle,
+  settings: async () => ({ PORTCULLIS_STORES__USERS__KIND: 'memory' }),
+  remove: async () => {},
+}
+
+export const onSqlite: Deployment = {
+  name: 'SQLite',
+  isShared: true,
+  obstacle: noObstacle,
+  settings: async () => ({}),
+  remove: async () => {},
+}
+
+export const onMongo: Deployment = {
+  name: 'MongoDB',
+  isShared: true,
+  obstacle: mongoObstacle,
+  settings: mongoUsers,
+  remove: dropUsers,
+}
+
+export const onSqliteAndRedis: Deployment = {
+  name: 'SQLite and Redis',
+  isShared: true,
+  obstacle: redisObstacle,
+  settings: inRedis,
+  remove: async () => {},
+}
+
+export const onMongoAndRedis: Deployment = {
+  name: 'MongoDB and Redis',
+  isShared: true,
+  obstacle: async () => (await mongoObstacle()) ?? (await redisObstacle()),
+  settings: async () => ({ ...(await mongoUsers()), ...(await inRedis()) }),
+  remove: dropUsers,
+}
+
+/** For a suite's `before`: fails or skips it, as the head of this file says, where `deployment` cannot be had. */
+export async function needsDeployment(suite: Mocha.Context, deployment: Deployment): Promise<void> {
+  const obstacle = await deployment.obstacle()
+  if (obstacle === null) return
+  if (process.env.TEST_REQUIRE_SERVERS === '1') throw new Error(obstacle)
+  const title = suite.test?.parent?.fullTitle() ?? deployment.name
+  process.once('exit', () => console.warn(`NOT TRIED: ${title}, since ${obstacle}`))
+  suite.skip()
+}

@@ -1,0 +1,48 @@
+import { randomUUID } from 'node:crypto'
+import { openHasher } from '../../src/config/hasher.ts'
+import { loadSettings } from '../../src/config/load.ts'
+import { createLog } from '../../src/config/log.ts'
+import { openStores } from '../../src/config/open-stores.ts'
+import { typedEmail } from '../../src/config/storage.ts'
+import type { UserId } from '../../src/domain/ids.ts'
+import { newUser, type User } from '../../src/domain/user.ts'
+import { anEvent } from '../../src/testing/builders.ts'
+import { goodPassword } from './client.ts'
+
+let hashOfGoodPassword: Promise<string> | undefined
+
+/**
+ * Gives each of these addresses an account with `goodPassword`, straight in the stores that a running service uses:
+ * superusers as the command line makes them, or many users for the price of one hash.
+ */
+export async function enrol(
+  env: Readonly<Record<string, string>>,
+  dataFolder: string,
+  emails: readonly string[],
+  fields: Partial<User> = {},
+): Promise<{ id: string; email: string }[]> {
+  const options = { cwd: dataFolder, env: { ...env, PORTCULLIS_DATA_FOLDER: dataFolder }, withoutSecret: true }
+  const { settings } = await loadSettings(options)
+  const { users: role } = settings.stores
+  const stores = await openStores({
+    settings: { ...settings, stores: { users: role, sessions: role, tokens: role } },
+    clock: () => new Date(),
+    log: createLog({ ...settings.logs, level: 'silent' }),
+    whenUsersAreThere: async () => {},
+    failed: () => {},
+  })
+  try {
+    await stores.prepareOnce()
+    hashOfGoodPassword ??= openHasher(settings).hash(goodPassword)
+    const hash = await hashOfGoodPassword
+    const enrolled = emails.map((email) => {
+      const id = randomUUID() as UserId // safe: a UUID
+      return { ...newUser(id, typedEmail(email), hash, new Date()), ...fields }
+    })
+    const outcomes = await Promise.all(enrolled.map((user) => stores.users.users.insert(user, [anEvent(user)])))
+    if (outcomes.includes('email_taken')) throw new Error('one of these addresses has an account')
+    return enrolled
+  } finally {
+    await stores.close()
+  }
+}
