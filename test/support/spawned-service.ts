@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { forgetDocument } from './described.ts'
 import type { PrintedEvent } from './service.ts'
 
 export const executable = fileURLToPath(new URL('../../dist/portcullis.js', import.meta.url))
@@ -23,10 +24,15 @@ export interface SpawnedService {
   end(signal: NodeJS.Signals): Promise<number | string>
 }
 
+const scratchFolders: string[] = []
+process.on('exit', () => {
+  for (const folder of scratchFolders) rmSync(folder, { recursive: true, force: true })
+})
+
 /** A fresh folder, removed when the tests end. */
 export function scratchFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-'))
-  process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
+  scratchFolders.push(folder)
   return folder
 }
 
@@ -54,9 +60,11 @@ export function spawnService(env: Readonly<Record<string, string>>, cwd = scratc
       errors.push(line)
       const port = /"port":(\d+),"msg":"listening"/.exec(line)?.[1]
       if (port === undefined || child.pid === undefined) return
+      const url = `http://localhost:${port}`
+      forgetDocument(url)
       resolve({
         pid: child.pid,
-        url: `http://localhost:${port}`,
+        url,
         events,
         errors,
         end(signal) {
