@@ -65,9 +65,9 @@ export function operationsRouter(failing: () => Promise<readonly Failing[]>): Op
   }
 }
 
-/** Swagger UI sets style attributes and draws with data: images; everything else comes from here. */
+/** Swagger UI draws with `data:` images; everything else comes from here. */
 const docsPolicy =
-  "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
 
 const assets: Readonly<Record<string, string>> = {
   'swagger-ui.css': 'text/css; charset=utf-8',
@@ -91,7 +91,26 @@ const page = `<!doctype html>
 </body>
 </html>
 `
-const start = `SwaggerUIBundle({ url: 'openapi.json', dom_id: '#ui', withCredentials: true, persistAuthorization: false })\n`
+/**
+ * Cookies stay out of the dialog that asks for credentials: no page can choose the ones it sends, the browser does,
+ * once the login of such a backend was tried.
+ */
+const start = `SwaggerUIBundle({
+  url: 'openapi.json',
+  dom_id: '#ui',
+  persistAuthorization: false,
+  plugins: [{
+    statePlugins: {
+      auth: {
+        wrapSelectors: {
+          definitionsToAuthorize: (original) => (...given) =>
+            original(...given)?.filterNot((scheme) => scheme.some((part) => part.get('in') === 'cookie')),
+        },
+      },
+    },
+  }],
+})
+`
 
 /** The OpenAPI document, and the page on which a developer reads and tries it. */
 export function mountDocs(router: Router, document: unknown): void {

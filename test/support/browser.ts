@@ -1,0 +1,74 @@
+import { accessSync, constants } from 'node:fs'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { type BrowserContext, type BrowserContextOptions, chromium } from 'playwright-core'
+
+/** A name that the browser of `launchBrowser` takes for this machine, though it is not one of loopback. */
+export const namedHost = 'accounts.example'
+
+const names = ['chromium', 'chromium-browser', 'google-chrome']
+
+/** The Chromium of this machine: `CHROMIUM_PATH`, else the first one on the PATH. */
+function chromiumPath(): string | undefined {
+  const given = process.env.CHROMIUM_PATH
+  if (given) return [given].find(isExecutable)
+  const folders = (process.env.PATH ?? '').split(delimiter)
+  return names.flatMap((name) => folders.map((folder) => join(folder, name))).find(isExecutable)
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Skips a suite aloud where there is no Chromium; fails it where servers are required. */
+export function needsBrowser(suite: Mocha.Context): void {
+  if (chromiumPath() !== undefined) return
+  const obstacle = `there is no Chromium at CHROMIUM_PATH, or no ${names.join(', ')} on the PATH`
+  if (process.env.TEST_REQUIRE_SERVERS === '1') throw new Error(obstacle)
+  const title = suite.test?.parent?.fullTitle() ?? 'a suite'
+  process.once('exit', () => console.warn(`NOT TRIED: ${title}, since ${obstacle}`))
+  suite.skip()
+}
+
+export interface TestBrowser {
+  /** With cookies of its own. */
+  newContext(options?: BrowserContextOptions): Promise<BrowserContext>
+  close(): Promise<void>
+}
+
+/**
+ * A Chromium that reaches this machine and nothing else. It keeps third-party cookies, which many browsers do not
+ * (Debian's Chromium neither): what is refused then is refused by the service.
+ */
+export async function launchBrowser(): Promise<TestBrowser> {
+  const executablePath = chromiumPath()
+  if (executablePath === undefined) throw new Error('needsBrowser comes before launchBrowser')
+  const profile = await mkdtemp(join(tmpdir(), 'portcullis-chromium-'))
+  const preferences = { profile: { block_third_party_cookies: false, cookie_controls_mode: 0 } }
+  await mkdir(join(profile, 'Default'))
+  await writeFile(join(profile, 'Default', 'Preferences'), JSON.stringify(preferences))
+
+  const loopbackOnly = `MAP ${namedHost} 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1`
+  const first = await chromium.launchPersistentContext(profile, {
+    executablePath,
+    headless: true,
+    // Its pages are ours, and root and most containers cannot have Chromium's own sandbox.
+    chromiumSandbox: false,
+    args: ['--disable-gpu', '--disable-quic', '--disable-sync', `--host-resolver-rules=${loopbackOnly}`],
+  })
+  const browser = first.browser()
+  if (browser === null) throw new Error('Chromium runs as a part of something else')
+  return {
+    newContext: (options) => browser.newContext(options),
+    async close() {
+      await first.close()
+      await rm(profile, { recursive: true, force: true, maxRetries: 5 })
+    },
+  }
+}
