@@ -46,6 +46,8 @@ export async function readBody(ctx: Context, encoding: 'json' | 'form'): Promise
 }
 
 async function readBytes(ctx: Context): Promise<Buffer> {
+  // RFC 9110 section 8.3: a body without a type that can be read is octets. koa-body would not read it at all.
+  if (ctx.is('*/*') === false) ctx.req.headers['content-type'] = 'application/octet-stream'
   try {
     await read(ctx, async () => undefined)
   } catch (thrown) {
@@ -87,7 +89,28 @@ function jsonFields(text: string): RawBody {
   }
   if (value === null) return { type: 'absent' }
   if (typeof value !== 'object' || Array.isArray(value)) return { type: 'not_an_object' }
-  return { type: 'fields', fields: value as Fields, repeated: new Set() } // safe: an object that JSON.parse made
+  return { type: 'fields', fields: value as Fields, repeated: repeatedNames(text) } // safe: an object that JSON.parse made
+}
+
+/**
+ * Which fields of an object are there twice. `JSON.parse` takes the last and other parsers the first (RFC 8259
+ * section 4), so that whoever looked at the body before us may have seen another value.
+ *
+ * @param text of an object, and valid
+ */
+function repeatedNames(text: string): ReadonlySet<string> {
+  const names = new Set<string>()
+  const repeated = new Set<string>()
+  let depth = 0
+  for (const [token, string, colon] of text.matchAll(/[{}[\]]|("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?/g)) {
+    if (string === undefined) depth += token === '{' || token === '[' ? 1 : -1
+    else if (depth === 1 && colon !== undefined) {
+      const name = String(JSON.parse(string))
+      if (names.has(name)) repeated.add(name)
+      names.add(name)
+    }
+  }
+  return repeated
 }
 
 /** Where the text first nests deeper than `limit`; `null` when it never does. Linear, and before any parsing. */

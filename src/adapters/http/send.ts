@@ -5,7 +5,7 @@ import type { Cookie, Reply } from './reply.ts'
 export function send(ctx: Context, { status, body, headers, cookies }: Reply): void {
   ctx.status = status
   if (headers !== undefined) ctx.set(headers as Record<string, string>) // safe: `set` only reads it
-  if (cookies !== undefined) for (const cookie of cookies) setCookie(ctx, cookie)
+  if (cookies !== undefined) ctx.set('Set-Cookie', cookies.map(headerOf))
   if (body === undefined) {
     // 202 and 200 without a body: an empty one, not Koa's status text.
     if (status !== 204) ctx.length = 0
@@ -17,19 +17,20 @@ export function send(ctx: Context, { status, body, headers, cookies }: Reply): v
   ctx.type = 'application/json; charset=utf-8'
 }
 
-function setCookie(
-  ctx: Context,
-  { name, value, path, httpOnly, secure, sameSite, domain, maxAgeSeconds }: Cookie,
-): void {
-  ctx.cookies.secure = secure // browsers judge Secure by what they see, which a TLS proxy before us may have served
-  ctx.cookies.set(name, value, {
-    path,
-    httpOnly,
-    secure,
-    sameSite,
-    signed: false,
-    overwrite: true,
-    ...(domain !== undefined && { domain }),
-    ...(maxAgeSeconds !== null && { maxAge: maxAgeSeconds * 1000 }),
-  })
+/**
+ * RFC 6265 section 4.1. Koa's own writer knows `Expires` alone, which goes by the clock of the browser's machine, and
+ * refuses Secure where TLS ends at a proxy before us.
+ */
+function headerOf({ name, value, path, httpOnly, secure, sameSite, domain, maxAgeSeconds }: Cookie): string {
+  return [
+    `${name}=${value}`,
+    `Path=${path}`,
+    ...(domain === undefined ? [] : [`Domain=${domain}`]),
+    ...(maxAgeSeconds === null ? [] : [`Max-Age=${maxAgeSeconds}`]),
+    ...(httpOnly ? ['HttpOnly'] : []),
+    ...(secure ? ['Secure'] : []),
+    `SameSite=${sameSiteWords[sameSite]}`,
+  ].join('; ')
 }
+
+const sameSiteWords: Readonly<Record<Cookie['sameSite'], string>> = { lax: 'Lax', strict: 'Strict', none: 'None' }
