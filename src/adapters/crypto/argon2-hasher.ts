@@ -34,6 +34,8 @@ const weakest = [
   { memoryKiB: 47_104, timeCost: 1 },
   { memoryKiB: 19_456, timeCost: 2 },
   { memoryKiB: 12_288, timeCost: 3 },
+  { memoryKiB: 9216, timeCost: 4 },
+  { memoryKiB: 7168, timeCost: 5 },
 ]
 /** How much longer than the dearest scheme's measured cost a mismatch takes while there are several. */
 const floorFactor = 1.5

@@ -198,6 +198,8 @@ describe('the parameters of argon2id', () => {
       [19_456, 2],
       [47_104, 1],
       [12_288, 3],
+      [9216, 4],
+      [7168, 5],
       [65_536, 3],
     ] as const) {
       expect(() => construct(memoryKiB, timeCost)).not.to.throw()
@@ -211,6 +213,8 @@ describe('the parameters of argon2id', () => {
       [47_103, 1],
       [12_287, 3],
       [12_288, 2],
+      [7167, 5],
+      [7168, 4],
       [8, 99],
       [19_456, 0],
       [19_456.5, 2],
