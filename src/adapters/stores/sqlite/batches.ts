@@ -119,6 +119,13 @@ function sleep(ms: number): void {
 
 function faultOf(error: unknown): Fault {
   if (error instanceof Unsuitable) return { kind: 'unsuitable', message: error.message }
-  if (isOutage(error)) return { kind: 'unavailable', message: `SQLite does not write (${codeOf(error)})`, cause: error }
-  return { kind: 'mistake', message: 'SQLite refused a write', cause: error }
+  const cause = cloneable(error)
+  if (isOutage(error)) return { kind: 'unavailable', message: `SQLite does not write (${codeOf(error)})`, cause }
+  return { kind: 'mistake', message: 'SQLite refused a write', cause }
+}
+
+/** The driver's errors are none to the structured clone by which this leaves the thread: an empty object would arrive. */
+function cloneable(error: unknown): unknown {
+  const code = codeOf(error)
+  return error instanceof Error && code !== '' ? new Error(`${code}: ${error.message}`) : error
 }
