@@ -1,3 +1,5 @@
+import { expectDescribed } from './described.ts'
+
 /** An answer as a client sees it. */
 export interface Answer {
   readonly status: number
@@ -7,7 +9,7 @@ export interface Answer {
   readonly text: string
 }
 
-interface Sent {
+export interface Sent {
   readonly json?: unknown
   readonly form?: Readonly<Record<string, string>>
   readonly body?: string | Uint8Array<ArrayBuffer>
@@ -16,7 +18,7 @@ interface Sent {
   readonly cookie?: string
 }
 
-/** Makes one request and reads its answer. */
+/** Makes one request and reads its answer, which has to be one that the service's `/openapi.json` describes. */
 export async function call(url: string, method: string, path: string, sent: Sent = {}): Promise<Answer> {
   const headers = new Headers(sent.headers)
   let body: string | Uint8Array<ArrayBuffer> | undefined = sent.body
@@ -36,9 +38,14 @@ export async function call(url: string, method: string, path: string, sent: Sent
     redirect: 'manual',
     ...(body !== undefined && { body }),
   })
-  const text = await response.text()
-  const isJson = response.headers.get('Content-Type')?.startsWith('application/json') ?? false
-  return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text, text }
+  const answer = answerOf(response.status, response.headers, await response.text())
+  await expectDescribed(url, method, path, answer)
+  return answer
+}
+
+export function answerOf(status: number, headers: Headers, text: string): Answer {
+  const isJson = text !== '' && (headers.get('Content-Type')?.startsWith('application/json') ?? false)
+  return { status, headers, body: isJson ? JSON.parse(text) : text, text }
 }
 
 export const goodPassword = 'a quite long pass phrase'

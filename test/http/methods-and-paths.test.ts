@@ -1,0 +1,193 @@
+import { expect } from 'chai'
+import { anAddress, empty, forbidden, notFound, refused, seen } from '../support/answers.ts'
+import { logIn, register } from '../support/client.ts'
+import { rawCall } from '../support/raw-request.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+
+/** Every path there is without further configuration, and its methods. `me` is below `/users/{user_id}` as well. */
+const paths: Readonly<Record<string, readonly string[]>> = {
+  '/auth/jwt/login': ['POST'],
+  '/auth/jwt/logout': ['POST'],
+  '/auth/cookie/login': ['POST'],
+  '/auth/cookie/logout': ['POST'],
+  '/auth/register': ['POST'],
+  '/auth/forgot-password': ['POST'],
+  '/auth/reset-password': ['POST'],
+  '/auth/request-verify-token': ['POST'],
+  '/auth/verify': ['POST'],
+  '/users/me': ['DELETE', 'GET', 'PATCH'],
+  '/users/01890000-0000-7000-8000-000000000000': ['DELETE', 'GET', 'PATCH'],
+  '/healthz': ['GET'],
+  '/readyz': ['GET'],
+  '/openapi.json': ['GET'],
+  '/docs': ['GET'],
+}
+const methods = [
+  'GET',
+  'HEAD',
+  'POST',
+  'PUT',
+  'PATCH',
+  'DELETE',
+  'OPTIONS',
+  'TRACE',
+  'PROPFIND',
+  'LOCK',
+  'QUERY',
+  'LINK',
+]
+const notAllowed = refused(405, 'Method Not Allowed')
+
+describe('methods and paths', () => {
+  let service: TestService
+  let bearer: string
+  before(async () => {
+    service = await startTestService({ PORTCULLIS_STORES__USERS__KIND: 'memory' })
+    const { email } = await register(service.url, anAddress())
+    bearer = await logIn(service.url, email)
+  })
+  after(() => service.stop())
+
+  const ask = (method: string, path: string, headers: readonly (readonly [string, string])[] = []) =>
+    rawCall(service.url, { method, path, headers })
+
+  for (const [path, allowed] of Object.entries(paths)) {
+    it(`answers 405 with every method that ${path} has, to any other`, async () => {
+      for (const method of methods.filter((one) => !allowed.includes(one))) {
+        const answer = await ask(method, path)
+        expect(seen(answer), method).to.deep.equal(method === 'HEAD' ? empty(405) : notAllowed)
+        expect(answer.headers.get('Allow'), method).to.equal(allowed.join(', '))
+      }
+      for (const method of allowed) expect((await ask(method, path)).status, method).to.not.be.oneOf([404, 405])
+    })
+  }
+
+  it('runs nothing for HEAD, and has as long a body in mind as for any other method', async () => {
+    for (const path of ['/users/me', '/healthz', '/nothing']) {
+      const head = await ask('HEAD', path, [['Authorization', `Bearer ${bearer}`]])
+      expect(seen(head)).to.deep.equal(empty(path === '/nothing' ? 404 : 405))
+      const put = await ask('PUT', path)
+      expect(head.headers.get('Content-Length')).to.equal(put.headers.get('Content-Length'))
+    }
+  })
+
+  it('knows no method in lower case', async () => {
+    expect(seen(await ask('get', '/users/me').catch(() => ({ status: 400, body: '' }) as never))).to.not.include({
+      status: 200,
+    })
+  })
+
+  it('answers 404 for paths that there are not, whatever the method', async () => {
+    for (const path of [
+      '/',
+      '/auth',
+      '/auth/',
+      '/auth/jwt',
+      '/auth/jwt/',
+      '/auth/nothing/login',
+      '/auth/login',
+      '/users',
+      '/users/',
+      '/users/me/',
+      '/users/me/x',
+      '//users/me',
+      '/users//me',
+      '/users/me//',
+      '/Users/me',
+      '/AUTH/register',
+      '/auth/Register',
+      '/auth/register/',
+      '/auth/register%20',
+      '/auth/register%00',
+      '/auth/%72egister',
+      '/%75sers/me',
+      '/users%2fme',
+      '/users/me;x',
+      '/users/me%3Fx/y',
+      '/auth/jwt/..%2flogin',
+      '/./users/me',
+      '/users/../users/me',
+      '/auth/jwt/../jwt/login',
+      '/users\\me',
+      '/healthz/',
+      '/docs/',
+      '/docs/../docs',
+      '/docs/package.json',
+      '/docs/..%2fpackage.json',
+      '/docs/%2e%2e/package.json',
+      '/docs/swagger-ui.css/',
+      '/openapi.json/',
+      '/__proto__',
+      '/constructor',
+      '/favicon.ico',
+      '/.env',
+      '*',
+    ]) {
+      for (const method of ['GET', 'POST', 'OPTIONS', 'DELETE']) {
+        if (path === '/users/me;x' || (path === '*' && method !== 'OPTIONS')) continue
+        const answer = await ask(method, path, [['Authorization', `Bearer ${bearer}`]])
+        expect(seen(answer), `${method} ${path}`).to.deep.equal(notFound)
+        expect(answer.headers.get('Allow')).to.equal(null)
+      }
+    }
+  })
+
+  it('takes what is below /users/ for an id, however it is written: `%6de` is not `me`', async () => {
+    for (const id of ['%6de', 'Me', 'ME', 'me;x', 'me%20', '%6D%65', 'me%00', '%', '%zz', '%ff']) {
+      const answer = await ask('GET', `/users/${id}`, [['Authorization', `Bearer ${bearer}`]])
+      expect(seen(answer), id).to.deep.equal(forbidden)
+    }
+  })
+
+  it('ignores a query where none is asked for', async () => {
+    const answer = await ask('GET', '/users/me?id=1&id=2&%00', [['Authorization', `Bearer ${bearer}`]])
+    expect(answer.status).to.equal(200)
+    expect(seen(await ask('GET', '/healthz?x'))).to.deep.equal({ status: 200, body: { status: 'alive' } })
+  })
+
+  it('takes no other method for the one that was sent', async () => {
+    for (const name of ['X-HTTP-Method-Override', 'X-HTTP-Method', 'X-Method-Override']) {
+      const answer = await ask('POST', '/users/me', [
+        ['Authorization', `Bearer ${bearer}`],
+        [name, 'GET'],
+      ])
+      expect(seen(answer)).to.deep.equal(notAllowed)
+    }
+    expect(seen(await ask('POST', '/users/me?_method=GET'))).to.deep.equal(notAllowed)
+  })
+})
+
+describe('paths by settings', () => {
+  it('are where the settings put them, and routers that are off are nowhere', async () => {
+    const service = await startTestService({
+      PORTCULLIS_STORES__USERS__KIND: 'memory',
+      PORTCULLIS_ROUTERS__USERS__PREFIX: '/api/people',
+      PORTCULLIS_ROUTERS__VERIFY__ENABLED: 'false',
+      PORTCULLIS_ROUTERS__RESET_PASSWORD__PREFIX: '/forgotten',
+      PORTCULLIS_BACKENDS__COOKIE__ENABLED: 'false',
+      PORTCULLIS_BACKENDS__JWT__PREFIX: '/session',
+      PORTCULLIS_DOCS__ENABLED: 'false',
+    })
+    try {
+      const status = async (method: string, path: string) => (await rawCall(service.url, { method, path })).status
+      expect(await status('GET', '/api/people/me')).to.equal(401)
+      expect(await status('POST', '/forgotten/reset-password')).to.equal(422)
+      expect(await status('POST', '/session/login')).to.equal(422)
+      for (const [method, path] of [
+        ['GET', '/users/me'],
+        ['POST', '/auth/verify'],
+        ['POST', '/auth/request-verify-token'],
+        ['POST', '/auth/forgot-password'],
+        ['POST', '/auth/jwt/login'],
+        ['POST', '/auth/cookie/login'],
+        ['GET', '/docs'],
+        ['GET', '/docs/swagger-ui.css'],
+        ['GET', '/openapi.json'],
+      ] as const) {
+        expect(await status(method, path), path).to.equal(404)
+      }
+    } finally {
+      await service.stop()
+    }
+  })
+})

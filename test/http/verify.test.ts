@@ -1,0 +1,168 @@
+import { expect } from 'chai'
+import { anAddress, badAddress, invalid, missing, refused, seen, stringType } from '../support/answers.ts'
+import { call, logIn, register } from '../support/client.ts'
+import { firstSuperuser } from '../support/first-superuser.ts'
+import { resetToken, verifyToken } from '../support/one-time-tokens.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+
+const badToken = refused(400, 'VERIFY_USER_BAD_TOKEN')
+const alreadyVerified = refused(400, 'VERIFY_USER_ALREADY_VERIFIED')
+
+describe('the Verify router', () => {
+  let service: TestService
+  let admin: string
+  let late = 0
+
+  before(async () => {
+    service = await startTestService({}, { clock: () => new Date(Date.now() + late) })
+    admin = await firstSuperuser(service)
+  })
+  beforeEach(() => {
+    late = 0
+  })
+  after(() => service.stop())
+
+  const request = (json: unknown) => call(service.url, 'POST', '/auth/request-verify-token', { json })
+  const verify = (json: unknown) => call(service.url, 'POST', '/auth/verify', { json })
+  const patch = (id: string, json: object) => call(service.url, 'PATCH', `/users/${id}`, { bearer: admin, json })
+  const aUser = () => register(service.url, anAddress())
+  const verified = (user: object) => ({ status: 200, body: { ...user, is_verified: true } })
+
+  describe('request-verify-token', () => {
+    it('answers the same bytes and headers whoever the address is, and hands tokens to the active unverified alone', async () => {
+      const known = await aUser()
+      const inactive = await aUser()
+      await patch(inactive.id, { is_active: false })
+      const done = await aUser()
+      await patch(done.id, { is_verified: true })
+      const unknown = anAddress('nobody')
+
+      const answers = []
+      for (const email of [unknown, inactive.email, done.email, known.email]) answers.push(await request({ email }))
+      const bare = answers.map(({ status, headers, text }) => ({
+        status,
+        text,
+        headers: [...headers].filter(([name]) => name !== 'date' && name !== 'x-request-id'),
+      }))
+      expect(bare[0]).to.deep.include({ status: 202, text: '' })
+      for (const one of bare) expect(one).to.deep.equal(bare[0])
+
+      const isAsked = ({ event }: { event: string }) => event === 'on_after_request_verify'
+      const { user, token } = await service.event((event) => isAsked(event) && event.user.email === known.email)
+      expect(user).to.deep.equal(known)
+      expect(token).to.match(/^[\w-]{43}$/)
+      const asked = service.events.filter(isAsked).map(({ user }) => user.email)
+      for (const email of [unknown, inactive.email, done.email]) expect(asked).to.not.include(email)
+    })
+
+    it('names what is wrong with the body', async () => {
+      expect(seen(await request({}))).to.deep.equal(invalid(missing('email')))
+      expect(seen(await request({ email: '@' }))).to.deep.equal(
+        invalid(badAddress('There must be something before the @-sign.', 'email')),
+      )
+    })
+
+    it('hands out the same token again while it is fresh, and then a new one that supersedes it', async () => {
+      const user = await aUser()
+      const first = await verifyToken(service, user.email)
+      expect(await verifyToken(service, user.email)).to.equal(first)
+      late = 43_210_000 // more than half a day
+      const second = await verifyToken(service, user.email)
+      expect(second).to.not.equal(first)
+      expect(seen(await verify({ token: first }))).to.deep.equal(badToken)
+      expect(seen(await verify({ token: second }))).to.deep.equal(verified(user))
+    })
+  })
+
+  describe('verify', () => {
+    it('answers the user, verified, and calls the handler', async () => {
+      const user = await aUser()
+      const token = await verifyToken(service, user.email)
+      const answer = await verify({ token })
+      expect(seen(answer)).to.deep.equal(verified(user))
+      expect(answer.headers.get('Set-Cookie')).to.equal(null)
+      const event = await service.event(({ event, user: { id } }) => event === 'on_after_verify' && id === user.id)
+      expect(event.user).to.deep.equal(answer.body)
+    })
+
+    it('leaves sessions alone', async () => {
+      const user = await aUser()
+      const bearer = await logIn(service.url, user.email)
+      await verify({ token: await verifyToken(service, user.email) })
+      expect(seen(await call(service.url, 'GET', '/users/me', { bearer }))).to.deep.equal(verified(user))
+    })
+
+    it('refuses every token that is not good with the same words', async () => {
+      const user = await aUser()
+      const spend = async (change: (user: { id: string; email: string }, token: string) => Promise<unknown>) => {
+        const one = await aUser()
+        const token = await verifyToken(service, one.email)
+        await change(one, token)
+        return token
+      }
+      const tokens = {
+        unknown: 'A'.repeat(43),
+        empty: '',
+        strange: '../\u0000{"$ne":null}',
+        reset: await resetToken(service, user.email),
+        access: await logIn(service.url, user.email),
+        used: await spend((_, token) => verify({ token })),
+        'of a deleted user': await spend(({ id }) => call(service.url, 'DELETE', `/users/${id}`, { bearer: admin })),
+        'mailed to an older address': await spend(({ id }) => patch(id, { email: anAddress() })),
+        'mailed to an older address, verified since': await spend(({ id }) =>
+          patch(id, { email: anAddress(), is_verified: true }),
+        ),
+      }
+      for (const [name, token] of Object.entries(tokens)) {
+        expect(seen(await verify({ token })), name).to.deep.equal(badToken)
+      }
+    })
+
+    it('refuses a token that is as old as its life', async () => {
+      const user = await aUser()
+      const token = await verifyToken(service, user.email)
+      late = 86_401_000
+      expect(seen(await verify({ token }))).to.deep.equal(badToken)
+      late = 86_300_000
+      expect(seen(await verify({ token }))).to.deep.equal(verified(user))
+    })
+
+    it('says so when the address was verified otherwise', async () => {
+      const { id, email } = await aUser()
+      const token = await verifyToken(service, email)
+      await patch(id, { is_verified: true })
+      expect(seen(await verify({ token }))).to.deep.equal(alreadyVerified)
+    })
+
+    it('takes the token of an inactive user, and activates nobody', async () => {
+      const user = await aUser()
+      const token = await verifyToken(service, user.email)
+      await patch(user.id, { is_active: false })
+      expect(seen(await verify({ token }))).to.deep.equal(verified({ ...user, is_active: false }))
+    })
+
+    it('outlives a change of password and of spelling', async () => {
+      const user = await aUser()
+      const token = await verifyToken(service, user.email)
+      const email = user.email.toUpperCase().replace('EXAMPLE.COM', 'example.com')
+      await patch(user.id, { email, password: 'another good pass phrase' })
+      expect(seen(await verify({ token }))).to.deep.equal(verified({ ...user, email }))
+    })
+
+    it('is won by one of sixteen callers', async () => {
+      const { email } = await aUser()
+      const token = await verifyToken(service, email)
+      const answers = await Promise.all(Array.from({ length: 16 }, () => verify({ token })))
+      expect(answers.filter(({ status }) => status === 200)).to.have.length(1)
+      // The losers come before or after the winner tidies the token away.
+      const lost = answers.filter(({ status }) => status !== 200).map(seen)
+      for (const one of lost) expect([badToken, alreadyVerified]).to.deep.include(one)
+    })
+
+    it('names what is wrong with the body', async () => {
+      expect(seen(await verify({}))).to.deep.equal(invalid(missing('token')))
+      expect(seen(await verify({ token: null }))).to.deep.equal(invalid(stringType('token')))
+      expect(seen(await verify({ token: ['x'] }))).to.deep.equal(invalid(stringType('token')))
+    })
+  })
+})

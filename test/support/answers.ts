@@ -1,0 +1,47 @@
+import type { Answer } from './client.ts'
+
+/** What of an answer the contract fixes for its operation. */
+export function seen({ status, body }: Answer) {
+  return { status, body }
+}
+
+/** An error as every error is worded. */
+export function refused(status: number, detail: unknown) {
+  return { status, body: { detail } }
+}
+
+export const empty = (status: number) => ({ status, body: '' })
+export const unauthorized = refused(401, 'Unauthorized')
+export const forbidden = refused(403, 'Forbidden')
+export const notFound = refused(404, 'Not Found')
+
+type Path = readonly (string | number)[]
+const fault = (type: string, msg: string, path: Path, ctx?: object) => ({
+  type,
+  loc: ['body', ...path],
+  msg,
+  ...(ctx && { ctx }),
+})
+
+/** The items of a 422. */
+export const missing = (...path: Path) => fault('missing', 'Field required', path)
+export const stringType = (...path: Path) => fault('string_type', 'Input should be a valid string', path)
+export const boolType = (...path: Path) => fault('bool_type', 'Input should be a valid boolean', path)
+export const boolParsing = (...path: Path) =>
+  fault('bool_parsing', 'Input should be a valid boolean, unable to interpret input', path)
+export const repeated = (...path: Path) => fault('value_error', 'Value error, field was sent more than once', path)
+export const notAnObject = fault(
+  'model_attributes_type',
+  'Input should be a valid dictionary or object to extract fields from',
+  [],
+)
+export const pattern = (text: string, ...path: Path) =>
+  fault('string_pattern_mismatch', `String should match pattern '${text}'`, path, { pattern: text })
+export const badAddress = (reason: string, ...path: Path) =>
+  fault('value_error', `value is not a valid email address: ${reason}`, path, { reason })
+
+export const invalid = (...faults: readonly unknown[]) => refused(422, faults)
+
+let count = 0
+/** An address that no other test has. */
+export const anAddress = (label = 'user') => `${label}-${++count}@example.com`

@@ -1,0 +1,77 @@
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import type { Answer } from './client.ts'
+
+type Json = Readonly<Record<string, unknown>>
+
+/** What an answer has that the document does not say; empty when it fits. */
+export type Judge = (method: string, path: string, answer: Answer) => string[]
+
+/** What an OpenAPI document says about answers. */
+export function judgeBy(document: Json): Judge {
+  // RFC 5321 knows ASCII addresses alone and the service others too; the format is no assertion by itself
+  // (JSON Schema validation, section 7.2.1).
+  const ajv = new Ajv2020({ strict: false, formats: { uuid: /^[0-9a-f-]{36}$/, email: /^[^@\s]+@[^@\s]+$/ } })
+  ajv.addSchema(document, 'document')
+  const paths = Object.keys(at(document, 'paths')).map((path) => ({ path, form: formOf(path) }))
+
+  return (method, path, answer) => {
+    const [bare = ''] = path.split('?')
+    const candidates = paths.filter(({ form }) => form.test(bare))
+    const known = candidates.find((one) => method.toLowerCase() in at(document, 'paths', one.path))
+    if (known === undefined) return undescribed(bare, method, answer)
+    const where = ['paths', known.path, method.toLowerCase(), 'responses', String(answer.status)]
+    const name = `${method} ${known.path} ${answer.status}`
+    const response = at(document, ...where.slice(0, -1))[String(answer.status)]
+    if (response === undefined) return [`${name}: the status is not described`]
+
+    const content = at(document, ...where).content
+    if (content === undefined) return answer.text === '' ? [] : [`${name}: has a body`]
+    const type = answer.headers.get('Content-Type')
+    if (type !== 'application/json; charset=utf-8') return [`${name}: is ${type}`]
+    const pointer = [...where, 'content', 'application/json', 'schema'].map(escaped).join('/')
+    const validate = ajv.getSchema(`document#/${pointer}`)
+    if (validate === undefined) return [`${name}: has no schema`]
+    return validate(answer.body) ? [] : [`${name}: ${ajv.errorsText(validate.errors)} in ${answer.text}`]
+  }
+}
+
+function undescribed(path: string, method: string, { status }: Answer): string[] {
+  if (status === 404 || status === 405) return []
+  if (method === 'OPTIONS' && status === 204) return [] // a CORS preflight
+  if (path === '/openapi.json' || /^\/docs(\/|$)/.test(path)) return []
+  return [`${method} ${path} ${status}: is not described`]
+}
+
+function at(document: Json, ...keys: readonly string[]): Json {
+  return keys.reduce((value, key) => value[key] as Json, document) // safe: asked for objects of OpenAPI alone
+}
+
+function formOf(path: string): RegExp {
+  return new RegExp(`^${path.replace(/[.]/g, '\\.').replace(/\{\w+\}/g, '[^/]+')}$`)
+}
+
+function escaped(key: string): string {
+  return encodeURIComponent(key.replaceAll('~', '~0').replaceAll('/', '~1'))
+}
+
+const judges = new Map<string, Promise<Judge | null>>()
+
+/** To be called when a service starts at `url`: what listened there before may have been another. */
+export function forgetDocument(url: string): void {
+  judges.delete(url)
+}
+
+/** Throws when the answer is not what the `/openapi.json` of its own service says. */
+export async function expectDescribed(url: string, method: string, path: string, answer: Answer): Promise<void> {
+  const judge = judges.get(url) ?? judgeOf(url)
+  judges.set(url, judge)
+  const faults = (await judge)?.(method, path, answer) ?? []
+  if (faults.length > 0) throw new Error(`not as /openapi.json says: ${faults.join('; ')}`)
+}
+
+/** `null` where no document is served, or nothing any more. */
+async function judgeOf(url: string): Promise<Judge | null> {
+  const response = await fetch(`${url}/openapi.json`).catch(() => null)
+  if (response?.status !== 200) return null
+  return judgeBy((await response.json()) as Json) // safe: the route serves an OpenAPI document
+}

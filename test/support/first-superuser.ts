@@ -1,0 +1,20 @@
+import { loadSettings } from '../../src/config/load.ts'
+import { createLog } from '../../src/config/log.ts'
+import { openStorage, typedEmail } from '../../src/config/storage.ts'
+import { goodPassword, logIn } from './client.ts'
+import type { TestService } from './service.ts'
+
+/** The bearer token of a superuser, made as the command line makes one: on the SQLite file of the running service. */
+export async function firstSuperuser({ url, dataFolder }: TestService): Promise<string> {
+  const email = 'first.superuser@example.com'
+  const env = { PORTCULLIS_DATA_FOLDER: dataFolder }
+  const { settings } = await loadSettings({ cwd: dataFolder, env, withoutSecret: true })
+  const storage = await openStorage(settings, createLog({ ...settings.logs, level: 'silent' }))
+  try {
+    const input = { email: typedEmail(email), password: goodPassword, requestId: 'superuser-of-a-test' }
+    await storage.createSuperuser.execute(input)
+  } finally {
+    await storage.close()
+  }
+  return await logIn(url, email)
+}

@@ -1,0 +1,24 @@
+import { call } from './client.ts'
+import type { PrintedEvent, TestService } from './service.ts'
+
+const asking = {
+  on_after_forgot_password: '/auth/forgot-password',
+  on_after_request_verify: '/auth/request-verify-token',
+} as const
+
+/** Asks for a token and waits until the handler gets it. */
+export async function askForToken(service: TestService, handler: keyof typeof asking, email: string): Promise<string> {
+  const before = service.events.length
+  const isNext = (event: PrintedEvent): boolean =>
+    event.event === handler && event.user.email === email && service.events.indexOf(event) >= before
+  const answer = await call(service.url, 'POST', asking[handler], { json: { email } })
+  if (answer.status !== 202) throw new Error(`asking for a token answered ${answer.status} ${answer.text}`)
+  const { token } = await service.event(isNext)
+  if (token === undefined) throw new Error('the handler got no token')
+  return token
+}
+
+export const resetToken = (service: TestService, email: string) =>
+  askForToken(service, 'on_after_forgot_password', email)
+export const verifyToken = (service: TestService, email: string) =>
+  askForToken(service, 'on_after_request_verify', email)

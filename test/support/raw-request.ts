@@ -1,0 +1,52 @@
+import { request } from 'node:http'
+import { connect } from 'node:net'
+import { type Answer, answerOf } from './client.ts'
+import { expectDescribed } from './described.ts'
+
+interface Raw {
+  readonly method: string
+  /** Sent as it is; `fetch` would tidy it up first. */
+  readonly path: string
+  /** Sent as they are; a name may occur twice. */
+  readonly headers?: readonly (readonly [string, string])[]
+  /** Without a `Content-Length` among the headers they are sent in chunks. */
+  readonly chunks?: readonly (string | Uint8Array)[]
+}
+
+/** A request that `fetch` would not make; its answer is held against the OpenAPI document as any other. */
+export async function rawCall(url: string, { method, path, headers = [], chunks = [] }: Raw): Promise<Answer> {
+  const { hostname, port, host } = new URL(url)
+  const answer = await new Promise<Answer>((resolve, reject) => {
+    const flat = [['Host', host], ...headers].flat()
+    const sent = request({ hostname, port, method, path, headers: flat, agent: false }, async (response) => {
+      let text = ''
+      for await (const chunk of response.setEncoding('utf8')) text += chunk
+      const received = new Headers()
+      for (const [name, values] of Object.entries(response.headersDistinct)) {
+        for (const value of values ?? []) received.append(name, value)
+      }
+      resolve(answerOf(response.statusCode ?? 0, received, text))
+    })
+    sent.on('error', reject)
+    for (const chunk of chunks) sent.write(chunk)
+    sent.end()
+  })
+  await expectDescribed(url, method, path, answer)
+  return answer
+}
+
+/** Writes these bytes to a connection; answers all that comes back until it is closed or silent for `quietMilliseconds`. */
+export function exchange(url: string, bytes: string, quietMilliseconds = 150): Promise<string> {
+  const { hostname, port } = new URL(url)
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host: hostname, port: Number(port) }, () => socket.write(bytes))
+    let received = ''
+    socket.setEncoding('utf8')
+    socket.setTimeout(quietMilliseconds, () => socket.destroy())
+    socket.on('data', (text) => {
+      received += text
+    })
+    socket.on('error', reject)
+    socket.on('close', () => resolve(received))
+  })
+}
