@@ -1,0 +1,51 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { portcullis } from '../support/command-line.ts'
+import { goodSecret } from '../support/settings.ts'
+import { scratchFolder } from '../support/spawned-service.ts'
+
+describe('portcullis config check', function () {
+  this.timeout(20_000)
+
+  it('prints what is in force and where it came from, and never a secret', async () => {
+    const cwd = scratchFolder()
+    await writeFile(join(cwd, 'portcullis.config.json'), JSON.stringify({ http: { port: 4321 } }))
+    const env = {
+      PORTCULLIS_SECRET: goodSecret,
+      PORTCULLIS_STORES__USERS__KIND: 'mongo',
+      PORTCULLIS_STORES__USERS__URL: 'mongodb://keeper:hunter2hunter2@db.internal.example/accounts',
+      PORTCULLIS_STORES__SESSIONS__KIND: 'redis',
+      PORTCULLIS_STORES__SESSIONS__URL: 'redis://:letmeinletmein@cache.internal.example',
+    }
+    const { code, out, err } = await portcullis(['config', 'check'], { cwd, env })
+    expect([code, err]).to.deep.equal([0, ''])
+    expect(out).to.match(/http\.port.*4321.*file/)
+    expect(out).to.match(/stores\.users\.kind.*mongo.*PORTCULLIS_STORES__USERS__KIND/)
+    expect(out).to.match(/passwords\.minLength.*8.*default/)
+    expect(out.match(/\[secret\]/g)).to.have.length.at.least(3)
+    for (const secret of [goodSecret, 'hunter2', 'letmein', 'internal.example']) expect(out).not.to.include(secret)
+  })
+
+  it('reports all faults at once, by their paths, with exit code 2, and no secret', async () => {
+    const cwd = scratchFolder()
+    const file = join(cwd, 'mine.json')
+    await writeFile(file, JSON.stringify({ http: { port: 'many' }, colour: 'blue', passwords: { minLength: 3 } }))
+    const env = { PORTCULLIS_SECRET: 'hunter2', PORTCULLIS_STORES__USERS__KIND: 'postgres' }
+    const { code, out, err } = await portcullis(['--config', file, 'config', 'check'], { cwd, env })
+    expect([code, out]).to.deep.equal([2, ''])
+    for (const path of ['http.port', 'colour', 'passwords.minLength', 'stores.users.kind', 'secret']) {
+      expect(err).to.include(path)
+    }
+    expect(err).not.to.include('hunter2')
+
+    const served = await portcullis(['--config', file, 'serve'], { cwd, env })
+    expect(served).to.deep.equal({ code: 2, out: '', err })
+  })
+
+  it('prints the environment variable of every setting', async () => {
+    const { code, out } = await portcullis(['config', 'check', '--env'])
+    expect(code).to.equal(0)
+    expect(out).to.include('PORTCULLIS_HTTP__PORT').and.to.include('PORTCULLIS_PASSWORDS__MAX_WAIT_SECONDS')
+  })
+})

@@ -1,0 +1,99 @@
+import { randomUUID } from 'node:crypto'
+import { dirname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect } from 'chai'
+import { type ScratchModule, scratchModule } from '../adapters/events/scratch-module.ts'
+import { register } from '../support/client.ts'
+import { portcullis } from '../support/command-line.ts'
+import { eventually } from '../support/eventually.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+import { scratchFolder } from '../support/spawned-service.ts'
+
+interface Note {
+  readonly email: string
+  readonly eventId: string
+}
+
+const attempts = 10
+
+describe('portcullis events', function () {
+  this.timeout(30_000)
+  let module: ScratchModule
+  let service: TestService
+  let aheadMilliseconds = 0
+  const dataFolder = `${scratchFolder()}/data`
+  const notesOf = (email: string) => (module.notes() as Note[]).filter((note) => note.email === email) // safe: as below
+  const events = (...args: string[]) =>
+    portcullis(['events', ...args], { cwd: dirname(dataFolder), env: { PORTCULLIS_DATA_FOLDER: dataFolder } })
+  const listed = async () => {
+    const { code, out, err } = await events('list')
+    expect([code, err]).to.deep.equal([0, ''])
+    return out
+      .split('\n')
+      .slice(0, -1)
+      .map((line) => JSON.parse(line))
+  }
+
+  /** Registers somebody whose event fails so often that it is a dead letter. */
+  async function buried(email: string): Promise<{ id: string; eventId: string }> {
+    const { id } = await register(service.url, email)
+    for (let attempt = 1; attempt <= attempts; attempt += 1) {
+      await eventually(`attempt ${attempt}`, () => notesOf(email).length === attempt)
+      // Time passes, and something else happens that makes the service look.
+      aheadMilliseconds += 600_000
+      await register(service.url, `calm-${randomUUID()}@example.com`)
+    }
+    await eventually('the burial', () => service.logLines.some((line) => line.includes(`"buried"`)))
+    return { id, eventId: notesOf(email)[0]?.eventId ?? '' }
+  }
+
+  before(async () => {
+    module = scratchModule(
+      `export const on_after_register = ({ email }, { eventId }) => {
+         note({ email, eventId })
+         if (email.startsWith('fails') && notes().split(eventId).length - 1 <= ${attempts}) throw new Error('no mail server')
+       }`,
+    )
+    service = await startTestService(
+      { PORTCULLIS_HANDLERS__MODULE: fileURLToPath(module.url) },
+      { dataFolder, clock: () => new Date(Date.now() + aheadMilliseconds) },
+    )
+  })
+  after(async () => {
+    await service.stop()
+    module.remove()
+  })
+
+  it('lists nothing and retries nothing where nothing failed for good', async () => {
+    expect(await listed()).to.deep.equal([])
+    expect(await events('retry', '--all')).to.deep.equal({ code: 0, out: '', err: '0 due again\n' })
+    expect(await events('retry', randomUUID())).to.deep.equal({ code: 1, out: '', err: '0 due again\n' })
+  })
+
+  it('lists an event that failed ten times, without its address, and has it delivered again', async () => {
+    const email = 'fails@example.com'
+    const { id, eventId } = await buried(email)
+    const [letter, ...others] = await listed()
+    expect(others).to.deep.equal([])
+    const { at, diedAt, ...rest } = letter
+    expect(rest).to.deep.equal({
+      id: eventId,
+      type: 'registered',
+      userId: id,
+      attempts,
+      reason: 'Error: no mail server',
+    })
+    expect(Date.parse(diedAt)).to.be.above(Date.parse(at))
+
+    expect(await events('retry', eventId)).to.deep.equal({ code: 0, out: '', err: '1 due again\n' })
+    await eventually('the event', () => notesOf(email).length === attempts + 1, 3)
+    expect(new Set(notesOf(email).map((note) => note.eventId)).size).to.equal(1)
+    expect(await listed()).to.deep.equal([])
+  })
+
+  it('refuses with exit code 2 where users live in the memory of another process', async () => {
+    const { code, err } = await portcullis(['events', 'list'], { env: { PORTCULLIS_STORES__USERS__KIND: 'memory' } })
+    expect(code).to.equal(2)
+    expect(err).to.include('memory')
+  })
+})

@@ -1,0 +1,56 @@
+import { expect } from 'chai'
+import { portcullis } from '../support/command-line.ts'
+
+const commands = [
+  [],
+  ['serve'],
+  ['superuser'],
+  ['superuser', 'create'],
+  ['config'],
+  ['config', 'check'],
+  ['events'],
+  ['events', 'list'],
+  ['events', 'retry'],
+]
+
+describe('the command line', function () {
+  this.timeout(20_000)
+
+  it('explains every command with --help', async () => {
+    const answers = await Promise.all(commands.map((command) => portcullis([...command, '--help'])))
+    for (const [at, { code, out, err }] of answers.entries()) {
+      expect([code, err], commands[at]?.join(' ')).to.deep.equal([0, ''])
+      expect(out)
+        .to.match(/^Usage: portcullis/)
+        .and.to.include(['portcullis', ...(commands[at] ?? [])].join(' '))
+      expect(out.split('\n').length).to.be.above(4)
+    }
+  })
+
+  it('refuses what it does not know with exit code 2, says what and how, and prints nothing', async () => {
+    for (const [args, word] of [
+      [['sevre'], "'sevre'"],
+      [['serve', '--prot', '80'], "'--prot'"],
+      [['serve', 'now'], 'arguments'],
+      [['superuser', 'make'], "'make'"],
+      [['superuser', 'create'], "'-e, --email <address>'"],
+      [['events', 'list', '--limit', 'all'], '--limit'],
+      [['events', 'retry'], '--all'],
+      [['events', 'retry', 'no-id'], '--all'],
+      [['--config'], "'-c, --config <file>'"],
+      [['--config', 'missing.json', 'config', 'check'], 'missing.json'],
+      [[], 'Usage'],
+      [['events'], 'Usage'],
+    ] as const) {
+      const { code, out, err } = await portcullis(args)
+      expect([code, out], args.join(' ')).to.deep.equal([2, ''])
+      expect(err, args.join(' ')).to.include(word)
+    }
+  })
+
+  it('knows its version', async () => {
+    const { code, out } = await portcullis(['--version'])
+    expect(code).to.equal(0)
+    expect(out).to.match(/^\d+\.\d+\.\d+\n$/)
+  })
+})

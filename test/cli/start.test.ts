@@ -1,0 +1,84 @@
+import { once } from 'node:events'
+import { chmod, mkdir, stat, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { portcullis } from '../support/command-line.ts'
+import { goodSecret } from '../support/settings.ts'
+import { scratchFolder, spawnService } from '../support/spawned-service.ts'
+
+const anyPort = { PORTCULLIS_HTTP__PORT: '0' }
+
+/** What a person reads, without the lines of the log. */
+const words = (err: string): string => err.replace(/^\{.*\}\n/gm, '')
+
+describe('portcullis serve', function () {
+  this.timeout(20_000)
+
+  it('listens, says where, and keeps a secret of its own', async () => {
+    const folder = scratchFolder()
+    const service = await spawnService({}, folder)
+    expect(words(`${service.errors.join('\n')}\n`)).to.match(/^(Portcullis listens on http:\/\/localhost:\d+\n)?$/)
+    expect((await fetch(`${service.url}/healthz`)).status).to.equal(200)
+    expect((await stat(join(folder, 'data', 'secret'))).mode & 0o777).to.equal(0o600)
+    expect(await service.end('SIGTERM')).to.equal(0)
+  })
+
+  it('ends with exit code 2 when the secret is not the one this user store was started with', async () => {
+    const folder = scratchFolder()
+    const first = await spawnService({ PORTCULLIS_SECRET: goodSecret }, folder)
+    expect(await first.end('SIGTERM')).to.equal(0)
+    const another = [...goodSecret].reverse().join('')
+    const { code, out, err } = await portcullis(['serve'], {
+      cwd: folder,
+      env: { ...anyPort, PORTCULLIS_SECRET: another },
+    })
+    expect([code, out]).to.deep.equal([2, ''])
+    expect(words(err)).to.match(/secret: .*not the one this user store was started with/)
+    expect(err).not.to.include(another).and.not.to.include(goodSecret)
+  })
+
+  it('ends with exit code 1 when the port is in use, and says so', async () => {
+    const other = createServer().listen(0, '127.0.0.1')
+    await once(other, 'listening')
+    const address = other.address()
+    const port = typeof address === 'object' && address !== null ? address.port : 0
+    const { code, err } = await portcullis(['serve'], { env: { PORTCULLIS_HTTP__PORT: `${port}` } })
+    other.close()
+    expect(code).to.equal(1)
+    expect(words(err))
+      .to.match(new RegExp(`^portcullis: .*${port}.*\\n$`))
+      .and.to.match(/in use/)
+  })
+
+  it('ends with exit code 2 when the data folder cannot be made or written, and says which', async () => {
+    const cwd = scratchFolder()
+    await writeFile(join(cwd, 'file'), '')
+    const behindFile = await portcullis(['serve'], { cwd, env: { ...anyPort, PORTCULLIS_DATA_FOLDER: './file/data' } })
+    expect(behindFile.code).to.equal(2)
+    expect(words(behindFile.err))
+      .to.include(join(cwd, 'file', 'data'))
+      .and.to.include('ENOTDIR')
+
+    await mkdir(join(cwd, 'closed'))
+    await chmod(join(cwd, 'closed'), 0o500)
+    if (process.getuid?.() === 0) return // root may write anywhere
+    const closed = await portcullis(['serve'], { cwd, env: { ...anyPort, PORTCULLIS_DATA_FOLDER: './closed' } })
+    expect(closed.code).to.equal(2)
+    expect(words(closed.err)).to.include(join(cwd, 'closed')).and.to.include('EACCES')
+  })
+
+  it('ends with exit code 2 when the handler module is not there or cannot be loaded', async () => {
+    const cwd = scratchFolder()
+    await writeFile(join(cwd, 'broken.mjs'), 'export function on_after_register( {')
+    for (const [file, reason] of [
+      ['missing.mjs', 'there is no such file'],
+      ['broken.mjs', 'SyntaxError'],
+    ] as const) {
+      const env = { ...anyPort, PORTCULLIS_HANDLERS__MODULE: file }
+      const { code, err } = await portcullis(['serve'], { cwd, env })
+      expect(code).to.equal(2)
+      expect(words(err)).to.include('handlers.module').and.to.include(reason)
+    }
+  })
+})

@@ -1,0 +1,115 @@
+import { expect } from 'chai'
+import { call, goodPassword, logIn, register } from '../support/client.ts'
+import { portcullis } from '../support/command-line.ts'
+import { eventually } from '../support/eventually.ts'
+import { type SpawnedService, scratchFolder, spawnService } from '../support/spawned-service.ts'
+
+describe('portcullis superuser create', function () {
+  this.timeout(20_000)
+  let folder: string
+  let service: SpawnedService
+
+  before(async () => {
+    folder = scratchFolder()
+    service = await spawnService({}, folder)
+  })
+  after(async () => {
+    await service.end('SIGTERM')
+  })
+
+  const create = (email: string, input: string | Uint8Array, ...more: string[]) =>
+    portcullis(['superuser', 'create', '--email', email, '--password-stdin', ...more], { cwd: folder, input })
+  const logsIn = async (email: string, password: string) => {
+    const form = { username: email, password }
+    return (await call(service.url, 'POST', '/auth/jwt/login', { form })).status === 200
+  }
+  const me = async (email: string, password = goodPassword) => {
+    const { body } = await call(service.url, 'GET', '/users/me', { bearer: await logIn(service.url, email, password) })
+    return body as { id: string } // safe: 200 carries a User
+  }
+
+  it('makes an active, verified superuser while the service runs, which tells of it', async () => {
+    const { code, out, err } = await create('root@example.com', goodPassword)
+    expect([code, out]).to.deep.equal([0, ''])
+    const user = await me('root@example.com')
+    const flags = { is_active: true, is_superuser: true, is_verified: true }
+    expect(user).to.deep.equal({ id: user.id, email: 'root@example.com', ...flags })
+    expect(err).to.equal(`created superuser root@example.com (${user.id})\n`)
+    const told = await eventually('on_after_register', () => service.events.find((one) => one.user.id === user.id), 3)
+    expect(told).to.deep.equal({ event: 'on_after_register', user })
+  })
+
+  it('drops one newline at the end of the password and nothing else', async () => {
+    for (const [email, input, password] of [
+      ['one@example.com', ` ${goodPassword} \n`, ` ${goodPassword} `],
+      ['two@example.com', `${goodPassword}\n\n`, `${goodPassword}\n`],
+      ['none@example.com', `\n${goodPassword}`, `\n${goodPassword}`],
+    ] as const) {
+      expect((await create(email, input)).code).to.equal(0)
+      expect(await logsIn(email, password)).to.equal(true)
+      expect(await logsIn(email, goodPassword)).to.equal(false)
+    }
+  })
+
+  it('refuses a password that registration would refuse, saying why, and one that is not UTF-8', async () => {
+    const short = await create('short@example.com', 'short\n')
+    expect(short.code).to.equal(1)
+    expect(short.err)
+      .to.match(/^portcullis: .*8 characters/)
+      .and.not.to.include('short')
+    const bytes = await create('bytes@example.com', Uint8Array.of(0xff, 0xfe, 0x61, 0x61, 0x61, 0x61, 0x61, 0x61, 0x61))
+    expect(bytes.code).to.equal(1)
+    expect(bytes.err).to.match(/^portcullis: .+\n$/)
+    expect(await register(service.url, 'bytes@example.com')).to.include({ email: 'bytes@example.com' })
+  })
+
+  it('refuses what is no address with exit code 2', async () => {
+    const { code, err } = await create('nobody', goodPassword)
+    expect(code).to.equal(2)
+    expect(err).to.include('--email').and.to.include('@-sign')
+  })
+
+  it('makes an existing user a superuser only with --promote, and leaves the password alone', async () => {
+    const email = 'somebody@example.com'
+    const { id } = await register(service.url, email)
+    const another = 'another fine pass phrase'
+    const refused = await create(email, another)
+    expect(refused.code).to.equal(1)
+    expect(refused.err).to.include('--promote').and.not.to.include(email)
+    expect(await me(email)).to.include({ id, is_superuser: false })
+
+    const promoted = await portcullis(['superuser', 'create', '--email', email, '--promote'], { cwd: folder })
+    expect(promoted).to.deep.equal({ code: 0, out: '', err: `${email} is a superuser now (${id})\n` })
+    expect(await me(email)).to.include({ id, is_superuser: true, is_verified: true, is_active: true })
+    expect(await logsIn(email, another)).to.equal(false)
+  })
+
+  it('creates whom --promote does not find', async () => {
+    expect((await create('new@example.com', goodPassword, '--promote')).code).to.equal(0)
+    expect(await me('new@example.com')).to.include({ is_superuser: true })
+  })
+
+  it('says so when there is no terminal to ask for the password on', async () => {
+    const { code, err } = await portcullis(['superuser', 'create', '-e', 'asked@example.com'], { cwd: folder })
+    expect(code).to.equal(1)
+    expect(err).to.include('--password-stdin')
+  })
+
+  it('refuses with exit code 2 where users live in the memory of another process, and says why', async () => {
+    const env = { PORTCULLIS_STORES__USERS__KIND: 'memory' }
+    const args = ['superuser', 'create', '--email', 'root@example.com', '--password-stdin']
+    const { code, out, err } = await portcullis(args, { env, input: goodPassword })
+    expect([code, out]).to.deep.equal([2, ''])
+    expect(err).to.match(/stores\.users\.kind.*memory/)
+  })
+
+  it('needs no secret, and no service', async () => {
+    const cwd = scratchFolder()
+    const args = ['superuser', 'create', '--email', 'first@example.com', '--password-stdin']
+    expect((await portcullis(args, { cwd, input: goodPassword })).code).to.equal(0)
+    const later = await spawnService({}, cwd)
+    await logIn(later.url, 'first@example.com')
+    await eventually('its event', () => later.events.some(({ user }) => user.email === 'first@example.com'), 5)
+    await later.end('SIGTERM')
+  })
+})

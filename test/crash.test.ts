@@ -1,0 +1,25 @@
+import { killAmidDeliveries } from './crashes/deliveries.ts'
+import { killAmidRegistrations } from './crashes/registrations.ts'
+import { onMongo, onSqlite } from './support/deployments.ts'
+import { rounds } from './support/long.ts'
+import { together } from './support/together.ts'
+
+describe('a service that is killed', function () {
+  this.timeout(rounds(60_000, 300_000))
+
+  // What a killed process had in hand is its own for 20 s.
+  together(
+    [onSqlite, onMongo].flatMap((deployment) => [
+      {
+        title: `amid registrations, over and over, loses none that it answered and no event, on ${deployment.name}`,
+        needs: deployment,
+        run: () => killAmidRegistrations(deployment, rounds(3, 20)),
+      },
+      {
+        title: `amid deliveries repeats them after its restart, the same tokens included, on ${deployment.name}`,
+        needs: deployment,
+        run: () => killAmidDeliveries(deployment),
+      },
+    ]),
+  )
+})

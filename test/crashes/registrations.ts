@@ -1,0 +1,94 @@
+import { cp } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import Database from 'better-sqlite3'
+import { expect } from 'chai'
+import { call, goodPassword, logIn } from '../support/client.ts'
+import { type Deployment, onSqlite } from '../support/deployments.ts'
+import { eventually } from '../support/eventually.ts'
+import { type SpawnedService, scratchFolder, spawnService } from '../support/spawned-service.ts'
+
+const clients = 8
+/** After a crash and a restart every undelivered event arrives within so long. */
+const promisedSeconds = 30
+
+/** What the clients know, who are not killed: of each address the user it was answered with, or `null`. */
+type Journal = Map<string, { readonly id: string } | null>
+
+/** Registers people, several at a time, until the service is gone. */
+async function register(url: string, journal: Journal): Promise<void> {
+  await Promise.all(
+    Array.from({ length: clients }, async () => {
+      for (;;) {
+        const email = `witness-${journal.size}@example.com`
+        journal.set(email, null)
+        const json = { email, password: goodPassword }
+        const answer = await call(url, 'POST', '/auth/register', { json }).catch(() => null)
+        if (answer === null) return
+        expect(answer.status, answer.text).to.equal(201)
+        journal.set(email, answer.body as { id: string }) // safe: 201 carries a User
+      }
+    }),
+  )
+}
+
+/** Kills the service over and over amid a stream of registrations, and judges what is there afterwards. */
+export async function killAmidRegistrations(deployment: Deployment, rounds: number): Promise<void> {
+  const settings = await deployment.settings()
+  const env = { ...settings, PORTCULLIS_PASSWORDS__MAX_WAIT_SECONDS: '60' }
+  const folder = scratchFolder()
+  const journal: Journal = new Map()
+  const lives: SpawnedService[] = []
+  let service = await spawnService(env, folder)
+
+  for (let round = 0; round < rounds; round += 1) {
+    lives.push(service)
+    const known = journal.size
+    const stream = register(service.url, journal)
+    await eventually('registrations', () => journal.size > known + 2 * clients)
+    await delay(Math.random() * 500)
+    expect(await service.end('SIGKILL')).to.equal('SIGKILL')
+    await stream
+    if (deployment === onSqlite) await expectSound(join(folder, 'data'))
+    service = await spawnService(env, folder)
+  }
+  lives.push(service)
+  const restartedAt = performance.now()
+
+  const answered = [...journal].filter(([, user]) => user !== null)
+  expect(answered.length).to.be.above(rounds * clients)
+  await Promise.all(answered.map(([email]) => logIn(service.url, email)))
+  for (const [email, user] of journal) if (user === null) await expectWhole(service.url, email)
+
+  const told = () => lives.flatMap(({ events }) => events).filter(({ event }) => event === 'on_after_register')
+  const addresses = () => new Set(told().map(({ user }) => user.email))
+  const left = promisedSeconds - (performance.now() - restartedAt) / 1000
+  await eventually('an event of each user', () => addresses().size >= journal.size, left)
+  expect([...addresses()].sort()).to.deep.equal([...journal.keys()].sort())
+
+  expect(await service.end('SIGTERM')).to.equal(0)
+  if (deployment === onSqlite) await expectSound(join(folder, 'data'))
+  await deployment.remove(settings)
+}
+
+/** A registration that nobody answered is there, or its address is still free and is taken here. */
+async function expectWhole(url: string, email: string): Promise<void> {
+  const form = { username: email, password: goodPassword }
+  const { status } = await call(url, 'POST', '/auth/jwt/login', { form })
+  if (status === 200) return
+  const again = await call(url, 'POST', '/auth/register', { json: { email, password: goodPassword } })
+  expect(again.status, 'neither registered nor free').to.equal(201)
+}
+
+/** Judges a copy, so that it is the service and not this process that recovers the file. */
+async function expectSound(dataFolder: string): Promise<void> {
+  const copy = join(scratchFolder(), 'copy')
+  await cp(dataFolder, copy, { recursive: true })
+  const db = new Database(join(copy, 'portcullis.sqlite'))
+  try {
+    expect(db.pragma('integrity_check')).to.deep.equal([{ integrity_check: 'ok' }])
+    expect(db.pragma('foreign_key_check')).to.deep.equal([])
+  } finally {
+    db.close()
+  }
+}

@@ -1,0 +1,156 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { expect } from 'chai'
+import { scratchModule } from './adapters/events/scratch-module.ts'
+import { type Answer, call, goodPassword, logIn, register } from './support/client.ts'
+import { eventually } from './support/eventually.ts'
+import { type SpawnedService, scratchFolder, spawnService } from './support/spawned-service.ts'
+import { together } from './support/together.ts'
+
+const patience = { PORTCULLIS_PASSWORDS__MAX_WAIT_SECONDS: '60' }
+const endSeconds = 10
+
+/** Ends the service; answers how, and after how many seconds. */
+async function end(
+  service: SpawnedService,
+  signal: NodeJS.Signals,
+): Promise<{ how: number | string; seconds: number }> {
+  const begun = performance.now()
+  const how = await service.end(signal)
+  return { how, seconds: (performance.now() - begun) / 1000 }
+}
+
+async function expectEnd(service: SpawnedService, signal: NodeJS.Signals): Promise<void> {
+  const { how, seconds } = await end(service, signal)
+  expect(how).to.equal(0)
+  expect(seconds).to.be.below(endSeconds)
+}
+
+describe('a service that is told to stop', function () {
+  this.timeout(60_000)
+
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    it(`finishes what it has taken on, and takes nothing more on, after ${signal}`, async () => {
+      const folder = scratchFolder()
+      const service = await spawnService(patience, folder)
+      const emails = Array.from({ length: 32 }, (_, at) => `witness-${at}@example.com`)
+      let answeredBefore = 0
+      const registrations = emails.map(async (email) => {
+        const json = { email, password: goodPassword }
+        const answer = await call(service.url, 'POST', '/auth/register', { json })
+        answeredBefore += 1
+        return answer
+      })
+      await eventually('the first answers', () => answeredBefore > 2)
+
+      const ending = end(service, signal)
+      await eventually('the signal to arrive', () => service.errors.some((line) => line.includes('"stopping"')))
+      const soFar = answeredBefore
+      await delay(50)
+      const { port } = new URL(service.url)
+      const late = connect(Number(port), '127.0.0.1')
+      const [refusal] = await Promise.race([once(late, 'error'), once(late, 'connect').then(() => [null])])
+      late.destroy()
+      expect(refusal).to.include({ code: 'ECONNREFUSED' })
+
+      const answers = await Promise.all(registrations)
+      expect(soFar).to.be.below(emails.length)
+      expect(answers.filter(({ status }) => status === 201)).to.have.lengthOf(emails.length)
+      const { how, seconds } = await ending
+      expect(how).to.equal(0)
+      expect(seconds).to.be.below(endSeconds)
+
+      const next = await spawnService(patience, folder)
+      await Promise.all(emails.slice(0, 16).map((email) => logIn(next.url, email)))
+      const told = () => new Set([...service.events, ...next.events].map(({ user }) => user.email))
+      await eventually('an event of each', () => emails.every((email) => told().has(email)), 5)
+      await expectEnd(next, 'SIGTERM')
+    })
+  }
+
+  it('cuts off no answer on connections that are kept open', async () => {
+    const service = await spawnService(patience)
+    const { email } = await register(service.url, 'reader@example.com')
+    const bearer = await logIn(service.url, email)
+    const answers: Answer[] = []
+    const clients = Array.from({ length: 16 }, async () => {
+      for (;;) {
+        // A connection that is closed before it has answered anything was not taken on; half an answer would throw.
+        const answer = await call(service.url, 'GET', '/users/me', { bearer }).catch((error: Error) => error)
+        if (answer instanceof Error) return answer
+        answers.push(answer)
+      }
+    })
+    await eventually('some answers', () => answers.length > 500)
+    await expectEnd(service, 'SIGTERM')
+    const lastWords = await Promise.all(clients)
+    for (const error of lastWords) expect(error.message, String(error.cause)).to.equal('fetch failed')
+    expect(answers.filter(({ status }) => status !== 200)).to.deep.equal([])
+  })
+
+  it('minds neither a second signal, as npm passes it on, nor one that differs', async () => {
+    const service = await spawnService(patience)
+    const registration = register(service.url, 'witness@example.com')
+    await delay(10)
+    process.kill(service.pid, 'SIGINT')
+    process.kill(service.pid, 'SIGINT')
+    await delay(20)
+    process.kill(service.pid, 'SIGTERM')
+    await expectEnd(service, 'SIGINT')
+    expect((await registration).email).to.equal('witness@example.com')
+  })
+
+  // Both take as long as the grace lasts.
+  together([
+    {
+      title: 'does not wait for ever for connections on which nobody asks for anything, nor for half a request',
+      run: endWithIdleConnections,
+    },
+    {
+      title: 'ends in time while a handler hangs, whose event comes after the next start',
+      run: () => endAmidDelivery('return new Promise(() => {})'),
+    },
+    {
+      title: 'ends in time while a handler loops for ever, whose event comes after the next start',
+      run: () => endAmidDelivery('for (;;);'),
+    },
+  ])
+})
+
+async function endWithIdleConnections(): Promise<void> {
+  const service = await spawnService(patience)
+  const port = Number(new URL(service.url).port)
+  const silent = connect(port, '127.0.0.1')
+  const halting = connect(port, '127.0.0.1')
+  for (const socket of [silent, halting]) socket.on('error', () => {})
+  await Promise.all([once(silent, 'connect'), once(halting, 'connect')])
+  halting.write('POST /auth/register HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{')
+  await delay(50)
+  await expectEnd(service, 'SIGTERM')
+}
+
+/** @param statement what the handler does when it is called for the first time */
+async function endAmidDelivery(statement: string): Promise<void> {
+  const module = scratchModule(
+    `export const on_after_register = (user, { eventId }) => {
+       const isFirst = !notes().includes(eventId)
+       note({ email: user.email, eventId })
+       if (isFirst) ${statement}
+     }`,
+  )
+  const env = { ...patience, PORTCULLIS_HANDLERS__MODULE: fileURLToPath(module.url) }
+  const folder = scratchFolder()
+  const service = await spawnService(env, folder)
+  await register(service.url, 'witness@example.com')
+  await eventually('the handler to be called', () => module.notes().length === 1)
+  await expectEnd(service, 'SIGTERM')
+
+  const next = await spawnService(env, folder)
+  await eventually('the handler to be called again', () => module.notes().length === 2, 5)
+  const [first, second] = module.notes()
+  expect(second).to.deep.equal(first)
+  await expectEnd(next, 'SIGTERM')
+  module.remove()
+}
