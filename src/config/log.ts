@@ -1,4 +1,5 @@
 import { type DestinationStream, destination, type Logger, pino } from 'pino'
+import { HandlerFailed } from '../application/ports/subscribers.ts'
 import type { Settings } from './settings.ts'
 
 export type { Logger }
@@ -19,6 +20,8 @@ const longestMessage = 300
  */
 function describe(thrown: unknown): object {
   if (!(thrown instanceof Error)) return { type: typeof thrown }
+  // The words of a deployer's handler are about its users.
+  if (thrown instanceof HandlerFailed) return { type: thrown.name, where: thrown.where }
   const { name, message, stack, cause } = thrown
   const code: unknown = 'code' in thrown ? thrown.code : undefined
   const frames = stack?.split('\n').filter((line) => /^\s+at /.test(line))
