@@ -9,7 +9,7 @@ const email = 'ada@example.com'
 const screenshots = '.cache/screenshots'
 
 describe('/docs in a browser', function () {
-  this.timeout(20_000)
+  this.timeout(40_000)
   let service: TestService
   let browser: TestBrowser
   let context: BrowserContext
@@ -32,7 +32,7 @@ describe('/docs in a browser', function () {
 
   beforeEach(async () => {
     context = await browser.newContext({ viewport: { width: 1280, height: 900 }, reducedMotion: 'reduce' })
-    context.setDefaultTimeout(5000)
+    context.setDefaultTimeout(10_000)
     page = await context.newPage()
     complaints = []
     requested = []

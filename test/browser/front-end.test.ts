@@ -20,7 +20,7 @@ function serve(settings: () => Readonly<Record<string, string>>): void {
 }
 
 describe('a front end on another origin, in a browser', function () {
-  this.timeout(20_000)
+  this.timeout(40_000)
   let browser: TestBrowser
   let frontEnd: Server
   /** Another origin of the service's own site: for cookies, the port is no boundary (RFC 6265 section 8.5). */
@@ -49,7 +49,7 @@ describe('a front end on another origin, in a browser', function () {
 
   beforeEach(async () => {
     context = await browser.newContext()
-    context.setDefaultTimeout(5000)
+    context.setDefaultTimeout(10_000)
     page = await context.newPage()
     blocked = []
     page.on('console', (message) => {
