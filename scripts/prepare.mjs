@@ -2,9 +2,9 @@
 // Node's own modules only: this runs before anything is installed. What it prints goes to standard error.
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 export const root = fileURLToPath(new URL('..', import.meta.url))
@@ -48,7 +48,7 @@ export async function build() {
   if (read(stamp) === wanted) return
 
   const esbuild = createRequire(import.meta.url)('esbuild')
-  await esbuild.build({
+  const { metafile } = await esbuild.build({
     absWorkingDir: root,
     entryPoints: {
       portcullis: 'src/cli/portcullis.ts',
@@ -65,13 +65,30 @@ export async function build() {
     sourcemap: true,
     legalComments: 'none',
     // Drivers and native modules are loaded when they are needed; the others start faster as one file.
-    external: ['mongodb', 'ioredis', 'better-sqlite3', 'argon2', 'bcrypt', 'swagger-ui-dist', '@zxcvbn-ts/language-common'],
+    external: [
+      'mongodb',
+      'ioredis',
+      'better-sqlite3',
+      'argon2',
+      'bcrypt',
+      'swagger-ui-dist',
+      '@zxcvbn-ts/language-common',
+    ],
     // CommonJS packages in the bundle call `require` for Node's own modules.
-    banner: { js: "import { createRequire as portcullisRequire } from 'node:module'; const require = portcullisRequire(import.meta.url);" },
+    banner: {
+      js: "import { createRequire as portcullisRequire } from 'node:module'; const require = portcullisRequire(import.meta.url);",
+    },
     logLevel: 'warning',
+    metafile: true,
   })
+  removeAllBut(Object.keys(metafile.outputs).map((file) => basename(file)))
   mkdirSync(at('dist'), { recursive: true })
   writeFileSync(stamp, wanted)
+}
+
+/** Chunks of earlier builds, whose names hold their contents. */
+function removeAllBut(current) {
+  for (const file of readdirSync(at('dist'))) if (!current.includes(file)) rmSync(at('dist', file), { recursive: true })
 }
 
 function filesBelow(folder) {
