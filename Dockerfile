@@ -1,0 +1,31 @@
+# syntax=docker/dockerfile:1
+ARG NODE_VERSION=24
+
+# The full image has what compiles a native module where no prebuilt one is to be had.
+FROM node:${NODE_VERSION}-bookworm AS build
+WORKDIR /app
+COPY package.json package-lock.json ./
+RUN npm ci --no-audit --no-fund
+COPY scripts scripts
+COPY src src
+RUN npm run build && npm prune --omit=dev --no-audit --no-fund
+
+FROM node:${NODE_VERSION}-bookworm-slim
+WORKDIR /app
+# UV_THREADPOOL_SIZE bounds how many passwords are hashed at a time, which is this less 2 and never more than there are
+# processors.
+ENV NODE_ENV=production \
+    UV_THREADPOOL_SIZE=18 \
+    PORTCULLIS_HTTP__HOST=0.0.0.0 \
+    PORTCULLIS_DATA_FOLDER=/data
+RUN install --directory --owner=node --group=node --mode=700 /data
+VOLUME /data
+COPY --from=build /app/package.json ./
+COPY --from=build /app/node_modules node_modules
+COPY --from=build /app/dist dist
+USER node
+EXPOSE 3000
+HEALTHCHECK --interval=10s --timeout=3s --start-period=10s --retries=3 \
+    CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORTCULLIS_HTTP__PORT || 3000}/healthz`).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
+# No npm: the service gets the signals itself.
+CMD ["node", "dist/portcullis.js", "serve"]

@@ -1,0 +1,208 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { expect } from 'chai'
+import { parse } from 'yaml'
+import { redisBackend } from '../src/adapters/stores/redis/redis.ts'
+import { projectFile } from './support/readme-blocks.ts'
+import { needsRedisServer, startRedis } from './support/redis.ts'
+import { startTestService } from './support/service.ts'
+import { goodSecret, SettingsFolder } from './support/settings.ts'
+
+interface Container {
+  readonly image?: string
+  readonly build?: string
+  readonly command?: string
+  readonly environment?: Readonly<Record<string, string | boolean>>
+  readonly ports?: readonly string[]
+  readonly volumes?: readonly string[]
+  readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>
+  readonly healthcheck?: { readonly test: readonly string[] }
+  readonly stop_grace_period?: string
+}
+
+interface Composition {
+  readonly services: Readonly<Record<'portcullis' | 'mongo' | 'redis', Container>>
+  readonly volumes: Readonly<Record<string, unknown>>
+}
+
+const secrets = { PORTCULLIS_SECRET: goodSecret, MONGO_PASSWORD: 'abc123', REDIS_PASSWORD: 'def456' }
+
+/** The file as Compose reads it: `${NAME:-default}` and `${NAME:?why it is needed}` are filled in, in values. */
+function composition(given: Readonly<Record<string, string>> = secrets): Composition {
+  return parse(projectFile('docker-compose.yml'), (_key, value) =>
+    typeof value === 'string' ? filledIn(value, given) : value,
+  )
+}
+
+function filledIn(text: string, given: Readonly<Record<string, string>>): string {
+  return text.replace(/\$\{(\w+):([-?])([^}]*)\}/g, (_, name: string, kind: string, rest: string) => {
+    if (given[name] !== undefined) return given[name]
+    if (kind === '?') throw new Error(`${name} ${rest}`)
+    return rest
+  })
+}
+
+/** How the command of a check ends. */
+async function exitCode(command: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<unknown> {
+  const [program = '', ...args] = command
+  const [code] = await once(spawn(program, args, { env: { PATH: process.env.PATH, ...env }, stdio: 'ignore' }), 'exit')
+  return code
+}
+
+describe('docker-compose.yml', () => {
+  const folder = new SettingsFolder()
+  beforeEach(() => folder.open())
+  afterEach(() => folder.remove())
+
+  it('has no value for any secret, and does not start without them', () => {
+    for (const name of Object.keys(secrets)) {
+      const others = Object.fromEntries(Object.entries(secrets).filter(([one]) => one !== name))
+      expect(() => composition(others)).to.throw(`${name} is missing`)
+    }
+    const bare = projectFile('docker-compose.yml').replaceAll(/\$\{[^}]*\}/g, '')
+    for (const [, value = ''] of bare.matchAll(/(?:SECRET|PASSWORD|AUTH): *(.*)/g)) expect(value).to.equal('')
+  })
+
+  it('gives the service settings that it accepts, with users in MongoDB and the rest in Redis', async () => {
+    const image = imageEnvironment()
+    const { environment = {} } = composition().services.portcullis
+    const env = Object.fromEntries(
+      Object.entries({ ...image, ...environment }).map(([name, value]) => [name, `${value}`]),
+    )
+    const { settings, warnings } = await folder.load(undefined, env)
+    expect(warnings).to.deep.equal([])
+    expect(settings.stores).to.deep.equal({
+      users: { kind: 'mongo', url: 'mongodb://portcullis:abc123@mongo:27017/portcullis?authSource=admin' },
+      sessions: { kind: 'redis', url: 'redis://:def456@redis:6379' },
+      tokens: { kind: 'redis', url: 'redis://:def456@redis:6379' },
+    })
+    expect(settings.http).to.deep.include({ host: '0.0.0.0', port: 3000, publicUrl: 'http://localhost:3000' })
+    expect(settings.handlers.console).to.equal(false)
+  })
+
+  it('waits for stores that are healthy, and asks all three for their health', () => {
+    const { services } = composition()
+    expect(services.portcullis.depends_on).to.deep.equal({
+      mongo: { condition: 'service_healthy' },
+      redis: { condition: 'service_healthy' },
+    })
+    for (const [name, { healthcheck }] of Object.entries(services)) {
+      expect(healthcheck?.test[0], name).to.be.oneOf(['CMD', 'CMD-SHELL'])
+    }
+  })
+
+  it('lets the service finish, and is reached from this machine alone', () => {
+    const { portcullis, mongo, redis } = composition().services
+    expect(Number.parseInt(portcullis.stop_grace_period ?? '', 10)).to.be.above(10)
+    expect(portcullis.ports).to.deep.equal(['127.0.0.1:3000:3000'])
+    expect([mongo.ports, redis.ports]).to.deep.equal([undefined, undefined])
+  })
+
+  it('keeps the data of both stores in volumes with names', () => {
+    const { services, volumes } = composition()
+    const mounted = [...(services.mongo.volumes ?? []), ...(services.redis.volumes ?? [])]
+    expect(mounted).to.include.members(['mongo:/data/db', 'redis:/data'])
+    expect(mounted.map((volume) => volume.split(':')[0])).to.have.members(Object.keys(volumes))
+  })
+
+  it('sets Redis up so that the service has nothing to say against it', async function () {
+    needsRedisServer(this)
+    const [program, ...args] = (composition().services.redis.command ?? '').trim().split(/\s+/)
+    expect(program).to.equal('redis-server')
+    const password = args.indexOf('--requirepass')
+    expect(args.splice(password, 2)).to.deep.equal(['--requirepass', 'def456'])
+    const server = await startRedis(args)
+    const warnings: string[] = []
+    try {
+      const warn = (message: string) => void warnings.push(message)
+      const handle = await redisBackend.open({ url: server.url, dataFolder: '', clock: () => new Date(), warn })
+      await handle.prepare()
+      await handle.close()
+    } finally {
+      await server.close()
+    }
+    expect(warnings).to.deep.equal([])
+  })
+
+  it('asks the service whether every store answers', async () => {
+    const [kind, ...command] = composition().services.portcullis.healthcheck?.test ?? []
+    expect(kind).to.equal('CMD')
+    const service = await startTestService({ PORTCULLIS_STORES__USERS__KIND: 'memory' })
+    const here = command.map((word) => word.replace('http://127.0.0.1:3000', service.url))
+    expect(here.at(-1)).to.include(`${service.url}/readyz`)
+    expect(await exitCode(here)).to.equal(0)
+    await service.stop()
+    expect(await exitCode(here)).to.equal(1)
+  })
+})
+
+/** The instructions of the Dockerfile, continued lines as one, by stage. */
+function stages(): string[][] {
+  const lines = projectFile('Dockerfile')
+    .replaceAll(/^#.*\n/gm, '')
+    .replaceAll(/\\\n\s*/g, '')
+    .split('\n')
+    .filter((line) => line.trim() !== '')
+  const found: string[][] = []
+  for (const line of lines) {
+    if (line.startsWith('FROM ')) found.push([])
+    found.at(-1)?.push(line)
+  }
+  return found
+}
+
+function imageEnvironment(): Record<string, string> {
+  const lines =
+    stages()
+      .at(-1)
+      ?.filter((line) => line.startsWith('ENV ')) ?? []
+  const pairs = lines.flatMap((line) => line.slice('ENV '.length).split(/\s+/))
+  return Object.fromEntries(pairs.map((pair) => pair.split('=', 2)))
+}
+
+/** The words of an instruction in its JSON form. */
+function wordsOf(instruction: string): string[] {
+  return JSON.parse(/(?<=CMD )\[.*\]$/.exec(instruction)?.[0] ?? '[]')
+}
+
+describe('the Dockerfile', () => {
+  const [build = [], runtime = []] = stages()
+
+  it('installs and builds in one stage, of which the other takes what runs', () => {
+    expect(stages()).to.have.lengthOf(2)
+    expect(build[0]).to.match(/^FROM node:\S+ AS build$/)
+    const commands = build.filter((line) => line.startsWith('RUN ')).join('\n')
+    expect(commands).to.match(/npm ci\b[\s\S]*npm run build\b[\s\S]*npm prune --omit=dev/)
+    const copied = runtime.filter((line) => line.startsWith('COPY '))
+    for (const line of copied) expect(line).to.match(/^COPY --from=build \/app\//)
+    expect(runtime.join('\n')).not.to.match(/\bnpm\b/)
+  })
+
+  it('copies nothing that .dockerignore keeps out of the build', () => {
+    const allowed = [...projectFile('.dockerignore').matchAll(/^!(.+)$/gm)].map(([, name = '']) => name)
+    const wanted = build.filter((line) => line.startsWith('COPY ')).flatMap((line) => line.split(' ').slice(1, -1))
+    expect(allowed).to.have.members(wanted)
+  })
+
+  it('runs the service itself, not as root, so that signals reach it', () => {
+    expect(runtime).to.include('USER node')
+    expect(runtime.findIndex((line) => line.startsWith('USER '))).to.be.below(
+      runtime.findIndex((line) => line.startsWith('CMD ')),
+    )
+    expect(wordsOf(runtime.at(-1) ?? '')).to.deep.equal(['node', 'dist/portcullis.js', 'serve'])
+  })
+
+  it('asks whether the process is alive, on the port that the settings name', async () => {
+    const check = wordsOf(runtime.find((line) => line.startsWith('HEALTHCHECK ')) ?? '')
+    const service = await startTestService({ PORTCULLIS_STORES__USERS__KIND: 'memory' })
+    const env = { PORTCULLIS_HTTP__PORT: new URL(service.url).port }
+    expect(await exitCode(check, env)).to.equal(0)
+    await service.stop()
+    expect(await exitCode(check, env)).to.equal(1)
+    expect(check.at(-1)).to.include('|| 3000')
+  })
+
+  it('leaves threads to hash on as many processors as a machine has', () => {
+    expect(Number(imageEnvironment().UV_THREADPOOL_SIZE)).to.be.within(6, 128)
+  })
+})
