@@ -31,27 +31,41 @@ export class Unreadable extends Error {
   }
 }
 
-/** How a refusal is answered: its own code, its code and reason, or the words HTTP frameworks use. */
-type Answer = { readonly status: number; readonly detail: 'code' | 'code and reason' | { readonly text: string } }
+/** How a refusal is answered: its own code, its code and reason, or the words HTTP frameworks use; and what it means. */
+type Answer = {
+  readonly status: number
+  readonly detail: 'code' | 'code and reason' | { readonly text: string }
+  readonly meaning: string
+}
+
+const code = (status: number, meaning: string): Answer => ({ status, detail: 'code', meaning })
+const reasoned = (status: number, meaning: string): Answer => ({ status, detail: 'code and reason', meaning })
+const worded = (status: number, text: string, meaning: string): Answer => ({ status, detail: { text }, meaning })
 
 /** Exhaustive on purpose: a new refusal does not compile until it has a status. */
 export const statusOf: Record<RefusalCode, Answer> = {
-  LOGIN_BAD_CREDENTIALS: { status: 400, detail: 'code' },
-  LOGIN_USER_NOT_VERIFIED: { status: 400, detail: 'code' },
-  REGISTER_USER_ALREADY_EXISTS: { status: 400, detail: 'code' },
-  REGISTER_INVALID_PASSWORD: { status: 400, detail: 'code and reason' },
-  RESET_PASSWORD_BAD_TOKEN: { status: 400, detail: 'code' },
-  RESET_PASSWORD_INVALID_PASSWORD: { status: 400, detail: 'code and reason' },
-  VERIFY_USER_BAD_TOKEN: { status: 400, detail: 'code' },
-  VERIFY_USER_ALREADY_VERIFIED: { status: 400, detail: 'code' },
-  UPDATE_USER_INVALID_PASSWORD: { status: 400, detail: 'code and reason' },
-  UPDATE_USER_EMAIL_ALREADY_EXISTS: { status: 400, detail: 'code' },
-  UPDATE_USER_BAD_CURRENT_PASSWORD: { status: 400, detail: 'code' },
-  FRESH_LOGIN_REQUIRED: { status: 403, detail: 'code' },
-  DELETE_USER_REFUSED: { status: 400, detail: 'code and reason' },
-  UNAUTHORIZED: { status: 401, detail: { text: 'Unauthorized' } },
-  FORBIDDEN: { status: 403, detail: { text: 'Forbidden' } },
-  NOT_FOUND: { status: 404, detail: { text: 'Not Found' } },
+  LOGIN_BAD_CREDENTIALS: code(400, 'Nobody has this address, the password is another one, or the user is inactive'),
+  LOGIN_USER_NOT_VERIFIED: code(400, 'The password is right, and this login is for verified users alone'),
+  REGISTER_USER_ALREADY_EXISTS: code(400, 'Somebody has this address'),
+  REGISTER_INVALID_PASSWORD: reasoned(400, 'The password breaks a rule: `reason` says which'),
+  RESET_PASSWORD_BAD_TOKEN: code(
+    400,
+    'The token is unknown, expired, used or superseded, or what it was made for has changed',
+  ),
+  RESET_PASSWORD_INVALID_PASSWORD: reasoned(
+    400,
+    'The password breaks a rule: `reason` says which; the token stays good',
+  ),
+  VERIFY_USER_BAD_TOKEN: code(400, 'The token is unknown, expired, used or superseded, or the address has changed'),
+  VERIFY_USER_ALREADY_VERIFIED: code(400, 'The address was verified otherwise meanwhile'),
+  UPDATE_USER_INVALID_PASSWORD: reasoned(400, 'The password breaks a rule: `reason` says which'),
+  UPDATE_USER_EMAIL_ALREADY_EXISTS: code(400, 'Somebody else has this address'),
+  UPDATE_USER_BAD_CURRENT_PASSWORD: code(400, '`current_password` is not the current password'),
+  FRESH_LOGIN_REQUIRED: code(403, 'The login is too old for this change: give `current_password`, or log in again'),
+  DELETE_USER_REFUSED: reasoned(400, 'The deployment’s `on_before_delete` refuses: `reason` says why'),
+  UNAUTHORIZED: worded(401, 'Unauthorized', 'No living credential of an active user is presented'),
+  FORBIDDEN: worded(403, 'Forbidden', 'For superusers alone, or asked for by a page of a foreign origin'),
+  NOT_FOUND: worded(404, 'Not Found', 'No such user'),
 }
 
 /** The body of every error. */

@@ -78,10 +78,16 @@ function requestBody({ encoding, body }: Endpoint, refer: Refer): Json {
 function responses(endpoint: Endpoint, refer: Refer): Json {
   const all: Json = {}
   for (const [status, reply] of Object.entries(endpoint.replies)) all[status] = success(reply, refer)
-  for (const [status, meanings] of failures(endpoint)) {
+  for (const [status, failures] of byStatus(failuresOf(endpoint))) {
     if (status in all) continue
     const schema = refer(status === 422 ? InvalidSchema : ErrorSchema)
-    all[status] = { description: meanings.join(', '), content: { 'application/json': { schema } } }
+    const examples = Object.fromEntries(
+      failures.map(({ name, meaning, detail }) => [name, { summary: meaning, value: { detail } }]),
+    )
+    all[status] = {
+      description: failures.map(({ name }) => `\`${name}\``).join(', '),
+      content: { 'application/json': { schema, examples } },
+    }
   }
   return all
 }
@@ -90,28 +96,63 @@ function success({ description, body }: ReplySchema, refer: Refer): Json {
   return { description, ...(body !== null && { content: { 'application/json': { schema: refer(body) } } }) }
 }
 
-/** Every status an operation may fail with, and what it means there. */
-function failures({ access, refusals, body, target, ownOriginsOnly, method }: Endpoint): [number, string[]][] {
-  const meanings = new Map<number, string[]>()
-  const add = (status: number, meaning: string): void => {
-    meanings.set(status, [...(meanings.get(status) ?? []), meaning])
-  }
-  const addRefusal = (code: RefusalCode): void => add(statusOf[code].status, `\`${code}\``)
+interface Failure {
+  readonly status: number
+  readonly name: string
+  readonly meaning: string
+  readonly detail: unknown
+}
 
-  if (body !== null) {
-    add(400, 'body that is not UTF-8')
-    add(413, '`PAYLOAD_TOO_LARGE`')
-    add(415, '`UNSUPPORTED_MEDIA_TYPE`')
-    add(422, 'invalid fields')
-  }
-  if (access !== 'public') add(401, 'no living credential of an active user')
-  if (access === 'superuser') add(403, 'not a superuser')
-  if (ownOriginsOnly || (access !== 'public' && method !== 'GET')) add(403, 'page of a foreign origin')
-  if (target !== null) add(404, 'no such user')
-  for (const code of refusals) addRefusal(code)
-  add(503, '`SERVICE_UNAVAILABLE`, with `Retry-After`')
-  add(500, '`INTERNAL_SERVER_ERROR`')
-  return [...meanings].sort(([one], [other]) => one - other)
+const bodyFailures: readonly Failure[] = [
+  {
+    status: 400,
+    name: 'UNPARSABLE',
+    meaning: 'The body is not UTF-8, or no multipart form',
+    detail: 'There was an error parsing the body',
+  },
+  { ...coded(413, 'PAYLOAD_TOO_LARGE'), meaning: 'The body has more than 16 KiB' },
+  { ...coded(415, 'UNSUPPORTED_MEDIA_TYPE'), meaning: 'The body is compressed, or in another charset than UTF-8' },
+  {
+    status: 422,
+    name: 'INVALID',
+    meaning: 'The body has not the form asked for: one item for each fault',
+    detail: [{ type: 'missing', loc: ['body'], msg: 'Field required' }],
+  },
+]
+const serviceFailures: readonly Failure[] = [
+  {
+    ...coded(500, 'INTERNAL_SERVER_ERROR'),
+    meaning: 'A fault of ours; the log has it under the answer’s `X-Request-Id`',
+  },
+  {
+    ...coded(503, 'SERVICE_UNAVAILABLE'),
+    meaning: 'A store does not answer, or there is too much to do: ask again after `Retry-After` seconds',
+  },
+]
+
+function coded(status: number, name: string): Omit<Failure, 'meaning'> {
+  return { status, name, detail: name }
+}
+
+/** Every way in which an operation may fail. */
+function failuresOf({ access, refusals, body, target, ownOriginsOnly, method }: Endpoint): Failure[] {
+  const codes: RefusalCode[] = []
+  if (access !== 'public') codes.push('UNAUTHORIZED')
+  if (access === 'superuser' || ownOriginsOnly || (access !== 'public' && method !== 'GET')) codes.push('FORBIDDEN')
+  if (target !== null) codes.push('NOT_FOUND')
+  return [...(body === null ? [] : bodyFailures), ...[...codes, ...refusals].map(refusal), ...serviceFailures]
+}
+
+function refusal(name: RefusalCode): Failure {
+  const { status, detail, meaning } = statusOf[name]
+  if (detail === 'code') return { status, name, meaning, detail: name }
+  if (detail === 'code and reason') return { status, name, meaning, detail: { code: name, reason: '…' } }
+  return { status, name, meaning, detail: detail.text }
+}
+
+function byStatus(failures: readonly Failure[]): [number, Failure[]][] {
+  const statuses = [...new Set(failures.map(({ status }) => status))].sort((one, other) => one - other)
+  return statuses.map((status) => [status, failures.filter((one) => one.status === status)])
 }
 
 /** Schemas with a title become components; our own keywords stay inside. */

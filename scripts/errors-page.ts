@@ -1,0 +1,100 @@
+interface Example {
+  readonly summary: string
+  readonly value: { readonly detail: unknown }
+}
+
+interface Operation {
+  readonly requestBody?: unknown
+  readonly security?: unknown
+  readonly responses: Readonly<
+    Record<
+      string,
+      { readonly content?: Readonly<Record<string, { readonly examples?: Readonly<Record<string, Example>> }>> }
+    >
+  >
+}
+
+/** What the page needs of an OpenAPI document. */
+export interface Operations {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
+}
+
+interface Row {
+  readonly status: number
+  readonly detail: unknown
+  readonly meaning: string
+  readonly routes: string[]
+}
+
+const introduction = `# Errors
+
+<!-- Generated from the operations by \`npm run docs\`. -->
+
+Every error is \`{"detail": …}\`. Where \`detail\` is in capitals it is a code: programs may rely on it. A code with a
+\`reason\` comes as \`{"detail": {"code": "…", "reason": "…"}}\`; the reason is for people and may be worded anew.`
+
+const generalErrors = `## On any path
+
+| Status | \`detail\` | Meaning |
+|---|---|---|
+| 404 | \`Not Found\` | No such path |
+| 405 | \`Method Not Allowed\` | The path has other methods: \`Allow\` names them all |`
+
+const invalidItems = `## Items of a 422
+
+All faults are answered at once, in the order of the fields: \`{"type", "loc", "msg"}\`, some with \`ctx\`. What was sent is
+never repeated. \`loc\` is a path: \`["body", "email"]\` a field, \`["body"]\` the body as a whole, \`["body", 17]\` a place in it.
+
+| \`type\` | Meaning |
+|---|---|
+| \`missing\` | The field, or the whole body, is not there; a field of a form is also missing when it is empty |
+| \`string_type\` | Something else than well-formed text |
+| \`bool_type\`, \`bool_parsing\` | Nothing that can be read as a boolean |
+| \`value_error\` | No e-mail address, or a field that was sent twice |
+| \`string_pattern_mismatch\` | A \`grant_type\` other than \`password\` |
+| \`model_attributes_type\` | The body is no JSON object, or is not sent as \`application/json\` |
+| \`json_invalid\` | The body is malformed, or nests more than 32 levels |`
+
+/** `docs/errors.md`. */
+export function errorsPage({ paths }: Operations): string {
+  const operations = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ name: `${method.toUpperCase()} ${path}`, operation })),
+  )
+  const names = operations.map(({ name }) => name)
+  const groups: readonly (readonly [string, readonly string[]])[] = [
+    ['all', names],
+    // Whose 503 names the stores that do not answer.
+    ['all but `GET /readyz`', names.filter((name) => name !== 'GET /readyz')],
+    ['all with a body', operations.filter(({ operation }) => operation.requestBody).map(({ name }) => name)],
+    ['all that need a credential', operations.filter(({ operation }) => operation.security).map(({ name }) => name)],
+  ]
+
+  const rows = new Map<string, Row>()
+  for (const { name, operation } of operations) {
+    for (const [status, { content }] of Object.entries(operation.responses)) {
+      for (const [code, { summary, value }] of Object.entries(content?.['application/json']?.examples ?? {})) {
+        const row = rows.get(code) ?? { status: Number(status), detail: value.detail, meaning: summary, routes: [] }
+        row.routes.push(name)
+        rows.set(code, row)
+      }
+    }
+  }
+
+  const lines = [...rows.values()]
+    .sort((one, other) => one.status - other.status)
+    .map(({ status, detail, meaning, routes }) => `| ${status} | ${wording(detail)} | ${meaning} | ${where(routes)} |`)
+  const table = ['| Status | `detail` | Meaning | Routes |', '|---|---|---|---|', ...lines].join('\n')
+  return `${[introduction, '## By route', table, generalErrors, invalidItems].join('\n\n')}\n`
+
+  function where(routes: readonly string[]): string {
+    const group = groups.find(([, all]) => all.length === routes.length && all.every((one) => routes.includes(one)))
+    return group?.[0] ?? routes.map((route) => `\`${route}\``).join(', ')
+  }
+}
+
+function wording(detail: unknown): string {
+  if (typeof detail === 'string') return `\`${detail}\``
+  if (Array.isArray(detail)) return 'a list, see below'
+  const { code } = detail as { code: string } // safe: the third and last form of a detail
+  return `\`${code}\` with \`reason\``
+}

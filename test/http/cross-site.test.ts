@@ -1,0 +1,310 @@
+import { expect } from 'chai'
+import { anAddress, empty, forbidden, notFound, refused, seen } from '../support/answers.ts'
+import { type Answer, call, goodPassword, logIn, logInByCookie, register, type Sent } from '../support/client.ts'
+import { firstSuperuser } from '../support/first-superuser.ts'
+import { rawCall } from '../support/raw-request.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+
+const allowed = 'https://app.example.com'
+const nobody = '01890000-0000-7000-8000-000000000000'
+const sites = [null, 'same-origin', 'same-site', 'cross-site', 'none'] as const
+const lookalikes = [
+  'https://evil.example',
+  'https://app.example.com.evil.example',
+  'https://evil-app.example.com',
+  'https://xapp.example.com',
+  'https://sub.app.example.com',
+  'https://example.com',
+  'http://app.example.com',
+  'https://app.example.com:8443',
+  'https://app.example.com:443',
+  'https://app.example.com/',
+  'https://APP.example.com',
+  'https://app.example.com https://evil.example',
+  `${allowed},${allowed}`,
+  'https://app.example.co',
+  'app.example.com',
+  'null',
+  '',
+]
+
+describe('requests from pages', () => {
+  let service: TestService
+  let admin: { bearer: string; cookie: string }
+  let own: readonly string[]
+  let foreign: readonly string[]
+
+  before(async () => {
+    service = await startTestService({ PORTCULLIS_HTTP__ALLOWED_ORIGINS: allowed })
+    const bearer = await firstSuperuser(service)
+    admin = { bearer, cookie: await logInByCookie(service.url, 'first.superuser@example.com') }
+    const { port } = new URL(service.url)
+    own = [`http://localhost:${port}`, `http://127.0.0.1:${port}`, `http://[::1]:${port}`, allowed]
+    foreign = [
+      ...lookalikes,
+      'http://localhost',
+      `https://localhost:${port}`,
+      `http://127.0.0.2:${port}`,
+      'http://localhost:1',
+    ]
+  })
+  after(() => service.stop())
+
+  /** What a browser says of where a request comes from: an origin, a site, both or neither. */
+  function* sources(): Generator<{ headers: Record<string, string>; isForeign: boolean }> {
+    for (const origin of foreign) yield { headers: { Origin: origin }, isForeign: true }
+    for (const site of sites) {
+      const fetchSite: Record<string, string> = site === null ? {} : { 'Sec-Fetch-Site': site }
+      yield { headers: fetchSite, isForeign: site === 'cross-site' || site === 'same-site' }
+      for (const origin of own) yield { headers: { ...fetchSite, Origin: origin }, isForeign: false }
+      for (const origin of ['https://evil.example', 'null']) {
+        yield { headers: { ...fetchSite, Origin: origin }, isForeign: true }
+      }
+    }
+  }
+
+  async function expectEach(
+    request: (headers: Record<string, string>) => Promise<Answer>,
+    expected: (isForeign: boolean) => unknown,
+  ): Promise<void> {
+    for (const { headers, isForeign } of sources()) {
+      expect(seen(await request(headers)), JSON.stringify(headers)).to.deep.equal(expected(isForeign))
+    }
+  }
+
+  /** With a credential of each kind: only the cookie alone is one that a page has without knowing it. */
+  const credentials = () => [
+    { sent: { cookie: admin.cookie }, isAmbient: true },
+    { sent: { cookie: admin.cookie, bearer: 'nobodys' }, isAmbient: true },
+    { sent: { bearer: admin.bearer }, isAmbient: false },
+    { sent: admin, isAmbient: false },
+  ]
+
+  it('may change an account by our cookie from our origins alone, and by a bearer from everywhere', async () => {
+    const body = (await call(service.url, 'GET', '/users/me', { bearer: admin.bearer })).body
+    for (const { sent, isAmbient } of credentials()) {
+      await expectEach(
+        (headers) => call(service.url, 'PATCH', '/users/me', { ...sent, headers, json: {} }),
+        (isForeign) => (isAmbient && isForeign ? forbidden : { status: 200, body }),
+      )
+    }
+  })
+
+  it('may use the routes by id in the same way', async () => {
+    for (const { sent, isAmbient } of credentials()) {
+      for (const [method, json] of [['DELETE'], ['PATCH', {}]] as const) {
+        await expectEach(
+          (headers) => call(service.url, method, `/users/${nobody}`, { ...sent, headers, ...(json && { json }) }),
+          (isForeign) => (isAmbient && isForeign ? forbidden : notFound),
+        )
+      }
+    }
+  })
+
+  it('may log out in the same way', async () => {
+    const { email } = await register(service.url, anAddress())
+    const cookie = await logInByCookie(service.url, email)
+    for (const { headers } of [...sources()].filter(({ isForeign }) => isForeign)) {
+      for (const backend of ['jwt', 'cookie']) {
+        const answer = await call(service.url, 'POST', `/auth/${backend}/logout`, { cookie, headers })
+        expect(seen(answer), JSON.stringify(headers)).to.deep.equal(forbidden)
+        expect(answer.headers.get('Set-Cookie')).to.equal(null)
+      }
+    }
+    expect((await call(service.url, 'GET', '/users/me', { cookie })).status).to.equal(200)
+    const [origin = ''] = own
+    for (const headers of [
+      {},
+      { Origin: origin, 'Sec-Fetch-Site': 'same-origin' },
+      { Origin: allowed, 'Sec-Fetch-Site': 'cross-site' },
+    ]) {
+      const fresh = await logInByCookie(service.url, email)
+      expect(seen(await call(service.url, 'POST', '/auth/cookie/logout', { cookie: fresh, headers }))).to.deep.equal(
+        empty(204),
+      )
+    }
+    const bearer = await logIn(service.url, email)
+    const headers = { Origin: 'https://evil.example', 'Sec-Fetch-Site': 'cross-site' }
+    expect(seen(await call(service.url, 'POST', '/auth/jwt/logout', { bearer, headers }))).to.deep.equal(empty(204))
+  })
+
+  it('may log in by the cookie backend from our origins alone, and by the bearer backend from everywhere', async () => {
+    // No such user and no password that could be one: what is looked at here comes before any hash.
+    const form = { username: '', password: 'x' }
+    const incomplete = (await call(service.url, 'POST', '/auth/cookie/login', { form })).body
+    await expectEach(
+      (headers) => call(service.url, 'POST', '/auth/cookie/login', { form, headers }),
+      (isForeign) => (isForeign ? forbidden : { status: 422, body: incomplete }),
+    )
+    await expectEach(
+      (headers) => call(service.url, 'POST', '/auth/jwt/login', { form, headers }),
+      () => ({ status: 422, body: incomplete }),
+    )
+    const { email } = await register(service.url, anAddress())
+    const right = { username: email, password: goodPassword }
+    const headers = { Origin: 'https://evil.example' }
+    const answer = await call(service.url, 'POST', '/auth/cookie/login', { form: right, headers })
+    expect(seen(answer)).to.deep.equal(forbidden)
+    expect(answer.headers.get('Set-Cookie')).to.equal(null)
+    expect((await call(service.url, 'POST', '/auth/jwt/login', { form: right, headers })).status).to.equal(200)
+  })
+
+  it('may register from our origins alone', async () => {
+    const json = { email: anAddress(), password: 'short' }
+    const short = refused(400, {
+      code: 'REGISTER_INVALID_PASSWORD',
+      reason: 'Password should be at least 8 characters',
+    })
+    await expectEach(
+      (headers) => call(service.url, 'POST', '/auth/register', { json, headers }),
+      (isForeign) => (isForeign ? forbidden : short),
+    )
+  })
+
+  it('change nothing when they are refused', async () => {
+    const { id, email } = await register(service.url, anAddress())
+    const cookie = await logInByCookie(service.url, email)
+    const headers = { Origin: 'https://evil.example', 'Sec-Fetch-Site': 'cross-site' }
+    const attempt = async (method: string, path: string, sent: Sent) =>
+      expect(seen(await call(service.url, method, path, { ...sent, headers }))).to.deep.equal(forbidden)
+
+    await attempt('PATCH', '/users/me', { cookie, json: { email: anAddress('evil'), password: 'of somebody else' } })
+    await attempt('PATCH', `/users/${id}`, { cookie: admin.cookie, json: { is_superuser: true } })
+    await attempt('DELETE', `/users/${id}`, { cookie: admin.cookie })
+    const address = anAddress('evil')
+    await attempt('POST', '/auth/register', { json: { email: address, password: goodPassword } })
+
+    const after = await call(service.url, 'GET', '/users/me', { cookie })
+    expect(after.body).to.deep.equal({ id, email, is_active: true, is_superuser: false, is_verified: false })
+    expect(
+      (await call(service.url, 'POST', '/auth/jwt/login', { form: { username: email, password: goodPassword } }))
+        .status,
+    ).to.equal(200)
+    expect((await register(service.url, address)).email).to.equal(address)
+  })
+
+  it('may read from everywhere, by their own headers: what a page sees of it is for CORS to say', async () => {
+    await expectEach(
+      (headers) => call(service.url, 'GET', `/users/${nobody}`, { cookie: admin.cookie, headers }),
+      () => notFound,
+    )
+  })
+
+  it('say what they are by one header each: of two origins none is ours', async () => {
+    const answer = await rawCall(service.url, {
+      method: 'POST',
+      path: '/auth/cookie/logout',
+      headers: [
+        ['Origin', 'https://evil.example'],
+        ['Origin', allowed],
+        ['Cookie', admin.cookie],
+      ],
+    })
+    expect(seen(answer)).to.deep.equal(forbidden)
+  })
+
+  describe('of an allowed origin', () => {
+    const corsOf = ({ headers }: Answer) =>
+      Object.fromEntries([...headers].filter(([name]) => name.startsWith('access-control-') || name === 'vary'))
+
+    it('may ask beforehand', async () => {
+      for (const path of ['/auth/register', '/users/me', '/nothing']) {
+        const answer = await call(service.url, 'OPTIONS', path, {
+          headers: {
+            Origin: allowed,
+            'Access-Control-Request-Method': 'PATCH',
+            'Access-Control-Request-Headers': 'authorization,content-type',
+          },
+        })
+        expect(seen(answer)).to.deep.equal(empty(204))
+        expect(corsOf(answer)).to.deep.equal({
+          'access-control-allow-origin': allowed,
+          'access-control-allow-credentials': 'true',
+          'access-control-allow-methods': 'GET,POST,PATCH,DELETE',
+          'access-control-allow-headers': 'Authorization,Content-Type,X-Request-Id',
+          'access-control-max-age': '600',
+          vary: 'Origin',
+        })
+      }
+    })
+
+    it('may read every answer, errors among them', async () => {
+      const headers = { Origin: allowed }
+      for (const [status, method, path, sent] of [
+        [200, 'GET', '/users/me', { cookie: admin.cookie }],
+        [401, 'GET', '/users/me', {}],
+        [404, 'GET', '/nothing', {}],
+        [405, 'PUT', '/users/me', {}],
+        [405, 'OPTIONS', '/users/me', {}],
+        [413, 'POST', '/auth/verify', { body: 'x'.repeat(20_000) }],
+        [422, 'POST', '/auth/verify', { json: {} }],
+        [400, 'POST', '/auth/verify', { json: { token: 'x' } }],
+      ] as const) {
+        const answer = await call(service.url, method, path, { ...sent, headers })
+        expect(answer.status).to.equal(status)
+        expect(corsOf(answer), `${status}`).to.deep.equal(
+          method === 'OPTIONS'
+            ? { vary: 'Origin' }
+            : {
+                'access-control-allow-origin': allowed,
+                'access-control-allow-credentials': 'true',
+                'access-control-expose-headers': 'Retry-After,WWW-Authenticate,X-Request-Id',
+                vary: 'Origin',
+              },
+        )
+      }
+    })
+
+    it('alone may: no other gets a word of it, however alike it looks', async () => {
+      for (const origin of [...foreign, ...own.filter((one) => one !== allowed)]) {
+        for (const method of ['GET', 'OPTIONS']) {
+          const headers = { Origin: origin, 'Access-Control-Request-Method': 'GET' }
+          const answer = await call(service.url, method, '/users/me', { headers, cookie: admin.cookie })
+          expect(answer.status).to.equal(method === 'GET' ? 200 : 405)
+          expect(corsOf(answer), origin).to.deep.equal({ vary: 'Origin' })
+        }
+      }
+      const { headers } = await call(service.url, 'GET', '/healthz')
+      expect(headers.get('Vary')).to.equal('Origin')
+    })
+  })
+})
+
+describe('requests from pages, without allowed origins', () => {
+  it('get no CORS at all, and our own origin is that of the public URL', async () => {
+    const memory = { PORTCULLIS_STORES__USERS__KIND: 'memory' }
+    const service = await startTestService({ ...memory, PORTCULLIS_HTTP__PUBLIC_URL: 'https://accounts.example.com' })
+    try {
+      const { email } = await register(service.url, anAddress())
+      const cookie = await logInByCookie(service.url, email)
+      const patch = (origin: string) =>
+        call(service.url, 'PATCH', '/users/me', {
+          cookie,
+          json: {},
+          headers: { Origin: origin, Host: 'evil.example', 'X-Forwarded-Host': 'evil.example' },
+        })
+      expect((await patch('https://accounts.example.com')).status).to.equal(200)
+      for (const origin of [service.url, 'http://localhost', allowed, 'https://evil.example', 'null']) {
+        const answer = await patch(origin)
+        expect(seen(answer), origin).to.deep.equal(forbidden)
+        expect([...answer.headers.keys()].filter((name) => /^(access-control|vary)/.test(name))).to.deep.equal([])
+      }
+    } finally {
+      await service.stop()
+    }
+  })
+
+  it('may register from everywhere where no backend has a cookie', async () => {
+    const service = await startTestService({
+      PORTCULLIS_STORES__USERS__KIND: 'memory',
+      PORTCULLIS_BACKENDS__COOKIE__ENABLED: 'false',
+    })
+    try {
+      const headers = { Origin: 'https://evil.example', 'Sec-Fetch-Site': 'cross-site' }
+      const json = { email: anAddress(), password: goodPassword }
+      expect((await call(service.url, 'POST', '/auth/register', { json, headers })).status).to.equal(201)
+    } finally {
+      await service.stop()
+    }
+  })
+})
