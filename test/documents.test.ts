@@ -1,0 +1,109 @@
+import { existsSync, readdirSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { expect } from 'chai'
+import { variableOf } from '../src/config/environment.ts'
+import { builtInParts } from '../src/config/parts.ts'
+import { leavesOf } from '../src/config/schema-leaves.ts'
+import { settingsSchema } from '../src/config/settings.ts'
+import { handlerNames } from '../src/domain/events.ts'
+import { sourceFiles } from './support/imports.ts'
+import { blocksOf, projectFile, projectRoot, theBlock } from './support/readme-blocks.ts'
+import { goodSecret, SettingsFolder } from './support/settings.ts'
+
+const documents = [...readdirSync(projectRoot), ...readdirSync(join(projectRoot, 'docs')).map((name) => `docs/${name}`)]
+  .filter((name) => name.endsWith('.md'))
+  .map((name) => ({ name, text: projectFile(name) }))
+
+const readme = projectFile('README.md')
+const blocks = blocksOf(readme)
+
+/** The rows of the table whose header begins with these words, each as the code in its cells. */
+function rowsOf(text: string, header: string): string[][][] {
+  const rows = text.slice(text.indexOf(header)).split('\n').slice(2)
+  const end = rows.findIndex((row) => !row.startsWith('|'))
+  return rows.slice(0, end).map((row) =>
+    row
+      .split('|')
+      .slice(1, -1)
+      .map((cell) => [...cell.matchAll(/`([^`]+)`/g)].map(([, code = '']) => code)),
+  )
+}
+
+/** As GitHub makes the anchor of a heading. */
+function anchorsOf(text: string): string[] {
+  return [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N} -]/gu, '')
+      .replaceAll(' ', '-'),
+  )
+}
+
+describe('the documents', () => {
+  it('link to files and headings that are there', () => {
+    for (const { name, text } of documents) {
+      for (const [, target = ''] of text.matchAll(/\]\(([^)\s]+)\)/g)) {
+        if (/^https?:/.test(target)) continue
+        const [file = '', anchor] = target.split('#')
+        const path = file === '' ? name : join(dirname(name), file)
+        expect(existsSync(join(projectRoot, path)), `${name}: ${target}`).to.equal(true)
+        if (anchor !== undefined) expect(anchorsOf(projectFile(path)), `${name}: ${target}`).to.include(anchor)
+      }
+    }
+  })
+
+  it('run the executable of the clone, never a package of that name from a registry', () => {
+    for (const { name, text } of documents) expect(text, name).not.to.match(/npx (?!--no-install )(\S+ )*portcullis/)
+  })
+
+  it('name lines of the log that are logged', () => {
+    const sources = sourceFiles()
+      .map(({ text }) => text)
+      .join('\n')
+    const rows = rowsOf(projectFile('docs/operations.md'), '| `msg` |')
+    expect(rows).to.have.length.above(5)
+    for (const message of rows.flatMap(([messages = []]) => messages)) expect(sources).to.include(`'${message}'`)
+  })
+})
+
+describe('the README', () => {
+  const folder = new SettingsFolder()
+  beforeEach(() => folder.open())
+  afterEach(() => folder.remove())
+
+  it('names settings and variables that there are', () => {
+    const leaves = leavesOf(settingsSchema(builtInParts))
+    const paths = new Set(leaves.map(({ path }) => path.join('.')))
+    const variables = new Set(leaves.map(({ path }) => variableOf(path)))
+    const rows = rowsOf(readme, '| Setting | Environment |')
+    expect(rows).to.have.length.above(10)
+    for (const [settings = [], environment = []] of rows) {
+      for (const setting of settings) {
+        expect(paths).to.include(setting.replace('<role>', 'users').replace('<name>', '*'))
+      }
+      for (const variable of environment) {
+        expect(variables).to.include(variable.replace('__JWT__', '__<NAME>__').replace(/_FILE$/, ''))
+      }
+    }
+  })
+
+  it('shows a file of settings that is complete with the secrets from the environment', async () => {
+    const env = {
+      PORTCULLIS_SECRET: goodSecret,
+      PORTCULLIS_STORES__USERS__URL: 'mongodb://127.0.0.1/portcullis',
+      PORTCULLIS_STORES__SESSIONS__URL: 'redis://127.0.0.1',
+      PORTCULLIS_STORES__TOKENS__URL: 'redis://127.0.0.1',
+    }
+    const { settings } = await folder.load(JSON.parse(theBlock(blocks, 'json', 'stores')), env)
+    expect(Object.values(settings.stores).map(({ kind }) => kind)).to.deep.equal(['mongo', 'redis', 'redis'])
+  })
+
+  it('shows a module of handlers that can be loaded, and names every handler', async () => {
+    const path = await folder.write('handlers.mjs', theBlock(blocks, 'js', 'handlers'))
+    const module: Record<string, unknown> = await import(pathToFileURL(path).href)
+    expect(Object.keys(module)).to.have.length.above(2)
+    expect(handlerNames).to.include.members(Object.keys(module))
+    for (const name of handlerNames) expect(readme).to.include(name)
+  })
+})
