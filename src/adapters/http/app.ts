@@ -17,12 +17,12 @@ export interface AppNeeds {
 }
 
 /** On every answer, whatever its status (OWASP HTTP Headers cheat sheet). */
-const headers: Readonly<Record<string, string>> = Object.freeze({
-  'Cache-Control': 'no-store',
-  'X-Content-Type-Options': 'nosniff',
-  'Referrer-Policy': 'no-referrer',
-  'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
-})
+const headers = [
+  ['Cache-Control', 'no-store'],
+  ['X-Content-Type-Options', 'nosniff'],
+  ['Referrer-Policy', 'no-referrer'],
+  ['Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'"],
+] as const
 const hsts = 'max-age=31536000; includeSubDomains'
 
 const slowMilliseconds = 250
@@ -35,10 +35,9 @@ export function app({ router, log, allowedOrigins, isTls, logRequests }: AppNeed
 
   koa.use(async (ctx, next) => {
     const started = performance.now()
-    const offered = ctx.get('X-Request-Id')
-    const requestId: string = requestIdForm.test(offered) ? offered : randomUUID()
+    const requestId = requestIdOf(ctx)
     ctx.state.requestId = requestId
-    for (const name in headers) ctx.res.setHeader(name, headers[name] ?? '')
+    for (const [name, value] of headers) ctx.res.setHeader(name, value)
     ctx.res.setHeader('X-Request-Id', requestId)
     if (isTls) ctx.res.setHeader('Strict-Transport-Security', hsts)
     try {
@@ -58,7 +57,7 @@ export function app({ router, log, allowedOrigins, isTls, logRequests }: AppNeed
   return koa
 
   function logLine(ctx: Context, milliseconds: number): void {
-    const { status } = ctx
+    const { statusCode: status } = ctx.res
     if (logRequests !== 'all' && status < 500 && milliseconds < slowMilliseconds) return
     // The route's pattern, never the path: a path may hold what somebody typed.
     const route: unknown = ctx.routerPath ?? ctx._matchedRoute
@@ -76,10 +75,16 @@ export function app({ router, log, allowedOrigins, isTls, logRequests }: AppNeed
   }
 
   /** FastAPI has no HEAD; a HEAD that ran a GET could change state without anybody seeing an answer. */
-  async function hideHead(ctx: Context, next: Next): Promise<void> {
-    if (ctx.method === 'HEAD') answerUnserved(ctx, router)
-    else await next()
+  function hideHead(ctx: Context, next: Next): Promise<void> | void {
+    if (ctx.method !== 'HEAD') return next()
+    answerUnserved(ctx, router)
   }
+}
+
+/** The client's own, so that its log and ours can be read side by side, or a new one. */
+function requestIdOf({ req }: Context): string {
+  const offered = req.headers['x-request-id']
+  return typeof offered === 'string' && requestIdForm.test(offered) ? offered : randomUUID()
 }
 
 function answerUnserved(ctx: Context, router: Router): void {

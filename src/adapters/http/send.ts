@@ -13,8 +13,8 @@ export function send(ctx: Context, { status, body, headers, cookies }: Reply): v
     ctx.remove('Content-Type')
     return
   }
+  ctx.set('Content-Type', 'application/json; charset=utf-8') // before the body, since Koa guesses at what has none
   ctx.body = JSON.stringify(body)
-  ctx.type = 'application/json; charset=utf-8'
 }
 
 /**
