@@ -53,9 +53,10 @@ describe('the Users router', () => {
   const login = (username: string, password: string) =>
     call(service.url, 'POST', '/auth/jwt/login', { form: { username, password } })
 
+  const someone = () => register(service.url, anAddress())
   /** Somebody new, logged in twice. */
   async function aUser() {
-    const user = await register(service.url, anAddress())
+    const user = await someone()
     return { user, bearer: await logIn(service.url, user.email), cookie: await logInByCookie(service.url, user.email) }
   }
   const ok = (body: object) => ({ status: 200, body })
@@ -78,7 +79,7 @@ describe('the Users router', () => {
 
     it('knows no session past its end or its idle limit, and no token past its life', async () => {
       const { bearer, cookie } = await aUser()
-      late = 3_599_000
+      late = 3_590_000
       expect((await me({ bearer })).status).to.equal(200)
       late = 3_601_000
       expect(seen(await me({ bearer }))).to.deep.equal(unauthorized)
@@ -173,8 +174,8 @@ describe('the Users router', () => {
 
     it('refuses an address that is taken, in any spelling, and changes nothing', async () => {
       const { user, bearer } = await aUser()
-      const other = await aUser()
-      for (const email of [other.user.email, other.user.email.toUpperCase()]) {
+      const other = await someone()
+      for (const email of [other.email, other.email.toUpperCase()]) {
         expect(seen(await patchMe(bearer, { email, password: newPassword }))).to.deep.equal(taken)
       }
       expect(seen(await me({ bearer }))).to.deep.equal(ok(user))
@@ -183,10 +184,10 @@ describe('the Users router', () => {
 
     it('refuses a password by the rules of registration, before it looks at the address', async () => {
       const { user, bearer } = await aUser()
-      const other = await aUser()
+      const other = await someone()
       const email = anAddress('brand.new')
       for (const [json, reason] of [
-        [{ password: 'short', email: other.user.email }, 'Password should be at least 8 characters'],
+        [{ password: 'short', email: other.email }, 'Password should be at least 8 characters'],
         [{ password: 'password1' }, 'Password is one of the most common ones'],
         [{ password: user.email }, 'Password should not be the e-mail address or the part before its @-sign'],
         [{ password: email, email }, 'Password should not be the e-mail address or the part before its @-sign'],
@@ -227,7 +228,7 @@ describe('the Users router', () => {
     })
 
     it('loses none of sixteen concurrent changes', async () => {
-      const { user } = await aUser()
+      const user = await someone()
       const flags = ['is_active', 'is_superuser', 'is_verified'] as const
       await Promise.all(
         Array.from({ length: 15 }, (_, n) => patch(user.id, { [flags[n % 3] ?? '']: true })).concat(
@@ -258,7 +259,7 @@ describe('the Users router', () => {
     })
 
     it('answer 404 for whatever is nobody’s id, and never 422', async () => {
-      const { user } = await aUser()
+      const user = await someone()
       const noDashes = user.id.replaceAll('-', '')
       for (const id of [
         nobody,
@@ -299,7 +300,7 @@ describe('the Users router', () => {
     })
 
     it('take an id in upper case', async () => {
-      const { user } = await aUser()
+      const user = await someone()
       const id = user.id.toUpperCase()
       expect(seen(await get(id))).to.deep.equal(ok(user))
       expect(seen(await patch(id, { is_verified: true }))).to.deep.equal(ok({ ...user, is_verified: true }))
@@ -335,7 +336,7 @@ describe('the Users router', () => {
     })
 
     it('reset verification with a new address, unless it is declared verified', async () => {
-      const { user } = await aUser()
+      const user = await someone()
       await patch(user.id, { is_verified: true })
       const [email, another] = [anAddress(), anAddress()]
       expect(seen(await patch(user.id, { email }))).to.deep.equal(ok({ ...user, email, is_verified: false }))
@@ -349,10 +350,10 @@ describe('the Users router', () => {
     })
 
     it('refuse what the own account refuses', async () => {
-      const { user } = await aUser()
-      const other = await aUser()
-      expect(seen(await patch(user.id, { email: other.user.email.toUpperCase() }))).to.deep.equal(taken)
-      expect(seen(await patch(user.id, { email: other.user.email, password: 'short' }))).to.deep.equal(
+      const user = await someone()
+      const other = await someone()
+      expect(seen(await patch(user.id, { email: other.email.toUpperCase() }))).to.deep.equal(taken)
+      expect(seen(await patch(user.id, { email: other.email, password: 'short' }))).to.deep.equal(
         badPassword('Password should be at least 8 characters'),
       )
       expect(
@@ -395,6 +396,14 @@ describe('the Users router', () => {
       await patch(user.id, { is_active: true })
       for (const sent of [{ bearer }, { cookie }]) expect(seen(await me(sent))).to.deep.equal(unauthorized)
       expect((await login(user.email, goodPassword)).status).to.equal(200)
+    })
+
+    it('know no inactive user, also one whom somebody made so in the store alone', async () => {
+      const { user, bearer, cookie } = await aUser()
+      const db = new Database(join(service.dataFolder, 'portcullis.sqlite'))
+      db.prepare('UPDATE users SET is_active = 0, version = version + 1 WHERE id = ?').run(user.id)
+      db.close()
+      for (const sent of [{ bearer }, { cookie }]) expect(seen(await me(sent))).to.deep.equal(unauthorized)
     })
 
     it('give and take rights with the next request, whatever token is presented', async () => {
@@ -442,7 +451,7 @@ describe('the Users router', () => {
     })
 
     it('is won by one of sixteen callers', async () => {
-      const { user } = await aUser()
+      const user = await someone()
       const answers = await Promise.all(Array.from({ length: 16 }, () => remove(user.id)))
       expect(answers.filter(({ status }) => status === 204)).to.have.length(1)
       for (const answer of answers) if (answer.status !== 204) expect(seen(answer)).to.deep.equal(notFound)
