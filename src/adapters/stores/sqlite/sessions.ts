@@ -17,6 +17,11 @@ interface SessionRow {
   readonly expires_at: number
 }
 
+/** A live session by its digest, from a moment on. */
+const live = `
+  SELECT user_id, generation, created_at, seen_at, idle_seconds, ends_at FROM sessions WHERE digest = ? AND expires_at > ?`
+type LiveRow = Omit<SessionRow, 'digest' | 'expires_at'>
+
 /** What runs in the writer's thread. */
 export function sessionWrites(db: Database) {
   const put = db.prepare<SessionRow>(
@@ -24,7 +29,7 @@ export function sessionWrites(db: Database) {
        (digest, user_id, generation, created_at, seen_at, idle_seconds, ends_at, expires_at)
      VALUES (@digest, @user_id, @generation, @created_at, @seen_at, @idle_seconds, @ends_at, @expires_at)`,
   )
-  const live = db.prepare<[string, number], SessionRow>('SELECT * FROM sessions WHERE digest = ? AND expires_at > ?')
+  const find = db.prepare<[string, number], LiveRow>(live)
   const touch = db.prepare<[number, number, string]>('UPDATE sessions SET seen_at = ?, expires_at = ? WHERE digest = ?')
   const remove = db.prepare<[string], { expires_at: number }>(
     'DELETE FROM sessions WHERE digest = ? RETURNING expires_at',
@@ -41,9 +46,9 @@ export function sessionWrites(db: Database) {
 
     /** A use that is older than the last one written, or came after the end, changes nothing. */
     touchSession(digest: string, at: Date, now: number): void {
-      const row = live.get(digest, Math.max(now, at.getTime()))
+      const row = find.get(digest, Math.max(now, at.getTime()))
       if (row === undefined || row.seen_at >= at.getTime()) return
-      touch.run(at.getTime(), expiryOf({ ...fromRow(row), seenAt: at }).getTime(), digest)
+      touch.run(at.getTime(), expiryOf({ ...fromRow(digest, row), seenAt: at }).getTime(), digest)
     },
 
     removeSession(digest: string, now: number): boolean {
@@ -60,9 +65,7 @@ export function sessionWrites(db: Database) {
 }
 
 export function sqliteSessions(file: SqliteFile, clock: () => Date): SessionStore {
-  const byDigest = file.query<[string, number], SessionRow>(
-    'SELECT * FROM sessions WHERE digest = ? AND expires_at > ?',
-  )
+  const byDigest = file.query<[string, number], LiveRow>(live)
   const byUser = file.query<[UserId, number], { digest: string }>(
     'SELECT digest FROM sessions WHERE user_id = ? AND expires_at > ? ORDER BY created_at',
   )
@@ -73,7 +76,7 @@ export function sqliteSessions(file: SqliteFile, clock: () => Date): SessionStor
 
     async find(digest) {
       const row = byDigest.get(digest, clock().getTime())
-      return row === undefined ? null : fromRow(row)
+      return row === undefined ? null : fromRow(digest, row)
     },
 
     touch: (digest, at) => file.write('touchSession', digest, at, clock().getTime()),
@@ -106,9 +109,9 @@ function toRow(session: Session): SessionRow {
   }
 }
 
-function fromRow(row: SessionRow): Session {
+function fromRow(digest: string, row: LiveRow): Session {
   return {
-    digest: row.digest,
+    digest,
     userId: row.user_id,
     generation: row.generation,
     createdAt: new Date(row.created_at),

@@ -43,6 +43,12 @@ const columns = [
   'version',
 ] as const satisfies readonly (keyof UserRow)[]
 
+/** What nobody reads back: the first follows from the address, the second from the hash. */
+type Derived = 'email_key' | 'password_scheme'
+type ReadRow = Omit<UserRow, Derived>
+const derived: readonly string[] = ['email_key', 'password_scheme'] satisfies readonly Derived[]
+const readColumns = columns.filter((name) => !derived.includes(name)).join(', ')
+
 /** What runs in the writer's thread. */
 export function userWrites(db: Database) {
   const insert = db.prepare<UserRow>(
@@ -84,8 +90,8 @@ export function userWrites(db: Database) {
 }
 
 export function sqliteUsers(file: SqliteFile, clock: () => Date): UserStore {
-  const byId = file.query<[UserId], UserRow>('SELECT * FROM users WHERE id = ?')
-  const byEmail = file.query<[EmailKey], UserRow>('SELECT * FROM users WHERE email_key = ?')
+  const byId = file.query<[UserId], ReadRow>(`SELECT ${readColumns} FROM users WHERE id = ?`)
+  const byEmail = file.query<[EmailKey], ReadRow>(`SELECT ${readColumns} FROM users WHERE email_key = ?`)
   // Steps from one value of the index to the next: the cost is that of the schemes, not of the users.
   const schemes = file.query<[], { scheme: string }>(
     `WITH RECURSIVE found (scheme) AS (
@@ -134,7 +140,7 @@ function toRow(user: User): UserRow {
   }
 }
 
-function fromRow(row: UserRow | undefined): User | null {
+function fromRow(row: ReadRow | undefined): User | null {
   if (row === undefined) return null
   return {
     id: row.id,
