@@ -1,0 +1,92 @@
+import { Agent, type OutgoingHttpHeaders, request } from 'node:http'
+import { setTimeout as delay } from 'node:timers/promises'
+import autocannon from 'autocannon'
+import { type Spread, spreadOf } from './statistics.ts'
+
+/** A request as autocannon sends it, over and over. */
+export interface Shot {
+  readonly method?: string
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body?: string
+}
+
+interface Rain {
+  readonly url: string
+  readonly shots: readonly Shot[]
+  readonly connections: number
+  readonly seconds?: number
+  readonly amount?: number
+}
+
+/**
+ * Sends requests as fast as they are answered, each connection the next when it has the last one's answer.
+ * Answers how many of each status came a second. Throws when the server cannot be spoken to.
+ */
+export async function rain({ url, shots, connections, seconds, amount }: Rain): Promise<ReadonlyMap<number, number>> {
+  let client = 0
+  const each = Math.max(1, Math.floor(shots.length / connections))
+  const { statusCodeStats, duration, errors } = await autocannon({
+    url,
+    connections,
+    requests: shots.slice(0, 1),
+    // Of many shots every connection has its own share.
+    setupClient: (one) => {
+      const from = (client++ * each) % shots.length
+      one.setRequests(shots.slice(from, from + each))
+    },
+    ...(amount === undefined ? { duration: seconds ?? 1 } : { amount }),
+  })
+  if (errors > 0) throw new Error(`${errors} requests to ${url} failed`)
+  return new Map(Object.entries(statusCodeStats).map(([status, { count }]) => [Number(status), count / duration]))
+}
+
+/** The requests a second that `status` answered, when it answered all. */
+export function only(status: number, rates: ReadonlyMap<number, number>): number {
+  const rate = rates.get(status)
+  if (rate === undefined || rates.size !== 1) throw new Error(`not only ${status}: ${JSON.stringify([...rates])}`)
+  return rate
+}
+
+/** One request over `agent`; answers the status. */
+export function shoot(agent: Agent, url: string, shot: Shot): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const headers: OutgoingHttpHeaders = { ...shot.headers }
+    if (shot.body !== undefined) headers['Content-Length'] = Buffer.byteLength(shot.body)
+    const sent = request(`${url}${shot.path}`, { agent, method: shot.method ?? 'GET', headers }, (answer) => {
+      answer.resume()
+      answer.once('end', () => resolve(answer.statusCode ?? 0))
+    })
+    sent.once('error', reject)
+    sent.end(shot.body)
+  })
+}
+
+/**
+ * Sends a request every so often, whether or not the last ones were answered, and answers how long they took, in
+ * milliseconds since the moment each was due: a server that stops for a second is seen by all who came in that second.
+ */
+export async function beat(
+  url: string,
+  shot: (turn: number) => Shot,
+  { perSecond, seconds, expect = 200 }: { perSecond: number; seconds: number; expect?: number },
+): Promise<Spread> {
+  const agent = new Agent({ keepAlive: true, maxSockets: 256 })
+  const took: number[] = []
+  const sent: Promise<void>[] = []
+  const started = performance.now()
+  for (let turn = 0; turn < perSecond * seconds; turn++) {
+    const due = started + (turn * 1000) / perSecond
+    const early = due - performance.now()
+    if (early > 0) await delay(early)
+    const one = shoot(agent, url, shot(turn)).then((status) => {
+      if (status !== expect) throw new Error(`${shot(turn).path} answered ${status}`)
+      took.push(performance.now() - due)
+    })
+    one.catch(() => undefined) // told below
+    sent.push(one)
+  }
+  await Promise.all(sent)
+  agent.destroy()
+  return spreadOf(took)
+}

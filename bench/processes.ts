@@ -1,0 +1,144 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { bothCores, type Cores, pinned } from './machine.ts'
+
+export const root = fileURLToPath(new URL('..', import.meta.url))
+export const executable = join(root, 'dist', 'portcullis.js')
+
+const running = new Set<ChildProcess>()
+const folders = new Set<string>()
+process.on('exit', () => {
+  for (const child of running) child.kill('SIGKILL')
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true })
+})
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1))
+
+/** A process whose lines can be waited for. */
+export interface Running {
+  readonly pid: number
+  /** Writes a line to its standard input. */
+  tell(line: string): void
+  /** The first group of the next line of its output that matches. Rejects when it ends before. */
+  next(pattern: RegExp): Promise<string>
+  end(): Promise<void>
+}
+
+interface Start {
+  readonly env?: Readonly<Record<string, string>>
+  readonly cores?: Cores
+  readonly cwd?: string
+}
+
+/** An empty folder, removed at the end. */
+export function scratchFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'portcullis-bench-'))
+  folders.add(folder)
+  return folder
+}
+
+export function run(command: string, args: readonly string[], { env = {}, cores = bothCores, cwd }: Start): Running {
+  const [program, ...words] = pinned([command, ...args], cores)
+  const child = spawn(program, words, {
+    cwd: cwd ?? root,
+    env: { PATH: process.env.PATH, NODE_ENV: 'production', ...env },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  })
+  running.add(child)
+  const lines: string[] = []
+  const waiting = new Set<{ pattern: RegExp; found: (group: string) => void; ended: (error: Error) => void }>()
+  child.once('close', () => {
+    running.delete(child)
+    for (const { ended } of waiting) ended(new Error(`${command} ${args.join(' ')} ended:\n${lines.join('\n')}`))
+  })
+  for (const output of [child.stdout, child.stderr]) {
+    createInterface({ input: output }).on('line', (line) => {
+      lines.push(line)
+      if (lines.length > 20) lines.shift()
+      for (const wait of waiting) {
+        const match = wait.pattern.exec(line)
+        if (match === null) continue
+        waiting.delete(wait)
+        wait.found(match[1] ?? '')
+      }
+    })
+  }
+  if (child.pid === undefined) throw new Error(`${command} cannot be started`)
+  return {
+    pid: child.pid,
+    tell: (line) => child.stdin.write(`${line}\n`),
+    next: (pattern) => new Promise((found, ended) => waiting.add({ pattern, found, ended })),
+    async end() {
+      if (child.exitCode !== null || child.signalCode !== null) return
+      const ended = once(child, 'close')
+      child.kill('SIGTERM')
+      await ended
+    },
+  }
+}
+
+export interface Server {
+  readonly pid: number
+  readonly url: string
+  end(): Promise<void>
+}
+
+export interface StartedService extends Server {
+  /** Of its data; has the file of SQLite in it. */
+  readonly dataFolder: string
+}
+
+/** The master secret of every service that is measured, so that the bare application can read its tokens. */
+export const secret = 'a secret that only serves to measure with'
+
+/** The built service, as a deployer starts it: with its defaults, except what `env` says. */
+export async function startService(options: Start = {}): Promise<StartedService> {
+  const cwd = scratchFolder()
+  const dataFolder = join(cwd, 'data')
+  const service = run(process.execPath, [executable, 'serve'], {
+    ...options,
+    cwd,
+    env: {
+      PORTCULLIS_HTTP__PORT: '0',
+      PORTCULLIS_DATA_FOLDER: dataFolder,
+      PORTCULLIS_SECRET: secret,
+      PORTCULLIS_HANDLERS__CONSOLE: 'false',
+      ...options.env,
+    },
+  })
+  const port = await service.next(/"port":(\d+),"msg":"listening"/)
+  return { pid: service.pid, url: `http://127.0.0.1:${port}`, dataFolder, end: service.end }
+}
+
+export async function startBare(env: Readonly<Record<string, string>>, cores: Cores): Promise<Server> {
+  const bare = run(process.execPath, [join(root, 'bench', 'bare.mjs')], { env, cores })
+  const port = await bare.next(/^listening (\d+)$/)
+  return { pid: bare.pid, url: `http://127.0.0.1:${port}`, end: bare.end }
+}
+
+/** A redis-server of our own, as its documentation advises to run it: with an append-only file. */
+export async function startRedis(cores: Cores): Promise<Server> {
+  const folder = scratchFolder()
+  const port = 20_000 + (process.pid % 20_000)
+  const args = ['--port', `${port}`, '--bind', '127.0.0.1', '--dir', folder, '--save', '', '--appendonly', 'yes']
+  const redis = run('redis-server', args, { cores })
+  await redis.next(/(Ready to accept connections)/)
+  return { pid: redis.pid, url: `redis://127.0.0.1:${port}`, end: redis.end }
+}
+
+/** Resident memory of a process, in MB. */
+export function residentMegabytes(pid: number): number {
+  const kilobytes = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
+  return Math.round(Number(kilobytes) / 1024)
+}
+
+/** Processor time that a process has used so far, all its threads together, in seconds. */
+export function processorSeconds(pid: number): number {
+  // proc(5): after the name in brackets, user and system time are the 12th and 13th field, in ticks of 10 ms.
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
+  return (Number(fields[11]) + Number(fields[12])) / 100
+}
