@@ -8,6 +8,7 @@ import type {
   TokenDocument,
   UserDocument,
 } from './documents.ts'
+import { reviveLostMonitors } from './lost-monitors.ts'
 
 export type Driver = typeof import('mongodb')
 
@@ -54,6 +55,7 @@ export interface Connection {
 
 export function connectionOf(driver: Driver, client: MongoClient, now: () => Date): Connection {
   const database = client.db(undefined, durable(driver))
+  const stopReviving = reviveLostMonitors(client)
   let isReady = false
   let isClosed = false
 
@@ -106,6 +108,7 @@ export function connectionOf(driver: Driver, client: MongoClient, now: () => Dat
 
     async close() {
       isClosed = true
+      stopReviving()
       await client.close()
     },
 
@@ -147,11 +150,17 @@ const outageCodes = new Set<unknown>([
   14031, // OutOfDiskSpace
 ])
 
+/** What Node says, and the driver passes on as it is, when a connection is used that the server has just ended. */
+const endedSocketCodes = new Set<unknown>(['EPIPE', 'ERR_STREAM_DESTROYED', 'ERR_STREAM_WRITE_AFTER_END'])
+
 const outageLabels = ['RetryableWriteError', 'RetryableError', 'SystemOverloadedError']
 
 function isOutage(driver: Driver, error: unknown): boolean {
-  // What DNS says when an address of the kind mongodb+srv cannot be looked up.
-  if (!(error instanceof driver.MongoError)) return error instanceof Error && 'syscall' in error
+  // An error of Node's own: besides those of ended sockets, what DNS says when an address of the kind mongodb+srv
+  // cannot be looked up.
+  if (!(error instanceof driver.MongoError)) {
+    return error instanceof Error && ('syscall' in error || ('code' in error && endedSocketCodes.has(error.code)))
+  }
   if (error instanceof driver.MongoServerError) {
     return (
       error instanceof driver.MongoWriteConcernError ||

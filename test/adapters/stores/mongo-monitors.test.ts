@@ -1,0 +1,72 @@
+import { once } from 'node:events'
+import { setTimeout as delay } from 'node:timers/promises'
+import { expect } from 'chai'
+import { MongoClient } from 'mongodb'
+import { reviveLostMonitors } from '../../../src/adapters/stores/mongo/lost-monitors.ts'
+import { needsDeployment, onMongo } from '../../support/deployments.ts'
+import { sharedMongo } from '../../support/mongo-server.ts'
+
+/** In milliseconds, and short: heartbeats of a server on loopback take one or two. */
+const limits = { connectTimeoutMS: 100, heartbeatFrequencyMS: 500 }
+
+describe('a client of MongoDB whose heartbeat is never answered', () => {
+  let client: MongoClient
+  let stop: () => void
+
+  before(async function () {
+    await needsDeployment(this, onMongo)
+  })
+
+  beforeEach(async () => {
+    client = new MongoClient((await sharedMongo()).url(), { heartbeatFrequencyMS: 500 })
+    stop = reviveLostMonitors(client, limits)
+    await client.connect()
+  })
+
+  afterEach(async () => {
+    stop()
+    await client.close()
+  })
+
+  /** What the driver says when it begins a heartbeat; that of a server of which nothing is heard afterwards. */
+  const heartbeat = {
+    connectionId: 'a-server-that-is-silent:27017',
+    awaited: false,
+    name: 'serverHeartbeatStarted',
+  } as const
+  const answers = () => client.db().command({ ping: 1 })
+
+  it('is connected anew, and works', async () => {
+    const closed = once(client, 'topologyClosed')
+    client.emit('serverHeartbeatStarted', heartbeat)
+    await closed
+    await once(client, 'topologyOpening')
+    await once(client, 'serverHeartbeatSucceeded')
+    expect(await answers()).to.have.property('ok', 1)
+  })
+
+  it('is left alone while heartbeats are answered, or fail', async () => {
+    let isClosed = false
+    client.once('topologyClosed', () => {
+      isClosed = true
+    })
+    client.emit('serverHeartbeatStarted', heartbeat)
+    const failure = new Error('away')
+    client.emit('serverHeartbeatFailed', { ...heartbeat, duration: 1, failure })
+    await delay(1_500)
+    expect(isClosed).to.equal(false)
+    expect(await answers()).to.have.property('ok', 1)
+  })
+
+  it('stays closed when it was closed meanwhile', async () => {
+    client.emit('serverHeartbeatStarted', heartbeat)
+    await once(client, 'topologyClosed')
+    stop()
+    await client.close()
+    await delay(200)
+    const error: unknown = await answers().catch((thrown: unknown) => thrown)
+    expect(error)
+      .to.have.property('name')
+      .that.matches(/^Mongo(NotConnected|ClientClosed|TopologyClosed)Error$/)
+  })
+})
