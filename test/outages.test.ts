@@ -1,0 +1,438 @@
+// Stores that are not there, stop answering, come back, or turn out to be the wrong ones: what the routes answer
+// meanwhile, and that everything goes on by itself afterwards.
+import { spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { setTimeout as delay } from 'node:timers/promises'
+import { expect } from 'chai'
+import { call, goodPassword, logIn, logInByCookie, register, type Sent } from './support/client.ts'
+import { environmentOf, startCommand } from './support/commands.ts'
+import { needsDeployment, onMongoAndRedis } from './support/deployments.ts'
+import { type Fault, type FaultProxy, faultProxy } from './support/fault-proxy.ts'
+import { dropDatabase } from './support/mongo.ts'
+import { sharedMongo } from './support/mongo-server.ts'
+import { projectRoot } from './support/readme-blocks.ts'
+import { needsRedisServer, type RedisServer, startRedis } from './support/redis.ts'
+import { startTestService, type TestService } from './support/service.ts'
+import { goodSecret } from './support/settings.ts'
+import { executable, scratchFolder } from './support/spawned-service.ts'
+import { sqlitePath } from './support/store-contents.ts'
+
+/** In milliseconds. A store has 2 s; hashing passwords on a busy machine takes its time as well. */
+const longestAnswer = 2_500
+
+interface Request extends Sent {
+  readonly method: string
+  readonly path: string
+}
+
+interface Outcome {
+  readonly status: number
+  readonly retryAfter: string | null
+  readonly body: unknown
+  readonly milliseconds: number
+}
+
+async function outcomeOf(url: string, { method, path, ...sent }: Request): Promise<Outcome> {
+  const began = performance.now()
+  const { status, headers, body } = await call(url, method, path, sent)
+  return { status, retryAfter: headers.get('Retry-After'), body, milliseconds: performance.now() - began }
+}
+
+/** That each of these requests, made all at once, is answered with its status, in time and in order. */
+async function expectStatuses(url: string, expected: Readonly<Record<string, readonly [Request, number]>>) {
+  const outcomes = await Promise.all(
+    Object.entries(expected).map(async ([name, [request]]) => [name, await outcomeOf(url, request)] as const),
+  )
+  const statuses = Object.fromEntries(outcomes.map(([name, { status }]) => [name, status]))
+  expect(statuses).to.deep.equal(Object.fromEntries(Object.entries(expected).map(([name, [, one]]) => [name, one])))
+  for (const [name, { status, retryAfter, milliseconds }] of outcomes) {
+    expect(milliseconds, `ms until ${name}`).to.be.below(longestAnswer)
+    if (status === 503) expect(retryAfter, name).to.match(/^\d+$/)
+  }
+}
+
+/** Repeats `attempt` until it passes, for at most `seconds`. Answers how many it took. */
+async function passesWithin(seconds: number, attempt: () => Promise<unknown>): Promise<number> {
+  const began = performance.now()
+  const passed = () => (performance.now() - began) / 1000
+  for (;;) {
+    try {
+      await attempt()
+      return passed()
+    } catch (error) {
+      if (passed() > seconds) throw error
+      await delay(50)
+    }
+  }
+}
+
+const get = (path: string, sent: Sent = {}): Request => ({ method: 'GET', path, ...sent })
+const post = (path: string, sent: Sent): Request => ({ method: 'POST', path, ...sent })
+const newcomer = () => ({ json: { email: `${randomUUID()}@example.com`, password: goodPassword } })
+const resident = 'resident@example.com'
+const credentials = { form: { username: resident, password: goodPassword } }
+const tokenNobodyHas = 'A'.repeat(43)
+const failing = (store: string, roles: readonly string[]) => ({
+  detail: 'SERVICE_UNAVAILABLE',
+  failing: [{ store, roles }],
+})
+
+/** A service with users in MongoDB, sessions and tokens in Redis, and a network between them that can fail. */
+interface Site {
+  readonly mongo: FaultProxy
+  readonly redis: FaultProxy
+  readonly settings: Readonly<Record<string, string>>
+  close(): Promise<void>
+}
+
+async function openSite(redisPort: number): Promise<Site> {
+  const url = (await sharedMongo()).url()
+  const mongo = await faultProxy(Number(new URL(url).port))
+  const redis = await faultProxy(redisPort)
+  const proxied = new URL(url)
+  proxied.port = `${mongo.port}`
+  proxied.searchParams.set('directConnection', 'true') // a replica set would name its own ports
+  return {
+    mongo,
+    redis,
+    settings: {
+      PORTCULLIS_SECRET: goodSecret,
+      PORTCULLIS_STORES__USERS__KIND: 'mongo',
+      PORTCULLIS_STORES__USERS__URL: proxied.href,
+      PORTCULLIS_STORES__SESSIONS__KIND: 'redis',
+      PORTCULLIS_STORES__SESSIONS__URL: `redis://127.0.0.1:${redis.port}`,
+      PORTCULLIS_STORES__TOKENS__KIND: 'redis',
+      PORTCULLIS_STORES__TOKENS__URL: `redis://127.0.0.1:${redis.port}`,
+    },
+    async close() {
+      await mongo.close()
+      await redis.close()
+      await dropDatabase(url)
+    },
+  }
+}
+
+type Expected = Record<string, [Request, number]>
+
+/** A running service, with somebody who is logged in by both backends. */
+async function openInhabited(site: Site) {
+  const service = await startTestService(site.settings)
+  const { url } = service
+  await register(url, resident)
+  const bearer = await logIn(url, resident)
+  const cookie = await logInByCookie(url, resident)
+
+  const withoutRedis = (): Expected => ({
+    alive: [get('/healthz'), 200],
+    'read with a cookie': [get('/users/me', { cookie }), 503],
+    'change with a cookie': [{ method: 'PATCH', path: '/users/me', json: {}, cookie }, 503],
+    'log out with a cookie': [post('/auth/cookie/logout', { cookie }), 503],
+    'log in by cookie': [post('/auth/cookie/login', credentials), 503],
+    'log in by cookie, wrong password': [
+      post('/auth/cookie/login', { form: { username: resident, password: 'not that one' } }),
+      400,
+    ],
+    'verify with a token': [post('/auth/verify', { json: { token: tokenNobodyHas } }), 503],
+    'read with a JWT': [get('/users/me', { bearer }), 200],
+    'log in by JWT': [post('/auth/jwt/login', credentials), 200],
+    register: [post('/auth/register', newcomer()), 201],
+    'forgot password': [post('/auth/forgot-password', { json: { email: resident } }), 202],
+  })
+
+  const withoutMongo = (): Expected => ({
+    alive: [get('/healthz'), 200],
+    'read with a cookie': [get('/users/me', { cookie }), 503],
+    'read with a JWT': [get('/users/me', { bearer }), 503],
+    'change with a JWT': [{ method: 'PATCH', path: '/users/me', json: {}, bearer }, 503],
+    'log out with a JWT': [post('/auth/jwt/logout', { bearer }), 503],
+    'log in by JWT': [post('/auth/jwt/login', credentials), 503],
+    'log in by cookie': [post('/auth/cookie/login', credentials), 503],
+    register: [post('/auth/register', newcomer()), 503],
+    'forgot password': [post('/auth/forgot-password', { json: { email: resident } }), 503],
+    'no credential': [get('/users/me'), 401],
+    'no such form': [post('/auth/register', { json: {} }), 422],
+  })
+
+  const withEverything = (): Expected => ({
+    alive: [get('/healthz'), 200],
+    ready: [get('/readyz'), 200],
+    'read with a cookie': [get('/users/me', { cookie }), 200],
+    'read with a JWT': [get('/users/me', { bearer }), 200],
+    'log in by cookie': [post('/auth/cookie/login', credentials), 204],
+    'log in by JWT': [post('/auth/jwt/login', credentials), 200],
+    register: [post('/auth/register', newcomer()), 201],
+    'forgot password': [post('/auth/forgot-password', { json: { email: resident } }), 202],
+    'verify with a token': [post('/auth/verify', { json: { token: tokenNobodyHas } }), 400],
+  })
+
+  return {
+    url,
+    withoutRedis,
+    withoutMongo,
+    withEverything,
+    stop: () => service.stop(),
+
+    /** That after the end of an outage everything works again within 10 s, and goes on working. */
+    async recovers(): Promise<void> {
+      await passesWithin(10, () => expectStatuses(url, withEverything()))
+      for (let round = 0; round < 3; round++) {
+        await delay(50)
+        await expectStatuses(url, withEverything())
+      }
+    },
+  }
+}
+
+describe('a store that is away', function () {
+  this.timeout(30_000)
+  let redis: RedisServer
+  const sites: Site[] = []
+
+  before(async function () {
+    await needsDeployment(this, onMongoAndRedis)
+    needsRedisServer(this)
+    redis = await startRedis()
+  })
+
+  after(async () => {
+    for (const site of sites) await site.close()
+    await redis?.close()
+  })
+
+  async function aSite(): Promise<Site> {
+    const site = await openSite(redis.port)
+    sites.push(site)
+    return site
+  }
+
+  describe('when the service starts', () => {
+    async function startedWithout(store: 'redis' | 'mongo', fault: Fault) {
+      const site = await aSite()
+      await site[store].set(fault)
+      const service = await startTestService(site.settings)
+      const roles = store === 'redis' ? ['sessions', 'tokens'] : ['users']
+      const logged = (msg: string): boolean =>
+        service.logLines.some((line) => {
+          const { msg: said, store: about, roles: of } = JSON.parse(line)
+          return said === msg && about === store && `${of}` === `${roles}`
+        })
+      expect(logged('a store is down; trying again each second'), 'what the log says').to.equal(true)
+      expect((await outcomeOf(service.url, get('/readyz'))).body).to.deep.equal(failing(store, roles))
+
+      async function comesUp(): Promise<void> {
+        await site[store].set('pass')
+        await passesWithin(5, () => expectStatuses(service.url, { ready: [get('/readyz'), 200] }))
+        expect(logged('the store is there')).to.equal(true)
+      }
+      return { url: service.url, comesUp, stop: () => service.stop() }
+    }
+
+    async function withoutRedis(fault: Fault): Promise<void> {
+      const { url, comesUp, stop } = await startedWithout('redis', fault)
+      const reading = get('/users/me', { cookie: `__Host-session=${tokenNobodyHas}` })
+      const reset = post('/auth/reset-password', { json: { token: tokenNobodyHas, password: goodPassword } })
+      await expectStatuses(url, {
+        alive: [get('/healthz'), 200],
+        ready: [get('/readyz'), 503],
+        register: [post('/auth/register', newcomer()), 201],
+        'read with a cookie': [reading, 503],
+        'reset with a token': [reset, 503],
+      })
+      await comesUp()
+      await expectStatuses(url, { 'read with a cookie': [reading, 401], 'reset with a token': [reset, 400] })
+      await stop()
+    }
+
+    async function withoutMongo(fault: Fault): Promise<void> {
+      const { url, comesUp, stop } = await startedWithout('mongo', fault)
+      await expectStatuses(url, {
+        alive: [get('/healthz'), 200],
+        ready: [get('/readyz'), 503],
+        register: [post('/auth/register', newcomer()), 503],
+        'log in': [post('/auth/jwt/login', credentials), 503],
+        'forgot password': [post('/auth/forgot-password', { json: { email: resident } }), 503],
+        'no credential': [get('/users/me'), 401],
+      })
+      await comesUp()
+      await expectStatuses(url, { register: [post('/auth/register', newcomer()), 201] })
+      await stop()
+    }
+
+    it('is said to be, and is used as soon as it is there', async () => {
+      const faults = ['refuse', 'black-hole'] as const
+      await Promise.all([...faults.map(withoutRedis), ...faults.map(withoutMongo)])
+    })
+  })
+
+  describe('while the service runs', () => {
+    // One is without Redis while the other is without MongoDB: an outage of a store is mostly waiting.
+    let one: Site
+    let other: Site
+    let first: Awaited<ReturnType<typeof openInhabited>>
+    let second: Awaited<ReturnType<typeof openInhabited>>
+
+    before(async () => {
+      one = await aSite()
+      other = await aSite()
+      first = await openInhabited(one)
+      second = await openInhabited(other)
+    })
+
+    after(async () => {
+      await first?.stop()
+      await second?.stop()
+    })
+
+    afterEach(async () => {
+      await one.redis.set('pass')
+      await other.mongo.set('pass')
+    })
+
+    async function readinessBlames(url: string, store: string, roles: readonly string[]): Promise<void> {
+      const blames = async () =>
+        expect((await outcomeOf(url, get('/readyz'))).body).to.deep.equal(failing(store, roles))
+      await passesWithin(2, blames) // the last ping is remembered for 1 s
+    }
+
+    async function withoutRedis(fault: Fault): Promise<void> {
+      await one.redis.set(fault)
+      await expectStatuses(first.url, first.withoutRedis())
+      await readinessBlames(first.url, 'redis', ['sessions', 'tokens'])
+      await one.redis.set('pass')
+      await first.recovers()
+    }
+
+    async function withoutMongo(fault: Fault): Promise<void> {
+      await other.mongo.set(fault)
+      await expectStatuses(second.url, second.withoutMongo())
+      await readinessBlames(second.url, 'mongo', ['users'])
+      await other.mongo.set('pass')
+      await second.recovers()
+    }
+
+    for (const fault of ['refuse', 'black-hole', 'reset'] as const) {
+      it(`costs what needs it a 503, in time, and nothing else anything (${fault})`, async () => {
+        await Promise.all([withoutRedis(fault), withoutMongo(fault)])
+      })
+    }
+
+    it('loses no session when it is stopped and started again (Redis)', async () => {
+      await redis.stop()
+      await expectStatuses(first.url, first.withoutRedis())
+      await redis.restart()
+      await first.recovers()
+    })
+
+    it('is waited for when it is merely slow', async () => {
+      const slow: Fault = { latency: 100 } // each way
+      await one.redis.set(slow)
+      await one.mongo.set(slow)
+      await expectStatuses(first.url, first.withEverything())
+      await one.mongo.set('pass')
+    })
+  })
+
+  it('that holds another secret once it comes up ends the service with exit code 2, and a sentence', async () => {
+    const { settings, mongo } = await aSite()
+    const first = await startTestService(settings)
+    await first.stop()
+    await mongo.set('refuse')
+    const env = { ...settings, PORTCULLIS_SECRET: [...goodSecret].reverse().join(''), PORTCULLIS_HTTP__PORT: '0' }
+    const command = startCommand([process.execPath, executable, 'serve'], scratchFolder(), environmentOf(env))
+    const port = (await command.says(/"port":(\d+),"msg":"listening"/))[1]
+    await expectStatuses(`http://localhost:${port}`, { alive: [get('/healthz'), 200], ready: [get('/readyz'), 503] })
+    await mongo.set('pass')
+    expect(await command.ended).to.equal(2)
+    expect(command.output.error).to.match(
+      /^portcullis: wrong settings:\n.*secret.*is not the one this user store was started with$/m,
+    )
+  })
+
+  it('that is a Redis which evicts stops the start with exit code 2, and says what to set', async () => {
+    const evicting = await startRedis(['--maxmemory-policy', 'allkeys-lru'])
+    try {
+      const env = {
+        PORTCULLIS_STORES__SESSIONS__KIND: 'redis',
+        PORTCULLIS_STORES__SESSIONS__URL: evicting.url,
+        PORTCULLIS_HTTP__PORT: '0',
+      }
+      const command = startCommand([process.execPath, executable, 'serve'], scratchFolder(), environmentOf(env))
+      expect(await command.ended).to.equal(2)
+      expect(command.output.error).to.match(/^portcullis: redis: maxmemory-policy is allkeys-lru.*noeviction$/m)
+    } finally {
+      await evicting.close()
+    }
+  })
+})
+
+describe('a SQLite file that another process locks', function () {
+  this.timeout(20_000)
+  let service: TestService
+
+  before(async () => {
+    service = await startTestService()
+  })
+
+  after(() => service?.stop())
+
+  it('is written to no more than the lock allows, and read all the while', async () => {
+    const { url } = service
+    await register(url, resident)
+    const bearer = await logIn(url, resident)
+    const cookie = await logInByCookie(url, resident)
+    const { unlocked } = await locked(service.dataFolder, 3)
+
+    let isOver = false
+    const reads: Outcome[] = []
+    async function read(): Promise<void> {
+      while (!isOver) {
+        reads.push(await outcomeOf(url, get('/users/me', reads.length % 2 === 0 ? { bearer } : { cookie })))
+        await delay(10)
+      }
+    }
+    const reading = read()
+    const writes = [
+      post('/auth/register', newcomer()),
+      post('/auth/cookie/login', credentials),
+      post('/auth/forgot-password', { json: { email: resident } }),
+      { method: 'PATCH', path: '/users/me', json: { email: 'elsewhere@example.com' }, bearer },
+    ]
+    const refused = await Promise.all(writes.map((request) => outcomeOf(url, request)))
+    const loggedIn = await outcomeOf(url, post('/auth/jwt/login', credentials))
+    await unlocked
+    isOver = true
+    await reading
+
+    for (const { status, retryAfter, milliseconds } of refused) {
+      expect([status, retryAfter]).to.deep.equal([503, '1'])
+      expect(milliseconds).to.be.below(longestAnswer)
+    }
+    expect(loggedIn.status, 'a login that writes nothing').to.equal(200)
+    expect(new Set(reads.map(({ status }) => status))).to.deep.equal(new Set([200]))
+    const slowest = Math.max(...reads.map(({ milliseconds }) => milliseconds))
+    process.env.TEST_FIGURES &&
+      console.log({ reads: reads.length, slowest, refused: refused.map((r) => r.milliseconds) })
+    expect(reads.length).to.be.above(50)
+    expect(slowest, 'ms of the slowest read').to.be.below(500)
+    const late = newcomer()
+    await passesWithin(2, () => expectStatuses(url, { register: [post('/auth/register', late), 201] }))
+    await service.event(({ event, user }) => event === 'on_after_register' && user.email === late.json.email)
+  })
+})
+
+/** Another process takes the file's write lock. Resolves when it has it; `unlocked` when it gave it back. */
+async function locked(dataFolder: string, seconds: number): Promise<{ unlocked: Promise<unknown> }> {
+  const script = `
+    const db = new (require('better-sqlite3'))(process.argv[1])
+    db.exec('BEGIN IMMEDIATE')
+    process.stdout.write('locked')
+    setTimeout(() => { db.exec('COMMIT'); db.close() }, process.argv[2] * 1000)`
+  const child = spawn(process.execPath, ['-e', script, sqlitePath(dataFolder), `${seconds}`], {
+    cwd: projectRoot,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const unlocked = once(child, 'exit')
+  await once(child.stdout, 'data')
+  return { unlocked }
+}

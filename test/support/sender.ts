@@ -1,0 +1,57 @@
+import { Agent, request } from 'node:http'
+
+export interface Timed {
+  readonly status: number
+  readonly retryAfter: string | undefined
+  readonly milliseconds: number
+}
+
+/** Sends without looking closely: for many requests, and where the time of an answer is what matters. */
+export interface Sender {
+  postJson(path: string, body: unknown): Promise<Timed>
+  postForm(path: string, fields: Readonly<Record<string, string>>): Promise<Timed>
+  get(path: string, headers?: Readonly<Record<string, string>>): Promise<Timed>
+  close(): void
+}
+
+/** A client that keeps at most so many connections alive. Times are from the first byte sent to the last received. */
+export function sender(url: string, connections = 1): Sender {
+  const agent = new Agent({ keepAlive: true, maxSockets: connections })
+  const { hostname, port } = new URL(url)
+
+  function send(method: string, path: string, headers: Readonly<Record<string, string>>, body = ''): Promise<Timed> {
+    return new Promise((resolve, reject) => {
+      const began = performance.now()
+      const sent = request({ agent, hostname, port, method, path, headers }, (answer) => {
+        answer.resume()
+        answer.once('end', () => {
+          const { statusCode: status = 0, headers } = answer
+          resolve({ status, retryAfter: headers['retry-after'], milliseconds: performance.now() - began })
+        })
+      })
+      sent.once('error', reject)
+      sent.end(body)
+    })
+  }
+
+  const post = (path: string, type: string, body: string): Promise<Timed> =>
+    send('POST', path, { 'Content-Type': type, 'Content-Length': `${Buffer.byteLength(body)}` }, body)
+
+  return {
+    postJson: (path, body) => post(path, 'application/json', JSON.stringify(body)),
+    postForm: (path, fields) => post(path, 'application/x-www-form-urlencoded', new URLSearchParams(fields).toString()),
+    get: (path, headers = {}) => send('GET', path, headers),
+    close: () => agent.destroy(),
+  }
+}
+
+/** Does `act` for 0 to `count` - 1, at most `atOnce` of them at the same time. Answers in order. */
+export async function each<T>(count: number, atOnce: number, act: (index: number) => Promise<T>): Promise<T[]> {
+  const results: T[] = []
+  let next = 0
+  async function hand(): Promise<void> {
+    for (let index = next++; index < count; index = next++) results[index] = await act(index)
+  }
+  await Promise.all(Array.from({ length: Math.min(count, atOnce) }, hand))
+  return results
+}
