@@ -8,29 +8,44 @@ import { type OccasionNeeds, occasion } from './occasion.ts'
 import type { PasswordHasher } from './ports/password-hasher.ts'
 import type { UserStore } from './ports/user-store.ts'
 
-interface Needs extends OccasionNeeds {
+export interface RegisterNeeds extends OccasionNeeds {
   users: UserStore
   hasher: PasswordHasher
   policy: PasswordPolicy
 }
 
-/** Creates an account. The password is hashed before anybody looks whether the address is free: equal work. */
+interface Registration {
+  readonly email: Email
+  readonly password: string
+  readonly requestId: string
+}
+
+/** Creates an account that may do nothing special. */
 export class RegisterUser {
-  readonly #needs: Needs
-  constructor(needs: Needs) {
+  readonly #needs: RegisterNeeds
+  constructor(needs: RegisterNeeds) {
     this.#needs = needs
   }
 
-  async execute(input: { email: Email; password: string; requestId: string }): Promise<User> {
-    const { users, hasher, policy, clock, newId } = this.#needs
-
-    const objection = passwordObjection(input.password, input.email, policy)
-    if (objection !== null) throw new Refusal('REGISTER_INVALID_PASSWORD', objection)
-
-    const hash = await hasher.hash(input.password)
-    const user = newUser(newId() as UserId, input.email, hash, clock()) // safe: `newId` promises a UUID
-    const outcome = await users.insert(user, [happened('registered', user, occasion(this.#needs, input.requestId))])
-    if (outcome === 'email_taken') throw new Refusal('REGISTER_USER_ALREADY_EXISTS')
-    return user
+  execute(input: Registration): Promise<User> {
+    return register(this.#needs, input, {})
   }
+}
+
+/** The password is hashed before anybody looks whether the address is free: equal work. */
+export async function register(
+  needs: RegisterNeeds,
+  { email, password, requestId }: Registration,
+  rights: Partial<Pick<User, 'isSuperuser' | 'isVerified'>>,
+): Promise<User> {
+  const { users, hasher, policy, clock, newId } = needs
+
+  const objection = passwordObjection(password, email, policy)
+  if (objection !== null) throw new Refusal('REGISTER_INVALID_PASSWORD', objection)
+
+  const hash = await hasher.hash(password)
+  const user = { ...newUser(newId() as UserId, email, hash, clock()), ...rights } // safe: `newId` promises a UUID
+  const outcome = await users.insert(user, [happened('registered', user, occasion(needs, requestId))])
+  if (outcome === 'email_taken') throw new Refusal('REGISTER_USER_ALREADY_EXISTS')
+  return user
 }
