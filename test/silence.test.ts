@@ -1,0 +1,384 @@
+// What a stranger learns by asking about an address: nothing, neither by the answer, nor by its time, nor by what it
+// leaves in the store (OWASP Forgot Password cheat sheet; ASVS 6.3.8).
+import { randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { expect } from 'chai'
+import { maxWaitingRequests } from '../src/application/ports/token-requests.ts'
+import { call, goodPassword } from './support/client.ts'
+import { type Deployment, needsDeployment, onMongo, onSqlite } from './support/deployments.ts'
+import { figure } from './support/figures.ts'
+import { isLong, rounds } from './support/long.ts'
+import { type People, settle } from './support/people.ts'
+import { each, type Sender, sender, type Timed } from './support/sender.ts'
+import { startTestService, type TestService } from './support/service.ts'
+import { exchangeUntilClosed, jsonPost } from './support/sockets.ts'
+import { type SpawnedService, scratchFolder, spawnService } from './support/spawned-service.ts'
+import { distinguishability, shuffled } from './support/statistics.ts'
+import {
+  type Contents,
+  folderBytes,
+  inMongo,
+  inSqlite,
+  mongoContents,
+  type Row,
+  sqliteContents,
+} from './support/store-contents.ts'
+
+/** A store in which requests for tokens wait, seen from behind. */
+interface Behind {
+  readonly env: Readonly<Record<string, string>>
+  readonly dataFolder: string
+  contents(): Promise<Contents>
+  /** Every byte of the store that a thief could read. */
+  bytes(): Promise<Buffer>
+  waiting(): Promise<number>
+  /** Makes copies of a waiting request, under ids of their own, until the queue is full. */
+  fill(): Promise<void>
+  /** Takes away one request. */
+  makeRoom(): Promise<void>
+  close(): Promise<void>
+}
+
+const stores: readonly [Deployment, () => Promise<Behind>][] = [
+  [onSqlite, behindSqlite],
+  [onMongo, behindMongo],
+]
+const routes = ['/auth/forgot-password', '/auth/request-verify-token'] as const
+const kinds = ['unverified', 'verified', 'inactive', 'unknown'] as const
+
+for (const [deployment, open] of stores) {
+  const { name } = deployment
+
+  describe(`a request for a token, with users in ${name}`, function () {
+    this.timeout(60_000)
+    let behind: Behind
+    let service: TestService
+    let people: People
+
+    before(async function () {
+      await needsDeployment(this, deployment)
+      behind = await open()
+      people = await settle(behind.env, behind.dataFolder, 1)
+      // No request is ever due to a clock that runs backwards from before 1970: whatever is asked for stays asked.
+      let now = -86_400_000
+      const clock = () => new Date(now--)
+      service = await startTestService(behind.env, { dataFolder: behind.dataFolder, clock })
+      await delay(300) // what the service does by itself after its start
+    })
+
+    after(async () => {
+      await service?.stop()
+      await behind?.close()
+    })
+
+    const answers = async (route: string): Promise<string[]> => {
+      const sent = kinds.map((kind) => exchangeUntilClosed(service.url, jsonPost(route, { email: people[kind][0] })))
+      return (await Promise.all(sent)).map(withoutChance)
+    }
+
+    for (const route of routes) {
+      it(`to ${route} leaves one record of the same form, whosever the address is`, async () => {
+        const forms: unknown[] = []
+        for (const kind of kinds) {
+          const before = await behind.contents()
+          const answer = await call(service.url, 'POST', route, { json: { email: people[kind][0] } })
+          const after = await behind.contents()
+          expect(answer.status).to.equal(202)
+          const { token_requests: waited = [], ...othersBefore } = before
+          const { token_requests: waiting = [], ...othersAfter } = after
+          expect(othersAfter, `other tables after asking for ${kind}`).to.deep.equal(othersBefore)
+          const known = new Set(waited.map((row) => JSON.stringify(row)))
+          const added = waiting.filter((row) => !known.has(JSON.stringify(row)))
+          expect([added.length, waiting.length]).to.deep.equal([1, waited.length + 1])
+          forms.push(...added.map(formOf))
+        }
+        expect(new Set(forms.map((form) => JSON.stringify(form))).size, JSON.stringify(forms)).to.equal(1)
+      })
+
+      it(`to ${route} is answered with the same bytes, whosever the address is`, async () => {
+        const [first = '', ...others] = await answers(route)
+        expect(first)
+          .to.match(/^HTTP\/1\.1 202 Accepted\r\n/)
+          .and.match(/\r\nContent-Length: 0\r\n/)
+        for (const other of others) expect(other).to.equal(first)
+      })
+    }
+
+    it('is refused to everybody alike when too many wait, be it for an address that waits already', async () => {
+      await behind.fill()
+      for (const route of routes) {
+        const [first = '', ...others] = await answers(route)
+        expect(first)
+          .to.match(/^HTTP\/1\.1 503 /)
+          .and.match(/\r\nRetry-After: \d+\r\n/)
+        for (const other of others) expect(other).to.equal(first)
+      }
+      const stranger = await call(service.url, 'POST', routes[0], { json: { email: 'never-asked@example.com' } })
+      expect(stranger.status).to.equal(503)
+      expect(await behind.waiting()).to.equal(maxWaitingRequests)
+    })
+
+    it('is taken again as soon as there is room for it', async () => {
+      await behind.makeRoom()
+      const statuses = []
+      for (const email of ['first@example.com', 'second@example.com']) {
+        statuses.push((await call(service.url, 'POST', routes[0], { json: { email } })).status)
+      }
+      expect(statuses).to.deep.equal([202, 503])
+    })
+  })
+
+  describe(`a flood of requests for tokens of made-up addresses, with users in ${name}`, function () {
+    this.timeout(isLong ? 600_000 : 60_000)
+    const count = name === 'MongoDB' ? rounds(1_000, 10_000) : rounds(5_000, 50_000)
+    let behind: Behind
+    let service: SpawnedService
+
+    before(async function () {
+      await needsDeployment(this, deployment)
+      behind = await open()
+      service = await spawnService({ ...behind.env, PORTCULLIS_DATA_FOLDER: behind.dataFolder })
+    })
+
+    after(async () => {
+      await service?.end('SIGTERM')
+      await behind?.close()
+    })
+
+    it(`of ${count} fills no queue beyond its bound, delays no event, and leaves no address to be read`, async () => {
+      const flood = sender(service.url, 16)
+      const idle = residentMegabytes(service.pid)
+      const lengths: number[] = []
+      const megabytes: number[] = []
+      const readable: string[] = []
+      const peak = () => Math.max(...megabytes)
+      let isOver = false
+
+      async function watch(): Promise<void> {
+        while (!isOver) {
+          lengths.push(await behind.waiting())
+          megabytes.push(residentMegabytes(service.pid))
+          if (lengths.length % 10 === 5) readable.push(...strangersIn(await behind.bytes()))
+          await delay(50)
+        }
+      }
+      const watching = watch()
+      const arrivals = registrations(service, 5)
+      const asked = await each(count, 16, (index) =>
+        flood.postJson(routes[index % 2] ?? '', { email: stranger(index) }),
+      )
+      isOver = true
+      await watching
+      flood.close()
+
+      const taken = asked.filter(({ status }) => status === 202).length
+      const refused = asked.filter(({ status, retryAfter }) => status === 503 && retryAfter !== undefined).length
+      expect(taken + refused).to.equal(count)
+      expect(Math.max(...lengths), 'waiting requests').to.be.at.most(maxWaitingRequests)
+      expect(Math.max(...(await arrivals)), 'seconds from 201 to on_after_register').to.be.below(2)
+      if (process.platform === 'linux') expect(peak() - idle, 'megabytes above idle').to.be.below(250)
+      readable.push(...strangersIn(await behind.bytes()), ...strangersIn(Buffer.from(service.errors.join('\n'))))
+      expect(readable).to.deep.equal([])
+      const slowest = Math.max(...(await arrivals))
+      figure(`${count} requests`, { taken, refused, longest: Math.max(...lengths), slowest, idle, peak: peak() })
+    })
+
+    it('is over when its last request was looked at', async () => {
+      const deadline = Date.now() + 10_000
+      while ((await behind.waiting()) > 0 && Date.now() < deadline) await delay(50)
+      expect(await behind.waiting()).to.equal(0)
+    })
+  })
+}
+
+describe('the time of an answer', function () {
+  this.timeout(isLong ? 600_000 : 120_000)
+  let service: SpawnedService
+  let people: People
+  let client: Sender
+
+  before(async () => {
+    const folder = scratchFolder()
+    people = await settle({}, join(folder, 'data'), 10)
+    service = await spawnService({ PORTCULLIS_BACKENDS__JWT__REQUIRES_VERIFICATION: 'true' }, folder)
+    client = sender(service.url)
+    for (let index = 0; index < 20; index++) await logIn(`warm-${index}@example.com`, goodPassword)
+  })
+
+  after(async () => {
+    client?.close()
+    await service?.end('SIGTERM')
+  })
+
+  const logIn = (username: string, password: string) => client.postForm('/auth/jwt/login', { username, password })
+
+  const mistyped = 'a quite long pass phrase mistyped'
+
+  it('of a refused login does not tell who exists, who is active and who is verified', async () => {
+    await expectAlike('wrong password', isLong ? { count: 500, least: 0.44 } : { count: 100, least: 0.38 }, 400, {
+      'wrong password': (index) => logIn(one(people.verified, index), mistyped),
+      'unknown address': (index) => logIn(one(people.unknown, index), goodPassword),
+      'inactive, right password': (index) => logIn(one(people.inactive, index), goodPassword),
+      'not verified, wrong password': (index) => logIn(one(people.unverified, index), mistyped),
+    })
+  })
+
+  for (const route of routes) {
+    it(`of ${route} does not tell who exists, who is active and who is verified`, async () => {
+      const ask = (kind: keyof People) => (index: number) => client.postJson(route, { email: one(people[kind], index) })
+      await expectAlike('unverified', isLong ? { count: 500, least: 0.44 } : { count: 200, least: 0.4 }, 202, {
+        unverified: ask('unverified'),
+        verified: ask('verified'),
+        inactive: ask('inactive'),
+        unknown: ask('unknown'),
+      })
+    })
+  }
+})
+
+type Act = (index: number) => Promise<Timed>
+
+/**
+ * That the times of `reference` are told from those of no other class: each class `count` times, in an order drawn
+ * anew in each round. A pair that fails is tried twice more, and fails for good when it fails once again.
+ */
+async function expectAlike(
+  reference: string,
+  { count, least }: { count: number; least: number },
+  status: number,
+  classes: Readonly<Record<string, Act>>,
+): Promise<void> {
+  async function measured(names: readonly string[]): Promise<Map<string, number>> {
+    const times = new Map<string, number[]>([reference, ...names].map((name) => [name, []]))
+    for (let index = 0; index < count; index++) {
+      for (const [name, sample] of shuffled([...times])) {
+        const answer = await classes[name]?.(index)
+        expect(answer?.status, name).to.equal(status)
+        sample.push(answer?.milliseconds ?? Number.NaN)
+      }
+    }
+    const referenceTimes = times.get(reference) ?? []
+    return new Map(names.map((name) => [name, distinguishability(times.get(name) ?? [], referenceTimes)]))
+  }
+  const isTold = (value: number): boolean => value < least || value > 1 - least
+
+  const first = await measured(Object.keys(classes).filter((name) => name !== reference))
+  figure(`told from ${reference} (0.5: not at all)`, Object.fromEntries(first))
+  for (const [name, value] of first) {
+    if (!isTold(value)) continue
+    const again = [await measured([name]), await measured([name])].map((round) => round.get(name) ?? Number.NaN)
+    const values = [value, ...again]
+    expect(again.filter(isTold), `${name} told from ${reference}: ${values.join(', ')}`).to.deep.equal([])
+  }
+}
+
+const one = (addresses: readonly string[], index: number): string => addresses[index % addresses.length] ?? ''
+
+const stranger = (index: number): string => `stranger-${index}@elsewhere.example`
+
+/** What can be read there of the addresses of `stranger`, or of their capitals. */
+function strangersIn(bytes: Buffer): string[] {
+  return ['stranger-', 'elsewhere.example', 'STRANGER-'].filter((text) => bytes.includes(text))
+}
+
+/** Registers one person after another; answers how many seconds each on_after_register took to arrive. */
+async function registrations(service: SpawnedService, count: number): Promise<number[]> {
+  const seconds: number[] = []
+  for (let index = 0; index < count; index++) {
+    const email = `newcomer-${index}@example.com`
+    const answer = await call(service.url, 'POST', '/auth/register', { json: { email, password: goodPassword } })
+    expect(answer.status).to.equal(201)
+    const began = performance.now()
+    while (!service.events.some(({ event, user }) => event === 'on_after_register' && user.email === email)) {
+      if (performance.now() - began > 10_000) throw new Error('on_after_register did not arrive within 10 s')
+      await delay(5)
+    }
+    seconds.push((performance.now() - began) / 1000)
+  }
+  return seconds
+}
+
+/** Answers as they would be at the same moment and under the same request id. */
+function withoutChance(answer: string): string {
+  return answer.replace(/(?<=\r\nDate: )[^\r]*/, '…').replace(/(?<=\r\nX-Request-Id: )[0-9a-f-]{36}(?=\r)/, '…')
+}
+
+/** Names, types and lengths of what a row holds. */
+function formOf(row: Row): object {
+  return Object.fromEntries(
+    Object.entries(row).map(([name, value]) => [
+      name,
+      typeof value === 'string' ? `text of ${value.length}` : value instanceof Date ? 'date' : typeof value,
+    ]),
+  )
+}
+
+/** Of a process, as Linux knows it. */
+function residentMegabytes(pid: number): number {
+  if (process.platform !== 'linux') return Number.NaN
+  const kilobytes = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
+  return Number(kilobytes) / 1024
+}
+
+async function behindSqlite(): Promise<Behind> {
+  const dataFolder = join(scratchFolder(), 'data')
+  const waiting = () =>
+    inSqlite(dataFolder, (db) => db.prepare<[], number>('SELECT count(*) FROM token_requests').pluck().get() ?? 0)
+  return {
+    env: {},
+    dataFolder,
+    contents: async () => sqliteContents(dataFolder),
+    bytes: async () => folderBytes(dataFolder),
+    waiting: async () => waiting(),
+    async fill() {
+      inSqlite(dataFolder, (db) =>
+        db
+          .prepare(
+            `INSERT INTO token_requests (id, event_id, purpose, sealed_email, request_id, asked_at, ready_at)
+             WITH RECURSIVE copies(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM copies WHERE n < ?)
+             SELECT id || n, event_id || n, purpose, sealed_email, request_id, asked_at, ready_at
+             FROM (SELECT * FROM token_requests LIMIT 1), copies`,
+          )
+          .run(maxWaitingRequests - waiting()),
+      )
+    },
+    async makeRoom() {
+      inSqlite(dataFolder, (db) =>
+        db.exec('DELETE FROM token_requests WHERE rowid = (SELECT max(rowid) FROM token_requests)'),
+      )
+    },
+    async close() {},
+  }
+}
+
+async function behindMongo(): Promise<Behind> {
+  const env = await onMongo.settings()
+  const url = env.PORTCULLIS_STORES__USERS__URL ?? ''
+  const contents = () => mongoContents(url)
+  const waiting = () => inMongo(url, (db) => db.collection('token_requests').countDocuments())
+  return {
+    env,
+    dataFolder: join(scratchFolder(), 'data'),
+    contents,
+    bytes: async () => Buffer.from(JSON.stringify(await contents())),
+    waiting,
+    fill: () =>
+      inMongo(url, async (db) => {
+        const requests = db.collection<{ _id: string }>('token_requests')
+        const { _id, ...sample } = (await requests.findOne()) ?? { _id: '' }
+        const copies = Array.from({ length: maxWaitingRequests - (await waiting()) }, () => ({
+          ...sample,
+          _id: randomUUID(),
+          eventId: randomUUID(),
+        }))
+        await requests.insertMany(copies)
+      }),
+    makeRoom: () =>
+      inMongo(url, async (db) => {
+        await db.collection('token_requests').findOneAndDelete({})
+      }),
+    close: () => onMongo.remove(env),
+  }
+}
