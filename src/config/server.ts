@@ -34,6 +34,11 @@ export function httpServer(listener: RequestListener): HttpServer {
   })
   server.on('connection', (socket: Socket) => socket.once('close', () => answering.delete(socket)))
 
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    if (socket.writable && error.code !== 'ECONNRESET') socket.end(unreadable(error.code))
+    else socket.destroy()
+  })
+
   return {
     listen(host, port) {
       return new Promise((resolve, reject) => {
@@ -58,4 +63,24 @@ export function httpServer(listener: RequestListener): HttpServer {
       })
     },
   }
+}
+
+/** What Node cannot read as HTTP never becomes a request; its sender gets an answer of our form all the same. */
+function unreadable(code: string | undefined): string {
+  const [status, reason] =
+    code === 'HPE_HEADER_OVERFLOW'
+      ? [431, 'Request Header Fields Too Large']
+      : code === 'ERR_HTTP_REQUEST_TIMEOUT'
+        ? [408, 'Request Timeout']
+        : [400, 'Bad Request']
+  const body = JSON.stringify({ detail: reason })
+  return [
+    `HTTP/1.1 ${status} ${reason}`,
+    'Content-Type: application/json; charset=utf-8',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'Cache-Control: no-store',
+    'Connection: close',
+    '',
+    body,
+  ].join('\r\n')
 }
