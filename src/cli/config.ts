@@ -1,5 +1,5 @@
 import { renderSettings, renderVariables } from '../config/describe-settings.ts'
-import type { ExitCode } from './main.ts'
+import type { ExitCode } from './exit-code.ts'
 import { settingsHere } from './settings.ts'
 
 /** Prints the effective settings and where each came from; all faults and exit code 2 when they are wrong. */

@@ -1,7 +1,7 @@
 import { createLog } from '../config/log.ts'
 import { openStorage } from '../config/storage.ts'
 import { parseEventId } from '../domain/ids.ts'
-import type { ExitCode } from './main.ts'
+import type { ExitCode } from './exit-code.ts'
 import { settingsHere } from './settings.ts'
 
 /** Prints the dead letters on standard output, one JSON line each. */

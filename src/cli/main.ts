@@ -1,8 +1,6 @@
 import { Command, CommanderError } from 'commander'
 import { version } from '../config/version.ts'
-
-/** How a command ends: 0 done, 1 refused or failed, 2 wrong settings or arguments. */
-export type ExitCode = 0 | 1 | 2
+import type { ExitCode } from './exit-code.ts'
 
 /** Runs one command line; answers the exit code. Commands load what they need only when they are the one asked for. */
 export async function main(argv: readonly string[]): Promise<ExitCode> {

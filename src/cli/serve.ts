@@ -1,7 +1,7 @@
 import { explain } from '../config/explain.ts'
 import { createLog, type Logger } from '../config/log.ts'
 import { type Service, startService } from '../config/service.ts'
-import type { ExitCode } from './main.ts'
+import type { ExitCode } from './exit-code.ts'
 import { settingsHere } from './settings.ts'
 
 const deadlineMilliseconds = 9_500

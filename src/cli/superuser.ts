@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
 import { createLog } from '../config/log.ts'
 import { openStorage, typedEmail } from '../config/storage.ts'
-import type { ExitCode } from './main.ts'
+import type { ExitCode } from './exit-code.ts'
 import { settingsHere } from './settings.ts'
 
 interface Options {
