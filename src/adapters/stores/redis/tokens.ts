@@ -25,6 +25,12 @@ export function redisTokenStore(ask: Ask, prefix: string, clock: () => Date): To
     return token !== null && token.expiresAt > clock() ? token : null
   }
 
+  /** The owner's name goes as well; those of tokens that were superseded go when these would have expired. */
+  async function removeOf(purpose: TokenPurpose, userId: string): Promise<void> {
+    const text = await ask((redis) => redis.getdel(keyOf(purpose, userId)))
+    if (text !== null) await ask((redis) => redis.del(ownerKeyOf(purpose, fromText(purpose, text).digest)))
+  }
+
   return {
     current,
 
@@ -48,11 +54,12 @@ export function redisTokenStore(ask: Ask, prefix: string, clock: () => Date): To
     async remove(purpose, digest) {
       const userId = await ownerOf(purpose, digest)
       if (userId === null) return
-      await ask((redis) => redis.eval(removeIfStill, 1, keyOf(purpose, userId), digest))
+      const removed = await ask((redis) => redis.eval(removeIfStill, 1, keyOf(purpose, userId), digest))
+      if (removed === 1) await ask((redis) => redis.del(ownerKeyOf(purpose, digest)))
     },
 
     async removeAllOf(userId) {
-      await Promise.all(purposes.map((purpose) => ask((redis) => redis.del(keyOf(purpose, userId)))))
+      await Promise.all(purposes.map((purpose) => removeOf(purpose, userId)))
     },
 
     async sweep() {

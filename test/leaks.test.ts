@@ -1,0 +1,420 @@
+// What must not get out: secrets of users into logs, errors and stores, traces of users into stores that were told
+// to forget them, and anything of the service's inside into answers (ASVS 13.4, 14.2, 16.2, 16.5).
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { expect } from 'chai'
+import { type Answer, call, logIn, logInByCookie, type Sent } from './support/client.ts'
+import { type Deployment, needsDeployment, onMongo, onSqlite } from './support/deployments.ts'
+import { createSuperuserIn, superuserAddress } from './support/people.ts'
+import { needsRedisServer, type RedisServer, startRedis } from './support/redis.ts'
+import { startTestService, type TestService } from './support/service.ts'
+import { type SpawnedService, scratchFolder, spawnService } from './support/spawned-service.ts'
+import { folderBytes, mongoContents, redisContents, sqliteContents } from './support/store-contents.ts'
+
+const talkative = { PORTCULLIS_LOGS__LEVEL: 'debug', PORTCULLIS_LOGS__REQUESTS: 'all' }
+/** What an error body says when something of the service's inside got into it. */
+const inside = /\bat .*:\d+|node_modules|SQLITE_|mongo|E11000|redis|\.ts\b|\.js\b|SELECT|portcullis\./i
+
+const passwords = {
+  first: 'CANARY-pw-"first"+phrase',
+  second: 'CANARY-pw-sécond&phrase',
+  third: 'CANARY-pw-third/phrase',
+  wrong: 'CANARY-pw-wrong=phrase',
+}
+const addresses = {
+  ada: 'canary-ada+tag@example.com',
+  moved: 'canary-moved@example.com',
+  eve: 'canary-eve@example.com',
+  stranger: 'canary-stranger@example.com',
+}
+
+/** What a store holds, to be searched: its bytes for what must never have been there, its rows for what is there now. */
+interface Dump {
+  readonly bytes: Buffer
+  readonly rows: string
+}
+
+interface Case {
+  readonly deployment: Deployment
+  readonly name: string
+  open(suite: Mocha.Context): Promise<{
+    settings: Readonly<Record<string, string>>
+    dump(dataFolder: string): Promise<Dump>
+    close(): Promise<void>
+  }>
+}
+
+const cases: readonly Case[] = [
+  {
+    deployment: onSqlite,
+    name: 'SQLite',
+    async open() {
+      return {
+        settings: {},
+        dump: async (dataFolder) => ({
+          bytes: folderBytes(dataFolder),
+          rows: JSON.stringify(sqliteContents(dataFolder)),
+        }),
+        async close() {},
+      }
+    },
+  },
+  {
+    deployment: onMongo,
+    name: 'MongoDB and Redis',
+    async open(suite) {
+      needsRedisServer(suite)
+      const redis: RedisServer = await startRedis()
+      const settings = await onMongo.settings()
+      return {
+        settings: {
+          ...settings,
+          PORTCULLIS_STORES__SESSIONS__KIND: 'redis',
+          PORTCULLIS_STORES__SESSIONS__URL: redis.url,
+          PORTCULLIS_STORES__TOKENS__KIND: 'redis',
+          PORTCULLIS_STORES__TOKENS__URL: redis.url,
+        },
+        async dump() {
+          const mongo = await mongoContents(settings.PORTCULLIS_STORES__USERS__URL ?? '')
+          const rows = JSON.stringify([mongo, await redisContents(redis.url)])
+          return { bytes: Buffer.from(rows), rows }
+        },
+        async close() {
+          await redis.close()
+          await onMongo.remove(settings)
+        },
+      }
+    },
+  },
+]
+
+for (const { deployment, name, open } of cases) {
+  describe(`secrets of users, with ${name}`, function () {
+    this.timeout(60_000)
+    let opened: Awaited<ReturnType<typeof open>>
+    let service: SpawnedService
+    let told: Story
+    const dumps: Dump[] = []
+
+    before(async function () {
+      await needsDeployment(this, deployment)
+      opened = await open(this)
+      const dataFolder = join(scratchFolder(), 'data')
+      const settings = { ...opened.settings, PORTCULLIS_DATA_FOLDER: dataFolder }
+      service = await spawnService({ ...settings, ...talkative })
+      await createSuperuserIn(settings)
+      told = await tell(service, async () => void dumps.push(await opened.dump(dataFolder)))
+    })
+
+    after(async () => {
+      await service?.end('SIGTERM')
+      await opened?.close()
+    })
+
+    it('are in no line of the log', () => {
+      const log = service.errors.join('\n')
+      expect(service.errors.filter((line) => line.includes('"msg":"request"')).length).to.be.at.least(told.requests)
+      expect(found([...told.secrets, ...Object.values(addresses)], Buffer.from(log))).to.deep.equal([])
+    })
+
+    it('are on standard output as events alone, with no field but those of the contract', () => {
+      for (const event of service.events) {
+        expect(Object.keys(event)).to.include.members(['event', 'user'])
+        expect(Object.keys(event.user)).to.deep.equal(['id', 'email', 'is_active', 'is_superuser', 'is_verified'])
+      }
+      const text = JSON.stringify(service.events)
+      expect(found([...Object.values(passwords), ...told.credentials], Buffer.from(text))).to.deep.equal([])
+    })
+
+    it('are in no error, nor is anything of the service itself', () => {
+      expect(told.errors.length).to.be.above(30)
+      const text = told.errors.join('\n')
+      expect(found([...told.secrets, ...Object.values(addresses)], Buffer.from(text))).to.deep.equal([])
+      for (const error of told.errors) expect(error).to.not.match(inside)
+    })
+
+    it('are nowhere in the store, at any time', () => {
+      expect(dumps.length).to.be.at.least(3)
+      for (const { bytes } of dumps) expect(found(told.secrets, bytes)).to.deep.equal([])
+    })
+
+    it('leave the store with their user', () => {
+      const [before, after] = [dumps[0]?.rows ?? '', dumps.at(-1)?.rows ?? '']
+      expect(found([told.deleted, addresses.ada], Buffer.from(before))).to.not.deep.equal([])
+      expect(found([told.deleted, addresses.ada, addresses.moved], Buffer.from(after))).to.deep.equal([])
+    })
+  })
+}
+
+interface Story {
+  /** Passwords and tokens of every kind. */
+  readonly secrets: readonly string[]
+  readonly credentials: readonly string[]
+  /** Bodies of all answers from 400 on. */
+  readonly errors: readonly string[]
+  readonly requests: number
+  /** The id of the user who was deleted in the end. */
+  readonly deleted: string
+}
+
+/** A life of an account on every route, each step with its failures; `pause` is called where a store is worth a look. */
+async function tell(service: SpawnedService, pause: () => Promise<void>): Promise<Story> {
+  const { url } = service
+  const errors: string[] = []
+  const credentials: string[] = []
+  const tokens: string[] = []
+  let requests = 0
+
+  async function ask(expected: number, method: string, path: string, sent: Sent = {}): Promise<Answer> {
+    requests++
+    const answer = await call(url, method, path, sent)
+    expect(answer.status, `${method} ${path}: ${answer.text}`).to.equal(expected)
+    if (answer.status >= 400) errors.push(answer.text)
+    return answer
+  }
+  const post = (expected: number, path: string, json: unknown, sent: Sent = {}) =>
+    ask(expected, 'POST', path, { json, ...sent })
+  const badLogin = (expected: number, form: Record<string, string>) =>
+    ask(expected, 'POST', '/auth/jwt/login', { form })
+
+  async function entered(email: string, password: string): Promise<{ bearer: string; cookie: string }> {
+    requests += 2
+    const bearer = await logIn(url, email, password)
+    const cookie = await logInByCookie(url, email, password)
+    credentials.push(bearer, cookie.slice(cookie.indexOf('=') + 1))
+    return { bearer, cookie }
+  }
+
+  async function handed(event: string, email: string): Promise<string> {
+    for (const deadline = Date.now() + 5_000; Date.now() < deadline; await delay(20)) {
+      const one = service.events.find((one) => one.event === event && one.user.email === email && one.token)
+      if (one?.token !== undefined && !tokens.includes(one.token)) {
+        tokens.push(one.token)
+        return one.token
+      }
+    }
+    throw new Error(`${event} did not arrive`)
+  }
+
+  const { ada, moved, eve, stranger } = addresses
+  const { first, second, third, wrong } = passwords
+
+  // Registering
+  const { id } = (await post(201, '/auth/register', { email: ada, password: first })).body as { id: string } // safe: a User
+  await post(201, '/auth/register', { email: eve, password: first })
+  await post(400, '/auth/register', { email: ada.toUpperCase(), password: wrong })
+  await post(400, '/auth/register', { email: stranger, password: stranger })
+  await post(400, '/auth/register', { email: stranger, password: 'CANARY' })
+  await post(422, '/auth/register', { email: `${stranger} `.repeat(2), password: wrong })
+  await post(422, '/auth/register', { email: stranger, password: { [wrong]: wrong } })
+  await post(422, '/auth/register', { [stranger]: stranger, [wrong]: wrong })
+  await ask(422, 'POST', '/auth/register', {
+    body: `{"email": "${stranger}", "password": "${third}`,
+    headers: { 'Content-Type': 'application/json' },
+  })
+  await ask(422, 'POST', '/auth/register', { form: { email: stranger, password: wrong } })
+  await post(413, '/auth/register', { email: stranger, password: wrong.repeat(1_000) })
+
+  // Logging in and out
+  const one = await entered(ada, first)
+  await badLogin(400, { username: ada, password: wrong })
+  await badLogin(400, { username: stranger, password: wrong })
+  await badLogin(422, { username: ada, password: wrong, grant_type: wrong })
+  await badLogin(422, { username: ada })
+  await ask(403, 'POST', '/auth/cookie/login', {
+    form: { username: ada, password: first },
+    headers: { Origin: 'https://elsewhere.example' },
+  })
+  await ask(401, 'GET', '/users/me', { bearer: `${one.bearer.slice(0, -1)}!` })
+  await ask(401, 'GET', `/users/me?token=${one.bearer}`)
+  await ask(404, 'GET', `/${encodeURIComponent(wrong)}/${ada}?password=${encodeURIComponent(wrong)}`)
+  await ask(405, 'PUT', '/users/me', { bearer: one.bearer })
+  await ask(200, 'GET', '/users/me', { cookie: one.cookie })
+
+  // Verifying
+  await post(202, '/auth/request-verify-token', { email: ada })
+  await post(202, '/auth/request-verify-token', { email: stranger })
+  await post(422, '/auth/request-verify-token', { email: wrong })
+  const verifying = await handed('on_after_request_verify', ada)
+  await pause()
+  await post(400, '/auth/verify', { token: `${verifying}x` })
+  await post(422, '/auth/verify', { token: [verifying] })
+  await post(200, '/auth/verify', { token: verifying })
+  await post(400, '/auth/verify', { token: verifying })
+
+  // A forgotten password
+  await post(202, '/auth/forgot-password', { email: ada })
+  await post(202, '/auth/forgot-password', { email: stranger })
+  const resetting = await handed('on_after_forgot_password', ada)
+  await post(400, '/auth/reset-password', { token: verifying, password: second })
+  await post(400, '/auth/reset-password', { token: resetting, password: ada })
+  await post(422, '/auth/reset-password', { token: { $ne: resetting }, password: second })
+  await post(200, '/auth/reset-password', { token: resetting, password: second })
+  await post(400, '/auth/reset-password', { token: resetting, password: second })
+  await ask(401, 'GET', '/users/me', { cookie: one.cookie })
+
+  // Changing oneself
+  const two = await entered(ada, second)
+  const patchMe = (expected: number, json: object) => ask(expected, 'PATCH', '/users/me', { json, bearer: two.bearer })
+  await patchMe(400, { password: 'CANARY' })
+  await patchMe(400, { password: third, current_password: wrong })
+  await patchMe(400, { email: eve })
+  await patchMe(422, { email: wrong, is_active: wrong })
+  await patchMe(200, { password: third, current_password: second, email: moved })
+  await post(202, '/auth/request-verify-token', { email: moved })
+  await handed('on_after_request_verify', moved)
+  await pause()
+  const three = await entered(moved, third)
+  await ask(204, 'POST', '/auth/cookie/logout', { cookie: three.cookie })
+  await ask(401, 'POST', '/auth/cookie/logout', { cookie: three.cookie })
+  await ask(204, 'POST', '/auth/jwt/logout', { bearer: three.bearer })
+
+  // What superusers may
+  const four = await entered(moved, third)
+  await ask(403, 'GET', `/users/${id}`, { bearer: four.bearer })
+  await ask(403, 'DELETE', `/users/${id}`, { bearer: four.bearer })
+  await ask(401, 'PATCH', `/users/${id}`, { json: { password: wrong } })
+  const bearer = await logIn(url, superuserAddress)
+  credentials.push(bearer)
+  await ask(200, 'GET', `/users/${id}`, { bearer })
+  await ask(404, 'GET', `/users/${moved}`, { bearer })
+  await ask(404, 'PATCH', '/users/00000000-0000-4000-8000-000000000000', { json: { email: stranger }, bearer })
+  await ask(400, 'PATCH', `/users/${id}`, { json: { email: eve }, bearer })
+  await ask(422, 'PATCH', `/users/${id}`, { json: { is_superuser: wrong }, bearer })
+  await ask(200, 'PATCH', `/users/${id}`, { json: { is_verified: true }, bearer })
+  await post(202, '/auth/forgot-password', { email: moved })
+  await handed('on_after_forgot_password', moved)
+  await ask(204, 'DELETE', `/users/${id}`, { bearer })
+  await ask(404, 'DELETE', `/users/${id}`, { bearer })
+  await ask(401, 'GET', '/users/me', { cookie: four.cookie })
+  await badLogin(400, { username: moved, password: third })
+
+  const isDeleted = () => service.events.some(({ event, user }) => event === 'on_after_delete' && user.id === id)
+  for (const deadline = Date.now() + 5_000; !isDeleted() && Date.now() < deadline; ) await delay(20)
+  expect(isDeleted(), 'on_after_delete').to.equal(true)
+  await delay(300) // what was delivered is struck off the queue
+  await pause()
+
+  return {
+    secrets: [...Object.values(passwords), ...credentials, ...tokens],
+    credentials,
+    errors,
+    requests,
+    deleted: id,
+  }
+}
+
+/** Which of these can be read there, in any of the forms in which a secret travels, or the beginning of a long one. */
+function found(secrets: readonly string[], bytes: Buffer): string[] {
+  return secrets.filter((secret) => formsOf(secret).some((form) => bytes.includes(form)))
+}
+
+function formsOf(secret: string): string[] {
+  const form = new URLSearchParams({ x: secret }).toString().slice(2)
+  const base64 = Buffer.from(secret).toString('base64')
+  // A JWT begins like every other one: what identifies it is its payload's end and its signature.
+  const parts =
+    secret.split('.').length === 3
+      ? secret
+          .split('.')
+          .slice(1)
+          .map((part) => part.slice(-20))
+      : []
+  const beginning = parts.length === 0 && /^[\w-]{43}$/.test(secret) ? [secret.slice(0, 12)] : []
+  return [
+    secret,
+    encodeURIComponent(secret),
+    form,
+    JSON.stringify(secret).slice(1, -1),
+    secret.normalize('NFD'),
+    base64.replace(/=+$/, ''),
+    Buffer.from(secret).toString('base64url'),
+    Buffer.from(secret).toString('hex'),
+    ...parts,
+    ...beginning,
+  ]
+}
+
+describe('operators of MongoDB in place of values', function () {
+  this.timeout(30_000)
+  let service: TestService
+  let settings: Readonly<Record<string, string>>
+  const operators = [{ $gt: '' }, { $ne: null }, { $regex: '.*' }, { $exists: true }, { $where: '1' }, [], [''], {}]
+  const victim = 'victim@example.com'
+  const password = 'the pass phrase of a victim'
+
+  before(async function () {
+    await needsDeployment(this, onMongo)
+    settings = await onMongo.settings()
+    service = await startTestService(settings)
+    await call(service.url, 'POST', '/auth/register', { json: { email: victim, password } })
+    await createSuperuserIn(settings)
+  })
+
+  after(async () => {
+    await service?.stop()
+    if (settings !== undefined) await onMongo.remove(settings)
+  })
+
+  async function statuses(requests: readonly [string, string, Sent][]): Promise<Set<number>> {
+    const answers = await Promise.all(requests.map(([method, path, sent]) => call(service.url, method, path, sent)))
+    return new Set(answers.map(({ status }) => status))
+  }
+
+  it('are refused in every field of every JSON body', async () => {
+    const bearer = await logIn(service.url, superuserAddress)
+    const { id } = (await call(service.url, 'GET', '/users/me', { bearer })).body as { id: string } // safe: a User
+    const bodies: readonly [string, string, Readonly<Record<string, string>>][] = [
+      ['POST', '/auth/register', { email: 'new@example.com', password }],
+      ['POST', '/auth/forgot-password', { email: victim }],
+      ['POST', '/auth/reset-password', { token: 'x', password }],
+      ['POST', '/auth/request-verify-token', { email: victim }],
+      ['POST', '/auth/verify', { token: 'x' }],
+      ['PATCH', '/users/me', { email: victim, password, current_password: password }],
+      ['PATCH', `/users/${id}`, { email: victim, password }],
+    ]
+    const requests = bodies.flatMap(([method, path, body]) =>
+      Object.keys(body).flatMap((field) =>
+        operators.map((operator): [string, string, Sent] => [
+          method,
+          path,
+          { json: { ...body, [field]: operator }, bearer },
+        ]),
+      ),
+    )
+    expect(requests.length).to.be.above(90)
+    expect(await statuses(requests)).to.deep.equal(new Set([422]))
+  })
+
+  it('log nobody in, by whatever spelling of a form', async () => {
+    const forms = ['username[$ne]=x', 'username[$gt]=', 'username[$regex]=.*', `username=${victim}&username[$ne]=`]
+    const bodies = forms.flatMap((form) =>
+      ['password[$ne]=x', 'password[$gt]=', `password=${encodeURIComponent('{"$ne":null}')}`].map(
+        (rest) => `${form}&${rest}`,
+      ),
+    )
+    const values = operators.map((operator) => new URLSearchParams({ username: JSON.stringify(operator), password }))
+    const requests = [...bodies, ...values.map(String)].flatMap((body) =>
+      ['/auth/jwt/login', '/auth/cookie/login'].map((path): [string, string, Sent] => {
+        const headers = { 'Content-Type': 'application/x-www-form-urlencoded' }
+        return ['POST', path, { body, headers }]
+      }),
+    )
+    expect(await statuses(requests)).to.deep.equal(new Set([400, 422]))
+  })
+
+  it('find nobody in a path, a query or a credential', async () => {
+    const bearer = await logIn(service.url, superuserAddress)
+    const encoded = operators.map((operator) => encodeURIComponent(JSON.stringify(operator)))
+    expect(await statuses(encoded.map((text) => ['GET', `/users/${text}`, { bearer }]))).to.deep.equal(new Set([404]))
+    expect(await statuses(encoded.map((text) => ['DELETE', `/users/${text}`, { bearer }]))).to.deep.equal(
+      new Set([404]),
+    )
+    const asking = encoded.flatMap((text): [string, string, Sent][] => [
+      ['GET', `/users/me?id=${text}&id[$ne]=`, {}],
+      ['GET', '/users/me', { bearer: text }],
+      ['GET', '/users/me', { cookie: `__Host-session=${text}` }],
+    ])
+    expect(await statuses(asking)).to.deep.equal(new Set([401]))
+  })
+})
