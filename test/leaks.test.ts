@@ -5,12 +5,13 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'chai'
 import { type Answer, call, logIn, logInByCookie, type Sent } from './support/client.ts'
 import { type Deployment, needsDeployment, onMongo, onSqlite } from './support/deployments.ts'
-import { createSuperuserIn, superuserAddress } from './support/people.ts'
+import { enrol } from './support/enrol.ts'
 import { needsRedisServer, type RedisServer, startRedis } from './support/redis.ts'
 import { startTestService, type TestService } from './support/service.ts'
 import { type SpawnedService, scratchFolder, spawnService } from './support/spawned-service.ts'
 import { folderBytes, mongoContents, redisContents, sqliteContents } from './support/store-contents.ts'
 
+const superuserAddress = 'superuser@example.com'
 const talkative = { PORTCULLIS_LOGS__LEVEL: 'debug', PORTCULLIS_LOGS__REQUESTS: 'all' }
 /** What an error body says when something of the service's inside got into it. */
 const inside = /\bat .*:\d+|node_modules|SQLITE_|mongo|E11000|redis|\.ts\b|\.js\b|SELECT|portcullis\./i
@@ -102,7 +103,7 @@ for (const { deployment, name, open } of cases) {
       const dataFolder = join(scratchFolder(), 'data')
       const settings = { ...opened.settings, PORTCULLIS_DATA_FOLDER: dataFolder }
       service = await spawnService({ ...settings, ...talkative })
-      await createSuperuserIn(settings)
+      await enrol(opened.settings, dataFolder, [superuserAddress], { isSuperuser: true })
       told = await tell(service, async () => void dumps.push(await opened.dump(dataFolder)))
     })
 
@@ -348,7 +349,7 @@ describe('operators of MongoDB in place of values', function () {
     settings = await onMongo.settings()
     service = await startTestService(settings)
     await call(service.url, 'POST', '/auth/register', { json: { email: victim, password } })
-    await createSuperuserIn(settings)
+    await enrol(settings, service.dataFolder, [superuserAddress], { isSuperuser: true })
   })
 
   after(async () => {

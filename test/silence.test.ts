@@ -132,7 +132,7 @@ for (const [deployment, open] of stores) {
 
   describe(`a flood of requests for tokens of made-up addresses, with users in ${name}`, function () {
     this.timeout(isLong ? 600_000 : 60_000)
-    const count = name === 'MongoDB' ? rounds(1_000, 10_000) : rounds(5_000, 50_000)
+    const count = name === 'MongoDB' ? rounds(500, 10_000) : rounds(5_000, 50_000)
     let behind: Behind
     let service: SpawnedService
 

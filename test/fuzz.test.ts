@@ -1,0 +1,240 @@
+// Requests made up from the service's own description: whatever they are, the answer is one that is described, it
+// is no 500, and it comes soon.
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { call, goodPassword, logIn, logInByCookie, type Sent } from './support/client.ts'
+import { enrol } from './support/enrol.ts'
+import { figure } from './support/figures.ts'
+import { isLong, rounds } from './support/long.ts'
+import { each } from './support/sender.ts'
+import { startTestService, type TestService } from './support/service.ts'
+
+interface Field {
+  readonly type?: string | readonly string[]
+  readonly format?: string
+}
+
+interface Operation {
+  readonly method: string
+  readonly path: string
+  /** Media type and fields of its body. */
+  readonly body: { readonly type: string; readonly fields: Readonly<Record<string, Field>> } | null
+}
+
+/** Who may be asking, and who may be asked about. */
+interface Cast {
+  readonly credentials: readonly Sent[]
+  readonly ids: readonly string[]
+}
+
+const formType = 'application/x-www-form-urlencoded'
+const superuser = 'superuser@example.com'
+const seed = Number(process.env.TEST_SEED ?? Date.now() % 1_000_000)
+const longestMilliseconds = 2_000
+
+/** Values that have broken parsers, databases and logs before. */
+const nasty = fc.constantFrom(
+  '',
+  ' ',
+  '\u0000',
+  '\ud800',
+  '\uffff',
+  '\u202e',
+  'A'.repeat(7_000),
+  '__proto__',
+  'constructor',
+  'null',
+  '{"$ne":null}',
+  "' OR 1=1 --",
+  '%00',
+  '%c0%ae',
+  '../../etc/passwd',
+  '@',
+  'a@b@c',
+  'ä@ö.example',
+  'a@xn--.example',
+  'a@[127.0.0.1]',
+  '\r\nX-Injected: 1',
+  '1e999',
+  'A'.repeat(43),
+)
+const anything: fc.Arbitrary<unknown> = fc.oneof(
+  nasty,
+  fc.jsonValue({ maxDepth: 3 }),
+  fc.string({ unit: 'binary', maxLength: 60 }),
+)
+const address = fc.oneof(
+  fc.constantFrom('resident@example.com', superuser, 'Nobody@example.com', 'ü@exämple.com'),
+  fc.emailAddress(),
+)
+
+/** A value that its field is likely to take. */
+function likely({ type, format }: Field): fc.Arbitrary<unknown> {
+  if (format === 'email') return address
+  if (`${type}`.includes('boolean')) return fc.constantFrom(true, false, 'yes', 'off', 1, 0, null)
+  return fc.oneof(fc.constantFrom(goodPassword, 'short', 'password'), fc.string({ unit: 'grapheme', maxLength: 40 }))
+}
+
+/** Mostly the fields that it should have, mostly of their types; sometimes others, or fewer. */
+function nearlyValid(fields: Readonly<Record<string, Field>>): fc.Arbitrary<Record<string, unknown>> {
+  const known = Object.entries(fields).map(([name, field]) => {
+    const value = fc.oneof({ weight: 6, arbitrary: likely(field) }, { weight: 1, arbitrary: anything })
+    return [name, value] as const
+  })
+  const extra = fc.dictionary(fc.oneof(nasty, fc.string()), anything, { maxKeys: 2 })
+  return fc
+    .tuple(fc.record(Object.fromEntries(known), { requiredKeys: [] }), extra)
+    .map(([one, other]) => ({ ...one, ...other }))
+}
+
+const asText = (value: unknown): string =>
+  typeof value === 'string' ? value.toWellFormed() : (JSON.stringify(value) ?? '')
+
+function asForm(fields: Readonly<Record<string, unknown>>): string {
+  const form = new URLSearchParams()
+  for (const [name, value] of Object.entries(fields)) form.append(name.toWellFormed(), asText(value))
+  return form.toString()
+}
+
+/** Bodies of the right kind, of the wrong kind, and of none. */
+function bodies({ type, fields }: NonNullable<Operation['body']>): fc.Arbitrary<Sent> {
+  const typed = (body: string | Uint8Array<ArrayBuffer>, contentType = type): Sent => ({
+    body,
+    headers: { 'Content-Type': contentType },
+  })
+  const right = nearlyValid(fields).map((object) => typed(type === formType ? asForm(object) : JSON.stringify(object)))
+  const types = [
+    'application/json',
+    'application/x+json',
+    'application/json; charset=latin1',
+    'text/plain',
+    'x',
+    formType,
+  ]
+  const wrong = fc.tuple(
+    fc.oneof(
+      anything.map(asText),
+      fc.json(),
+      fc.uint8Array({ maxLength: 200 }).map((bytes) => Uint8Array.from(bytes)),
+    ),
+    fc.constantFrom(...types, 'multipart/form-data', 'multipart/form-data; boundary=x'),
+  )
+  return fc.oneof(
+    { weight: 5, arbitrary: right },
+    { weight: 2, arbitrary: wrong.map(([body, contentType]) => typed(body, contentType)) },
+    { weight: 1, arbitrary: fc.constant({}) },
+  )
+}
+
+/** Requests for an operation, with and without credentials. */
+function requests({ path, body }: Operation, cast: Cast): fc.Arbitrary<{ path: string; sent: Sent }> {
+  const id = fc.oneof(
+    fc.constantFrom(...cast.ids),
+    fc.uuid(),
+    fc
+      .oneof(nasty, fc.string({ unit: 'binary' }))
+      .map((text) => encodeURIComponent(text.toWellFormed().slice(0, 500)) || 'x'),
+  )
+  const header = fc.string({ unit: 'grapheme-ascii', maxLength: 60 })
+  const credential = fc.oneof(
+    { weight: 4, arbitrary: fc.constantFrom(...cast.credentials) },
+    { weight: 1, arbitrary: fc.constant<Sent>({}) },
+    { weight: 1, arbitrary: header.map((bearer): Sent => ({ bearer })) },
+    { weight: 1, arbitrary: header.map((value): Sent => ({ cookie: `__Host-session=${value}` })) },
+  )
+  const headers = fc.record(
+    {
+      'X-Request-Id': header,
+      'Content-Encoding': fc.constantFrom('gzip', 'identity', 'x'),
+      'Sec-Fetch-Site': fc.constantFrom('same-origin', 'cross-site', 'none'),
+      Accept: header,
+    },
+    { requiredKeys: [] },
+  )
+  return fc
+    .tuple(id, credential, body === null ? fc.constant({}) : bodies(body), fc.oneof(fc.constant({}), headers))
+    .map(([user, who, what, beside]: [string, Sent, Sent, Record<string, string>]) => ({
+      path: path.replace('{user_id}', user),
+      sent: { ...who, ...what, headers: { ...beside, ...what.headers } },
+    }))
+}
+
+describe('requests made up from /openapi.json', function () {
+  this.timeout(isLong ? 600_000 : 120_000)
+  const count = rounds(300, 3_000)
+  let service: TestService
+  let operations: readonly Operation[]
+
+  before(async () => {
+    service = await startTestService()
+    await enrol({}, service.dataFolder, [superuser], { isSuperuser: true })
+    operations = operationsOf((await call(service.url, 'GET', '/openapi.json')).body)
+  })
+
+  after(() => service?.stop())
+
+  let casts = 0
+  /** New people for every operation: made-up requests change passwords and delete users. */
+  async function cast(): Promise<Cast> {
+    const at = casts++
+    const users = await enrol(
+      {},
+      service.dataFolder,
+      Array.from({ length: 30 }, (_, one) => `user-${at}-${one}@example.com`),
+    )
+    const emails = users.map(({ email }) => email)
+    const logins = await each(4, 2, async (index) => [
+      { bearer: await logIn(service.url, emails[2 * index] ?? '') },
+      { cookie: await logInByCookie(service.url, emails[2 * index + 1] ?? '') },
+    ])
+    const bearer = await logIn(service.url, superuser)
+    return { credentials: [{ bearer }, { bearer }, ...logins.flat()], ids: users.map(({ id }) => id) }
+  }
+
+  it('are all answered, as it says and soon, and with no 500', async () => {
+    expect(operations.length).to.be.at.least(16)
+    const statuses = new Map<number, number>()
+    let slowest = 0
+    for (const operation of operations) {
+      const made = fc.sample(requests(operation, await cast()), { numRuns: count, seed })
+      await each(count, 8, async (index) => {
+        const { path, sent } = made[index] ?? { path: '', sent: {} }
+        const began = performance.now()
+        const { status, text } = await call(service.url, operation.method, path, sent)
+        const took = performance.now() - began
+        slowest = Math.max(slowest, took)
+        statuses.set(status, (statuses.get(status) ?? 0) + 1)
+        const what = `${operation.method} ${path} ${JSON.stringify(sent)} (TEST_SEED=${seed}): ${text}`
+        expect(status, what).to.be.below(500)
+        expect(took, what).to.be.below(longestMilliseconds)
+      })
+    }
+    figure('made-up requests by status', { ...Object.fromEntries(statuses), 'slowest ms': slowest })
+    expect([...statuses.keys()]).to.include.members([200, 201, 202, 204, 400, 401, 403, 404, 415, 422])
+    expect(service.logLines.filter((line) => line.includes('"level":50'))).to.deep.equal([])
+  })
+})
+
+function operationsOf(document: unknown): Operation[] {
+  interface Described {
+    readonly requestBody?: {
+      readonly content: Readonly<Record<string, { readonly schema: { readonly $ref: string } }>>
+    }
+  }
+  interface Document {
+    readonly paths: Readonly<Record<string, Readonly<Record<string, Described>>>>
+    readonly components: {
+      readonly schemas: Readonly<Record<string, { readonly properties: Readonly<Record<string, Field>> }>>
+    }
+  }
+  const { paths, components } = document as Document // safe: what the service derives from its operations
+  return Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, { requestBody }]) => {
+      const [content] = Object.entries(requestBody?.content ?? {})
+      const name = content?.[1].schema.$ref.split('/').at(-1) ?? ''
+      const body =
+        content === undefined ? null : { type: content[0], fields: components.schemas[name]?.properties ?? {} }
+      return { method: method.toUpperCase(), path, body }
+    }),
+  )
+}
