@@ -47,7 +47,7 @@ async function readPassword(): Promise<string> {
   const chunks: Buffer[] = []
   for await (const chunk of process.stdin) chunks.push(Buffer.from(chunk))
   const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Buffer.concat(chunks))
-  return text.replace(/\r?\n$/, '')
+  return text.endsWith('\n') ? text.slice(0, -1) : text
 }
 
 /** Asks twice, on the terminal and without echo. */
