@@ -78,7 +78,7 @@ export async function beat(
   for (let turn = 0; turn < perSecond * seconds; turn++) {
     const due = started + (turn * 1000) / perSecond
     const early = due - performance.now()
-    if (early > 0) await delay(early)
+    if (early > 0) await delay(Math.ceil(early)) // whole milliseconds, and never before it is due
     const one = shoot(agent, url, shot(turn)).then((status) => {
       if (status !== expect) throw new Error(`${shot(turn).path} answered ${status}`)
       took.push(performance.now() - due)

@@ -95,6 +95,9 @@ export interface StartedService extends Server {
 /** The master secret of every service that is measured, so that the bare application can read its tokens. */
 export const secret = 'a secret that only serves to measure with'
 
+/** For what hashes passwords: nobody is sent away where the machine is busy with other things as well. */
+export const patience = { PORTCULLIS_PASSWORDS__MAX_WAIT_SECONDS: '60' }
+
 /** The built service, as a deployer starts it: with its defaults, except what `env` says. */
 export async function startService(options: Start = {}): Promise<StartedService> {
   const cwd = scratchFolder()

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { beat, rain, type Shot } from '../load.ts'
 import type { Effort, Figure, Measure } from '../measure.ts'
 import { login, meByBearer, type Person, people, registration } from '../people.ts'
-import { residentMegabytes, root, type StartedService, scratchFolder, startService } from '../processes.ts'
+import { patience, residentMegabytes, root, type StartedService, scratchFolder, startService } from '../processes.ts'
 import { spreadOf } from '../statistics.ts'
 
 /** What is asked for while others do something else. */
@@ -19,7 +19,7 @@ const milliseconds = (value: number): string => `${value.toFixed(1)} ms`
 export const duringLogins: Measure = {
   name: 'during-logins',
   async run(effort, say) {
-    const service = await startService()
+    const service = await startService({ env: patience })
     const crowd = await people(service, clients)
     const idle = residentMegabytes(service.pid)
     await compareWithQuiet(
@@ -68,7 +68,9 @@ export const slowDisk: Measure = {
       say({ what: 'GET /users/me on a slow disk', value: 'not measured: gcc is needed' })
       return
     }
-    const service = await startService({ env: { LD_PRELOAD: library, PORTCULLIS_HANDLERS__CONSOLE: 'true' } })
+    const service = await startService({
+      env: { ...patience, LD_PRELOAD: library, PORTCULLIS_HANDLERS__CONSOLE: 'true' },
+    })
     const crowd = await people(service, clients)
     const { registrations, changes } = commitsPerSecond
     let round = 0

@@ -5,12 +5,10 @@ import { defaultHashConcurrency } from '../../src/adapters/crypto/hash-concurren
 import { only, rain } from '../load.ts'
 import type { Measure } from '../measure.ts'
 import { login, password, people } from '../people.ts'
-import { root, run, type StartedService, startService } from '../processes.ts'
+import { patience, root, run, type StartedService, startService } from '../processes.ts'
 import { spreadOf } from '../statistics.ts'
 
 const connections = 32
-/** So that nobody is sent away where the machine is busy with other things as well. */
-const patience = { PORTCULLIS_PASSWORDS__MAX_WAIT_SECONDS: '60' }
 /** For the hashes that still wait when the clients of a round have gone. */
 const settleMilliseconds = 1000
 const goal = 0.95
