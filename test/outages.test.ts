@@ -168,6 +168,7 @@ async function openInhabited(site: Site) {
 
   return {
     url,
+    reading: get('/users/me', { bearer }),
     withoutRedis,
     withoutMongo,
     withEverything,
@@ -316,6 +317,18 @@ describe('a store that is away', function () {
         await Promise.all([withoutRedis(fault), withoutMongo(fault)])
       })
     }
+
+    it('is a 503, and no fault, to whoever asks by a connection that it has just closed (MongoDB)', async () => {
+      const tenAtOnce = () => Promise.all(Array.from({ length: 10 }, () => outcomeOf(second.url, second.reading)))
+      for (let round = 0; round < 3; round++) {
+        await tenAtOnce()
+        await other.mongo.set('refuse')
+        const statuses = (await tenAtOnce()).map(({ status }) => status)
+        expect(new Set(statuses)).to.deep.equal(new Set([503]))
+        await other.mongo.set('pass')
+        await passesWithin(10, () => expectStatuses(second.url, { read: [second.reading, 200] }))
+      }
+    })
 
     it('loses no session when it is stopped and started again (Redis)', async () => {
       await redis.stop()
