@@ -32,7 +32,14 @@ export class ChangeUser {
   async execute(id: UserId, judge: (user: User) => Change): Promise<ChangeOutcome> {
     const before = this.#last.get(id) ?? Promise.resolve()
     const change = before.then(() => this.#attempt(id, judge))
-    const settled = change.catch(() => undefined)
+    // Who waits behind a store that does not answer is not sent to wait for it once more.
+    const settled = change.then(
+      () => undefined,
+      (fault) => {
+        if (fault instanceof Unavailable) throw fault
+      },
+    )
+    settled.catch(() => undefined)
     this.#last.set(id, settled)
     try {
       return await change

@@ -31,13 +31,13 @@ interface Needs {
 interface Wanted extends ClaimedRequest {
   readonly user: User
   readonly fact: string
-  /** From here on, what the handler is given to do could outlive the lease. */
-  readonly tooLate: Date
 }
 
 const claimLimit = 100
 const maxInHand = 16
-const minLeaseSeconds = 20
+const leaseSeconds = 20
+/** When all hands are busy, how long until a request is looked at again. */
+const busySeconds = 1
 const maxRetrySeconds = 60
 
 /**
@@ -49,38 +49,37 @@ export class DeliverTokens implements DueWork {
   readonly #needs: Needs
   readonly #lane = new Lane(maxInHand)
   readonly #inHand = new Set<TokenRequest>()
-  readonly #leaseSeconds: number
 
   constructor(needs: Needs) {
     this.#needs = needs
-    this.#leaseSeconds = Math.max(minLeaseSeconds, 2 * needs.handlerTimeoutSeconds)
   }
 
   async beginDue(ended?: () => void): Promise<number> {
-    const { tokenRequests, clock, handlerTimeoutSeconds } = this.#needs
+    const { tokenRequests, clock } = this.#needs
     let begun = 0
-    while (this.#lane.free > 0) {
-      const now = clock()
-      const claims = await tokenRequests.claim(now, claimLimit, this.#leaseSeconds)
-      const tooLate = new Date(now.getTime() + (this.#leaseSeconds - handlerTimeoutSeconds) * 1000)
-
+    for (;;) {
+      const claims = await tokenRequests.claim(clock(), claimLimit, leaseSeconds)
       const unwanted: TokenRequest[] = []
-      const wanted: Wanted[] = []
+      const unbegun: TokenRequest[] = []
       for (const claim of claims) {
         const found = await this.#judge(claim)
         if (found === null) unwanted.push(claim.request)
-        else wanted.push({ ...claim, ...found, tooLate })
+        else if (this.#lane.free === 0) unbegun.push(claim.request)
+        else this.#begin({ ...claim, ...found }, ended)
       }
       if (unwanted.length > 0) await tokenRequests.settle(unwanted)
-      for (const one of wanted) {
-        this.#inHand.add(one.request)
-        this.#lane.run(() => this.#handle(one).finally(ended))
-      }
+      // Not left unclaimed: handlers that hang must not let strangers' requests pile up behind wanted ones.
+      const again = new Date(clock().getTime() + busySeconds * 1000)
+      await Promise.all(unbegun.map((request) => tokenRequests.postpone(request, again)))
 
-      begun += claims.length
-      if (claims.length < claimLimit) break
+      begun += claims.length - unbegun.length
+      if (claims.length < claimLimit) return begun
     }
-    return begun
+  }
+
+  #begin(wanted: Wanted, ended?: () => void): void {
+    this.#inHand.add(wanted.request)
+    this.#lane.run(() => this.#handle(wanted).finally(ended))
   }
 
   /** Not known: to be told when somebody asks would make the time of the answer tell something. */
@@ -117,12 +116,13 @@ export class DeliverTokens implements DueWork {
   async #handle(wanted: Wanted): Promise<void> {
     const { tokenRequests, clock, random, report } = this.#needs
     const { request, attempts } = wanted
+    const stopRenewing = this.#keepRenewing(request)
     const delivery = { eventId: request.eventId, handler: tokenHandlerOf[request.purpose], attempts }
     try {
-      if (clock() > wanted.tooLate) return await tokenRequests.postpone(request, clock())
       try {
         await this.#deliver(wanted)
       } catch (error) {
+        stopRenewing()
         await tokenRequests.postpone(request, retryAt(clock(), attempts, maxRetrySeconds, random))
         return report(problemOf(delivery, 'postponed', error))
       }
@@ -130,8 +130,22 @@ export class DeliverTokens implements DueWork {
     } catch (fault) {
       report(problemOf(delivery, 'unknown', fault))
     } finally {
+      stopRenewing()
       this.#inHand.delete(request)
     }
+  }
+
+  /** Nobody else takes it on while a handler is at it, and somebody does soon after this process is gone. */
+  #keepRenewing(request: TokenRequest): () => void {
+    const { tokenRequests, clock } = this.#needs
+    const timer = setInterval(
+      () => {
+        const until = new Date(clock().getTime() + leaseSeconds * 1000)
+        tokenRequests.postpone(request, until).catch(() => undefined) // the next renewal may succeed
+      },
+      (leaseSeconds * 1000) / 3,
+    )
+    return () => clearInterval(timer)
   }
 
   async #deliver(wanted: Wanted): Promise<void> {

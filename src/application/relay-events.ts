@@ -1,5 +1,6 @@
 import { type AccountEvent, type ClaimedEvent, handlerOf, type UserChanges } from '../domain/events.ts'
 import type { UserId } from '../domain/ids.ts'
+import { factOf } from '../domain/one-time-token.ts'
 import { Unavailable } from '../domain/refusal.ts'
 import { isAlive } from '../domain/user.ts'
 import { type DeliveryProblem, nameOf, problemOf, retryAt } from './delivery-problem.ts'
@@ -141,8 +142,20 @@ export class RelayEvents implements DueWork {
     const { sessions, tokens } = this.#needs
     if (event.type === 'deleted') {
       await Promise.all([sessions.removeAllOf(userId), tokens.removeAllOf(userId)])
-    } else if ('sessionsEnded' in event && event.sessionsEnded !== null) {
-      await this.#removeDeadSessions(userId)
+      return
+    }
+    if ('sessionsEnded' in event && event.sessionsEnded !== null) await this.#removeDeadSessions(userId)
+    if (event.type === 'updated' && event.changes.email !== undefined) await this.#removeDeadTokens(userId)
+  }
+
+  /** Or they would come alive again when the user goes back to the older address. */
+  async #removeDeadTokens(userId: UserId): Promise<void> {
+    const { tokens, users } = this.#needs
+    for (const purpose of ['reset_password', 'verify_email'] as const) {
+      const token = await tokens.current(purpose, userId)
+      const user = await users.find(userId)
+      if (token === null || (user !== null && token.fact === factOf(purpose, user))) continue
+      await tokens.remove(purpose, token.digest)
     }
   }
 

@@ -55,7 +55,10 @@ export class UpdateUser {
   async any(input: { by: Authenticated; target: User; changes: AnyChanges; requestId: string }): Promise<User> {
     const { by, target, changes, requestId } = input
     if (by.user.id !== target.id) return await this.#change(target, changes, null, requestId, () => undefined)
-    return await this.#change(target, changes, by.credential.id, requestId, (fresh) => requireAlive(fresh, by))
+    return await this.#change(target, changes, by.credential.id, requestId, (fresh) => {
+      requireAlive(fresh, by)
+      if (!fresh.isSuperuser) throw new Refusal('FORBIDDEN') // somebody took the right away meanwhile
+    })
   }
 
   async #change(

@@ -45,6 +45,7 @@ function endOfProcess(log: Logger): { reached: Promise<ExitCode>; failed: (fault
     log.fatal({ err }, 'a fault that nobody expected; stopping')
     end(1)
   }
+  process.stdout.on('error', (err) => log.error({ err }, 'standard output is closed'))
   process.on('unhandledRejection', crashed)
   process.on('uncaughtException', crashed)
   return { reached, failed }
@@ -64,6 +65,9 @@ function flushed(log: Logger): Promise<void> {
   return new Promise((resolve) => log.flush(() => resolve()))
 }
 
-function printLine(line: string): void {
-  process.stdout.write(line)
+/** Rejects when nobody reads any more: the event then waits for the next start. */
+function printLine(line: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    process.stdout.write(line, (error) => (error ? reject(error) : resolve()))
+  })
 }

@@ -17,7 +17,7 @@ export interface OpenHandlers {
 export async function openHandlers(
   { module, console }: Settings['handlers'],
   log: Logger,
-  write: (line: string) => void,
+  write: (line: string) => void | Promise<void>,
 ): Promise<OpenHandlers> {
   const loaded = module === null ? null : await load(module, log)
   const printed = console ? consoleHandlers(write) : null

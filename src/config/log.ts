@@ -13,6 +13,8 @@ export function createLog({ level }: Settings['logs'], to?: DestinationStream): 
 }
 
 const longestMessage = 300
+/** What is cut off before it is looked at cannot be recognised, so more is looked at than is kept. */
+const longestRead = 4_000
 
 /**
  * What an operator needs of a fault and its causes. Drivers quote keys and addresses in their messages, so
@@ -36,7 +38,9 @@ function describe(thrown: unknown): object {
 
 export function scrub(message: string): string {
   return message
+    .slice(0, longestRead)
+    .split(/(\s+)/)
+    .map((word) => (word.includes('@') ? '[address]' : word.replace(/[\w-]{40,}/g, '[token]')))
+    .join('')
     .slice(0, longestMessage)
-    .replace(/\S*@\S*/g, '[address]')
-    .replace(/[\w-]{40,}/g, '[token]')
 }

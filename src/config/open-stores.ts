@@ -105,7 +105,7 @@ export async function openStores({ settings, clock, log, whenUsersAreThere, fail
   }
 
   return {
-    users: offered('users', (handle) => handle.users),
+    users: gated(offered('users', (handle) => handle.users)),
     sessions: offered('sessions', (handle) => handle.sessions),
     tokens: offered('tokens', (handle) => handle.tokens),
     async prepare() {
@@ -116,7 +116,7 @@ export async function openStores({ settings, clock, log, whenUsersAreThere, fail
       await Promise.all(all.map(prepareOne))
     },
     failing() {
-      const now = clock().getTime()
+      const now = performance.now() // no clock that can be set back
       if (lastPing === null || now - lastPing.at > pingMemorySeconds * 1000) lastPing = { at: now, failing: ping() }
       return lastPing.failing
     },
@@ -127,10 +127,29 @@ export async function openStores({ settings, clock, log, whenUsersAreThere, fail
     },
   }
 
+  /** Nobody else uses the users before `whenUsersAreThere` is done: the secret may be another's. */
+  function gated({ users, outbox, tokenRequests, checkSecret }: UsersRole): UsersRole {
+    const isOpen = (): boolean => all.some(({ roles, isReady }) => isReady && roles.includes('users'))
+    return {
+      users: whenOpen(users, isOpen),
+      outbox: whenOpen(outbox, isOpen),
+      tokenRequests: whenOpen(tokenRequests, isOpen),
+      checkSecret,
+    }
+  }
+
   function offered<T>(role: StoreRole, pick: (handle: StoreHandle) => T | undefined): T {
     const store = all.find(({ roles }) => roles.includes(role))
     const port = store && pick(store.handle)
     if (port === undefined) throw new Unsuitable(`${settings.stores[role].kind} cannot store ${role}`)
     return port
   }
+}
+
+/** `port`, every method of which answers `Unavailable` until `isOpen`. */
+function whenOpen<T extends object>(port: T, isOpen: () => boolean): T {
+  const closed = () => Promise.reject(new Unavailable('the users’ store, which is not there yet'))
+  return new Proxy(port, {
+    get: (target, name) => (isOpen() ? Reflect.get(target, name) : closed),
+  })
 }

@@ -36,7 +36,7 @@ interface Needs {
   readonly settings: Settings
   readonly log: Logger
   /** Prints a line of `handlers.console`, which ends in a newline. */
-  readonly write: (line: string) => void
+  readonly write: (line: string) => void | Promise<void>
   /** Something came up after the start that the service cannot live with: it has to end. */
   readonly failed: (fault: unknown) => void
   readonly clock?: () => Date
@@ -140,8 +140,8 @@ export async function startService(needs: Needs): Promise<Service> {
   function startChores(): NodeJS.Timeout {
     const sweep = container.get(Sweep)
     const chores = async (): Promise<void> => {
-      isCommonPassword('') // reads the list, so that nobody's registration has to
       try {
+        isCommonPassword('') // reads the list, so that nobody's registration has to
         await hasher.prepare(await users.users.passwordSchemes())
         await sweep.execute()
       } catch (err) {

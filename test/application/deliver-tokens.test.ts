@@ -280,7 +280,7 @@ describe('the delivery of tokens', () => {
     expect(await tokenRequests.claim(clock(), 100, 1)).to.have.length(1)
   })
 
-  it('waits for no hanging handler with other requests, and never begins one that could outlive its lease', async () => {
+  it('waits for no hanging handler with other requests, and looks for a free hand again a second later', async () => {
     const finishes: (() => void)[] = []
     const { delivery, ask, stored, calls, clock } = await setUp(
       recording(() => new Promise<void>((resolve) => finishes.push(resolve))),
@@ -304,6 +304,31 @@ describe('the delivery of tokens', () => {
     await delivery.idle()
   })
 
+  it('settles what strangers ask for while every handler hangs', async () => {
+    const { delivery, ask, stored, tokenRequests, clock } = await setUp(
+      recording(() => new Promise<void>(() => undefined)),
+    )
+    for (let count = 0; count < 17; count++) await ask(await stored())
+    await delivery.beginDue()
+    for (let count = 0; count < 50; count++) await ask(aUser())
+    await delivery.beginDue()
+    clock.advance(60)
+    expect(await tokenRequests.claim(clock(), 100, 1)).to.have.length(17)
+  })
+
+  it('is taken over within half a minute by another process, however long handlers may take', async () => {
+    const needs = await setUp()
+    const { ask, stored, clock } = needs
+    const hanging = recording(() => new Promise<void>(() => undefined))
+    await ask(await stored())
+    const killed = new DeliverTokens({ ...needs, subscribers: hanging, lifetimes, handlerTimeoutSeconds: 3600 })
+    expect(await killed.beginDue()).to.equal(1)
+    const other = new DeliverTokens({ ...needs, subscribers: recording(), lifetimes, handlerTimeoutSeconds: 3600 })
+    clock.advance(30)
+    expect(await other.beginDue()).to.equal(1)
+    await other.idle()
+  })
+
   it('gives back what it is still doing or has not begun, and does not begin it any more', async () => {
     const finishes: (() => void)[] = []
     const { delivery, ask, stored, tokenRequests, clock, calls } = await setUp(
@@ -313,6 +338,7 @@ describe('the delivery of tokens', () => {
     await delivery.beginDue()
     await new Promise(setImmediate)
     await delivery.giveBack()
+    clock.advance(1)
     expect(await tokenRequests.claim(clock(), 100, 1)).to.have.length(18)
     for (const finish of finishes) finish()
     await delivery.idle()

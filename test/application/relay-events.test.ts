@@ -3,6 +3,7 @@ import { doDue } from '../../src/application/do-due.ts'
 import { HandlerFailed } from '../../src/application/ports/subscribers.ts'
 import { RelayEvents } from '../../src/application/relay-events.ts'
 import { happened } from '../../src/domain/events.ts'
+import { factOf } from '../../src/domain/one-time-token.ts'
 import { Unavailable } from '../../src/domain/refusal.ts'
 import { endSessions } from '../../src/domain/user.ts'
 import { aSession, aToken, aUser } from '../../src/testing/builders.ts'
@@ -288,6 +289,19 @@ describe('the relay of events', () => {
       expect(await sessions.find(old.digest)).to.equal(null)
       expect(await sessions.find(asking.digest)).not.to.equal(null)
       expect(await sessions.find(young.digest)).not.to.equal(null)
+    })
+
+    it('removes the tokens of an address that a user has left, and no others', async () => {
+      const { users, tokens, relay, clock } = await setUp()
+      const user = aUser()
+      const stale = aToken({ userId: user.id, purpose: 'reset_password', fact: 'of another address' })
+      const good = aToken({ userId: user.id, purpose: 'verify_email', fact: factOf('verify_email', user) })
+      for (const token of [stale, good]) await tokens.put(token)
+      const event = { ...happened('updated', user, occasionAt(clock())), sessionsEnded: null }
+      await users.insert(user, [{ ...event, changes: { email: user.email } }])
+      await doDue(relay)
+      expect(await tokens.current('reset_password', user.id)).to.equal(null)
+      expect(await tokens.current('verify_email', user.id)).to.deep.equal(good)
     })
 
     it('removes every session that a reset ended', async () => {

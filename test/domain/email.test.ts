@@ -14,6 +14,22 @@ function accepted(text: string): Email {
 const keyOf = (text: string) => emailKey(accepted(text))
 
 describe('an e-mail address', () => {
+  it('is judged in linear time, whatever is in it', () => {
+    const judgedIn = (text: string): number => {
+      const began = performance.now()
+      parse(text)
+      return performance.now() - began
+    }
+    for (const text of [
+      `a${' '.repeat(100_000)}b`,
+      ' '.repeat(100_000),
+      '@'.repeat(100_000),
+      `a@${'b.'.repeat(50_000)}`,
+    ]) {
+      expect(judgedIn(text), text.slice(0, 3)).to.be.below(1_000) // quadratic: some ten seconds
+    }
+  })
+
   it('keeps the spelling of its local part and shows its domain lower-case and in Unicode', () => {
     expect(accepted("  Jürgen.O'Neil+tag@Example.COM ")).to.equal("Jürgen.O'Neil+tag@example.com")
     expect(accepted('a@BÜCHER.example')).to.equal('a@bücher.example')

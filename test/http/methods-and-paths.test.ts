@@ -48,6 +48,16 @@ describe('methods and paths', () => {
   })
   after(() => service.stop())
 
+  it('answers 400 to a target that is no URL, and logs no fault', async () => {
+    for (const target of ['http://[', 'http://xn--/', 'http://a[b]/']) {
+      const answer = await exchange(service.url, `GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)
+      expect(answer)
+        .to.match(/^HTTP\/1.1 400 /)
+        .and.to.include('{"detail":"Bad Request"}')
+    }
+    expect(service.logLines.filter((line) => line.includes('request failed'))).to.deep.equal([])
+  })
+
   const ask = (method: string, path: string, headers: readonly (readonly [string, string])[] = []) =>
     rawCall(service.url, { method, path, headers })
 

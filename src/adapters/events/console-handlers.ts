@@ -6,9 +6,9 @@ import { wireChanges, wireUser } from './wire.ts'
  * where the handler has one. For development: it prints tokens. Nobody can refuse anything here, so
  * `on_before_delete` is not handled.
  *
- * @param write gets the line with its newline
+ * @param write gets the line with its newline; the event is delivered when it is done
  */
-export function consoleHandlers(write: (line: string) => void): Subscribers {
+export function consoleHandlers(write: (line: string) => void | Promise<void>): Subscribers {
   return {
     handles: (name) => name !== 'on_before_delete',
     async call({ name, user, token, changes }) {
@@ -18,7 +18,7 @@ export function consoleHandlers(write: (line: string) => void): Subscribers {
         ...(token !== undefined && { token }),
         ...(changes !== undefined && { changes: wireChanges(changes) }),
       }
-      write(`${JSON.stringify(line)}\n`)
+      await write(`${JSON.stringify(line)}\n`)
     },
   }
 }

@@ -3,7 +3,7 @@ import cors from '@koa/cors'
 import type Router from '@koa/router'
 import Koa, { type Context, type Next } from 'koa'
 import type { Logger } from 'pino'
-import { errorReply, faultReply, replyTo } from './errors.ts'
+import { errorReply, faultReply, replyTo, Unreadable } from './errors.ts'
 import { send } from './send.ts'
 
 export interface AppNeeds {
@@ -41,6 +41,7 @@ export function app({ router, log, allowedOrigins, isTls, logRequests }: AppNeed
     ctx.res.setHeader('X-Request-Id', requestId)
     if (isTls) ctx.res.setHeader('Strict-Transport-Security', hsts)
     try {
+      requireReadable(ctx)
       await next()
     } catch (thrown) {
       const reply = replyTo(thrown)
@@ -85,6 +86,15 @@ export function app({ router, log, allowedOrigins, isTls, logRequests }: AppNeed
 function requestIdOf({ req }: Context): string {
   const offered = req.headers['x-request-id']
   return typeof offered === 'string' && requestIdForm.test(offered) ? offered : randomUUID()
+}
+
+/** RFC 9112 section 3.2: Node passes on request targets that are no URL, which nothing below could read. */
+function requireReadable(ctx: Context): void {
+  try {
+    void ctx.path
+  } catch {
+    throw new Unreadable(400, 'Bad Request')
+  }
 }
 
 function answerUnserved(ctx: Context, router: Router): void {

@@ -32,7 +32,7 @@ const read = koaBody({
 const unparsable = () => new Unreadable(400, 'There was an error parsing the body')
 
 export async function readBody(ctx: Context, encoding: 'json' | 'form'): Promise<RawBody> {
-  const coding = ctx.get('Content-Encoding')
+  const coding = ctx.get('Content-Encoding').toLowerCase()
   if (coding !== '' && coding !== 'identity') throw new Unreadable(415, 'UNSUPPORTED_MEDIA_TYPE')
   if (Number(ctx.get('Content-Length')) > maxBodyBytes) throw new Unreadable(413, 'PAYLOAD_TOO_LARGE')
   const charset = ctx.request.charset.toLowerCase()

@@ -61,7 +61,7 @@ describe('handlers that are functions', () => {
 describe('the console as a handler', () => {
   const printing = () => {
     const lines: string[] = []
-    return { lines, handlers: consoleHandlers((line) => lines.push(line)) }
+    return { lines, handlers: consoleHandlers((line) => void lines.push(line)) }
   }
 
   it('handles everything but what may refuse', () => {

@@ -9,6 +9,8 @@ const patienceMs = 2_000
 /** Starting the thread, loading the driver and building the tables may take longer than a write. */
 const startPatienceMs = 10_000
 const endPatienceMs = 2_000
+/** More wait only while the disk hangs; those that were given up make room then. */
+const manyWaiting = 1_000
 
 export interface Writer {
   /**
@@ -88,6 +90,7 @@ export function sqliteWriter(startThread: () => Worker): Writer {
   function ask(name: OperationName, args: readonly unknown[], patience: number): Promise<unknown> {
     if (isClosed) return Promise.reject(new Unavailable('SQLite is closed'))
     const pending = newPending({ name, args, deadline: monotonicMs() + patience }, patience)
+    if (waiting.length >= manyWaiting) waiting = waiting.filter((one) => !one.isOver())
     waiting.push(pending)
     if (!isScheduled) {
       isScheduled = true

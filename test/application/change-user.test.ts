@@ -1,0 +1,84 @@
+import { expect } from 'chai'
+import { ChangeUser } from '../../src/application/change-user.ts'
+import type { UserStore } from '../../src/application/ports/user-store.ts'
+import { UpdateUser } from '../../src/application/update-user.ts'
+import { Refusal, Unavailable } from '../../src/domain/refusal.ts'
+import { aUser } from '../../src/testing/builders.ts'
+import { fixedClock } from '../../src/testing/fixed-clock.ts'
+import { deliveryNeeds, occasionAt } from '../support/delivery.ts'
+
+describe('the changes of one user', () => {
+  it('do not wait one after another for a store that does not answer', async () => {
+    const { users } = await deliveryNeeds(fixedClock())
+    let asked = 0
+    const down: UserStore = {
+      ...users,
+      async find() {
+        asked++
+        await new Promise((resolve) => setTimeout(resolve, 50))
+        throw new Unavailable('store')
+      },
+    }
+    const changeUser = new ChangeUser({ users: down })
+    const { id } = aUser()
+    const all = Array.from({ length: 8 }, () => changeUser.execute(id, () => ({ type: 'keep' })))
+    const outcomes = await Promise.allSettled(all)
+    expect(outcomes.map((one) => one.status === 'rejected' && one.reason instanceof Unavailable)).to.not.include(false)
+    expect(asked).to.equal(1)
+  })
+
+  it('go on after one that was refused', async () => {
+    const { users } = await deliveryNeeds(fixedClock())
+    const user = aUser()
+    await users.insert(user, [])
+    const changeUser = new ChangeUser({ users })
+    const refused = changeUser.execute(user.id, () => {
+      throw new Refusal('NOT_FOUND')
+    })
+    const kept = changeUser.execute(user.id, () => ({ type: 'keep' }))
+    expect(await refused.catch((error: unknown) => error)).to.be.instanceOf(Refusal)
+    expect(await kept).to.deep.equal({ type: 'changed', user })
+  })
+})
+
+describe('a superuser who changes their own account by id', () => {
+  it('does not get back a right that was taken away while the password was hashed', async () => {
+    const clock = fixedClock()
+    const { users } = await deliveryNeeds(clock)
+    const user = aUser({ isSuperuser: true, endedCredentials: [], sessions: { generation: 0, kept: null } })
+    await users.insert(user, [])
+    let hashed = (_hash: string): void => undefined
+    const updateUser = new UpdateUser({
+      changeUser: new ChangeUser({ users }),
+      hasher: {
+        hash: () =>
+          new Promise<string>((resolve) => {
+            hashed = resolve
+          }),
+        verify: async () => 'mismatch',
+      },
+      policy: { minLength: 8, isCommon: () => false },
+      freshLoginSeconds: null,
+      clock,
+      newId: () => occasionAt(clock()).eventId,
+    })
+    const now = clock()
+    const credential = { id: 'credential', userId: user.id, generation: 0, issuedAt: now, expiresAt: now }
+    const credentials = {
+      recognises: () => true,
+      issue: async () => '',
+      read: async () => null,
+      revoke: async () => 'ended' as const,
+      touch: async () => undefined,
+    }
+    const by = { user, credential, backend: { name: 'jwt', credentials, requiresVerification: false } }
+    const changes = { password: 'a quite long pass phrase', isSuperuser: true }
+    const change = updateUser.any({ by, target: user, changes, requestId: 'request-1' })
+    await users.replace({ ...user, isSuperuser: false }, [])
+    hashed('$argon2id$v=19$m=19456,t=2,p=1$salt$hash')
+
+    const outcome = await change.catch((error: unknown) => error)
+    expect(outcome).to.be.instanceOf(Refusal).and.to.have.property('code', 'FORBIDDEN')
+    expect((await users.find(user.id))?.isSuperuser).to.equal(false)
+  })
+})
