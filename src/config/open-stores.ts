@@ -150,6 +150,9 @@ export async function openStores({ settings, clock, log, whenUsersAreThere, fail
 function whenOpen<T extends object>(port: T, isOpen: () => boolean): T {
   const closed = () => Promise.reject(new Unavailable('the users’ store, which is not there yet'))
   return new Proxy(port, {
-    get: (target, name) => (isOpen() ? Reflect.get(target, name) : closed),
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name)
+      return typeof value === 'function' && !isOpen() ? closed : value
+    },
   })
 }
