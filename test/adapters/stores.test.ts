@@ -40,7 +40,7 @@ function holds<T extends { close(): Promise<void> }>(
 
 for (const { name, start, stop, users, sessions, tokens, sweeps = true } of storesUnderTest) {
   describe(`the ${name} store`, function () {
-    this.timeout(30_000)
+    this.timeout(90_000)
 
     before(async function () {
       const obstacle = (await start?.()) ?? null

@@ -160,7 +160,7 @@ export function tokenRequestsContract(open: Open<OpenedUsers>): ContractCase[] {
         afresh(open, async ({ role }) => {
           const requests: TokenRequest[] = []
           while (requests.length < maxWaitingRequests) {
-            requests.push(...(await Promise.all(Array.from({ length: 100 }, () => asked(role)))))
+            requests.push(...(await Promise.all(Array.from({ length: 25 }, () => asked(role)))))
           }
           assert.equal(await role.tokenRequests.ask(aTokenRequest()), 'full')
           const [waiting] = requests

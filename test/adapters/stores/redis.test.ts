@@ -60,18 +60,20 @@ describe('sessions and tokens in redis', function () {
   })
 
   it('leaves none of 2 000 sessions that log out while a touch is in flight', async () => {
-    const all = Array.from({ length: 2_000 }, () => aSession())
-    await Promise.all(all.map((session) => sessions.put(session)))
-    const at = clock()
-    const outcomes = await Promise.all(
-      all.map(async ({ digest }) => {
-        const touch = otherSessions.touch(digest, at)
-        const removed = await sessions.remove(digest)
-        await touch
-        return removed
-      }),
-    )
-    expect(outcomes.filter((removed) => removed)).to.have.lengthOf(2_000)
+    let removals = 0
+    for (let hundred = 0; hundred < 20; hundred++) {
+      const some = Array.from({ length: 100 }, () => aSession())
+      await Promise.all(some.map((session) => sessions.put(session)))
+      const at = clock()
+      await Promise.all(
+        some.map(async ({ digest }) => {
+          const touch = otherSessions.touch(digest, at)
+          if (await sessions.remove(digest)) removals++
+          await touch
+        }),
+      )
+    }
+    expect(removals).to.equal(2_000)
     expect(await raw.keys('p:session:*')).to.deep.equal([])
   })
 
