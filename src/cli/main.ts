@@ -28,7 +28,7 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
     .description('Create an active, verified superuser; needs the storage only')
     .requiredOption('-e, --email <address>', 'the address')
     .option('--password-stdin', 'read the password from standard input, less one trailing newline')
-    .option('--promote', 'make whoever already has the address a superuser; their password stays')
+    .option('--promote', 'where somebody has the address already, make them a superuser; their password stays')
     .action(async (options: { email: string; passwordStdin?: true; promote?: true }) => {
       const { createSuperuser } = await import('./superuser.ts')
       code = await createSuperuser({ configFile: configFile(), ...options })

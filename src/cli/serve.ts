@@ -1,6 +1,6 @@
 import { explain } from '../config/explain.ts'
 import { createLog, type Logger } from '../config/log.ts'
-import { type Service, startService } from '../config/service.ts'
+import { startService } from '../config/service.ts'
 import type { ExitCode } from './exit-code.ts'
 import { settingsHere } from './settings.ts'
 
@@ -13,12 +13,13 @@ export async function serve({ configFile }: { configFile: string | undefined }):
   for (const warning of warnings) log.warn(warning)
 
   const ending = endOfProcess(log)
+  void ending.reached.then(() => endInTime(log))
   const service = await startService({ settings, log, write: printLine, failed: ending.failed })
   log.info({ url: service.publicUrl, host: settings.http.host, port: service.port }, 'listening')
   process.stderr.write(`Portcullis listens on ${service.publicUrl}\n`)
 
   const code = await ending.reached
-  await stopInTime(service, log)
+  await service.stop()
   log.info('stopped')
   await flushed(log)
   return code
@@ -51,14 +52,13 @@ function endOfProcess(log: Logger): { reached: Promise<ExitCode>; failed: (fault
   return { reached, failed }
 }
 
-async function stopInTime(service: Service, log: Logger): Promise<void> {
-  const timer = setTimeout(() => {
+/** However far the start or the stop has come: whoever sent the signal does not wait for longer. */
+function endInTime(log: Logger): void {
+  setTimeout(() => {
     log.error('stopping took too long')
     log.flush()
     process.exit(1)
   }, deadlineMilliseconds)
-  await service.stop()
-  clearTimeout(timer)
 }
 
 function flushed(log: Logger): Promise<void> {
