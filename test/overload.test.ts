@@ -86,8 +86,8 @@ describe('a reset link', function () {
 
   before(async () => {
     // One hash at a time, and each takes longer than anybody may be made to wait.
-    const slow = { PORTCULLIS_PASSWORDS__CONCURRENCY: '1', PORTCULLIS_PASSWORDS__TIME_COST: '50' }
-    service = await startTestService({ ...impatient, ...slow })
+    const slow = { PORTCULLIS_PASSWORDS__CONCURRENCY: '1', PORTCULLIS_PASSWORDS__TIME_COST: '24' }
+    service = await startTestService({ ...slow, PORTCULLIS_PASSWORDS__MAX_WAIT_SECONDS: '0.05' })
   })
 
   after(() => service?.stop())
@@ -100,7 +100,7 @@ describe('a reset link', function () {
     expect((await reset('short')).body).to.have.nested.property('detail.code', 'RESET_PASSWORD_INVALID_PASSWORD')
 
     const login = logIn(url, resident)
-    await delay(100)
+    await delay(60)
     const crowded = await reset('a new and long pass phrase')
     await login
     expect([crowded.status, crowded.body]).to.deep.equal([503, { detail: 'SERVICE_UNAVAILABLE' }])
