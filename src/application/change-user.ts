@@ -11,7 +11,7 @@ export type Change =
 
 export type ChangeOutcome =
   | { readonly type: 'changed'; readonly user: User }
-  | { readonly type: 'removed' | 'gone' | 'email_taken' }
+  | { readonly type: 'removed' | 'gone' | 'email_taken' | 'account_taken' }
 
 const maxAttempts = 100
 const longestPauseMilliseconds = 50
@@ -60,7 +60,7 @@ export class ChangeUser {
       } else {
         const outcome = await this.#users.replace(change.user, change.events)
         if (outcome === 'stored') return { type: 'changed', user: { ...change.user, version: user.version + 1 } }
-        if (outcome === 'email_taken') return { type: 'email_taken' }
+        if (outcome !== 'stale') return { type: outcome }
       }
       await pause(attempt)
     }

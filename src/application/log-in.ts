@@ -1,19 +1,14 @@
 import { type Email, emailKey } from '../domain/email.ts'
-import { happened } from '../domain/events.ts'
 import { Refusal, Unavailable } from '../domain/refusal.ts'
 import type { User } from '../domain/user.ts'
+import { type AdmitNeeds, admit } from './admit.ts'
 import type { Backend } from './authenticate.ts'
-import type { ChangeUser } from './change-user.ts'
-import { type OccasionNeeds, occasion } from './occasion.ts'
 import type { PasswordHasher } from './ports/password-hasher.ts'
-import type { Subscribers } from './ports/subscribers.ts'
 import type { UserStore } from './ports/user-store.ts'
 
-interface Needs extends OccasionNeeds {
+interface Needs extends AdmitNeeds {
   users: UserStore
-  changeUser: ChangeUser
   hasher: PasswordHasher
-  subscribers: Subscribers
 }
 
 export class LogIn {
@@ -33,7 +28,7 @@ export class LogIn {
     backend: Backend
     requestId: string
   }): Promise<string> {
-    const { users, changeUser, hasher, subscribers } = this.#needs
+    const { users, hasher } = this.#needs
 
     const user = input.email === null ? null : await users.findByEmail(emailKey(input.email))
     // An inactive user is verified against nothing, as an unknown one is: whether the password was right stays unknown.
@@ -43,13 +38,7 @@ export class LogIn {
     if (input.backend.requiresVerification && !user.isVerified) throw new Refusal('LOGIN_USER_NOT_VERIFIED')
 
     if (verdict === 'match_needs_rehash') await this.#rehash(user, input.password)
-    const credential = await input.backend.credentials.issue(user)
-
-    if (subscribers.handles('on_after_login')) {
-      const event = happened('logged_in', user, occasion(this.#needs, input.requestId))
-      await changeUser.execute(user.id, (fresh) => ({ type: 'replace', user: fresh, events: [event] }))
-    }
-    return credential
+    return await admit(this.#needs, user, input.backend, input.requestId)
   }
 
   /** One bare `replace` of the very record that was verified: a password changed meanwhile stays changed. */

@@ -1,4 +1,5 @@
 import { happened } from '../domain/events.ts'
+import { withProvedAccounts } from '../domain/oauth-account.ts'
 import { type PasswordPolicy, passwordObjection } from '../domain/password.ts'
 import { Refusal } from '../domain/refusal.ts'
 import { endSessions, withPassword } from '../domain/user.ts'
@@ -20,8 +21,9 @@ interface Needs extends OccasionNeeds {
 }
 
 /**
- * Gives a new password to whoever holds a reset token, and ends every session of the user. The first write that
- * still sees the password the token was made for wins; a fault before that write leaves the token good.
+ * Gives a new password to whoever holds a reset token, and ends every session of the user, and every link to a
+ * provider that may be somebody else's. The first write that still sees the password the token was made for wins; a
+ * fault before that write leaves the token good.
  */
 export class ResetPassword {
   readonly #needs: Needs
@@ -42,7 +44,7 @@ export class ResetPassword {
 
     const outcome = await changeUser.execute(token.userId, (fresh) => {
       if (!fresh.isActive || !stands(token, fresh)) throw new Refusal('RESET_PASSWORD_BAD_TOKEN')
-      const user = endSessions(withPassword(fresh, hash))
+      const user = endSessions(withPassword(withProvedAccounts(fresh), hash))
       const event = happened('password_reset', user, occasion(this.#needs, input.requestId))
       return { type: 'replace', user, events: [{ ...event, sessionsEnded: { kept: null } }] }
     })

@@ -1,5 +1,6 @@
 import { type Email, emailKey } from '../domain/email.ts'
 import { happened, type UserChanges } from '../domain/events.ts'
+import { withDoubtedAccounts } from '../domain/oauth-account.ts'
 import { type PasswordPolicy, passwordObjection } from '../domain/password.ts'
 import { Refusal } from '../domain/refusal.ts'
 import { endSessions, isAlive, type User, withPassword } from '../domain/user.ts'
@@ -128,7 +129,8 @@ function applied(fresh: User, changes: AnyChanges, hash: string | null, kept: st
 
   if (changes.email !== undefined && changes.email !== fresh.email) {
     const moved = emailKey(changes.email) !== emailKey(fresh.email)
-    user = { ...user, email: changes.email, isVerified: moved ? false : user.isVerified }
+    user = { ...user, email: changes.email }
+    if (moved) user = { ...withDoubtedAccounts(user), isVerified: false }
     changed.email = changes.email
   }
   for (const flag of ['isActive', 'isSuperuser', 'isVerified'] as const) {

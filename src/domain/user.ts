@@ -1,5 +1,6 @@
 import type { Email } from './email.ts'
 import type { UserId } from './ids.ts'
+import type { OAuthAccount } from './oauth-account.ts'
 
 /**
  * Which of a user's credentials are alive. A credential carries the generation of the very record whose
@@ -31,6 +32,8 @@ export interface User {
   readonly isVerified: boolean
   readonly sessions: Sessions
   readonly endedCredentials: readonly EndedCredential[]
+  /** Accounts at providers that log this user in; one (provider, account id) belongs to one user at the most. */
+  readonly oauthAccounts: readonly OAuthAccount[]
   readonly createdAt: Date
   /** Counts writes of the record; compare-and-set goes by it. */
   readonly version: number
@@ -59,6 +62,7 @@ export function newUser(id: UserId, email: Email, passwordHash: string | null, c
     isVerified: false,
     sessions: { generation: 0, kept: null },
     endedCredentials: [],
+    oauthAccounts: [],
     createdAt,
     version: 1,
   }

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { Sweep } from '../../src/application/sweep.ts'
 import { Unavailable } from '../../src/domain/refusal.ts'
-import { aSession, aToken, aUser } from '../../src/testing/builders.ts'
+import { anOAuthState, aSession, aToken, aUser } from '../../src/testing/builders.ts'
 import { fixedClock } from '../../src/testing/fixed-clock.ts'
 import { deliveryNeeds, registered } from '../support/delivery.ts'
 
@@ -18,17 +18,20 @@ function full(rows: number) {
 }
 
 describe('the sweep', () => {
-  it('removes expired sessions and tokens, and dead letters older than 30 days, and nothing else', async () => {
+  it('removes expired sessions, tokens and OAuth states, and dead letters older than 30 days, and nothing else', async () => {
     const clock = fixedClock()
-    const { sessions, tokens, outbox, users } = await deliveryNeeds(clock)
+    const { sessions, tokens, oauthStates, outbox, users } = await deliveryNeeds(clock)
     const soon = new Date(clock().getTime() + 1000)
     const lasting = {
       session: aSession({ idleSeconds: null, endsAt: new Date(soon.getTime() + 1e10) }),
       token: aToken(),
+      state: anOAuthState({ expiresAt: new Date(soon.getTime() + 1e10) }),
     }
     await sessions.put(aSession({ endsAt: soon }))
     await sessions.put(lasting.session)
+    await oauthStates.put(lasting.state)
     await tokens.put(aToken({ expiresAt: soon }))
+    await oauthStates.put(anOAuthState({ expiresAt: soon }))
     const user = aUser()
     await users.insert(user, [registered(user, clock()), registered(user, clock())])
     const bury = async () => {
@@ -41,22 +44,29 @@ describe('the sweep', () => {
     clock.advance(28 * 86_400 + 1)
     await tokens.put({ ...lasting.token, expiresAt: new Date(clock().getTime() + 1000) })
 
-    const swept = await new Sweep({ sessions, tokens, outbox, clock }).execute()
-    expect(swept).to.deep.equal({ sessions: 1, tokens: 1, deadLetters: 1 })
+    const swept = await new Sweep({ sessions, tokens, oauthStates, outbox, clock }).execute()
+    expect(swept).to.deep.equal({ sessions: 1, tokens: 1, oauthStates: 1, deadLetters: 1 })
     expect(await sessions.find(lasting.session.digest)).not.to.equal(null)
     expect(await tokens.find(lasting.token.purpose, lasting.token.digest)).not.to.equal(null)
+    expect(await oauthStates.take(lasting.state.digest)).to.deep.equal(lasting.state)
     expect(await outbox.listDead(10)).to.have.length(1)
   })
 
   it('removes at most 500 at a time, until fewer went', async () => {
-    const [many, full500, none] = [full(1200), full(500), full(0)]
+    const [many, full500, few, none] = [full(1200), full(500), full(3), full(0)]
     const needs = await deliveryNeeds(fixedClock())
     const sessions = { ...needs.sessions, sweep: many.sweep }
     const tokens = { ...needs.tokens, sweep: full500.sweep }
+    const oauthStates = { ...needs.oauthStates, sweep: few.sweep }
     const outbox = { ...needs.outbox, sweepDead: (_before: Date, limit: number) => none.sweep(limit) }
-    const swept = await new Sweep({ ...needs, sessions, tokens, outbox }).execute()
-    expect(swept).to.deep.equal({ sessions: 1200, tokens: 500, deadLetters: 0 })
-    expect([many.limits, full500.limits, none.limits]).to.deep.equal([[500, 500, 500], [500, 500], [500]])
+    const swept = await new Sweep({ ...needs, sessions, tokens, oauthStates, outbox }).execute()
+    expect(swept).to.deep.equal({ sessions: 1200, tokens: 500, oauthStates: 3, deadLetters: 0 })
+    expect([many, full500, few, none].map(({ limits }) => limits)).to.deep.equal([
+      [500, 500, 500],
+      [500, 500],
+      [500],
+      [500],
+    ])
   })
 
   it('sweeps the other stores when one is down, and says so', async () => {

@@ -1,0 +1,47 @@
+import type { OAuthIdentity, ProviderTokens } from '../../domain/oauth-account.ts'
+
+/** What the browser brought back from the provider, as it came. */
+export interface CallbackParameters {
+  readonly code: string
+  readonly state: string
+  /** RFC 9207: who says it is answering. */
+  readonly iss: string | null
+}
+
+export interface Journey {
+  readonly redirectUri: string
+  readonly codeVerifier: string
+  readonly nonce: string
+}
+
+/** The provider does not want this code, or this refresh token, any more. */
+export class CodeRefused extends Error {
+  override readonly name = 'CodeRefused'
+}
+
+/** The provider did not answer in time, or nothing that makes sense. */
+export class ProviderFailed extends Error {
+  override readonly name = 'ProviderFailed'
+}
+
+/** An OAuth 2.0 or OpenID Connect provider. */
+export interface OAuthProvider {
+  readonly name: string
+  /** The scopes that may be asked for; all are when nobody says which. */
+  readonly scopes: readonly string[]
+
+  /**
+   * Where the browser is sent. State, redirect address, challenge and nonce appear once each and cannot be
+   * overridden by scopes. Throws `ProviderFailed` where the address has to be discovered first.
+   */
+  authorizationUrl(journey: Journey & { readonly state: string; readonly scopes: readonly string[] }): Promise<string>
+
+  /**
+   * Exchanges the code and asks who came. Throws `CodeRefused` for a 4xx of the token endpoint or an answer of
+   * another issuer, `ProviderFailed` for everything else that goes wrong.
+   */
+  identify(parameters: CallbackParameters, journey: Journey): Promise<OAuthIdentity>
+
+  /** A fresh access token. A provider that sends no new refresh token keeps the old one. Throws as `identify` does. */
+  refresh(refreshToken: string): Promise<ProviderTokens>
+}

@@ -1,0 +1,102 @@
+import type { UserId } from '../domain/ids.ts'
+import { accountOf, type OAuthAccount, withAccount } from '../domain/oauth-account.ts'
+import { Refusal, Unavailable } from '../domain/refusal.ts'
+import type { ChangeUser } from './change-user.ts'
+import { CodeRefused, type OAuthProvider, ProviderFailed } from './ports/oauth-provider.ts'
+import type { ProviderVault } from './ports/provider-vault.ts'
+import type { UserStore } from './ports/user-store.ts'
+import { sealedTokens } from './sealed-account.ts'
+
+interface Needs {
+  users: UserStore
+  changeUser: ChangeUser
+  vault: ProviderVault
+  clock: () => Date
+}
+
+/** A token that expires sooner is refreshed: it would not live through the call it is wanted for. */
+const leastLifeSeconds = 60
+const claimSeconds = 10
+const waitSeconds = 5
+const lookMilliseconds = 200
+
+/**
+ * The provider's access token of a user, for programs that call the provider's API on the user's behalf. An expired
+ * one is refreshed by exactly one caller at a time, since two refreshes at once make a rotating provider revoke the
+ * grant (RFC 9700 section 4.14.2); a refresh that fails erases nothing.
+ */
+export class ReadProviderToken {
+  readonly #needs: Needs
+  constructor(needs: Needs) {
+    this.#needs = needs
+  }
+
+  /** `null` when the user has no such account, or its token has expired and cannot be refreshed. */
+  async execute(input: { userId: UserId; provider: OAuthProvider; accountId: string }): Promise<string | null> {
+    const { users, clock } = this.#needs
+    const { userId, provider, accountId } = input
+    const deadline = clock().getTime() + waitSeconds * 1000
+    for (;;) {
+      const user = await users.find(userId)
+      const account = user === null ? null : accountOf(user, provider.name, accountId)
+      if (account === null) return null
+      if (this.#isFresh(account)) return this.#unsealed(userId, account, account.sealedAccessToken)
+      if (account.sealedRefreshToken === null) return null
+
+      if (await this.#claim(userId, account)) return await this.#refresh(userId, provider, account)
+      if (clock().getTime() >= deadline) throw new Unavailable('a provider token that somebody else refreshes')
+      await new Promise((resolve) => setTimeout(resolve, lookMilliseconds))
+    }
+  }
+
+  #isFresh({ expiresAt }: OAuthAccount): boolean {
+    return expiresAt === null || expiresAt.getTime() - this.#needs.clock().getTime() > leastLifeSeconds * 1000
+  }
+
+  #unsealed(userId: UserId, { provider }: OAuthAccount, sealed: string): string | null {
+    return this.#needs.vault.unseal(sealed, userId, provider)
+  }
+
+  /** `true` for one caller until it is done, or its ten seconds are over. */
+  async #claim(userId: UserId, wanted: OAuthAccount): Promise<boolean> {
+    const { changeUser, clock } = this.#needs
+    let isOurs = false
+    await changeUser.execute(userId, (fresh) => {
+      isOurs = false
+      const now = clock()
+      const account = accountOf(fresh, wanted.provider, wanted.accountId)
+      if (account === null || account.sealedAccessToken !== wanted.sealedAccessToken) return { type: 'keep' }
+      if (account.refreshingUntil !== null && account.refreshingUntil > now) return { type: 'keep' }
+      isOurs = true
+      const refreshingUntil = new Date(now.getTime() + claimSeconds * 1000)
+      return { type: 'replace', user: withAccount(fresh, { ...account, refreshingUntil }), events: [] }
+    })
+    return isOurs
+  }
+
+  async #refresh(userId: UserId, provider: OAuthProvider, account: OAuthAccount): Promise<string | null> {
+    const { vault } = this.#needs
+    const refreshToken =
+      account.sealedRefreshToken === null ? null : this.#unsealed(userId, account, account.sealedRefreshToken)
+    if (refreshToken === null) return null
+    try {
+      const tokens = await provider.refresh(refreshToken)
+      await this.#write(userId, account, sealedTokens(vault, userId, provider.name, tokens, account))
+      return tokens.accessToken
+    } catch (thrown) {
+      await this.#write(userId, account, { refreshingUntil: null })
+      if (thrown instanceof CodeRefused) return null
+      if (thrown instanceof ProviderFailed) throw new Refusal('OAUTH_PROVIDER_ERROR')
+      throw thrown
+    }
+  }
+
+  /** Leaves a link alone that was renewed meanwhile, by a login or by who took the claim over. */
+  async #write(userId: UserId, wanted: OAuthAccount, fields: Partial<OAuthAccount>): Promise<void> {
+    await this.#needs.changeUser.execute(userId, (fresh) => {
+      const account = accountOf(fresh, wanted.provider, wanted.accountId)
+      if (account === null || account.sealedAccessToken !== wanted.sealedAccessToken) return { type: 'keep' }
+      return { type: 'replace', user: withAccount(fresh, { ...account, ...fields }), events: [] }
+    })
+  }
+}

@@ -1,0 +1,124 @@
+import { expect } from 'chai'
+import { newId } from '../../src/adapters/crypto/ids.ts'
+import { newToken, nodeSecrets } from '../../src/adapters/crypto/node-secrets.ts'
+import { providerVault } from '../../src/adapters/crypto/provider-vault.ts'
+import { ChangeUser } from '../../src/application/change-user.ts'
+import { FinishOAuth } from '../../src/application/finish-oauth.ts'
+import type { OAuthProvider } from '../../src/application/ports/oauth-provider.ts'
+import type { UserStore } from '../../src/application/ports/user-store.ts'
+import { StartOAuth } from '../../src/application/start-oauth.ts'
+import type { Email } from '../../src/domain/email.ts'
+import { Refusal } from '../../src/domain/refusal.ts'
+import type { User } from '../../src/domain/user.ts'
+import { aUser } from '../../src/testing/builders.ts'
+import { fixedClock } from '../../src/testing/fixed-clock.ts'
+import { deliveryNeeds, recording } from '../support/delivery.ts'
+import { goodSecret } from '../support/settings.ts'
+
+const identity = {
+  accountId: 'account-1',
+  email: 'somebody@example.com' as Email, // safe: it is one
+  isEmailVerified: true,
+  tokens: { accessToken: 'token', refreshToken: null, expiresAt: null },
+}
+const provider: OAuthProvider = {
+  name: 'acme',
+  scopes: [],
+  authorizationUrl: async ({ state }) => `https://acme.example/authorize?state=${state}`,
+  identify: async () => identity,
+  refresh: async () => identity.tokens,
+}
+const policy = { associateByEmail: true, verifiedByDefault: false, requiresVerification: false }
+
+describe('FinishOAuth', () => {
+  /** Logs `identity` in with users of `wrap`; answers the id of whoever is logged in. */
+  async function scene() {
+    const clock = fixedClock()
+    const { users, oauthStates } = await deliveryNeeds(clock)
+    const secrets = nodeSecrets(goodSecret)
+    const vault = providerVault(secrets.providerTokenKey())
+    return {
+      users,
+      async logIn(store: UserStore = users): Promise<string> {
+        const started = new StartOAuth({ oauthStates, secrets, clock, newToken })
+        const journey = {
+          provider,
+          flow: 'login',
+          userId: null,
+          scopes: null,
+          redirectUri: 'https://us.example',
+        } as const
+        const { state, browser } = await started.execute(journey)
+        const changeUser = new ChangeUser({ users: store })
+        const needs = { users: store, changeUser, oauthStates, secrets, vault, subscribers: recording(), clock, newId }
+        return await new FinishOAuth(needs).execute({
+          back: { code: 'code', state, error: null, iss: null },
+          claim: { provider, browserOf: () => browser },
+          policy,
+          backend: {
+            name: 'jwt',
+            requiresVerification: false,
+            credentials: {
+              recognises: () => true,
+              issue: async (user: User) => user.id,
+              read: async () => null,
+              revoke: async () => {},
+              touch: async () => {},
+            },
+          } as never, // safe: only `issue` is called
+          requestId: 'request-of-a-test',
+        })
+      },
+    }
+  }
+
+  for (const [where, steps] of [
+    ['before it looks for the account', 0],
+    ['between looking for the account and for the address', 1],
+    ['between looking and writing', 2],
+  ] as const) {
+    it(`is the same user as a login that is done ${where}`, async () => {
+      const { users, logIn } = await scene()
+      let first: string | null = null
+      let step = 0
+      const otherFirst = async () => {
+        if (step++ === steps) first = await logIn()
+      }
+      const slower: UserStore = {
+        ...users,
+        async findByOAuthAccount(...account) {
+          await otherFirst()
+          return await users.findByOAuthAccount(...account)
+        },
+        async findByEmail(key) {
+          await otherFirst()
+          return await users.findByEmail(key)
+        },
+        async insert(...written) {
+          await otherFirst()
+          return await users.insert(...written)
+        },
+      }
+      const second = await logIn(slower)
+      expect(first).to.be.a('string')
+      expect(second).to.equal(first)
+    })
+  }
+
+  it('links to nobody whose address has become another since it was looked for', async () => {
+    const { users, logIn } = await scene()
+    const user = aUser({ email: identity.email, isVerified: true, oauthAccounts: [] })
+    await users.insert(user, [])
+    const changing: UserStore = {
+      ...users,
+      async findByEmail(key) {
+        const found = await users.findByEmail(key)
+        if (found !== null) await users.replace({ ...found, email: 'another@example.com' as Email }, []) // safe: it is one
+        return found
+      },
+    }
+    const thrown = await logIn(changing).catch((error: unknown) => error)
+    expect(thrown).to.be.instanceOf(Refusal).with.property('code', 'OAUTH_USER_ALREADY_EXISTS')
+    expect((await users.find(user.id))?.oauthAccounts).to.deep.equal([])
+  })
+})
