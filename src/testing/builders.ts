@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Email } from '../domain/email.ts'
 import { type AccountEvent, happened } from '../domain/events.ts'
 import type { EventId, UserId } from '../domain/ids.ts'
+import type { OAuthAccount, OAuthState } from '../domain/oauth-account.ts'
 import type { OneTimeToken, TokenRequest } from '../domain/one-time-token.ts'
 import type { Session } from '../domain/session.ts'
 import { newUser, type User } from '../domain/user.ts'
@@ -24,7 +25,38 @@ export function aUser(fields: Partial<User> = {}): User {
     isVerified: true,
     sessions: { generation: 7, kept: digest() },
     endedCredentials: [{ id: randomUUID(), expiresAt: new Date(Date.now() + 3_600_000) }],
+    oauthAccounts: [anAccount()],
     version: 1,
+    ...fields,
+  }
+}
+
+export function anAccount(fields: Partial<OAuthAccount> = {}): OAuthAccount {
+  return {
+    id: randomUUID(),
+    provider: 'acme',
+    accountId: `account-${random()}`,
+    accountEmail: `account.${random()}@example.com`,
+    isProved: true,
+    sealedAccessToken: `sealed-${random()}`,
+    sealedRefreshToken: `sealed-${random()}`,
+    expiresAt: new Date(Date.now() + 3_600_000),
+    refreshingUntil: new Date(Date.now() + 10_000),
+    ...fields,
+  }
+}
+
+export function anOAuthState(fields: Partial<OAuthState> = {}): OAuthState {
+  return {
+    digest: digest(),
+    browserDigest: digest(),
+    provider: 'acme',
+    flow: 'link',
+    userId: randomUUID() as UserId,
+    codeVerifier: digest(),
+    nonce: digest(),
+    redirectUri: 'http://localhost:3000/auth/acme/callback',
+    expiresAt: new Date(Date.now() + 600_000),
     ...fields,
   }
 }

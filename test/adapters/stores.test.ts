@@ -1,5 +1,7 @@
 import type { ContractCase } from '../../src/testing/contract.ts'
 import { deadLetterContract } from '../../src/testing/contracts/dead-letters.ts'
+import { oauthAccountsContract } from '../../src/testing/contracts/oauth-accounts.ts'
+import { oauthStateStoreContract } from '../../src/testing/contracts/oauth-state-store.ts'
 import type { Open } from '../../src/testing/contracts/opened.ts'
 import { outboxContract } from '../../src/testing/contracts/outbox.ts'
 import { sessionStoreContract } from '../../src/testing/contracts/session-store.ts'
@@ -38,7 +40,7 @@ function holds<T extends { close(): Promise<void> }>(
   })
 }
 
-for (const { name, start, stop, users, sessions, tokens, sweeps = true } of storesUnderTest) {
+for (const { name, start, stop, users, sessions, tokens, oauthStates, sweeps = true } of storesUnderTest) {
   describe(`the ${name} store`, function () {
     this.timeout(90_000)
 
@@ -51,11 +53,13 @@ for (const { name, start, stop, users, sessions, tokens, sweeps = true } of stor
     })
 
     holds('as a store of users', users, userStoreContract)
+    holds('as a store of OAuth accounts', users, oauthAccountsContract)
     holds('as an outbox', users, outboxContract)
     holds('as a store of dead letters', users, deadLetterContract)
     holds('as a store of requests for tokens', users, tokenRequestsContract)
     holds('as a store of sessions', sessions, (open) => sessionStoreContract(open, { sweeps }))
     holds('as a store of one-time tokens', tokens, (open) => tokenStoreContract(open, { sweeps }))
+    holds('as a store of OAuth states', oauthStates, (open) => oauthStateStoreContract(open, { sweeps }))
 
     after(async () => {
       await stop?.()

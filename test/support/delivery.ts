@@ -9,14 +9,37 @@ import type { User } from '../../src/domain/user.ts'
 
 /** Empty memory stores, and what a delivery needs beside them. */
 export async function deliveryNeeds(clock: () => Date) {
-  const { users: role, sessions, tokens } = await memoryBackend.open({ url: null, dataFolder: '', clock, warn() {} })
-  if (role === undefined || sessions === undefined || tokens === undefined) throw new Error('a role is missing')
+  const {
+    users: role,
+    sessions,
+    tokens,
+    oauthStates,
+  } = await memoryBackend.open({
+    url: null,
+    dataFolder: '',
+    clock,
+    warn() {},
+  })
+  if (!role || !sessions || !tokens || !oauthStates) throw new Error('a role is missing')
   const { users, outbox, tokenRequests } = role
   const problems: DeliveryProblem[] = []
   const report = (problem: DeliveryProblem) => void problems.push(problem)
   const secrets = nodeSecrets('a master secret of a test, long enough')
   const random = () => 0
-  return { users, outbox, tokenRequests, sessions, tokens, clock, secrets, random, tenant: 'default', problems, report }
+  return {
+    users,
+    outbox,
+    tokenRequests,
+    sessions,
+    tokens,
+    oauthStates,
+    clock,
+    secrets,
+    random,
+    tenant: 'default',
+    problems,
+    report,
+  }
 }
 
 export type Recorded = Subscribers & { readonly calls: HandlerCall[] }

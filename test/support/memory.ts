@@ -31,4 +31,9 @@ export const memoryUnderTest: StoreUnderTest = {
     const store = handle.tokens ?? missing('tokens')
     return { ...opened, store, second: async () => store }
   },
+  async oauthStates() {
+    const { handle, ...opened } = await open()
+    const store = handle.oauthStates ?? missing('OAuth states')
+    return { ...opened, store, second: async () => store }
+  },
 }

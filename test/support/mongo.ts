@@ -15,9 +15,9 @@ export async function openMongo() {
     const handle = await mongoBackend.open({ url, dataFolder: '', clock, warn() {} })
     handles.push(handle)
     await handle.prepare()
-    const { users, sessions, tokens } = handle
-    if (!users || !sessions || !tokens) throw new Error('the MongoDB store lacks a role')
-    return { ...handle, users, sessions, tokens }
+    const { users, sessions, tokens, oauthStates } = handle
+    if (!users || !sessions || !tokens || !oauthStates) throw new Error('the MongoDB store lacks a role')
+    return { ...handle, users, sessions, tokens, oauthStates }
   }
 
   const handle = await open()
@@ -69,5 +69,9 @@ export const mongoUnderTest: StoreUnderTest = {
   async tokens() {
     const { handle, second, clock, close } = await openMongo()
     return { clock, close, store: handle.tokens, second: async () => (await second()).tokens }
+  },
+  async oauthStates() {
+    const { handle, second, clock, close } = await openMongo()
+    return { clock, close, store: handle.oauthStates, second: async () => (await second()).oauthStates }
   },
 }

@@ -214,6 +214,11 @@ export const redisUnderTest: StoreUnderTest = {
     const { handle, second, ...opened } = await open()
     return { ...opened, store: tokensOf(handle), second: async () => tokensOf(await second()) }
   },
+
+  async oauthStates() {
+    const { handle, second, ...opened } = await open()
+    return { ...opened, store: oauthStatesOf(handle), second: async () => oauthStatesOf(await second()) }
+  },
 }
 
 export function sessionsOf({ sessions }: StoreHandle) {
@@ -224,4 +229,9 @@ export function sessionsOf({ sessions }: StoreHandle) {
 export function tokensOf({ tokens }: StoreHandle) {
   if (tokens === undefined) throw new Error('this handle stores no tokens')
   return tokens
+}
+
+export function oauthStatesOf({ oauthStates }: StoreHandle) {
+  if (oauthStates === undefined) throw new Error('this handle stores no OAuth states')
+  return oauthStates
 }

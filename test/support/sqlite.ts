@@ -52,4 +52,8 @@ export const sqliteUnderTest: StoreUnderTest = {
     const { first, second, ...opened } = await open()
     return { ...opened, store: first.tokens, second: async () => (await second()).tokens }
   },
+  async oauthStates() {
+    const { first, second, ...opened } = await open()
+    return { ...opened, store: first.oauthStates, second: async () => (await second()).oauthStates }
+  },
 }

@@ -1,7 +1,13 @@
 // The stores that run every contract suite (test/adapters/stores.test.ts). To add one: a file beside this one that
 // exports its StoreUnderTest, and a line in the list below. A store that needs a server finds or starts it in
 // `start`, which answers why it could not: CI (TEST_REQUIRE_SERVERS=1) fails then, a laptop skips aloud.
-import type { Open, OpenedSessions, OpenedTokens, OpenedUsers } from '../../src/testing/contracts/opened.ts'
+import type {
+  Open,
+  OpenedOAuthStates,
+  OpenedSessions,
+  OpenedTokens,
+  OpenedUsers,
+} from '../../src/testing/contracts/opened.ts'
 import { memoryUnderTest } from './memory.ts'
 import { mongoUnderTest } from './mongo.ts'
 import { redisUnderTest } from './redis.ts'
@@ -16,6 +22,7 @@ export interface StoreUnderTest {
   readonly users?: Open<OpenedUsers>
   readonly sessions?: Open<OpenedSessions>
   readonly tokens?: Open<OpenedTokens>
+  readonly oauthStates?: Open<OpenedOAuthStates>
   /** `false` where the server ends records by its own clock. */
   readonly sweeps?: boolean
 }

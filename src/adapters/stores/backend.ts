@@ -1,3 +1,4 @@
+import type { OAuthStateStore } from '../../application/ports/oauth-state-store.ts'
 import type { Outbox } from '../../application/ports/outbox.ts'
 import type { SessionStore } from '../../application/ports/session-store.ts'
 import type { TokenRequests } from '../../application/ports/token-requests.ts'
@@ -24,6 +25,8 @@ export interface StoreHandle {
   readonly users?: UsersRole
   readonly sessions?: SessionStore
   readonly tokens?: TokenStore
+  /** Offered wherever tokens are. */
+  readonly oauthStates?: OAuthStateStore
 
   /**
    * Connects, creates tables or indexes, judges the server's settings. May be repeated after `Unavailable`.

@@ -1,4 +1,5 @@
 import type { UsersRole } from '../../adapters/stores/backend.ts'
+import type { OAuthStateStore } from '../../application/ports/oauth-state-store.ts'
 import type { SessionStore } from '../../application/ports/session-store.ts'
 import type { TokenStore } from '../../application/ports/token-store.ts'
 import type { FixedClock } from '../fixed-clock.ts'
@@ -22,6 +23,10 @@ export interface OpenedSessions extends Opened<SessionStore> {
 
 export interface OpenedTokens extends Opened<TokenStore> {
   readonly store: TokenStore
+}
+
+export interface OpenedOAuthStates extends Opened<OAuthStateStore> {
+  readonly store: OAuthStateStore
 }
 
 /**

@@ -7,7 +7,15 @@ import { mongoBackend } from '../../../src/adapters/stores/mongo/mongo.ts'
 import { emailKey } from '../../../src/domain/email.ts'
 import type { UserId } from '../../../src/domain/ids.ts'
 import { Unavailable } from '../../../src/domain/refusal.ts'
-import { anEvent, aSession, aToken, aTokenRequest, aUser } from '../../../src/testing/builders.ts'
+import {
+  anAccount,
+  anEvent,
+  anOAuthState,
+  aSession,
+  aToken,
+  aTokenRequest,
+  aUser,
+} from '../../../src/testing/builders.ts'
 import { dropDatabase, mongoObstacle, openMongo } from '../../support/mongo.ts'
 import { type MongoServer, NoMongo, sharedMongo, startMongo } from '../../support/mongo-server.ts'
 import { recovers } from '../../support/outages.ts'
@@ -18,24 +26,26 @@ const clock = () => new Date()
 const open = (url: string | null): Promise<StoreHandle> => mongoBackend.open({ url, dataFolder: '', clock, warn() {} })
 
 function roles(handle: StoreHandle): Required<StoreHandle> {
-  const { users, sessions, tokens } = handle
-  if (!users || !sessions || !tokens) throw new Error('the MongoDB store lacks a role')
-  return { ...handle, users, sessions, tokens }
+  const { users, sessions, tokens, oauthStates } = handle
+  if (!users || !sessions || !tokens || !oauthStates) throw new Error('the MongoDB store lacks a role')
+  return { ...handle, users, sessions, tokens, oauthStates }
 }
 
 /** One call of every operation of every role. */
 function everyOperation(handle: StoreHandle): Record<string, () => Promise<unknown>> {
-  const { users: role, sessions, tokens } = roles(handle)
+  const { users: role, sessions, tokens, oauthStates } = roles(handle)
   const { users, outbox, tokenRequests } = role
   const user = aUser()
   const request = aTokenRequest()
   const token = aToken()
   const session = aSession()
+  const state = anOAuthState()
   const now = clock()
   const claim = { userId: user.id, leaseId: 'lease', event: anEvent(user), attempts: 1 }
   return {
     find: () => users.find(user.id),
     findByEmail: () => users.findByEmail(emailKey(user.email)),
+    findByOAuthAccount: () => users.findByOAuthAccount('acme', 'account'),
     insert: () => users.insert(user, [anEvent(user)]),
     replace: () => users.replace(user, [anEvent(user)]),
     remove: () => users.remove(user, []),
@@ -69,6 +79,9 @@ function everyOperation(handle: StoreHandle): Record<string, () => Promise<unkno
     removeToken: () => tokens.remove(token.purpose, token.digest),
     removeAllTokensOf: () => tokens.removeAllOf(token.userId),
     sweepTokens: () => tokens.sweep(10),
+    putState: () => oauthStates.put(state),
+    takeState: () => oauthStates.take(state.digest),
+    sweepStates: () => oauthStates.sweep(10),
   }
 }
 
@@ -186,10 +199,11 @@ describe('the MongoDB store', function () {
     })
 
     it('reads no operators out of what a caller without types passes', async () => {
-      const { users, sessions, tokens } = opened.handle
+      const { users, sessions, tokens, oauthStates } = opened.handle
       expect(await users.users.insert(aUser(), [])).to.equal('stored')
       await sessions.put(aSession())
       await tokens.put(aToken())
+      await oauthStates.put(anOAuthState())
       const anything = { $ne: null } as never
       for (const call of [
         () => users.users.find(anything),
@@ -198,10 +212,20 @@ describe('the MongoDB store', function () {
         () => sessions.removeAllOf(anything),
         () => tokens.find('reset_password', anything),
         () => tokens.removeAllOf(anything),
+        () => oauthStates.take(anything),
       ]) {
         expect(await call().catch((error: unknown) => error)).to.be.instanceOf(TypeError)
       }
       expect(await users.users.findByEmail(anything)).to.equal(null)
+      expect(await users.users.findByOAuthAccount('acme', anything)).to.equal(null)
+    })
+
+    it('has the server delete what expired an hour ago', async () => {
+      for (const name of ['tokens', 'oauth_states', 'sessions']) {
+        const indexes = await client.db().collection(name).indexes()
+        const ends = indexes.filter(({ expireAfterSeconds }) => expireAfterSeconds === 3600)
+        expect(ends.map(({ key }) => key)).to.deep.equal([{ expiresAt: 1 }])
+      }
     })
 
     it('keeps of a removed user nothing but what waits, and after the last event nothing', async () => {
@@ -246,32 +270,39 @@ describe('the MongoDB store', function () {
       }
     })
 
-    it('never mistakes a holder that vanishes before it is looked up', async () => {
-      const { users } = opened.handle.users
-      const second = (await opened.second()).users.users
-      const { email } = aUser()
-      const seen = { stored: 0, email_taken: 0, Unavailable: 0 }
-      const contender = async (store: typeof users): Promise<void> => {
-        for (let round = 0; round < 20; round++) {
-          const user = aUser({ email })
-          try {
-            const outcome = await store.insert(user, [])
-            seen[outcome]++
-            if (outcome !== 'stored') continue
-            expect(await store.remove(user, [])).to.equal('removed')
-          } catch (error) {
-            if (!(error instanceof Unavailable)) throw error
-            seen.Unavailable++
+    for (const taken of ['email_taken', 'account_taken'] as const) {
+      it(`never mistakes a holder that vanishes before it is looked up, be it ${taken}`, async () => {
+        const { users } = opened.handle.users
+        const second = (await opened.second()).users.users
+        const { provider, accountId } = anAccount()
+        const { email } = aUser()
+        const contested = () =>
+          taken === 'email_taken' ? { email } : { oauthAccounts: [anAccount(), anAccount({ provider, accountId })] }
+        const seen = { stored: 0, email_taken: 0, account_taken: 0, Unavailable: 0 }
+        const contender = async (store: typeof users): Promise<void> => {
+          for (let round = 0; round < 20; round++) {
+            const user = aUser(contested())
+            try {
+              const outcome = await store.insert(user, [])
+              seen[outcome]++
+              if (outcome !== 'stored') continue
+              expect(await store.remove(user, [])).to.equal('removed')
+            } catch (error) {
+              if (!(error instanceof Unavailable)) throw error
+              seen.Unavailable++
+            }
           }
         }
-      }
-      await Promise.all(Array.from({ length: 16 }, (_, at) => contender(at % 2 ? users : second)))
-      expect(seen.stored).to.be.greaterThan(1)
-      expect(seen.email_taken).to.be.greaterThan(1)
-      // Without repetition it is every sixth call.
-      expect(seen.Unavailable).to.be.lessThan(40)
-      expect(await users.findByEmail(emailKey(email))).to.equal(null)
-    })
+        await Promise.all(Array.from({ length: 16 }, (_, at) => contender(at % 2 ? users : second)))
+        expect(seen.stored).to.be.greaterThan(1)
+        expect(seen[taken]).to.be.greaterThan(1)
+        // Without repetition it is every sixth call.
+        expect(seen.Unavailable).to.be.lessThan(40)
+        expect(seen.stored + seen[taken] + seen.Unavailable).to.equal(16 * 20)
+        expect(await users.findByEmail(emailKey(email))).to.equal(null)
+        expect(await users.findByOAuthAccount(provider, accountId)).to.equal(null)
+      })
+    }
   })
 
   describe('whose server is away', () => {

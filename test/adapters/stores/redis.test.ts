@@ -2,14 +2,16 @@ import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import { Redis } from 'ioredis'
 import type { StoreHandle } from '../../../src/adapters/stores/backend.ts'
+import type { OAuthStateStore } from '../../../src/application/ports/oauth-state-store.ts'
 import type { SessionStore } from '../../../src/application/ports/session-store.ts'
 import type { TokenStore } from '../../../src/application/ports/token-store.ts'
 import type { UserId } from '../../../src/domain/ids.ts'
 import { Unavailable } from '../../../src/domain/refusal.ts'
-import { aSession, aToken } from '../../../src/testing/builders.ts'
+import { anOAuthState, aSession, aToken } from '../../../src/testing/builders.ts'
 import { type FixedClock, fixedClock } from '../../../src/testing/fixed-clock.ts'
 import {
   needsRedisServer,
+  oauthStatesOf,
   openRedisHandle,
   type RedisServer,
   sessionsOf,
@@ -17,7 +19,7 @@ import {
   tokensOf,
 } from '../../support/redis.ts'
 
-describe('sessions and tokens in redis', function () {
+describe('sessions, tokens and OAuth states in redis', function () {
   this.timeout(20_000)
   let server: RedisServer
   let raw: Redis
@@ -27,6 +29,7 @@ describe('sessions and tokens in redis', function () {
   let otherSessions: SessionStore
   let tokens: TokenStore
   let otherTokens: TokenStore
+  let oauthStates: OAuthStateStore
 
   before(async function () {
     needsRedisServer(this)
@@ -45,6 +48,7 @@ describe('sessions and tokens in redis', function () {
     otherSessions = sessionsOf(other)
     tokens = tokensOf(one)
     otherTokens = tokensOf(other)
+    oauthStates = oauthStatesOf(one)
   })
 
   afterEach(async () => {
@@ -173,9 +177,18 @@ describe('sessions and tokens in redis', function () {
     expect(await raw.pexpiretime(owner)).to.equal(again.expiresAt.getTime())
   })
 
+  it('keeps a state until its end, and nothing of it once it was taken', async () => {
+    const state = anOAuthState({ expiresAt: new Date(clock().getTime() + 600_000) })
+    await oauthStates.put(state)
+    expect(await raw.pexpiretime(`p:oauth-state:${state.digest}`)).to.equal(state.expiresAt.getTime())
+    await oauthStates.take(state.digest)
+    expect(await raw.keys('*')).to.deep.equal([])
+  })
+
   it('names one key in every command and script, so that a Cluster can carry them', async () => {
     const session = aSession()
     const token = aToken()
+    const state = anOAuthState()
     const seen: string[][] = []
     const monitor = await raw.monitor()
     monitor.on('monitor', (_time: string, args: string[]) => seen.push(args))
@@ -189,6 +202,8 @@ describe('sessions and tokens in redis', function () {
     await tokens.find(token.purpose, token.digest)
     await tokens.remove(token.purpose, token.digest)
     await tokens.removeAllOf(token.userId)
+    await oauthStates.put(state)
+    await oauthStates.take(state.digest)
     await raw.echo('the end')
     while (seen.at(-1)?.[0] !== 'echo') await new Promise((resolve) => setTimeout(resolve, 5))
     monitor.disconnect()

@@ -18,7 +18,7 @@ import { startThread } from '../../../src/adapters/stores/sqlite/start-thread.ts
 import type { Email } from '../../../src/domain/email.ts'
 import { Unavailable } from '../../../src/domain/refusal.ts'
 import type { User } from '../../../src/domain/user.ts'
-import { anEvent, aSession, aUser } from '../../../src/testing/builders.ts'
+import { anAccount, anEvent, anOAuthState, aSession, aUser } from '../../../src/testing/builders.ts'
 import { sqliteFolder } from '../../support/sqlite.ts'
 
 type Folder = Awaited<ReturnType<typeof sqliteFolder>>
@@ -127,6 +127,29 @@ describe('the SQLite store', function () {
       const handles = await Promise.all(Array.from({ length: 6 }, () => at.handle()))
       const marks = await Promise.all(handles.map((handle) => handle.users.checkSecret('mark')))
       expect(marks.filter((mark) => mark === 'first')).to.have.lengthOf(1)
+    })
+
+    it('brings the tables of an earlier release up to date, with all that is in them', async () => {
+      const user = aUser({ oauthAccounts: [] })
+      const session = aSession()
+      const before = await at.handle()
+      await before.users.users.insert(user, [anEvent(user)])
+      await before.sessions.put(session)
+      await before.close()
+      const db = new Database(at.path)
+      db.exec('DROP TABLE oauth_claims; DROP TABLE oauth_states; ALTER TABLE users DROP COLUMN oauth_accounts')
+      db.pragma('user_version = 1')
+      db.close()
+
+      const { users: role, sessions, oauthStates } = await at.handle()
+      expect(await role.users.find(user.id)).to.deep.equal(user)
+      expect(await sessions.find(session.digest)).to.deep.equal(session)
+      const linked = { ...user, oauthAccounts: [anAccount()] }
+      expect(await role.users.replace(linked, [])).to.equal('stored')
+      expect(await role.users.find(user.id)).to.deep.equal({ ...linked, version: user.version + 1 })
+      const state = anOAuthState()
+      await oauthStates.put(state)
+      expect(await oauthStates.take(state.digest)).to.deep.equal(state)
     })
 
     it('answers Unavailable until it is prepared', async () => {

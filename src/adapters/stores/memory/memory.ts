@@ -1,4 +1,5 @@
 import type { OpenOptions, StoreBackend, StoreHandle, UsersRole } from '../backend.ts'
+import { memoryOAuthStates } from './oauth-states.ts'
 import { memoryOutbox } from './outbox.ts'
 import { memorySessionStore } from './sessions.ts'
 import { memoryTokenRequests } from './token-requests.ts'
@@ -19,6 +20,7 @@ export const memoryBackend: StoreBackend = {
       users: usersRole(clock),
       sessions: memorySessionStore(clock),
       tokens: memoryTokenStore(clock),
+      oauthStates: memoryOAuthStates(clock),
       // There is nothing to connect to and nothing that could be down: it is usable before `prepare`, too.
       async prepare() {},
       async ping() {},

@@ -9,6 +9,26 @@ import type { User } from '../../../domain/user.ts'
 export function memoryUserStore(append: (userId: UserId, events: readonly AccountEvent[]) => void): UserStore {
   const users = new Map<UserId, User>()
   const owners = new Map<EmailKey, UserId>()
+  const accountOwners = new Map<string, UserId>()
+
+  /** @param own whose address and accounts are not taken */
+  function whatIsTaken(user: User, own: UserId | null): 'email_taken' | 'account_taken' | null {
+    const isOthers = (owner: UserId | undefined): boolean => owner !== undefined && owner !== own
+    if (isOthers(owners.get(emailKey(user.email)))) return 'email_taken'
+    return accountKeys(user).some((key) => isOthers(accountOwners.get(key))) ? 'account_taken' : null
+  }
+
+  function keep(user: User): void {
+    users.set(user.id, user)
+    owners.set(emailKey(user.email), user.id)
+    for (const key of accountKeys(user)) accountOwners.set(key, user.id)
+  }
+
+  function forget(user: User): void {
+    users.delete(user.id)
+    owners.delete(emailKey(user.email))
+    for (const key of accountKeys(user)) accountOwners.delete(key)
+  }
 
   return {
     async find(id) {
@@ -20,11 +40,15 @@ export function memoryUserStore(append: (userId: UserId, events: readonly Accoun
       return id === undefined ? null : (users.get(id) ?? null)
     },
 
+    async findByOAuthAccount(provider, accountId) {
+      const id = accountOwners.get(accountKey(provider, accountId))
+      return id === undefined ? null : (users.get(id) ?? null)
+    },
+
     async insert(user, events) {
-      const key = emailKey(user.email)
-      if (owners.has(key)) return 'email_taken'
-      owners.set(key, user.id)
-      users.set(user.id, user)
+      const taken = whatIsTaken(user, null)
+      if (taken !== null) return taken
+      keep(user)
       append(user.id, events)
       return 'stored'
     },
@@ -32,12 +56,10 @@ export function memoryUserStore(append: (userId: UserId, events: readonly Accoun
     async replace(user, events) {
       const stored = users.get(user.id)
       if (stored === undefined || stored.version !== user.version) return 'stale'
-      const key = emailKey(user.email)
-      const owner = owners.get(key)
-      if (owner !== undefined && owner !== user.id) return 'email_taken'
-      owners.delete(emailKey(stored.email))
-      owners.set(key, user.id)
-      users.set(user.id, { ...user, version: user.version + 1 })
+      const taken = whatIsTaken(user, user.id)
+      if (taken !== null) return taken
+      forget(stored)
+      keep({ ...user, version: user.version + 1 })
       append(user.id, events)
       return 'stored'
     },
@@ -45,8 +67,7 @@ export function memoryUserStore(append: (userId: UserId, events: readonly Accoun
     async remove(user, events) {
       const stored = users.get(user.id)
       if (stored === undefined || stored.version !== user.version) return 'stale'
-      owners.delete(emailKey(stored.email))
-      users.delete(user.id)
+      forget(stored)
       append(user.id, events)
       return 'removed'
     },
@@ -59,4 +80,10 @@ export function memoryUserStore(append: (userId: UserId, events: readonly Accoun
       return [...schemes]
     },
   }
+}
+
+const accountKey = (provider: string, accountId: string): string => JSON.stringify([provider, accountId])
+
+function accountKeys(user: User): string[] {
+  return user.oauthAccounts.map(({ provider, accountId }) => accountKey(provider, accountId))
 }

@@ -3,6 +3,7 @@ import { Unavailable } from '../../../domain/refusal.ts'
 import type {
   ExpiringDocument,
   MetaDocument,
+  OAuthStateDocument,
   RequestDocument,
   SessionDocument,
   TokenDocument,
@@ -35,10 +36,11 @@ export interface Connection {
   readonly users: Collection<UserDocument>
   readonly tokenRequests: Collection<RequestDocument>
   readonly tokens: Collection<TokenDocument>
+  readonly oauthStates: Collection<OAuthStateDocument>
   readonly sessions: Collection<SessionDocument>
   readonly meta: Collection<MetaDocument>
   /** Those of whose records some expire. */
-  readonly expiring: (name: 'tokens' | 'sessions') => Collection<ExpiringDocument>
+  readonly expiring: (name: 'tokens' | 'oauth_states' | 'sessions') => Collection<ExpiringDocument>
   readonly now: () => Date
   /** Runs an operation of a port: throws `Unavailable` when the store does not answer in time, or is not ready. */
   run<T>(operation: () => Promise<T>): Promise<T>
@@ -83,6 +85,7 @@ export function connectionOf(driver: Driver, client: MongoClient, now: () => Dat
     users: database.collection('users'),
     tokenRequests: database.collection('token_requests'),
     tokens: database.collection('tokens'),
+    oauthStates: database.collection('oauth_states'),
     sessions: database.collection('sessions'),
     meta: database.collection('meta'),
     expiring: (name) => database.collection(name),

@@ -1,6 +1,7 @@
 import { type Email, emailKey } from '../../../domain/email.ts'
 import type { AccountEvent, DeadEvent } from '../../../domain/events.ts'
 import type { EventId, UserId } from '../../../domain/ids.ts'
+import type { OAuthAccount, OAuthState } from '../../../domain/oauth-account.ts'
 import type { OneTimeToken, TokenRequest } from '../../../domain/one-time-token.ts'
 import { passwordScheme } from '../../../domain/password.ts'
 import type { Session } from '../../../domain/session.ts'
@@ -39,12 +40,14 @@ interface UserFields {
   readonly isVerified: boolean
   readonly sessions: Sessions
   readonly endedCredentials: readonly EndedCredential[]
+  readonly oauthAccounts: readonly OAuthAccount[]
   readonly createdAt: Date
 }
 
 /**
- * A user and its events. `claims` is what nobody else may have, under one unique index: `e:<e-mail key>`; of
- * a removed user, whose record is kept for the events that wait, `g:<id>`, which nobody else wants.
+ * A user and its events. `claims` is what nobody else may have, under one unique index: `e:<e-mail key>`
+ * and `a:<provider>:<account id>`; of a removed user, whose record is kept for the events that wait, `g:<id>`, which
+ * nobody else wants.
  */
 export interface UserDocument extends UserFields {
   readonly _id: UserId
@@ -70,6 +73,9 @@ export interface ExpiringDocument {
 /** `_id` is purpose and user, so that there is at most one. */
 export interface TokenDocument extends OneTimeToken, ExpiringDocument {}
 
+/** `_id` is the digest. */
+export interface OAuthStateDocument extends Omit<OAuthState, 'digest'>, ExpiringDocument {}
+
 /** `expiresAt` is the earlier of its two ends. */
 export interface SessionDocument extends Omit<Session, 'digest'>, ExpiringDocument {}
 
@@ -85,12 +91,21 @@ export function literal<T extends string | number>(value: T): T {
 }
 
 export const emailClaim = (key: string): string => `e:${key}`
+/** The provider's name is escaped, lest its end could be taken for the start of the account's id. */
+export const accountClaim = (provider: string, accountId: string): string =>
+  `a:${encodeURIComponent(provider)}:${accountId}`
 export const goneClaim = (id: UserId): string => `g:${id}`
+
+/** What `user` has and nobody else may have: its address, then its accounts. */
+export function claimsOf(user: User): readonly [email: string, ...accounts: string[]] {
+  const accounts = user.oauthAccounts.map(({ provider, accountId }) => accountClaim(provider, accountId))
+  return [emailClaim(emailKey(user.email)), ...accounts]
+}
 
 /** What every write of a user writes, beside its version. */
 export function writtenFields(user: User): Omit<UserFields, 'version'> & { readonly claims: readonly string[] } {
   return {
-    claims: [emailClaim(emailKey(user.email))],
+    claims: claimsOf(user),
     email: user.email,
     passwordHash: user.passwordHash,
     passwordScheme: user.passwordHash === null ? null : passwordScheme(user.passwordHash),
@@ -100,7 +115,23 @@ export function writtenFields(user: User): Omit<UserFields, 'version'> & { reado
     isVerified: user.isVerified,
     sessions: { generation: user.sessions.generation, kept: user.sessions.kept },
     endedCredentials: user.endedCredentials.map(({ id, expiresAt }) => ({ id, expiresAt })),
+    oauthAccounts: user.oauthAccounts.map(accountFields),
     createdAt: user.createdAt,
+  }
+}
+
+/** Field by field: a caller without types could hang anything on it. */
+function accountFields(account: OAuthAccount): OAuthAccount {
+  return {
+    id: account.id,
+    provider: account.provider,
+    accountId: account.accountId,
+    accountEmail: account.accountEmail,
+    isProved: account.isProved,
+    sealedAccessToken: account.sealedAccessToken,
+    sealedRefreshToken: account.sealedRefreshToken,
+    expiresAt: account.expiresAt,
+    refreshingUntil: account.refreshingUntil,
   }
 }
 
@@ -116,6 +147,7 @@ export const personalFields: Record<keyof UserFields, ''> = {
   isVerified: '',
   sessions: '',
   endedCredentials: '',
+  oauthAccounts: '',
   createdAt: '',
 }
 
@@ -130,6 +162,7 @@ export function userOf(document: UserDocument): User {
     isVerified: document.isVerified,
     sessions: document.sessions,
     endedCredentials: document.endedCredentials,
+    oauthAccounts: document.oauthAccounts,
     createdAt: document.createdAt,
     version: document.version,
   }

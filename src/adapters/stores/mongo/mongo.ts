@@ -1,6 +1,7 @@
 import type { MongoClient } from 'mongodb'
 import { type StoreBackend, Unsuitable } from '../backend.ts'
 import { connectionOf, type Driver } from './connection.ts'
+import { mongoOAuthStates } from './oauth-states.ts'
 import { mongoOutbox } from './outbox.ts'
 import { prepare } from './prepare.ts'
 import { checkSecret } from './secret-mark.ts'
@@ -36,6 +37,7 @@ export const mongoBackend: StoreBackend = {
       },
       sessions: mongoSessionStore(connection),
       tokens: mongoTokenStore(connection),
+      oauthStates: mongoOAuthStates(connection),
 
       async prepare() {
         await prepare(connection)

@@ -23,7 +23,7 @@ export async function prepare(connection: Connection): Promise<void> {
  */
 const afterExpiry = { key: { expiresAt: 1 }, name: 'expiresAt', expireAfterSeconds: 3600 } as const
 
-async function createIndexes({ users, tokenRequests, tokens, sessions }: Connection): Promise<void> {
+async function createIndexes({ users, tokenRequests, tokens, oauthStates, sessions }: Connection): Promise<void> {
   await Promise.all([
     users.createIndexes([
       { key: { claims: 1 }, name: 'claims', unique: true },
@@ -34,6 +34,7 @@ async function createIndexes({ users, tokenRequests, tokens, sessions }: Connect
     ]),
     tokenRequests.createIndexes([{ key: { at: 1 }, name: 'at' }]),
     tokens.createIndexes([{ key: { digest: 1 }, name: 'digest' }, { key: { userId: 1 }, name: 'userId' }, afterExpiry]),
+    oauthStates.createIndexes([afterExpiry]),
     sessions.createIndexes([{ key: { userId: 1 }, name: 'userId' }, afterExpiry]),
   ])
 }
@@ -45,5 +46,5 @@ const unmendable: Record<string, string> = {
   67: 'an index cannot be created; is this database another program’s?',
   85: 'an index of the same name or keys exists with other options; drop it',
   86: 'an index of the same name exists with other keys; drop it',
-  11000: 'an index finds the same address twice; is this database another program’s?',
+  11000: 'an index finds the same address or account twice; is this database another program’s?',
 }

@@ -1,10 +1,19 @@
 import type { UserStore } from '../../../application/ports/user-store.ts'
-import { emailKey } from '../../../domain/email.ts'
 import type { AccountEvent } from '../../../domain/events.ts'
 import { Unavailable } from '../../../domain/refusal.ts'
 import type { User } from '../../../domain/user.ts'
 import { type Connection, latest } from './connection.ts'
-import { emailClaim, goneClaim, literal, personalFields, userOf, waiting, writtenFields } from './documents.ts'
+import {
+  accountClaim,
+  claimsOf,
+  emailClaim,
+  goneClaim,
+  literal,
+  personalFields,
+  userOf,
+  waiting,
+  writtenFields,
+} from './documents.ts'
 
 /** How often a write is repeated that was refused for somebody who is not to be found any more. */
 const repetitions = 3
@@ -31,21 +40,27 @@ export function mongoUserStore({ users, now, run, isDuplicate }: Connection): Us
       : { $push: { 'outbox.events': { $each: waiting(events) } }, $max: { 'outbox.dueAt': now() } }
 
   /**
-   * Judges a refused write by who holds the address, not by the error, which does not reliably say what was
-   * taken. The holder may be gone by then: the write is repeated.
+   * Judges a refused write by who holds the address and the accounts, not by the error, which does not reliably say
+   * what was taken. The holder may be gone by then: the write is repeated.
    */
-  async function unlessTaken<T>(user: User, isHolder: object, write: () => Promise<T>): Promise<T | 'email_taken'> {
-    const claim = emailClaim(emailKey(user.email))
+  async function unlessTaken<T>(
+    user: User,
+    isHolder: object,
+    write: () => Promise<T>,
+  ): Promise<T | 'email_taken' | 'account_taken'> {
+    const claims = claimsOf(user)
     for (let repetition = 0; repetition <= repetitions; repetition++) {
       try {
         return await write()
       } catch (error) {
         if (!isDuplicate(error)) throw error
       }
-      const holder = await users.findOne({ claims: claim, ...isHolder }, { projection: { _id: 1 }, ...latest })
-      if (holder !== null) return 'email_taken'
+      const wanted = { claims: { $in: claims }, ...isHolder }
+      const holders = await users.find(wanted, { projection: { claims: 1 }, ...latest }).toArray()
+      if (holders.some((holder) => holder.claims.includes(claims[0]))) return 'email_taken'
+      if (holders.length > 0) return 'account_taken'
     }
-    throw new Unavailable('an address changes hands faster than we can write')
+    throw new Unavailable('an address or an account changes hands faster than we can write')
   }
 
   return {
@@ -58,6 +73,12 @@ export function mongoUserStore({ users, now, run, isDuplicate }: Connection): Us
     findByEmail: (key) =>
       run(async () => {
         const document = await users.findOne({ claims: emailClaim(key) }, withoutOutbox)
+        return document && userOf(document)
+      }),
+
+    findByOAuthAccount: (provider, accountId) =>
+      run(async () => {
+        const document = await users.findOne({ claims: accountClaim(provider, accountId) }, withoutOutbox)
         return document && userOf(document)
       }),
 
@@ -81,7 +102,10 @@ export function mongoUserStore({ users, now, run, isDuplicate }: Connection): Us
         }),
       ),
 
-    /** The record stays as a tombstone while events or dead letters are in it, and gives the address back at once. */
+    /**
+     * The record stays as a tombstone while events or dead letters are in it, and gives address and accounts back at
+     * once.
+     */
     remove: (user, events) =>
       run(async () => {
         const same = sameVersion(user)

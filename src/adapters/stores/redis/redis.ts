@@ -1,10 +1,11 @@
 import { Unavailable } from '../../../domain/refusal.ts'
 import { type OpenOptions, type StoreBackend, type StoreHandle, Unsuitable } from '../backend.ts'
 import { type Ask, redisConnection } from './connection.ts'
+import { redisOAuthStates } from './oauth-states.ts'
 import { redisSessionStore } from './sessions.ts'
 import { redisTokenStore } from './tokens.ts'
 
-/** Redis 7.0 or later, or Valkey: sessions and one-time tokens, never users. */
+/** Redis 7.0 or later, or Valkey: sessions, one-time tokens and OAuth states, never users. */
 export const redisBackend: StoreBackend = {
   kind: 'redis',
   roles: ['sessions', 'tokens'],
@@ -27,6 +28,7 @@ export async function openRedis(options: OpenOptions, prefix: string): Promise<S
   return {
     sessions: redisSessionStore(ask, prefix, clock),
     tokens: redisTokenStore(ask, prefix, clock),
+    oauthStates: redisOAuthStates(ask, prefix, clock),
 
     async prepare() {
       await connection.connect()

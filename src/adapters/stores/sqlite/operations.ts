@@ -1,4 +1,5 @@
 import type { Database } from 'better-sqlite3'
+import { oauthStateWrites } from './oauth-states.ts'
 import { outboxWrites } from './outbox.ts'
 import { secretMarkWrites } from './secret-mark.ts'
 import { sessionWrites } from './sessions.ts'
@@ -16,6 +17,7 @@ export function operations(db: Database) {
     ...outboxWrites(db),
     ...tokenRequestWrites(db),
     ...tokenWrites(db),
+    ...oauthStateWrites(db),
     ...sessionWrites(db),
     ...secretMarkWrites(db),
     /** Writes nothing; succeeds when the file can be opened and locked for writing. */

@@ -91,6 +91,33 @@ const migrations: readonly string[] = [
 
   CREATE TABLE meta (name TEXT PRIMARY KEY NOT NULL, value TEXT NOT NULL) STRICT;
   `,
+  `
+  -- A user's accounts are read with it, as JSON: reading one that has none costs what it did before.
+  ALTER TABLE users ADD COLUMN oauth_accounts TEXT NOT NULL DEFAULT '[]';
+
+  -- Whose each of them is.
+  CREATE TABLE oauth_claims (
+    provider TEXT NOT NULL,
+    account_id TEXT NOT NULL,
+    user_id TEXT NOT NULL REFERENCES users ON DELETE CASCADE,
+    PRIMARY KEY (provider, account_id)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX oauth_claims_user ON oauth_claims (user_id);
+
+  -- States may be of users that another store keeps: no foreign key.
+  CREATE TABLE oauth_states (
+    digest TEXT PRIMARY KEY NOT NULL,
+    browser_digest TEXT NOT NULL,
+    provider TEXT NOT NULL,
+    flow TEXT NOT NULL,
+    user_id TEXT,
+    code_verifier TEXT NOT NULL,
+    nonce TEXT NOT NULL,
+    redirect_uri TEXT NOT NULL,
+    expires_at INTEGER NOT NULL
+  ) STRICT;
+  CREATE INDEX oauth_states_expiry ON oauth_states (expires_at);
+  `,
 ]
 
 export const schemaVersion = migrations.length

@@ -2,6 +2,7 @@ import { join, resolve } from 'node:path'
 import type { Worker } from 'node:worker_threads'
 import type { OpenOptions, StoreBackend, StoreHandle } from '../backend.ts'
 import { sqliteFile } from './file.ts'
+import { sqliteOAuthStates } from './oauth-states.ts'
 import { sqliteOutbox } from './outbox.ts'
 import { secretMark } from './secret-mark.ts'
 import { sqliteSessions } from './sessions.ts'
@@ -36,6 +37,7 @@ export async function openSqlite(
     },
     sessions: sqliteSessions(file, clock),
     tokens: sqliteTokens(file, clock),
+    oauthStates: sqliteOAuthStates(file, clock),
     prepare: file.prepare,
     ping: file.ping,
     close: file.close,

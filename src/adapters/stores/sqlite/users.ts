@@ -5,8 +5,8 @@ import type { AccountEvent } from '../../../domain/events.ts'
 import type { UserId } from '../../../domain/ids.ts'
 import { passwordScheme } from '../../../domain/password.ts'
 import type { EndedCredential, User } from '../../../domain/user.ts'
-import { codeOf } from './faults.ts'
 import type { SqliteFile } from './file.ts'
+import { oauthAccountsFromText, oauthAccountsToText, oauthClaims } from './oauth-claims.ts'
 import { eventAppender } from './outbox.ts'
 
 interface UserRow {
@@ -24,6 +24,7 @@ interface UserRow {
   readonly ended_credentials: string
   readonly created_at: number
   readonly version: number
+  readonly oauth_accounts: string
 }
 
 const columns = [
@@ -41,6 +42,7 @@ const columns = [
   'ended_credentials',
   'created_at',
   'version',
+  'oauth_accounts',
 ] as const satisfies readonly (keyof UserRow)[]
 
 /** What nobody reads back: the first follows from the address, the second from the hash. */
@@ -49,34 +51,51 @@ type ReadRow = Omit<UserRow, Derived>
 const derived: readonly string[] = ['email_key', 'password_scheme'] satisfies readonly Derived[]
 const readColumns = columns.filter((name) => !derived.includes(name)).join(', ')
 
-/** What runs in the writer's thread. */
+/**
+ * What runs in the writer's thread. Nobody else writes while it judges what is taken: every batch has the file's
+ * lock from its beginning. The unique keys stand behind that judgement.
+ */
 export function userWrites(db: Database) {
+  const ownerOfEmail = db.prepare<[EmailKey], UserId>('SELECT id FROM users WHERE email_key = ?').pluck()
+  const versionOf = db.prepare<[UserId], number>('SELECT version FROM users WHERE id = ?').pluck()
   const insert = db.prepare<UserRow>(
-    `INSERT INTO users (${columns.join(', ')}) VALUES (${columns.map((name) => `@${name}`).join(', ')})
-     ON CONFLICT (email_key) DO NOTHING`,
+    `INSERT INTO users (${columns.join(', ')}) VALUES (${columns.map((name) => `@${name}`).join(', ')})`,
   )
   const replace = db.prepare<UserRow>(
     `UPDATE users SET ${columns.map((name) => (name === 'version' ? 'version = version + 1' : `${name} = @${name}`)).join(', ')}
-     WHERE id = @id AND version = @version`,
+     WHERE id = @id`,
   )
   const remove = db.prepare<[string, number]>('DELETE FROM users WHERE id = ? AND version = ?')
+  const claims = oauthClaims(db)
   const append = eventAppender(db)
 
+  /** @param own whose address and accounts are not taken */
+  function whatIsTaken(user: User, own: UserId | null): 'email_taken' | 'account_taken' | null {
+    const owner = ownerOfEmail.get(emailKey(user.email))
+    if (owner !== undefined && owner !== own) return 'email_taken'
+    return claims.areTaken(user, own) ? 'account_taken' : null
+  }
+
   return {
-    insertUser(user: User, events: readonly AccountEvent[], now: number): 'stored' | 'email_taken' {
-      if (insert.run(toRow(user)).changes === 0) return 'email_taken'
+    insertUser(user: User, events: readonly AccountEvent[], now: number): 'stored' | 'email_taken' | 'account_taken' {
+      const taken = whatIsTaken(user, null)
+      if (taken !== null) return taken
+      insert.run(toRow(user))
+      claims.put(user)
       append(user.id, events, now)
       return 'stored'
     },
 
-    replaceUser(user: User, events: readonly AccountEvent[], now: number): 'stored' | 'stale' | 'email_taken' {
-      try {
-        if (replace.run(toRow(user)).changes === 0) return 'stale'
-      } catch (error) {
-        // Of what an update writes only the e-mail key is unique; the row is left as it was.
-        if (codeOf(error) === 'SQLITE_CONSTRAINT_UNIQUE') return 'email_taken'
-        throw error
-      }
+    replaceUser(
+      user: User,
+      events: readonly AccountEvent[],
+      now: number,
+    ): 'stored' | 'stale' | 'email_taken' | 'account_taken' {
+      if (versionOf.get(user.id) !== user.version) return 'stale'
+      const taken = whatIsTaken(user, user.id)
+      if (taken !== null) return taken
+      replace.run(toRow(user))
+      claims.replace(user)
       append(user.id, events, now)
       return 'stored'
     },
@@ -92,6 +111,10 @@ export function userWrites(db: Database) {
 export function sqliteUsers(file: SqliteFile, clock: () => Date): UserStore {
   const byId = file.query<[UserId], ReadRow>(`SELECT ${readColumns} FROM users WHERE id = ?`)
   const byEmail = file.query<[EmailKey], ReadRow>(`SELECT ${readColumns} FROM users WHERE email_key = ?`)
+  const byAccount = file.query<[string, string], ReadRow>(
+    `SELECT ${readColumns} FROM users WHERE id =
+     (SELECT user_id FROM oauth_claims WHERE provider = ? AND account_id = ?)`,
+  )
   // Steps from one value of the index to the next: the cost is that of the schemes, not of the users.
   const schemes = file.query<[], { scheme: string }>(
     `WITH RECURSIVE found (scheme) AS (
@@ -109,6 +132,10 @@ export function sqliteUsers(file: SqliteFile, clock: () => Date): UserStore {
 
     async findByEmail(key) {
       return fromRow(byEmail.get(key))
+    },
+
+    async findByOAuthAccount(provider, accountId) {
+      return fromRow(byAccount.get(provider, accountId))
     },
 
     insert: (user, events) => file.write('insertUser', user, events, clock().getTime()),
@@ -137,6 +164,7 @@ function toRow(user: User): UserRow {
     ended_credentials: JSON.stringify(user.endedCredentials),
     created_at: user.createdAt.getTime(),
     version: user.version,
+    oauth_accounts: oauthAccountsToText(user.oauthAccounts),
   }
 }
 
@@ -152,6 +180,7 @@ function fromRow(row: ReadRow | undefined): User | null {
     isVerified: row.is_verified === 1,
     sessions: { generation: row.generation, kept: row.kept },
     endedCredentials: endedCredentials(row.ended_credentials),
+    oauthAccounts: oauthAccountsFromText(row.oauth_accounts),
     createdAt: new Date(row.created_at),
     version: row.version,
   }

@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict'
+import type { OAuthStateStore } from '../../application/ports/oauth-state-store.ts'
+import type { OAuthState } from '../../domain/oauth-account.ts'
+import { anOAuthState } from '../builders.ts'
+import type { ContractCase } from '../contract.ts'
+import type { FixedClock } from '../fixed-clock.ts'
+import { afresh, type Open, type OpenedOAuthStates, type SweepOptions, shared } from './opened.ts'
+
+/** What every store of OAuth states promises: `OAuthStateStore` of `application/ports`. */
+export function oauthStateStoreContract(
+  open: Open<OpenedOAuthStates>,
+  { sweeps }: SweepOptions = { sweeps: true },
+): ContractCase[] {
+  const opened = shared(open)
+
+  const on = (
+    title: string,
+    act: (store: OAuthStateStore, clock: FixedClock, second: OAuthStateStore) => Promise<void>,
+  ): ContractCase => ({
+    title,
+    async run() {
+      const { store, clock, second } = await opened()
+      await act(store, clock, await second())
+    },
+  })
+
+  /** Begun now, by the store's clock, to be over in so many seconds. */
+  async function begun(store: OAuthStateStore, clock: FixedClock, seconds = 600): Promise<OAuthState> {
+    const state = anOAuthState({ expiresAt: new Date(clock().getTime() + seconds * 1000) })
+    await store.put(state)
+    return state
+  }
+
+  return [
+    on('gives back every field of a state', async (store, _, second) => {
+      for (const state of [anOAuthState(), anOAuthState({ flow: 'login', userId: null, provider: 'other' })]) {
+        await store.put(state)
+        assert.deepEqual(await second.take(state.digest), state)
+      }
+    }),
+
+    on('answers null for what is unknown', async (store) => {
+      const state = anOAuthState()
+      assert.equal(await store.take(state.digest), null)
+      await store.put(state)
+      for (const other of [state.browserDigest, state.nonce, state.codeVerifier, '', state.digest.slice(1)]) {
+        assert.equal(await store.take(other), null)
+      }
+      assert.deepEqual(await store.take(state.digest), state)
+    }),
+
+    on('gives a state away once', async (store, clock, second) => {
+      const state = await begun(store, clock)
+      assert.deepEqual(await store.take(state.digest), state)
+      assert.equal(await store.take(state.digest), null)
+      assert.equal(await second.take(state.digest), null)
+    }),
+
+    on('gives a state to exactly one of many callers', async (store, clock, second) => {
+      const state = await begun(store, clock)
+      const taken = await Promise.all(
+        Array.from({ length: 64 }, (_, at) => (at % 2 ? store : second).take(state.digest)),
+      )
+      assert.deepEqual(
+        taken.filter((one) => one !== null),
+        [state],
+      )
+    }),
+
+    on('keeps several states of one user and browser side by side', async (store, _, second) => {
+      const first = anOAuthState()
+      const { digest, codeVerifier, nonce } = anOAuthState()
+      const other = { ...first, digest, codeVerifier, nonce }
+      await Promise.all([store.put(first), second.put(other)])
+      assert.deepEqual(await store.take(other.digest), other)
+      assert.deepEqual(await second.take(first.digest), first)
+    }),
+
+    on('hides an expired state', async (store, clock) => {
+      const [inTime, late] = [await begun(store, clock), await begun(store, clock)]
+      clock.advance(599)
+      assert.deepEqual(await store.take(inTime.digest), inTime)
+      clock.advance(1)
+      assert.equal(await store.take(late.digest), null)
+    }),
+
+    {
+      title: 'sweeps at most so many expired states, and no live one',
+      run: () =>
+        afresh(open, async ({ store, clock }) => {
+          const live = await begun(store, clock)
+          const expired = await Promise.all(Array.from({ length: 5 }, () => begun(store, clock, 60)))
+          clock.advance(60)
+          const swept = [await store.sweep(3), await store.sweep(3), await store.sweep(3)]
+          if (sweeps) assert.deepEqual(swept, [3, 2, 0])
+          for (const { digest } of expired) assert.equal(await store.take(digest), null)
+          assert.deepEqual(await store.take(live.digest), live)
+        }),
+    },
+  ]
+}
