@@ -31,6 +31,7 @@ const rules: readonly Rule[] = [
   adapter('credentials', ['jsonwebtoken', 'lru-cache']),
   adapter('crypto', ['argon2', 'bcrypt', 'uuid', '@zxcvbn-ts/language-common']),
   adapter('events', ['tsx']),
+  adapter('oauth', ['simple-oauth2', 'openid-client', 'undici', 'jsonwebtoken', 'typebox']),
   { folder: /^config\//, files: [everything], packages: ['node:', 'inversify', 'reflect-metadata', 'typebox', 'pino'] },
   { folder: /^cli\//, files: [/^config\//, /^cli\//, domain], packages: ['node:', 'commander'] },
   { folder: /^testing\//, files: [everything], packages: ['node:'] },

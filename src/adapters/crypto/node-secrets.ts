@@ -1,26 +1,17 @@
-import {
-  createCipheriv,
-  createDecipheriv,
-  createHmac,
-  createSecretKey,
-  hash,
-  hkdfSync,
-  type KeyObject,
-  randomBytes,
-} from 'node:crypto'
+import { createHmac, createSecretKey, hash, hkdfSync, type KeyObject, randomBytes } from 'node:crypto'
 import type { Secrets } from '../../application/ports/secrets.ts'
 import type { EmailKey } from '../../domain/email.ts'
+import { open, seal } from './sealed-box.ts'
 
-type KeyPurpose = 'reset_password' | 'verify_email' | 'token requests' | 'seal' | 'jwt'
+type KeyPurpose = 'reset_password' | 'verify_email' | 'token requests' | 'seal' | 'jwt' | 'provider tokens'
 
 export interface NodeSecrets extends Secrets {
   /** The key that JWTs are signed with. */
   jwtKey(): KeyObject
+  /** The key that providers' tokens are kept under. */
+  providerTokenKey(): KeyObject
 }
 
-const cipher = 'aes-256-gcm'
-const nonceBytes = 12 // NIST SP 800-38D section 8.2.2: random nonces of 96 bits
-const tagBytes = 16
 /** Room for every address key and the two bytes of its length: what is sealed is always this long. */
 const paddedBytes = 320
 
@@ -34,6 +25,7 @@ export function nodeSecrets(master: Buffer | string): NodeSecrets {
   const requestKey = keyFor('token requests')
   const sealKey = keyFor('seal')
   const jwtKey = keyFor('jwt')
+  const providerTokenKey = keyFor('provider tokens')
 
   return {
     digest(token) {
@@ -51,31 +43,22 @@ export function nodeSecrets(master: Buffer | string): NodeSecrets {
     },
 
     sealEmail(key, requestId) {
-      const nonce = randomBytes(nonceBytes)
-      const sealing = createCipheriv(cipher, sealKey, nonce, { authTagLength: tagBytes })
-      sealing.setAAD(Buffer.from(requestId))
-      return Buffer.concat([nonce, sealing.update(padded(key)), sealing.final(), sealing.getAuthTag()]).toString(
-        'base64url',
-      )
+      return seal(sealKey, padded(key), Buffer.from(requestId)).toString('base64url')
     },
 
     unsealEmail(sealed, requestId) {
-      const bytes = Buffer.from(sealed, 'base64url')
-      if (bytes.length !== nonceBytes + paddedBytes + tagBytes) return null
-      const opening = createDecipheriv(cipher, sealKey, bytes.subarray(0, nonceBytes), { authTagLength: tagBytes })
-      opening.setAAD(Buffer.from(requestId))
-      opening.setAuthTag(bytes.subarray(-tagBytes))
-      try {
-        const plain = Buffer.concat([opening.update(bytes.subarray(nonceBytes, -tagBytes)), opening.final()])
-        // Safe: the tag proves that it was sealed above, from an EmailKey.
-        return plain.subarray(2, 2 + plain.readUInt16BE(0)).toString() as EmailKey
-      } catch {
-        return null
-      }
+      const plain = open(sealKey, Buffer.from(sealed, 'base64url'), Buffer.from(requestId))
+      if (plain === null || plain.length !== paddedBytes) return null
+      // Safe: the tag proves that it was sealed above, from an EmailKey.
+      return plain.subarray(2, 2 + plain.readUInt16BE(0)).toString() as EmailKey
     },
 
     jwtKey() {
       return jwtKey
+    },
+
+    providerTokenKey() {
+      return providerTokenKey
     },
   }
 }

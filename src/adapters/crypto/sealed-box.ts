@@ -1,0 +1,26 @@
+import { createCipheriv, createDecipheriv, type KeyObject, randomBytes } from 'node:crypto'
+
+const cipher = 'aes-256-gcm'
+const nonceBytes = 12 // NIST SP 800-38D section 8.2.2: random nonces of 96 bits
+const tagBytes = 16
+
+/** Encrypts and authenticates; `binding` must be the same at the opening. */
+export function seal(key: KeyObject, plain: Buffer, binding: Buffer): Buffer {
+  const nonce = randomBytes(nonceBytes)
+  const sealing = createCipheriv(cipher, key, nonce, { authTagLength: tagBytes })
+  sealing.setAAD(binding)
+  return Buffer.concat([nonce, sealing.update(plain), sealing.final(), sealing.getAuthTag()])
+}
+
+/** `null` for what this key did not seal, or not for this binding. */
+export function open(key: KeyObject, sealed: Buffer, binding: Buffer): Buffer | null {
+  if (sealed.length < nonceBytes + tagBytes) return null
+  const opening = createDecipheriv(cipher, key, sealed.subarray(0, nonceBytes), { authTagLength: tagBytes })
+  opening.setAAD(binding)
+  opening.setAuthTag(sealed.subarray(-tagBytes))
+  try {
+    return Buffer.concat([opening.update(sealed.subarray(nonceBytes, -tagBytes)), opening.final()])
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,26 @@
+import { valueAt } from './identity.ts'
+import { clientOptions, providerKind } from './kind.ts'
+import { oauth2Provider } from './oauth2.ts'
+
+/** Discord Developer Portal, "OAuth2" and "Users Resource": `verified`, "whether the email on this account has been verified". */
+export const discordKind = providerKind({
+  kind: 'discord',
+  options: clientOptions(['identify', 'email']),
+  build: (client, needs) =>
+    oauth2Provider(
+      {
+        authorizeUrl: 'https://discord.com/oauth2/authorize',
+        tokenUrl: 'https://discord.com/api/oauth2/token',
+        async read({ get }) {
+          const user = await get('https://discord.com/api/v10/users/@me')
+          return {
+            accountId: valueAt(user, 'id'),
+            email: valueAt(user, 'email'),
+            emailVerified: valueAt(user, 'verified'),
+          }
+        },
+      },
+      client,
+      needs,
+    ),
+})

@@ -1,0 +1,74 @@
+import { domainToUnicode } from 'node:url'
+import { CodeRefused, ProviderFailed } from '../../application/ports/oauth-provider.ts'
+import { parseEmail } from '../../domain/email.ts'
+import type { OAuthIdentity, ProviderTokens } from '../../domain/oauth-account.ts'
+
+/** What a provider said, unjudged. */
+export interface Claims {
+  readonly accountId: unknown
+  readonly email: unknown
+  /** Whether the provider vouches that the address is the user's. Nothing but `true` is a yes. */
+  readonly emailVerified: unknown
+}
+
+const maxAccountIdLength = 255 // OpenID Connect Core section 2: `sub`
+
+/** @param hasIntegerIds for providers that document a number as the account's name */
+export function identityOf(claims: Claims, tokens: ProviderTokens, hasIntegerIds: boolean): OAuthIdentity {
+  const parsed = typeof claims.email === 'string' ? parseEmail(claims.email, domainToUnicode) : null
+  const email = parsed !== null && 'email' in parsed ? parsed.email : null
+  return {
+    accountId: accountIdOf(claims.accountId, hasIntegerIds),
+    email,
+    isEmailVerified: email !== null && claims.emailVerified === true,
+    tokens,
+  }
+}
+
+function accountIdOf(value: unknown, hasIntegerIds: boolean): string {
+  // Past 2^53 JSON.parse rounds, and two accounts would become one.
+  if (hasIntegerIds && Number.isSafeInteger(value)) return String(value)
+  if (typeof value !== 'string' || value.trim() === '' || value.length > maxAccountIdLength) {
+    throw new ProviderFailed('the account has no usable name')
+  }
+  // Lone surrogates all become U+FFFD in UTF-8: two accounts would become one.
+  if (/[\p{Cc}\p{Cs}]/u.test(value)) throw new ProviderFailed('the account has no usable name')
+  return value
+}
+
+/** `path` such as `kakao_account.email`; `undefined` where there is nothing. */
+export function valueAt(value: unknown, path: string): unknown {
+  return path.split('.').reduce<unknown>((found, name) => {
+    if (typeof found !== 'object' || found === null || !Object.hasOwn(found, name)) return undefined
+    return (found as Record<string, unknown>)[name] // safe: it has this very property
+  }, value)
+}
+
+/**
+ * An answer of a token endpoint that is not an error by its status (RFC 6749 section 5.1). GitHub, Reddit and Naver
+ * send the errors of section 5.2 with status 200.
+ */
+export function tokensOf(answer: unknown, now: Date): ProviderTokens {
+  if (typeof valueAt(answer, 'error') === 'string') throw new CodeRefused('the token endpoint refuses')
+
+  const accessToken = valueAt(answer, 'access_token')
+  if (typeof accessToken !== 'string' || accessToken === '') throw new ProviderFailed('there is no access token')
+  const type = valueAt(answer, 'token_type')
+  // RFC 6749 section 7.1: a token of a kind that we do not know is not used.
+  if (type !== undefined && (typeof type !== 'string' || type.toLowerCase() !== 'bearer')) {
+    throw new ProviderFailed('the access token is no bearer token')
+  }
+  const refreshToken = valueAt(answer, 'refresh_token')
+  return {
+    accessToken,
+    refreshToken: typeof refreshToken === 'string' && refreshToken !== '' ? refreshToken : null,
+    expiresAt: expiryOf(valueAt(answer, 'expires_in'), now),
+  }
+}
+
+/** Naver sends the number as text. What is no number of seconds says nothing. */
+function expiryOf(expiresIn: unknown, now: Date): Date | null {
+  const seconds = typeof expiresIn === 'string' && /^\d{1,12}$/.test(expiresIn) ? Number(expiresIn) : expiresIn
+  if (typeof seconds !== 'number' || !(seconds > 0 && seconds < 1e12)) return null
+  return new Date(now.getTime() + Math.floor(seconds) * 1000)
+}

@@ -1,0 +1,68 @@
+import Type, { type Static, type TObject, type TProperties } from 'typebox'
+import type { OAuthProvider } from '../../application/ports/oauth-provider.ts'
+import { isSecure, type Outbound } from './outbound.ts'
+
+export interface ProviderNeeds {
+  /** The provider's name in the settings. */
+  readonly name: string
+  readonly outbound: Outbound
+  readonly clock: () => Date
+}
+
+/** A kind of provider as the settings know it: `{ kind, …options }`. Adding one is a file here and a line in `config`. */
+export interface ProviderKind<Kind extends string = string, Options extends TProperties = TProperties> {
+  readonly kind: Kind
+  readonly options: Options
+  /** Apple's browser comes back by POST (OAuth 2.0 Form Post Response Mode). */
+  readonly postsCallback?: true
+  build(options: Static<TObject<Options>>, needs: ProviderNeeds): OAuthProvider
+}
+
+/** Keeps the literal kind, and types `build` by the options. */
+export function providerKind<const Kind extends string, Options extends TProperties>(
+  given: ProviderKind<Kind, Options>,
+): ProviderKind<Kind, Options> {
+  return given
+}
+
+// RFC 6749 appendix A: a client's id and secret are printable ASCII.
+const printable = { pattern: '^[ -~]+$', expects: 'printable ASCII, not empty' }
+
+export const clientId = Type.String({ ...printable, description: 'What the provider calls this service.' })
+
+export const clientSecret = Type.String({ ...printable, secret: true, description: 'Given by the provider.' })
+
+export const scopes = (standard: readonly string[]) =>
+  Type.Array(Type.String({ pattern: '^[!#-\\[\\]-~]+$', expects: 'a scope: printable ASCII without spaces' }), {
+    default: [...standard],
+    description: 'What may be asked for. All of it is when a request names none.',
+  })
+
+/** What every provider needs that knows its clients by a secret. */
+export const clientOptions = (standardScopes: readonly string[]) => ({
+  clientId,
+  clientSecret,
+  scopes: scopes(standardScopes),
+})
+
+export const providerUrl = (description: string, standard?: string) =>
+  Type.Refine(
+    Type.String({
+      expects: 'an https address; plain http only on loopback',
+      description,
+      ...(standard !== undefined && { default: standard }),
+    }),
+    (text) => isSecure(text) && new URL(text).hash === '',
+  )
+
+export const clientAuthentication = {
+  description: 'How we authenticate at the token endpoint: HTTP Basic, or id and secret in the body.',
+}
+
+/** A host name, e.g. `example.okta.com`. */
+export const hostName = (description: string) =>
+  Type.String({
+    pattern: '^[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)+$',
+    expects: 'a host name, without https:// and path',
+    description,
+  })

@@ -1,0 +1,186 @@
+import { createHash } from 'node:crypto'
+import { AuthorizationCode } from 'simple-oauth2'
+import Type from 'typebox'
+import { CodeRefused, type OAuthProvider, ProviderFailed } from '../../application/ports/oauth-provider.ts'
+import { type Claims, identityOf, tokensOf, valueAt } from './identity.ts'
+import { clientAuthentication, clientOptions, type ProviderNeeds, providerKind, providerUrl } from './kind.ts'
+import { limits, type Outbound, underDeadline } from './outbound.ts'
+
+/** What is particular to one provider of plain OAuth 2.0. */
+export interface OAuth2Definition {
+  readonly authorizeUrl: string
+  readonly tokenUrl: string
+  /** Asks and tells who came. */
+  readonly read: (answers: Answers) => Promise<Claims>
+  /** Whether it names accounts by numbers. */
+  readonly hasIntegerIds?: boolean
+  readonly scopeSeparator?: string
+  readonly clientAuthentication?: 'basic' | 'post'
+  /** What its authorization endpoint wants besides. */
+  readonly authorizeParameters?: Readonly<Record<string, string>>
+  /** Whether its token endpoint wants the state again. */
+  readonly wantsState?: boolean
+  /** `false` where the token endpoint refuses a verifier. PKCE is used everywhere else. */
+  readonly hasPkce?: boolean
+  readonly userAgent?: string
+  /** The `iss` of its authorization responses (RFC 9207), where it sends one. */
+  readonly issuer?: string
+}
+
+export interface Answers {
+  /** The answer of the token endpoint. */
+  readonly token: unknown
+  /** Asks with the access token. Throws `ProviderFailed` for what is not JSON with status 200. */
+  get(url: string): Promise<unknown>
+  /** The same, but `null` where the user has not granted what is asked for (403, 404). */
+  getIfGranted(url: string): Promise<unknown>
+}
+
+export interface Client {
+  readonly clientId: string
+  readonly clientSecret: string
+  readonly scopes: readonly string[]
+}
+
+/** A provider of OAuth 2.0 (RFC 6749, authorization code) with PKCE (RFC 7636), whatever its endpoints. */
+export function oauth2Provider(definition: OAuth2Definition, client: Client, needs: ProviderNeeds): OAuthProvider {
+  const { authorizeUrl, tokenUrl, hasPkce = true, issuer, userAgent = 'portcullis' } = definition
+  const grant = new AuthorizationCode({
+    client: { id: client.clientId, secret: client.clientSecret },
+    auth: {
+      tokenHost: new URL(tokenUrl).origin,
+      tokenPath: tokenUrl,
+      authorizeHost: new URL(authorizeUrl).origin,
+      authorizePath: authorizeUrl,
+    },
+    // `force`: judged by what it is, not by its label. It is no JSON when it is HTML.
+    http: { json: 'force', redirects: false, maxBytes: limits.responseBytes, headers: { 'User-Agent': userAgent } },
+    options: {
+      scopeSeparator: definition.scopeSeparator ?? ' ',
+      authorizationMethod: definition.clientAuthentication === 'post' ? 'body' : 'header',
+    },
+  })
+
+  /** The token endpoint's answer; `CodeRefused` when its status is 4xx. */
+  async function tokenAnswer(signal: AbortSignal, ask: (http: object) => Promise<{ token: object }>): Promise<unknown> {
+    try {
+      return (await ask({ agent: needs.outbound.agent(tokenUrl, signal) })).token
+    } catch (error) {
+      const status = valueAt(error, 'data.res.statusCode')
+      if (typeof status === 'number' && status >= 400 && status < 500)
+        throw new CodeRefused('the token endpoint refuses')
+      throw error
+    }
+  }
+
+  return {
+    name: needs.name,
+    scopes: client.scopes,
+
+    async authorizationUrl({ state, redirectUri, codeVerifier, scopes }) {
+      // What comes last has the last word; each replaces what the address itself brings along.
+      const parameters = {
+        ...definition.authorizeParameters,
+        ...(hasPkce && { code_challenge: s256(codeVerifier), code_challenge_method: 'S256' }),
+        ...(scopes.length > 0 && { scope: [...scopes] }),
+        response_type: 'code',
+        client_id: client.clientId,
+        redirect_uri: redirectUri,
+        state,
+      }
+      return grant.authorizeURL(parameters)
+    },
+
+    async identify({ code, state, iss }, { redirectUri, codeVerifier }) {
+      if (iss !== null && issuer !== undefined && iss !== issuer) throw new CodeRefused('another issuer answers')
+      return await underDeadline(async (signal) => {
+        const token = await tokenAnswer(signal, (http) => {
+          const parameters = { code, redirect_uri: redirectUri }
+          const verifier = hasPkce && { code_verifier: codeVerifier }
+          return grant.getToken({ ...parameters, ...verifier, ...(definition.wantsState && { state }) }, http)
+        })
+        const tokens = tokensOf(token, needs.clock())
+        const get = profiles(needs.outbound, { accessToken: tokens.accessToken, userAgent, signal })
+        const claims = await definition.read({ token, ...get })
+        return identityOf(claims, tokens, definition.hasIntegerIds ?? false)
+      })
+    },
+
+    async refresh(refreshToken) {
+      return await underDeadline(async (signal) => {
+        const old = grant.createToken({ refresh_token: refreshToken })
+        const answer = await tokenAnswer(signal, (http) => old.refresh({}, http))
+        const tokens = tokensOf(answer, needs.clock())
+        return { ...tokens, refreshToken: tokens.refreshToken ?? refreshToken }
+      })
+    },
+  }
+}
+
+/** RFC 7636 section 4.2. */
+function s256(verifier: string): string {
+  return createHash('sha256').update(verifier).digest('base64url')
+}
+
+function profiles(outbound: Outbound, by: { accessToken: string; userAgent: string; signal: AbortSignal }) {
+  async function ask(url: string): Promise<Response> {
+    return await outbound.fetch(url, {
+      method: 'GET',
+      headers: { accept: 'application/json', authorization: `Bearer ${by.accessToken}`, 'user-agent': by.userAgent },
+      signal: by.signal,
+    })
+  }
+  async function content(response: Response): Promise<unknown> {
+    if (response.status !== 200) throw new ProviderFailed(`the profile has status ${response.status}`)
+    return await response.json()
+  }
+  return {
+    get: async (url: string) => await content(await ask(url)),
+    async getIfGranted(url: string) {
+      const response = await ask(url)
+      return response.status === 403 || response.status === 404 ? null : await content(response)
+    },
+  }
+}
+
+const path = (standard: string, description: string) =>
+  Type.String({
+    pattern: '^[^.]+(\\.[^.]+)*$',
+    expects: 'the name of a property, or several joined by periods',
+    default: standard,
+    description,
+  })
+
+/** Any provider of OAuth 2.0, by its three addresses. */
+export const oauth2Kind = providerKind({
+  kind: 'oauth2',
+  options: {
+    ...clientOptions([]),
+    authorizeUrl: providerUrl('Where the browser is sent.'),
+    tokenUrl: providerUrl('Where a code becomes a token.'),
+    profileUrl: providerUrl('Where the token shows who came.'),
+    profile: Type.Object({
+      accountId: path('id', 'Where the profile has what never changes of an account.'),
+      email: path('email', 'Where the profile has an address.'),
+      emailVerified: path('email_verified', 'Where the profile vouches for the address, by `true`.'),
+      integerAccountId: Type.Boolean({ default: false, description: 'The provider names accounts by numbers.' }),
+    }),
+    scopeSeparator: Type.Enum([' ', ','], { default: ' ', description: 'Between two scopes.' }),
+    clientAuthentication: Type.Enum(['basic', 'post'], { default: 'basic', ...clientAuthentication }),
+    issuer: Type.Optional(
+      Type.String({ minLength: 1, otherwise: 'not compared', description: 'The `iss` of its answers (RFC 9207).' }),
+    ),
+  },
+  build({ profile, profileUrl, clientId, clientSecret, scopes, ...definition }, needs) {
+    const read = async ({ get }: Answers): Promise<Claims> => {
+      const found = await get(profileUrl)
+      return {
+        accountId: valueAt(found, profile.accountId),
+        email: valueAt(found, profile.email),
+        emailVerified: valueAt(found, profile.emailVerified),
+      }
+    }
+    const hasIntegerIds = profile.integerAccountId
+    return oauth2Provider({ ...definition, read, hasIntegerIds }, { clientId, clientSecret, scopes }, needs)
+  },
+})

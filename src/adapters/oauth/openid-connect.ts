@@ -1,0 +1,214 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import {
+  allowInsecureRequests,
+  authorizationCodeGrant,
+  buildAuthorizationUrl,
+  type ClientAuth,
+  ClientSecretBasic,
+  ClientSecretPost,
+  type Configuration,
+  type CustomFetchOptions,
+  calculatePKCECodeChallenge,
+  customFetch,
+  discovery,
+  enableNonRepudiationChecks,
+  fetchUserInfo,
+  refreshTokenGrant,
+} from 'openid-client'
+import Type from 'typebox'
+import { CodeRefused, type OAuthProvider } from '../../application/ports/oauth-provider.ts'
+import { type Claims, identityOf, tokensOf, valueAt } from './identity.ts'
+import { clientAuthentication, clientOptions, type ProviderNeeds, providerKind, providerUrl } from './kind.ts'
+import { limits, underDeadline } from './outbound.ts'
+
+/** What is particular to one provider of OpenID Connect. */
+export interface OpenIdDefinition {
+  readonly issuer: string
+  readonly authenticate: ClientAuth
+  /** How it says whose address it is; by default as OpenID Connect Core section 5.1 does. */
+  readonly read?: (claims: unknown) => Omit<Claims, 'accountId'>
+  /** What its authorization endpoint wants besides. */
+  readonly authorizeParameters?: Readonly<Record<string, string>>
+}
+
+/** One call to the provider: openid-client shares one configuration among all of them. */
+interface Call {
+  readonly signal: AbortSignal
+  /** As it was sent: openid-client would take it from the address that came back, without its query. */
+  readonly redirectUri?: string
+}
+
+const discoveryLifeMs = 3_600_000
+
+/** A provider of OpenID Connect, found by its issuer; its ID tokens are verified by their signature, too. */
+export function openIdConnectProvider(
+  definition: OpenIdDefinition,
+  client: { readonly clientId: string; readonly scopes: readonly string[] },
+  needs: ProviderNeeds,
+): OAuthProvider {
+  const calls = new AsyncLocalStorage<Call>()
+  const discovered = remembered(needs.clock, () => underDeadline((signal) => calls.run({ signal }, discover)))
+
+  async function discover(): Promise<Configuration> {
+    const server = new URL(definition.issuer)
+    const config = await discovery(server, client.clientId, {}, definition.authenticate, {
+      [customFetch]: send,
+      execute: [enableNonRepudiationChecks, ...(server.protocol === 'http:' ? [allowInsecureRequests] : [])],
+    })
+    const { token_endpoint: named = '' } = config.serverMetadata()
+    const tokenEndpoint = URL.canParse(named) ? new URL(named).href : null
+    config[customFetch] = async (url, options) => {
+      if (url !== tokenEndpoint) return await send(url, options)
+      const { redirectUri } = calls.getStore() ?? {}
+      if (redirectUri !== undefined && options.body instanceof URLSearchParams && options.body.has('redirect_uri')) {
+        options.body.set('redirect_uri', redirectUri)
+      }
+      const response = await send(url, options)
+      if (await isRefusal(response)) throw new CodeRefused('the token endpoint refuses')
+      return response
+    }
+    return config
+  }
+
+  async function send(url: string, { method, headers, body }: CustomFetchOptions): Promise<Response> {
+    const signal = calls.getStore()?.signal ?? AbortSignal.timeout(limits.totalMs)
+    const text = body === undefined || body === null ? {} : { body: String(body) }
+    return await needs.outbound.fetch(url, { method, headers, ...text, signal })
+  }
+
+  async function claimsOf(config: Configuration, accessToken: string, idToken: Readonly<Record<string, unknown>>) {
+    const read = definition.read ?? standardClaims
+    const { userinfo_endpoint: userInfo } = config.serverMetadata()
+    // An address and its vouching come from one place. Section 5.3.2: the subject must be the ID token's.
+    const isComplete = idToken.email !== undefined || userInfo === undefined
+    return read(isComplete ? idToken : await fetchUserInfo(config, accessToken, String(idToken.sub)))
+  }
+
+  return {
+    name: needs.name,
+    scopes: client.scopes,
+
+    async authorizationUrl({ state, nonce, redirectUri, codeVerifier, scopes }) {
+      const config = await discovered()
+      const codeChallenge = await calculatePKCECodeChallenge(codeVerifier)
+      const parameters = {
+        ...definition.authorizeParameters,
+        // Section 3.1.2.1: without `openid` it is no OpenID Connect.
+        scope: [...new Set(['openid', ...scopes])].join(' '),
+        response_type: 'code',
+        client_id: client.clientId,
+        redirect_uri: redirectUri,
+        state,
+        nonce,
+        code_challenge: codeChallenge,
+        code_challenge_method: 'S256',
+      }
+      return await underDeadline(async () => {
+        const url = buildAuthorizationUrl(config, parameters)
+        // It appends; what the endpoint's own query brings along must not come first.
+        for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value)
+        return url.href
+      })
+    },
+
+    async identify({ code, state, iss }, { redirectUri, codeVerifier, nonce }) {
+      return await underDeadline(async (signal) => {
+        const config = await discovered()
+        demandIssuer(config, iss)
+        const cameBack = new URL(redirectUri)
+        cameBack.search = new URLSearchParams({ code, state, ...(iss !== null && { iss }) }).toString()
+        return await calls.run({ signal, redirectUri }, async () => {
+          const checks = { expectedState: state, expectedNonce: nonce, pkceCodeVerifier: codeVerifier }
+          const answer = await authorizationCodeGrant(config, cameBack, { ...checks, idTokenExpected: true })
+          const idToken = { ...answer.claims() }
+          const tokens = tokensOf(answer, needs.clock())
+          const email = await claimsOf(config, tokens.accessToken, idToken)
+          return identityOf({ accountId: idToken.sub, ...email }, tokens, false)
+        })
+      })
+    },
+
+    async refresh(refreshToken) {
+      return await underDeadline(async (signal) => {
+        const config = await discovered()
+        const answer = await calls.run({ signal }, () => refreshTokenGrant(config, refreshToken))
+        const tokens = tokensOf(answer, needs.clock())
+        return { ...tokens, refreshToken: tokens.refreshToken ?? refreshToken }
+      })
+    },
+  }
+}
+
+async function isRefusal(response: Response): Promise<boolean> {
+  if (response.status >= 400 && response.status < 500) return true
+  const body = response.ok
+    ? await response
+        .clone()
+        .json()
+        .catch(() => null)
+    : null
+  return typeof valueAt(body, 'error') === 'string'
+}
+
+/** RFC 9207 section 2.4, before anything is sent to a token endpoint. */
+function demandIssuer(config: Configuration, iss: string | null): void {
+  const { issuer, authorization_response_iss_parameter_supported: isPromised } = config.serverMetadata()
+  if (iss === null ? isPromised === true : iss !== issuer) throw new CodeRefused('another issuer answers')
+}
+
+function standardClaims(claims: unknown) {
+  return { email: valueAt(claims, 'email'), emailVerified: valueAt(claims, 'email_verified') }
+}
+
+/** Finds once for all callers, anew after a failure. After an hour it is looked for again while the old one serves. */
+function remembered<T>(clock: () => Date, find: () => Promise<T>): () => Promise<T> {
+  let found: { readonly value: T; readonly until: number } | null = null
+  let search: Promise<T> | null = null
+
+  async function searchOnce(): Promise<T> {
+    try {
+      const value = await find()
+      found = { value, until: clock().getTime() + discoveryLifeMs }
+      return value
+    } finally {
+      search = null
+    }
+  }
+
+  return async () => {
+    if (found !== null && clock().getTime() < found.until) return found.value
+    search ??= searchOnce()
+    if (found === null) return await search
+    search.catch(() => undefined)
+    return found.value
+  }
+}
+
+/**
+ * With id and secret: as the settings say, else by HTTP Basic where the provider knows it (the default of OpenID
+ * Connect Discovery section 3), else in the body.
+ */
+export function secretAuthentication(secret: string, method?: 'basic' | 'post'): ClientAuth {
+  const basic = ClientSecretBasic(secret)
+  const post = ClientSecretPost(secret)
+  return (server, client, body, headers) => {
+    const known = server.token_endpoint_auth_methods_supported
+    const isBasic = method === undefined ? (known?.includes('client_secret_basic') ?? true) : method === 'basic'
+    const authenticate = isBasic ? basic : post
+    authenticate(server, client, body, headers)
+  }
+}
+
+/** Any provider of OpenID Connect, by its issuer. */
+export const openIdConnectKind = providerKind({
+  kind: 'openid-connect',
+  options: {
+    ...clientOptions(['openid', 'email']),
+    issuer: providerUrl('The address below which `/.well-known/openid-configuration` lies.'),
+    clientAuthentication: Type.Optional(
+      Type.Enum(['basic', 'post'], { otherwise: 'as the provider says it can', ...clientAuthentication }),
+    ),
+  },
+  build: ({ issuer, clientSecret, clientAuthentication: method, ...client }, needs) =>
+    openIdConnectProvider({ issuer, authenticate: secretAuthentication(clientSecret, method) }, client, needs),
+})

@@ -1,0 +1,154 @@
+import { type ClientRequest, Agent as HttpAgent } from 'node:http'
+import { Agent as HttpsAgent } from 'node:https'
+import type { Socket } from 'node:net'
+import { TLSSocket } from 'node:tls'
+import { Agent, request } from 'undici'
+import { CodeRefused, ProviderFailed } from '../../application/ports/oauth-provider.ts'
+
+/** What a provider may cost us, whatever it does. */
+export const limits = {
+  connectMs: 2000,
+  /** For all steps of one call together. */
+  totalMs: 5000,
+  responseBytes: 1_048_576,
+}
+
+/** How a connection is opened. Tests lead every host to a server of their own. */
+export type Dial = (port: number, host: string) => Socket
+
+export interface OutboundRequest {
+  readonly method: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body?: string
+  readonly signal: AbortSignal
+}
+
+/**
+ * The way to providers: certificates are verified, redirects are answers, nothing is unpacked, and connecting and
+ * the size of an answer are limited. Time is limited by the signal.
+ */
+export interface Outbound {
+  /** Resolves when the whole answer is there. */
+  fetch(url: string, request: OutboundRequest): Promise<Response>
+  /** The same limits, size excepted, for a client that makes its requests with `node:http`. */
+  agent(url: string, signal: AbortSignal): HttpAgent
+}
+
+export function openOutbound(dial?: Dial): Outbound {
+  const dispatcher = new Agent({
+    connect:
+      dial === undefined
+        ? { timeout: limits.connectMs, rejectUnauthorized: true }
+        : ({ hostname, port, protocol }, done) => {
+            const socket = dial(Number(port || (protocol === 'https:' ? 443 : 80)), hostname)
+            const failed = (error: Error) => done(error, null)
+            socket.once('error', failed)
+            socket.once('connect', () => {
+              socket.off('error', failed)
+              done(null, socket)
+            })
+          },
+    // No connection is kept: a login is rare, and one that the provider has closed meanwhile would fail it.
+    pipelining: 0,
+    maxResponseSize: limits.responseBytes,
+  })
+  const plain = new HttpAgent()
+  const secure = new HttpsAgent({ rejectUnauthorized: true })
+  if (dial !== undefined) {
+    plain.createConnection = ({ port, host }) => dial(Number(port), String(host))
+    secure.createConnection = ({ port, host }) => dial(Number(port), String(host))
+  }
+
+  return {
+    async fetch(url, { method, headers, body = null, signal }) {
+      demandSecure(url)
+      const answer = await request(url, { dispatcher, method, headers, body, signal })
+      const bytes = await answer.body.arrayBuffer()
+      return new Response(bytes.byteLength === 0 ? null : bytes, {
+        status: answer.statusCode,
+        headers: Object.entries(answer.headers).flatMap(([name, value]) =>
+          [value ?? []].flat().map((one): [string, string] => [name, one]),
+        ),
+      })
+    },
+
+    agent(url, signal) {
+      demandSecure(url)
+      return limited(url.startsWith('https:') ? secure : plain, signal)
+    },
+  }
+}
+
+/** What `node:http` calls of an agent; its types do not list it. */
+interface Requesting {
+  readonly protocol: string
+  readonly defaultPort: number
+  addRequest(request: ClientRequest, options: unknown): void
+}
+
+/** An agent made of functions alone: simple-oauth2 and its HTTP client copy their options deeply. */
+function limited(agent: HttpAgent, signal: AbortSignal): HttpAgent {
+  // Safe: `node:http` and `node:https` agents have these members since Node 0.11, and ask an agent for nothing else.
+  const { protocol, defaultPort, addRequest } = agent as unknown as Requesting
+  const bounded: Requesting = {
+    protocol,
+    defaultPort,
+    addRequest(request, options) {
+      const end = (code: string) => () => request.destroy(Object.assign(new Error(code), { code }))
+      if (signal.aborted) end('ETIMEDOUT')()
+      signal.addEventListener('abort', end('ETIMEDOUT'), { once: true })
+      request.once('socket', (socket) => {
+        const timer = setTimeout(end('ECONNTIMEOUT'), limits.connectMs)
+        socket.once(socket instanceof TLSSocket ? 'secureConnect' : 'connect', () => clearTimeout(timer))
+        socket.once('close', () => clearTimeout(timer))
+      })
+      addRequest.call(agent, request, options)
+    },
+  }
+  return bounded as unknown as HttpAgent // safe: see above
+}
+
+/** Whether an address may be asked at all: by TLS, or on this machine. */
+export function isSecure(url: string): boolean {
+  if (!URL.canParse(url)) return false
+  const { protocol, hostname } = new URL(url)
+  if (protocol === 'https:') return true
+  return protocol === 'http:' && (/^127(\.\d+){3}$/.test(hostname) || hostname === 'localhost' || hostname === '[::1]')
+}
+
+function demandSecure(url: string): void {
+  if (!isSecure(url)) throw new ProviderFailed('an address is neither https nor on loopback')
+}
+
+/**
+ * One deadline for all steps of `work`. What is no refusal is a failure of the provider; its description holds error
+ * names and codes only, because messages and causes quote answers, and answers hold tokens.
+ */
+export async function underDeadline<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const signal = AbortSignal.timeout(limits.totalMs)
+  const late = new Promise<never>((_resolve, reject) => {
+    signal.addEventListener('abort', () => reject(new ProviderFailed('no answer in time')), { once: true })
+  })
+  try {
+    return await Promise.race([work(signal), late])
+  } catch (error) {
+    throw outcomeOf(error)
+  }
+}
+
+function outcomeOf(error: unknown): CodeRefused | ProviderFailed {
+  const chain = causes(error)
+  const judged = chain.find((one) => one instanceof CodeRefused || one instanceof ProviderFailed)
+  if (judged instanceof CodeRefused || judged instanceof ProviderFailed) return judged
+  return new ProviderFailed(chain.map(nameOf).join(' < '))
+}
+
+function causes(error: unknown, depth = 0): unknown[] {
+  if (!(error instanceof Error) || depth > 8) return []
+  return [error, ...causes(error.cause, depth + 1)]
+}
+
+function nameOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown'
+  return 'code' in error && typeof error.code === 'string' ? `${error.name} ${error.code}` : error.name
+}

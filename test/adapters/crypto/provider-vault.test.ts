@@ -1,0 +1,41 @@
+import { expect } from 'chai'
+import { nodeSecrets } from '../../../src/adapters/crypto/node-secrets.ts'
+import { providerVault } from '../../../src/adapters/crypto/provider-vault.ts'
+import { aUser } from '../../../src/testing/builders.ts'
+import { goodSecret } from '../../support/settings.ts'
+
+const vault = providerVault(nodeSecrets(goodSecret).providerTokenKey())
+const { id } = aUser()
+
+describe("the vault of providers' tokens", () => {
+  it('gives back what it sealed, for this user and provider alone', () => {
+    for (const token of ['', 'a token', 'ä'.repeat(5000)]) {
+      const sealed = vault.seal(token, id, 'acme')
+      expect(vault.unseal(sealed, id, 'acme')).to.equal(token)
+      expect(vault.unseal(sealed, aUser().id, 'acme')).to.equal(null)
+      expect(vault.unseal(sealed, id, 'zeta')).to.equal(null)
+    }
+  })
+
+  it('seals the same differently each time, and readably never', () => {
+    const sealed = Array.from({ length: 100 }, () => vault.seal('a token to be kept', id, 'acme'))
+    expect(new Set(sealed).size).to.equal(100)
+    for (const one of sealed) expect(Buffer.from(one, 'base64url').toString('latin1')).to.not.include('a token')
+  })
+
+  it('opens nothing that was changed, cut or sealed under another secret', () => {
+    const sealed = vault.seal('a token', id, 'acme')
+    const [keyId, box = ''] = sealed.split('.')
+    const bytes = Buffer.from(box, 'base64url')
+    for (let at = 0; at < bytes.length; at++) {
+      const changed = Buffer.from(bytes)
+      changed[at] = (changed[at] ?? 0) ^ 1
+      expect(vault.unseal(`${keyId}.${changed.toString('base64url')}`, id, 'acme')).to.equal(null)
+    }
+    for (const odd of ['', '.', box, `${keyId}.`, `${keyId}.AAAA`, `x${sealed}`, sealed.slice(0, -4)]) {
+      expect(vault.unseal(odd, id, 'acme'), odd).to.equal(null)
+    }
+    const other = providerVault(nodeSecrets(`${goodSecret}!`).providerTokenKey())
+    expect(other.unseal(sealed, id, 'acme')).to.equal(null)
+  })
+})

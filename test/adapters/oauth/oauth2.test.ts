@@ -1,0 +1,417 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect } from 'chai'
+import { oauth2Kind } from '../../../src/adapters/oauth/oauth2.ts'
+import { openOutbound, underDeadline } from '../../../src/adapters/oauth/outbound.ts'
+import { CodeRefused, type OAuthProvider, ProviderFailed } from '../../../src/application/ports/oauth-provider.ts'
+import { type Answer, type FakeProvider, misbehaviour, startFakeProvider } from '../../support/fake-provider.ts'
+import { aJourney, connectionsLeft, failureOf, needsOf, now, signIn } from './scene.ts'
+
+const acme = {
+  clientId: 'us',
+  clientSecret: 'se:cret%',
+  authorizeUrl: 'https://acme.example/authorize',
+  tokenUrl: 'https://acme.example/token',
+  profileUrl: 'https://api.acme.example/me',
+  profile: { accountId: 'id', email: 'email', emailVerified: 'email_verified', integerAccountId: false },
+  scopes: ['email', 'profile'],
+  scopeSeparator: ' ' as const,
+  clientAuthentication: 'basic' as const,
+}
+const ada = { id: 'a-1', email: 'Ada@Example.com', email_verified: true }
+const token = { access_token: 'at-secret', token_type: 'Bearer', expires_in: 60, refresh_token: 'rt-secret' }
+
+describe('a provider of plain OAuth 2.0', () => {
+  let fake: FakeProvider
+  let provider: OAuthProvider
+
+  beforeEach(async () => {
+    fake = await startFakeProvider()
+    provider = oauth2Kind.build(acme, needsOf(fake))
+    fake.answerTokens('acme.example/token', () => token)
+    fake.answer('api.acme.example/me', { body: ada })
+  })
+  afterEach(() => fake.close())
+
+  describe('the way to it', () => {
+    it('names each parameter once', async () => {
+      const journey = { ...aJourney(), codeVerifier: 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk' }
+      const url = new URL(await provider.authorizationUrl({ ...journey, scopes: ['email', 'profile'] }))
+      expect(url.origin + url.pathname).to.equal('https://acme.example/authorize')
+      expect([...url.searchParams].sort()).to.deep.equal([
+        ['client_id', 'us'],
+        ['code_challenge', 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM'], // RFC 7636 appendix B
+        ['code_challenge_method', 'S256'],
+        ['redirect_uri', journey.redirectUri],
+        ['response_type', 'code'],
+        ['scope', 'email profile'],
+        ['state', journey.state],
+      ])
+    })
+
+    it('cannot be bent by scopes or by the query of the address', async () => {
+      const authorizeUrl =
+        'https://acme.example/authorize?tenant=7&state=evil&state=evil2&redirect_uri=https://evil.example'
+      const bent = oauth2Kind.build({ ...acme, authorizeUrl }, needsOf(fake))
+      const journey = aJourney()
+      const scopes = [
+        'email&state=evil',
+        'x#frag',
+        'code_challenge_method=plain',
+        'a%26redirect_uri=https://evil.example',
+      ]
+      const { searchParams, hash } = new URL(await bent.authorizationUrl({ ...journey, scopes }))
+      expect(searchParams.getAll('state')).to.deep.equal([journey.state])
+      expect(searchParams.getAll('redirect_uri')).to.deep.equal([journey.redirectUri])
+      expect(searchParams.getAll('code_challenge_method')).to.deep.equal(['S256'])
+      expect(searchParams.getAll('scope')).to.deep.equal([scopes.join(' ')])
+      expect(searchParams.get('tenant')).to.equal('7')
+      expect(hash).to.equal('')
+    })
+
+    it('joins scopes as the provider wants, and names none when there are none', async () => {
+      const commas = oauth2Kind.build({ ...acme, scopeSeparator: ',' }, needsOf(fake))
+      const url = await commas.authorizationUrl({ ...aJourney(), scopes: ['a', 'b'] })
+      expect(new URL(url).searchParams.get('scope')).to.equal('a,b')
+      const none = await provider.authorizationUrl({ ...aJourney(), scopes: [] })
+      expect(new URL(none).searchParams.has('scope')).to.equal(false)
+    })
+  })
+
+  describe('the way back', () => {
+    it('tells who came', async () => {
+      expect(await signIn(provider, fake)).to.deep.equal({
+        accountId: 'a-1',
+        email: 'Ada@example.com',
+        isEmailVerified: true,
+        tokens: { accessToken: 'at-secret', refreshToken: 'rt-secret', expiresAt: new Date(now.getTime() + 60_000) },
+      })
+      const [exchange, profile] = fake.asked
+      expect(exchange?.form.get('grant_type')).to.equal('authorization_code')
+      // RFC 6749 section 2.3.1: both parts are form-encoded first.
+      expect(exchange?.headers.authorization).to.equal(`Basic ${btoa('us:se%3Acret%25')}`)
+      expect(exchange?.form.has('client_secret')).to.equal(false)
+      expect(profile?.headers.authorization).to.equal('Bearer at-secret')
+    })
+
+    it('works over real connections on loopback', async () => {
+      const { origin } = fake
+      const host = new URL(origin).host
+      const local = { ...acme, authorizeUrl: `${origin}/a`, tokenUrl: `${origin}/t`, profileUrl: `${origin}/p` }
+      fake.answerTokens(`${host}/t`, () => token)
+      fake.answer(`${host}/p`, { body: ada })
+      const needs = { ...needsOf(fake), outbound: openOutbound() }
+      expect((await signIn(oauth2Kind.build(local, needs), fake)).accountId).to.equal('a-1')
+    })
+
+    it('shows id and secret in the body where the settings say so', async () => {
+      await signIn(oauth2Kind.build({ ...acme, clientAuthentication: 'post' }, needsOf(fake)), fake)
+      expect(fake.asked[0]?.headers.authorization).to.equal(undefined)
+      expect(fake.asked[0]?.form.get('client_id')).to.equal('us')
+      expect(fake.asked[0]?.form.get('client_secret')).to.equal('se:cret%')
+    })
+
+    it('shows the verifier of this very journey', async () => {
+      const journey = aJourney()
+      const url = await provider.authorizationUrl({ ...journey, scopes: [] })
+      const other = { ...journey, codeVerifier: aJourney().codeVerifier }
+      expect(await failureOf(provider.identify({ ...fake.approve(url), iss: null }, other))).to.be.instanceOf(
+        CodeRefused,
+      )
+      const elsewhere = { ...journey, redirectUri: 'https://us.example/elsewhere' }
+      const second = provider.identify({ ...fake.approve(url), iss: null }, elsewhere)
+      expect(await failureOf(second)).to.be.instanceOf(CodeRefused)
+      expect((await provider.identify({ ...fake.approve(url), iss: null }, journey)).accountId).to.equal('a-1')
+    })
+
+    it('asks nothing when another issuer answers', async () => {
+      const known = oauth2Kind.build({ ...acme, issuer: 'https://acme.example' }, needsOf(fake))
+      expect(await failureOf(signIn(known, fake, { iss: 'https://evil.example' }))).to.be.instanceOf(CodeRefused)
+      expect(fake.asked).to.deep.equal([])
+      expect((await signIn(known, fake, { iss: 'https://acme.example' })).accountId).to.equal('a-1')
+      expect((await signIn(known, fake)).accountId).to.equal('a-1')
+    })
+
+    for (const [title, answer] of [
+      ['a 400 of RFC 6749', { status: 400, body: { error: 'invalid_grant' } }],
+      ['a 401', { status: 401, body: { error: 'invalid_client' } }],
+      ['a 403 in HTML', { status: 403, body: '<html>no</html>', headers: { 'content-type': 'text/html' } }],
+      ['a 404 without a body', { status: 404 }],
+      ['a 429', { status: 429, body: 'slow down' }],
+      ['an error with status 200', { body: { error: 'bad_verification_code', error_description: 'expired' } }],
+    ] satisfies [string, Answer][]) {
+      it(`is refused by ${title}`, async () => {
+        fake.answer('acme.example/token', answer)
+        expect(await failureOf(signIn(provider, fake))).to.be.instanceOf(CodeRefused)
+        expect(fake.asked).to.have.length(1)
+      })
+    }
+
+    for (const [title, body] of [
+      ['no access token', { token_type: 'bearer' }],
+      ['an empty access token', { ...token, access_token: '' }],
+      ['an access token that is no text', { ...token, access_token: 7 }],
+      ['a token of another kind', { ...token, token_type: 'mac' }],
+      ['an empty body', ''],
+    ] as const) {
+      it(`fails on ${title}`, async () => {
+        fake.answer('acme.example/token', { body })
+        expect(await failureOf(signIn(provider, fake))).to.be.instanceOf(ProviderFailed)
+        expect(fake.asked).to.have.length(1)
+      })
+    }
+
+    for (const [title, expiresIn, seconds] of [
+      ['a number', 3600, 3600],
+      ['a number as text', '3600', 3600],
+      ['nothing', undefined, null],
+      ['zero', 0, null],
+      ['less than zero', -5, null],
+      ['nonsense', 'soon', null],
+      ['a number past all dates', 1e300, null],
+      ['an object', {}, null],
+    ] as const) {
+      it(`reads an expiry of ${title}`, async () => {
+        fake.answerTokens('acme.example/token', () => ({ access_token: 'x', expires_in: expiresIn }))
+        const { tokens } = await signIn(provider, fake)
+        const expiresAt = seconds === null ? null : new Date(now.getTime() + seconds * 1000)
+        expect(tokens).to.deep.equal({ accessToken: 'x', refreshToken: null, expiresAt })
+      })
+    }
+
+    for (const status of [201, 301, 400, 401, 403, 404, 500]) {
+      it(`fails on a profile with status ${status}`, async () => {
+        fake.answer('api.acme.example/me', { status, body: ada })
+        expect(await failureOf(signIn(provider, fake))).to.be.instanceOf(ProviderFailed)
+      })
+    }
+
+    it('tells nothing of tokens, codes or secrets in its failures', async () => {
+      fake.answer('api.acme.example/me', { status: 500, body: { error: 'at-secret' } })
+      const failures = [await failureOf(signIn(provider, fake))]
+      fake.answer('acme.example/token', { body: '"at-secret' })
+      failures.push(await failureOf(signIn(provider, fake)))
+      fake.answer('acme.example/token', { status: 500, body: { access_token: 'at-secret' } })
+      failures.push(await failureOf(signIn(provider, fake)))
+      for (const failure of failures) {
+        expect(failure).to.be.instanceOf(ProviderFailed)
+        expect(failure.cause).to.equal(undefined)
+        expect(JSON.stringify({ ...failure })).to.equal('{"name":"ProviderFailed"}')
+        expect(failure.message).not.to.match(/secret|se:cret|https?:/)
+      }
+    })
+  })
+
+  describe('the account', () => {
+    for (const [title, id] of [
+      ['a number', 42],
+      ['a list', ['a-1']],
+      ['an empty text', ''],
+      ['a blank text', '  '],
+      ['an object', { id: 'a-1' }],
+      ['null', null],
+      ['nothing', undefined],
+      ['true', true],
+      ['a text of 300 characters', 'x'.repeat(300)],
+      ['a text with a control character', 'a\u0000b'],
+      ['a text with half a character', 'a\ud800'],
+    ] as const) {
+      it(`is not named by ${title}`, async () => {
+        fake.answer('api.acme.example/me', { body: { ...ada, id } })
+        expect(await failureOf(signIn(provider, fake))).to.be.instanceOf(ProviderFailed)
+      })
+    }
+
+    it('may have a name of 255 characters', async () => {
+      fake.answer('api.acme.example/me', { body: { ...ada, id: 'x'.repeat(255) } })
+      expect((await signIn(provider, fake)).accountId).to.equal('x'.repeat(255))
+    })
+
+    it('is named by a safe integer where the settings say so, and by no other number', async () => {
+      const profile = { ...acme.profile, integerAccountId: true }
+      const numbers = oauth2Kind.build({ ...acme, profile }, needsOf(fake))
+      fake.answer('api.acme.example/me', { body: { id: 9007199254740991 } })
+      expect((await signIn(numbers, fake)).accountId).to.equal('9007199254740991')
+      for (const id of ['9007199254740993', '1.5', '1e400', '{}', '[1]']) {
+        fake.answer('api.acme.example/me', { body: `{"id":${id}}` })
+        expect(await failureOf(signIn(numbers, fake)), id).to.be.instanceOf(ProviderFailed)
+      }
+    })
+
+    it('is found at any depth', async () => {
+      const profile = { ...acme.profile, accountId: 'data.user.id', email: 'data.mail', emailVerified: 'data.ok' }
+      const deep = oauth2Kind.build({ ...acme, profile }, needsOf(fake))
+      fake.answer('api.acme.example/me', { body: { data: { user: { id: 'deep' }, mail: 'a@b.example', ok: true } } })
+      expect(await signIn(deep, fake)).to.deep.include({
+        accountId: 'deep',
+        email: 'a@b.example',
+        isEmailVerified: true,
+      })
+    })
+
+    for (const [title, email, verified, expected] of [
+      ['absent', undefined, true, { email: null, isEmailVerified: false }],
+      ['null', null, true, { email: null, isEmailVerified: false }],
+      ['no address', 'not an address', true, { email: null, isEmailVerified: false }],
+      ['several addresses', ['a@b.example'], true, { email: null, isEmailVerified: false }],
+      ['longer than an address', `${'a'.repeat(65)}@b.example`, true, { email: null, isEmailVerified: false }],
+      ['not verified', 'a@b.example', false, { email: 'a@b.example', isEmailVerified: false }],
+      ['not said to be verified', 'a@b.example', undefined, { email: 'a@b.example', isEmailVerified: false }],
+      ['verified by a text', 'a@b.example', 'true', { email: 'a@b.example', isEmailVerified: false }],
+      ['verified by a number', 'a@b.example', 1, { email: 'a@b.example', isEmailVerified: false }],
+      ['in punycode', 'a@XN--BCHER-KVA.example', true, { email: 'a@bücher.example', isEmailVerified: true }],
+    ] as const) {
+      it(`may have an address that is ${title}`, async () => {
+        fake.answer('api.acme.example/me', { body: { id: 'a-1', email, email_verified: verified } })
+        expect(await signIn(provider, fake)).to.deep.include({ accountId: 'a-1', ...expected })
+      })
+    }
+  })
+
+  describe('a fresh token', () => {
+    it('comes for the refresh token, which stays when no new one comes', async () => {
+      fake.answerTokens('acme.example/token', () => ({ access_token: 'new', token_type: 'bearer', expires_in: 10 }))
+      expect(await provider.refresh('rt-1')).to.deep.equal({
+        accessToken: 'new',
+        refreshToken: 'rt-1',
+        expiresAt: new Date(now.getTime() + 10_000),
+      })
+      expect(Object.fromEntries(fake.asked[0]?.form ?? [])).to.deep.equal({
+        grant_type: 'refresh_token',
+        refresh_token: 'rt-1',
+      })
+      fake.answerTokens('acme.example/token', () => token)
+      expect((await provider.refresh('rt-1')).refreshToken).to.equal('rt-secret')
+    })
+
+    it('is refused by a 4xx, and fails otherwise', async () => {
+      fake.answer('acme.example/token', { status: 400, body: { error: 'invalid_grant' } })
+      expect(await failureOf(provider.refresh('rt-1'))).to.be.instanceOf(CodeRefused)
+      fake.answer('acme.example/token', { status: 500 })
+      expect(await failureOf(provider.refresh('rt-1'))).to.be.instanceOf(ProviderFailed)
+    })
+  })
+
+  describe('its time and size', () => {
+    it('fails within six seconds, whatever it does at which step, and leaves no connection behind', async () => {
+      const cases = Object.entries(misbehaviour).flatMap(([name, answer]) =>
+        ['token', 'profile'].map((step) => ({ name: `${name} at the ${step} endpoint`, step, answer })),
+      )
+      const outcomes = await Promise.all(
+        cases.map(async ({ name, step, answer }) => {
+          const own = await startFakeProvider()
+          own.answerTokens('acme.example/token', () => token)
+          own.answer('api.acme.example/me', { body: ada })
+          own.answer(step === 'token' ? 'acme.example/token' : 'api.acme.example/me', answer)
+          const began = Date.now()
+          const failure = await failureOf(signIn(oauth2Kind.build(acme, needsOf(own)), own))
+          const took = Date.now() - began
+          const left = await connectionsLeft(own)
+          const requests = own.asked.length
+          await own.close()
+          return { name, failure: failure.name, isSoon: took < 6000, left, requests }
+        }),
+      )
+      expect(outcomes).to.deep.equal(
+        cases.map(({ name, step }) => ({
+          name,
+          failure: 'ProviderFailed',
+          isSoon: true,
+          left: 0,
+          requests: step === 'token' ? 1 : 2,
+        })),
+      )
+    }).timeout(15_000)
+
+    it('has one deadline for all steps together', async () => {
+      const slowly = (body: object) => (_asked: unknown, response: import('node:http').ServerResponse) =>
+        void setTimeout(() => response.end(JSON.stringify(body)), 3000)
+      fake.answer('acme.example/token', slowly(token))
+      fake.answer('api.acme.example/me', slowly(ada))
+      const began = Date.now()
+      expect(await failureOf(signIn(provider, fake))).to.be.instanceOf(ProviderFailed)
+      expect(Date.now() - began).to.be.within(4800, 5800)
+    })
+
+    it('reads at most one MiB', async () => {
+      const own = { ...ada, filler: 'x'.repeat(900_000) }
+      fake.answer('api.acme.example/me', { body: own })
+      expect((await signIn(provider, fake)).accountId).to.equal('a-1')
+      fake.answer('api.acme.example/me', { body: { ...own, more: 'x'.repeat(200_000) } })
+      expect(await failureOf(signIn(provider, fake))).to.be.instanceOf(ProviderFailed)
+      fake.answer('api.acme.example/me', { body: ada })
+      fake.answerTokens('acme.example/token', () => ({ ...token, filler: 'x'.repeat(1_048_576) }))
+      expect(await failureOf(signIn(provider, fake))).to.be.instanceOf(ProviderFailed)
+    })
+
+    it('unpacks nothing', async () => {
+      fake.answer('api.acme.example/me', { body: ada, headers: { 'content-encoding': 'gzip' } })
+      expect((await signIn(provider, fake)).accountId).to.equal('a-1')
+      expect(fake.asked.map(({ headers }) => headers['accept-encoding'])).to.deep.equal([undefined, undefined])
+    })
+
+    it('is given up when it does not take the connection within two seconds', async () => {
+      await withDeafServer(async (url) => {
+        const outbound = openOutbound()
+        const local = oauth2Kind.build({ ...acme, tokenUrl: url }, { ...needsOf(fake), outbound })
+        const began = Date.now()
+        const profile = underDeadline((signal) => outbound.fetch(url, { method: 'GET', headers: {}, signal }))
+        const failures = await Promise.all(
+          [signIn(local, fake), profile].map(async (work) => {
+            const { message } = await failureOf(work)
+            return { message, took: Date.now() - began }
+          }),
+        )
+        expect(failures.map(({ took }) => took < 4000)).to.deep.equal([true, true])
+        expect(failures[0]?.message).to.include('ECONNTIMEOUT')
+        expect(failures[1]?.message).to.include('UND_ERR_CONNECT_TIMEOUT')
+      })
+    })
+
+    it('is given up in time when the last step does not even connect', async () => {
+      await withDeafServer(async (profileUrl) => {
+        const tokenUrl = `${fake.origin}/t`
+        fake.answer(new URL(tokenUrl).host.concat('/t'), (_asked, response) => {
+          setTimeout(() => response.end(JSON.stringify(token)), 4000)
+        })
+        const needs = { ...needsOf(fake), outbound: openOutbound() }
+        const began = Date.now()
+        const failure = await failureOf(signIn(oauth2Kind.build({ ...acme, tokenUrl, profileUrl }, needs), fake))
+        expect(failure).to.be.instanceOf(ProviderFailed)
+        expect(Date.now() - began).to.be.within(4800, 5800)
+      })
+    })
+  })
+
+  it('is never asked in the clear, loopback excepted', async () => {
+    for (const url of ['http://acme.example/t', 'http://127.0.0.1.evil.example/t', 'http://10.0.0.1/t']) {
+      for (const part of ['tokenUrl', 'profileUrl']) {
+        const wrong = oauth2Kind.build({ ...acme, [part]: url }, needsOf(fake))
+        const before = fake.asked.length
+        expect(await failureOf(signIn(wrong, fake)), url).to.be.instanceOf(ProviderFailed)
+        expect(fake.asked.length - before, url).to.equal(part === 'tokenUrl' ? 0 : 1)
+      }
+    }
+  })
+})
+
+/** An address of this machine that takes no connection and refuses none. */
+async function withDeafServer(use: (url: string) => Promise<void>): Promise<void> {
+  const listening = "net.createServer().listen(0, '127.0.0.1', 1, function () { console.log(this.address().port) })"
+  const stopped = spawn(process.execPath, ['-e', listening], { stdio: ['ignore', 'pipe', 'ignore'] })
+  const filling: Socket[] = []
+  try {
+    const [line] = await once(stopped.stdout, 'data')
+    const port = Number(String(line))
+    stopped.kill('SIGSTOP')
+    // A stopped process takes what fits its backlog, and nothing after that.
+    for (let one = 0; one < 8; one += 1) filling.push(connect(port, '127.0.0.1').on('error', () => undefined))
+    await sleep(200)
+    await use(`http://127.0.0.1:${port}/`)
+  } finally {
+    for (const socket of filling) socket.destroy()
+    stopped.kill('SIGKILL')
+  }
+}

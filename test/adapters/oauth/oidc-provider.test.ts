@@ -1,0 +1,105 @@
+import { expect } from 'chai'
+import { oauth2Kind } from '../../../src/adapters/oauth/oauth2.ts'
+import { openIdConnectKind } from '../../../src/adapters/oauth/openid-connect.ts'
+import { openOutbound } from '../../../src/adapters/oauth/outbound.ts'
+import { CodeRefused, type OAuthProvider } from '../../../src/application/ports/oauth-provider.ts'
+import { browse, type OpenIdProvider, startOpenIdProvider } from '../../support/openid-provider.ts'
+import { aJourney, failureOf } from './scene.ts'
+
+const redirectUri = 'https://us.example/auth/acme/callback'
+const basic = { clientId: 'basic', clientSecret: 'a s+cret:%', redirectUris: [redirectUri] }
+const post = { ...basic, clientId: 'post', method: 'client_secret_post' as const }
+
+describe('against oidc-provider', () => {
+  let server: OpenIdProvider
+  let provider: OAuthProvider
+  const needs = { name: 'acme', outbound: openOutbound(), clock: () => new Date() }
+  const options = () => ({ ...basic, scopes: ['openid', 'email'], issuer: server.issuer })
+
+  beforeEach(async () => {
+    server = await startOpenIdProvider([basic, post])
+    provider = openIdConnectKind.build(options(), needs)
+  })
+  afterEach(() => server.close())
+
+  /** To the provider and back to us: what the browser brings. */
+  async function journeyTo(goal: OAuthProvider) {
+    const journey = { ...aJourney(), redirectUri }
+    const back = await browse(await goal.authorizationUrl({ ...journey, scopes: goal.scopes }), redirectUri)
+    expect(back.get('state')).to.equal(journey.state)
+    const parameters = { code: back.get('code') ?? '', state: back.get('state') ?? '', iss: back.get('iss') }
+    return { journey, back, parameters }
+  }
+
+  it('signs somebody in, by discovery, with user information, and refreshes', async () => {
+    server.user = { sub: 'ada', email: 'ada@example.com', email_verified: true }
+    const { journey, parameters } = await journeyTo(provider)
+    expect(parameters.iss).to.equal(server.issuer)
+    const { tokens, ...identity } = await provider.identify(parameters, journey)
+    expect(identity).to.deep.equal({ accountId: 'ada', email: 'ada@example.com', isEmailVerified: true })
+    expect(tokens.expiresAt?.getTime()).to.be.closeTo(Date.now() + 60_000, 3000)
+    const fresh = await provider.refresh(tokens.refreshToken ?? '')
+    expect(fresh.accessToken).not.to.equal(tokens.accessToken)
+  })
+
+  it('signs somebody in who has no address, or an unverified one', async () => {
+    for (const user of [{ sub: 'bob' }, { sub: 'eve', email: 'eve@example.com', email_verified: false }]) {
+      server.user = user
+      const { journey, parameters } = await journeyTo(provider)
+      const identity = await provider.identify(parameters, journey)
+      expect(identity).to.deep.include({ accountId: user.sub, email: user.email ?? null, isEmailVerified: false })
+    }
+  })
+
+  it('shows its secret in the body where the settings say so', async () => {
+    const other = openIdConnectKind.build({ ...options(), ...post, clientAuthentication: 'post' }, needs)
+    const { journey, parameters } = await journeyTo(other)
+    expect((await other.identify(parameters, journey)).accountId).to.equal('ada')
+  })
+
+  it('refuses a code that was used, or is brought with another verifier or redirect address', async () => {
+    const { journey, parameters } = await journeyTo(provider)
+    await provider.identify(parameters, journey)
+    expect(await failureOf(provider.identify(parameters, journey))).to.be.instanceOf(CodeRefused)
+    for (const change of [{ codeVerifier: aJourney().codeVerifier }, { redirectUri: `${redirectUri}?x=1` }]) {
+      const other = await journeyTo(provider)
+      const failure = await failureOf(provider.identify(other.parameters, { ...other.journey, ...change }))
+      expect(failure).to.be.instanceOf(CodeRefused)
+    }
+  })
+
+  it('refuses a callback that does not say who answers, since the provider promises it', async () => {
+    const { journey, parameters } = await journeyTo(provider)
+    expect(await failureOf(provider.identify({ ...parameters, iss: null }, journey))).to.be.instanceOf(CodeRefused)
+    expect((await provider.identify(parameters, journey)).accountId).to.equal('ada')
+  })
+
+  it('brings back an error when the user cancels', async () => {
+    server.user = null
+    const { back } = await journeyTo(provider)
+    expect(back.get('error')).to.equal('access_denied')
+    expect(back.has('code')).to.equal(false)
+  })
+
+  it('works as plain OAuth 2.0, too', async () => {
+    server.user = { sub: 'ada', email: 'ada@example.com', email_verified: true }
+    const plain = oauth2Kind.build(
+      {
+        ...basic,
+        scopes: ['openid', 'email'],
+        authorizeUrl: `${server.issuer}/auth`,
+        tokenUrl: `${server.issuer}/token`,
+        profileUrl: `${server.issuer}/me`,
+        profile: { accountId: 'sub', email: 'email', emailVerified: 'email_verified', integerAccountId: false },
+        scopeSeparator: ' ',
+        clientAuthentication: 'basic',
+        issuer: server.issuer,
+      },
+      needs,
+    )
+    const { journey, parameters } = await journeyTo(plain)
+    const identity = await plain.identify(parameters, journey)
+    expect(identity).to.deep.include({ accountId: 'ada', email: 'ada@example.com', isEmailVerified: true })
+    expect((await plain.refresh(identity.tokens.refreshToken ?? '')).accessToken).to.be.a('string')
+  })
+})

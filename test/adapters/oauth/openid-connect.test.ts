@@ -1,0 +1,300 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect } from 'chai'
+import { openIdConnectKind } from '../../../src/adapters/oauth/openid-connect.ts'
+import { CodeRefused, type OAuthProvider, ProviderFailed } from '../../../src/application/ports/oauth-provider.ts'
+import { fakeIssuer, type IdToken, strangeKey } from '../../support/fake-issuer.ts'
+import { type FakeProvider, misbehaviour, startFakeProvider } from '../../support/fake-provider.ts'
+import { aJourney, connectionsLeft, failureOf, needsOf, signIn } from './scene.ts'
+
+const issuer = 'https://id.example'
+const options = { clientId: 'us', clientSecret: 'secret', scopes: ['openid', 'email'], issuer }
+const clock = () => new Date()
+const nowSeconds = Math.floor(Date.now() / 1000)
+
+describe('a provider of OpenID Connect', () => {
+  let fake: FakeProvider
+  let id: ReturnType<typeof fakeIssuer>
+  let provider: OAuthProvider
+
+  beforeEach(async () => {
+    fake = await startFakeProvider()
+    id = fakeIssuer(fake, issuer, 'us')
+    id.it.idToken = { claims: { email: 'ada@example.com', email_verified: true } }
+    provider = openIdConnectKind.build(options, needsOf(fake, clock))
+  })
+  afterEach(() => fake.close())
+
+  const signInNow = (iss: string | null = null, journey = aJourney()) =>
+    signIn(provider, { ...fake, approve: id.approve }, { iss, journey })
+
+  const asked = (path: string) => fake.asked.filter(({ address }) => address === `id.example${path}`)
+
+  describe('the way to it', () => {
+    it('names each parameter once, whatever its endpoint brings along', async () => {
+      id.it.metadata = { authorization_endpoint: `${issuer}/authorize?state=evil&nonce=evil&scope=all&x=1` }
+      const journey = aJourney()
+      const href = await provider.authorizationUrl({ ...journey, scopes: ['email', 'a&state=evil2'] })
+      const { searchParams } = new URL(href)
+      const { code_challenge: challenge, ...rest } = Object.fromEntries(searchParams)
+      expect(rest).to.deep.equal({
+        client_id: 'us',
+        code_challenge_method: 'S256',
+        nonce: journey.nonce,
+        redirect_uri: journey.redirectUri,
+        response_type: 'code',
+        scope: 'openid email a&state=evil2',
+        state: journey.state,
+        x: '1',
+      })
+      expect(challenge).to.match(/^[\w-]{43}$/)
+      expect([...searchParams.keys()]).to.have.length(new Set(searchParams.keys()).size)
+    })
+
+    it('asks for the metadata once for all who come at the same time', async () => {
+      const journey = { ...aJourney(), scopes: [] }
+      await Promise.all(Array.from({ length: 16 }, () => provider.authorizationUrl(journey)))
+      await provider.authorizationUrl(journey)
+      expect(asked('/.well-known/openid-configuration')).to.have.length(1)
+    })
+
+    it('asks again after a failure', async () => {
+      const down = openIdConnectKind.build({ ...options, issuer: 'https://later.example' }, needsOf(fake, clock))
+      const journey = { ...aJourney(), scopes: [] }
+      expect(await failureOf(down.authorizationUrl(journey))).to.be.instanceOf(ProviderFailed)
+      fakeIssuer(fake, 'https://later.example', 'us')
+      expect(await down.authorizationUrl(journey)).to.match(/^https:\/\/later\.example\/authorize\?/)
+    })
+
+    it('asks again after an hour, and serves what it knows meanwhile', async () => {
+      let time = Date.now()
+      const patient = openIdConnectKind.build(
+        options,
+        needsOf(fake, () => new Date(time)),
+      )
+      const journey = { ...aJourney(), scopes: [] }
+      await patient.authorizationUrl(journey)
+      time += 3_600_001
+      fake.answer('id.example/.well-known/openid-configuration', { status: 500 })
+      expect(await patient.authorizationUrl(journey)).to.match(/^https:\/\/id\.example\/authorize\?/)
+      await sleep(50)
+      expect(asked('/.well-known/openid-configuration')).to.have.length(2)
+      expect(await patient.authorizationUrl(journey)).to.match(/^https:\/\/id\.example\/authorize\?/)
+    })
+
+    it('is not found where the metadata are of another issuer', async () => {
+      for (const other of ['https://evil.example', 'https://id.example.evil.example', 'https://id.example/tenant']) {
+        id.it.metadata = { issuer: other }
+        const fresh = openIdConnectKind.build(options, needsOf(fake, clock))
+        const failure = await failureOf(fresh.authorizationUrl({ ...aJourney(), scopes: [] }))
+        expect(failure, other).to.be.instanceOf(ProviderFailed)
+      }
+    })
+  })
+
+  describe('the way back', () => {
+    it('tells who came', async () => {
+      id.it.token = { refresh_token: 'rt-1' }
+      const identity = await signInNow()
+      expect(identity).to.deep.include({ accountId: 'sub-1', email: 'ada@example.com', isEmailVerified: true })
+      expect(identity.tokens).to.deep.include({ accessToken: 'at-1', refreshToken: 'rt-1' })
+      expect(identity.tokens.expiresAt?.getTime()).to.be.closeTo(Date.now() + 300_000, 5000)
+      expect(asked('/token')[0]?.headers.authorization).to.equal(`Basic ${btoa('us:secret')}`)
+    })
+
+    it('shows id and secret in the body to a provider that knows nothing else', async () => {
+      id.it.metadata = { token_endpoint_auth_methods_supported: ['client_secret_post', 'private_key_jwt'] }
+      await signInNow()
+      expect(asked('/token')[0]?.headers.authorization).to.equal(undefined)
+      expect(asked('/token')[0]?.form.get('client_secret')).to.equal('secret')
+    })
+
+    it('shows them where the settings say so, whatever the provider knows', async () => {
+      for (const [method, header] of [
+        ['basic', `Basic ${btoa('us:secret')}`],
+        ['post', undefined],
+      ] as const) {
+        id.it.metadata = { token_endpoint_auth_methods_supported: ['client_secret_post', 'client_secret_basic'] }
+        provider = openIdConnectKind.build({ ...options, clientAuthentication: method }, needsOf(fake, clock))
+        await signInNow()
+        expect(asked('/token').at(-1)?.headers.authorization).to.equal(header)
+      }
+    })
+
+    it('sends the redirect address back exactly as it was', async () => {
+      for (const redirectUri of [
+        'https://us.example/cb?flow=1&x=%20',
+        'https://us.example',
+        'https://us.example/a/../b',
+      ]) {
+        const journey = { ...aJourney(), redirectUri }
+        await signInNow(null, journey)
+        expect(asked('/token').at(-1)?.form.get('redirect_uri')).to.equal(redirectUri)
+      }
+    })
+
+    it('shows the verifier of this very journey', async () => {
+      const journey = aJourney()
+      const url = await provider.authorizationUrl({ ...journey, scopes: [] })
+      const other = { ...journey, codeVerifier: aJourney().codeVerifier }
+      expect(await failureOf(provider.identify({ ...id.approve(url), iss: null }, other))).to.be.instanceOf(CodeRefused)
+    })
+
+    it('refuses another issuer, and a missing one that was promised, before it asks for a token', async () => {
+      expect(await failureOf(signInNow('https://evil.example'))).to.be.instanceOf(CodeRefused)
+      expect(await failureOf(signInNow(`${issuer}/`))).to.be.instanceOf(CodeRefused)
+      expect(asked('/token')).to.deep.equal([])
+      expect((await signInNow(issuer)).accountId).to.equal('sub-1')
+
+      id.it.metadata = { authorization_response_iss_parameter_supported: true }
+      provider = openIdConnectKind.build(options, needsOf(fake, clock))
+      expect(await failureOf(signInNow(null))).to.be.instanceOf(CodeRefused)
+      expect(asked('/token')).to.have.length(1)
+      expect((await signInNow(issuer)).accountId).to.equal('sub-1')
+    })
+
+    for (const [title, answer] of [
+      ['a 400', { status: 400, body: { error: 'invalid_grant' } }],
+      ['a 401 with a challenge', { status: 401, headers: { 'www-authenticate': 'Basic' }, body: '' }],
+      ['a 403 in HTML', { status: 403, body: '<html>', headers: { 'content-type': 'text/html' } }],
+      ['an error with status 200', { body: { error: 'invalid_grant' } }],
+    ] as const) {
+      it(`is refused by ${title} of the token endpoint`, async () => {
+        // The same address, as it need not be spelled.
+        id.it.metadata = { token_endpoint: 'HTTPS://ID.example:443/token' }
+        fake.answer('id.example/token', answer)
+        expect(await failureOf(signInNow())).to.be.instanceOf(CodeRefused)
+      })
+    }
+
+    for (const [title, idToken] of [
+      ['with another nonce', { claims: { nonce: 'another' } }],
+      ['without a nonce', { claims: { nonce: undefined } }],
+      ['for another audience', { claims: { aud: 'them' } }],
+      ['for several audiences, by another client', { claims: { aud: ['us', 'them'], azp: 'them' } }],
+      ['of another issuer', { claims: { iss: 'https://evil.example' } }],
+      ['that has expired', { claims: { iat: nowSeconds - 700, exp: nowSeconds - 400 } }],
+      ['that never expires', { claims: { exp: undefined } }],
+      ['not valid yet', { claims: { nbf: nowSeconds + 900 } }],
+      ['without a signature', { algorithm: 'none' }],
+      ['signed with the public key as a secret', { algorithm: 'HS256' }],
+      ['signed by a stranger', { key: strangeKey }],
+      ['signed by a stranger under another name', { key: strangeKey, kid: 'k2' }],
+      ['changed after signing', { tamper: (token) => token.replace(/\.[^.]+\./, `.${forgedPayload(token)}.`) }],
+      ['that is no token', { tamper: () => 'ada' }],
+      ['without a subject', { claims: { sub: undefined } }],
+      ['with an empty subject', { claims: { sub: '' } }],
+      ['with a number for a subject', { claims: { sub: 42 } }],
+      ['with a list for a subject', { claims: { sub: ['sub-1'] } }],
+      ['with an object for a subject', { claims: { sub: {} } }],
+      ['with a subject of 300 characters', { claims: { sub: 's'.repeat(300) } }],
+    ] satisfies [string, IdToken][]) {
+      it(`fails on an ID token ${title}`, async () => {
+        id.it.idToken = idToken
+        expect(await failureOf(signInNow())).to.be.instanceOf(ProviderFailed)
+        expect(asked('/token')).to.have.length(1)
+      })
+    }
+
+    it('does not let the metadata allow unsigned ID tokens, or weaker ones', async () => {
+      id.it.metadata = { id_token_signing_alg_values_supported: ['none', 'HS256', 'RS256'] }
+      for (const algorithm of ['none', 'HS256'] as const) {
+        id.it.idToken = { algorithm }
+        expect(await failureOf(signInNow()), algorithm).to.be.instanceOf(ProviderFailed)
+      }
+    })
+
+    it('fails when there is no ID token at all', async () => {
+      id.it.token = { id_token: undefined }
+      expect(await failureOf(signInNow())).to.be.instanceOf(ProviderFailed)
+    })
+
+    it('asks for user information when the ID token names no address', async () => {
+      id.it.idToken = { claims: { email_verified: true } }
+      id.it.userInfo = { body: { sub: 'sub-1', email: 'info@example.com' } }
+      expect(await signInNow()).to.deep.include({ email: 'info@example.com', isEmailVerified: false })
+      id.it.userInfo = { body: { sub: 'sub-1', email: 'info@example.com', email_verified: true } }
+      expect(await signInNow()).to.deep.include({ email: 'info@example.com', isEmailVerified: true })
+      id.it.userInfo = { body: { sub: 'sub-1' } }
+      expect(await signInNow()).to.deep.include({ email: null, isEmailVerified: false })
+    })
+
+    it('does not take user information of somebody else', async () => {
+      id.it.idToken = {}
+      id.it.userInfo = { body: { sub: 'sub-2', email: 'victim@example.com', email_verified: true } }
+      expect(await failureOf(signInNow())).to.be.instanceOf(ProviderFailed)
+    })
+
+    it('knows no address where there is none', async () => {
+      id.it.idToken = {}
+      expect(await signInNow()).to.deep.include({ accountId: 'sub-1', email: null, isEmailVerified: false })
+    })
+
+    it('believes nothing but `true`', async () => {
+      for (const email_verified of ['true', 1, 'yes', {}, null]) {
+        id.it.idToken = { claims: { email: 'ada@example.com', email_verified } }
+        expect(await signInNow()).to.deep.include({ email: 'ada@example.com', isEmailVerified: false })
+      }
+    })
+  })
+
+  it('gives fresh tokens, and keeps the old refresh token where no new one comes', async () => {
+    expect(await provider.refresh('rt-1')).to.deep.include({ accessToken: 'at-1', refreshToken: 'rt-1' })
+    id.it.token = { refresh_token: 'rt-2' }
+    expect(await provider.refresh('rt-1')).to.deep.include({ refreshToken: 'rt-2' })
+    fake.answer('id.example/token', { status: 400, body: { error: 'invalid_grant' } })
+    expect(await failureOf(provider.refresh('rt-1'))).to.be.instanceOf(CodeRefused)
+    fake.answer('id.example/token', { status: 502, body: { error: 'invalid_grant' } })
+    expect(await failureOf(provider.refresh('rt-1'))).to.be.instanceOf(ProviderFailed)
+  })
+
+  it('follows no metadata of an https issuer into the clear', async () => {
+    for (const endpoint of ['token_endpoint', 'jwks_uri', 'userinfo_endpoint', 'authorization_endpoint']) {
+      id.it.idToken = {}
+      id.it.metadata = { [endpoint]: 'http://127.0.0.1/inside' }
+      provider = openIdConnectKind.build(options, needsOf(fake, clock))
+      const before = fake.asked.length
+      expect(await failureOf(signInNow()), endpoint).to.be.instanceOf(ProviderFailed)
+      expect(fake.asked.slice(before).map(({ address }) => address)).not.to.include('127.0.0.1/inside')
+    }
+  })
+
+  it('tells nothing of tokens in its failures', async () => {
+    id.it.token = { access_token: 'at-secret', refresh_token: 'rt-secret' }
+    id.it.idToken = { claims: { nonce: 'n-secret' } }
+    const failure = await failureOf(signInNow())
+    expect(failure.cause).to.equal(undefined)
+    expect(JSON.stringify({ ...failure })).to.equal('{"name":"ProviderFailed"}')
+    expect(failure.message).not.to.match(/secret|https?:/)
+  })
+
+  it('fails within six seconds, whatever it does at which step, and leaves no connection behind', async () => {
+    const steps = ['/.well-known/openid-configuration', '/token', '/jwks', '/userinfo']
+    const cases = Object.entries(misbehaviour).flatMap(([name, answer]) =>
+      steps.map((step) => ({ name: `${name} at ${step}`, step, answer })),
+    )
+    const outcomes = await Promise.all(
+      cases.map(async ({ name, step, answer }) => {
+        const own = await startFakeProvider()
+        const ownId = fakeIssuer(own, issuer, 'us')
+        ownId.it.userInfo = {}
+        own.answer(`id.example${step}`, answer)
+        const began = Date.now()
+        const acme = openIdConnectKind.build(options, needsOf(own, clock))
+        const failure = await failureOf(signIn(acme, { ...own, approve: ownId.approve }))
+        const isSoon = Date.now() - began < 6000
+        const left = await connectionsLeft(own)
+        await own.close()
+        return { name, failure: failure.name, isSoon, left }
+      }),
+    )
+    expect(outcomes).to.deep.equal(
+      cases.map(({ name }) => ({ name, failure: 'ProviderFailed', isSoon: true, left: 0 })),
+    )
+  }).timeout(15_000)
+})
+
+/** The claims of `token` in another person's name. */
+function forgedPayload(token: string): string {
+  const claims: object = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString())
+  return Buffer.from(JSON.stringify({ ...claims, sub: 'victim' })).toString('base64url')
+}

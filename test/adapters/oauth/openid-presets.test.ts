@@ -1,0 +1,248 @@
+import { generateKeyPairSync } from 'node:crypto'
+import { expect } from 'chai'
+import jsonwebtoken from 'jsonwebtoken'
+import { appleKind } from '../../../src/adapters/oauth/apple.ts'
+import { franceConnectKind } from '../../../src/adapters/oauth/franceconnect.ts'
+import { gitlabKind } from '../../../src/adapters/oauth/gitlab.ts'
+import { googleKind } from '../../../src/adapters/oauth/google.ts'
+import type { ProviderNeeds } from '../../../src/adapters/oauth/kind.ts'
+import { microsoftKind } from '../../../src/adapters/oauth/microsoft.ts'
+import { oktaKind } from '../../../src/adapters/oauth/okta.ts'
+import { CodeRefused, type OAuthProvider, ProviderFailed } from '../../../src/application/ports/oauth-provider.ts'
+import { fakeIssuer } from '../../support/fake-issuer.ts'
+import { type FakeProvider, startFakeProvider } from '../../support/fake-provider.ts'
+import { aJourney, failureOf, needsOf, signIn } from './scene.ts'
+
+const client = { clientId: 'us', clientSecret: 'secret', scopes: ['openid', 'email'] }
+const clock = () => new Date()
+const applePair = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+const apple = {
+  clientId: 'us',
+  scopes: ['openid', 'email'],
+  teamId: 'DEF123GHIJ',
+  keyId: 'ABC123DEFG',
+  privateKey: applePair.privateKey.export({ format: 'pem', type: 'pkcs8' }).toString(),
+}
+
+interface Documented {
+  readonly kind: string
+  build(needs: ProviderNeeds): OAuthProvider
+  readonly issuer: string
+  readonly authorizeParameters?: Readonly<Record<string, string>>
+  /** What an ID token says besides, and what that makes of the address. */
+  readonly cases: readonly (readonly [title: string, claims: object, email: string | null, isVerified: boolean])[]
+  /** Whether the address comes by the user information alone. */
+  readonly byUserInfo?: true
+}
+
+const ada = 'ada@example.com'
+const standard = [
+  ['a verified address', { email: ada, email_verified: true }, ada, true],
+  ['an unverified address', { email: ada, email_verified: false }, ada, false],
+  ['an address nobody speaks of', { email: ada }, ada, false],
+  ['no address', {}, null, false],
+] as const
+
+const documented: readonly Documented[] = [
+  {
+    kind: 'google',
+    build: (needs) => googleKind.build(client, needs),
+    issuer: 'https://accounts.google.com',
+    authorizeParameters: { access_type: 'offline' },
+    cases: [
+      ['an address of Gmail', { email: 'ada@gmail.com', email_verified: true }, 'ada@gmail.com', true],
+      ['an address of a hosted domain', { email: ada, email_verified: true, hd: 'example.com' }, ada, true],
+      ['an address hosted elsewhere', { email: ada, email_verified: true }, ada, false],
+      [
+        'an address that only ends alike',
+        { email: 'ada@evilgmail.com', email_verified: true },
+        'ada@evilgmail.com',
+        false,
+      ],
+      ['an unverified address', { email: 'ada@gmail.com', email_verified: false, hd: 'x' }, 'ada@gmail.com', false],
+      ['no address', {}, null, false],
+    ],
+  },
+  {
+    kind: 'microsoft',
+    build: (needs) => microsoftKind.build({ ...client, tenant: '8eaef023-2b34-4da1-9baa-8bc8c9d6a490' }, needs),
+    issuer: 'https://login.microsoftonline.com/8eaef023-2b34-4da1-9baa-8bc8c9d6a490/v2.0',
+    cases: [
+      ['an address of a verified domain', { email: ada, xms_edov: true }, ada, true],
+      ['an address of an unverified domain', { email: ada, xms_edov: false }, ada, false],
+      ['an address that an administrator typed', { email: ada, email_verified: true }, ada, false],
+      ['no address', { preferred_username: ada, upn: ada }, null, false],
+    ],
+  },
+  {
+    kind: 'apple',
+    build: (needs) => appleKind.build(apple, needs),
+    issuer: 'https://appleid.apple.com',
+    authorizeParameters: { response_mode: 'form_post' },
+    cases: [
+      ...standard,
+      ['an address verified by a text', { email: ada, email_verified: 'true' }, ada, true],
+      ['an address not verified by a text', { email: ada, email_verified: 'false' }, ada, false],
+      [
+        'a relayed address',
+        { email: 'x@privaterelay.appleid.com', email_verified: 'true', is_private_email: 'true' },
+        'x@privaterelay.appleid.com',
+        true,
+      ],
+    ],
+  },
+  {
+    kind: 'okta',
+    build: (needs) => oktaKind.build({ ...client, domain: 'ada.okta.com' }, needs),
+    issuer: 'https://ada.okta.com',
+    cases: standard,
+    byUserInfo: true,
+  },
+  {
+    kind: 'okta',
+    build: (needs) => oktaKind.build({ ...client, domain: 'ada.okta.com', authorizationServer: 'default' }, needs),
+    issuer: 'https://ada.okta.com/oauth2/default',
+    cases: standard,
+  },
+  {
+    kind: 'gitlab',
+    build: (needs) => gitlabKind.build({ ...client, url: 'https://gitlab.com' }, needs),
+    issuer: 'https://gitlab.com',
+    cases: standard,
+    byUserInfo: true,
+  },
+  {
+    kind: 'franceconnect',
+    build: (needs) => franceConnectKind.build({ ...client, environment: 'production' }, needs),
+    issuer: 'https://oidc.franceconnect.gouv.fr/api/v2',
+    authorizeParameters: { acr_values: 'eidas1' },
+    cases: [
+      ['an address, for which nobody vouches', { email: ada, email_verified: true }, ada, false],
+      ['no address', {}, null, false],
+    ],
+    byUserInfo: true,
+  },
+]
+
+for (const { kind, build, issuer, authorizeParameters = {}, cases, byUserInfo } of documented) {
+  describe(`the preset ${kind} at ${issuer}`, () => {
+    let fake: FakeProvider
+    let id: ReturnType<typeof fakeIssuer>
+    let provider: OAuthProvider
+
+    beforeEach(async () => {
+      fake = await startFakeProvider()
+      id = fakeIssuer(fake, issuer, 'us')
+      provider = build(needsOf(fake, clock))
+    })
+    afterEach(() => fake.close())
+
+    const signInNow = () => signIn(provider, { ...fake, approve: id.approve })
+
+    it('sends the browser there with what it wants', async () => {
+      const url = new URL(await provider.authorizationUrl({ ...aJourney(), scopes: provider.scopes }))
+      expect(url.origin + url.pathname).to.equal(`${issuer}/authorize`)
+      expect(Object.fromEntries(url.searchParams)).to.include({ ...authorizeParameters, scope: 'openid email' })
+    })
+
+    for (const [title, claims, email, isEmailVerified] of cases) {
+      it(`reads ${title}`, async () => {
+        if (byUserInfo) id.it.userInfo = { body: { sub: 'sub-1', ...claims } }
+        else id.it.idToken = { claims: { ...claims } }
+        expect(await signInNow()).to.deep.include({ accountId: 'sub-1', email, isEmailVerified })
+      })
+    }
+
+    it('is refused by the error of RFC 6749', async () => {
+      const refused = provider.identify({ code: 'no-such-code', state: 's', iss: null }, aJourney())
+      expect(await failureOf(refused)).to.be.instanceOf(CodeRefused)
+    })
+
+    it('fails on an ID token of another issuer', async () => {
+      id.it.idToken = { claims: { iss: 'https://evil.example' } }
+      expect(await failureOf(signInNow())).to.be.instanceOf(ProviderFailed)
+    })
+  })
+}
+
+describe('the preset microsoft for several tenants', () => {
+  const tenant = '8eaef023-2b34-4da1-9baa-8bc8c9d6a490'
+  const issuerOf = (tid: string) => `https://login.microsoftonline.com/${tid}/v2.0`
+  let fake: FakeProvider
+  let id: ReturnType<typeof fakeIssuer>
+
+  beforeEach(async () => {
+    fake = await startFakeProvider()
+    id = fakeIssuer(fake, issuerOf('common'), 'us')
+    id.it.metadata = { issuer: issuerOf('{tenantid}') }
+  })
+  afterEach(() => fake.close())
+
+  for (const [title, claims, isGood] of [
+    ['the issuer is of the tenant named', { iss: issuerOf(tenant), tid: tenant }, true],
+    ['the issuer is of another tenant than named', { iss: issuerOf(tenant), tid: 'another' }, false],
+    ['no tenant is named', { iss: issuerOf(tenant) }, false],
+    ['the issuer is the template itself', { iss: issuerOf('{tenantid}'), tid: tenant }, false],
+    ['the issuer is somebody else', { iss: 'https://evil.example', tid: tenant }, false],
+  ] as const) {
+    it(`${isGood ? 'takes' : 'refuses'} an ID token when ${title}`, async () => {
+      id.it.idToken = { claims }
+      const provider = microsoftKind.build({ ...client, tenant: 'common' }, needsOf(fake, clock))
+      const signedIn = signIn(provider, { ...fake, approve: id.approve })
+      if (isGood) expect((await signedIn).accountId).to.equal('sub-1')
+      else expect(await failureOf(signedIn)).to.be.instanceOf(ProviderFailed)
+    })
+  }
+})
+
+describe('the preset apple, besides', () => {
+  it('signs its secret anew for each request', async () => {
+    const fake = await startFakeProvider()
+    try {
+      const id = fakeIssuer(fake, 'https://appleid.apple.com', 'us')
+      const provider = appleKind.build(apple, needsOf(fake, clock))
+      await signIn(provider, { ...fake, approve: id.approve })
+      const form = fake.asked.find(({ address }) => address.endsWith('/token'))?.form
+      const secret = jsonwebtoken.verify(form?.get('client_secret') ?? '', applePair.publicKey, {
+        algorithms: ['ES256'],
+        complete: true,
+      })
+      expect(secret.header).to.include({ alg: 'ES256', kid: 'ABC123DEFG' })
+      expect(secret.payload).to.include({ iss: 'DEF123GHIJ', sub: 'us', aud: 'https://appleid.apple.com' })
+      const { iat = 0, exp = 0 } = typeof secret.payload === 'string' ? {} : secret.payload
+      expect(exp - iat).to.equal(300)
+      expect(form?.get('client_id')).to.equal('us')
+    } finally {
+      await fake.close()
+    }
+  })
+
+  it('comes back by POST', () => {
+    expect(appleKind.postsCallback).to.equal(true)
+  })
+})
+
+describe('the preset franceconnect, besides', () => {
+  it('takes user information that is a signed JWT, and none that is forged', async () => {
+    const fake = await startFakeProvider()
+    try {
+      const issuer = 'https://oidc.franceconnect.gouv.fr/api/v2'
+      const id = fakeIssuer(fake, issuer, 'us')
+      id.it.metadata = { userinfo_signing_alg_values_supported: ['RS256', 'ES256'] }
+      const provider = franceConnectKind.build({ ...client, environment: 'production' }, needsOf(fake, clock))
+      const jwt = (body: string) => ({ body, headers: { 'content-type': 'application/jwt' } })
+      id.it.userInfo = jwt(id.sign({ email: ada }))
+      expect(await signIn(provider, { ...fake, approve: id.approve })).to.deep.include({ email: ada })
+      for (const departure of [
+        { algorithm: 'none' },
+        { tamper: (token: string) => `${token.slice(0, -8)}AAAAAAAA` },
+      ] as const) {
+        id.it.userInfo = jwt(id.sign({ email: ada }, departure))
+        const failure = await failureOf(signIn(provider, { ...fake, approve: id.approve }))
+        expect(failure).to.be.instanceOf(ProviderFailed)
+      }
+    } finally {
+      await fake.close()
+    }
+  })
+})

@@ -1,0 +1,48 @@
+import { randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect } from 'chai'
+import type { ProviderNeeds } from '../../../src/adapters/oauth/kind.ts'
+import { openOutbound } from '../../../src/adapters/oauth/outbound.ts'
+import type { OAuthProvider } from '../../../src/application/ports/oauth-provider.ts'
+import type { OAuthIdentity } from '../../../src/domain/oauth-account.ts'
+import type { FakeProvider } from '../../support/fake-provider.ts'
+
+export const now = new Date('2026-01-02T03:04:05Z')
+
+/** Needs whose every request goes to `fake`, whichever host it names. */
+export function needsOf(fake: FakeProvider, clock = () => now): ProviderNeeds {
+  return { name: 'acme', outbound: openOutbound(fake.dial), clock }
+}
+
+export function aJourney() {
+  const random = () => randomBytes(32).toString('base64url')
+  const redirectUri = 'https://us.example/auth/acme/callback'
+  return { redirectUri, codeVerifier: random(), nonce: random(), state: random() }
+}
+
+/** Walks through a whole sign-in: to the provider, where the user agrees, and back. */
+export async function signIn(
+  provider: OAuthProvider,
+  fake: FakeProvider,
+  { iss = null, journey = aJourney() }: { iss?: string | null; journey?: ReturnType<typeof aJourney> } = {},
+): Promise<OAuthIdentity> {
+  const url = await provider.authorizationUrl({ ...journey, scopes: provider.scopes })
+  return await provider.identify({ ...fake.approve(url), iss }, journey)
+}
+
+/** The error that `work` ends with. */
+export async function failureOf(work: Promise<unknown>): Promise<Error> {
+  try {
+    await work
+  } catch (error) {
+    expect(error).to.be.instanceOf(Error)
+    return error as Error // safe: see above
+  }
+  throw new Error('it did not fail')
+}
+
+/** How many connections are open when they have had time to close. */
+export async function connectionsLeft(fake: FakeProvider): Promise<number> {
+  for (let waited = 0; fake.connections.size > 0 && waited < 2000; waited += 20) await sleep(20)
+  return fake.connections.size
+}
