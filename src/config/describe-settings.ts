@@ -90,12 +90,22 @@ function groupOf({ path }: Leaf): string {
 function section(group: string, leaves: readonly Leaf[]): string {
   const intro = introductions[group]
   const heading = group === '' ? '## Service' : `## ${group}`
-  const rows = leaves.map(
+  const rows = merged(leaves).map(
     (leaf) =>
       `| \`${pathOf(leaf.path)}\` | \`${variableOf(leaf.path)}\` | ${defaultOf(leaf)} | ${cell(descriptionOf(leaf))} |`,
   )
   const table = ['| Setting | Environment | Default | Meaning |', '|---|---|---|---|', ...rows].join('\n')
   return [heading, ...(intro === undefined ? [] : [intro]), table].join('\n\n')
+}
+
+/** Leaves of several kinds that say the same become one. */
+function merged(leaves: readonly Leaf[]): Leaf[] {
+  const rows = new Map<string, Leaf>()
+  for (const leaf of leaves) {
+    const text = JSON.stringify([leaf.path, defaultOf(leaf), descriptionOf({ ...leaf, kinds: [] })])
+    rows.set(text, { ...leaf, kinds: [...(rows.get(text)?.kinds ?? []), ...leaf.kinds] })
+  }
+  return [...rows.values()]
 }
 
 function defaultOf({ schema }: Leaf): string {
@@ -139,6 +149,7 @@ both kinds:
   }
 }
 \`\`\``,
+  providers: `There are none without configuration. [providers.md](providers.md) has what each kind needs, and an example.`,
   passwords: `Argon2id is never run more cheaply than the OWASP Password Storage Cheat Sheet asks for: 47104 KiB with one pass, 19456
 with 2, 12288 with 3, 9216 with 4, 7168 with 5, or more.`,
 }

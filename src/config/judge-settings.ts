@@ -15,12 +15,27 @@ export function judgeSettings(settings: Settings, parts: Parts, note: NoteFault)
   judgeSecret(settings, note)
   judgeStores(settings, parts, note)
   judgeBackends(settings, parts, note)
+  judgeProviders(settings, note)
   judgePaths(settings, parts, note)
   judgePasswords(settings, note)
 }
 
 /** What is allowed and will hardly be meant. */
 export function doubtsOf(settings: Settings): string[] {
+  return [...doubtsOfCookies(settings), ...doubtsOfProviders(settings)]
+}
+
+/** A browser that follows a provider's redirect shows the JSON it gets, and no program of the front end sees it. */
+function doubtsOfProviders(settings: Settings): string[] {
+  return enabledProviders(settings).flatMap(([name, { backend, redirectUrl }]) => {
+    if (settings.backends[backend]?.transport.kind !== 'bearer' || redirectUrl !== undefined) return []
+    return [
+      `providers.${name} logs in by a bearer token, which no page can take from our callback: set its redirectUrl`,
+    ]
+  })
+}
+
+function doubtsOfCookies(settings: Settings): string[] {
   const { publicUrl } = settings.http
   if (publicUrl === undefined || publicUrl.startsWith('https:') || isLoopback(hostOf(publicUrl))) return []
   return enabledBackends(settings).flatMap(([name, { transport }]) => {
@@ -92,6 +107,32 @@ function judgeBackends(settings: Settings, { transports, strategies }: Parts, no
   }
 }
 
+function enabledProviders({ providers }: Settings) {
+  return Object.entries(providers).filter(([, { enabled }]) => enabled)
+}
+
+function judgeProviders(settings: Settings, note: NoteFault): void {
+  const { publicUrl, allowedOrigins } = settings.http
+  for (const [name, provider] of enabledProviders(settings)) {
+    const path = `providers.${name}`
+    if (name in settings.backends) note(path, `is the name of a backend as well`, [`backends.${name}`])
+    const backend = enabledBackends(settings).find(([one]) => one === provider.backend)?.[1]
+    if (backend === undefined) note(`${path}.backend`, 'must be the name of an enabled backend', ['backends'])
+    for (const option of ['redirectUrl', 'redirectUrlAssociate'] as const) {
+      const url = provider[option]
+      if (url === undefined || isOurPage(url, publicUrl, allowedOrigins)) continue
+      note(`${path}.${option}`, 'must be a page of http.publicUrl or of one of http.allowedOrigins')
+    }
+  }
+}
+
+/** Without a public URL we listen on loopback, where every page of this machine is ours. */
+function isOurPage(url: string, publicUrl: string | undefined, allowedOrigins: readonly string[]): boolean {
+  const { origin, hostname } = new URL(url)
+  if (allowedOrigins.includes(origin)) return true
+  return publicUrl === undefined ? isLoopback(hostname.replace(/^\[|\]$/g, '')) : origin === publicUrl
+}
+
 /** Two routers on one path: the second would never be reached. Letter case does not make another path. */
 function judgePaths(settings: Settings, parts: Parts, note: NoteFault): void {
   const owners = new Map<string, string>(
@@ -109,6 +150,10 @@ function judgePaths(settings: Settings, parts: Parts, note: NoteFault): void {
   }
   for (const [name, { prefix }] of enabledBackends(settings)) {
     claim(prefix, `backends.${name}.prefix`, parts.backendOperations)
+  }
+  for (const [name, { prefix, associatePrefix }] of enabledProviders(settings)) {
+    claim(prefix, `providers.${name}.prefix`, parts.providerOperations)
+    claim(associatePrefix, `providers.${name}.associatePrefix`, parts.associateOperations)
   }
   for (const { name, operations } of parts.routers) {
     const router = Object.entries(settings.routers).find(([key]) => key === name)?.[1]

@@ -8,7 +8,13 @@ import { builtInParts, type Parts } from './parts.ts'
 import { isLoopback } from './public-url.ts'
 import { readSettings } from './read-settings.ts'
 import { mayGenerateSecret, missingSecret } from './secret.ts'
-import { type BackendSettings, type Settings, type StoreSettings, settingsSchema } from './settings.ts'
+import {
+  type BackendSettings,
+  type ProviderSettings,
+  type Settings,
+  type StoreSettings,
+  settingsSchema,
+} from './settings.ts'
 import { type Fault, SettingsFault, type Source } from './settings-fault.ts'
 
 export interface LoadedSettings {
@@ -114,7 +120,7 @@ async function isFile(path: string): Promise<boolean> {
 }
 
 /** The settings before what depends on others is filled in. */
-interface Given extends Omit<Settings, 'secret' | 'stores' | 'backends' | 'handlers'> {
+interface Given extends Omit<Settings, 'secret' | 'stores' | 'backends' | 'providers' | 'handlers' | 'try'> {
   readonly secret?: string
   readonly stores: {
     readonly users: StoreSettings
@@ -122,11 +128,20 @@ interface Given extends Omit<Settings, 'secret' | 'stores' | 'backends' | 'handl
     readonly tokens: Partial<StoreSettings>
   }
   readonly backends: Readonly<Record<string, Omit<BackendSettings, 'prefix'> & { readonly prefix?: string }>>
+  readonly providers: Readonly<Record<string, GivenProvider>>
   readonly handlers: Readonly<{ module?: string; console?: boolean; timeoutSeconds: number }>
+  readonly try: Readonly<{ enabled?: boolean }>
+}
+
+interface GivenProvider extends Omit<ProviderSettings, 'prefix' | 'associatePrefix' | 'backend'> {
+  readonly prefix?: string
+  readonly associatePrefix?: string
+  readonly backend?: string
 }
 
 function complete(given: Given, cwd: string): Settings {
-  const { http, stores, backends, handlers } = given
+  const { http, stores, backends, providers, handlers } = given
+  const firstBackend = Object.entries(backends).find(([, { enabled }]) => enabled)?.[0] ?? ''
   const { module } = handlers
   return {
     ...given,
@@ -143,11 +158,23 @@ function complete(given: Given, cwd: string): Settings {
         { ...backend, prefix: backend.prefix ?? `/auth/${name}` },
       ]),
     ),
+    providers: Object.fromEntries(
+      Object.entries(providers).map(([name, provider]) => [
+        name,
+        {
+          ...provider,
+          prefix: provider.prefix ?? `/auth/${name}`,
+          associatePrefix: provider.associatePrefix ?? `/auth/associate/${name}`,
+          backend: provider.backend ?? firstBackend,
+        },
+      ]),
+    ),
     handlers: {
       module: module === undefined ? null : resolve(cwd, module),
       console: handlers.console ?? (module === undefined && isLoopback(http.host)),
       timeoutSeconds: handlers.timeoutSeconds,
     },
+    try: { enabled: given.try.enabled ?? isLoopback(http.host) },
   }
 }
 

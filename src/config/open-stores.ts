@@ -1,4 +1,5 @@
 import { type StoreHandle, type StoreRole, Unsuitable, type UsersRole } from '../adapters/stores/backend.ts'
+import type { OAuthStateStore } from '../application/ports/oauth-state-store.ts'
 import type { SessionStore } from '../application/ports/session-store.ts'
 import type { TokenStore } from '../application/ports/token-store.ts'
 import { Unavailable } from '../domain/refusal.ts'
@@ -16,6 +17,7 @@ export interface OpenStores {
   readonly users: UsersRole
   readonly sessions: SessionStore
   readonly tokens: TokenStore
+  readonly oauthStates: OAuthStateStore
   /** Resolves when the first attempt at every store has ended, either way; rejects with `Unsuitable`. */
   prepare(): Promise<void>
   /** One attempt at every store; rejects when one of them does not answer. */
@@ -108,6 +110,7 @@ export async function openStores({ settings, clock, log, whenUsersAreThere, fail
     users: gated(offered('users', (handle) => handle.users)),
     sessions: offered('sessions', (handle) => handle.sessions),
     tokens: offered('tokens', (handle) => handle.tokens),
+    oauthStates: offered('tokens', (handle) => handle.oauthStates),
     async prepare() {
       const attempts = await Promise.allSettled(all.map(firstAttempt))
       for (const attempt of attempts) if (attempt.status === 'rejected') throw attempt.reason

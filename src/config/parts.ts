@@ -1,5 +1,6 @@
 import type { StoreBackend } from '../adapters/stores/backend.ts'
 import type { OptionsPart } from './options-part.ts'
+import { providers } from './providers.ts'
 import { backendOperations, type RouterPart, routers } from './routers.ts'
 import { stores } from './stores.ts'
 import { strategies } from './strategies.ts'
@@ -14,6 +15,10 @@ export interface Parts {
   readonly transports: readonly OptionsPart[]
   readonly strategies: readonly OptionsPart[]
   readonly routers: readonly RouterPart[]
+  readonly providers: readonly OptionsPart[]
+  /** Operations of the two routers that every provider has. */
+  readonly providerOperations: readonly string[]
+  readonly associateOperations: readonly string[]
   /** Operations of the router that every backend has. */
   readonly backendOperations: readonly string[]
   /** Operations outside all routers, whose paths nobody else may claim. */
@@ -26,6 +31,9 @@ export const builtInParts = {
   transports,
   strategies,
   routers,
+  providers,
   backendOperations,
-  serviceOperations: ['GET /healthz', 'GET /readyz', 'GET /openapi.json', 'GET /docs'],
+  providerOperations: ['GET /authorize', 'GET /callback', 'POST /callback'],
+  associateOperations: ['GET /authorize', 'GET /callback', 'POST /callback', 'DELETE /:id'],
+  serviceOperations: ['GET /healthz', 'GET /readyz', 'GET /openapi.json', 'GET /docs', 'GET /try'],
 } as const satisfies Parts

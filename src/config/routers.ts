@@ -72,7 +72,7 @@ export const routers = [
     name: 'users',
     description: 'Reading, changing and deleting users',
     prefix: '/users',
-    operations: ['GET /me', 'PATCH /me', 'GET /:id', 'PATCH /:id', 'DELETE /:id'],
+    operations: ['GET /me', 'PATCH /me', 'GET /me/oauth-accounts', 'GET /:id', 'PATCH /:id', 'DELETE /:id'],
     build: ({ container, prefix }) =>
       usersRouter({
         readUser: container.get(ReadUser),

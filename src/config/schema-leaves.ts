@@ -18,18 +18,31 @@ export function leavesOf(schema: TSchema, path: readonly string[] = [], kinds: r
   const values = valuesOf(schema)
   if (values !== null) return leavesOf(values, [...path, '*'], kinds)
   if (Type.IsUnion(schema)) {
-    const branches = branchesOf(schema)
-    const kind = { path: [...path, 'kind'], schema: kindSchema(schema), kinds }
-    return [
-      kind,
-      ...[...branches].flatMap(([name, branch]) =>
-        leavesOf(branch, path, [...kinds, name]).filter(
-          (leaf) => leaf.path.length > path.length + 1 || leaf.path.at(-1) !== 'kind',
-        ),
+    const branches = [...branchesOf(schema)].map(([name, branch]) =>
+      leavesOf(branch, path, [...kinds, name]).filter(
+        (leaf) => leaf.path.length > path.length + 1 || leaf.path.at(-1) !== 'kind',
       ),
-    ]
+    )
+    const kind = { path: [...path, 'kind'], schema: kindSchema(schema), kinds }
+    return [kind, ...withoutRepetition(branches, kinds)]
   }
   return [{ path, schema, kinds }]
+}
+
+/** What all branches share, by the very same schema, belongs to none of them and comes once. */
+function withoutRepetition(branches: readonly (readonly Leaf[])[], kinds: readonly string[]): Leaf[] {
+  const [first = [], ...others] = branches
+  const shared = new Set(
+    first
+      .map(({ schema }) => schema)
+      .filter((schema) => others.every((leaves) => leaves.some((leaf) => leaf.schema === schema))),
+  )
+  return branches.flatMap((leaves, index) =>
+    leaves.flatMap((leaf) => {
+      if (others.length === 0 || !shared.has(leaf.schema)) return [leaf]
+      return index === 0 ? [{ ...leaf, kinds }] : []
+    }),
+  )
 }
 
 /** The schema of a map's values; `null` for what is no map. */

@@ -7,6 +7,8 @@ import { app } from '../adapters/http/app.ts'
 import { mount } from '../adapters/http/mount.ts'
 import { openapi } from '../adapters/http/openapi.ts'
 import { mountDocs, operationsRouter } from '../adapters/http/operations.ts'
+import { mountTryPage } from '../adapters/http/try-page.ts'
+import { openOutbound } from '../adapters/oauth/outbound.ts'
 import { Authenticate } from '../application/authenticate.ts'
 import { DeliverTokens } from '../application/deliver-tokens.ts'
 import { RelayEvents } from '../application/relay-events.ts'
@@ -15,7 +17,9 @@ import { backendsOf } from './backends.ts'
 import { openHandlers } from './handlers.ts'
 import { openHasher } from './hasher.ts'
 import type { Logger } from './log.ts'
+import { oauthRoutersOf } from './oauth-routers.ts'
 import { openStores } from './open-stores.ts'
+import { mountedProviders } from './providers.ts'
 import { publicUrl } from './public-url.ts'
 import { routersOf } from './routers.ts'
 import { resolveSecret } from './secret.ts'
@@ -23,6 +27,7 @@ import { httpServer } from './server.ts'
 import type { Settings } from './settings.ts'
 import { SettingsFault } from './settings-fault.ts'
 import { tenantContainer } from './tenant.ts'
+import { tryConfig } from './try-config.ts'
 import { version } from './version.ts'
 
 export interface Service {
@@ -77,11 +82,11 @@ export async function startService(needs: Needs): Promise<Service> {
 
   const secrets = nodeSecrets(secret)
   const loops: RelayLoop[] = []
-  const { users, sessions, tokens } = stores
+  const { users, sessions, tokens, oauthStates } = stores
   const container = tenantContainer({
     tenant,
     settings,
-    stores: { users, sessions, tokens },
+    stores: { users, sessions, tokens, oauthStates },
     secrets,
     hasher,
     subscribers: handlers.subscribers,
@@ -90,13 +95,21 @@ export async function startService(needs: Needs): Promise<Service> {
     wake: () => loops[0]?.wake(),
   })
   const backends = backendsOf(settings.backends, { sessions, secrets, tenant, clock, newId })
-  const routers = [...routersOf(settings, container, backends), operationsRouter(stores.failing)]
+  const outbound = openOutbound()
+  let url = ''
+  const providers = mountedProviders(settings, { outbound, clock, publicUrl: () => url })
+  const routers = [
+    ...routersOf(settings, container, backends),
+    ...oauthRoutersOf(settings, container, backends, providers),
+    operationsRouter(stores.failing),
+  ]
   const docs = openapi(routers, describedBackends(settings, backends), version)
 
   let origins: ReadonlySet<string> = new Set()
   const authenticate = container.get(Authenticate)
   const router = mount(routers, { authenticate, backends, ownOrigins: () => origins, strict })
   if (settings.docs.enabled) mountDocs(router, docs)
+  if (settings.try.enabled) mountTryPage(router, () => ({ publicUrl: url, config: tryConfig(settings, url) }))
   const { allowedOrigins } = settings.http
   const isTls = settings.http.publicUrl?.startsWith('https:') ?? false
   const koa = app({ router, log, allowedOrigins, isTls, logRequests: settings.logs.requests })
@@ -110,7 +123,7 @@ export async function startService(needs: Needs): Promise<Service> {
     await Promise.allSettled([stores.close(), handlers.close()])
     throw thrown
   }
-  const url = publicUrl(settings, port)
+  url = publicUrl(settings, port)
   origins = ownOrigins(url, allowedOrigins)
 
   const lane = {

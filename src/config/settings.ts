@@ -156,6 +156,15 @@ const logs = Type.Object({
 
 const docs = Type.Object({ enabled: enabled('Whether `/docs` and `/openapi.json` are served.') })
 
+const tryPage = Type.Object({
+  enabled: Type.Optional(
+    Type.Boolean({
+      otherwise: 'on when listening on loopback',
+      description: 'Whether `/try` is served: a page to try the service on, `examples/browser`.',
+    }),
+  ),
+})
+
 function storeSchema(role: StoreRole, stores: Parts['storeKinds']) {
   const kinds = stores.filter(({ roles }) => roles.includes(role)).map(({ kind }) => kind)
   const kind = Type.Enum(kinds, {
@@ -222,6 +231,59 @@ function backendsSchema(parts: Parts) {
   })
 }
 
+const page = (description: string, otherwise: string) =>
+  Type.Optional(
+    Type.Refine(
+      Type.String({ expects: 'the address of a page: http or https, without #', otherwise, description }),
+      (text) => /^https?:/.test(text) && URL.canParse(text) && new URL(text).hash === '',
+    ),
+  )
+
+/** What every provider has, whatever its kind. */
+const mounting = {
+  enabled: enabled('`false` removes the provider.'),
+  prefix: Type.Optional(prefix({ otherwise: '`/auth/<name>`' })),
+  associatePrefix: Type.Optional(
+    prefix({ otherwise: '`/auth/associate/<name>`', description: 'Path in front of the routes that link accounts.' }),
+  ),
+  backend: Type.Optional(
+    Type.String({
+      minLength: 1,
+      expects: 'the name of a backend',
+      otherwise: 'the first one',
+      description: 'Whose login response a successful callback is.',
+    }),
+  ),
+  associateByEmail: Type.Boolean({
+    default: false,
+    description: 'Links to the user with the same address, where both the provider and we have verified it.',
+  }),
+  verifiedByDefault: Type.Boolean({
+    default: false,
+    description: 'New users count as verified, where the provider vouches for the address.',
+  }),
+  requiresVerification: Type.Boolean({ default: false, description: 'Refuses users whose address is not verified.' }),
+  redirects: Type.Object({
+    success: page('Where a login goes on to, in place of a JSON answer.', 'none'),
+    linked: page('Where linking goes on to, in place of a JSON answer.', 'none'),
+    failure: page('Where a refusal goes on to, with `?error=CODE`.', 'none'),
+  }),
+  redirectUrl: page('Page of the front end that calls our callback by fetch.', 'our callback'),
+  redirectUrlAssociate: page('The same for linking.', 'our callback for linking'),
+}
+
+function providersSchema(parts: Parts) {
+  const provider = Type.Union(
+    parts.providers.map(({ kind, options }) => Type.Object({ kind: Type.Literal(kind), ...options, ...mounting })),
+    { description: 'A provider to sign in with' },
+  )
+  const name = Type.String({ pattern: '^(?!(associate|register|verify|forgot|reset)$)[a-z][a-z0-9]*$' })
+  return Type.Record(name, provider, {
+    expects: 'lower-case letters and digits, a letter first, and not associate, register, verify, forgot or reset',
+    default: {},
+  })
+}
+
 /** The schema of the settings as given: what has a default that depends on others is optional in it. */
 export function settingsSchema(parts: Parts) {
   return Type.Object({
@@ -246,12 +308,14 @@ export function settingsSchema(parts: Parts) {
     }),
     backends: backendsSchema(parts),
     routers: routersSchema(parts.routers),
+    providers: providersSchema(parts),
     handlers,
     passwords,
     tokens,
     security,
     logs,
     docs,
+    try: tryPage,
   })
 }
 
@@ -274,6 +338,22 @@ export interface BackendSettings {
   readonly strategy: StrategySettings
 }
 
+/** How a provider is mounted; what else its kind wants is for the kind to read. */
+export interface ProviderSettings {
+  readonly kind: string
+  readonly enabled: boolean
+  readonly prefix: string
+  readonly associatePrefix: string
+  /** Name of an enabled backend. */
+  readonly backend: string
+  readonly associateByEmail: boolean
+  readonly verifiedByDefault: boolean
+  readonly requiresVerification: boolean
+  readonly redirects: Readonly<Static<typeof mounting.redirects>>
+  readonly redirectUrl?: string
+  readonly redirectUrlAssociate?: string
+}
+
 export interface RouterSettings {
   readonly enabled: boolean
   readonly prefix: string
@@ -292,6 +372,8 @@ export interface Settings {
   /** In order of declaration, which is the order of authentication; disabled ones among them. */
   readonly backends: Readonly<Record<string, BackendSettings>>
   readonly routers: Readonly<Record<RouterName, RouterSettings>>
+  /** In order of declaration; disabled ones among them. */
+  readonly providers: Readonly<Record<string, ProviderSettings>>
   readonly handlers: Readonly<{
     /** Absolute path of the module; `null` without one. */
     module: string | null
@@ -303,4 +385,5 @@ export interface Settings {
   readonly security: Readonly<Static<typeof security>>
   readonly logs: Readonly<Static<typeof logs>>
   readonly docs: Readonly<Static<typeof docs>>
+  readonly try: Readonly<{ enabled: boolean }>
 }

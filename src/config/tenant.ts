@@ -2,7 +2,8 @@ import 'reflect-metadata'
 import { Container } from 'inversify'
 import { isCommonPassword } from '../adapters/crypto/common-passwords.ts'
 import { newId } from '../adapters/crypto/ids.ts'
-import type { NodeSecrets } from '../adapters/crypto/node-secrets.ts'
+import { type NodeSecrets, newToken } from '../adapters/crypto/node-secrets.ts'
+import { providerVault } from '../adapters/crypto/provider-vault.ts'
 import type { DeliveryProblem } from '../application/delivery-problem.ts'
 import type { PasswordHasher } from '../application/ports/password-hasher.ts'
 import type { Subscribers } from '../application/ports/subscribers.ts'
@@ -15,7 +16,7 @@ import { bindUseCases } from './use-cases.ts'
 interface Parts {
   readonly tenant: string
   readonly settings: Settings
-  readonly stores: Pick<OpenStores, 'users' | 'sessions' | 'tokens'>
+  readonly stores: Pick<OpenStores, 'users' | 'sessions' | 'tokens' | 'oauthStates'>
   readonly secrets: NodeSecrets
   readonly hasher: PasswordHasher
   readonly subscribers: Subscribers
@@ -40,6 +41,10 @@ export function tenantContainer(parts: Parts): Container {
   bind(t.Sessions, stores.sessions)
   bind(t.Tokens, stores.tokens)
   bind(t.Secrets, parts.secrets)
+  bind(t.OAuthStates, stores.oauthStates)
+  bind(t.Vault, providerVault(parts.secrets.providerTokenKey()))
+  bind(t.NewToken, newToken)
+  bind(t.ProviderNames, new Set(enabledNames(settings.providers)))
   bind(t.Hasher, parts.hasher)
   bind(t.Subscribers, parts.subscribers)
   bind(t.Policy, { minLength: settings.passwords.minLength, isCommon: isCommonPassword })
@@ -57,6 +62,10 @@ export function tenantContainer(parts: Parts): Container {
   return container
 }
 
+function enabledNames(providers: Settings['providers']): string[] {
+  return Object.entries(providers).flatMap(([name, { enabled }]) => (enabled ? [name] : []))
+}
+
 /** The relay need not poll for what this process wrote itself. */
 function waking(users: UserStore, wake: () => void): UserStore {
   const woken = (events: readonly unknown[], outcome: string): void => {
@@ -64,6 +73,7 @@ function waking(users: UserStore, wake: () => void): UserStore {
   }
   return {
     find: (id) => users.find(id),
+    findByOAuthAccount: (provider, accountId) => users.findByOAuthAccount(provider, accountId),
     findByEmail: (key) => users.findByEmail(key),
     passwordSchemes: () => users.passwordSchemes(),
     async insert(user, events) {

@@ -1,6 +1,8 @@
 import type { DeliveryProblem } from '../application/delivery-problem.ts'
+import type { OAuthStateStore } from '../application/ports/oauth-state-store.ts'
 import type { Outbox as OutboxPort } from '../application/ports/outbox.ts'
 import type { PasswordHasher } from '../application/ports/password-hasher.ts'
+import type { ProviderVault } from '../application/ports/provider-vault.ts'
 import type { Secrets as SecretsPort } from '../application/ports/secrets.ts'
 import type { SessionStore } from '../application/ports/session-store.ts'
 import type { Subscribers as SubscribersPort } from '../application/ports/subscribers.ts'
@@ -26,6 +28,10 @@ export const Outbox = token<OutboxPort>('outbox')
 export const TokenRequests = token<TokenRequestsPort>('token requests')
 export const Sessions = token<SessionStore>('sessions')
 export const Tokens = token<TokenStore>('tokens')
+export const OAuthStates = token<OAuthStateStore>('OAuth states')
+export const Vault = token<ProviderVault>('vault')
+export const NewToken = token<() => string>('new token')
+export const ProviderNames = token<ReadonlySet<string>>('provider names')
 export const Hasher = token<PasswordHasher>('hasher')
 export const Secrets = token<SecretsPort>('secrets')
 export const Subscribers = token<SubscribersPort>('subscribers')

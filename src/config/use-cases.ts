@@ -4,14 +4,19 @@ import { ChangeUser } from '../application/change-user.ts'
 import { CreateSuperuser } from '../application/create-superuser.ts'
 import { DeleteUser } from '../application/delete-user.ts'
 import { DeliverTokens } from '../application/deliver-tokens.ts'
+import { FinishOAuth } from '../application/finish-oauth.ts'
+import { LinkOAuth } from '../application/link-oauth.ts'
 import { LogIn } from '../application/log-in.ts'
 import { LogOut } from '../application/log-out.ts'
+import { ReadProviderToken } from '../application/read-provider-token.ts'
 import { ReadUser } from '../application/read-user.ts'
 import { RegisterUser } from '../application/register-user.ts'
 import { RelayEvents } from '../application/relay-events.ts'
 import { RequestToken } from '../application/request-token.ts'
 import { ResetPassword } from '../application/reset-password.ts'
+import { StartOAuth } from '../application/start-oauth.ts'
 import { Sweep } from '../application/sweep.ts'
+import { UnlinkOAuth } from '../application/unlink-oauth.ts'
 import { UpdateUser } from '../application/update-user.ts'
 import { VerifyUser } from '../application/verify-user.ts'
 import { bindClass } from './bind-class.ts'
@@ -44,6 +49,24 @@ export function bindUseCases(container: Container): void {
     hasher: t.Hasher,
     subscribers: t.Subscribers,
   })
+  const returning = { oauthStates: t.OAuthStates, secrets: t.Secrets, clock: t.Clock }
+  bindClass(container, StartOAuth, { ...returning, newToken: t.NewToken })
+  bindClass(container, FinishOAuth, {
+    ...occasions,
+    ...returning,
+    users: t.Users,
+    changeUser: ChangeUser,
+    subscribers: t.Subscribers,
+    vault: t.Vault,
+  })
+  bindClass(container, LinkOAuth, { ...occasions, ...returning, changeUser: ChangeUser, vault: t.Vault })
+  bindClass(container, UnlinkOAuth, { changeUser: ChangeUser, providerNames: t.ProviderNames })
+  bindClass(container, ReadProviderToken, {
+    users: t.Users,
+    changeUser: ChangeUser,
+    vault: t.Vault,
+    clock: t.Clock,
+  })
   bindClass(container, LogOut, { changeUser: ChangeUser, clock: t.Clock })
   bindClass(container, RequestToken, { ...occasions, tokenRequests: t.TokenRequests, secrets: t.Secrets })
   bindClass(container, ResetPassword, { ...occasions, ...choosing, ...redeeming })
@@ -68,5 +91,11 @@ export function bindUseCases(container: Container): void {
     secrets: t.Secrets,
     lifetimes: t.Lifetimes,
   })
-  bindClass(container, Sweep, { sessions: t.Sessions, tokens: t.Tokens, outbox: t.Outbox, clock: t.Clock })
+  bindClass(container, Sweep, {
+    sessions: t.Sessions,
+    tokens: t.Tokens,
+    oauthStates: t.OAuthStates,
+    outbox: t.Outbox,
+    clock: t.Clock,
+  })
 }

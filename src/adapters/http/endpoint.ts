@@ -9,6 +9,13 @@ export type Access = 'public' | 'user' | 'superuser'
 /** What an answer of one status carries; `null`: no body. */
 export type ReplySchema = { readonly description: string; readonly body: TSchema | null }
 
+/** A parameter of the query; `isRepeated`: it may be there several times. None is required, and unknown ones are ignored. */
+export interface QueryParameter {
+  readonly name: string
+  readonly description: string
+  readonly isRepeated?: boolean
+}
+
 interface Common {
   readonly method: Method
   /** Below the router's prefix; `:name` is a parameter. */
@@ -21,6 +28,7 @@ interface Common {
   readonly refusals: readonly RefusalCode[]
   /** Public, yet not for pages of foreign origins: a forged login would put a victim into the forger's account. */
   readonly ownOriginsOnly?: boolean
+  readonly query?: readonly QueryParameter[]
 }
 
 export interface Incoming<Body, Target, Who> {
@@ -28,6 +36,9 @@ export interface Incoming<Body, Target, Who> {
   readonly target: Target
   readonly by: Who
   readonly params: Readonly<Record<string, string>>
+  readonly query: URLSearchParams
+  /** Of the header Cookie, where there is one. */
+  readonly cookie: string | undefined
   readonly requestId: string
 }
 

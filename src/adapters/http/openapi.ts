@@ -49,23 +49,31 @@ export function openapi(routers: readonly Router[], backends: readonly Described
 type Refer = (schema: TSchema) => Json
 
 function operation(endpoint: Endpoint, tag: string, security: readonly Json[], refer: Refer): Json {
-  const names = [...endpoint.path.matchAll(/:(\w+)/g)].map(([, name]) => name)
+  const parameters = [...pathParameters(endpoint), ...queryParameters(endpoint)]
   return {
     operationId: endpoint.operationId,
     summary: endpoint.summary,
     tags: [tag],
-    ...(names.length > 0 && {
-      parameters: names.map((name) => ({
-        name,
-        in: 'path',
-        required: true,
-        schema: { type: 'string', format: 'uuid' },
-      })),
-    }),
+    ...(parameters.length > 0 && { parameters }),
     ...(endpoint.body !== null && { requestBody: requestBody(endpoint, refer) }),
     ...(endpoint.access !== 'public' && { security }),
     responses: responses(endpoint, refer),
   }
+}
+
+function pathParameters({ path }: Endpoint): Json[] {
+  const names = [...path.matchAll(/:(\w+)/g)].map(([, name]) => name)
+  return names.map((name) => ({ name, in: 'path', required: true, schema: { type: 'string', format: 'uuid' } }))
+}
+
+function queryParameters({ query = [] }: Endpoint): Json[] {
+  const text = { type: 'string' }
+  return query.map(({ name, description, isRepeated }) => ({
+    name,
+    in: 'query',
+    description,
+    schema: isRepeated ? { type: 'array', items: text } : text,
+  }))
 }
 
 function requestBody({ encoding, body }: Endpoint, refer: Refer): Json {

@@ -1,6 +1,8 @@
 import { domainToUnicode } from 'node:url'
 import { Type } from 'typebox'
+import type { ProviderVault } from '../../application/ports/provider-vault.ts'
 import { type Email, type ParsedEmail, parseEmail } from '../../domain/email.ts'
+import type { OAuthAccount } from '../../domain/oauth-account.ts'
 import { type User, viewOf } from '../../domain/user.ts'
 
 /** Wire names live here and nowhere else. */
@@ -40,6 +42,51 @@ export const UserSchema = Type.Object(
 export function userBody(user: User) {
   const { id, email, isActive, isSuperuser, isVerified } = viewOf(user)
   return { id, email, is_active: isActive, is_superuser: isSuperuser, is_verified: isVerified }
+}
+
+const accountFields = {
+  id: Type.String({ format: 'uuid', description: 'Of the link' }),
+  oauth_name: Type.String({ description: 'Name of the provider' }),
+  expires_at: Type.Unsafe<string | null>({
+    type: ['string', 'null'],
+    description: 'Unix seconds at which the provider’s token expires; null when it does not say',
+  }),
+  account_id: Type.String({ description: 'The provider’s name for the account' }),
+  account_email: Type.String({ description: 'The address at the provider' }),
+}
+
+export const UserWithAccountsSchema = Type.Object(
+  {
+    ...UserSchema.properties,
+    oauth_accounts: Type.Array(
+      Type.Object({ ...accountFields, access_token: Type.String() }, { additionalProperties: false }),
+    ),
+  },
+  { title: 'UserWithOAuthAccounts', additionalProperties: false },
+)
+
+/** The accounts of a user without their tokens. */
+export const AccountsSchema = Type.Array(Type.Object(accountFields, { additionalProperties: false }), {
+  title: 'OAuthAccounts',
+})
+
+export function userWithAccountsBody(user: User, vault: ProviderVault) {
+  const accounts = user.oauthAccounts.map((account) => {
+    const { id, oauth_name, ...rest } = accountBody(account)
+    const access_token = vault.unseal(account.sealedAccessToken, user.id, account.provider) ?? ''
+    return { id, oauth_name, access_token, ...rest }
+  })
+  return { ...userBody(user), oauth_accounts: accounts }
+}
+
+export function accountBody({ id, provider, expiresAt, accountId, accountEmail }: OAuthAccount) {
+  return {
+    id,
+    oauth_name: provider,
+    expires_at: expiresAt === null ? null : String(Math.floor(expiresAt.getTime() / 1000)),
+    account_id: accountId,
+    account_email: accountEmail,
+  }
 }
 
 export const LoginForm = Type.Object(

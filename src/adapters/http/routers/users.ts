@@ -2,7 +2,7 @@ import type { DeleteUser } from '../../../application/delete-user.ts'
 import type { ReadUser } from '../../../application/read-user.ts'
 import type { UpdateUser } from '../../../application/update-user.ts'
 import { endpoint, type Router } from '../endpoint.ts'
-import { UpdateMeBody, UpdateUserBody, UserSchema, userBody } from '../schemas.ts'
+import { AccountsSchema, accountBody, UpdateMeBody, UpdateUserBody, UserSchema, userBody } from '../schemas.ts'
 
 interface Needs {
   readUser: ReadUser
@@ -47,6 +47,18 @@ export function usersRouter({ readUser, updateUser, deleteUser, prefix }: Needs)
         async handle({ by, body: { email, password, current_password: currentPassword }, requestId }) {
           const changes = { email, password }
           return { status: 200, body: userBody(await updateUser.own({ by, changes, currentPassword, requestId })) }
+        },
+      }),
+      endpoint({
+        method: 'GET',
+        path: '/me/oauth-accounts',
+        operationId: 'users:oauth_accounts',
+        summary: 'List the accounts at providers that log the user in, without their tokens',
+        access: 'user',
+        replies: { 200: { description: 'The accounts', body: AccountsSchema } },
+        refusals: [],
+        async handle({ by }) {
+          return { status: 200, body: by.user.oauthAccounts.map(accountBody) }
         },
       }),
       endpoint({

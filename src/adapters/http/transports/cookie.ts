@@ -1,3 +1,4 @@
+import { cookieValue } from '../cookies.ts'
 import type { Cookie } from '../reply.ts'
 import type { Transport } from './transport.ts'
 
@@ -6,16 +7,7 @@ export type CookieAttributes = Omit<Cookie, 'value'>
 
 export function cookieTransport(attributes: CookieAttributes): Transport {
   return {
-    read({ cookie }) {
-      if (cookie === undefined) return null
-      const values = cookie
-        .split(';')
-        .map((pair) => pair.trim().split('='))
-        .filter(([name]) => name === attributes.name)
-      // Two of our name: one was planted by a neighbouring host, and their order proves nothing (RFC 6265 section 5.4).
-      const [only] = values
-      return values.length === 1 && only?.length === 2 && only[1] ? only[1] : null
-    },
+    read: ({ cookie }) => cookieValue(cookie, attributes.name),
     deliver: (credential) => ({ status: 204, cookies: [{ ...attributes, value: credential }] }),
     clear: () => ({ status: 204, cookies: [{ ...attributes, value: '', maxAgeSeconds: 0 }] }),
     isAmbient: true,

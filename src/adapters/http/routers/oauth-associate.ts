@@ -1,0 +1,101 @@
+import type { LinkOAuth } from '../../../application/link-oauth.ts'
+import type { ProviderVault } from '../../../application/ports/provider-vault.ts'
+import type { StartOAuth } from '../../../application/start-oauth.ts'
+import type { UnlinkOAuth } from '../../../application/unlink-oauth.ts'
+import { endpoint, type Router } from '../endpoint.ts'
+import {
+  arrive,
+  callbackParameters,
+  claimOf,
+  type MountedProvider,
+  returnOf,
+  scopesOf,
+  scopesParameter,
+} from '../mounted-provider.ts'
+import { UserWithAccountsSchema, userWithAccountsBody } from '../schemas.ts'
+import { AuthorizationUrl, postedCallback } from './oauth.ts'
+
+interface Needs {
+  startOAuth: StartOAuth
+  linkOAuth: LinkOAuth
+  unlinkOAuth: UnlinkOAuth
+  vault: ProviderVault
+  mounted: MountedProvider
+  prefix: string
+}
+
+/** Linking accounts at one provider to whoever is logged in. */
+export function oauthAssociateRouter({ startOAuth, linkOAuth, unlinkOAuth, vault, mounted, prefix }: Needs): Router {
+  const { provider, redirects, browser } = mounted
+  const { name } = provider
+  return {
+    tag: 'oauth-associate',
+    prefix,
+    endpoints: [
+      endpoint({
+        method: 'GET',
+        path: '/authorize',
+        operationId: `oauth-associate:${name}.authorize`,
+        summary: `Begin to link an account at ${name}`,
+        access: 'user',
+        query: [scopesParameter],
+        replies: { 200: { description: 'The journey has begun; its cookie is set', body: AuthorizationUrl } },
+        refusals: ['OAUTH_SCOPE_NOT_ALLOWED', 'OAUTH_PROVIDER_ERROR'],
+        async handle({ by, query, cookie }) {
+          const redirectUri = mounted.redirectUri('link')
+          const userId = by.user.id
+          const begun = await startOAuth.execute({
+            provider,
+            flow: 'link',
+            userId,
+            scopes: scopesOf(query),
+            redirectUri,
+          })
+          return {
+            status: 200,
+            body: { authorization_url: begun.authorizationUrl },
+            cookies: browser.begin(begun.state, begun.browser, cookie),
+          }
+        },
+      }),
+      endpoint({
+        method: 'GET',
+        path: '/callback',
+        operationId: `oauth-associate:${name}.callback`,
+        summary: `Come back from ${name} with an account to link`,
+        access: 'user',
+        query: callbackParameters,
+        replies: {
+          200: { description: 'Linked', body: UserWithAccountsSchema },
+          303: { description: 'Linked or refused; on to the page set up for it', body: null },
+        },
+        refusals: [
+          'OAUTH_INVALID_STATE',
+          'OAUTH_CODE_REFUSED',
+          'OAUTH_PROVIDER_ERROR',
+          'OAUTH_NOT_AVAILABLE_EMAIL',
+          'OAUTH_ACCOUNT_ALREADY_LINKED',
+        ],
+        handle: ({ by, query, cookie }) =>
+          arrive(mounted, query, redirects.linked, async () => {
+            const user = await linkOAuth.execute({ back: returnOf(query), claim: claimOf(mounted, cookie), by })
+            return { status: 200, body: userWithAccountsBody(user, vault) }
+          }),
+      }),
+      endpoint({
+        method: 'DELETE',
+        path: '/:id',
+        operationId: `oauth-associate:${name}.unlink`,
+        summary: `Unlink an account at ${name}`,
+        access: 'user',
+        replies: { 204: { description: 'Unlinked', body: null } },
+        refusals: ['OAUTH_LAST_CREDENTIAL', 'NOT_FOUND'],
+        async handle({ by, params }) {
+          await unlinkOAuth.execute({ by, provider: name, id: (params.id ?? '').toLowerCase() })
+          return { status: 204 }
+        },
+      }),
+      ...postedCallback(mounted, `oauth-associate:${name}.posted_callback`),
+    ],
+  }
+}
