@@ -1,0 +1,445 @@
+import { expect } from 'chai'
+import type { BrowserContext, Page } from 'playwright-core'
+import { launchBrowser, namedHost, needsBrowser, type TestBrowser } from '../support/browser.ts'
+import { call, goodPassword } from '../support/client.ts'
+import { portNear } from '../support/commands.ts'
+import { type OpenIdProvider, startOpenIdProvider } from '../support/openid-provider.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+
+const inMemory = { PORTCULLIS_STORES__USERS__KIND: 'memory' }
+const screenshots = '.cache/screenshots'
+const newPassword = 'quite another pass phrase'
+
+/** `acme` and `globex` log in by cookie and come back by our redirect, `initech` by token and to the page itself. */
+const names = ['acme', 'globex', 'initech'] as const
+type Name = (typeof names)[number]
+
+describe('/try in a browser', function () {
+  this.timeout(40_000)
+  let service: TestService
+  let providers: Record<Name, OpenIdProvider>
+  let browser: TestBrowser
+  let context: BrowserContext
+  let page: Page
+  /** What the page had to complain about, other than answers that it shows. */
+  let complaints: string[]
+
+  before(async function () {
+    needsBrowser(this)
+    const port = await portNear(0)
+    const here = `http://localhost:${port}/try`
+    const started = await Promise.all(names.map((name) => openIdProviderFor(name, port, here)))
+    providers = Object.fromEntries(names.map((name, index) => [name, started[index]])) as typeof providers // safe: one each
+    const settings = names.flatMap((name) => Object.entries(providerSettings(name, providers[name].issuer, here)))
+    service = await startTestService({
+      ...inMemory,
+      PORTCULLIS_HTTP__PORT: String(port),
+      ...Object.fromEntries(settings),
+    })
+    browser = await launchBrowser()
+  })
+
+  after(async () => {
+    await browser?.close()
+    await service?.stop()
+    await Promise.all(Object.values(providers ?? {}).map((provider) => provider.close()))
+  })
+
+  beforeEach(async () => {
+    context = await browser.newContext({ viewport: { width: 1100, height: 800 }, reducedMotion: 'reduce' })
+    context.setDefaultTimeout(10_000)
+    page = await context.newPage()
+    complaints = []
+    page.on('console', (message) => {
+      const isAnAnswer = /Failed to load resource: the server responded with a status of 4/.test(message.text())
+      if (['error', 'warning'].includes(message.type()) && !isAnAnswer) complaints.push(message.text())
+    })
+    page.on('pageerror', (error) => complaints.push(error.message))
+  })
+
+  afterEach(async () => {
+    await context.close()
+    expect(complaints).to.deep.equal([])
+  })
+
+  describe('by password', () => {
+    it('shows a person their way: register, faults beside their fields, sign in, sign out', async () => {
+      const email = 'grace@example.com'
+      await open()
+      await shoot('signed-out')
+
+      await submit('register', { email: 'grace', password: '' })
+      await says('#register-email-fault', 'This is not a valid e-mail address.')
+      expect(await focused()).to.equal('register-email')
+      await submit('register', { email, password: 'grace' })
+      await says('#register-password-fault', 'Password should be at least 8 characters.')
+      expect(await text('#register-email-fault')).to.equal('')
+      await shoot('register-fault')
+
+      await submit('register', { email, password: goodPassword })
+      await says('#message', `Account created for ${email}. Now sign in.`)
+      await submit('register', { email, password: goodPassword })
+      await says('#register-email-fault', 'There is an account with this address already.')
+
+      await submit('login', { username: email, password: 'wrong' })
+      await says('#login-fault', 'The address or the password is wrong.')
+      await submit('login', { password: '' })
+      await says('#login-password-fault', 'Please fill this in.')
+      await submit('login', { username: email, password: goodPassword })
+      await signedInAs(email)
+      expect(await focused()).to.equal('account-heading')
+      await shoot('signed-in')
+
+      await page.click('#logout')
+      await says('#message', 'You are signed out.')
+      expect(await text('#who')).to.equal('You are not signed in.')
+      expect(await context.cookies()).to.deep.equal([])
+    })
+
+    for (const backend of ['cookie', 'jwt']) {
+      it(`verifies, changes address and password, forgets and resets, by ${backend}`, async () => {
+        const [email, other] = [`alan-${backend}@example.com`, `turing-${backend}@example.com`]
+        await open()
+        await submit('register', { email, password: goodPassword })
+        await says('#message', `Account created for ${email}. Now sign in.`)
+        await page.check(`#backend-${backend}`)
+        await submit('login', { username: email, password: goodPassword })
+        await signedInAs(email)
+
+        await submit('verify', { token: 'not a token' })
+        await says('#verify-token-fault', /does not work/)
+        await submit('request-verification', {})
+        await submit('verify', { token: ` ${await tokenOf('on_after_request_verify', email)} ` })
+        await says('#message', `${email} is verified.`)
+        expect(await page.isHidden('#verify')).to.equal(true)
+        await page.reload()
+        await signedInAs(email)
+
+        await submit('change', {})
+        await says('#change-fault', 'There is nothing to save yet.')
+        await submit('change', { email: other, password: newPassword })
+        await says('#message', 'Saved.')
+        await signedInAs(other)
+        expect(await text('#user-verified')).to.equal('not verified')
+        await page.click('#logout')
+        await says('#message', 'You are signed out.')
+
+        await submit('forgot', { email: other })
+        await submit('reset', { token: await tokenOf('on_after_forgot_password', other), password: goodPassword })
+        await says('#message', 'The password is set, and every session has ended. Now sign in.')
+        await submit('login', { username: other, password: goodPassword })
+        await signedInAs(other)
+        await page.click('#logout')
+        await says('#message', 'You are signed out.')
+      })
+    }
+
+    it('says that a session has ended, wherever it is noticed', async () => {
+      const email = 'edsger@example.com'
+      await open()
+      await submit('register', { email, password: goodPassword })
+      await says('#message', `Account created for ${email}. Now sign in.`)
+      await submit('login', { username: email, password: goodPassword })
+      await signedInAs(email)
+      await context.clearCookies()
+      await submit('change', { email: 'dijkstra@example.com' })
+      await says('#message', 'Your session has ended. Please sign in again.')
+      expect(await focused()).to.equal('login-heading')
+    })
+
+    it('works by keyboard alone', async () => {
+      const email = 'barbara@example.com'
+      await call(service.url, 'POST', '/auth/register', { json: { email, password: goodPassword } })
+      await open()
+      await page.focus('#login-username')
+      await page.keyboard.type(email)
+      await page.keyboard.press('Tab')
+      await page.keyboard.type(goodPassword)
+      await page.keyboard.press('Enter')
+      await signedInAs(email)
+      await page.keyboard.press('Shift+Tab')
+      expect(await focused()).to.equal('logout')
+      await page.keyboard.press('Enter')
+      await says('#message', 'You are signed out.')
+    })
+  })
+
+  describe('by providers', () => {
+    it('signs up and in, links another, unlinks, and shows what a cancelled journey came to', async () => {
+      const email = 'ada@example.com'
+      for (const name of names) providers[name].user = { sub: `ada-at-${name}`, email, email_verified: true }
+      await open()
+
+      await travel('login', 'acme')
+      await says('#message', 'You are signed in with Acme.')
+      await signedInAs(email)
+      expect(await text('#user-backend')).to.match(/^a cookie/)
+      const id = await text('#user-id')
+      expect(await linked()).to.deep.equal([`Acme ${email}`])
+      await page.click('[data-unlink=acme]')
+      await says('#message', /you could not sign in any more/)
+      await shoot('last-credential')
+
+      await page.click('#logout')
+      await says('#message', 'You are signed out.')
+      await travel('login', 'acme')
+      await signedInAs(email)
+      expect(await text('#user-id'), 'the same user').to.equal(id)
+
+      await travel('link', 'globex')
+      await says('#message', 'Globex is linked.')
+      expect(await linked()).to.deep.equal([`Acme ${email}`, `Globex ${email}`])
+      await shoot('linked')
+
+      await page.click('[data-unlink=acme]')
+      await says('#message', 'Acme is not linked any more.')
+      expect(await linked()).to.deep.equal([`Globex ${email}`])
+      expect(await focused()).to.equal('accounts-heading')
+
+      await travel('link', 'acme', 'Cancel')
+      await says('#message', 'Linking Acme was cancelled, or refused there. Nothing has changed.')
+      expect(await linked()).to.deep.equal([`Globex ${email}`])
+      await page.click('#logout')
+      await travel('login', 'globex', 'Cancel')
+      await says('#message', 'Signing in with Globex was cancelled, or refused there. Nothing has changed.')
+      expect(await text('#who')).to.equal('You are not signed in.')
+      expect(page.url()).to.equal(`${service.url}/try`)
+      await shoot('cancelled')
+
+      await travel('login', 'acme')
+      await says('#message', /There is an account with your address already\./)
+      expect(await text('#who')).to.equal('You are not signed in.')
+    })
+
+    it('does the same with a bearer token, which no redirect can bring', async () => {
+      const email = 'joan@example.com'
+      providers.initech.user = { sub: 'joan', email, email_verified: true }
+      await open()
+
+      await travel('login', 'initech')
+      await says('#message', 'You are signed in with Initech.')
+      await signedInAs(email)
+      expect(await text('#user-backend')).to.match(/^a bearer token/)
+      expect(page.url(), 'neither code nor state stays').to.equal(`${service.url}/try`)
+      expect(await context.cookies(service.url)).to.deep.equal([])
+      expect(await text('#link-acme-hint')).to.include('providers.acme.redirectUrlAssociate')
+      await shoot('bearer')
+
+      providers.initech.user = { sub: 'joan-again', email: 'joan@work.example', email_verified: true }
+      await travel('link', 'initech')
+      await says('#message', 'Initech is linked.')
+      expect(await linked()).to.deep.equal([`Initech ${email}`, 'Initech joan@work.example'])
+      await page.click('[data-unlink=initech] >> nth=0')
+      await says('#message', 'Initech is not linked any more.')
+      await travel('link', 'initech', 'Cancel')
+      await says('#message', 'Linking Initech was cancelled, or refused there. Nothing has changed.')
+      expect(await linked()).to.deep.equal(['Initech joan@work.example'])
+    })
+
+    it('takes no code, and repeats no words, that a link of somebody else brings along', async () => {
+      await open('?code=theirs&state=theirs')
+      await says('#message', /was begun in another browser/)
+      expect(page.url()).to.equal(`${service.url}/try`)
+      await open('?error=<b>You+have+won</b>')
+      await says('#message', 'That did not work, and it is not clear why.')
+    })
+
+    it('says nothing of a journey that ended with "back"', async () => {
+      await open()
+      await page.click('#login-acme')
+      await page.getByRole('link', { name: 'Continue' }).waitFor()
+      await page.goto(`${service.url}/try`)
+      await page.locator('#page').waitFor()
+      expect(await text('#message')).to.equal('')
+    })
+  })
+
+  it('fits a narrow and a dark screen', async () => {
+    await page.setViewportSize({ width: 360, height: 740 })
+    await page.emulateMedia({ colorScheme: 'dark' })
+    await open()
+    await shoot('narrow-dark')
+    expect(await page.evaluate('document.documentElement.scrollWidth')).to.be.at.most(360)
+  })
+
+  async function open(query = ''): Promise<void> {
+    await page.goto(`${service.url}/try${query}`)
+    await page.locator('#page').waitFor()
+  }
+
+  async function shoot(name: string): Promise<void> {
+    await page.screenshot({ path: `${screenshots}/try-${name}.png`, fullPage: true })
+  }
+
+  async function submit(form: string, fields: Readonly<Record<string, string>>): Promise<void> {
+    for (const [name, value] of Object.entries(fields)) await page.fill(`#${form} [name=${name}]`, value)
+    await page.click(`#${form} button`)
+  }
+
+  async function text(selector: string): Promise<string> {
+    return (await page.locator(selector).innerText()).trim()
+  }
+
+  async function says(selector: string, expected: string | RegExp): Promise<void> {
+    await page.locator(selector, { hasText: expected }).waitFor()
+    if (typeof expected === 'string') expect(await text(selector)).to.equal(expected)
+  }
+
+  async function signedInAs(email: string): Promise<void> {
+    await says('#who', `Signed in as ${email}`)
+    expect(await text('#user-email')).to.equal(email)
+  }
+
+  async function focused(): Promise<unknown> {
+    return await page.evaluate('document.activeElement?.id')
+  }
+
+  async function linked(): Promise<string[]> {
+    return await page.locator('#accounts > li > span').allInnerTexts()
+  }
+
+  /** To the provider, where somebody clicks, and back. */
+  async function travel(flow: 'login' | 'link', name: Name, click: 'Continue' | 'Cancel' = 'Continue'): Promise<void> {
+    await context.clearCookies({ domain: '127.0.0.1' }) // a provider that remembers this browser asks nothing
+    await page.click(`#${flow}-${name}`)
+    await page.getByRole('link', { name: click }).click()
+    await page.waitForURL(/\/try$/)
+    await page.locator('#page').waitFor()
+  }
+
+  async function tokenOf(event: string, email: string): Promise<string> {
+    const { token = '' } = await service.event((one) => one.event === event && one.user.email === email)
+    return token
+  }
+})
+
+async function openIdProviderFor(name: Name, port: number, here: string): Promise<OpenIdProvider> {
+  const redirectUris = [
+    here,
+    `http://localhost:${port}/auth/${name}/callback`,
+    `http://localhost:${port}/auth/associate/${name}/callback`,
+  ]
+  const provider = await startOpenIdProvider([
+    { clientId: 'portcullis', clientSecret: `secret-of-${name}`, redirectUris },
+  ])
+  provider.asks = true
+  return provider
+}
+
+function providerSettings(name: Name, issuer: string, here: string): Record<string, string> {
+  const ends =
+    name === 'initech'
+      ? { BACKEND: 'jwt', REDIRECT_URL: here, REDIRECT_URL_ASSOCIATE: here }
+      : { BACKEND: 'cookie', REDIRECTS__SUCCESS: here, REDIRECTS__LINKED: here, REDIRECTS__FAILURE: here }
+  const options = {
+    KIND: 'openid-connect',
+    ISSUER: issuer,
+    CLIENT_ID: 'portcullis',
+    CLIENT_SECRET: `secret-of-${name}`,
+    ...ends,
+  }
+  return Object.fromEntries(
+    Object.entries(options).map(([key, value]) => [`PORTCULLIS_PROVIDERS__${name.toUpperCase()}__${key}`, value]),
+  )
+}
+
+describe('what /try consists of', () => {
+  const parts = {
+    '/try': 'text/html; charset=utf-8',
+    '/try/app.js': 'text/javascript; charset=utf-8',
+    '/try/client.js': 'text/javascript; charset=utf-8',
+    '/try/words.js': 'text/javascript; charset=utf-8',
+    '/try/style.css': 'text/css; charset=utf-8',
+    '/try/icon.svg': 'image/svg+xml',
+    '/try/config.json': 'application/json; charset=utf-8',
+  }
+  let service: TestService
+
+  before(async () => {
+    service = await startTestService(inMemory)
+  })
+
+  after(() => service?.stop())
+
+  for (const [path, type] of Object.entries(parts)) {
+    it(`${path} says what it is, is kept by nobody, and has no other method`, async () => {
+      const { status, headers } = await get(path)
+      expect(status).to.equal(200)
+      expect(Object.fromEntries(headers)).to.include({
+        'content-type': type,
+        'x-content-type-options': 'nosniff',
+        'cache-control': 'no-store',
+        'referrer-policy': 'no-referrer',
+      })
+      for (const method of ['HEAD', 'POST']) {
+        const other = await fetch(`${service.url}${path}`, { method })
+        expect([method, other.status, other.headers.get('Allow')]).to.deep.equal([method, 405, 'GET'])
+      }
+    })
+  }
+
+  it('allows itself its own files and requests, no form without its script, and no frame around it', async () => {
+    const policy = (await get('/try')).headers.get('Content-Security-Policy')
+    expect(policy?.split('; ')).to.have.members([
+      "default-src 'none'",
+      "script-src 'self'",
+      "style-src 'self'",
+      "img-src 'self'",
+      "connect-src 'self'",
+      "form-action 'none'",
+      "base-uri 'none'",
+      "frame-ancestors 'none'",
+    ])
+  })
+
+  it('goes on to the host name of the public URL, with what a provider sent along', async () => {
+    const port = new URL(service.url).port
+    const { status, headers } = await get('/try?code=a&state=b', `http://127.0.0.1:${port}`)
+    expect([status, headers.get('Location')]).to.deep.equal([303, `${service.url}/try?code=a&state=b`])
+
+    const named = await startTestService({ ...inMemory, PORTCULLIS_HTTP__PUBLIC_URL: `http://${namedHost}` })
+    try {
+      const moved = await get('/try', named.url)
+      expect([moved.status, moved.headers.get('Location')]).to.deep.equal([303, `http://${namedHost}/try`])
+    } finally {
+      await named.stop()
+    }
+  })
+
+  it('tells no secret, and what the page needs', async () => {
+    const config = await (await get('/try/config.json')).json()
+    expect(config).to.deep.equal({
+      backends: [
+        { name: 'jwt', transport: 'bearer', prefix: '/auth/jwt' },
+        { name: 'cookie', transport: 'cookie', prefix: '/auth/cookie' },
+      ],
+      routers: { register: '/auth', resetPassword: '/auth', verify: '/auth', users: '/users' },
+      providers: [],
+    })
+  })
+
+  it('serves nothing beside its own files', async () => {
+    for (const path of ['/try/', '/try/README.md', '/try/..%2fpackage.json', '/try/index.html']) {
+      expect((await get(path)).status, path).to.equal(404)
+    }
+  })
+
+  for (const [why, settings] of [
+    ['try.enabled is false', { PORTCULLIS_TRY__ENABLED: 'false' }],
+    ['it listens for everybody', { PORTCULLIS_HTTP__HOST: '0.0.0.0', PORTCULLIS_HTTP__PUBLIC_URL: 'http://localhost' }],
+  ] as const) {
+    it(`is not there when ${why}`, async () => {
+      const closed = await startTestService({ ...inMemory, ...settings })
+      try {
+        for (const path of Object.keys(parts)) expect((await get(path, closed.url)).status, path).to.equal(404)
+        await call(closed.url, 'GET', '/healthz')
+      } finally {
+        await closed.stop()
+      }
+    })
+  }
+
+  async function get(path: string, origin = service.url): Promise<Response> {
+    return await fetch(`${origin}${path}`, { redirect: 'manual' })
+  }
+})
