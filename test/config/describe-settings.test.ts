@@ -21,6 +21,16 @@ describe('describing the settings', () => {
     expect(silent.map(({ path }) => path.join('.'))).to.deep.equal([])
   })
 
+  it('has one line for what all kinds have, and one for kinds that say the same', () => {
+    const rows = configurationPage().split('\n')
+    const linesOf = (setting: string) => rows.filter((row) => row.startsWith(`| \`${setting}\` |`))
+    expect(linesOf('providers.<name>.associateByEmail')).to.have.lengthOf(1)
+    expect(linesOf('providers.<name>.associateByEmail')[0]).to.not.include('(')
+    expect(linesOf('providers.<name>.clientSecret')).to.have.lengthOf(1)
+    expect(linesOf('providers.<name>.clientSecret')[0]).to.include('(oauth2, openid-connect, discord, ')
+    expect(linesOf('backends.<name>.strategy.lifetimeSeconds').length).to.equal(2)
+  })
+
   it('prints each value with where it came from, and secrets masked', async () => {
     const path = await folder.write(
       'portcullis.config.json',

@@ -1,6 +1,8 @@
+import { generateKeyPairSync } from 'node:crypto'
 import { expect } from 'chai'
 import type { LoadFrom } from '../../src/config/load.ts'
 import { builtInParts } from '../../src/config/parts.ts'
+import { providers } from '../../src/config/providers.ts'
 import { leavesOf } from '../../src/config/schema-leaves.ts'
 import { settingsSchema } from '../../src/config/settings.ts'
 import { goodSecret, SettingsFolder } from '../support/settings.ts'
@@ -164,6 +166,8 @@ describe('settings from the environment', () => {
   })
 
   describe('every setting', () => {
+    const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+    const applesKey = String(privateKey.export({ format: 'pem', type: 'pkcs8' }))
     /** Where a value cannot be just any other one. */
     const samples: Record<string, string> = {
       'http.host': 'localhost',
@@ -180,6 +184,30 @@ describe('settings from the environment', () => {
       'backends.*.transport.path': '/app',
       'backends.*.transport.domain': 'a.example',
       'backends.*.strategy.idleSeconds': '600',
+      'providers.*.clientId': 'an id',
+      'providers.*.clientSecret': 'a secret',
+      'providers.*.authorizeUrl': 'https://a.example/authorize',
+      'providers.*.tokenUrl': 'https://a.example/token',
+      'providers.*.profileUrl': 'https://a.example/profile',
+      'providers.*.issuer': 'https://a.example',
+      'providers.*.url': 'https://a.example',
+      'providers.*.domain': 'example.okta.com',
+      'providers.*.authorizationServer': 'default',
+      'providers.*.tenant': 'organizations',
+      'providers.*.shop': 'example',
+      'providers.*.teamId': 'A1B2C3D4E5',
+      'providers.*.keyId': 'F6G7H8J9K0',
+      'providers.*.privateKey': applesKey,
+      'providers.*.scopes': 'one, two',
+      'providers.*.profile.accountId': 'account.id',
+      'providers.*.profile.email': 'account.email',
+      'providers.*.profile.emailVerified': 'account.verified',
+      'providers.*.backend': 'cookie',
+      'providers.*.redirects.success': 'https://a.example/in',
+      'providers.*.redirects.linked': 'https://a.example/linked',
+      'providers.*.redirects.failure': 'https://a.example/sorry',
+      'providers.*.redirectUrl': 'http://localhost:3000/try',
+      'providers.*.redirectUrlAssociate': 'http://localhost:3000/try',
     }
     const alongside: Record<string, LoadFrom['env']> = {
       'stores.users.url': { PORTCULLIS_STORES__USERS__KIND: 'mongo', PORTCULLIS_SECRET: goodSecret },
@@ -196,13 +224,8 @@ describe('settings from the environment', () => {
         const text = samples[dotted] ?? otherThanDefault(schema)
         const name = path.map((key) => (key === '*' ? 'EXTRA' : key.replace('KiB', 'Kib')))
         const variable = `PORTCULLIS_${name.map((key) => key.replace(/([a-z])([A-Z])/g, '$1_$2').toUpperCase()).join('__')}`
-        const extra = path.includes('*')
-          ? {
-              PORTCULLIS_BACKENDS__EXTRA__TRANSPORT__KIND: kinds.includes('cookie') ? 'cookie' : 'bearer',
-              PORTCULLIS_BACKENDS__EXTRA__TRANSPORT__NAME: kinds.includes('cookie') || text === 'cookie' ? 'extra' : '',
-              PORTCULLIS_BACKENDS__EXTRA__STRATEGY__KIND: kinds.includes('jwt') ? 'jwt' : 'stored',
-            }
-          : {}
+        const extra =
+          path[0] === 'backends' ? aBackend(kinds, text) : path[0] === 'providers' ? aProvider(kinds[0] ?? text) : {}
 
         const loaded = await folder.load(undefined, { ...extra, ...alongside[dotted], [variable]: text })
 
@@ -214,6 +237,30 @@ describe('settings from the environment', () => {
           dotted === 'handlers.module' || dotted === 'dataFolder' ? shown.endsWith(text) : shown === text,
         ).to.equal(true)
       })
+    }
+
+    function aBackend(kinds: readonly string[], text: string): Record<string, string> {
+      return {
+        PORTCULLIS_BACKENDS__EXTRA__TRANSPORT__KIND: kinds.includes('cookie') ? 'cookie' : 'bearer',
+        PORTCULLIS_BACKENDS__EXTRA__TRANSPORT__NAME: kinds.includes('cookie') || text === 'cookie' ? 'extra' : '',
+        PORTCULLIS_BACKENDS__EXTRA__STRATEGY__KIND: kinds.includes('jwt') ? 'jwt' : 'stored',
+      }
+    }
+
+    /** With what it cannot be without; `text` may be a kind. */
+    function aProvider(text: string): Record<string, string> {
+      const { kind, options } = providers.find((one) => one.kind === text) ?? providers[0]
+      const required = Object.entries(options).filter(([, schema]) => !('default' in schema || 'otherwise' in schema))
+      const samplesOf = required.flatMap(([name]) => {
+        const sample = samples[`providers.*.${name}`]
+        return sample === undefined ? [] : [[name, sample] as const]
+      })
+      return Object.fromEntries(
+        [['kind', kind], ...samplesOf].map(([name, sample]) => [
+          `PORTCULLIS_PROVIDERS__EXTRA__${name.replace(/([A-Z])/g, '_$1').toUpperCase()}`,
+          sample,
+        ]),
+      )
     }
 
     function otherThanDefault(schema: object): string {

@@ -51,12 +51,14 @@ describe('loading the settings', () => {
         verify: { enabled: true, prefix: '/auth' },
         users: { enabled: true, prefix: '/users' },
       },
+      providers: {},
       handlers: { module: null, console: true, timeoutSeconds: 10 },
       passwords: { minLength: 8, maxWaitSeconds: 3, memoryKiB: 19_456, timeCost: 2, parallelism: 1 },
       tokens: { resetLifetimeSeconds: 900, verifyLifetimeSeconds: 86_400 },
       security: { freshLoginSeconds: 0 },
       logs: { level: 'info', requests: 'slow' },
       docs: { enabled: true },
+      try: { enabled: true },
     })
   })
 

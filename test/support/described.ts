@@ -10,7 +10,10 @@ export type Judge = (method: string, path: string, answer: Answer) => string[]
 export function judgeBy(document: Json): Judge {
   // RFC 5321 knows ASCII addresses alone and the service others too; the format is no assertion by itself
   // (JSON Schema validation, section 7.2.1).
-  const ajv = new Ajv2020({ strict: false, formats: { uuid: /^[0-9a-f-]{36}$/, email: /^[^@\s]+@[^@\s]+$/ } })
+  const ajv = new Ajv2020({
+    strict: false,
+    formats: { uuid: /^[0-9a-f-]{36}$/, email: /^[^@\s]+@[^@\s]+$/, uri: /^https?:/ },
+  })
   ajv.addSchema(document, 'document')
   const paths = Object.keys(at(document, 'paths')).map((path) => ({ path, form: formOf(path) }))
 

@@ -1,0 +1,139 @@
+// npm run test:planted [part of a title]: proves that the tests notice when a guard is taken away. Each fault listed
+// in test/planted/*.mjs is put into a copy of the sources, and the tests named for it have to fail.
+import { spawn } from 'node:child_process'
+import { cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { availableParallelism, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { requireNode, root } from './prepare.mjs'
+
+/**
+ * @typedef {object} Fault
+ * @property {string} title the guard that is missing
+ * @property {string} file
+ * @property {string} text stands in the file exactly once
+ * @property {string} replacement
+ * @property {readonly string[]} tests files of which one at least has to fail
+ * @property {string} [only] part of the titles of those tests that are run
+ */
+
+const copied = ['package.json', 'tsconfig.json', '.mocharc.json', 'src', 'test', 'scripts']
+const shared = ['node_modules', '.cache']
+const limitMilliseconds = 180_000
+
+requireNode()
+const wanted = process.argv[2] ?? ''
+const faults = (await listed()).filter(({ title }) => title.includes(wanted))
+if (faults.length === 0) {
+  console.error(`no planted fault has ${JSON.stringify(wanted)} in its title`)
+  process.exit(1)
+}
+const folders = await Promise.all(Array.from({ length: Math.min(2, availableParallelism()) }, copyOfSources))
+
+const started = Date.now()
+/** @type {{ fault: Fault, outcome: string, isCaught: boolean }[]} */
+const outcomes = []
+try {
+  const isGreen = await passesUnchanged()
+  if (!isGreen) throw new Error('the tests fail without any fault: nothing would be proved')
+  const waiting = [...faults]
+  await Promise.all(
+    folders.map(async (folder) => {
+      for (let fault = waiting.shift(); fault !== undefined; fault = waiting.shift()) {
+        const result = { fault, ...(await plant(fault, folder)) }
+        outcomes.push(result)
+        console.log(`${result.isCaught ? 'caught  ' : 'SURVIVED'}  ${fault.title}: ${result.outcome}`)
+      }
+    }),
+  )
+} finally {
+  await Promise.all(folders.map((folder) => rm(folder, { recursive: true, force: true })))
+}
+
+const survivors = outcomes.filter(({ isCaught }) => !isCaught)
+const seconds = Math.round((Date.now() - started) / 1000)
+console.log(`\n${outcomes.length - survivors.length} of ${outcomes.length} planted faults caught, in ${seconds} s`)
+for (const { fault, outcome } of survivors) console.log(`SURVIVED  ${fault.file}: ${fault.title}: ${outcome}`)
+process.exit(survivors.length === 0 ? 0 : 1)
+
+/** @returns {Promise<Fault[]>} */
+async function listed() {
+  const folder = join(root, 'test', 'planted')
+  const files = (await readdir(folder)).filter((name) => name.endsWith('.mjs')).sort()
+  const lists = await Promise.all(files.map((name) => import(pathToFileURL(join(folder, name)).href)))
+  return lists.flatMap((list) => list.default)
+}
+
+/** @returns {Promise<string>} */
+async function copyOfSources() {
+  const folder = await mkdtemp(join(tmpdir(), 'portcullis-planted-'))
+  await Promise.all(copied.map((name) => cp(join(root, name), join(folder, name), { recursive: true })))
+  await Promise.all(shared.map((name) => symlink(join(root, name), join(folder, name))))
+  return folder
+}
+
+async function passesUnchanged() {
+  const files = [...new Set(faults.flatMap(({ tests }) => tests))]
+  const shares = folders.map((_, at) => files.filter((_file, index) => index % folders.length === at))
+  const busy = folders
+    .map((folder, at) => ({ folder, share: shares[at] ?? [] }))
+    .filter(({ share }) => share.length > 0)
+  const results = await Promise.all(busy.map(({ folder, share }) => run(folder, share)))
+  for (const { status, output } of results) if (status !== 0) console.error(output)
+  return results.every(({ status }) => status === 0)
+}
+
+/**
+ * @param {Fault} fault
+ * @param {string} folder
+ */
+async function plant({ file, text, replacement, tests, only }, folder) {
+  const path = join(folder, file)
+  const source = await readFile(path, 'utf8')
+  const places = source.split(text).length - 1
+  if (places !== 1) return { outcome: `its text stands there ${places} times`, isCaught: false }
+  await writeFile(
+    path,
+    source.replace(text, () => replacement),
+  )
+  try {
+    return judged(await run(folder, [...tests, '--bail', ...(only === undefined ? [] : ['--fgrep', only])]))
+  } finally {
+    await writeFile(path, source)
+  }
+}
+
+/**
+ * A fault that keeps the tests from starting proves nothing.
+ *
+ * @param {{ status: number | null, output: string }} result
+ */
+function judged({ status, output }) {
+  if (status === null) return { outcome: 'no end in sight', isCaught: true }
+  const [, passed = '0', failed] = /^(\d+) passed, (\d+) failed/m.exec(output) ?? []
+  if (failed === undefined) return { outcome: 'the tests did not start', isCaught: false }
+  if (failed === '0') return { outcome: `${passed} tests passed`, isCaught: false }
+  // Mocha's list of failures: "  1) suite", its inner suites, the title and a colon, each further in than the last.
+  const [, list = ''] = /^ {2}1\) ([\s\S]*?):\n/m.exec(output.slice(output.lastIndexOf(' failing'))) ?? []
+  const title = list.split('\n').at(-1)?.trim() ?? ''
+  return { outcome: title, isCaught: !title.startsWith('"before') }
+}
+
+/**
+ * @param {string} folder
+ * @param {readonly string[]} parameters
+ * @returns {Promise<{ status: number | null, output: string }>}
+ */
+function run(folder, parameters) {
+  return new Promise((resolve) => {
+    const mocha = join('node_modules', 'mocha', 'bin', 'mocha.js')
+    const child = spawn(process.execPath, [mocha, ...parameters], { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] })
+    const timer = setTimeout(() => child.kill('SIGKILL'), limitMilliseconds)
+    let output = ''
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk))
+    child.on('close', (status) => {
+      clearTimeout(timer)
+      resolve({ status, output })
+    })
+  })
+}

@@ -1,0 +1,89 @@
+import { generateKeyPairSync } from 'node:crypto'
+import { expect } from 'chai'
+import { providers } from '../../src/config/providers.ts'
+import { annotations } from '../../src/config/settings.ts'
+import { blocksOf, projectFile, theBlock } from '../support/readme-blocks.ts'
+import { SettingsFolder } from '../support/settings.ts'
+
+const page = projectFile('docs/providers.md')
+
+/** What a reader finds below each heading. */
+const sections = new Map(
+  page
+    .split(/^## /m)
+    .slice(1)
+    .map((section): [string, string] => [section.slice(0, section.indexOf('\n')), section]),
+)
+
+interface Example {
+  readonly providers: Readonly<Record<string, { readonly kind: string }>>
+}
+
+describe('docs/providers.md', () => {
+  const folder = new SettingsFolder()
+  beforeEach(() => folder.open())
+  afterEach(() => folder.remove())
+
+  it('has a section for each kind of provider, and no other', () => {
+    expect([...sections.keys()]).to.deep.equal(providers.map(({ kind }) => kind))
+  })
+
+  for (const { kind, options } of providers) {
+    describe(kind, () => {
+      const section = sections.get(kind) ?? ''
+      const example = (): Example => JSON.parse(blocksOf(section)[0]?.text ?? '{}')
+
+      it('shows settings that are accepted once its secret is there', async () => {
+        const [[name = '', { kind: shown }] = ['', { kind: '' }]] = Object.entries(example().providers)
+        expect(shown).to.equal(kind)
+        const { settings } = await folder.load(withoutEllipses(example()), secretOf(name, kind))
+        expect(settings.providers[name]).to.include({ kind, enabled: true })
+      })
+
+      it('names both callback URLs, the scopes, who vouches, and what to read', () => {
+        const [name = ''] = Object.keys(example().providers)
+        expect(fact(section, 'Callback URLs')).to.include(`\`/auth/${name}/callback\``)
+        expect(fact(section, 'Callback URLs')).to.include(`\`/auth/associate/${name}/callback\``)
+        const scopes = annotations(options.scopes).default as string[] // safe: the default of a list of scopes
+        const listed = scopes.length === 0 ? 'none' : scopes.map((scope) => `\`${scope}\``).join(', ')
+        expect(fact(section, 'Scopes').split(';')[0]).to.equal(`: ${listed}`)
+        expect(fact(section, 'Vouches')).to.match(/^ (never|where|for)\b/)
+        expect(fact(section, 'Documentation')).to.match(/".+"|own/)
+      })
+    })
+  }
+})
+
+describe("the README's Google", () => {
+  const folder = new SettingsFolder()
+  beforeEach(() => folder.open())
+  afterEach(() => folder.remove())
+
+  it('takes ten lines of settings, which come back to the page that the service serves', async () => {
+    const text = theBlock(blocksOf(projectFile('README.md')), 'json', 'google')
+    expect(text.trimEnd().split('\n')).to.have.lengthOf.at.most(10)
+    const { settings, warnings } = await folder.load(JSON.parse(text), secretOf('google', 'google'))
+    expect(warnings).to.deep.equal([])
+    expect(settings.try.enabled).to.equal(true)
+    const here = `http://localhost:${settings.http.port}/try`
+    expect(settings.providers.google).to.deep.include({ redirects: { success: here, linked: here, failure: here } })
+  })
+})
+
+/** What stands behind a bold word. */
+function fact(section: string, word: string): string {
+  const [, found = ''] = section.split(`\n- **${word}**`)
+  return (found.split(/\n- |\n\n|\n$/)[0] ?? '').replaceAll(/\s+/g, ' ')
+}
+
+/** A reader's own value takes the place of an ellipsis. */
+function withoutEllipses(example: unknown): unknown {
+  return JSON.parse(JSON.stringify(example).replaceAll('…', 'x'))
+}
+
+function secretOf(name: string, kind: string): Record<string, string> {
+  const prefix = `PORTCULLIS_PROVIDERS__${name.toUpperCase()}__`
+  if (kind !== 'apple') return { [`${prefix}CLIENT_SECRET`]: 'a secret' }
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  return { [`${prefix}PRIVATE_KEY`]: String(privateKey.export({ format: 'pem', type: 'pkcs8' })) }
+}

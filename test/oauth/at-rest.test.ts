@@ -1,0 +1,97 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { Redis } from 'ioredis'
+import { MongoClient } from 'mongodb'
+import { type Acme, aPerson, startAcme } from '../support/acme.ts'
+import { needsDeployment, onMongo, onMongoAndRedis, onSqlite } from '../support/deployments.ts'
+import { Browser, tokenOf, toLink } from '../support/oauth-browser.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+
+for (const deployment of [onSqlite, onMongo, onMongoAndRedis]) {
+  describe(`what a thief finds of OAuth, on ${deployment.name}`, function () {
+    this.timeout(30_000)
+    let acme: Acme
+    let service: TestService
+    let env: Readonly<Record<string, string>> = {}
+    let dump = ''
+    const person = aPerson()
+    const secrets = { states: [] as string[], browsers: [] as string[], codes: [] as string[] }
+
+    before(async function () {
+      await needsDeployment(this, deployment)
+      env = await deployment.settings()
+      acme = await startAcme()
+      service = await startTestService({ ...env, ...acme.env() })
+      const bearer = tokenOf(await new Browser(service.url).travel(acme, person))
+      await new Browser(service.url).travel(acme, aPerson(), toLink(bearer))
+      await new Browser(service.url).travel(acme, person)
+      const underWay = new Browser(service.url)
+      for (const way of [undefined, toLink(bearer)]) {
+        const { state = '', code = '' } = acme.approve(await underWay.begin(acme, way), aPerson())
+        secrets.states.push(state)
+        secrets.codes.push(code)
+      }
+      secrets.browsers.push(...underWay.jar.values())
+      dump = await dumpOf(env, service)
+    })
+    after(async () => {
+      await service?.stop()
+      await acme?.close()
+      await deployment.remove(env)
+    })
+
+    it('is no token of the provider, in whatever writing', () => {
+      expect(dump, 'the account itself').to.include(person.id)
+      expect(acme.tokens).to.have.length.of.at.least(6)
+      for (const token of acme.tokens) {
+        for (const writing of [token, token.slice(0, -1), ...encodings(token)]) expect(dump).to.not.include(writing)
+      }
+    })
+
+    it('is no state and no cookie that could be brought back', () => {
+      expect(secrets.states.concat(secrets.browsers)).to.have.length(4)
+      for (const secret of Object.values(secrets).flat()) expect(dump).to.not.include(secret)
+    })
+  })
+}
+
+/** In hexadecimal, and a part of it in base64, wherever in a longer text it begins. */
+function encodings(token: string): string[] {
+  const bytes = Buffer.from(token)
+  const base64 = [0, 1, 2].map((skip) => bytes.subarray(skip, skip + 3 * 8).toString('base64url'))
+  return [...base64, bytes.toString('hex')]
+}
+
+/** Everything that the stores of a service hold, as text. */
+async function dumpOf(env: Readonly<Record<string, string>>, { dataFolder }: TestService): Promise<string> {
+  const files = env.PORTCULLIS_STORES__USERS__URL === undefined ? readdirSync(dataFolder) : []
+  const parts = files.map((name) => readFileSync(join(dataFolder, name), 'latin1'))
+  if (env.PORTCULLIS_STORES__USERS__URL !== undefined) parts.push(await mongoDump(env.PORTCULLIS_STORES__USERS__URL))
+  if (env.PORTCULLIS_STORES__TOKENS__URL !== undefined) parts.push(await redisDump(env.PORTCULLIS_STORES__TOKENS__URL))
+  return parts.join('\n')
+}
+
+async function mongoDump(url: string): Promise<string> {
+  const client = new MongoClient(url)
+  try {
+    const collections = await client.db().listCollections({}, { nameOnly: true }).toArray()
+    const all = await Promise.all(collections.map(({ name }) => client.db().collection(name).find().toArray()))
+    return JSON.stringify(all)
+  } finally {
+    await client.close()
+  }
+}
+
+async function redisDump(url: string): Promise<string> {
+  const redis = new Redis(url)
+  try {
+    const keys = await redis.keys('*')
+    const values = await Promise.all(
+      keys.map((key) => redis.type(key).then((type) => (type === 'string' ? redis.get(key) : ''))),
+    )
+    return keys.join('\n') + values.join('\n')
+  } finally {
+    redis.disconnect()
+  }
+}

@@ -1,0 +1,308 @@
+// Who brings back what is not theirs: RFC 9700 section 4, RFC 9207, CVE-2025-68481.
+import { expect } from 'chai'
+import { type Acme, aPerson, type Back, startAcme } from '../support/acme.ts'
+import { refused, seen } from '../support/answers.ts'
+import { type Answer, call, goodPassword, logIn, logInByCookie } from '../support/client.ts'
+import { type Deployment, needsDeployment, onMongo, onSqlite, onSqliteAndRedis } from '../support/deployments.ts'
+import { enrol } from '../support/enrol.ts'
+import { Browser, logsIn, toLink, toLogIn, type Way } from '../support/oauth-browser.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+
+const invalidState = refused(400, 'OAUTH_INVALID_STATE')
+
+interface Scene {
+  readonly acme: Acme
+  readonly zeta: Acme
+  /** Bearers of two users. */
+  readonly bearers: readonly [string, string]
+  browser(): Browser
+  /** So many seconds from now. */
+  moveClock(seconds: number): void
+  /** How many codes were exchanged, at either provider. */
+  exchanges(): number
+  close(): Promise<void>
+}
+
+async function openScene(deployment: Deployment): Promise<Scene> {
+  const [acme, zeta] = await Promise.all([startAcme('acme'), startAcme('zeta')])
+  const env = await deployment.settings()
+  let ahead = 0
+  const service = await startTestService(
+    { ...env, ...acme.env(), ...zeta.env() },
+    { clock: () => new Date(Date.now() + ahead) },
+  )
+  const emails = [aPerson().email, aPerson().email] as const
+  await enrol(env, service.dataFolder, emails)
+  const bearers = [await logIn(service.url, emails[0]), await logIn(service.url, emails[1])] as const
+  return {
+    acme,
+    zeta,
+    bearers,
+    browser: () => new Browser(service.url),
+    moveClock(seconds) {
+      ahead = seconds * 1000
+    },
+    exchanges: () => acme.exchanges().length + zeta.exchanges().length,
+    async close() {
+      await service.stop()
+      await deployment.remove(env)
+      await Promise.all([acme.close(), zeta.close()])
+    },
+  }
+}
+
+/** What is answered, and how many codes were rightly exchanged before when that is not none. */
+interface Attempt {
+  readonly answers: readonly Answer[]
+  readonly after?: number
+}
+
+/** Somebody who is at the provider and has agreed. */
+async function underWay({ acme, browser }: Scene, way: Way = toLogIn): Promise<{ visitor: Browser; back: Back }> {
+  const visitor = browser()
+  return { visitor, back: acme.approve(await visitor.begin(acme, way), aPerson()) }
+}
+
+const attacks: Readonly<Record<string, (scene: Scene) => Promise<Attempt>>> = {
+  async 'in another browser'(scene) {
+    const { acme, browser } = scene
+    const { back } = await underWay(scene)
+    return { answers: [await browser().comeBack(acme, back)] }
+  },
+
+  async 'in another browser that is under way itself'(scene) {
+    const { back } = await underWay(scene)
+    const { visitor } = await underWay(scene)
+    return { answers: [await visitor.comeBack(scene.acme, back)] }
+  },
+
+  async "with the cookie of the browser's other journey"(scene) {
+    const { acme } = scene
+    const { visitor, back } = await underWay(scene)
+    const [right] = visitor.jar.keys()
+    await visitor.begin(acme)
+    const wrong = [...visitor.jar.values()].at(-1)
+    visitor.jar.set(right ?? '', wrong ?? '')
+    return { answers: [await visitor.comeBack(acme, back)] }
+  },
+
+  async 'a second time'(scene) {
+    const { acme, exchanges } = scene
+    const { visitor, back } = await underWay(scene)
+    const cookies = [...visitor.jar]
+    expect((await visitor.comeBack(acme, back)).status).to.equal(200)
+    for (const [name, value] of cookies) visitor.jar.set(name, value)
+    const after = exchanges()
+    const { code } = acme.approve(await visitor.begin(acme), aPerson())
+    return { after, answers: [await visitor.comeBack(acme, { ...back, code: code ?? '' })] }
+  },
+
+  async 'once ten minutes are over'(scene) {
+    const { visitor, back } = await underWay(scene)
+    scene.moveClock(601)
+    const answers = [await visitor.comeBack(scene.acme, back)]
+    scene.moveClock(0)
+    return { answers }
+  },
+
+  async 'at another provider'(scene) {
+    const { visitor, back } = await underWay(scene)
+    return { answers: [await visitor.comeBack(scene.zeta, back)] }
+  },
+
+  async 'for linking when it was made to log in'(scene) {
+    const { visitor, back } = await underWay(scene)
+    return { answers: [await visitor.comeBack(scene.acme, back, toLink(scene.bearers[0]))] }
+  },
+
+  async 'for logging in when it was made to link'(scene) {
+    const { visitor, back } = await underWay(scene, toLink(scene.bearers[0]))
+    return { answers: [await visitor.comeBack(scene.acme, back)] }
+  },
+
+  async 'to another user'(scene) {
+    const { visitor, back } = await underWay(scene, toLink(scene.bearers[0]))
+    return { answers: [await visitor.comeBack(scene.acme, back, toLink(scene.bearers[1]))] }
+  },
+
+  async 'when it is tampered with'(scene) {
+    const { visitor, back } = await underWay(scene)
+    const { state = '' } = back
+    const swapped = state.replace(/[a-z]/i, (letter) =>
+      letter === letter.toLowerCase() ? letter.toUpperCase() : letter.toLowerCase(),
+    )
+    const flipped = `${state.slice(0, -1)}${state.endsWith('A') ? 'B' : 'A'}`
+    const forged = [
+      flipped,
+      swapped,
+      `${state} `,
+      `${state}=`,
+      state.slice(0, 16),
+      state.slice(0, -1),
+      '{"$ne":1}',
+      '*',
+    ]
+    const answers: Answer[] = []
+    for (const one of forged) answers.push(await visitor.comeBack(scene.acme, { ...back, state: one }))
+    return { answers }
+  },
+
+  async 'when it is missing, empty or there twice'(scene) {
+    const { visitor, back } = await underWay(scene)
+    const { state = '', code = '' } = back
+    const answers: Answer[] = []
+    for (const query of ['', '&state=', `&state=${state}&state=${state}`, `&state=x&state=${state}`]) {
+      answers.push(await visitor.get(`/auth/acme/callback?code=${code}${query}`))
+    }
+    return { answers }
+  },
+
+  async 'when somebody else has put a cookie beside or in place of its own'(scene) {
+    const answers: Answer[] = []
+    const planted = 'A'.repeat(43)
+    for (const plant of [
+      (name: string, value: string) => [`${name}=${planted}`, `${name}=${value}`],
+      (name: string, value: string) => [`${name}=${value}`, `${name}=${value}`],
+      (name: string, value: string) => [`${name.replace('__Host-', '')}=${value}`],
+      (name: string) => [`${name}=${planted}`],
+      (name: string) => [`${name}=`],
+    ]) {
+      const { visitor, back } = await underWay(scene)
+      const [[name = '', value = ''] = []] = visitor.jar
+      const cookie = plant(name, value).join('; ')
+      const path = `/auth/acme/callback?${new URLSearchParams(back)}`
+      answers.push(await call(visitor.url, 'GET', path, { cookie }))
+    }
+    return { answers }
+  },
+}
+
+for (const deployment of [onSqlite, onSqliteAndRedis, onMongo]) {
+  describe(`a state kept on ${deployment.name}`, function () {
+    this.timeout(30_000)
+    let scene: Scene
+
+    before(async function () {
+      await needsDeployment(this, deployment)
+      scene = await openScene(deployment)
+    })
+    after(async () => {
+      await scene?.close()
+    })
+
+    for (const [title, attack] of Object.entries(attacks)) {
+      it(`is worth nothing ${title}`, async () => {
+        const { exchanges } = scene
+        const { after: before = exchanges(), answers } = await attack(scene)
+        expect(answers).to.not.have.length(0)
+        for (const answer of answers) {
+          expect(seen(answer)).to.deep.equal(invalidState)
+          expect(logsIn(answer)).to.equal(false)
+        }
+        expect(exchanges(), 'requests at the token endpoints').to.equal(before)
+      })
+    }
+
+    it('lives for ten minutes', async () => {
+      const { acme, browser, moveClock } = scene
+      const visitor = browser()
+      const back = acme.approve(await visitor.begin(acme), aPerson())
+      moveClock(599)
+      const answer = await visitor.comeBack(acme, back)
+      moveClock(0)
+      expect(answer.status).to.equal(200)
+    })
+
+    it('is not spent by HEAD', async () => {
+      const { acme, browser } = scene
+      const visitor = browser()
+      const back = acme.approve(await visitor.begin(acme), aPerson())
+      const head = await visitor.send('HEAD', `/auth/acme/callback?${new URLSearchParams(back)}`)
+      expect([head.status, head.headers.get('Allow')]).to.deep.equal([405, 'GET'])
+      expect((await visitor.comeBack(acme, back)).status).to.equal(200)
+    })
+
+    it('is there for each of two tabs', async () => {
+      const { acme, zeta, browser } = scene
+      const visitor = browser()
+      const [first, second, third] = [
+        acme.approve(await visitor.begin(acme), aPerson()),
+        acme.approve(await visitor.begin(acme), aPerson()),
+        zeta.approve(await visitor.begin(zeta), aPerson()),
+      ]
+      expect((await visitor.comeBack(acme, second)).status).to.equal(200)
+      expect((await visitor.comeBack(zeta, third)).status).to.equal(200)
+      expect((await visitor.comeBack(acme, first)).status).to.equal(200)
+      expect([...visitor.jar.keys()]).to.deep.equal([])
+    })
+
+    it('is forgotten by a browser that begins journeys without end, and its cookies with it', async () => {
+      const { acme, browser } = scene
+      const visitor = browser()
+      for (let count = 0; count < 20; count++) await visitor.begin(acme)
+      expect(visitor.jar.size).to.be.within(1, 8)
+    })
+  })
+}
+
+describe('a journey that somebody else began', () => {
+  let acme: Acme
+  let service: TestService
+
+  before(async () => {
+    acme = await startAcme()
+    service = await startTestService({ PORTCULLIS_STORES__USERS__KIND: 'memory', ...acme.env({ BACKEND: 'cookie' }) })
+  })
+  after(async () => {
+    await service?.stop()
+    await acme?.close()
+  })
+
+  /** What a page of the attacker makes the victim's browser call. */
+  const lure = async (way?: Way): Promise<Back> =>
+    acme.approve(await new Browser(service.url).begin(acme, way), aPerson())
+  const crossSite = { 'Sec-Fetch-Site': 'cross-site', Origin: 'https://evil.example', Referer: 'https://evil.example/' }
+
+  it('logs nobody in', async () => {
+    const victim = new Browser(service.url)
+    for (const headers of [{}, crossSite, { 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Mode': 'navigate' }]) {
+      const path = `/auth/acme/callback?${new URLSearchParams(await lure())}`
+      const before = acme.exchanges().length
+      const answer = await victim.get(path, { headers })
+      expect(seen(answer)).to.deep.equal(invalidState)
+      expect(acme.exchanges()).to.have.length(before)
+      expect([...victim.jar.keys()]).to.deep.equal([])
+    }
+  })
+
+  it('changes nothing for who is logged in already', async () => {
+    const victim = new Browser(service.url)
+    await victim.travel(acme, aPerson())
+    const session = victim.jar.get('__Host-session')
+    await victim.begin(acme)
+    expect(seen(await victim.comeBack(acme, await lure()))).to.deep.equal(invalidState)
+    expect(victim.jar.get('__Host-session')).to.equal(session)
+  })
+
+  it('links nothing to who is logged in', async () => {
+    const attacker = new Browser(service.url)
+    await attacker.travel(acme, aPerson())
+    const victim = new Browser(service.url)
+    await victim.travel(acme, aPerson())
+    const back = acme.approve(await attacker.begin(acme, toLink()), aPerson())
+    const before = acme.exchanges().length
+    expect(seen(await victim.comeBack(acme, back, toLink()))).to.deep.equal(invalidState)
+    expect(acme.exchanges()).to.have.length(before)
+    expect((await victim.get('/users/me/oauth-accounts')).body).to.have.length(1)
+  })
+
+  it('is not the only way to be refused: neither are logins and registrations of foreign pages taken', async () => {
+    const email = aPerson().email
+    await call(service.url, 'POST', '/auth/register', { json: { email, password: goodPassword } })
+    const form = { username: email, password: goodPassword }
+    const answer = await call(service.url, 'POST', '/auth/cookie/login', { form, headers: crossSite })
+    expect(seen(answer)).to.deep.equal(refused(403, 'Forbidden'))
+    expect(answer.headers.getSetCookie()).to.deep.equal([])
+    expect(await logInByCookie(service.url, email)).to.be.a('string')
+  })
+})

@@ -1,0 +1,169 @@
+import { expect } from 'chai'
+import { type Acme, aPerson, startAcme } from '../support/acme.ts'
+import { refused, seen } from '../support/answers.ts'
+import { type call, goodPassword, logIn, register } from '../support/client.ts'
+import { eventually } from '../support/eventually.ts'
+import { misbehaviour } from '../support/fake-provider.ts'
+import { Browser } from '../support/oauth-browser.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+
+const providerError = refused(502, 'OAUTH_PROVIDER_ERROR')
+const endpoints = ['token', 'profile'] as const
+type Way = keyof typeof misbehaviour
+
+/** Each provider misbehaves in one way at one endpoint. */
+const cases = endpoints.flatMap((endpoint) =>
+  Object.keys(misbehaviour).map((way) => ({
+    endpoint,
+    way: way as Way,
+    name: `${endpoint}${way.replace(/\W/g, '')}`.toLowerCase(),
+  })),
+)
+
+describe('a provider that fails', function () {
+  this.timeout(60_000)
+  const providers = new Map<string, Acme>()
+  let service: TestService
+  let tookMs = new Map<string, number>()
+  let answers = new Map<string, Awaited<ReturnType<typeof call>>>()
+  let logins: number[] = []
+
+  before(async () => {
+    for (const { name } of cases) providers.set(name, await startAcme(name))
+    service = await startTestService(Object.assign({}, ...[...providers.values()].map((one) => one.env())))
+    await register(service.url, 'somebody@example.com')
+
+    // They mostly wait, so they wait together.
+    const timed = await Promise.all(
+      cases.map(async ({ name, endpoint, way }) => {
+        const acme = of(name)
+        const visitor = new Browser(service.url)
+        const back = acme.approve(await visitor.begin(acme), aPerson())
+        acme.instead(endpoint, misbehaviour[way])
+        const started = performance.now()
+        const [answer] = await Promise.all([visitor.comeBack(acme, back), loginMeanwhile(name)])
+        return { name, answer, took: performance.now() - started }
+      }),
+    )
+    tookMs = new Map(timed.map(({ name, took }) => [name, took]))
+    answers = new Map(timed.map(({ name, answer }) => [name, answer]))
+  })
+  after(async () => {
+    await service?.stop()
+    await Promise.all([...providers.values()].map((one) => one.close()))
+  })
+
+  const of = (name: string): Acme => {
+    const acme = providers.get(name)
+    if (acme === undefined) throw new Error(`there is no provider ${name}`)
+    return acme
+  }
+  async function loginMeanwhile(name: string): Promise<void> {
+    if (name !== 'tokenhangs') return
+    for (let count = 0; count < 5; count++) {
+      const started = performance.now()
+      await logIn(service.url, 'somebody@example.com', goodPassword)
+      logins = [...logins, performance.now() - started]
+    }
+  }
+
+  for (const { name, endpoint, way } of cases) {
+    it(`by its ${endpoint} endpoint, which ${way}, is a 502 within 6 s`, () => {
+      const answer = answers.get(name)
+      expect(answer && seen(answer)).to.deep.equal(providerError)
+      expect(tookMs.get(name)).to.be.below(6000)
+    })
+  }
+
+  it('makes no user', () => {
+    expect(service.events.filter(({ event }) => event === 'on_after_register')).to.have.length(1)
+  })
+
+  it('is asked once, and nobody is asked in its place', () => {
+    for (const { name } of cases) expect(of(name).exchanges(), name).to.have.length(1)
+    const redirected = of('tokenredirectsinaloop').fake.asked
+    expect(redirected.map(({ address }) => address.split('/')[1])).to.deep.equal(['token'])
+  })
+
+  it('leaves password logins to go on meanwhile', () => {
+    expect(logins).to.have.length(5)
+    expect(Math.max(...logins)).to.be.below(5000)
+  })
+
+  it('is let go of when the time is over', async () => {
+    await eventually('the connections are closed', () =>
+      cases.every(({ name }) => of(name).fake.connections.size === 0),
+    )
+  })
+
+  it('serves the next one once it answers', async () => {
+    const acme = of('tokenhangs')
+    acme.instead('token', null)
+    expect((await new Browser(service.url).travel(acme, aPerson())).status).to.equal(200)
+  })
+
+  it('has its answers and tokens in no log', () => {
+    const log = service.logLines.join('')
+    for (const acme of providers.values()) for (const token of acme.tokens) expect(log).to.not.include(token)
+    expect(log).to.not.include('Sign in')
+    expect(log).to.not.include('request failed')
+  })
+})
+
+describe('a provider that refuses', () => {
+  let acme: Acme
+  let service: TestService
+
+  before(async () => {
+    acme = await startAcme()
+    service = await startTestService({ PORTCULLIS_STORES__USERS__KIND: 'memory', ...acme.env() })
+  })
+  after(async () => {
+    await service?.stop()
+    await acme?.close()
+  })
+
+  const travelWith = async (endpoint: 'token' | 'profile', status: number, body: unknown) => {
+    const visitor = new Browser(service.url)
+    const back = acme.approve(await visitor.begin(acme), aPerson())
+    acme.instead(endpoint, { status, body })
+    const answer = await visitor.comeBack(acme, back)
+    acme.instead(endpoint, null)
+    return seen(answer)
+  }
+
+  it('a code, by any 4xx of its token endpoint or by an error with 200, is a 400', async () => {
+    for (const status of [400, 401, 403, 404, 429, 200]) {
+      expect(await travelWith('token', status, { error: 'invalid_grant' }), String(status)).to.deep.equal(
+        refused(400, 'Bad Request'),
+      )
+    }
+  })
+
+  it('to say who came is a 502', async () => {
+    for (const status of [201, 204, 302, 400, 401, 403, 404, 429, 500]) {
+      expect(await travelWith('profile', status, { id: '1' }), String(status)).to.deep.equal(providerError)
+    }
+  })
+
+  it('to name the account, or names it by what is no text, is a 502', async () => {
+    for (const id of [
+      undefined,
+      null,
+      '',
+      ' ',
+      42,
+      1.5,
+      true,
+      [],
+      ['1'],
+      {},
+      { $ne: 1 },
+      'a\u0000b',
+      'a'.repeat(256),
+    ]) {
+      const person = { ...aPerson(), id }
+      expect(await travelWith('profile', 200, person), JSON.stringify(id)).to.deep.equal(providerError)
+    }
+  })
+})

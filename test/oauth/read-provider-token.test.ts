@@ -1,0 +1,282 @@
+import { randomUUID } from 'node:crypto'
+import { expect } from 'chai'
+import { nodeSecrets } from '../../src/adapters/crypto/node-secrets.ts'
+import { providerVault } from '../../src/adapters/crypto/provider-vault.ts'
+import { oauth2Kind } from '../../src/adapters/oauth/oauth2.ts'
+import { openOutbound } from '../../src/adapters/oauth/outbound.ts'
+import { ChangeUser } from '../../src/application/change-user.ts'
+import type { OAuthProvider } from '../../src/application/ports/oauth-provider.ts'
+import type { UserStore } from '../../src/application/ports/user-store.ts'
+import { ReadProviderToken } from '../../src/application/read-provider-token.ts'
+import type { UserId } from '../../src/domain/ids.ts'
+import type { OAuthAccount } from '../../src/domain/oauth-account.ts'
+import { Refusal, Unavailable } from '../../src/domain/refusal.ts'
+import type { User } from '../../src/domain/user.ts'
+import { anAccount, aUser } from '../../src/testing/builders.ts'
+import { type Acme, startAcme } from '../support/acme.ts'
+import { eventually } from '../support/eventually.ts'
+import { type Answer, type Asked, invalidGrant, misbehaviour } from '../support/fake-provider.ts'
+import { memoryUnderTest } from '../support/memory.ts'
+import { mongoUnderTest } from '../support/mongo.ts'
+import { goodSecret } from '../support/settings.ts'
+import { sqliteUnderTest } from '../support/sqlite.ts'
+
+const vault = providerVault(nodeSecrets(goodSecret).providerTokenKey())
+
+for (const store of [memoryUnderTest, sqliteUnderTest, mongoUnderTest]) {
+  describe(`a provider's token, with users in ${store.name}`, function () {
+    this.timeout(30_000)
+    let acme: Acme
+    let provider: OAuthProvider
+    let users: UserStore
+    let ahead = 0
+    let close = async () => {}
+    /** Two programs on the same store. */
+    let readers: readonly ReadProviderToken[] = []
+    const clock = () => new Date(Date.now() + ahead * 1000)
+
+    before(async function () {
+      const obstacle = (await store.start?.()) ?? null
+      if (obstacle !== null && process.env.TEST_REQUIRE_SERVERS === '1') throw new Error(obstacle)
+      if (obstacle !== null) return this.skip()
+      acme = await startAcme()
+      provider = build(acme)
+      const opened = await store.users?.()
+      if (opened === undefined) throw new Error('this store has no users')
+      close = () => opened.close()
+      users = opened.role.users
+      readers = [users, (await opened.second()).users].map(
+        (one) => new ReadProviderToken({ users: one, changeUser: new ChangeUser({ users: one }), vault, clock }),
+      )
+    })
+    beforeEach(() => {
+      ahead = 0
+      acme.instead('token', null)
+    })
+    after(async () => {
+      await close()
+      await acme?.close()
+    })
+
+    const build = ({ name, fake }: Acme): OAuthProvider =>
+      oauth2Kind.build(
+        {
+          clientId: 'client',
+          clientSecret: 'secret',
+          scopes: [],
+          authorizeUrl: `${fake.origin}/authorize`,
+          tokenUrl: `${fake.origin}/token`,
+          profileUrl: `${fake.origin}/profile`,
+          profile: { accountId: 'id', email: 'email', emailVerified: 'email_verified', integerAccountId: false },
+          scopeSeparator: ' ',
+          clientAuthentication: 'basic',
+        },
+        { name, outbound: openOutbound(), clock },
+      )
+
+    /** A user with one account, whose access token lives for so many seconds more. */
+    async function linked(seconds: number | null, fields: Partial<OAuthAccount> = {}): Promise<Linked> {
+      const id = randomUUID() as UserId // safe: a UUID
+      const refreshToken = `refresh-${randomUUID()}`
+      const account = anAccount({
+        sealedAccessToken: vault.seal('the first', id, 'acme'),
+        sealedRefreshToken: vault.seal(refreshToken, id, 'acme'),
+        expiresAt: seconds === null ? null : new Date(clock().getTime() + seconds * 1000),
+        refreshingUntil: null,
+        ...fields,
+      })
+      await users.insert(aUser({ id, oauthAccounts: [account] }), [])
+      const { accountId } = account
+      return {
+        id,
+        refreshToken,
+        read: (caller = 0) => reader(caller).execute({ userId: id, provider, accountId }),
+        async stored() {
+          const [stored] = (await users.find(id))?.oauthAccounts ?? []
+          if (stored === undefined) throw new Error('the account is gone')
+          const opened = (sealed: string | null) => (sealed === null ? null : vault.unseal(sealed, id, 'acme'))
+          return {
+            account: stored,
+            accessToken: opened(stored.sealedAccessToken),
+            refreshToken: opened(stored.sealedRefreshToken),
+          }
+        },
+      }
+    }
+    interface Linked {
+      readonly id: UserId
+      readonly refreshToken: string
+      read(caller?: number): Promise<string | null>
+      stored(): Promise<{ account: OAuthAccount; accessToken: string | null; refreshToken: string | null }>
+    }
+    const reader = (caller: number): ReadProviderToken => {
+      const found = readers[caller % readers.length]
+      if (found === undefined) throw new Error('there is no reader')
+      return found
+    }
+    const refreshes = (refreshToken: string): number =>
+      acme.exchanges().filter(({ form }) => form.get('refresh_token') === refreshToken).length
+    const failureOf = (work: Promise<unknown>): Promise<unknown> =>
+      work.then(
+        (value) => value,
+        (error: unknown) => error,
+      )
+
+    it('is read as it is while it lives a minute more, or for ever', async () => {
+      for (const seconds of [62, 3600, null]) {
+        const { read, refreshToken } = await linked(seconds)
+        expect(await read()).to.equal('the first')
+        expect(refreshes(refreshToken)).to.equal(0)
+      }
+    })
+
+    it('is refreshed when it has less than a minute left', async () => {
+      for (const seconds of [59, 1, 0, -3600]) {
+        const { read, stored, refreshToken } = await linked(seconds)
+        const token = await read()
+        expect(token).to.match(/^acme-access-/)
+        const { accessToken, refreshToken: kept, account } = await stored()
+        expect(accessToken).to.equal(token)
+        expect(kept).to.match(/^acme-refresh-/)
+        expect(account.refreshingUntil).to.equal(null)
+        expect(Number(account.expiresAt) - Date.now()).to.be.within(3_590_000, 3_601_000)
+        expect(refreshes(refreshToken)).to.equal(1)
+        expect(await read(1), 'from the store').to.equal(token)
+      }
+    })
+
+    it('keeps its refresh token where the provider sends no other', async () => {
+      const { read, stored, refreshToken } = await linked(0)
+      acme.instead('token', { body: { access_token: 'short', token_type: 'Bearer', expires_in: 3600 } })
+      expect(await read()).to.equal('short')
+      expect((await stored()).refreshToken).to.equal(refreshToken)
+    })
+
+    it('is refreshed once for 32 callers in two programs, who all get it', async () => {
+      const { read, stored, refreshToken } = await linked(0)
+      acme.instead('token', rotating())
+      const tokens = await Promise.all(Array.from({ length: 32 }, (_, caller) => read(caller)))
+      expect(refreshes(refreshToken)).to.equal(1)
+      expect(new Set(tokens)).to.deep.equal(new Set(['rotated-1']))
+      expect((await stored()).accessToken).to.equal('rotated-1')
+    })
+
+    it('is gone with its user, its account, or its refresh token', async () => {
+      const { id, read } = await linked(0, { sealedRefreshToken: null })
+      expect(await read()).to.equal(null)
+      const nobody = randomUUID() as UserId // safe: a UUID
+      for (const [userId, accountId] of [
+        [id, 'another'],
+        [nobody, 'another'],
+      ] as const) {
+        expect(await reader(0).execute({ userId, provider, accountId })).to.equal(null)
+      }
+    })
+
+    for (const [what, answer] of [
+      ['is down', misbehaviour.refuses],
+      ['sends HTML', misbehaviour['sends HTML']],
+      ['closes the connection', misbehaviour['closes the connection']],
+      ['sends no token', { body: { token_type: 'Bearer' } }],
+    ] as readonly [string, Answer][]) {
+      it(`stays stored, and may be refreshed at once again, when the provider ${what}`, async () => {
+        const { read, stored, refreshToken } = await linked(0)
+        const { account } = await stored()
+        acme.instead('token', answer)
+        const thrown = await failureOf(read())
+        expect(thrown).to.be.instanceOf(Refusal).with.property('code', 'OAUTH_PROVIDER_ERROR')
+        expect((await stored()).account).to.deep.equal(account)
+        acme.instead('token', null)
+        expect(await read(1)).to.match(/^acme-access-/)
+        expect(refreshes(refreshToken)).to.equal(2)
+      })
+    }
+
+    it('stays stored when the provider refuses the refresh token, and is not handed out', async () => {
+      const { read, stored } = await linked(0)
+      const { account } = await stored()
+      acme.instead('token', invalidGrant)
+      expect(await read()).to.equal(null)
+      expect((await stored()).account).to.deep.equal(account)
+    })
+
+    it('that somebody else refreshes is waited for, for five seconds', async () => {
+      const { read, refreshToken } = await linked(0, { refreshingUntil: new Date(clock().getTime() + 10_000) })
+      const work = failureOf(read())
+      await new Promise((resolve) => setTimeout(resolve, 50))
+      ahead = 4.5
+      let isOver = false
+      work.finally(() => {
+        isOver = true
+      })
+      await new Promise((resolve) => setTimeout(resolve, 250))
+      expect(isOver).to.equal(false)
+      ahead = 5.1
+      expect(await work).to.be.instanceOf(Unavailable)
+      expect(refreshes(refreshToken)).to.equal(0)
+    })
+
+    it('that somebody else refreshes is read as soon as they are done', async () => {
+      const { id, read } = await linked(0, { refreshingUntil: new Date(clock().getTime() + 10_000) })
+      const work = read()
+      await change(id, (account) => ({
+        ...account,
+        sealedAccessToken: vault.seal('the second', id, 'acme'),
+        expiresAt: new Date(clock().getTime() + 3_600_000),
+        refreshingUntil: null,
+      }))
+      expect(await work).to.equal('the second')
+    })
+
+    it('is refreshed by the next one ten seconds after who began has vanished', async () => {
+      const { read, refreshToken } = await linked(0, { refreshingUntil: new Date(clock().getTime() + 10_000) })
+      ahead = 10.1
+      const tokens = await Promise.all(Array.from({ length: 8 }, (_, caller) => read(caller)))
+      expect(refreshes(refreshToken)).to.equal(1)
+      expect(new Set(tokens).size).to.equal(1)
+    })
+
+    it('of a login meanwhile is left alone by a refresh that comes late, whatever became of it', async () => {
+      for (const late of [{ body: { access_token: 'too late', token_type: 'Bearer' } }, misbehaviour.refuses]) {
+        const { id, read, stored, refreshToken } = await linked(0)
+        let answer = (): void => {}
+        acme.instead('token', (_asked: Asked, response) => {
+          answer = () => {
+            response.writeHead('status' in late ? late.status : 200, { 'content-type': 'application/json' })
+            response.end(JSON.stringify(late.body))
+          }
+        })
+        const work = failureOf(read())
+        await eventually('the provider is asked', () => refreshes(refreshToken) === 1)
+        const claimed = (await stored()).account.refreshingUntil
+        expect(Number(claimed) - Date.now(), 'the claim').to.be.within(9000, 10_000)
+        const refreshingUntil = new Date(clock().getTime() + 10_000)
+        const sealedAccessToken = vault.seal('of the login', id, 'acme')
+        await change(id, (account) => ({ ...account, sealedAccessToken, refreshingUntil }))
+        answer()
+        await work
+        const { account, accessToken } = await stored()
+        expect(accessToken).to.equal('of the login')
+        expect(account.refreshingUntil, 'a claim of somebody else').to.deep.equal(refreshingUntil)
+      }
+    })
+
+    async function change(id: UserId, of: (account: OAuthAccount) => OAuthAccount): Promise<void> {
+      const judge = (user: User) => ({ ...user, oauthAccounts: user.oauthAccounts.map(of) })
+      await new ChangeUser({ users }).execute(id, (user) => ({ type: 'replace', user: judge(user), events: [] }))
+    }
+  })
+}
+
+/** Takes each refresh token once, slowly, as providers that rotate do (RFC 9700 section 4.14.2). */
+function rotating(): Answer {
+  let count = 0
+  return (_asked, response) => {
+    const token = `rotated-${++count}`
+    setTimeout(() => {
+      response.writeHead(200, { 'content-type': 'application/json' })
+      const tokens = { access_token: token, refresh_token: `next-${token}`, token_type: 'Bearer', expires_in: 3600 }
+      response.end(JSON.stringify(tokens))
+    }, 100)
+  }
+}

@@ -1,0 +1,155 @@
+// Guards where browsers and providers are met. See scripts/planted-faults.mjs.
+
+const signIn = ['test/oauth/sign-in.test.ts']
+const attacks = ['test/oauth/attacks.test.ts']
+const codes = ['test/oauth/codes.test.ts']
+const onSqlite = 'a state kept on SQLite is'
+
+const inHttp = [
+  [
+    'parameters that are there twice',
+    'src/adapters/http/mounted-provider.ts',
+    'values.length === 1 ? values[0] || null : null',
+    'values[0] || null',
+    attacks,
+    onSqlite,
+  ],
+  [
+    'two issuers',
+    'src/adapters/http/mounted-provider.ts',
+    "query.getAll('iss').length > 1 ? null : only('code')",
+    "only('code')",
+    codes,
+  ],
+  [
+    'an error that is ignored',
+    'src/adapters/http/mounted-provider.ts',
+    "error: query.get('error')",
+    'error: null',
+    signIn,
+  ],
+  [
+    "the journey's cookie stays",
+    'src/adapters/http/mounted-provider.ts',
+    '[...(reply.cookies ?? []), ...ended]',
+    '[...(reply.cookies ?? [])]',
+    signIn,
+  ],
+  [
+    'a redirect that loses the session',
+    'src/adapters/http/mounted-provider.ts',
+    'cookies: reply.cookies ?? []',
+    'cookies: []',
+    signIn,
+  ],
+  [
+    'a redirect that loses the token',
+    'src/adapters/http/routers/oauth.ts',
+    'backend.transport.isAmbient ? redirects.success : undefined',
+    'redirects.success',
+    signIn,
+  ],
+  ['a cookie that scripts read', 'src/adapters/http/oauth-browser.ts', 'httpOnly: true', 'httpOnly: false', signIn],
+  [
+    'a cookie that other sites send',
+    'src/adapters/http/oauth-browser.ts',
+    "sameSite: 'lax'",
+    "sameSite: 'none'",
+    signIn,
+  ],
+  ['a cookie that other hosts may set', 'src/adapters/http/oauth-browser.ts', "'__Host-oauth-'", "'oauth-'", signIn],
+  [
+    'cookies without end',
+    'src/adapters/http/oauth-browser.ts',
+    'const maxJourneys = 8',
+    'const maxJourneys = 800',
+    attacks,
+    onSqlite,
+  ],
+  [
+    'one cookie for all tabs',
+    'src/adapters/http/oauth-browser.ts',
+    'state.slice(0, 16)',
+    "'0123456789abcdef'",
+    attacks,
+    onSqlite,
+  ],
+  [
+    'a planted cookie beside ours',
+    'src/adapters/http/cookies.ts',
+    'values.length === 1',
+    'values.length > 0',
+    attacks,
+    onSqlite,
+  ],
+  ['HEAD runs GET', 'src/adapters/http/app.ts', "ctx.method !== 'HEAD'", "ctx.method !== 'TRACE'", attacks, onSqlite],
+].map(([title, file, text, replacement, tests, only]) => ({
+  title,
+  file,
+  text,
+  replacement,
+  tests,
+  ...(only && { only }),
+}))
+
+const inProviders = [
+  [
+    'another issuer, by OAuth 2.0',
+    'src/adapters/oauth/oauth2.ts',
+    'iss !== null && issuer !== undefined && iss !== issuer',
+    'iss === undefined',
+    codes,
+  ],
+  [
+    'another issuer, by OpenID Connect',
+    'src/adapters/oauth/openid-connect.ts',
+    '        demandIssuer(config, iss)\n',
+    '',
+    codes,
+  ],
+  [
+    'no challenge',
+    'src/adapters/oauth/oauth2.ts',
+    "...(hasPkce && { code_challenge: s256(codeVerifier), code_challenge_method: 'S256' }),",
+    '',
+    signIn,
+  ],
+  [
+    'a plain challenge',
+    'src/adapters/oauth/oauth2.ts',
+    'code_challenge: s256(codeVerifier)',
+    'code_challenge: codeVerifier',
+    codes,
+  ],
+  ['no verifier', 'src/adapters/oauth/oauth2.ts', 'hasPkce && { code_verifier: codeVerifier }', 'false', codes],
+  [
+    'vouching by any word',
+    'src/adapters/oauth/identity.ts',
+    'claims.emailVerified === true',
+    'Boolean(claims.emailVerified)',
+    signIn,
+  ],
+  [
+    'an account without a name',
+    'src/adapters/oauth/identity.ts',
+    "value.trim() === ''",
+    "value === '?'",
+    ['test/oauth/faults.test.ts', 'test/oauth/fuzz.test.ts'],
+  ],
+  [
+    'an account with an odd name',
+    'src/adapters/oauth/identity.ts',
+    '/[\\p{Cc}\\p{Cs}]/u.test(value)',
+    'false',
+    ['test/oauth/faults.test.ts', 'test/oauth/fuzz.test.ts'],
+  ],
+  [
+    'a provider that is waited for',
+    'src/adapters/oauth/outbound.ts',
+    'totalMs: 5000',
+    'totalMs: 9000',
+    ['test/oauth/faults.test.ts'],
+  ],
+].map(([title, file, text, replacement, tests]) => ({ title, file, text, replacement, tests }))
+
+export default [...inHttp, ...inProviders]
