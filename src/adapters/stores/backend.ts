@@ -47,10 +47,32 @@ export class Unsuitable extends Error {
   override readonly name = 'Unsuitable'
 }
 
-export interface OpenOptions {
+/** Where a tenant's records lie. */
+export interface StoreAddress {
   /** `mongodb://…/name`, `redis://…`; `null` for a store that lives in the process or in the data folder. */
   readonly url: string | null
+  /** What every key begins with, in a store that has such; `null` for the usual one. */
+  readonly prefix?: string | null
   readonly dataFolder: string
+}
+
+/** What the openings of one process share: a pool of connections to a server, a thread that writes. */
+export interface Shares {
+  /** The one that goes by `key`, which `open` makes where there is none; `close` ends it once its last holder let go. */
+  lease<T>(key: string, open: () => T, close: (shared: T) => Promise<void>): Lease<T>
+}
+
+export interface Lease<T> {
+  readonly value: T
+  /** Resolves when what was leased has been let go, and been closed if nobody else holds it. */
+  release(): Promise<void>
+}
+
+export interface OpenOptions extends StoreAddress {
+  /** Absent: this opening shares nothing with any other. */
+  readonly shares?: Shares
+  /** Many such are open in this process: each is to be small. */
+  readonly isOneOfMany?: boolean
   readonly clock: () => Date
   /** Says what an operator should know and no caller: one line, no secrets. */
   readonly warn: (message: string) => void
@@ -64,6 +86,15 @@ export interface StoreBackend {
   readonly protocols: readonly string[]
   /** Whether the address must name a database: `mongodb://host/name`. */
   readonly needsDatabase?: boolean
+  /** Whether an address may come with a prefix, so that several tenants share a server. */
+  readonly takesPrefix?: boolean
+  /**
+   * The address that `tenant` uses when it inherits one: a place of its own on the same server or disk.
+   * `address.dataFolder` is the tenant's own already.
+   */
+  inherited?(address: StoreAddress, tenant: string): StoreAddress
+  /** The same text for two addresses of the same records; `null` when no two openings ever share records. */
+  placeOf?(address: StoreAddress): string | null
   /** Loads the driver and builds the handle; asks nothing of the network or the disk yet. */
   open(options: OpenOptions): Promise<StoreHandle>
 }
