@@ -58,14 +58,32 @@ export interface StoreAddress {
 
 /** What the openings of one process share: a pool of connections to a server, a thread that writes. */
 export interface Shares {
-  /** The one that goes by `key`, which `open` makes where there is none; `close` ends it once its last holder let go. */
+  /**
+   * The one that goes by `key`, which `open` makes where there is none; `close` ends it once its last holder let go.
+   * A key begins with the kind of store: whoever asks for the same one must expect the same type.
+   */
   lease<T>(key: string, open: () => T, close: (shared: T) => Promise<void>): Lease<T>
 }
 
 export interface Lease<T> {
   readonly value: T
-  /** Resolves when what was leased has been let go, and been closed if nobody else holds it. */
+  /** Resolves when what was leased has been let go, and been closed if nobody else holds it. Twice is once. */
   release(): Promise<void>
+}
+
+/** For an opening that shares with no other: each lease is of something new. */
+export const unshared: Shares = {
+  lease(_key, open, close) {
+    const value = open()
+    let closing: Promise<void> | undefined
+    return {
+      value,
+      release() {
+        closing ??= close(value)
+        return closing
+      },
+    }
+  },
 }
 
 export interface OpenOptions extends StoreAddress {
@@ -93,7 +111,10 @@ export interface StoreBackend {
    * `address.dataFolder` is the tenant's own already.
    */
   inherited?(address: StoreAddress, tenant: string): StoreAddress
-  /** The same text for two addresses of the same records; `null` when no two openings ever share records. */
+  /**
+   * The same text for two addresses of the same records, without user or password; `null` when no two openings ever
+   * share records, and for an address that `open` refuses.
+   */
   placeOf?(address: StoreAddress): string | null
   /** Loads the driver and builds the handle; asks nothing of the network or the disk yet. */
   open(options: OpenOptions): Promise<StoreHandle>
