@@ -15,7 +15,7 @@ import { RelayEvents } from '../application/relay-events.ts'
 import { Sweep } from '../application/sweep.ts'
 import { backendsOf } from './backends.ts'
 import { openHandlers } from './handlers.ts'
-import { openHasher } from './hasher.ts'
+import { openHasher, openHashPool } from './hasher.ts'
 import type { Logger } from './log.ts'
 import { oauthRoutersOf } from './oauth-routers.ts'
 import { openStores } from './open-stores.ts'
@@ -64,7 +64,7 @@ export async function startService(needs: Needs): Promise<Service> {
   for (const warning of warnings) log.warn(warning)
   if (origin === 'generated') log.info({ path }, 'generated a secret: keep this file with the data')
 
-  const hasher = openHasher(settings)
+  const hasher = openHasher(settings, openHashPool(settings.passwords))
   const handlers = await openHandlers(settings.handlers, log, needs.write)
   const stores = await openStores({
     settings,

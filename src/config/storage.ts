@@ -5,7 +5,7 @@ import { ChangeUser } from '../application/change-user.ts'
 import { CreateSuperuser } from '../application/create-superuser.ts'
 import type { Outbox } from '../application/ports/outbox.ts'
 import { parseEmail } from '../domain/email.ts'
-import { openHasher } from './hasher.ts'
+import { openHasher, openHashPool } from './hasher.ts'
 import type { Logger } from './log.ts'
 import { openStores } from './open-stores.ts'
 import type { Settings } from './settings.ts'
@@ -41,7 +41,7 @@ export async function openStorage(settings: Settings, log: Logger): Promise<Stor
   }
   const { users, outbox } = stores.users
   const policy = { minLength: settings.passwords.minLength, isCommon: isCommonPassword }
-  const hasher = openHasher(settings)
+  const hasher = openHasher(settings, openHashPool(settings.passwords))
   const changeUser = new ChangeUser({ users })
   const createSuperuser = new CreateSuperuser({ users, changeUser, hasher, policy, clock, newId })
   return { createSuperuser, outbox, close: () => stores.close() }

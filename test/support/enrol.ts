@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { openHasher } from '../../src/config/hasher.ts'
+import { openHasher, openHashPool } from '../../src/config/hasher.ts'
 import { loadSettings } from '../../src/config/load.ts'
 import { createLog } from '../../src/config/log.ts'
 import { openStores } from '../../src/config/open-stores.ts'
@@ -33,7 +33,7 @@ export async function enrol(
   })
   try {
     await stores.prepareOnce()
-    hashOfGoodPassword ??= openHasher(settings).hash(goodPassword)
+    hashOfGoodPassword ??= openHasher(settings, openHashPool(settings.passwords)).hash(goodPassword)
     const hash = await hashOfGoodPassword
     const enrolled = emails.map((email) => {
       const id = randomUUID() as UserId // safe: a UUID

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { PasswordHasher } from '../../application/ports/password-hasher.ts'
 import { isHashable, normalisePassword } from '../../domain/password.ts'
-import { hashPool } from './hash-pool.ts'
+import type { HashPool } from './hash-pool.ts'
 import {
   type Argon2idParameters,
   argon2idHash,
@@ -11,6 +11,7 @@ import {
   schemeOfPrefix,
 } from './hash-schemes.ts'
 
+/** The hasher of one tenant. */
 export interface Argon2Hasher extends PasswordHasher {
   /**
    * Tells which schemes the store holds hashes of (`UserStore.passwordSchemes`); to be repeated now and then.
@@ -21,12 +22,10 @@ export interface Argon2Hasher extends PasswordHasher {
 }
 
 interface Options extends Partial<Argon2idParameters> {
-  /** How many lanes compute at the same time. */
-  readonly concurrency: number
+  /** One per process, with a queue for each hasher. */
+  readonly pool: HashPool
   /** A hash that would have to wait longer for its turn is `Unavailable`. */
   readonly maxWaitSeconds: number
-  /** Milliseconds since any fixed moment. */
-  readonly monotonic?: () => number
 }
 
 /** Memory and passes that are as good as each other (OWASP Password Storage Cheat Sheet, ASVS appendix C). */
@@ -41,7 +40,7 @@ const weakest = [
 const floorFactor = 1.5
 
 export function argon2Hasher(options: Options): Argon2Hasher {
-  const { concurrency, maxWaitSeconds, monotonic = () => performance.now() } = options
+  const { pool, maxWaitSeconds } = options
   const { memoryKiB = 19_456, timeCost = 2, parallelism = 1 } = options
   const parameters = { memoryKiB, timeCost, parallelism }
   const today = schemeOfPrefix(argon2idPrefix(parameters))
@@ -50,14 +49,14 @@ export function argon2Hasher(options: Options): Argon2Hasher {
     throw new RangeError(`argon2id with m=${memoryKiB} KiB and t=${timeCost} is too weak to keep passwords with`)
   }
 
-  const pool = hashPool({ size: concurrency, maxWaitSeconds, monotonic })
+  const queue = pool.queue({ maxWaitSeconds })
   const costsMs = new Map<string, number>()
   let floorMs = 0
 
   const measured = async (scheme: HashScheme): Promise<number> => {
     const known = costsMs.get(scheme.prefix)
     if (known !== undefined) return known
-    const { tookMs } = await pool.run(scheme.lanes, () => scheme.verify('', scheme.dummy()), Number.POSITIVE_INFINITY)
+    const { tookMs } = await queue.run(scheme.lanes, () => scheme.verify('', scheme.dummy()), Number.POSITIVE_INFINITY)
     costsMs.set(scheme.prefix, tookMs)
     return tookMs
   }
@@ -66,7 +65,7 @@ export function argon2Hasher(options: Options): Argon2Hasher {
     async hash(password) {
       if (!isHashable(password)) throw new RangeError('a password that no policy lets through')
       const text = normalisePassword(password)
-      const { value } = await pool.run(today.lanes, () => argon2idHash(text, parameters))
+      const { value } = await queue.run(today.lanes, () => argon2idHash(text, parameters))
       return value
     },
 
@@ -78,9 +77,9 @@ export function argon2Hasher(options: Options): Argon2Hasher {
       const against = scheme === null || hash === null ? today.dummy() : hash
       const text = possible ? normalisePassword(password) : ''
 
-      const { value: same, beganAt } = await pool.run(tried.lanes, () => tried.verify(text, against))
+      const { value: same, beganAt } = await queue.run(tried.lanes, () => tried.verify(text, against))
       if (!same || !possible) {
-        const remainingMs = beganAt + floorMs - monotonic()
+        const remainingMs = beganAt + floorMs - pool.monotonic()
         if (remainingMs > 0) await delay(remainingMs)
         return 'mismatch'
       }

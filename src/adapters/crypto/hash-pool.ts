@@ -8,21 +8,46 @@ export interface Ran<T> {
   readonly tookMs: number
 }
 
-export interface HashPool {
+/** Where the jobs of one tenant wait, in order of asking. */
+export interface HashQueue {
   /**
-   * Runs `job` when as many permits are free as it has lanes (all of them, when it has more), in order of asking.
+   * Runs `job` when its turn has come and as many permits are free as it has lanes (all of them, when it has more).
    * Throws `Unavailable` at once when the wait would be longer than `patienceSeconds`.
    */
   run<T>(lanes: number, job: () => Promise<T>, patienceSeconds?: number): Promise<Ran<T>>
 }
 
+export interface HashPool {
+  /** The clock of `Ran.beganAt`, in milliseconds. */
+  readonly monotonic: () => number
+  /**
+   * A queue for one tenant; the pool holds it only while somebody waits in it. Queues take turns, a job each. A job
+   * may be expected to wait `maxWaitSeconds`, unless it says otherwise.
+   */
+  queue(options: { readonly maxWaitSeconds: number }): HashQueue
+}
+
 interface Options {
   /** Permits: how many lanes may compute at the same time. */
   readonly size: number
-  /** How long a job may be expected to wait for its turn, unless it says otherwise. */
-  readonly maxWaitSeconds: number
+  /**
+   * Whether there may be several tenants: then the jobs of one may fill half of what may be waited for, so that
+   * those it has let in are in time still when another comes with as many.
+   */
+  readonly isShared?: boolean
   /** Milliseconds since any fixed moment. */
-  readonly monotonic: () => number
+  readonly monotonic?: () => number
+}
+
+/** A queue as the pool sees it. */
+interface Line {
+  readonly jobs: { readonly permits: number; readonly begin: () => void }[]
+  /** Of all its jobs together. */
+  permits: number
+  /** Grows from turn to turn, of whichever queue; 0 before the first. */
+  lastTurn: number
+  /** Of its own jobs: tenants may hash at different costs. */
+  meanCostMs: number | null
 }
 
 /** What a job is taken to cost before the first has been measured. */
@@ -34,50 +59,90 @@ const weight = 0.1
  * Keeps hashing from starving everything else: argon2 and bcrypt compute on libuv's few threads, which file
  * system, DNS and zlib share, so that more jobs at once bring no throughput and make all others wait.
  */
-export function hashPool({ size, maxWaitSeconds, monotonic }: Options): HashPool {
+export function hashPool({ size, isShared = false, monotonic = () => performance.now() }: Options): HashPool {
   if (!Number.isSafeInteger(size) || size < 1) throw new RangeError('a hash pool needs at least one permit')
-  const waiting: { readonly permits: number; readonly begin: () => void }[] = []
-  let waitingPermits = 0
+  /** Those in which somebody waits; first the one whose last turn is longest ago. */
+  const waiting: Line[] = []
   let free = size
-  let meanCostMs: number | null = null
+  let turns = 0
 
-  const learn = (tookMs: number): void => {
-    meanCostMs = meanCostMs === null ? tookMs : meanCostMs + (tookMs - meanCostMs) * weight
+  /** A flood's queue has just had a turn, whenever it is: who comes now and then is before it. */
+  const lineUp = (line: Line): void => {
+    const later = waiting.findIndex(({ lastTurn }) => lastTurn > line.lastTurn)
+    waiting.splice(later < 0 ? waiting.length : later, 0, line)
   }
 
-  const turn = (permits: number, patienceSeconds: number): Promise<void> => {
-    const waitSeconds = ((meanCostMs ?? assumedCostMs) * (waitingPermits + permits)) / size / 1000
-    if (waitSeconds > patienceSeconds) {
+  const take = (line: Line, permits: number): void => {
+    free -= permits
+    turns += 1
+    line.lastTurn = turns
+  }
+
+  const secondsOf = (line: Line, permits: number): number =>
+    ((line.meanCostMs ?? assumedCostMs) * permits) / size / 1000
+
+  /** Until its next job but those that wait has had its turn, every other queue has had at most as many. */
+  const secondsOfOthers = (line: Line): number => {
+    const turnsUntilThen = line.jobs.length + 1
+    let seconds = 0
+    for (const other of waiting) {
+      if (other === line) continue
+      seconds += secondsOf(other, other.permits) * Math.min(1, turnsUntilThen / other.jobs.length)
+    }
+    return seconds
+  }
+
+  const turn = (line: Line, permits: number, patienceSeconds: number): Promise<void> => {
+    const ownSeconds = secondsOf(line, line.permits + permits)
+    const waitSeconds = ownSeconds + secondsOfOthers(line)
+    if (waitSeconds > patienceSeconds || (isShared && ownSeconds > patienceSeconds / 2)) {
       throw new Unavailable('password hashing', { retryAfterSeconds: Math.ceil(waitSeconds) })
     }
-    waitingPermits += permits
-    return new Promise((begin) => waiting.push({ permits, begin }))
+    line.permits += permits
+    return new Promise((begin) => {
+      line.jobs.push({ permits, begin })
+      if (line.jobs.length === 1) lineUp(line)
+    })
   }
 
-  /** Strictly in order: a job of many lanes is not overtaken for ever by jobs of one. */
+  /** Whoever is first waits for its permits, however many: a job of many lanes is not overtaken for ever. */
   const admit = (): void => {
-    for (let next = waiting[0]; next !== undefined && next.permits <= free; next = waiting[0]) {
+    for (let line = waiting[0]; line !== undefined; line = waiting[0]) {
+      const [next] = line.jobs
+      if (next === undefined || next.permits > free) return
       waiting.shift()
-      waitingPermits -= next.permits
-      free -= next.permits
+      line.jobs.shift()
+      line.permits -= next.permits
+      take(line, next.permits)
+      if (line.jobs.length > 0) lineUp(line)
       next.begin()
     }
   }
 
   return {
-    async run(lanes, job, patienceSeconds = maxWaitSeconds) {
-      const permits = Math.min(lanes, size)
-      if (waiting.length === 0 && permits <= free) free -= permits
-      else await turn(permits, patienceSeconds)
-      try {
-        const beganAt = monotonic()
-        const value = await job()
-        const tookMs = monotonic() - beganAt
-        learn(tookMs)
-        return { value, beganAt, tookMs }
-      } finally {
-        free += permits
-        admit()
+    monotonic,
+    queue({ maxWaitSeconds }) {
+      const line: Line = { jobs: [], permits: 0, lastTurn: 0, meanCostMs: null }
+      const learn = (tookMs: number): void => {
+        const { meanCostMs } = line
+        line.meanCostMs = meanCostMs === null ? tookMs : meanCostMs + (tookMs - meanCostMs) * weight
+      }
+      return {
+        async run(lanes, job, patienceSeconds = maxWaitSeconds) {
+          const permits = Math.min(lanes, size)
+          if (waiting.length === 0 && permits <= free) take(line, permits)
+          else await turn(line, permits, patienceSeconds)
+          try {
+            const beganAt = monotonic()
+            const value = await job()
+            const tookMs = monotonic() - beganAt
+            learn(tookMs)
+            return { value, beganAt, tookMs }
+          } finally {
+            free += permits
+            admit()
+          }
+        },
       }
     },
   }

@@ -1,5 +1,7 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { expect } from 'chai'
-import { hashPool } from '../../../src/adapters/crypto/hash-pool.ts'
+import { type HashQueue, hashPool } from '../../../src/adapters/crypto/hash-pool.ts'
 import { Unavailable } from '../../../src/domain/refusal.ts'
 
 /** A clock that jobs move, in milliseconds, so that a measured cost is exact. */
@@ -22,6 +24,17 @@ function heldJob() {
   return { job: () => ended, finish }
 }
 
+interface Only {
+  readonly size: number
+  readonly maxWaitSeconds: number
+  readonly monotonic: () => number
+}
+
+/** Of a deployment without tenants. */
+function onlyQueue({ size, maxWaitSeconds, monotonic }: Only): HashQueue {
+  return hashPool({ size, monotonic }).queue({ maxWaitSeconds })
+}
+
 const turnOfLoop = () => new Promise((resolve) => setImmediate(resolve))
 
 async function refusal(attempt: Promise<unknown>): Promise<Unavailable> {
@@ -37,7 +50,7 @@ describe('the hash pool', () => {
   const { monotonic } = steppedClock()
 
   it('runs as many lanes at once as it has permits, never more (200 jobs of 1 to 4 lanes)', async () => {
-    const pool = hashPool({ size: 3, maxWaitSeconds: 60, monotonic })
+    const queue = onlyQueue({ size: 3, maxWaitSeconds: 60, monotonic })
     let lanesRunning = 0
     let most = 0
     const job = (lanes: number) => async () => {
@@ -46,21 +59,21 @@ describe('the hash pool', () => {
       for (let turns = Math.random() * 5; turns > 0; turns -= 1) await turnOfLoop()
       lanesRunning -= Math.min(lanes, 3)
     }
-    await Promise.all(Array.from({ length: 200 }, (_, index) => pool.run((index % 4) + 1, job((index % 4) + 1))))
+    await Promise.all(Array.from({ length: 200 }, (_, index) => queue.run((index % 4) + 1, job((index % 4) + 1))))
     expect(most).to.equal(3)
     expect(lanesRunning).to.equal(0)
   })
 
   it('begins in order of asking: a job of many lanes is not overtaken', async () => {
-    const pool = hashPool({ size: 2, maxWaitSeconds: 60, monotonic })
+    const queue = onlyQueue({ size: 2, maxWaitSeconds: 60, monotonic })
     const order: string[] = []
     const named = (name: string) => async () => {
       order.push(name)
       await turnOfLoop()
     }
     const held = heldJob()
-    const first = pool.run(1, held.job)
-    const rest = [pool.run(4, named('wide')), pool.run(1, named('second')), pool.run(1, named('third'))]
+    const first = queue.run(1, held.job)
+    const rest = [queue.run(4, named('wide')), queue.run(1, named('second')), queue.run(1, named('third'))]
     await turnOfLoop()
     expect(order).to.deep.equal([])
     held.finish()
@@ -70,13 +83,13 @@ describe('the hash pool', () => {
 
   it('refuses at once when the expected wait is too long, and says when to come back', async () => {
     const clock = steppedClock()
-    const pool = hashPool({ size: 2, maxWaitSeconds: 1, monotonic: clock.monotonic })
-    await pool.run(1, async () => clock.step(500))
+    const queue = onlyQueue({ size: 2, maxWaitSeconds: 1, monotonic: clock.monotonic })
+    await queue.run(1, async () => clock.step(500))
     const held = Array.from({ length: 2 }, heldJob)
-    const running = held.map(({ job }) => pool.run(1, job))
+    const running = held.map(({ job }) => queue.run(1, job))
     // Four waiting permits at 0.5 s each, two at a time: 1 s. A fifth would wait longer.
-    const waiting = Array.from({ length: 4 }, () => pool.run(1, async () => undefined))
-    const refused = await refusal(pool.run(1, async () => undefined))
+    const waiting = Array.from({ length: 4 }, () => queue.run(1, async () => undefined))
+    const refused = await refusal(queue.run(1, async () => undefined))
     expect(refused.retryAfterSeconds).to.equal(2)
     expect(refused.message).to.equal('password hashing')
     for (const { finish } of held) finish()
@@ -85,25 +98,25 @@ describe('the hash pool', () => {
 
   it('counts the lanes of a job in what it makes others wait', async () => {
     const clock = steppedClock()
-    const pool = hashPool({ size: 2, maxWaitSeconds: 1, monotonic: clock.monotonic })
-    await pool.run(1, async () => clock.step(500))
+    const queue = onlyQueue({ size: 2, maxWaitSeconds: 1, monotonic: clock.monotonic })
+    await queue.run(1, async () => clock.step(500))
     const held = heldJob()
-    const running = pool.run(2, held.job)
-    const wide = [pool.run(4, async () => undefined), pool.run(4, async () => undefined)]
-    await refusal(pool.run(1, async () => undefined))
+    const running = queue.run(2, held.job)
+    const wide = [queue.run(4, async () => undefined), queue.run(4, async () => undefined)]
+    await refusal(queue.run(1, async () => undefined))
     held.finish()
     await Promise.all([running, ...wide])
   })
 
   it('does not count those who wait no more', async () => {
     const clock = steppedClock()
-    const pool = hashPool({ size: 1, maxWaitSeconds: 1, monotonic: clock.monotonic })
+    const queue = onlyQueue({ size: 1, maxWaitSeconds: 1, monotonic: clock.monotonic })
     for (let round = 0; round < 5; round += 1) {
-      await pool.run(1, async () => clock.step(500))
+      await queue.run(1, async () => clock.step(500))
       const held = heldJob()
       const jobs = [held.job, ...Array.from({ length: 2 }, () => async () => clock.step(500))]
-      const running = jobs.map((job) => pool.run(1, job))
-      await refusal(pool.run(1, async () => undefined))
+      const running = jobs.map((job) => queue.run(1, job))
+      await refusal(queue.run(1, async () => undefined))
       held.finish()
       await Promise.all(running)
     }
@@ -111,9 +124,9 @@ describe('the hash pool', () => {
 
   it('lets in whoever need not wait, however long the last one took', async () => {
     const clock = steppedClock()
-    const pool = hashPool({ size: 1, maxWaitSeconds: 1, monotonic: clock.monotonic })
-    await pool.run(1, async () => clock.step(60_000))
-    const { value, tookMs } = await pool.run(1, async () => {
+    const queue = onlyQueue({ size: 1, maxWaitSeconds: 1, monotonic: clock.monotonic })
+    await queue.run(1, async () => clock.step(60_000))
+    const { value, tookMs } = await queue.run(1, async () => {
       clock.step(20)
       return 'ran'
     })
@@ -121,28 +134,182 @@ describe('the hash pool', () => {
   })
 
   it('lets in whoever is patient enough', async () => {
-    const pool = hashPool({ size: 1, maxWaitSeconds: 0, monotonic })
+    const queue = onlyQueue({ size: 1, maxWaitSeconds: 0, monotonic })
     const held = heldJob()
-    const running = pool.run(1, held.job)
-    await refusal(pool.run(1, async () => 'refused'))
-    const patient = pool.run(1, async () => 'ran', Number.POSITIVE_INFINITY)
+    const running = queue.run(1, held.job)
+    await refusal(queue.run(1, async () => 'refused'))
+    const patient = queue.run(1, async () => 'ran', Number.POSITIVE_INFINITY)
     held.finish()
     expect((await patient).value).to.equal('ran')
     await running
   })
 
   it('gives back the permits of a job that failed', async () => {
-    const pool = hashPool({ size: 1, maxWaitSeconds: 1, monotonic })
+    const queue = onlyQueue({ size: 1, maxWaitSeconds: 1, monotonic })
     for (let count = 0; count < 10; count += 1) {
-      const fault = await pool.run(1, () => Promise.reject(new Error('broken'))).catch((error: Error) => error.message)
+      const fault = await queue.run(1, () => Promise.reject(new Error('broken'))).catch((error: Error) => error.message)
       expect(fault).to.equal('broken')
     }
-    expect((await pool.run(1, async () => 'ran')).value).to.equal('ran')
+    expect((await queue.run(1, async () => 'ran')).value).to.equal('ran')
   })
 
   it('is not to be had without a permit', () => {
     for (const size of [0, -1, 1.5, Number.NaN]) {
-      expect(() => hashPool({ size, maxWaitSeconds: 1, monotonic }), `${size}`).to.throw(RangeError)
+      expect(() => hashPool({ size }), `${size}`).to.throw(RangeError)
     }
+  })
+})
+
+describe('the hash pool of several tenants', () => {
+  /** What a job costs, and every queue has learnt it. */
+  const costMs = 500
+
+  /** A pool whose permits somebody holds until `release`, so that everybody else has to wait. */
+  async function busyPool({ size, isShared = true }: { size: number; isShared?: boolean }) {
+    const clock = steppedClock()
+    const pool = hashPool({ size, isShared, monotonic: clock.monotonic })
+    const order: string[] = []
+    const tenants = new Map<string, HashQueue>()
+    const cost = async () => clock.step(costMs)
+    for (const name of ['acme', 'bolt', 'core', 'dyne']) {
+      const queue = pool.queue({ maxWaitSeconds: 4 })
+      await queue.run(1, cost)
+      tenants.set(name, queue)
+    }
+    const held = heldJob()
+    const asked: Promise<unknown>[] = [pool.queue({ maxWaitSeconds: 4 }).run(size, held.job)]
+    return {
+      /** Who had a turn, in order. */
+      order,
+      /** Asks for `count` jobs at once; answers what those were told that were not let in. */
+      async ask(name: string, count: number, lanes = 1): Promise<readonly Unavailable[]> {
+        const refused: Unavailable[] = []
+        for (let one = 0; one < count; one += 1) {
+          const job = async () => {
+            order.push(name)
+            await cost()
+          }
+          const refuse = (fault: unknown) => void refused.push(fault as Unavailable) // safe: the pool throws no other
+          asked.push(tenants.get(name)?.run(lanes, job).catch(refuse) ?? Promise.resolve())
+        }
+        await turnOfLoop()
+        return refused
+      },
+      async release(): Promise<readonly string[]> {
+        held.finish()
+        await Promise.all(asked)
+        return order
+      },
+    }
+  }
+
+  it('sends away what floods it, and gives the next tenant its turn first (1000 jobs)', async () => {
+    for (const size of [1, 2]) {
+      const { ask, release } = await busyPool({ size })
+      // Half of 4 s are 2 s: four jobs of 0.5 s for each permit.
+      const refused = await ask('acme', 1000)
+      expect(refused).to.have.length(1000 - 4 * size)
+      for (const fault of refused) {
+        expect(fault).to.be.instanceOf(Unavailable)
+        expect(fault.retryAfterSeconds).to.equal(3)
+      }
+      expect(await ask('bolt', 1)).to.deep.equal([])
+      const order = await release()
+      expect(order.indexOf('bolt'), `${size} permits: ${order}`).to.be.at.most(size)
+      expect(order.filter((name) => name === 'acme')).to.have.length(4 * size)
+    }
+  })
+
+  it('takes them in turn, each in its own order', async () => {
+    const { ask, release } = await busyPool({ size: 1 })
+    await ask('acme', 3)
+    await ask('bolt', 1)
+    await ask('core', 2)
+    const order = await release()
+    expect(order.slice(0, 3)).to.have.members(['acme', 'bolt', 'core'])
+    expect(order.slice(3, 5)).to.have.members(['acme', 'core'])
+    expect(order.slice(5)).to.deep.equal(['acme'])
+
+    const pool = hashPool({ size: 1, isShared: true })
+    const numbers: string[] = []
+    const queues = ['acme', 'bolt'].map((name) => ({ name, queue: pool.queue({ maxWaitSeconds: 60 }) }))
+    await Promise.all(
+      Array.from({ length: 20 }, (_, number) =>
+        queues.map(({ name, queue }) => queue.run(1, async () => numbers.push(`${name} ${number}`))),
+      ).flat(),
+    )
+    expect(numbers.filter((name) => name.startsWith('acme'))).to.deep.equal(
+      Array.from({ length: 20 }, (_, number) => `acme ${number}`),
+    )
+  })
+
+  it('lets nobody come first by coming one at a time', async () => {
+    const pool = hashPool({ size: 1, isShared: true })
+    const order: string[] = []
+    const job = (name: string) => async () => {
+      order.push(name)
+      await turnOfLoop()
+    }
+    const many = pool.queue({ maxWaitSeconds: 60 })
+    const flood = Array.from({ length: 20 }, () => many.run(1, job('many')))
+    const few = pool.queue({ maxWaitSeconds: 60 })
+    for (let one = 0; one < 10; one += 1) await few.run(1, job('few'))
+    await Promise.all(flood)
+    const turns = order.slice(1, 20).join(' ')
+    expect(turns).to.not.include('few few')
+    expect(turns).to.not.include('many many')
+  })
+
+  it('lets no tenant with jobs of one lane overtake a job of many for ever', async () => {
+    const pool = hashPool({ size: 2, isShared: true })
+    const order: string[] = []
+    const job = (name: string) => async () => {
+      order.push(name)
+      await turnOfLoop()
+    }
+    const narrow = pool.queue({ maxWaitSeconds: 60 })
+    const wide = pool.queue({ maxWaitSeconds: 60 })
+    // One permit is never free together with the other, unless it is kept for who waits for both.
+    const many = Array.from({ length: 50 }, async (_, one) => {
+      for (let turn = 0; turn < one % 3; turn += 1) await turnOfLoop()
+      await narrow.run(1, job('narrow'))
+    })
+    await Promise.all([wide.run(4, job('wide')), wide.run(4, job('wide')), ...many])
+    expect(order.lastIndexOf('wide'), `${order}`).to.be.at.most(6)
+  })
+
+  it('counts into the wait of one the turns of those that wait as well', async () => {
+    const { ask } = await busyPool({ size: 1 })
+    expect(await ask('acme', 4)).to.have.length(0)
+    expect(await ask('bolt', 4)).to.have.length(0)
+    // Two turns of three tenants are 3 s, three are 4.5 s; two of four are 4 s.
+    expect(await ask('core', 4)).to.have.length(2)
+    expect(await ask('dyne', 3)).to.have.length(1)
+  })
+
+  it('gives one that is alone the whole of the queue where there can be no other', async () => {
+    const { ask, release } = await busyPool({ size: 1, isShared: false })
+    const refused = await ask('acme', 10)
+    expect(refused.map(({ retryAfterSeconds }) => retryAfterSeconds)).to.deep.equal([5, 5])
+    await release()
+  })
+
+  it('remembers nobody who does not wait (10 000 tenants come and go)', async () => {
+    setFlagsFromString('--expose-gc')
+    const collect: () => void = runInNewContext('gc')
+    const pool = hashPool({ size: 2, isShared: true })
+    const gone: WeakRef<HashQueue>[] = []
+    const tenantComesAndGoes = async () => {
+      const queue = pool.queue({ maxWaitSeconds: 3600 })
+      gone.push(new WeakRef(queue))
+      await Promise.all([queue.run(1, turnOfLoop), queue.run(2, turnOfLoop)])
+    }
+    for (let hundred = 0; hundred < 100; hundred += 1) {
+      await Promise.all(Array.from({ length: 100 }, tenantComesAndGoes))
+    }
+    await turnOfLoop()
+    collect()
+    expect(gone.filter((queue) => queue.deref() !== undefined)).to.have.length.below(10)
+    await pool.queue({ maxWaitSeconds: 0 }).run(2, turnOfLoop)
   })
 })
