@@ -298,18 +298,20 @@ describe('the hash pool of several tenants', () => {
     setFlagsFromString('--expose-gc')
     const collect: () => void = runInNewContext('gc')
     const pool = hashPool({ size: 2, isShared: true })
-    const gone: WeakRef<HashQueue>[] = []
-    const tenantComesAndGoes = async () => {
-      const queue = pool.queue({ maxWaitSeconds: 3600 })
-      gone.push(new WeakRef(queue))
-      await Promise.all([queue.run(1, turnOfLoop), queue.run(2, turnOfLoop)])
+    const comeAndGo = async (tenants: number): Promise<number> => {
+      for (let come = 0; come < tenants; come += 100) {
+        const jobs = Array.from({ length: 100 }, async () => {
+          const queue = pool.queue({ maxWaitSeconds: 3600 })
+          await Promise.all([queue.run(1, async () => undefined), queue.run(2, async () => undefined)])
+        })
+        await Promise.all(jobs)
+      }
+      await turnOfLoop()
+      collect()
+      return process.memoryUsage().heapUsed
     }
-    for (let hundred = 0; hundred < 100; hundred += 1) {
-      await Promise.all(Array.from({ length: 100 }, tenantComesAndGoes))
-    }
-    await turnOfLoop()
-    collect()
-    expect(gone.filter((queue) => queue.deref() !== undefined)).to.have.length.below(10)
+    const before = await comeAndGo(1000)
+    expect(((await comeAndGo(10_000)) - before) / 10_000, 'bytes a tenant').to.be.below(50)
     await pool.queue({ maxWaitSeconds: 0 }).run(2, turnOfLoop)
   })
 })
