@@ -1,10 +1,11 @@
 import Type, { type TSchema } from 'typebox'
+import { annotations } from './annotations.ts'
 import { configVariable, fileVariableOf, variableOf } from './environment.ts'
 import { keysOf, memberOf } from './json-tree.ts'
 import type { LoadedSettings } from './load.ts'
 import { builtInParts, type Parts } from './parts.ts'
 import { branchesOf, type Leaf, leavesOf, valuesOf } from './schema-leaves.ts'
-import { annotations, settingsSchema } from './settings.ts'
+import { settingsSchema } from './settings.ts'
 
 /** Stands where a secret would. */
 const masked = '[secret]'
@@ -12,12 +13,13 @@ const masked = '[secret]'
 /** Every effective setting, one a line: its path, its value as JSON, where it came from. Secrets are masked. */
 export function renderSettings(loaded: LoadedSettings, parts: Parts = builtInParts): string {
   const rows = valuesBelow(settingsSchema(parts), loaded.settings, []).map(({ path, value, schema }) => {
-    const { secret, otherwise } = annotations(schema)
+    const { secret, byEntry, otherwise } = annotations(schema)
+    const shown = byEntry ? keysOf(value) : value // what lies below may be secret
     const isSet = value !== undefined && value !== null
     const source = loaded.sources.get(path) ?? (otherwise === undefined ? 'default' : `default: ${plain(otherwise)}`)
     return [
       path,
-      isSet ? (secret ? masked : JSON.stringify(value)) : 'not set',
+      isSet ? (secret ? masked : JSON.stringify(shown)) : 'not set',
       source === 'file' ? `file ${loaded.file}` : source,
     ]
   })
@@ -28,12 +30,17 @@ export function renderSettings(loaded: LoadedSettings, parts: Parts = builtInPar
 export function renderVariables(parts: Parts = builtInParts): string {
   const rows = new Map<string, readonly string[]>([[configVariable, [configVariable, 'the settings file']]])
   for (const { path, schema } of leavesOf(settingsSchema(parts))) {
-    const variable = variableOf(path)
+    const variable = nameOf(path, schema)
     rows.set(variable, [variable, pathOf(path)])
     const fileVariable = fileVariableOf(path, schema)
     if (fileVariable !== null) rows.set(fileVariable, [fileVariable, `${pathOf(path)}, the content of a file`])
   }
   return columns([...rows.values()])
+}
+
+/** A variable; for what is set entry by entry, the beginning of all of them. */
+function nameOf(path: readonly string[], schema: TSchema): string {
+  return annotations(schema).byEntry ? `${variableOf([...path, '*'])}__…` : variableOf(path)
 }
 
 interface Shown {
@@ -92,7 +99,7 @@ function section(group: string, leaves: readonly Leaf[]): string {
   const heading = group === '' ? '## Service' : `## ${group}`
   const rows = merged(leaves).map(
     (leaf) =>
-      `| \`${pathOf(leaf.path)}\` | \`${variableOf(leaf.path)}\` | ${defaultOf(leaf)} | ${cell(descriptionOf(leaf))} |`,
+      `| \`${pathOf(leaf.path)}\` | \`${nameOf(leaf.path, leaf.schema)}\` | ${defaultOf(leaf)} | ${cell(descriptionOf(leaf))} |`,
   )
   const table = ['| Setting | Environment | Default | Meaning |', '|---|---|---|---|', ...rows].join('\n')
   return [heading, ...(intro === undefined ? [] : [intro]), table].join('\n\n')
@@ -150,6 +157,24 @@ both kinds:
 }
 \`\`\``,
   providers: `There are none without configuration. [providers.md](providers.md) has what each kind needs, and an example.`,
+  tenants: `Several deployments in one: each tenant has users, stores, keys and cookies of its own. What is set outside
+\`tenants\` is inherited by all of them, and each may set it otherwise, except \`http.host\`, \`http.port\`,
+\`passwords.concurrency\`, \`passwords.maxWaitSeconds\`, \`events\`, \`logs\` and \`docs\`, which belong to the process:
+
+\`\`\`json
+{
+  "tenants": {
+    "by": "header",
+    "list": { "acme": { "stores": { "users": { "kind": "mongo", "url": "mongodb://db.internal/acme" } } }, "bolt": {} }
+  }
+}
+\`\`\`
+
+A tenant that inherits an address gets a place of its own there: the folder \`tenants/<tenant>\` of \`dataFolder\`, the
+MongoDB database \`<name>_<tenant>\`, the Redis prefix \`portcullis:<tenant>:\`. A tenant whose settings are wrong, or
+that names the same records as another, is answered with 503 and \`portcullis tenant check\` says why; the others are
+served. The tenant \`default\`, where it is listed, has the places of a deployment without tenants, and gets the requests
+that name nobody (by header or path). Tenants are read again on SIGHUP.`,
   passwords: `Argon2id is never run more cheaply than the OWASP Password Storage Cheat Sheet asks for: 47104 KiB with one pass, 19456
 with 2, 12288 with 3, 9216 with 4, 7168 with 5, or more.`,
 }

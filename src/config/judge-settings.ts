@@ -69,6 +69,9 @@ function judgeStores({ stores }: Settings, { storeKinds }: Parts, note: NoteFaul
     // A role without a kind or an address of its own has those of the users.
     const involved = [`stores.${role}.kind`, 'stores.users.kind', 'stores.users.url']
     if (objection !== null) note(`stores.${role}.url`, objection, involved)
+    if (store.prefix !== undefined && kind !== undefined && kind.takesPrefix !== true) {
+      note(`stores.${role}.prefix`, `must not be given: ${kind.kind} has no prefix`, involved)
+    }
   }
 }
 

@@ -1,8 +1,8 @@
 import Type, { type TSchema } from 'typebox'
 import { Check } from 'typebox/value'
+import { annotations } from './annotations.ts'
 import { isGroup, keysOf, memberOf } from './json-tree.ts'
 import { allowsKey, branchesOf, kindSchema, valuesOf } from './schema-leaves.ts'
-import { annotations } from './settings.ts'
 import type { Fault, Source } from './settings-fault.ts'
 import { mostSimilar } from './similar.ts'
 

@@ -1,5 +1,5 @@
-/** Where a value came from; an environment variable is named, a file is the one that was read. */
-export type Source = 'default' | 'file' | `environment ${string}`
+/** Where a value came from; an environment variable is named, `file` alone is the settings file. */
+export type Source = 'default' | 'file' | `file ${string}` | `environment ${string}`
 
 /** One thing that is wrong with the settings. No message ever repeats a value. */
 export interface Fault {

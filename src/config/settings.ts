@@ -1,169 +1,22 @@
 import Type, { type Static, type TSchema } from 'typebox'
 import type { StoreRole } from '../adapters/stores/backend.ts'
+import { isGroup } from './json-tree.ts'
 import type { OptionsOf, OptionsPart } from './options-part.ts'
 import type { builtInParts, Parts } from './parts.ts'
-import { maxLifetimeSeconds } from './strategies.ts'
-
-/**
- * What our schemas say beside JSON Schema. `expects` completes "must be …" in faults, `otherwise` names a
- * default that depends on other settings, `secret` is never printed and may come from a file.
- */
-export interface Annotations {
-  readonly description?: string
-  readonly default?: unknown
-  readonly expects?: string
-  readonly otherwise?: string
-  readonly secret?: boolean
-  readonly minimum?: number
-  readonly maximum?: number
-}
-
-export function annotations(schema: TSchema): Annotations {
-  // Safe: TypeBox keeps options it does not know as given, and in src/config they are written as above.
-  return schema as Annotations
-}
-
-/** Whether `text` is written exactly as browsers write an origin: `https://app.example.com`, no path, no slash. */
-function isOrigin(text: string): boolean {
-  if (!/^https?:/.test(text) || !URL.canParse(text)) return false
-  return new URL(text).origin === text
-}
-
-const originExample = 'an origin as browsers write it (https://app.example.com: lower case, no path, no final /)'
-
-const origin = (options: Annotations) =>
-  Type.Refine(Type.String({ expects: originExample, ...options }), (text) => isOrigin(text))
-
-const prefix = (options: Annotations) =>
-  Type.String({
-    pattern: '^(/(?!\\.{1,2}(/|$))[A-Za-z0-9._~-]+)+$',
-    expects: 'a path such as /auth: a / before each part, none at the end, only letters, digits, - . _ ~',
-    description: 'Path in front of the routes.',
-    ...options,
-  })
-
-const enabled = (description: string) => Type.Boolean({ default: true, description })
-
-const seconds = (standard: number, maximum: number, description: string) =>
-  Type.Integer({ minimum: 1, maximum, default: standard, description })
-
-const http = Type.Object({
-  host: Type.String({
-    pattern: '^([A-Za-z0-9_.-]+|[0-9A-Fa-f:.]+(%[A-Za-z0-9]+)?)$',
-    expects: 'a host name or an IP address, without port and brackets',
-    default: '127.0.0.1',
-    description: 'Address to listen on; `0.0.0.0` or `::` for all.',
-  }),
-  port: Type.Integer({
-    minimum: 0,
-    maximum: 65_535,
-    default: 3000,
-    description: 'Port to listen on; `0` takes any free one and prints it.',
-  }),
-  publicUrl: Type.Optional(
-    origin({
-      otherwise: '`http://localhost:<port>` on loopback, elsewhere required',
-      description: 'Origin under which browsers reach the service.',
-    }),
-  ),
-  allowedOrigins: Type.Array(origin({}), {
-    default: [],
-    description: 'Origins of front ends that may call the service with credentials (CORS). Never `*` or `null`.',
-  }),
-})
-
-const handlers = Type.Object({
-  module: Type.Optional(
-    Type.String({
-      minLength: 1,
-      expects: 'the path of a file',
-      otherwise: 'none',
-      description: 'ES module whose exports are handlers by their names (`on_after_register`, …).',
-    }),
-  ),
-  console: Type.Optional(
-    Type.Boolean({
-      otherwise: 'on when listening on loopback without a module',
-      description: 'Prints every event, with its tokens, as one JSON line on standard output.',
-    }),
-  ),
-  timeoutSeconds: Type.Number({
-    minimum: 0.05,
-    maximum: 3600,
-    default: 10,
-    description: 'A handler that takes longer has failed and is called again.',
-  }),
-})
-
-const passwords = Type.Object({
-  minLength: Type.Integer({
-    // NIST SP 800-63B-4 section 3.1.1.2: not below 8; NIST asks for room up to 64 at least.
-    minimum: 8,
-    maximum: 64,
-    default: 8,
-    description: 'Least number of characters of a new password.',
-  }),
-  maxWaitSeconds: Type.Number({
-    minimum: 0,
-    maximum: 3600,
-    default: 3,
-    description: 'When hashing a password would have to wait longer, the answer is 503 with `Retry-After`.',
-  }),
-  concurrency: Type.Optional(
-    Type.Integer({
-      minimum: 1,
-      maximum: 1024,
-      otherwise: 'by the processors at hand',
-      description: 'Lanes hashing at a time; a hash takes as many as `parallelism` says.',
-    }),
-  ),
-  memoryKiB: Type.Integer({
-    minimum: 7168,
-    maximum: 4_194_304,
-    default: 19_456,
-    description: 'Memory of one argon2id hash, in KiB.',
-  }),
-  timeCost: Type.Integer({ minimum: 1, maximum: 100, default: 2, description: 'Passes of one argon2id hash.' }),
-  parallelism: Type.Integer({ minimum: 1, maximum: 16, default: 1, description: 'Lanes of one argon2id hash.' }),
-})
-
-const tokens = Type.Object({
-  // NIST SP 800-63B-4 section 4.2.1.2: a code sent by e-mail lives at most 24 hours.
-  resetLifetimeSeconds: seconds(900, 86_400, 'Life of a token that resets a password.'),
-  verifyLifetimeSeconds: seconds(86_400, 30 * 86_400, 'Life of a token that verifies an address.'),
-})
-
-const security = Type.Object({
-  freshLoginSeconds: Type.Integer({
-    minimum: 0,
-    maximum: maxLifetimeSeconds,
-    default: 0,
-    description:
-      'A new password or address needs `current_password` or a login younger than this; `0` turns the demand off.',
-  }),
-})
-
-const logs = Type.Object({
-  level: Type.Enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], {
-    default: 'info',
-    description: 'Least level of a line in the log (standard error).',
-  }),
-  requests: Type.Enum(['slow', 'all'], {
-    default: 'slow',
-    description: 'Requests that get a line: those that fail or take more than 250 ms, or all.',
-  }),
-})
-
-const docs = Type.Object({ enabled: enabled('Whether `/docs` and `/openapi.json` are served.') })
-
-const tryPage = Type.Object({
-  enabled: Type.Optional(
-    Type.Boolean({
-      otherwise: 'on when listening on loopback',
-      description: 'Whether `/try` is served: a page to try the service on, `examples/browser`.',
-    }),
-  ),
-})
+import {
+  docs,
+  enabled,
+  events,
+  handlers,
+  http,
+  logs,
+  passwords,
+  prefix,
+  seconds,
+  security,
+  tokens,
+  tryPage,
+} from './settings-groups.ts'
 
 function storeSchema(role: StoreRole, stores: Parts['storeKinds']) {
   const kinds = stores.filter(({ roles }) => roles.includes(role)).map(({ kind }) => kind)
@@ -181,8 +34,18 @@ function storeSchema(role: StoreRole, stores: Parts['storeKinds']) {
         description: 'Address of a store that is a server of its own.',
       }),
     ),
+    ...(stores.some((one) => one.takesPrefix && one.roles.includes(role)) && { prefix: keyPrefix }),
   })
 }
+
+const keyPrefix = Type.Optional(
+  Type.String({
+    pattern: '^[A-Za-z0-9._:-]{1,64}$',
+    expects: 'letters, digits, . _ : and -, at most 64',
+    otherwise: '`portcullis:`; `portcullis:<tenant>:` for a tenant that inherits the address',
+    description: '(redis) What every key begins with: deployments that share a server need one each.',
+  }),
+)
 
 function listed(words: readonly string[]): string {
   return words.map((word) => `\`${word}\``).join(', ')
@@ -284,9 +147,95 @@ function providersSchema(parts: Parts) {
   })
 }
 
+/** Lower case, as host names and MongoDB's database names are compared. */
+export const tenantIdPattern = '^[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?$'
+
+/** Judged tenant by tenant (`load-tenants.ts`), since a fault in one of them must not touch the others. */
+const opaqueTenants = Type.Refine(
+  Type.Unknown({
+    expects: 'an object that holds the settings of each tenant by its name',
+    otherwise: 'none',
+    byEntry: true,
+    description: 'The tenants by name, each with the settings in which it differs.',
+  }),
+  isGroup,
+)
+
+function tenantsSchema<List extends TSchema>(list: List) {
+  return Type.Object({
+    by: Type.Optional(
+      Type.Enum(['header', 'path', 'host'], {
+        otherwise: 'there are no tenants',
+        description: 'What tells the tenant of a request.',
+      }),
+    ),
+    header: Type.String({
+      pattern: '^[A-Za-z0-9-]{1,64}$',
+      expects: 'the name of a header: letters, digits and -',
+      default: 'X-Tenant',
+      description:
+        'With `by: "header"`: the header that holds its name. A proxy has to set it, or to drop what callers send.',
+    }),
+    pathPrefix: prefix({ default: '/t', description: 'With `by: "path"`: `/t/{tenant}` stands before every path.' }),
+    folder: Type.Optional(
+      Type.String({
+        minLength: 1,
+        expects: 'the path of a folder',
+        otherwise: 'none',
+        description: 'Folder with a file `<tenant>.json` for each tenant, besides or in place of `list`.',
+      }),
+    ),
+    list: Type.Optional(list),
+    maxOpen: Type.Integer({
+      minimum: 1,
+      maximum: 100_000,
+      default: 500,
+      description: 'Tenants that are open at the same time; beyond it the least recently used one is closed.',
+    }),
+    idleSeconds: seconds(300, 86_400, 'A tenant without requests for so long is closed.'),
+    scanSeconds: seconds(600, 86_400, 'How often closed tenants are opened to look for events that others wrote.'),
+  })
+}
+
+/** The settings of one tenant, as far as it may differ from the others. */
+export function tenantSchema(parts: Parts) {
+  const { dataFolder, secret, stores, backends, routers, providers } = commonSchema(parts)
+  return Type.Object({
+    hosts: Type.Array(
+      Type.String({
+        pattern: '^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$',
+        expects: 'a host name in lower case, without port',
+      }),
+      { default: [], description: 'With `by: "host"`: the host names of the tenant.' },
+    ),
+    http: Type.Object({ publicUrl: http.properties.publicUrl, allowedOrigins: http.properties.allowedOrigins }),
+    dataFolder,
+    secret,
+    stores,
+    backends,
+    routers,
+    providers,
+    handlers,
+    passwords: Type.Omit(passwords, ['maxWaitSeconds', 'concurrency']),
+    tokens,
+    security,
+    try: tryPage,
+  })
+}
+
+/** The schema of what the environment can set: the settings of every tenant as well. */
+export function environmentSchema(parts: Parts) {
+  const list = Type.Record(Type.String({ pattern: tenantIdPattern }), tenantSchema(parts))
+  return Type.Object({ ...commonSchema(parts), tenants: tenantsSchema(list) })
+}
+
 /** The schema of the settings as given: what has a default that depends on others is optional in it. */
 export function settingsSchema(parts: Parts) {
-  return Type.Object({
+  return Type.Object({ ...commonSchema(parts), tenants: tenantsSchema(opaqueTenants) })
+}
+
+function commonSchema(parts: Parts) {
+  return {
     http,
     dataFolder: Type.String({
       minLength: 1,
@@ -310,13 +259,14 @@ export function settingsSchema(parts: Parts) {
     routers: routersSchema(parts.routers),
     providers: providersSchema(parts),
     handlers,
+    events,
     passwords,
     tokens,
     security,
     logs,
     docs,
     try: tryPage,
-  })
+  }
 }
 
 export type SettingsSchema = ReturnType<typeof settingsSchema>
@@ -325,6 +275,8 @@ export interface StoreSettings {
   readonly kind: string
   /** Absent for a store that lives in the process or in the data folder. */
   readonly url?: string
+  /** What every key begins with, in a store that has such. */
+  readonly prefix?: string
 }
 
 export type TransportSettings = OptionsOf<(typeof builtInParts)['transports'][number]>
@@ -380,10 +332,12 @@ export interface Settings {
     console: boolean
     timeoutSeconds: number
   }>
+  readonly events: Readonly<Static<typeof events>>
   readonly passwords: Readonly<Static<typeof passwords>>
   readonly tokens: Readonly<Static<typeof tokens>>
   readonly security: Readonly<Static<typeof security>>
   readonly logs: Readonly<Static<typeof logs>>
   readonly docs: Readonly<Static<typeof docs>>
   readonly try: Readonly<{ enabled: boolean }>
+  readonly tenants: Readonly<Static<ReturnType<typeof tenantsSchema<typeof opaqueTenants>>>>
 }

@@ -1,5 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { expect } from 'chai'
+import { annotations } from '../../src/config/annotations.ts'
 import type { LoadFrom } from '../../src/config/load.ts'
 import { builtInParts } from '../../src/config/parts.ts'
 import { providers } from '../../src/config/providers.ts'
@@ -206,6 +207,10 @@ describe('settings from the environment', () => {
       'providers.*.redirects.success': 'https://a.example/in',
       'providers.*.redirects.linked': 'https://a.example/linked',
       'providers.*.redirects.failure': 'https://a.example/sorry',
+      'stores.sessions.prefix': 'other:',
+      'stores.tokens.prefix': 'other:',
+      'tenants.header': 'X-Customer',
+      'tenants.folder': '.',
       'providers.*.redirectUrl': 'http://localhost:3000/try',
       'providers.*.redirectUrlAssociate': 'http://localhost:3000/try',
     }
@@ -214,10 +219,20 @@ describe('settings from the environment', () => {
       'stores.sessions.url': { PORTCULLIS_STORES__SESSIONS__KIND: 'redis' },
       'stores.tokens.url': { PORTCULLIS_STORES__TOKENS__KIND: 'redis' },
       'stores.sessions.kind': { PORTCULLIS_STORES__SESSIONS__URL: 'redis://127.0.0.1' },
+      'stores.sessions.prefix': {
+        PORTCULLIS_STORES__SESSIONS__KIND: 'redis',
+        PORTCULLIS_STORES__SESSIONS__URL: 'redis://127.0.0.1',
+      },
+      'stores.tokens.prefix': {
+        PORTCULLIS_STORES__TOKENS__KIND: 'redis',
+        PORTCULLIS_STORES__TOKENS__URL: 'redis://127.0.0.1',
+      },
+      'tenants.folder': { PORTCULLIS_TENANTS__BY: 'path' },
       'stores.tokens.kind': { PORTCULLIS_STORES__TOKENS__URL: 'redis://127.0.0.1' },
     }
 
     for (const { path, schema, kinds } of leavesOf(settingsSchema(builtInParts))) {
+      if (annotations(schema).byEntry) continue
       const dotted = path.join('.')
       it(`can be set by the environment: ${dotted}${kinds.length > 0 ? ` (${kinds})` : ''}`, async () => {
         await folder.write('handlers.mjs', '')

@@ -1,0 +1,57 @@
+import { readFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { configVariable, type Environment } from './environment.ts'
+import { parseJson } from './json-text.ts'
+import { memberOf } from './json-tree.ts'
+import type { Fault } from './settings-fault.ts'
+
+const standardFile = 'portcullis.config.json'
+
+export interface ConfigFile {
+  /** Absolute; `null` when none was named and there is none. */
+  readonly path: string | null
+  readonly value: unknown
+}
+
+interface Where {
+  readonly configFile?: string | undefined
+  readonly env: Environment
+  readonly cwd: string
+}
+
+/** The settings file, parsed; what is wrong with it goes into `faults`. */
+export async function readConfigFile({ configFile, env, cwd }: Where, faults: Fault[]): Promise<ConfigFile> {
+  const fromEnvironment = env[configVariable] || undefined
+  const named = configFile ?? fromEnvironment
+  const path = resolve(cwd, named ?? standardFile)
+  const read = await readJsonFile(path)
+  if ('value' in read) return { path, value: read.value }
+  if (read.isMissing && named === undefined) return { path: null, value: undefined }
+  const source =
+    configFile === undefined && fromEnvironment !== undefined ? (`environment ${configVariable}` as const) : 'file'
+  faults.push({ path: '', message: `${path} ${read.problem}`, source })
+  return { path, value: undefined }
+}
+
+/** What a JSON file holds, or what is wrong with it in words that follow its name. */
+export async function readJsonFile(
+  path: string,
+): Promise<{ readonly value: unknown } | { readonly problem: string; readonly isMissing: boolean }> {
+  let bytes: Buffer
+  try {
+    bytes = await readFile(path)
+  } catch (error) {
+    const code = memberOf(error, 'code')
+    const isMissing = code === 'ENOENT'
+    return { problem: isMissing ? 'does not exist' : `cannot be read (${String(code)})`, isMissing }
+  }
+  let text: string
+  try {
+    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    return { problem: 'is not UTF-8', isMissing: false }
+  }
+  const parsed = parseJson(text)
+  if ('value' in parsed) return { value: parsed.value }
+  return { problem: `is not JSON: line ${parsed.line}, column ${parsed.column}`, isMissing: false }
+}

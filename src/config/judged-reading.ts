@@ -1,0 +1,54 @@
+import { stat } from 'node:fs/promises'
+import { completeSettings, type Given } from './complete-settings.ts'
+import { judgeSettings } from './judge-settings.ts'
+import type { Parts } from './parts.ts'
+import { type Assignment, readSettings } from './read-settings.ts'
+import { mayGenerateSecret, missingSecret } from './secret.ts'
+import { type Settings, settingsSchema } from './settings.ts'
+import type { Fault, Source } from './settings-fault.ts'
+
+interface Reading {
+  readonly tree: unknown
+  readonly assignments: readonly Assignment[]
+  /** Where relative paths start. */
+  readonly cwd: string
+  readonly parts: Parts
+  /** What is wrong already; what else is wrong is added. */
+  readonly faults: Fault[]
+  readonly needsSecret: (settings: Settings) => boolean
+}
+
+/** Reads one set of settings, completes it and judges what no setting can be judged for alone. */
+export async function readJudged(from: Reading): Promise<{ settings: Settings; sources: ReadonlyMap<string, Source> }> {
+  const { tree, assignments, cwd, parts, faults, needsSecret } = from
+  const { value, sources, faults: found } = readSettings(settingsSchema(parts), tree, assignments)
+  faults.push(...found)
+
+  // Safe: every leaf has been judged by the schema or replaced by its default, and what is derived from other
+  // settings is added here.
+  const settings = completeSettings(value as Given, cwd)
+  const note = (path: string, message: string, involved: readonly string[] = []) => {
+    if (faults.some((fault) => [path, ...involved].some((one) => covers(fault, one)))) return
+    faults.push({ path, message, source: sources.get(path) ?? 'default' })
+  }
+  judgeSettings(settings, parts, note)
+  if (settings.secret === null && needsSecret(settings) && !mayGenerateSecret(settings)) {
+    note('secret', missingSecret, ['stores.users.kind', 'stores.users.url'])
+  }
+  if (settings.handlers.module !== null && !(await isFile(settings.handlers.module))) {
+    note('handlers.module', 'there is no such file')
+  }
+  return { settings, sources }
+}
+
+/** Whether the value at `path` is not what was meant, since it or a group around it is at fault. */
+function covers(fault: Fault, path: string): boolean {
+  return fault.path === '' || `${path}.`.startsWith(`${fault.path}.`)
+}
+
+async function isFile(path: string): Promise<boolean> {
+  return stat(path).then(
+    (found) => found.isFile(),
+    () => false,
+  )
+}

@@ -1,0 +1,228 @@
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { StoreRole } from '../adapters/stores/backend.ts'
+import { readJsonFile } from './config-file.ts'
+import { isGroup, keysOf, memberOf } from './json-tree.ts'
+import { doubtsOf } from './judge-settings.ts'
+import { readJudged } from './judged-reading.ts'
+import { overlay, treeOf } from './overlay.ts'
+import type { Parts } from './parts.ts'
+import type { Assignment } from './read-settings.ts'
+import { allowsKey } from './schema-leaves.ts'
+import { environmentSchema, type Settings, settingsSchema, tenantSchema } from './settings.ts'
+import { type Fault, SettingsFault, type Source } from './settings-fault.ts'
+import { collisionsOf } from './tenant-places.ts'
+import { ownPlaces } from './tenant-stores.ts'
+
+/** The tenant of a deployment without tenants, and of requests that name none, where it is listed. */
+export const defaultTenant = 'default'
+
+export interface TenantSettings {
+  readonly id: string
+  /** With `by: "host"`. */
+  readonly hosts: readonly string[]
+  readonly settings: Settings
+}
+
+export interface LoadedTenants {
+  readonly enabled: ReadonlyMap<string, TenantSettings>
+  /** What is wrong with each tenant that must not be served. */
+  readonly disabled: ReadonlyMap<string, readonly Fault[]>
+  readonly warnings: readonly string[]
+}
+
+interface From {
+  readonly common: Settings
+  /** What all tenants inherit, as it was given. */
+  readonly base: unknown
+  readonly folder: string | null
+  /** Variables and their faults, all below `tenants.list.<tenant>`. */
+  readonly assignments: readonly Assignment[]
+  readonly faults: readonly Fault[]
+  readonly cwd: string
+  readonly parts: Parts
+  readonly withoutSecret: boolean
+}
+
+/** Reads each tenant's settings over the common ones. Never throws for what is wrong with one of them. */
+export async function loadTenants(from: From): Promise<LoadedTenants> {
+  const { common, folder, assignments, faults } = from
+  const given = new Map<string, Given>()
+  const inlined = common.tenants.list
+  for (const id of keysOf(inlined)) given.set(id, { tree: memberOf(inlined, id), source: 'file', problem: null })
+  for (const [id, file] of await readFolder(folder)) {
+    const isTwice = given.has(id)
+    given.set(id, isTwice ? { ...file, problem: 'is in tenants.list as well' } : file)
+  }
+  for (const { path } of [...assignments, ...faults.map((fault) => ({ path: fault.path.split('.') }))]) {
+    const id = path[2] ?? ''
+    if (!given.has(id)) given.set(id, { tree: {}, source: 'default', problem: null })
+  }
+
+  const read = await Promise.all([...given].map(([id, one]) => readTenant(id, one, from)))
+  const collisions = collisionsOf(
+    read.filter((one) => one.faults.length === 0),
+    from.parts,
+  )
+  const judged = read.map((one) => ({ ...one, faults: [...one.faults, ...(collisions.get(one.id) ?? [])] }))
+  const enabled = judged.filter((one) => one.faults.length === 0)
+  return {
+    enabled: new Map(enabled.map(({ id, hosts, settings }) => [id, { id, hosts, settings }])),
+    disabled: new Map(judged.filter((one) => one.faults.length > 0).map((one) => [one.id, one.faults])),
+    warnings: enabled.flatMap(({ id, settings }) => {
+      const known = doubtsOf(common)
+      return doubtsOf(settings).flatMap((doubt) => (known.includes(doubt) ? [] : [`tenant ${id}: ${doubt}`]))
+    }),
+  }
+}
+
+interface Given {
+  readonly tree: unknown
+  readonly source: Source
+  /** Why it could not be read. */
+  readonly problem: string | null
+}
+
+/** A folder that cannot be read is not one tenant's fault. */
+async function readFolder(folder: string | null): Promise<Map<string, Given>> {
+  if (folder === null) return new Map()
+  let names: string[]
+  try {
+    names = await readdir(folder)
+  } catch (error) {
+    const message = `${folder} cannot be read (${String(memberOf(error, 'code') ?? error)})`
+    throw new SettingsFault([{ path: 'tenants.folder', message, source: 'file' }])
+  }
+  const files = names.filter((name) => name.endsWith('.json')).sort()
+  return new Map(
+    await Promise.all(
+      files.map(async (name): Promise<[string, Given]> => {
+        const read = await readJsonFile(join(folder, name))
+        const tree = 'value' in read ? read.value : {}
+        return [
+          name.slice(0, -'.json'.length),
+          { tree, source: `file ${name}`, problem: 'problem' in read ? read.problem : null },
+        ]
+      }),
+    ),
+  )
+}
+
+interface ReadTenant extends TenantSettings {
+  readonly faults: readonly Fault[]
+}
+
+async function readTenant(id: string, { tree, source, problem }: Given, from: From): Promise<ReadTenant> {
+  const { common, base, cwd, parts, withoutSecret } = from
+  const { tenants: _, ...inherited } = isGroup(base) ? base : {}
+  const prefix = ['tenants', 'list', id]
+  const assignments = from.assignments
+    .filter(({ path }) => path[2] === id)
+    .map((one) => ({ ...one, path: one.path.slice(prefix.length) }))
+  const faults: Fault[] = from.faults
+    .filter(({ path }) => path === prefix.join('.') || path.startsWith(`${prefix.join('.')}.`))
+    .map((fault) => ({ ...fault, path: fault.path.slice(prefix.join('.').length + 1) }))
+
+  const fault = (path: string, message: string): void => {
+    faults.push({ path, message, source })
+  }
+  const list = environmentSchema(parts).properties.tenants.properties.list
+  if (!allowsKey(list, id)) fault('', `a tenant's name has lower-case letters, digits and -, at most 32`)
+  if (problem !== null) fault('', problem)
+  if (!isGroup(tree)) fault('', 'must be an object that holds settings')
+  const { hosts, ...own } = isGroup(tree) ? tree : {}
+  for (const path of shared(own, parts)) fault(path, 'belongs to the whole service and cannot differ by tenant')
+
+  const given = overlay(own, treeOf(assignments))
+  const hostNames = hostsOf(memberOf(given, 'hosts') ?? hosts, common, id, parts, fault)
+  const { settings } = await readJudged({
+    tree: overlay(inherited, own),
+    assignments: assignments.filter(({ path }) => path[0] !== 'hosts'),
+    cwd,
+    parts,
+    faults,
+    needsSecret: () => !withoutSecret,
+  })
+  return {
+    id,
+    hosts: hostNames,
+    settings: id === defaultTenant ? settings : asTenant(id, settings, given, hostNames, from),
+    faults: faults.map((one) => ({
+      ...one,
+      path: [...prefix, ...(one.path === '' ? [] : [one.path])].join('.'),
+      source: one.source === 'file' ? source : one.source,
+    })),
+  }
+}
+
+/** Paths of what is there and belongs to the service as a whole. */
+function shared(own: Readonly<Record<string, unknown>>, parts: Parts): string[] {
+  const whole = settingsSchema(parts).properties
+  const ofTenant = tenantSchema(parts).properties
+  const groups = (['http', 'passwords'] as const).flatMap((group) =>
+    keysOf(own[group])
+      .filter((key) => Object.hasOwn(whole[group].properties, key) && !Object.hasOwn(ofTenant[group].properties, key))
+      .map((key) => `${group}.${key}`),
+  )
+  return [...Object.keys(own).filter((key) => Object.hasOwn(whole, key) && !Object.hasOwn(ofTenant, key)), ...groups]
+}
+
+const hostForm = /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/
+
+function hostsOf(
+  given: unknown,
+  common: Settings,
+  id: string,
+  _parts: Parts,
+  fault: (path: string, message: string) => void,
+): string[] {
+  const hosts = given === undefined ? [] : given
+  const isList = Array.isArray(hosts) && hosts.every((one) => typeof one === 'string' && hostForm.test(one))
+  if (!isList) {
+    fault('hosts', 'must be a list of which each is a host name in lower case, without port')
+    return []
+  }
+  if (common.tenants.by === 'host' && hosts.length === 0 && id !== defaultTenant) {
+    fault('hosts', 'is required where tenants are told by host')
+  }
+  return hosts
+}
+
+/** What makes the settings a tenant's own: its folder, its places in stores it inherits, its cookies, its address. */
+function asTenant(id: string, settings: Settings, given: unknown, hosts: readonly string[], from: From): Settings {
+  const { common, parts } = from
+  const hasOwnFolder = memberOf(given, 'dataFolder') !== undefined
+  const dataFolder = hasOwnFolder ? settings.dataFolder : join(common.dataFolder, 'tenants', id)
+  const backends = Object.entries(settings.backends).map(([name, backend]) => {
+    const { transport } = backend
+    if (transport.kind !== 'cookie') return [name, backend]
+    return [name, { ...backend, transport: { ...transport, name: `${transport.name}-${id}` } }]
+  })
+  const hasOwnUrl = memberOf(memberOf(given, 'http'), 'publicUrl') !== undefined
+  const { publicUrl } = settings.http
+  const url = hasOwnUrl || publicUrl === undefined ? publicUrl : atHost(publicUrl, hosts[0])
+  return {
+    ...settings,
+    dataFolder,
+    stores: ownPlaces({
+      id,
+      stores: settings.stores,
+      dataFolder,
+      parts,
+      isOwn: (role, key) => isOwn(given, role, key),
+    }),
+    backends: Object.fromEntries(backends),
+    http: { ...settings.http, ...(url !== undefined && { publicUrl: url }) },
+  }
+}
+
+function isOwn(given: unknown, role: StoreRole, key: 'kind' | 'url' | 'prefix'): boolean {
+  return memberOf(memberOf(memberOf(given, 'stores'), role), key) !== undefined
+}
+
+function atHost(publicUrl: string, host: string | undefined): string {
+  if (host === undefined) return publicUrl
+  const url = new URL(publicUrl)
+  url.hostname = host
+  return url.origin
+}
