@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import type { StoreHandle } from '../../src/adapters/stores/backend.ts'
-import { openRedis } from '../../src/adapters/stores/redis/redis.ts'
+import { redisBackend } from '../../src/adapters/stores/redis/redis.ts'
 import { type FixedClock, fixedClock } from '../../src/testing/fixed-clock.ts'
 import type { StoreUnderTest } from './stores.ts'
 
@@ -155,7 +155,7 @@ export async function openRedisHandle(
   prefix: string,
   clock: () => Date = () => new Date(),
 ): Promise<StoreHandle> {
-  const handle = await openRedis({ url, dataFolder: '', clock, warn() {} }, prefix)
+  const handle = await redisBackend.open({ url, prefix, dataFolder: '', clock, warn() {} })
   await handle.prepare()
   return handle
 }

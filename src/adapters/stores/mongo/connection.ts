@@ -1,5 +1,7 @@
-import type { Collection, MongoClient } from 'mongodb'
+import type { Collection } from 'mongodb'
 import { Unavailable } from '../../../domain/refusal.ts'
+import type { Lease } from '../backend.ts'
+import type { Client, Driver } from './client.ts'
 import type {
   ExpiringDocument,
   MetaDocument,
@@ -9,9 +11,6 @@ import type {
   TokenDocument,
   UserDocument,
 } from './documents.ts'
-import { reviveLostMonitors } from './lost-monitors.ts'
-
-export type Driver = typeof import('mongodb')
 
 /** No operation, of however many steps, waits longer than this for the server. */
 const longestWaitMs = 1900
@@ -48,6 +47,7 @@ export interface Connection {
   translate<T>(operation: () => Promise<T>): Promise<T>
   ping(): Promise<void>
   ready(): void
+  /** What is under way answers `Unavailable` at once, as does all that follows. */
   close(): Promise<void>
   /** Whether a write failed because a unique value is taken. The error does not always say which. */
   isDuplicate(error: unknown): boolean
@@ -55,9 +55,15 @@ export interface Connection {
   refusalOf(error: unknown): string
 }
 
-export function connectionOf(driver: Driver, client: MongoClient, now: () => Date): Connection {
-  const database = client.db(undefined, durable(driver))
-  const stopReviving = reviveLostMonitors(client)
+/** A database of a client that others may use as well. */
+export function connectionOf(
+  driver: Driver,
+  { value: { client }, release }: Lease<Client>,
+  databaseName: string,
+  now: () => Date,
+): Connection {
+  const database = client.db(databaseName, durable(driver))
+  const underWay = new Set<() => void>()
   let isReady = false
   let isClosed = false
 
@@ -70,15 +76,18 @@ export function connectionOf(driver: Driver, client: MongoClient, now: () => Dat
   }
 
   async function inTime<T>(operation: () => Promise<T>): Promise<T> {
-    let timer: NodeJS.Timeout | undefined
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new Unavailable('MongoDB does not answer in time')), longestWaitMs)
+    if (isClosed) throw new Unavailable('MongoDB was closed')
+    return new Promise((resolve, reject) => {
+      const end = () => reject(new Unavailable('MongoDB was closed'))
+      const timer = setTimeout(() => reject(new Unavailable('MongoDB does not answer in time')), longestWaitMs)
+      underWay.add(end)
+      translate(operation)
+        .finally(() => {
+          clearTimeout(timer)
+          underWay.delete(end)
+        })
+        .then(resolve, reject)
     })
-    try {
-      return await Promise.race([translate(operation), late])
-    } finally {
-      clearTimeout(timer)
-    }
   }
 
   return {
@@ -100,7 +109,7 @@ export function connectionOf(driver: Driver, client: MongoClient, now: () => Dat
     async ping() {
       await inTime(async () => {
         // The driver gives up for good when its very first attempt fails, unless it is told to connect again.
-        if (!isClosed) await client.connect()
+        await client.connect()
         await database.command({ ping: 1 })
       })
     },
@@ -111,8 +120,8 @@ export function connectionOf(driver: Driver, client: MongoClient, now: () => Dat
 
     async close() {
       isClosed = true
-      stopReviving()
-      await client.close()
+      for (const end of underWay) end()
+      await release()
     },
 
     isDuplicate: (error) => error instanceof driver.MongoServerError && error.code === 11000,

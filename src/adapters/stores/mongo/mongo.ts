@@ -1,6 +1,7 @@
-import type { MongoClient } from 'mongodb'
-import { type StoreBackend, Unsuitable } from '../backend.ts'
-import { connectionOf, type Driver } from './connection.ts'
+import { type StoreBackend, Unsuitable, unshared } from '../backend.ts'
+import { clientKey, databaseOf, inherited, partsOf, placeOf } from './address.ts'
+import { openClient } from './client.ts'
+import { connectionOf } from './connection.ts'
 import { mongoOAuthStates } from './oauth-states.ts'
 import { mongoOutbox } from './outbox.ts'
 import { prepare } from './prepare.ts'
@@ -20,13 +21,22 @@ export const mongoBackend: StoreBackend = {
   roles: ['users', 'sessions', 'tokens'],
   protocols: ['mongodb:', 'mongodb+srv:'],
   needsDatabase: true,
+  inherited,
+  placeOf,
 
-  async open({ url, clock }) {
-    if (url === null || !namesDatabase(url)) {
+  async open({ url, clock, shares = unshared }) {
+    const parts = url === null ? null : partsOf(url)
+    const database = parts && databaseOf(parts)
+    if (url === null || parts === null || database === null) {
       throw new Unsuitable('the address of MongoDB must name a database, like mongodb://127.0.0.1:27017/portcullis')
     }
     const driver = await import('mongodb')
-    const connection = connectionOf(driver, clientOf(driver, url), clock)
+    const client = shares.lease(
+      clientKey(parts),
+      () => openClient(driver, url),
+      (unused) => unused.close(),
+    )
+    const connection = connectionOf(driver, client, database, clock)
 
     return {
       users: {
@@ -47,26 +57,4 @@ export const mongoBackend: StoreBackend = {
       close: () => connection.close(),
     }
   },
-}
-
-/** Without one the driver would use `test`. A slash before the path is always percent-encoded. */
-function namesDatabase(url: string): boolean {
-  return /^[^:]+:\/\/[^/?]+\/[^?]/.test(url)
-}
-
-function clientOf(driver: Driver, url: string): MongoClient {
-  try {
-    return new driver.MongoClient(url, {
-      appName: 'portcullis',
-      serverSelectionTimeoutMS: 1500,
-      connectTimeoutMS: 1500,
-      socketTimeoutMS: 1800,
-      waitQueueTimeoutMS: 1500,
-      ignoreUndefined: true,
-      ...(/[?&]maxPoolSize=/i.test(url) ? {} : { maxPoolSize: 50 }),
-    })
-  } catch (error) {
-    // The cause is kept back: its message may repeat the address, with its password.
-    throw new Unsuitable(`the address of MongoDB cannot be used (${error instanceof Error ? error.name : 'unknown'})`)
-  }
 }

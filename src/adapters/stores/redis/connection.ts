@@ -10,6 +10,9 @@ import { Unsuitable } from '../backend.ts'
  */
 export type Ask = <T>(command: (redis: Redis) => Promise<T>) => Promise<T>
 
+type Driver = Pick<typeof import('ioredis'), 'Redis'>
+
+/** Any number of handles may hold it: it is one, with what it knows of the server, for all of them. */
 export interface RedisConnection {
   readonly ask: Ask
   /** Resolves when commands can be sent; throws `Unavailable` within 2 s, `Unsuitable` when it is refused. */
@@ -51,20 +54,31 @@ const notNow = new Set([
   'OOM',
 ])
 
-/** Nothing is connected yet. The address's query may hold `family` only: ioredis would let it override any option. */
-export async function redisConnection(url: string): Promise<RedisConnection> {
-  const fault = addressFault(url)
-  if (fault !== null) throw new Unsuitable(`redis: ${fault}`)
-
-  const { Redis } = await import('ioredis')
+/** Nothing is connected yet. `url` has no `addressFault`. */
+export function redisConnection({ Redis }: Driver, url: string): RedisConnection {
   const redis = new Redis(url, options)
   let lastError: unknown
+  let connecting: Promise<void> | null = null
   redis.on('error', (error: unknown) => {
     lastError = bare(error)
   })
   redis.on('ready', () => {
     lastError = undefined
   })
+
+  async function ready(): Promise<void> {
+    const outcome = once(redis, 'ready', { signal: AbortSignal.timeout(1800) })
+    // Its failure is told by the event 'error', which ends the wait.
+    if (redis.status === 'wait' || redis.status === 'end') redis.connect().catch(() => {})
+    try {
+      await outcome
+    } catch (error) {
+      const cause = bare(error instanceof Error && error.name === 'AbortError' ? (lastError ?? error) : error)
+      // A wrong password, a database that is not there, protected mode: the server's own words hold no secret.
+      if (!isOutage(cause)) throw new Unsuitable(`redis refuses the connection: ${messageOf(cause)}`, { cause })
+      throw unavailable(cause)
+    }
+  }
 
   return {
     async ask(command) {
@@ -78,17 +92,11 @@ export async function redisConnection(url: string): Promise<RedisConnection> {
 
     async connect() {
       if (redis.status === 'ready') return
-      const outcome = once(redis, 'ready', { signal: AbortSignal.timeout(1800) })
-      // Its failure is told by the event 'error', which ends the wait.
-      if (redis.status === 'wait' || redis.status === 'end') redis.connect().catch(() => {})
-      try {
-        await outcome
-      } catch (error) {
-        const cause = bare(error instanceof Error && error.name === 'AbortError' ? (lastError ?? error) : error)
-        // A wrong password, a database that is not there, protected mode: the server's own words hold no secret.
-        if (!isOutage(cause)) throw new Unsuitable(`redis refuses the connection: ${messageOf(cause)}`, { cause })
-        throw unavailable(cause)
-      }
+      // One wait for all who hold this connection and are prepared at the same time.
+      connecting ??= ready().finally(() => {
+        connecting = null
+      })
+      await connecting
     },
 
     async close() {
@@ -97,17 +105,6 @@ export async function redisConnection(url: string): Promise<RedisConnection> {
       redis.disconnect()
     },
   }
-}
-
-function addressFault(url: string): string | null {
-  if (!URL.canParse(url)) return 'the address is no URL'
-  const { pathname, searchParams } = new URL(url)
-  // ioredis takes what is no number for database 0.
-  if (!/^\/?\d*$/.test(pathname)) return 'the path of the address must be the number of a database'
-  for (const name of searchParams.keys()) {
-    if (name !== 'family') return `the address has the query parameter "${name}"; only "family" is known`
-  }
-  return null
 }
 
 const unavailable = (cause: unknown): Unavailable => new Unavailable('redis does not answer', { cause })

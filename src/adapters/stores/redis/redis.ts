@@ -1,5 +1,6 @@
 import { Unavailable } from '../../../domain/refusal.ts'
-import { type OpenOptions, type StoreBackend, type StoreHandle, Unsuitable } from '../backend.ts'
+import { type OpenOptions, type StoreBackend, type StoreHandle, Unsuitable, unshared } from '../backend.ts'
+import { addressFault, connectionKey, databaseOf, inherited, placeOf, prefixOf } from './address.ts'
 import { type Ask, redisConnection } from './connection.ts'
 import { redisOAuthStates } from './oauth-states.ts'
 import { redisSessionStore } from './sessions.ts'
@@ -10,19 +11,35 @@ export const redisBackend: StoreBackend = {
   kind: 'redis',
   roles: ['sessions', 'tokens'],
   protocols: ['redis:', 'rediss:'],
-  open: (options) => openRedis(options, 'portcullis:'),
+  takesPrefix: true,
+  inherited,
+  placeOf,
+  open: (options) => openRedis(options),
 }
 
-/** As `redisBackend.open`, under keys that begin with `prefix`. */
-export async function openRedis(options: OpenOptions, prefix: string): Promise<StoreHandle> {
-  const { url, clock, warn } = options
+async function openRedis(options: OpenOptions): Promise<StoreHandle> {
+  const { url, clock, warn, shares = unshared } = options
+  const prefix = prefixOf(options)
   if (url === null) throw new Unsuitable('redis: needs an address, redis://host:port/database')
-  const connection = await redisConnection(url)
+  const fault = addressFault(url)
+  if (fault !== null) throw new Unsuitable(`redis: ${fault}`)
+
+  const driver = await import('ioredis')
+  const { value: connection, release } = shares.lease(
+    connectionKey(url),
+    () => redisConnection(driver, url),
+    (unused) => unused.close(),
+  )
 
   let isPrepared = false
+  let isClosed = false
+  const whileOpen: Ask = async (command) => {
+    if (isClosed) throw new Unavailable('redis was closed')
+    return connection.ask(command)
+  }
   const ask: Ask = async (command) => {
     if (!isPrepared) throw new Unavailable('redis was not reached yet')
-    return connection.ask(command)
+    return whileOpen(command)
   }
 
   return {
@@ -31,24 +48,27 @@ export async function openRedis(options: OpenOptions, prefix: string): Promise<S
     oauthStates: redisOAuthStates(ask, prefix, clock),
 
     async prepare() {
+      if (isClosed) throw new Unavailable('redis was closed')
       await connection.connect()
-      await selectDatabase(connection.ask, url)
-      await judgeServer(connection.ask)
-      await judgeSettings(connection.ask, warn)
+      await selectDatabase(whileOpen, databaseOf(url))
+      await judgeServer(whileOpen)
+      await judgeSettings(whileOpen, warn)
       isPrepared = true
     },
 
     async ping() {
-      await connection.ask((redis) => redis.ping())
+      await whileOpen((redis) => redis.ping())
     },
 
-    close: () => connection.close(),
+    async close() {
+      isClosed = true
+      await release()
+    },
   }
 }
 
 /** ioredis goes on with database 0 when the server has none of the number it was given. */
-async function selectDatabase(ask: Ask, url: string): Promise<void> {
-  const database = Number(new URL(url).pathname.slice(1))
+async function selectDatabase(ask: Ask, database: number): Promise<void> {
   if (database === 0) return
   try {
     await ask((redis) => redis.select(database))

@@ -1,0 +1,72 @@
+import type { StoreAddress } from '../backend.ts'
+
+/** The parts of an address as they are written. It may name several hosts, so that no parser of URLs takes it. */
+interface Parts {
+  readonly protocol: 'mongodb' | 'mongodb+srv'
+  /** `user:password@`, or nothing. */
+  readonly credentials: string
+  readonly hosts: readonly string[]
+  /** Percent-encoded. */
+  readonly database: string
+  /** With its question mark, or nothing. */
+  readonly query: string
+}
+
+/** `null` for an address without a database: the driver would use `test`. A slash before it is always percent-encoded. */
+export function partsOf(url: string): Parts | null {
+  const found = /^(mongodb|mongodb\+srv):\/\/([^@]*@)?([^@/?]+)\/([^?]+)(\?.*)?$/.exec(url)
+  if (found === null) return null
+  const [, protocol, credentials = '', hosts = '', database = '', query = ''] = found
+  const isService = protocol === 'mongodb+srv'
+  return {
+    protocol: isService ? 'mongodb+srv' : 'mongodb',
+    credentials,
+    hosts: hosts
+      .toLowerCase()
+      .split(',')
+      .map((host) => (isService || /:\d+$/.test(host) ? host : `${host}:27017`))
+      .sort(),
+    database,
+    query,
+  }
+}
+
+/** What its name says, `null` where it cannot be decoded. */
+export function databaseOf({ database }: Parts): string | null {
+  try {
+    return decodeURIComponent(database)
+  } catch {
+    return null
+  }
+}
+
+/**
+ * Whether the server looks up the user of the address in its database. The name of a service brings along, as a rule,
+ * where else; mechanisms other than passwords have a place of their own.
+ */
+function holdsItsUser({ protocol, credentials, query }: Parts): boolean {
+  return protocol === 'mongodb' && credentials !== '' && !/[?&](authSource=|authMechanism=(?!SCRAM|PLAIN))/i.test(query)
+}
+
+/** The same for addresses that one client serves: those that differ in the name of the database only. */
+export function clientKey(parts: Parts): string {
+  const { protocol, credentials, hosts, database, query } = parts
+  return `mongo ${protocol}://${credentials}${hosts}/${holdsItsUser(parts) ? database : ''}${query}`
+}
+
+/** MongoDB refuses two databases whose names differ by case only. */
+export function placeOf({ url }: StoreAddress): string | null {
+  const parts = partsOf(url ?? '')
+  const database = parts && databaseOf(parts)
+  return parts && database && `${parts.hosts}/${database.toLowerCase()}`
+}
+
+/** The database of the address with the tenant's name behind it. Its user is known where it was before. */
+export function inherited(address: StoreAddress, tenant: string): StoreAddress {
+  const parts = partsOf(address.url ?? '')
+  if (address.url === null || parts === null) return address
+  const { database, query } = parts
+  const source = holdsItsUser(parts) ? `${query === '' ? '?' : '&'}authSource=${database}` : ''
+  const server = address.url.slice(0, address.url.length - query.length - database.length)
+  return { ...address, url: `${server}${database}_${encodeURIComponent(tenant)}${query}${source}` }
+}

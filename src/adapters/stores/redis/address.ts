@@ -1,0 +1,41 @@
+import type { StoreAddress } from '../backend.ts'
+
+const usualPrefix = 'portcullis:'
+
+export const prefixOf = ({ prefix }: StoreAddress): string => prefix ?? usualPrefix
+
+/** Why this address would be misread; `null` when it would not. */
+export function addressFault(url: string): string | null {
+  if (!URL.canParse(url)) return 'the address is no URL'
+  const { pathname, searchParams } = new URL(url)
+  // ioredis takes what is no number for database 0.
+  if (!/^\/?\d*$/.test(pathname)) return 'the path of the address must be the number of a database'
+  for (const name of searchParams.keys()) {
+    // ioredis would let it override any option.
+    if (name !== 'family') return `the address has the query parameter "${name}"; only "family" is known`
+  }
+  return null
+}
+
+export const databaseOf = (url: string): number => Number(new URL(url).pathname.slice(1))
+
+/** `host:port/database`. The parser leaves both the case of the host and the port as they are: the protocol is no web's. */
+function placeOfUrl(url: string): string {
+  const { hostname, port } = new URL(url)
+  return `${hostname.toLowerCase() || 'localhost'}:${port || 6379}/${databaseOf(url)}`
+}
+
+/** The same for addresses that one connection serves: the user, the password and the way there are the same, too. */
+export function connectionKey(url: string): string {
+  const { protocol, username, password, search } = new URL(url)
+  return `redis ${protocol}//${username}:${password}@${placeOfUrl(url)}${search}`
+}
+
+export function placeOf(address: StoreAddress): string | null {
+  if (address.url === null || addressFault(address.url) !== null) return null
+  return `${placeOfUrl(address.url)} ${prefixOf(address)}`
+}
+
+export function inherited(address: StoreAddress, tenant: string): StoreAddress {
+  return { ...address, prefix: `${prefixOf(address)}${tenant}:` }
+}
