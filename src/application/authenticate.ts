@@ -1,3 +1,5 @@
+import { isUserId } from '../domain/ids.ts'
+import { Refusal } from '../domain/refusal.ts'
 import { isAlive, type User } from '../domain/user.ts'
 import type { Credential, Credentials } from './ports/credentials.ts'
 import type { UserStore } from './ports/user-store.ts'
@@ -14,6 +16,15 @@ export interface Authenticated {
   readonly user: User
   readonly credential: Credential
   readonly backend: Backend
+}
+
+/** Demands that somebody acts, by a credential of their own: `Authenticate` answers `null` for nobody. */
+export function demandAuthenticated(by: Authenticated | null | undefined): asserts by is Authenticated {
+  const { user, credential } = by ?? {}
+  const isTheirs = isUserId(user?.id) && credential?.userId === user.id
+  if (!isTheirs || typeof credential.id !== 'string' || !(credential.expiresAt instanceof Date)) {
+    throw new Refusal('UNAUTHORIZED')
+  }
 }
 
 /** A value that a request carries where a backend's transport looks. */
@@ -34,7 +45,7 @@ export class Authenticate {
 
   async execute(presented: readonly Presented[]): Promise<Authenticated | null> {
     for (const { backend, value } of presented) {
-      if (!backend.credentials.recognises(value)) continue
+      if (typeof value !== 'string' || !backend.credentials.recognises(value)) continue
       const credential = await backend.credentials.read(value)
       if (credential === null) continue
       const user = await this.#users.find(credential.userId)

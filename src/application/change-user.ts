@@ -1,5 +1,5 @@
 import type { AccountEvent } from '../domain/events.ts'
-import type { UserId } from '../domain/ids.ts'
+import { isUserId, type UserId } from '../domain/ids.ts'
 import { Unavailable } from '../domain/refusal.ts'
 import type { User } from '../domain/user.ts'
 import type { UserStore } from './ports/user-store.ts'
@@ -30,6 +30,7 @@ export class ChangeUser {
   }
 
   async execute(id: UserId, judge: (user: User) => Change): Promise<ChangeOutcome> {
+    if (!isUserId(id)) return { type: 'gone' }
     const before = this.#last.get(id) ?? Promise.resolve()
     const change = before.then(() => this.#attempt(id, judge))
     // Who waits behind a store that does not answer is not sent to wait for it once more.

@@ -1,5 +1,6 @@
 import { type Email, emailKey } from '../domain/email.ts'
 import { happened, type UserChanges } from '../domain/events.ts'
+import { demandEmail, demandText } from '../domain/invalid-input.ts'
 import type { User } from '../domain/user.ts'
 import type { ChangeUser } from './change-user.ts'
 import { occasion } from './occasion.ts'
@@ -23,6 +24,8 @@ export class CreateSuperuser {
   /** Makes whoever has the address an active, verified superuser; `null` when nobody has it. */
   async promote(input: { email: Email; requestId: string }): Promise<User | null> {
     const { users, changeUser } = this.#needs
+    demandEmail('email', input.email)
+    demandText('requestId', input.requestId)
     const found = await users.findByEmail(emailKey(input.email))
     if (found === null) return null
 

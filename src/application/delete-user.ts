@@ -1,4 +1,6 @@
 import { happened } from '../domain/events.ts'
+import { isUserId } from '../domain/ids.ts'
+import { demandText } from '../domain/invalid-input.ts'
 import { Refusal, Unavailable } from '../domain/refusal.ts'
 import { type User, viewOf } from '../domain/user.ts'
 import type { ChangeUser } from './change-user.ts'
@@ -22,6 +24,8 @@ export class DeleteUser {
   }
 
   async execute(input: { target: User; requestId: string }): Promise<void> {
+    if (!isUserId(input.target?.id)) throw new Refusal('NOT_FOUND')
+    demandText('requestId', input.requestId)
     await this.#askForObjection(input.target, input.requestId)
     const outcome = await this.#needs.changeUser.execute(input.target.id, (fresh) => ({
       type: 'remove',

@@ -1,7 +1,7 @@
 import { withAccount } from '../domain/oauth-account.ts'
 import { Refusal } from '../domain/refusal.ts'
 import { isAlive, type User } from '../domain/user.ts'
-import type { Authenticated } from './authenticate.ts'
+import { type Authenticated, demandAuthenticated } from './authenticate.ts'
 import type { ChangeUser } from './change-user.ts'
 import { type Claim, identityOf, type Return } from './oauth-journey.ts'
 import type { OAuthStateStore } from './ports/oauth-state-store.ts'
@@ -28,6 +28,7 @@ export class LinkOAuth {
   async execute(input: { back: Return; claim: Omit<Claim, 'flow' | 'userId'>; by: Authenticated }): Promise<User> {
     const { back, claim, by } = input
     const { name } = claim.provider
+    demandAuthenticated(by)
     const identity = await identityOf(this.#needs, back, { ...claim, flow: 'link', userId: by.user.id })
     if (identity.email === null) throw new Refusal('OAUTH_NOT_AVAILABLE_EMAIL')
 

@@ -1,4 +1,5 @@
-import { type Email, emailKey } from '../domain/email.ts'
+import { type Email, emailKey, isEmail } from '../domain/email.ts'
+import { demandText } from '../domain/invalid-input.ts'
 import { Refusal, Unavailable } from '../domain/refusal.ts'
 import type { User } from '../domain/user.ts'
 import { type AdmitNeeds, admit } from './admit.ts'
@@ -30,7 +31,10 @@ export class LogIn {
   }): Promise<string> {
     const { users, hasher } = this.#needs
 
-    const user = input.email === null ? null : await users.findByEmail(emailKey(input.email))
+    demandText('password', input.password)
+    demandText('requestId', input.requestId)
+
+    const user = isEmail(input.email) ? await users.findByEmail(emailKey(input.email)) : null
     // An inactive user is verified against nothing, as an unknown one is: whether the password was right stays unknown.
     const hash = user?.isActive ? user.passwordHash : null
     const verdict = await hasher.verify(input.password, hash)

@@ -1,5 +1,5 @@
 import { endCredential } from '../domain/user.ts'
-import type { Authenticated } from './authenticate.ts'
+import { type Authenticated, demandAuthenticated } from './authenticate.ts'
 import type { ChangeUser } from './change-user.ts'
 
 /** Ends exactly the credential that authenticated the request, for good and on every replica. */
@@ -9,8 +9,10 @@ export class LogOut {
     this.#needs = needs
   }
 
-  async execute({ user, credential, backend }: Authenticated): Promise<void> {
+  async execute(by: Authenticated): Promise<void> {
     const { changeUser, clock } = this.#needs
+    demandAuthenticated(by)
+    const { user, credential, backend } = by
     const { id, expiresAt } = credential
 
     const outcome = await backend.credentials.revoke(credential)

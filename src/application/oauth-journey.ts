@@ -1,7 +1,7 @@
 import type { UserId } from '../domain/ids.ts'
 import type { OAuthFlow, OAuthIdentity, OAuthState } from '../domain/oauth-account.ts'
 import { Refusal } from '../domain/refusal.ts'
-import type { OAuthProvider } from './ports/oauth-provider.ts'
+import type { CallbackParameters, OAuthProvider } from './ports/oauth-provider.ts'
 import { CodeRefused, ProviderFailed } from './ports/oauth-provider.ts'
 import type { OAuthStateStore } from './ports/oauth-state-store.ts'
 import type { Secrets } from './ports/secrets.ts'
@@ -13,6 +13,8 @@ export interface Return {
   readonly error: string | null
   /** RFC 9207. */
   readonly iss: string | null
+  /** All of it, in its order, for providers that sign what they say. */
+  readonly all?: CallbackParameters['all']
 }
 
 /** What the journey must have been begun for. */
@@ -36,12 +38,13 @@ interface Needs {
  * that this browser began, for this provider, flow and user, lets the code be exchanged.
  */
 export async function identityOf(needs: Needs, back: Return, claim: Claim): Promise<OAuthIdentity> {
-  const { code, state, error, iss } = back
-  const begun = state === null ? null : await needs.oauthStates.take(needs.secrets.digest(state))
-  if (error !== null || code === null) throw new Refusal('OAUTH_CODE_REFUSED')
+  // A caller whom no compiler holds to the type may leave a field out.
+  const { code = null, state = null, error = null, iss = null } = back
+  const begun = typeof state !== 'string' ? null : await needs.oauthStates.take(needs.secrets.digest(state))
+  if (error !== null || typeof code !== 'string') throw new Refusal('OAUTH_CODE_REFUSED')
   if (state === null || begun === null || !isOurs(needs, begun, state, claim)) throw new Refusal('OAUTH_INVALID_STATE')
   try {
-    return await claim.provider.identify({ code, state, iss }, begun)
+    return await claim.provider.identify({ code, state, iss, all: back.all }, begun)
   } catch (thrown) {
     if (thrown instanceof CodeRefused) throw new Refusal('OAUTH_CODE_REFUSED')
     if (thrown instanceof ProviderFailed) throw new Refusal('OAUTH_PROVIDER_ERROR')
@@ -52,7 +55,7 @@ export async function identityOf(needs: Needs, back: Return, claim: Claim): Prom
 function isOurs({ secrets, clock }: Needs, begun: OAuthState, state: string, claim: Claim): boolean {
   const browser = claim.browserOf(state)
   return (
-    browser !== null &&
+    typeof browser === 'string' &&
     secrets.digest(browser) === begun.browserDigest && // digests of random values: their order of bytes tells nothing
     begun.provider === claim.provider.name &&
     begun.flow === claim.flow &&

@@ -1,4 +1,4 @@
-import type { UserId } from '../domain/ids.ts'
+import { isUserId, type UserId } from '../domain/ids.ts'
 import { accountOf, type OAuthAccount, withAccount } from '../domain/oauth-account.ts'
 import { Refusal, Unavailable } from '../domain/refusal.ts'
 import type { ChangeUser } from './change-user.ts'
@@ -35,6 +35,7 @@ export class ReadProviderToken {
   async execute(input: { userId: UserId; provider: OAuthProvider; accountId: string }): Promise<string | null> {
     const { users, clock } = this.#needs
     const { userId, provider, accountId } = input
+    if (!isUserId(userId)) return null
     const deadline = clock().getTime() + waitSeconds * 1000
     for (;;) {
       const user = await users.find(userId)

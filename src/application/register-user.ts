@@ -1,6 +1,7 @@
 import type { Email } from '../domain/email.ts'
 import { happened } from '../domain/events.ts'
 import type { UserId } from '../domain/ids.ts'
+import { demandEmail, demandText } from '../domain/invalid-input.ts'
 import { type PasswordPolicy, passwordObjection } from '../domain/password.ts'
 import { Refusal } from '../domain/refusal.ts'
 import { newUser, type User } from '../domain/user.ts'
@@ -39,6 +40,9 @@ export async function register(
   rights: Partial<Pick<User, 'isSuperuser' | 'isVerified'>>,
 ): Promise<User> {
   const { users, hasher, policy, clock, newId } = needs
+  demandEmail('email', email)
+  demandText('password', password)
+  demandText('requestId', requestId)
 
   const objection = passwordObjection(password, email, policy)
   if (objection !== null) throw new Refusal('REGISTER_INVALID_PASSWORD', objection)

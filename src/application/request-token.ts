@@ -1,6 +1,7 @@
 import { type Email, emailKey } from '../domain/email.ts'
 import type { EventId } from '../domain/ids.ts'
-import type { TokenPurpose } from '../domain/one-time-token.ts'
+import { demandEmail, demandText, InvalidInput } from '../domain/invalid-input.ts'
+import { isTokenPurpose, type TokenPurpose } from '../domain/one-time-token.ts'
 import { Unavailable } from '../domain/refusal.ts'
 import type { OccasionNeeds } from './occasion.ts'
 import type { Secrets } from './ports/secrets.ts'
@@ -24,6 +25,9 @@ export class RequestToken {
   async execute(input: { purpose: TokenPurpose; email: Email; requestId: string }): Promise<void> {
     const { tokenRequests, secrets, clock, newId } = this.#needs
     const { purpose, requestId } = input
+    if (!isTokenPurpose(purpose)) throw new InvalidInput('purpose', 'must be reset_password or verify_email')
+    demandEmail('email', input.email)
+    demandText('requestId', requestId)
     const key = emailKey(input.email)
     const id = secrets.requestId(purpose, key)
 

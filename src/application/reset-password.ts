@@ -1,4 +1,5 @@
 import { happened } from '../domain/events.ts'
+import { demandText } from '../domain/invalid-input.ts'
 import { withProvedAccounts } from '../domain/oauth-account.ts'
 import { type PasswordPolicy, passwordObjection } from '../domain/password.ts'
 import { Refusal } from '../domain/refusal.ts'
@@ -33,6 +34,9 @@ export class ResetPassword {
 
   async execute(input: { token: string; password: string; requestId: string }): Promise<void> {
     const { changeUser, hasher, policy } = this.#needs
+    demandText('token', input.token)
+    demandText('password', input.password)
+    demandText('requestId', input.requestId)
 
     const found = await findRedeemable(this.#needs, 'reset_password', input.token)
     if (!found?.user.isActive) throw new Refusal('RESET_PASSWORD_BAD_TOKEN')

@@ -1,4 +1,5 @@
-import type { UserId } from '../domain/ids.ts'
+import { isUserId, type UserId } from '../domain/ids.ts'
+import { InvalidInput } from '../domain/invalid-input.ts'
 import type { OAuthFlow } from '../domain/oauth-account.ts'
 import { Refusal } from '../domain/refusal.ts'
 import { type OAuthProvider, ProviderFailed } from './ports/oauth-provider.ts'
@@ -32,8 +33,14 @@ export class StartOAuth {
   }): Promise<{ authorizationUrl: string; state: string; browser: string }> {
     const { oauthStates, secrets, clock, newToken } = this.#needs
     const { provider, flow, userId, redirectUri } = input
+    const isWhole = flow === 'link' ? isUserId(userId) : flow === 'login' && userId === null
+    if (!isWhole) throw new InvalidInput('flow', 'must be login, without a user, or link, with one')
+    if (typeof redirectUri !== 'string' || !URL.canParse(redirectUri)) {
+      throw new InvalidInput('redirectUri', 'must be an absolute address')
+    }
 
     const scopes = input.scopes ?? provider.scopes
+    if (!Array.isArray(scopes)) throw new InvalidInput('scopes', 'must be a list, or null')
     if (!scopes.every((scope) => provider.scopes.includes(scope))) throw new Refusal('OAUTH_SCOPE_NOT_ALLOWED')
 
     const [state, browser, codeVerifier, nonce] = [newToken(), newToken(), newToken(), newToken()]

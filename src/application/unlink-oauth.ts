@@ -1,6 +1,6 @@
 import { Refusal } from '../domain/refusal.ts'
 import { isAlive } from '../domain/user.ts'
-import type { Authenticated } from './authenticate.ts'
+import { type Authenticated, demandAuthenticated } from './authenticate.ts'
 import type { ChangeUser } from './change-user.ts'
 
 interface Needs {
@@ -19,6 +19,7 @@ export class UnlinkOAuth {
   async execute(input: { by: Authenticated; provider: string; id: string }): Promise<void> {
     const { changeUser, providerNames } = this.#needs
     const { by, provider, id } = input
+    demandAuthenticated(by)
     const outcome = await changeUser.execute(by.user.id, (fresh) => {
       if (!isAlive(fresh, by.credential)) throw new Refusal('UNAUTHORIZED')
       const account = fresh.oauthAccounts.find((one) => one.id === id && one.provider === provider)

@@ -1,10 +1,12 @@
 import { type Email, emailKey } from '../domain/email.ts'
 import { happened, type UserChanges } from '../domain/events.ts'
+import { isUserId } from '../domain/ids.ts'
+import { demandEmail, demandFlag, demandText } from '../domain/invalid-input.ts'
 import { withDoubtedAccounts } from '../domain/oauth-account.ts'
 import { type PasswordPolicy, passwordObjection } from '../domain/password.ts'
 import { Refusal } from '../domain/refusal.ts'
 import { endSessions, isAlive, type User, withPassword } from '../domain/user.ts'
-import type { Authenticated } from './authenticate.ts'
+import { type Authenticated, demandAuthenticated } from './authenticate.ts'
 import type { Change, ChangeUser } from './change-user.ts'
 import { type OccasionNeeds, occasion } from './occasion.ts'
 import type { PasswordHasher } from './ports/password-hasher.ts'
@@ -43,10 +45,17 @@ export class UpdateUser {
     currentPassword?: string | undefined
     requestId: string
   }): Promise<User> {
-    const { by, changes, currentPassword } = input
-    this.#requireFreshLogin(input)
+    const { by, requestId } = input
+    demandAuthenticated(by)
+    // Field by field: what else a caller's object holds, such as rights, is not for its user to change.
+    const { email, password } = demandChanges(input.changes)
+    const currentPassword = input.currentPassword ?? undefined
+    if (currentPassword !== undefined) demandText('currentPassword', currentPassword)
+    demandText('requestId', requestId)
+
+    if (currentPassword === undefined) this.#requireFreshLogin(by, { email, password })
     const verified = currentPassword === undefined ? null : await this.#verify(by.user, currentPassword)
-    return await this.#change(by.user, changes, by.credential.id, input.requestId, (fresh) => {
+    return await this.#change(by.user, { email, password }, by.credential.id, requestId, (fresh) => {
       requireAlive(fresh, by)
       if (verified !== null && fresh.passwordVersion !== verified) throw new Refusal('UPDATE_USER_BAD_CURRENT_PASSWORD')
     })
@@ -54,7 +63,13 @@ export class UpdateUser {
 
   /** A superuser changes an account, perhaps their own. */
   async any(input: { by: Authenticated; target: User; changes: AnyChanges; requestId: string }): Promise<User> {
-    const { by, target, changes, requestId } = input
+    const { by, target, requestId } = input
+    demandAuthenticated(by)
+    if (!by.user.isSuperuser) throw new Refusal('FORBIDDEN')
+    if (!isUserId(target?.id)) throw new Refusal('NOT_FOUND')
+    const changes = demandChanges(input.changes)
+    demandText('requestId', requestId)
+
     if (by.user.id !== target.id) return await this.#change(target, changes, null, requestId, () => undefined)
     return await this.#change(target, changes, by.credential.id, requestId, (fresh) => {
       requireAlive(fresh, by)
@@ -96,9 +111,9 @@ export class UpdateUser {
     }
   }
 
-  #requireFreshLogin({ by, changes, currentPassword }: Parameters<UpdateUser['own']>[0]): void {
+  #requireFreshLogin(by: Authenticated, changes: OwnChanges): void {
     const { freshLoginSeconds, clock } = this.#needs
-    if (freshLoginSeconds === null || currentPassword !== undefined) return
+    if (freshLoginSeconds === null) return
     if (changes.email === undefined && changes.password === undefined) return
     const age = clock().getTime() - by.credential.issuedAt.getTime()
     if (age > freshLoginSeconds * 1000) throw new Refusal('FRESH_LOGIN_REQUIRED')
@@ -115,6 +130,17 @@ export class UpdateUser {
     const objection = passwordObjection(changes.password, changes.email ?? user.email, this.#needs.policy)
     if (objection !== null) throw new Refusal('UPDATE_USER_INVALID_PASSWORD', objection)
   }
+}
+
+/** The changes that `given` holds, judged by their form; `null` in a field is the same as nothing. */
+function demandChanges(given: AnyChanges): AnyChanges {
+  const { isActive, isSuperuser, isVerified } = given
+  const email = given.email ?? undefined
+  const password = given.password ?? undefined
+  if (email !== undefined) demandEmail('email', email)
+  if (password !== undefined) demandText('password', password)
+  for (const [field, flag] of Object.entries({ isActive, isSuperuser, isVerified })) demandFlag(field, flag)
+  return { email, password, isActive, isSuperuser, isVerified }
 }
 
 /** A credential that was ended meanwhile must not be kept over a new password. */

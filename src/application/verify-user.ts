@@ -1,4 +1,5 @@
 import { happened } from '../domain/events.ts'
+import { demandText } from '../domain/invalid-input.ts'
 import { Refusal } from '../domain/refusal.ts'
 import type { User } from '../domain/user.ts'
 import type { ChangeUser } from './change-user.ts'
@@ -24,6 +25,8 @@ export class VerifyUser {
 
   async execute(input: { token: string; requestId: string }): Promise<User> {
     const { changeUser } = this.#needs
+    demandText('token', input.token)
+    demandText('requestId', input.requestId)
 
     const found = await findRedeemable(this.#needs, 'verify_email', input.token)
     if (found === null) throw new Refusal('VERIFY_USER_BAD_TOKEN')

@@ -16,6 +16,8 @@ const maxLabelLength = 63 // RFC 1035 section 2.3.4
 const specials = /[\s"(),:;<>@[\\\]]/u
 /** Controls, format characters (bidi), surrogates, private use, unassigned; every separator; whatever has no width. */
 const invisible = /[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}]/u
+/** UTS #46 maps every capital letter to a small one, but for those of Cherokee, where it is the other way round. */
+const capital = /(?!\p{Script=Cherokee})\p{Lu}/u
 const asciiLabel = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/
 
 const bytes = (text: string): number => new TextEncoder().encode(text).length
@@ -46,6 +48,17 @@ export function parseEmail(text: string, domainToUnicode: (ascii: string) => str
     return { objection: `The email address is too long (at most ${maxAddressBytes} bytes).` }
   }
   return { email: email as Email }
+}
+
+/**
+ * Whether `value` is an address as `parseEmail` spells it: what the type `Email` says, for callers whom no compiler
+ * holds to it. Of a domain in Unicode it judges the normal form; its punycode is an accepted spelling, too.
+ */
+export function isEmail(value: unknown): value is Email {
+  if (typeof value !== 'string') return false
+  const domain = value.slice(value.lastIndexOf('@') + 1)
+  const parsed = parseEmail(value, () => domain)
+  return 'email' in parsed && parsed.email === value && domain === domain.normalize('NFKC') && !capital.test(domain)
 }
 
 /** Linear, unlike a pattern for the end, which tries every space of a run. */

@@ -10,8 +10,14 @@ const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
 /** The id that `text` spells, upper or lower case; `null` when it spells none. */
 export function parseUserId(text: string): UserId | null {
+  if (typeof text !== 'string') return null // a caller whom no compiler holds to the type
   const lower = text.toLowerCase()
   return uuid.test(lower) ? (lower as UserId) : null
+}
+
+/** Whether `value` is a user's id as `parseUserId` spells it. */
+export function isUserId(value: unknown): value is UserId {
+  return typeof value === 'string' && uuid.test(value)
 }
 
 /** The id that `text` spells, upper or lower case; `null` when it spells none. */

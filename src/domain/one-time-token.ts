@@ -4,6 +4,10 @@ import type { User } from './user.ts'
 
 export type TokenPurpose = 'reset_password' | 'verify_email'
 
+export function isTokenPurpose(value: unknown): value is TokenPurpose {
+  return value === 'reset_password' || value === 'verify_email'
+}
+
 /**
  * A token that was handed out, bound to a fact about its user. The act it permits changes that fact, so that
  * the first write that still sees the fact wins, and the token is dead by itself afterwards.

@@ -34,9 +34,8 @@ export function passwordObjection(password: string, email: Email, policy: Passwo
   if (isOversized(password)) return `Password should be at most ${maxPasswordBytes} bytes`
   if (!isHashable(password)) return 'Password contains characters that are not valid Unicode'
   const normal = normalisePassword(password)
-  if ([...normal].length < policy.minLength) {
-    return `Password should be at least ${policy.minLength} characters`
-  }
+  const minLength = Math.max(1, policy.minLength) // an empty one is none, whatever a policy says
+  if ([...normal].length < minLength) return `Password should be at least ${minLength} characters`
   const lower = normal.toLowerCase()
   if (lower === email.toLowerCase() || lower === localPart(email).toLowerCase()) {
     return 'Password should not be the e-mail address or the part before its @-sign'
