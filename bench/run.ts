@@ -5,11 +5,21 @@ import type { Measure } from './measure.ts'
 import { duringForgotPassword, duringLogins, slowDisk } from './measures/latency.ts'
 import { logins } from './measures/logins.ts'
 import { me } from './measures/me.ts'
+import { badProvider } from './measures/oauth.ts'
 import { memory, start } from './measures/start.ts'
 import { executable } from './processes.ts'
 import { tableHead, tableLine } from './table.ts'
 
-const measures: readonly Measure[] = [start, memory, me, logins, duringLogins, slowDisk, duringForgotPassword]
+const measures: readonly Measure[] = [
+  start,
+  memory,
+  me,
+  logins,
+  duringLogins,
+  slowDisk,
+  duringForgotPassword,
+  badProvider,
+]
 const names = measures.map(({ name }) => name)
 
 const usage = `npm run bench -- [--rounds 15] [--seconds 2] [${names.join(' | ')}] …`

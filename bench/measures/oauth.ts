@@ -1,0 +1,85 @@
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { interleaved, ratioFigure } from '../interleaved.ts'
+import { beat } from '../load.ts'
+import type { Measure } from '../measure.ts'
+import { login, people } from '../people.ts'
+import { patience, root, run, startService } from '../processes.ts'
+
+const residents = 32
+const loginsPerSecond = 20
+/** As long as a sign-in takes at least: a person is no faster. */
+const leastSignInMilliseconds = 1000
+const visitorsOfEach = 10
+const misdeeds = ['hangs', 'drips', 'floods'] as const
+const goal = 1.5
+
+/** POST /auth/jwt/login while 30 others come back from providers that never answer, by the second, or without end. */
+export const badProvider: Measure = {
+  name: 'bad-provider',
+  async run({ rounds, seconds }, say) {
+    const tsx = ['--import', 'tsx', join(root, 'bench', 'misbehaving-provider.ts')]
+    const provider = run(process.execPath, tsx, {})
+    const origin = await provider.next(/^listening (.+)$/)
+    const service = await startService({ env: { ...patience, ...providersAt(origin) } })
+    const logins = (await people(service, residents)).map(({ email }) => login(email))
+    const shot = (turn: number) => logins[turn % logins.length] ?? login('nobody@example.com')
+    const measure = () => beat(service.url, shot, { perSecond: loginsPerSecond, seconds: 3 * seconds })
+
+    await measure()
+    let comebacks = 0
+    const measured = await interleaved(rounds, measure, () => {
+      let isOver = false
+      const visits = Array.from({ length: visitorsOfEach * misdeeds.length }, async (_, visitor) => {
+        const misdeed = misdeeds[visitor % misdeeds.length] ?? 'hangs'
+        while (!isOver) {
+          const pause = delay(leastSignInMilliseconds)
+          await comeBackFrom(service.url, misdeed)
+          comebacks += 1
+          await pause
+        }
+      })
+      return {
+        end: () => {
+          isOver = true
+          return Promise.all(visits)
+        },
+      }
+    })
+    await service.end()
+    await provider.end()
+
+    const visitors = visitorsOfEach * misdeeds.length
+    const what = `POST /auth/jwt/login, p99, while ${visitors} wait for a provider that misbehaves`
+    say(ratioFigure(what, measured, goal, `${comebacks} sign-ins were answered 502`))
+  },
+}
+
+function providersAt(origin: string): Record<string, string> {
+  const ofEach = misdeeds.map((misdeed) => {
+    const options = {
+      KIND: 'oauth2',
+      CLIENT_ID: 'bench',
+      CLIENT_SECRET: 'a secret that only serves to measure with',
+      AUTHORIZE_URL: `${origin}/authorize`,
+      TOKEN_URL: `${origin}/${misdeed}`,
+      PROFILE_URL: `${origin}/profile`,
+    }
+    return Object.entries(options).map(([key, value]) => [
+      `PORTCULLIS_PROVIDERS__${misdeed.toUpperCase()}__${key}`,
+      value,
+    ])
+  })
+  return Object.fromEntries(ofEach.flat())
+}
+
+/** One visitor goes to a provider and comes back with a code, for which no token can be had. */
+async function comeBackFrom(url: string, provider: string): Promise<void> {
+  const begun = await fetch(`${url}/auth/${provider}/authorize`)
+  const [cookie = ''] = (begun.headers.get('Set-Cookie') ?? '').split(';')
+  const { authorization_url: address }: { authorization_url: string } = JSON.parse(await begun.text())
+  const query = new URLSearchParams({ code: 'any', state: new URL(address).searchParams.get('state') ?? '' })
+  const back = await fetch(`${url}/auth/${provider}/callback?${query}`, { headers: { Cookie: cookie } })
+  const said = await back.text()
+  if (back.status !== 502) throw new Error(`coming back from ${provider} was answered ${back.status} ${said}`)
+}
