@@ -36,4 +36,4 @@ async function load(url: string): Promise<void> {
 }
 
 // Safe: only `startThread` starts this file, and it passes a `ThreadData`.
-await load((workerData as ThreadData).url)
+void load((workerData as ThreadData).url)

@@ -1,13 +1,30 @@
+import { createRequire } from 'node:module'
+import { fileURLToPath } from 'node:url'
 import { Worker } from 'node:worker_threads'
 
 /** Starts a writer for the file at `path`: from the bundle beside this module, or from source. */
 export function startThread(path: string): Worker {
-  const options = { workerData: { path } }
+  const workerData = { path }
   if (!import.meta.url.endsWith('.ts')) {
-    return new Worker(new URL('./sqlite-writer-thread.js', import.meta.url), options)
+    return new Worker(new URL('./sqlite-writer-thread.js', import.meta.url), { workerData })
   }
-  // `--import tsx` reaches a worker, but its hooks do not: they are registered in the thread itself.
-  const entry = new URL('./writer-thread.ts', import.meta.url).href
-  const source = `import('tsx/esm/api').then(({ register }) => { register(); return import(${JSON.stringify(entry)}) })`
-  return new Worker(source, { ...options, eval: true })
+  bundle ??= bundleOf(fileURLToPath(new URL('./writer-thread.ts', import.meta.url)))
+  return new Worker(bundle, { workerData, eval: true, execArgv: [] })
+}
+
+let bundle: string | undefined
+
+/** A thread that is given TypeScript spends half a second on loading what loads it, each time. */
+function bundleOf(entry: string): string {
+  const require = createRequire(entry)
+  const esbuild: typeof import('esbuild') = require('esbuild')
+  const { outputFiles } = esbuild.buildSync({
+    entryPoints: [entry],
+    bundle: true,
+    write: false,
+    platform: 'node',
+    packages: 'external',
+    banner: { js: `require = require('node:module').createRequire(${JSON.stringify(entry)})` },
+  })
+  return outputFiles.map(({ text }) => text).join('')
 }
