@@ -9,16 +9,16 @@ import type { Settings } from './settings.ts'
  * @param isShared whether there may be several tenants, of which none may then fill the whole queue
  */
 export function openHashPool(
-  { concurrency }: Pick<Settings['passwords'], 'concurrency'>,
+  { concurrency, maxWaitSeconds }: Pick<Settings['passwords'], 'concurrency' | 'maxWaitSeconds'>,
   { isShared = false }: { isShared?: boolean } = {},
 ): HashPool {
   const threads = Number(process.env.UV_THREADPOOL_SIZE)
   const threadPoolSize = Number.isInteger(threads) && threads > 0 ? threads : null
-  return hashPool({ size: concurrency ?? defaultHashConcurrency({ threadPoolSize }), isShared })
+  return hashPool({ size: concurrency ?? defaultHashConcurrency({ threadPoolSize }), maxWaitSeconds, isShared })
 }
 
 /** One per tenant: each hashes at its own cost, and waits in a queue of its own. */
 export function openHasher({ passwords }: Pick<Settings, 'passwords'>, pool: HashPool): Argon2Hasher {
-  const { maxWaitSeconds, memoryKiB, timeCost, parallelism } = passwords
-  return argon2Hasher({ pool, maxWaitSeconds, memoryKiB, timeCost, parallelism })
+  const { memoryKiB, timeCost, parallelism } = passwords
+  return argon2Hasher({ pool, memoryKiB, timeCost, parallelism })
 }

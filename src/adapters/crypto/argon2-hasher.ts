@@ -24,8 +24,6 @@ export interface Argon2Hasher extends PasswordHasher {
 interface Options extends Partial<Argon2idParameters> {
   /** One per process, with a queue for each hasher. */
   readonly pool: HashPool
-  /** A hash that would have to wait longer for its turn is `Unavailable`. */
-  readonly maxWaitSeconds: number
 }
 
 /** Memory and passes that are as good as each other (OWASP Password Storage Cheat Sheet, ASVS appendix C). */
@@ -40,8 +38,7 @@ const weakest = [
 const floorFactor = 1.5
 
 export function argon2Hasher(options: Options): Argon2Hasher {
-  const { pool, maxWaitSeconds } = options
-  const { memoryKiB = 19_456, timeCost = 2, parallelism = 1 } = options
+  const { pool, memoryKiB = 19_456, timeCost = 2, parallelism = 1 } = options
   const parameters = { memoryKiB, timeCost, parallelism }
   const today = schemeOfPrefix(argon2idPrefix(parameters))
   if (today === null) throw new RangeError('argon2id parameters out of range')
@@ -49,7 +46,7 @@ export function argon2Hasher(options: Options): Argon2Hasher {
     throw new RangeError(`argon2id with m=${memoryKiB} KiB and t=${timeCost} is too weak to keep passwords with`)
   }
 
-  const queue = pool.queue({ maxWaitSeconds })
+  const queue = pool.queue()
   const costsMs = new Map<string, number>()
   let floorMs = 0
 

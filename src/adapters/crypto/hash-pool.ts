@@ -20,16 +20,15 @@ export interface HashQueue {
 export interface HashPool {
   /** The clock of `Ran.beganAt`, in milliseconds. */
   readonly monotonic: () => number
-  /**
-   * A queue for one tenant; the pool holds it only while somebody waits in it. Queues take turns, a job each. A job
-   * may be expected to wait `maxWaitSeconds`, unless it says otherwise.
-   */
-  queue(options: { readonly maxWaitSeconds: number }): HashQueue
+  /** A queue for one tenant; the pool holds it only while somebody waits in it. Queues take turns, a job each. */
+  queue(): HashQueue
 }
 
 interface Options {
   /** Permits: how many lanes may compute at the same time. */
   readonly size: number
+  /** How long a job may be expected to wait for its turn, unless it says otherwise. */
+  readonly maxWaitSeconds: number
   /**
    * Whether there may be several tenants: then the jobs of one may fill half of what may be waited for, so that
    * those it has let in are in time still when another comes with as many.
@@ -59,7 +58,8 @@ const weight = 0.1
  * Keeps hashing from starving everything else: argon2 and bcrypt compute on libuv's few threads, which file
  * system, DNS and zlib share, so that more jobs at once bring no throughput and make all others wait.
  */
-export function hashPool({ size, isShared = false, monotonic = () => performance.now() }: Options): HashPool {
+export function hashPool(options: Options): HashPool {
+  const { size, maxWaitSeconds, isShared = false, monotonic = () => performance.now() } = options
   if (!Number.isSafeInteger(size) || size < 1) throw new RangeError('a hash pool needs at least one permit')
   /** Those in which somebody waits; first the one whose last turn is longest ago. */
   const waiting: Line[] = []
@@ -121,7 +121,7 @@ export function hashPool({ size, isShared = false, monotonic = () => performance
 
   return {
     monotonic,
-    queue({ maxWaitSeconds }) {
+    queue() {
       const line: Line = { jobs: [], permits: 0, lastTurn: 0, meanCostMs: null }
       const learn = (tookMs: number): void => {
         const { meanCostMs } = line

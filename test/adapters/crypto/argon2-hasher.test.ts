@@ -13,7 +13,7 @@ const likeToday = { type: argon2.argon2id, memoryCost: 19_456, timeCost: 2, para
 const likeFastapiUsers = { type: argon2.argon2id, memoryCost: 65_536, timeCost: 3, parallelism: 4 } as const
 const password = 'correct horse battery staple'
 
-const patientHasher = (concurrency = 2) => argon2Hasher({ pool: hashPool({ size: concurrency }), maxWaitSeconds: 60 })
+const patientHasher = (concurrency = 2) => argon2Hasher({ pool: hashPool({ size: concurrency, maxWaitSeconds: 60 }) })
 
 async function millisecondsOf(act: () => Promise<unknown>): Promise<number> {
   const began = performance.now()
@@ -192,7 +192,7 @@ describe('verifying a password', function () {
 
 describe('the parameters of argon2id', () => {
   const construct = (memoryKiB: number, timeCost: number, parallelism = 1) =>
-    argon2Hasher({ pool: hashPool({ size: 1 }), maxWaitSeconds: 1, memoryKiB, timeCost, parallelism })
+    argon2Hasher({ pool: hashPool({ size: 1, maxWaitSeconds: 1 }), memoryKiB, timeCost, parallelism })
 
   it('may be any that are as good as the weakest allowed', () => {
     for (const [memoryKiB, timeCost] of [
@@ -258,7 +258,7 @@ describe('many hashes at once', function () {
   })
 
   it('are refused at once and without a hash where the wait would be too long, and the others are served', async () => {
-    const hasher = argon2Hasher({ pool: hashPool({ size: 2 }), maxWaitSeconds: 0.1 })
+    const hasher = argon2Hasher({ pool: hashPool({ size: 2, maxWaitSeconds: 0.1 }) })
     await hasher.verify('warm up', null)
     let served = 0
     let servedBeforeTheLastRefusal = 0
@@ -383,7 +383,7 @@ describe('a mismatch', function () {
   })
 
   it('is prepared for also while the pool is busy and impatient', async () => {
-    const hasher = argon2Hasher({ pool: hashPool({ size: 1 }), maxWaitSeconds: 0 })
+    const hasher = argon2Hasher({ pool: hashPool({ size: 1, maxWaitSeconds: 0 }) })
     const busy = hasher.verify('wrong', null)
     await hasher.prepare([dear])
     expect(await busy).to.equal('mismatch')

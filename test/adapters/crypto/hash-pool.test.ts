@@ -24,17 +24,6 @@ function heldJob() {
   return { job: () => ended, finish }
 }
 
-interface Only {
-  readonly size: number
-  readonly maxWaitSeconds: number
-  readonly monotonic: () => number
-}
-
-/** Of a deployment without tenants. */
-function onlyQueue({ size, maxWaitSeconds, monotonic }: Only): HashQueue {
-  return hashPool({ size, monotonic }).queue({ maxWaitSeconds })
-}
-
 const turnOfLoop = () => new Promise((resolve) => setImmediate(resolve))
 
 async function refusal(attempt: Promise<unknown>): Promise<Unavailable> {
@@ -50,7 +39,7 @@ describe('the hash pool', () => {
   const { monotonic } = steppedClock()
 
   it('runs as many lanes at once as it has permits, never more (200 jobs of 1 to 4 lanes)', async () => {
-    const queue = onlyQueue({ size: 3, maxWaitSeconds: 60, monotonic })
+    const queue = hashPool({ size: 3, maxWaitSeconds: 60, monotonic }).queue()
     let lanesRunning = 0
     let most = 0
     const job = (lanes: number) => async () => {
@@ -65,7 +54,7 @@ describe('the hash pool', () => {
   })
 
   it('begins in order of asking: a job of many lanes is not overtaken', async () => {
-    const queue = onlyQueue({ size: 2, maxWaitSeconds: 60, monotonic })
+    const queue = hashPool({ size: 2, maxWaitSeconds: 60, monotonic }).queue()
     const order: string[] = []
     const named = (name: string) => async () => {
       order.push(name)
@@ -83,7 +72,7 @@ describe('the hash pool', () => {
 
   it('refuses at once when the expected wait is too long, and says when to come back', async () => {
     const clock = steppedClock()
-    const queue = onlyQueue({ size: 2, maxWaitSeconds: 1, monotonic: clock.monotonic })
+    const queue = hashPool({ size: 2, maxWaitSeconds: 1, monotonic: clock.monotonic }).queue()
     await queue.run(1, async () => clock.step(500))
     const held = Array.from({ length: 2 }, heldJob)
     const running = held.map(({ job }) => queue.run(1, job))
@@ -98,7 +87,7 @@ describe('the hash pool', () => {
 
   it('counts the lanes of a job in what it makes others wait', async () => {
     const clock = steppedClock()
-    const queue = onlyQueue({ size: 2, maxWaitSeconds: 1, monotonic: clock.monotonic })
+    const queue = hashPool({ size: 2, maxWaitSeconds: 1, monotonic: clock.monotonic }).queue()
     await queue.run(1, async () => clock.step(500))
     const held = heldJob()
     const running = queue.run(2, held.job)
@@ -110,7 +99,7 @@ describe('the hash pool', () => {
 
   it('does not count those who wait no more', async () => {
     const clock = steppedClock()
-    const queue = onlyQueue({ size: 1, maxWaitSeconds: 1, monotonic: clock.monotonic })
+    const queue = hashPool({ size: 1, maxWaitSeconds: 1, monotonic: clock.monotonic }).queue()
     for (let round = 0; round < 5; round += 1) {
       await queue.run(1, async () => clock.step(500))
       const held = heldJob()
@@ -124,7 +113,7 @@ describe('the hash pool', () => {
 
   it('lets in whoever need not wait, however long the last one took', async () => {
     const clock = steppedClock()
-    const queue = onlyQueue({ size: 1, maxWaitSeconds: 1, monotonic: clock.monotonic })
+    const queue = hashPool({ size: 1, maxWaitSeconds: 1, monotonic: clock.monotonic }).queue()
     await queue.run(1, async () => clock.step(60_000))
     const { value, tookMs } = await queue.run(1, async () => {
       clock.step(20)
@@ -134,7 +123,7 @@ describe('the hash pool', () => {
   })
 
   it('lets in whoever is patient enough', async () => {
-    const queue = onlyQueue({ size: 1, maxWaitSeconds: 0, monotonic })
+    const queue = hashPool({ size: 1, maxWaitSeconds: 0, monotonic }).queue()
     const held = heldJob()
     const running = queue.run(1, held.job)
     await refusal(queue.run(1, async () => 'refused'))
@@ -145,7 +134,7 @@ describe('the hash pool', () => {
   })
 
   it('gives back the permits of a job that failed', async () => {
-    const queue = onlyQueue({ size: 1, maxWaitSeconds: 1, monotonic })
+    const queue = hashPool({ size: 1, maxWaitSeconds: 1, monotonic }).queue()
     for (let count = 0; count < 10; count += 1) {
       const fault = await queue.run(1, () => Promise.reject(new Error('broken'))).catch((error: Error) => error.message)
       expect(fault).to.equal('broken')
@@ -155,7 +144,7 @@ describe('the hash pool', () => {
 
   it('is not to be had without a permit', () => {
     for (const size of [0, -1, 1.5, Number.NaN]) {
-      expect(() => hashPool({ size }), `${size}`).to.throw(RangeError)
+      expect(() => hashPool({ size, maxWaitSeconds: 1 }), `${size}`).to.throw(RangeError)
     }
   })
 })
@@ -167,17 +156,17 @@ describe('the hash pool of several tenants', () => {
   /** A pool whose permits somebody holds until `release`, so that everybody else has to wait. */
   async function busyPool({ size, isShared = true }: { size: number; isShared?: boolean }) {
     const clock = steppedClock()
-    const pool = hashPool({ size, isShared, monotonic: clock.monotonic })
+    const pool = hashPool({ size, maxWaitSeconds: 4, isShared, monotonic: clock.monotonic })
     const order: string[] = []
     const tenants = new Map<string, HashQueue>()
     const cost = async () => clock.step(costMs)
     for (const name of ['acme', 'bolt', 'core', 'dyne']) {
-      const queue = pool.queue({ maxWaitSeconds: 4 })
+      const queue = pool.queue()
       await queue.run(1, cost)
       tenants.set(name, queue)
     }
     const held = heldJob()
-    const asked: Promise<unknown>[] = [pool.queue({ maxWaitSeconds: 4 }).run(size, held.job)]
+    const asked: Promise<unknown>[] = [pool.queue().run(size, held.job)]
     return {
       /** Who had a turn, in order. */
       order,
@@ -230,9 +219,9 @@ describe('the hash pool of several tenants', () => {
     expect(order.slice(3, 5)).to.have.members(['acme', 'core'])
     expect(order.slice(5)).to.deep.equal(['acme'])
 
-    const pool = hashPool({ size: 1, isShared: true })
+    const pool = hashPool({ size: 1, maxWaitSeconds: 3600, isShared: true })
     const numbers: string[] = []
-    const queues = ['acme', 'bolt'].map((name) => ({ name, queue: pool.queue({ maxWaitSeconds: 60 }) }))
+    const queues = ['acme', 'bolt'].map((name) => ({ name, queue: pool.queue() }))
     await Promise.all(
       Array.from({ length: 20 }, (_, number) =>
         queues.map(({ name, queue }) => queue.run(1, async () => numbers.push(`${name} ${number}`))),
@@ -244,15 +233,15 @@ describe('the hash pool of several tenants', () => {
   })
 
   it('lets nobody come first by coming one at a time', async () => {
-    const pool = hashPool({ size: 1, isShared: true })
+    const pool = hashPool({ size: 1, maxWaitSeconds: 3600, isShared: true })
     const order: string[] = []
     const job = (name: string) => async () => {
       order.push(name)
       await turnOfLoop()
     }
-    const many = pool.queue({ maxWaitSeconds: 60 })
+    const many = pool.queue()
     const flood = Array.from({ length: 20 }, () => many.run(1, job('many')))
-    const few = pool.queue({ maxWaitSeconds: 60 })
+    const few = pool.queue()
     for (let one = 0; one < 10; one += 1) await few.run(1, job('few'))
     await Promise.all(flood)
     const turns = order.slice(1, 20).join(' ')
@@ -261,14 +250,14 @@ describe('the hash pool of several tenants', () => {
   })
 
   it('lets no tenant with jobs of one lane overtake a job of many for ever', async () => {
-    const pool = hashPool({ size: 2, isShared: true })
+    const pool = hashPool({ size: 2, maxWaitSeconds: 3600, isShared: true })
     const order: string[] = []
     const job = (name: string) => async () => {
       order.push(name)
       await turnOfLoop()
     }
-    const narrow = pool.queue({ maxWaitSeconds: 60 })
-    const wide = pool.queue({ maxWaitSeconds: 60 })
+    const narrow = pool.queue()
+    const wide = pool.queue()
     // One permit is never free together with the other, unless it is kept for who waits for both.
     const many = Array.from({ length: 50 }, async (_, one) => {
       for (let turn = 0; turn < one % 3; turn += 1) await turnOfLoop()
@@ -297,11 +286,11 @@ describe('the hash pool of several tenants', () => {
   it('remembers nobody who does not wait (10 000 tenants come and go)', async () => {
     setFlagsFromString('--expose-gc')
     const collect: () => void = runInNewContext('gc')
-    const pool = hashPool({ size: 2, isShared: true })
+    const pool = hashPool({ size: 2, maxWaitSeconds: 3600, isShared: true })
     const comeAndGo = async (tenants: number): Promise<number> => {
       for (let come = 0; come < tenants; come += 100) {
         const jobs = Array.from({ length: 100 }, async () => {
-          const queue = pool.queue({ maxWaitSeconds: 3600 })
+          const queue = pool.queue()
           await Promise.all([queue.run(1, async () => undefined), queue.run(2, async () => undefined)])
         })
         await Promise.all(jobs)
@@ -312,6 +301,6 @@ describe('the hash pool of several tenants', () => {
     }
     const before = await comeAndGo(1000)
     expect(((await comeAndGo(10_000)) - before) / 10_000, 'bytes a tenant').to.be.below(50)
-    await pool.queue({ maxWaitSeconds: 0 }).run(2, turnOfLoop)
+    await pool.queue().run(2, turnOfLoop)
   })
 })
