@@ -132,11 +132,17 @@ describe('a provider that refuses', () => {
     return seen(answer)
   }
 
-  it('a code, by any 4xx of its token endpoint or by an error with 200, is a 400', async () => {
-    for (const status of [400, 401, 403, 404, 429, 200]) {
+  it('a code, by a 4xx of its token endpoint or by an error with 200, is a 400', async () => {
+    for (const status of [400, 401, 403, 404, 200]) {
       expect(await travelWith('token', status, { error: 'invalid_grant' }), String(status)).to.deep.equal(
         refused(400, 'Bad Request'),
       )
+    }
+  })
+
+  it('to look at a code now is a 502: the code may be good', async () => {
+    for (const status of [408, 425, 429, 500, 503]) {
+      expect(await travelWith('token', status, { error: 'slow_down' }), String(status)).to.deep.equal(providerError)
     }
   })
 

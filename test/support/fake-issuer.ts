@@ -25,6 +25,8 @@ export interface Issuer {
   metadata: Claims
   /** What the token endpoint adds to its answer. */
   token: Claims
+  /** What is published of its key besides. */
+  publishedKey: Claims
 }
 
 const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
@@ -39,7 +41,7 @@ export const strangeKey = generateKeyPairSync('rsa', { modulusLength: 2048 }).pr
 export function fakeIssuer(fake: FakeProvider, issuer: string, clientId: string, now = () => Date.now()) {
   const own = `${new URL(issuer).host}${new URL(issuer).pathname.replace(/\/$/, '')}`
   const nonces = new Map<string, string>()
-  const it: Issuer = { issuer, clientId, idToken: {}, userInfo: null, metadata: {}, token: {} }
+  const it: Issuer = { issuer, clientId, idToken: {}, userInfo: null, metadata: {}, token: {}, publishedKey: {} }
 
   fake.answer(`${own}/.well-known/openid-configuration`, () => ({
     body: {
@@ -54,9 +56,11 @@ export function fakeIssuer(fake: FakeProvider, issuer: string, clientId: string,
       ...it.metadata,
     },
   }))
-  fake.answer(`${own}/jwks`, {
-    body: { keys: [{ ...publicKey.export({ format: 'jwk' }), kid: 'k1', use: 'sig', alg: 'RS256' }] },
-  })
+  fake.answer(`${own}/jwks`, () => ({
+    body: {
+      keys: [{ ...publicKey.export({ format: 'jwk' }), kid: 'k1', use: 'sig', alg: 'RS256', ...it.publishedKey }],
+    },
+  }))
   fake.answer(`${own}/userinfo`, () => it.userInfo ?? { status: 404 })
   fake.answerTokens(`${own}/token`, (asked: Asked) => ({
     access_token: 'at-1',

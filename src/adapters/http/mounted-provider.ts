@@ -48,7 +48,7 @@ export function returnOf(query: URLSearchParams): Return {
     return values.length === 1 ? values[0] || null : null
   }
   const code = query.getAll('iss').length > 1 ? null : only('code')
-  return { code, state: only('state'), error: query.get('error'), iss: only('iss') }
+  return { code, state: only('state'), error: query.get('error'), iss: only('iss'), all: [...query] }
 }
 
 export function claimOf(

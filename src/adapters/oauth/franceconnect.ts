@@ -10,8 +10,11 @@ const issuers = {
 
 /**
  * FranceConnect, "Endpoints disponibles" and "Les évolutions de la nouvelle version" (v2): the level `eidas1` must be
- * asked for, and the user information comes as a signed JWT. The address is the one that an identity provider has on
- * file; nobody vouches for it.
+ * asked for, id and secret go into the body, and the user information comes as a signed JWT. The address is the one that
+ * an identity provider has on file; nobody vouches for it.
+ *
+ * No PKCE: `code_challenge` is not among the parameters listed there, and whatever is not is answered with the error page
+ * Y000400 (`forbidNonWhitelisted` on `AuthorizeParamsDto` in the published sources, france-connect/sources).
  */
 export const franceConnectKind = providerKind({
   kind: 'franceconnect',
@@ -28,6 +31,7 @@ export const franceConnectKind = providerKind({
         issuer: issuers[environment],
         authenticate: secretAuthentication(clientSecret, 'post'),
         authorizeParameters: { acr_values: 'eidas1' },
+        hasPkce: false,
         read: (claims) => ({ email: valueAt(claims, 'email'), emailVerified: false }),
       },
       client,

@@ -25,7 +25,7 @@ export const githubKind = providerKind({
 
 async function read({ get, getIfGranted }: Answers): Promise<Claims> {
   const profile = await get('https://api.github.com/user')
-  const emails = await getIfGranted('https://api.github.com/user/emails')
+  const emails = await getIfGranted('https://api.github.com/user/emails?per_page=100')
   const primary = Array.isArray(emails) ? emails.find((one) => valueAt(one, 'primary') === true) : undefined
   return {
     accountId: valueAt(profile, 'id'),

@@ -12,6 +12,7 @@ export interface Claims {
 }
 
 const maxAccountIdLength = 255 // OpenID Connect Core section 2: `sub`
+const maxTokenLength = 16_384
 
 /** @param hasIntegerIds for providers that document a number as the account's name */
 export function identityOf(claims: Claims, tokens: ProviderTokens, hasIntegerIds: boolean): OAuthIdentity {
@@ -45,6 +46,14 @@ export function valueAt(value: unknown, path: string): unknown {
 }
 
 /**
+ * Whether a token endpoint that answers so does not want the code, or the refresh token. One that wants to be asked
+ * later (RFC 9110 section 15.5.9, RFC 8470, RFC 6585 section 4) says nothing about either.
+ */
+export function refuses(status: number): boolean {
+  return status >= 400 && status < 500 && status !== 408 && status !== 425 && status !== 429
+}
+
+/**
  * An answer of a token endpoint that is not an error by its status (RFC 6749 section 5.1). GitHub, Reddit and Naver
  * send the errors of section 5.2 with status 200.
  */
@@ -52,7 +61,7 @@ export function tokensOf(answer: unknown, now: Date): ProviderTokens {
   if (typeof valueAt(answer, 'error') === 'string') throw new CodeRefused('the token endpoint refuses')
 
   const accessToken = valueAt(answer, 'access_token')
-  if (typeof accessToken !== 'string' || accessToken === '') throw new ProviderFailed('there is no access token')
+  if (!isToken(accessToken)) throw new ProviderFailed('there is no access token')
   const type = valueAt(answer, 'token_type')
   // RFC 6749 section 7.1: a token of a kind that we do not know is not used.
   if (type !== undefined && (typeof type !== 'string' || type.toLowerCase() !== 'bearer')) {
@@ -61,9 +70,14 @@ export function tokensOf(answer: unknown, now: Date): ProviderTokens {
   const refreshToken = valueAt(answer, 'refresh_token')
   return {
     accessToken,
-    refreshToken: typeof refreshToken === 'string' && refreshToken !== '' ? refreshToken : null,
+    refreshToken: isToken(refreshToken) ? refreshToken : null,
     expiresAt: expiryOf(valueAt(answer, 'expires_in'), now),
   }
+}
+
+/** RFC 6749 appendices A.12 and A.17: printable ASCII. No length is given there; what we keep has one. */
+function isToken(value: unknown): value is string {
+  return typeof value === 'string' && value.length <= maxTokenLength && /^[ -~]+$/.test(value)
 }
 
 /** Naver sends the number as text. What is no number of seconds says nothing. */

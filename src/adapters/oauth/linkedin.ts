@@ -4,8 +4,11 @@ import { oauth2Provider } from './oauth2.ts'
 
 /**
  * Microsoft Learn, "Sign In with LinkedIn using OpenID Connect" and "Authorization Code Flow (3-legged OAuth)". Its
- * ID tokens carry no nonce, so that its user information is asked for instead. Its PKCE ("Authenticating with OAuth
- * 2.0 for Native Clients") is for apps without a secret: the token endpoint answers `invalid_client` to a verifier.
+ * ID tokens carry no nonce, so that its user information is asked for instead.
+ *
+ * No PKCE: "Authenticating with OAuth 2.0 for Native Clients" has it at an authorization endpoint of its own, for apps
+ * that LinkedIn enables it for, that come back to loopback and have no secret. All others get `invalid_client` for a
+ * verifier.
  */
 export const linkedinKind = providerKind({
   kind: 'linkedin',

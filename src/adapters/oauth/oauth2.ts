@@ -1,8 +1,13 @@
 import { createHash } from 'node:crypto'
 import { AuthorizationCode } from 'simple-oauth2'
 import Type from 'typebox'
-import { CodeRefused, type OAuthProvider, ProviderFailed } from '../../application/ports/oauth-provider.ts'
-import { type Claims, identityOf, tokensOf, valueAt } from './identity.ts'
+import {
+  type CallbackParameters,
+  CodeRefused,
+  type OAuthProvider,
+  ProviderFailed,
+} from '../../application/ports/oauth-provider.ts'
+import { type Claims, identityOf, refuses, tokensOf, valueAt } from './identity.ts'
 import { clientAuthentication, clientOptions, type ProviderNeeds, providerKind, providerUrl } from './kind.ts'
 import { limits, type Outbound, underDeadline } from './outbound.ts'
 
@@ -20,11 +25,13 @@ export interface OAuth2Definition {
   readonly authorizeParameters?: Readonly<Record<string, string>>
   /** Whether its token endpoint wants the state again. */
   readonly wantsState?: boolean
-  /** `false` where the token endpoint refuses a verifier. PKCE is used everywhere else. */
+  /** `false` where the provider refuses it. PKCE is used everywhere else. */
   readonly hasPkce?: boolean
   readonly userAgent?: string
   /** The `iss` of its authorization responses (RFC 9207), where it sends one. */
   readonly issuer?: string
+  /** Whether the provider signed what came back, where it signs that. */
+  readonly isSigned?: (back: CallbackParameters) => boolean
 }
 
 export interface Answers {
@@ -61,14 +68,13 @@ export function oauth2Provider(definition: OAuth2Definition, client: Client, nee
     },
   })
 
-  /** The token endpoint's answer; `CodeRefused` when its status is 4xx. */
+  /** The token endpoint's answer; `CodeRefused` when its status says so. */
   async function tokenAnswer(signal: AbortSignal, ask: (http: object) => Promise<{ token: object }>): Promise<unknown> {
     try {
       return (await ask({ agent: needs.outbound.agent(tokenUrl, signal) })).token
     } catch (error) {
       const status = valueAt(error, 'data.res.statusCode')
-      if (typeof status === 'number' && status >= 400 && status < 500)
-        throw new CodeRefused('the token endpoint refuses')
+      if (typeof status === 'number' && refuses(status)) throw new CodeRefused('the token endpoint refuses')
       throw error
     }
   }
@@ -91,8 +97,10 @@ export function oauth2Provider(definition: OAuth2Definition, client: Client, nee
       return grant.authorizeURL(parameters)
     },
 
-    async identify({ code, state, iss }, { redirectUri, codeVerifier }) {
+    async identify(back, { redirectUri, codeVerifier }) {
+      const { code, state, iss } = back
       if (iss !== null && issuer !== undefined && iss !== issuer) throw new CodeRefused('another issuer answers')
+      if (definition.isSigned?.(back) === false) throw new CodeRefused('somebody else answers')
       return await underDeadline(async (signal) => {
         const token = await tokenAnswer(signal, (http) => {
           const parameters = { code, redirect_uri: redirectUri }
@@ -138,9 +146,15 @@ function profiles(outbound: Outbound, by: { accessToken: string; userAgent: stri
     get: async (url: string) => await content(await ask(url)),
     async getIfGranted(url: string) {
       const response = await ask(url)
-      return response.status === 403 || response.status === 404 ? null : await content(response)
+      return isWithheld(response) ? null : await content(response)
     },
   }
+}
+
+/** GitHub answers 403, too, to whoever asks too often ("Rate limits for the REST API"). */
+function isWithheld({ status, headers }: Response): boolean {
+  const isTooOften = headers.has('retry-after') || headers.get('x-ratelimit-remaining') === '0'
+  return status === 404 || (status === 403 && !isTooOften)
 }
 
 const path = (standard: string, description: string) =>

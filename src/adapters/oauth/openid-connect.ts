@@ -13,13 +13,15 @@ import {
   discovery,
   enableNonRepudiationChecks,
   fetchUserInfo,
+  getJwksCache,
   refreshTokenGrant,
 } from 'openid-client'
 import Type from 'typebox'
-import { CodeRefused, type OAuthProvider } from '../../application/ports/oauth-provider.ts'
-import { type Claims, identityOf, tokensOf, valueAt } from './identity.ts'
+import { CodeRefused, type OAuthProvider, ProviderFailed } from '../../application/ports/oauth-provider.ts'
+import { type Claims, identityOf, refuses, tokensOf, valueAt } from './identity.ts'
 import { clientAuthentication, clientOptions, type ProviderNeeds, providerKind, providerUrl } from './kind.ts'
 import { limits, underDeadline } from './outbound.ts'
+import { accountInTenant, demandKeyOfIssuer, isForManyTenants } from './tenants.ts'
 
 /** What is particular to one provider of OpenID Connect. */
 export interface OpenIdDefinition {
@@ -29,6 +31,13 @@ export interface OpenIdDefinition {
   readonly read?: (claims: unknown) => Omit<Claims, 'accountId'>
   /** What its authorization endpoint wants besides. */
   readonly authorizeParameters?: Readonly<Record<string, string>>
+  /**
+   * `false` where the provider refuses it. PKCE is used everywhere else. Without it, the nonce ties a code to its
+   * journey (RFC 9700 section 2.1.1).
+   */
+  readonly hasPkce?: boolean
+  /** Whether its subjects are such within a tenant (`tid`) only. */
+  readonly hasTenants?: boolean
 }
 
 /** One call to the provider: openid-client shares one configuration among all of them. */
@@ -46,6 +55,7 @@ export function openIdConnectProvider(
   client: { readonly clientId: string; readonly scopes: readonly string[] },
   needs: ProviderNeeds,
 ): OAuthProvider {
+  const { hasPkce = true, hasTenants = false } = definition
   const calls = new AsyncLocalStorage<Call>()
   const discovered = remembered(needs.clock, () => underDeadline((signal) => calls.run({ signal }, discover)))
 
@@ -84,13 +94,32 @@ export function openIdConnectProvider(
     return read(isComplete ? idToken : await fetchUserInfo(config, accessToken, String(idToken.sub)))
   }
 
+  /**
+   * OpenID Connect Core section 2: `azp` is "the party to which the ID Token was issued". openid-client looks at it only
+   * where there are several audiences.
+   */
+  function demandOurs({ azp }: Readonly<Record<string, unknown>>): void {
+    if (azp !== undefined && azp !== client.clientId) throw new ProviderFailed('the ID token is for somebody else')
+  }
+
+  function accountOf(config: Configuration, idToken: Readonly<Record<string, unknown>>, jwt: string): unknown {
+    const isForMany = isForManyTenants(config.serverMetadata().issuer)
+    if (!isForMany && !hasTenants) return idToken.sub
+    const accountId = accountInTenant(idToken)
+    if (isForMany) demandKeyOfIssuer(idToken, getJwksCache(config)?.jwks.keys ?? [], jwt)
+    return accountId
+  }
+
   return {
     name: needs.name,
     scopes: client.scopes,
 
     async authorizationUrl({ state, nonce, redirectUri, codeVerifier, scopes }) {
       const config = await discovered()
-      const codeChallenge = await calculatePKCECodeChallenge(codeVerifier)
+      const challenge = hasPkce && {
+        code_challenge: await calculatePKCECodeChallenge(codeVerifier),
+        code_challenge_method: 'S256',
+      }
       const parameters = {
         ...definition.authorizeParameters,
         // Section 3.1.2.1: without `openid` it is no OpenID Connect.
@@ -100,8 +129,7 @@ export function openIdConnectProvider(
         redirect_uri: redirectUri,
         state,
         nonce,
-        code_challenge: codeChallenge,
-        code_challenge_method: 'S256',
+        ...challenge,
       }
       return await underDeadline(async () => {
         const url = buildAuthorizationUrl(config, parameters)
@@ -118,12 +146,15 @@ export function openIdConnectProvider(
         const cameBack = new URL(redirectUri)
         cameBack.search = new URLSearchParams({ code, state, ...(iss !== null && { iss }) }).toString()
         return await calls.run({ signal, redirectUri }, async () => {
-          const checks = { expectedState: state, expectedNonce: nonce, pkceCodeVerifier: codeVerifier }
-          const answer = await authorizationCodeGrant(config, cameBack, { ...checks, idTokenExpected: true })
+          const verifier = hasPkce && { pkceCodeVerifier: codeVerifier }
+          const checks = { expectedState: state, expectedNonce: nonce, ...verifier, idTokenExpected: true }
+          const answer = await authorizationCodeGrant(config, cameBack, checks)
           const idToken = { ...answer.claims() }
+          demandOurs(idToken)
+          const accountId = accountOf(config, idToken, answer.id_token ?? '')
           const tokens = tokensOf(answer, needs.clock())
           const email = await claimsOf(config, tokens.accessToken, idToken)
-          return identityOf({ accountId: idToken.sub, ...email }, tokens, false)
+          return identityOf({ accountId, ...email }, tokens, false)
         })
       })
     },
@@ -140,7 +171,7 @@ export function openIdConnectProvider(
 }
 
 async function isRefusal(response: Response): Promise<boolean> {
-  if (response.status >= 400 && response.status < 500) return true
+  if (refuses(response.status)) return true
   const body = response.ok
     ? await response
         .clone()

@@ -6,6 +6,8 @@ export interface CallbackParameters {
   readonly state: string
   /** RFC 9207: who says it is answering. */
   readonly iss: string | null
+  /** All that came, in its order, for providers that sign it. Without it they refuse. */
+  readonly all?: readonly (readonly [name: string, value: string])[] | undefined
 }
 
 export interface Journey {
@@ -37,8 +39,8 @@ export interface OAuthProvider {
   authorizationUrl(journey: Journey & { readonly state: string; readonly scopes: readonly string[] }): Promise<string>
 
   /**
-   * Exchanges the code and asks who came. Throws `CodeRefused` for a 4xx of the token endpoint or an answer of
-   * another issuer, `ProviderFailed` for everything else that goes wrong.
+   * Exchanges the code and asks who came. Throws `CodeRefused` for a 4xx of the token endpoint (but not for one that
+   * says "later") or an answer of somebody else, `ProviderFailed` for everything else that goes wrong.
    */
   identify(parameters: CallbackParameters, journey: Journey): Promise<OAuthIdentity>
 

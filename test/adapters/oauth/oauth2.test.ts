@@ -139,7 +139,6 @@ describe('a provider of plain OAuth 2.0', () => {
       ['a 401', { status: 401, body: { error: 'invalid_client' } }],
       ['a 403 in HTML', { status: 403, body: '<html>no</html>', headers: { 'content-type': 'text/html' } }],
       ['a 404 without a body', { status: 404 }],
-      ['a 429', { status: 429, body: 'slow down' }],
       ['an error with status 200', { body: { error: 'bad_verification_code', error_description: 'expired' } }],
     ] satisfies [string, Answer][]) {
       it(`is refused by ${title}`, async () => {
@@ -149,10 +148,21 @@ describe('a provider of plain OAuth 2.0', () => {
       })
     }
 
+    for (const status of [408, 425, 429, 500, 503]) {
+      it(`fails when the token endpoint says ${status}: that is no word on the code`, async () => {
+        fake.answer('acme.example/token', { status, body: { error: 'slow_down' } })
+        expect(await failureOf(signIn(provider, fake))).to.be.instanceOf(ProviderFailed)
+        expect(await failureOf(provider.refresh('rt-1'))).to.be.instanceOf(ProviderFailed)
+      })
+    }
+
     for (const [title, body] of [
       ['no access token', { token_type: 'bearer' }],
       ['an empty access token', { ...token, access_token: '' }],
       ['an access token that is no text', { ...token, access_token: 7 }],
+      ['an access token that no header can carry', { ...token, access_token: 'a\r\nb' }],
+      ['an access token of other letters than ASCII', { ...token, access_token: 'a\u00e9' }],
+      ['an access token without end', { ...token, access_token: 'a'.repeat(16_385) }],
       ['a token of another kind', { ...token, token_type: 'mac' }],
       ['an empty body', ''],
     ] as const) {
@@ -162,6 +172,13 @@ describe('a provider of plain OAuth 2.0', () => {
         expect(fake.asked).to.have.length(1)
       })
     }
+
+    it('keeps no refresh token that is none', async () => {
+      for (const refreshToken of [7, '', {}, 'a\ud800', 'a\nb', 'a'.repeat(16_385)]) {
+        fake.answerTokens('acme.example/token', () => ({ access_token: 'x', refresh_token: refreshToken }))
+        expect((await signIn(provider, fake)).tokens.refreshToken).to.equal(null)
+      }
+    })
 
     for (const [title, expiresIn, seconds] of [
       ['a number', 3600, 3600],

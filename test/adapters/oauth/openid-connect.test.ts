@@ -166,11 +166,20 @@ describe('a provider of OpenID Connect', () => {
       })
     }
 
+    for (const status of [408, 425, 429, 503]) {
+      it(`fails when the token endpoint says ${status}: that is no word on the code`, async () => {
+        fake.answer('id.example/token', { status, body: { error: 'slow_down' } })
+        expect(await failureOf(signInNow())).to.be.instanceOf(ProviderFailed)
+        expect(await failureOf(provider.refresh('rt-1'))).to.be.instanceOf(ProviderFailed)
+      })
+    }
+
     for (const [title, idToken] of [
       ['with another nonce', { claims: { nonce: 'another' } }],
       ['without a nonce', { claims: { nonce: undefined } }],
       ['for another audience', { claims: { aud: 'them' } }],
       ['for several audiences, by another client', { claims: { aud: ['us', 'them'], azp: 'them' } }],
+      ['for our audience, by another client', { claims: { azp: 'them' } }],
       ['of another issuer', { claims: { iss: 'https://evil.example' } }],
       ['that has expired', { claims: { iat: nowSeconds - 700, exp: nowSeconds - 400 } }],
       ['that never expires', { claims: { exp: undefined } }],

@@ -8,6 +8,7 @@ import { googleKind } from '../../../src/adapters/oauth/google.ts'
 import type { ProviderNeeds } from '../../../src/adapters/oauth/kind.ts'
 import { microsoftKind } from '../../../src/adapters/oauth/microsoft.ts'
 import { oktaKind } from '../../../src/adapters/oauth/okta.ts'
+import { openIdConnectKind } from '../../../src/adapters/oauth/openid-connect.ts'
 import { CodeRefused, type OAuthProvider, ProviderFailed } from '../../../src/application/ports/oauth-provider.ts'
 import { fakeIssuer } from '../../support/fake-issuer.ts'
 import { type FakeProvider, startFakeProvider } from '../../support/fake-provider.ts'
@@ -33,8 +34,13 @@ interface Documented {
   readonly cases: readonly (readonly [title: string, claims: object, email: string | null, isVerified: boolean])[]
   /** Whether the address comes by the user information alone. */
   readonly byUserInfo?: true
+  readonly hasPkce?: false
+  /** What every ID token says besides. */
+  readonly claims?: object
+  readonly accountId?: string
 }
 
+const tenant = '8eaef023-2b34-4da1-9baa-8bc8c9d6a490'
 const ada = 'ada@example.com'
 const standard = [
   ['a verified address', { email: ada, email_verified: true }, ada, true],
@@ -65,8 +71,10 @@ const documented: readonly Documented[] = [
   },
   {
     kind: 'microsoft',
-    build: (needs) => microsoftKind.build({ ...client, tenant: '8eaef023-2b34-4da1-9baa-8bc8c9d6a490' }, needs),
-    issuer: 'https://login.microsoftonline.com/8eaef023-2b34-4da1-9baa-8bc8c9d6a490/v2.0',
+    build: (needs) => microsoftKind.build({ ...client, tenant }, needs),
+    issuer: `https://login.microsoftonline.com/${tenant}/v2.0`,
+    claims: { tid: tenant },
+    accountId: `${tenant}/sub-1`,
     cases: [
       ['an address of a verified domain', { email: ada, xms_edov: true }, ada, true],
       ['an address of an unverified domain', { email: ada, xms_edov: false }, ada, false],
@@ -121,10 +129,12 @@ const documented: readonly Documented[] = [
       ['no address', {}, null, false],
     ],
     byUserInfo: true,
+    hasPkce: false,
   },
 ]
 
-for (const { kind, build, issuer, authorizeParameters = {}, cases, byUserInfo } of documented) {
+for (const one of documented) {
+  const { kind, build, issuer, authorizeParameters = {}, cases, byUserInfo, claims: usual, accountId = 'sub-1' } = one
   describe(`the preset ${kind} at ${issuer}`, () => {
     let fake: FakeProvider
     let id: ReturnType<typeof fakeIssuer>
@@ -143,13 +153,21 @@ for (const { kind, build, issuer, authorizeParameters = {}, cases, byUserInfo } 
       const url = new URL(await provider.authorizationUrl({ ...aJourney(), scopes: provider.scopes }))
       expect(url.origin + url.pathname).to.equal(`${issuer}/authorize`)
       expect(Object.fromEntries(url.searchParams)).to.include({ ...authorizeParameters, scope: 'openid email' })
+      expect(url.searchParams.get('code_challenge_method')).to.equal(one.hasPkce === false ? null : 'S256')
+    })
+
+    it('shows a verifier where there is a challenge', async () => {
+      id.it.idToken = { claims: { ...usual } }
+      await signInNow()
+      const exchange = fake.asked.find(({ address }) => address.endsWith('/token'))
+      expect(exchange?.form.has('code_verifier')).to.equal(one.hasPkce !== false)
     })
 
     for (const [title, claims, email, isEmailVerified] of cases) {
       it(`reads ${title}`, async () => {
         if (byUserInfo) id.it.userInfo = { body: { sub: 'sub-1', ...claims } }
-        else id.it.idToken = { claims: { ...claims } }
-        expect(await signInNow()).to.deep.include({ accountId: 'sub-1', email, isEmailVerified })
+        id.it.idToken = { claims: { ...usual, ...(!byUserInfo && claims) } }
+        expect(await signInNow()).to.deep.include({ accountId, email, isEmailVerified })
       })
     }
 
@@ -166,7 +184,7 @@ for (const { kind, build, issuer, authorizeParameters = {}, cases, byUserInfo } 
 }
 
 describe('the preset microsoft for several tenants', () => {
-  const tenant = '8eaef023-2b34-4da1-9baa-8bc8c9d6a490'
+  const another = '9188040d-6c67-4c5b-b112-36a304b66dad'
   const issuerOf = (tid: string) => `https://login.microsoftonline.com/${tid}/v2.0`
   let fake: FakeProvider
   let id: ReturnType<typeof fakeIssuer>
@@ -175,12 +193,16 @@ describe('the preset microsoft for several tenants', () => {
     fake = await startFakeProvider()
     id = fakeIssuer(fake, issuerOf('common'), 'us')
     id.it.metadata = { issuer: issuerOf('{tenantid}') }
+    id.it.publishedKey = { issuer: issuerOf('{tenantid}') }
   })
   afterEach(() => fake.close())
 
   for (const [title, claims, isGood] of [
     ['the issuer is of the tenant named', { iss: issuerOf(tenant), tid: tenant }, true],
-    ['the issuer is of another tenant than named', { iss: issuerOf(tenant), tid: 'another' }, false],
+    ['the issuer is of another tenant than named', { iss: issuerOf(tenant), tid: another }, false],
+    ['the tenant is no tenant', { iss: issuerOf('x'), tid: 'x' }, false],
+    ['the tenant is a pattern', { iss: issuerOf('$&'), tid: '$&' }, false],
+    ['the tenant is a pattern for the template', { iss: issuerOf('{tenantid}'), tid: '$&' }, false],
     ['no tenant is named', { iss: issuerOf(tenant) }, false],
     ['the issuer is the template itself', { iss: issuerOf('{tenantid}'), tid: tenant }, false],
     ['the issuer is somebody else', { iss: 'https://evil.example', tid: tenant }, false],
@@ -189,10 +211,41 @@ describe('the preset microsoft for several tenants', () => {
       id.it.idToken = { claims }
       const provider = microsoftKind.build({ ...client, tenant: 'common' }, needsOf(fake, clock))
       const signedIn = signIn(provider, { ...fake, approve: id.approve })
-      if (isGood) expect((await signedIn).accountId).to.equal('sub-1')
+      if (isGood) expect((await signedIn).accountId).to.equal(`${tenant}/sub-1`)
       else expect(await failureOf(signedIn)).to.be.instanceOf(ProviderFailed)
     })
   }
+
+  for (const [title, publishedKey, isGood] of [
+    ['of this very tenant', { issuer: issuerOf(tenant) }, true],
+    ['of another tenant', { issuer: issuerOf(another) }, false],
+    ['of somebody else', { issuer: 'https://evil.example' }, false],
+    ['of nobody', {}, false],
+    ['of several', { issuer: [issuerOf(tenant)] }, false],
+  ] as const) {
+    it(`${isGood ? 'takes' : 'refuses'} an ID token signed with a key ${title}`, async () => {
+      id.it.publishedKey = publishedKey
+      id.it.idToken = { claims: { iss: issuerOf(tenant), tid: tenant } }
+      for (const provider of [
+        microsoftKind.build({ ...client, tenant: 'common' }, needsOf(fake, clock)),
+        openIdConnectKind.build({ ...client, issuer: issuerOf('common') }, needsOf(fake, clock)),
+      ]) {
+        const signedIn = signIn(provider, { ...fake, approve: id.approve })
+        if (isGood) expect((await signedIn).accountId).to.equal(`${tenant}/sub-1`)
+        else expect(await failureOf(signedIn)).to.be.instanceOf(ProviderFailed)
+      }
+    })
+  }
+
+  it('tells apart those of the same name in two tenants', async () => {
+    const provider = microsoftKind.build({ ...client, tenant: 'common' }, needsOf(fake, clock))
+    const names: string[] = []
+    for (const tid of [tenant, another]) {
+      id.it.idToken = { claims: { iss: issuerOf(tid), tid } }
+      names.push((await signIn(provider, { ...fake, approve: id.approve })).accountId)
+    }
+    expect(names).to.deep.equal([`${tenant}/sub-1`, `${another}/sub-1`])
+  })
 })
 
 describe('the preset apple, besides', () => {

@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto'
 import { expect } from 'chai'
 import { discordKind } from '../../../src/adapters/oauth/discord.ts'
 import { facebookKind } from '../../../src/adapters/oauth/facebook.ts'
@@ -10,7 +11,7 @@ import { redditKind } from '../../../src/adapters/oauth/reddit.ts'
 import { shopifyKind } from '../../../src/adapters/oauth/shopify.ts'
 import { CodeRefused, type OAuthProvider, ProviderFailed } from '../../../src/application/ports/oauth-provider.ts'
 import { type FakeProvider, type Reply, startFakeProvider } from '../../support/fake-provider.ts'
-import { aJourney, failureOf, needsOf, signIn } from './scene.ts'
+import { aJourney, cameBack, failureOf, needsOf, signIn } from './scene.ts'
 
 const client = { clientId: 'us', clientSecret: 'secret' }
 
@@ -35,7 +36,18 @@ interface Documented {
   readonly hasPkce?: false
   /** Where the profile is; absent where the token's answer is all. */
   readonly profile?: string
+  /** What comes back besides code and state. */
+  add?(back: Readonly<Record<string, string>>): Readonly<Record<string, string>>
   readonly cases: Readonly<Record<string, Case>>
+}
+
+/** As Shopify's documentation shows it, put together by hand. */
+function signedByShopify(back: Readonly<Record<string, string>>, secret = 'secret') {
+  const host = 'YWRtaW4uc2hvcGlmeS5jb20vc3RvcmUvYWRhLXNob3A'
+  const { code = '', state = '', shop = 'ada-shop.myshopify.com' } = back
+  const query = `code=${code}&host=${host}&shop=${encodeURIComponent(shop)}&state=${state}&timestamp=1409617544`
+  const hmac = createHmac('sha256', secret).update(query).digest('hex')
+  return { hmac, host, shop, timestamp: '1409617544' }
 }
 
 const bearer = { access_token: 'at-1', token_type: 'bearer', scope: 'x' }
@@ -224,6 +236,7 @@ const documented: readonly Documented[] = [
       body: { error: 'invalid_request', error_description: 'The authorization code was not found' },
     },
     authentication: 'post',
+    add: signedByShopify,
     cases: {
       'a verified address': {
         profile: { associated_user: { id: 902_541_635, email: 'ada@example.com', email_verified: true } },
@@ -261,6 +274,8 @@ for (const preset of documented) {
       if (preset.profile !== undefined) fake.answer(preset.profile, { body: profile })
     }
 
+    const signInNow = () => signIn(provider, fake, preset.add && { add: preset.add })
+
     it('sends the browser where its documentation says', async () => {
       const journey = aJourney()
       const url = new URL(await provider.authorizationUrl({ ...journey, scopes: provider.scopes }))
@@ -281,14 +296,14 @@ for (const preset of documented) {
     for (const [title, { profile, expected }] of Object.entries(preset.cases)) {
       it(`reads ${title}`, async () => {
         script(profile)
-        if (expected === null) expect(await failureOf(signIn(provider, fake))).to.be.instanceOf(ProviderFailed)
-        else expect(await signIn(provider, fake)).to.deep.include({ ...expected })
+        if (expected === null) expect(await failureOf(signInNow())).to.be.instanceOf(ProviderFailed)
+        else expect(await signInNow()).to.deep.include({ ...expected })
       })
     }
 
     it('shows who we are, and asks nobody else', async () => {
       script(Object.values(preset.cases)[0]?.profile)
-      await signIn(provider, fake)
+      await signInNow()
       const [exchange, ...others] = fake.asked
       const isBasic = preset.authentication === 'basic'
       expect(exchange?.headers.authorization).to.equal(isBasic ? `Basic ${btoa('us:secret')}` : undefined)
@@ -300,8 +315,18 @@ for (const preset of documented) {
 
     it('is refused by the documented error', async () => {
       script({})
-      const refused = provider.identify({ code: 'no-such-code', state: 's', iss: null }, aJourney())
+      const back = { code: 'no-such-code', state: 's' }
+      const refused = provider.identify(cameBack({ ...back, ...preset.add?.(back) }), aJourney())
       expect(await failureOf(refused)).to.be.instanceOf(CodeRefused)
+      expect(fake.asked).to.have.length(1)
+    })
+
+    it('fails where it is asked too often, and where it is out of order', async () => {
+      for (const status of [429, 500, 503]) {
+        script({})
+        fake.answer(preset.token, { status, body: preset.refusal.body })
+        expect(await failureOf(signInNow()), String(status)).to.be.instanceOf(ProviderFailed)
+      }
     })
 
     it('fails on an error of the profile', async () => {
@@ -311,7 +336,7 @@ for (const preset of documented) {
           ? [preset.token, { status: 503 }]
           : [preset.profile, { status: 401, body: { error: 'x' } }]
       fake.answer(place, answer)
-      expect(await failureOf(signIn(provider, fake))).to.be.instanceOf(ProviderFailed)
+      expect(await failureOf(signInNow())).to.be.instanceOf(ProviderFailed)
     })
   })
 }
@@ -340,6 +365,61 @@ describe('the preset facebook, besides', () => {
       fake.answer('graph.facebook.com/v25.0/me', { body: { id: '1' } })
       await signIn(facebookKind.build({ ...client, scopes: [] }, needsOf(fake)), fake)
       expect(fake.asked[1]?.query.get('fields')).to.equal('id,email')
+    } finally {
+      await fake.close()
+    }
+  })
+})
+
+describe('the preset shopify, besides', () => {
+  const elsewhere = { shop: 'ada-shop.myshopify.com.evil.example' }
+  let fake: FakeProvider
+  let provider: OAuthProvider
+
+  beforeEach(async () => {
+    fake = await startFakeProvider()
+    provider = shopifyKind.build({ ...client, scopes: [], shop: 'ada-shop' }, needsOf(fake))
+  })
+  afterEach(() => fake.close())
+
+  for (const [title, add] of [
+    ['is not signed', () => ({})],
+    ['is signed by somebody else', (back) => signedByShopify(back, 'another secret')],
+    ['is signed for another shop', (back) => ({ ...elsewhere, ...signedByShopify({ ...back, ...elsewhere }) })],
+    ['names another shop than was signed', (back) => ({ ...signedByShopify(back), ...elsewhere })],
+    ['has another code than was signed', (back) => signedByShopify({ ...back, code: 'another' })],
+    ['has another state than was signed', (back) => signedByShopify({ ...back, state: 'another' })],
+    ['says more than was signed', (back) => ({ ...signedByShopify(back), more: '1' })],
+    ['has half a signature', (back) => ({ ...signedByShopify(back), hmac: signedByShopify(back).hmac.slice(0, 32) })],
+    ['has an empty signature', (back) => ({ ...signedByShopify(back), hmac: '' })],
+  ] satisfies [string, NonNullable<Documented['add']>][]) {
+    it(`asks for nothing when what comes back ${title}`, async () => {
+      expect(await failureOf(signIn(provider, fake, { add }))).to.be.instanceOf(CodeRefused)
+      expect(fake.asked).to.deep.equal([])
+    })
+  }
+
+  it('asks for nothing when something comes back twice, or nothing is known of what came back', async () => {
+    const back = { code: 'c', state: 's' }
+    const { all = [], ...known } = cameBack({ ...back, ...signedByShopify(back) })
+    for (const odd of [[...all, ['shop', 'ada-shop.myshopify.com'] as const], undefined]) {
+      const refused = provider.identify({ ...known, ...(odd && { all: odd }) }, aJourney())
+      expect(await failureOf(refused)).to.be.instanceOf(CodeRefused)
+      expect(fake.asked).to.deep.equal([])
+    }
+  })
+})
+
+describe('the preset discord, besides', () => {
+  it('asks for nothing when another issuer answers', async () => {
+    const fake = await startFakeProvider()
+    try {
+      const provider = discordKind.build({ ...client, scopes: [] }, needsOf(fake))
+      expect(await failureOf(signIn(provider, fake, { iss: 'https://discord.com/' }))).to.be.instanceOf(CodeRefused)
+      expect(fake.asked).to.deep.equal([])
+      fake.answerTokens('discord.com/api/oauth2/token', () => bearer)
+      fake.answer('discord.com/api/v10/users/@me', { body: { id: '1' } })
+      expect((await signIn(provider, fake, { iss: 'https://discord.com' })).accountId).to.equal('1')
     } finally {
       await fake.close()
     }
@@ -384,6 +464,13 @@ describe('the preset github', () => {
       expect(fake.asked[0]?.form.get('client_secret')).to.equal('secret')
     })
   }
+
+  it('fails when addresses are asked for too often, though that is a 403', async () => {
+    for (const headers of [{ 'x-ratelimit-remaining': '0' }, { 'retry-after': '60' }] as Record<string, string>[]) {
+      fake.answer('api.github.com/user/emails', { status: 403, headers, body: { message: 'API rate limit exceeded' } })
+      expect(await failureOf(signIn(provider, fake))).to.be.instanceOf(ProviderFailed)
+    }
+  })
 
   it('is sent to GitHub with PKCE', async () => {
     const url = new URL(await provider.authorizationUrl({ ...aJourney(), scopes: provider.scopes }))

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import type { ProviderNeeds } from '../../../src/adapters/oauth/kind.ts'
 import { openOutbound } from '../../../src/adapters/oauth/outbound.ts'
-import type { OAuthProvider } from '../../../src/application/ports/oauth-provider.ts'
+import type { CallbackParameters, OAuthProvider } from '../../../src/application/ports/oauth-provider.ts'
 import type { OAuthIdentity } from '../../../src/domain/oauth-account.ts'
 import type { FakeProvider } from '../../support/fake-provider.ts'
 
@@ -24,10 +24,27 @@ export function aJourney() {
 export async function signIn(
   provider: OAuthProvider,
   fake: FakeProvider,
-  { iss = null, journey = aJourney() }: { iss?: string | null; journey?: ReturnType<typeof aJourney> } = {},
+  {
+    iss = null,
+    journey = aJourney(),
+    add = () => ({}),
+  }: {
+    iss?: string | null
+    journey?: ReturnType<typeof aJourney>
+    /** What the provider says besides. */
+    add?: (back: Readonly<Record<string, string>>) => Readonly<Record<string, string>>
+  } = {},
 ): Promise<OAuthIdentity> {
-  const url = await provider.authorizationUrl({ ...journey, scopes: provider.scopes })
-  return await provider.identify({ ...fake.approve(url), iss }, journey)
+  const back = fake.approve(await provider.authorizationUrl({ ...journey, scopes: provider.scopes }))
+  return await provider.identify(cameBack({ ...back, ...add(back) }, iss), journey)
+}
+
+/** What the browser brings back, as the provider is told. */
+export function cameBack(
+  back: Readonly<Record<string, string>> & { readonly code: string; readonly state: string },
+  iss: string | null = null,
+): CallbackParameters {
+  return { code: back.code, state: back.state, iss, all: Object.entries(back) }
 }
 
 /** The error that `work` ends with. */
