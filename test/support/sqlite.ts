@@ -19,7 +19,7 @@ export async function sqliteFolder() {
     path: join(folder, 'portcullis.sqlite'),
     clock,
 
-    async handle(start?: (path: string) => Worker): Promise<Required<StoreHandle>> {
+    async handle(start?: () => Worker): Promise<Required<StoreHandle>> {
       const handle = await openSqlite({ url: null, dataFolder: folder, clock, warn() {} }, start)
       handles.push(handle)
       await handle.prepare()

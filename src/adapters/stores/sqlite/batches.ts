@@ -28,7 +28,7 @@ export function monotonicMs(): number {
 
 /**
  * Runs batches on a connection that is opened at the first one, and anew after a fault of the file. A batch is
- * one transaction and one fsync. It blocks its thread.
+ * one transaction and one fsync. It blocks its thread for that long, and never to wait for a lock.
  */
 export function batchRunner(connect: () => Database) {
   let connection: ReturnType<typeof prepared> | null = null
@@ -39,13 +39,14 @@ export function batchRunner(connect: () => Database) {
   }
 
   return {
-    run(steps: readonly Step[]): Outcome[] {
-      const giveUpAt = Math.max(...steps.map((step) => step.deadline))
+    /** `'locked'`: another process has the file, nothing was done, and there is time to try again. */
+    run(steps: readonly Step[]): readonly Outcome[] | 'locked' {
       try {
-        connection ??= whenFree(giveUpAt, () => prepared(connect()))
-        return connection.commit(steps, giveUpAt)
+        connection ??= prepared(connect())
+        return connection.commit(steps)
       } catch (error) {
         if (!isBusy(error)) disconnect()
+        else if (steps.some((step) => step.deadline > monotonicMs())) return 'locked'
         return steps.map(() => ({ fault: faultOf(error) }))
       }
     },
@@ -54,6 +55,8 @@ export function batchRunner(connect: () => Database) {
     close(): void {
       try {
         connection?.db.pragma('wal_checkpoint(TRUNCATE)')
+      } catch (error) {
+        if (codeOf(error) === '') throw error // else the log stays beside the file, for the next who opens it
       } finally {
         disconnect()
       }
@@ -87,8 +90,8 @@ function prepared(db: Database) {
 
   return {
     db,
-    commit(steps: readonly Step[], giveUpAt: number): Outcome[] {
-      whenFree(giveUpAt, () => begin.run())
+    commit(steps: readonly Step[]): readonly Outcome[] {
+      begin.run()
       try {
         const outcomes = steps.map(carriedOut)
         commit.run()
@@ -99,22 +102,6 @@ function prepared(db: Database) {
       }
     },
   }
-}
-
-/** Tries again, with jitter, while another process has the lock. */
-function whenFree<T>(giveUpAt: number, attempt: () => T): T {
-  for (;;) {
-    try {
-      return attempt()
-    } catch (error) {
-      if (!isBusy(error) || monotonicMs() >= giveUpAt) throw error
-      sleep(5 + Math.random() * 20)
-    }
-  }
-}
-
-function sleep(ms: number): void {
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
 }
 
 function faultOf(error: unknown): Fault {

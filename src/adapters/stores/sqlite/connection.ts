@@ -9,8 +9,12 @@ export type Driver = typeof Database
 /** The first release in which several connections cannot corrupt a WAL that is being reset. */
 const safeLibrary = [3, 51, 3] as const
 
-/** How long SQLite itself waits for a lock in the writer's thread, before the writer tries again. */
-const writerWaitMs = 250
+/** A file, and how it is to be opened. */
+export interface Place {
+  readonly path: string
+  /** Many such are open in this process. */
+  readonly isSmall: boolean
+}
 
 /** Why a SQLite library of this version must not be used; `null` when it may. */
 export function libraryObjection(version: string): string | null {
@@ -26,36 +30,34 @@ export function libraryObjection(version: string): string | null {
 }
 
 /** The connection of the writer's thread: brings the file's tables up to date. */
-export function connectWriter(driver: Driver, path: string): Database.Database {
-  return connected(driver, path, writerWaitMs, (db) => {
+export function connectWriter(driver: Driver, place: Place): Database.Database {
+  return connected(driver, place, (db) => {
     if (db.pragma('journal_mode = WAL', { simple: true }) !== 'wal') {
-      throw new Unsuitable(`SQLite cannot keep a write-ahead log beside ${path}: use a local disk`)
+      throw new Unsuitable(`SQLite cannot keep a write-ahead log beside ${place.path}: use a local disk`)
     }
     migrate(db)
   })
 }
 
-/**
- * A connection of the event loop: never writes, and never waits for a lock, since that would stop the process.
- * The writer must have opened the file before.
- */
-export function connectReader(driver: Driver, path: string): Database.Database {
-  return connected(driver, path, 0, (db) => db.pragma('query_only = ON'))
+/** A connection of the event loop, which never writes. The writer must have opened the file before. */
+export function connectReader(driver: Driver, place: Place): Database.Database {
+  return connected(driver, place, (db) => db.pragma('query_only = ON'))
 }
 
+/** Never waits for a lock: that would stop the process or, in the writer's thread, the writes of all other files. */
 function connected(
   driver: Driver,
-  path: string,
-  timeout: number,
+  { path, isSmall }: Place,
   setUp: (db: Database.Database) => void,
 ): Database.Database {
-  const db = new driver(path, { timeout })
+  const db = new driver(path, { timeout: 0 })
   try {
     const objection = libraryObjection(db.prepare<[], string>('SELECT sqlite_version()').pluck().get() ?? '')
     if (objection !== null) throw new Unsuitable(objection)
     db.pragma('synchronous = FULL') // the driver's default with a WAL is NORMAL: what was answered may be lost
     db.pragma('foreign_keys = ON')
     db.pragma('mmap_size = 0') // with a map, a fault of the disk is a SIGBUS
+    if (isSmall) db.pragma('cache_size = -512') // in KiB; the driver's default is 16 MB
     refuseNewerSchema(db)
     setUp(db)
     return db

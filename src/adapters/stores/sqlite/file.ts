@@ -2,12 +2,12 @@ import { constants } from 'node:fs'
 import { access, link, mkdir, open, stat, unlink } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Worker } from 'node:worker_threads'
 import type { Database, Statement } from 'better-sqlite3'
 import { Unavailable } from '../../../domain/refusal.ts'
-import { Unsuitable } from '../backend.ts'
-import { connectReader, type Driver } from './connection.ts'
+import { type Lease, Unsuitable } from '../backend.ts'
+import { connectReader, type Driver, type Place } from './connection.ts'
 import { asFault, isBusy } from './faults.ts'
+import type { WriterThread } from './thread.ts'
 import { sqliteWriter, type Writer } from './writer.ts'
 
 /** A statement that reads, on the event loop: some microseconds. Throws `Unavailable`. */
@@ -25,8 +25,8 @@ export interface SqliteFile {
 /** Disk trouble that may pass by itself; any other refusal of the file system needs somebody's hand. */
 const passing = new Set(['EIO', 'ENOSPC', 'EDQUOT', 'EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN', 'EBUSY', 'ESTALE'])
 
-export function sqliteFile(driver: Driver, path: string, startThread: () => Worker, warn: (message: string) => void) {
-  const writer = sqliteWriter(startThread)
+export function sqliteFile(driver: Driver, place: Place, thread: Lease<WriterThread>, warn: (message: string) => void) {
+  const writer = sqliteWriter(thread.value.opening(place))
   const ping = query<[], number>('SELECT count(*) FROM meta')
   let reader: Database | null = null
   let preparing: Promise<void> | null = null
@@ -49,9 +49,9 @@ export function sqliteFile(driver: Driver, path: string, startThread: () => Work
   }
 
   async function openBoth(): Promise<void> {
-    await createFile(path, warn)
+    await createFile(place.path, warn)
     await writer.start()
-    reader = await connectedReader(driver, path)
+    reader = await connectedReader(driver, place)
   }
 
   return {
@@ -80,14 +80,15 @@ export function sqliteFile(driver: Driver, path: string, startThread: () => Work
       reader?.close() // before the writer: who closes last moves the log into the file
       reader = null
       await writer.close()
+      await thread.release()
     },
   } satisfies SqliteFile & Record<string, unknown>
 }
 
-async function connectedReader(driver: Driver, path: string): Promise<Database> {
+async function connectedReader(driver: Driver, place: Place): Promise<Database> {
   for (let attempt = 0; ; attempt++) {
     try {
-      return connectReader(driver, path)
+      return connectReader(driver, place)
     } catch (error) {
       // Another process that opens or leaves the file locks it for a moment.
       if (!isBusy(error) || attempt === 100) throw asFault(error)

@@ -1,12 +1,13 @@
-import { join, resolve } from 'node:path'
 import type { Worker } from 'node:worker_threads'
-import type { OpenOptions, StoreBackend, StoreHandle } from '../backend.ts'
+import { type OpenOptions, type StoreBackend, type StoreHandle, unshared } from '../backend.ts'
 import { sqliteFile } from './file.ts'
 import { sqliteOAuthStates } from './oauth-states.ts'
 import { sqliteOutbox } from './outbox.ts'
+import { pathIn, realPath } from './path.ts'
 import { secretMark } from './secret-mark.ts'
 import { sqliteSessions } from './sessions.ts'
 import { startThread } from './start-thread.ts'
+import { writerThread } from './thread.ts'
 import { sqliteTokenRequests } from './token-requests.ts'
 import { sqliteTokens } from './tokens.ts'
 import { sqliteUsers } from './users.ts'
@@ -16,18 +17,23 @@ export const sqliteBackend: StoreBackend = {
   kind: 'sqlite',
   roles: ['users', 'sessions', 'tokens'],
   protocols: [],
+  placeOf: ({ dataFolder }) => realPath(pathIn(dataFolder)),
   open: (options) => openSqlite(options),
 }
 
 /** As `sqliteBackend.open`, with the writer's thread started by `start`. */
 export async function openSqlite(
   options: OpenOptions,
-  start: (path: string) => Worker = startThread,
+  start: () => Worker = startThread,
 ): Promise<Required<StoreHandle>> {
-  const { dataFolder, clock, warn } = options
+  const { dataFolder, clock, warn, shares = unshared, isOneOfMany = false } = options
   const { default: driver } = await import('better-sqlite3') // native code: loaded where it is wanted
-  const path = join(resolve(dataFolder), 'portcullis.sqlite')
-  const file = sqliteFile(driver, path, () => start(path), warn)
+  const thread = shares.lease(
+    'sqlite writer',
+    () => writerThread(start),
+    (unused) => unused.close(),
+  )
+  const file = sqliteFile(driver, { path: pathIn(dataFolder), isSmall: isOneOfMany }, thread, warn)
   return {
     users: {
       users: sqliteUsers(file, clock),

@@ -2,14 +2,13 @@ import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { Worker } from 'node:worker_threads'
 
-/** Starts a writer for the file at `path`: from the bundle beside this module, or from source. */
-export function startThread(path: string): Worker {
-  const workerData = { path }
+/** Starts a writer: from the bundle beside this module, or from source. */
+export function startThread(): Worker {
   if (!import.meta.url.endsWith('.ts')) {
-    return new Worker(new URL('./sqlite-writer-thread.js', import.meta.url), { workerData })
+    return new Worker(new URL('./sqlite-writer-thread.js', import.meta.url))
   }
   bundle ??= bundleOf(fileURLToPath(new URL('./writer-thread.ts', import.meta.url)))
-  return new Worker(bundle, { workerData, eval: true, execArgv: [] })
+  return new Worker(bundle, { eval: true, execArgv: [] })
 }
 
 let bundle: string | undefined

@@ -1,14 +1,13 @@
-import type { Worker } from 'node:worker_threads'
 import { Unavailable } from '../../../domain/refusal.ts'
 import { Unsuitable } from '../backend.ts'
 import { type Fault, monotonicMs, type Outcome, type Step } from './batches.ts'
 import type { OperationName, Operations } from './operations.ts'
+import type { Opening } from './thread.ts'
 
 const maxBatch = 200
 const patienceMs = 2_000
 /** Starting the thread, loading the driver and building the tables may take longer than a write. */
 const startPatienceMs = 10_000
-const endPatienceMs = 2_000
 /** More wait only while the disk hangs; those that were given up make room then. */
 const manyWaiting = 1_000
 
@@ -23,7 +22,7 @@ export interface Writer {
   /** Opens the file and brings its tables up to date. Throws `Unavailable` or `Unsuitable`. */
   start(): Promise<void>
 
-  /** Finishes what was asked for, moves the log into the file and ends the thread. */
+  /** Finishes what was asked for and lets go of the file. */
   close(): Promise<void>
 }
 
@@ -36,54 +35,26 @@ interface Pending {
 }
 
 /**
- * The event loop's side of the writer. Whatever is asked for while a batch is being written goes into the
- * next one, so that a slow disk makes batches longer instead of the queue.
+ * What is to be written to one file. Whatever is asked for while a batch is being written goes into the next one, so
+ * that a slow disk makes batches longer instead of the queue.
  */
-export function sqliteWriter(startThread: () => Worker): Writer {
-  let thread: Worker | null = null
+export function sqliteWriter(file: Opening): Writer {
   let waiting: Pending[] = []
   let inFlight: readonly Pending[] = []
   let isScheduled = false
   let isClosed = false
 
-  function begun(): Worker {
-    const worker = startThread()
-    worker.on('message', (outcomes: readonly Outcome[]) => {
-      worker.unref() // an idle writer keeps no process alive
-      answer((_, at) => outcomes[at] ?? unavailable('SQLite writer gave no answer'))
-    })
-    // A worker that fails says 'error' and then 'exit'.
-    worker.on('error', (error) => over(worker, `: ${error.message}`))
-    worker.on('exit', () => over(worker, ''))
-    return worker
-  }
-
-  function over(worker: Worker, why: string): void {
-    if (thread !== worker) return
-    thread = null
-    answer(() => unavailable(`SQLite writer ended${why}`))
-  }
-
-  function answer(outcomeOf: (pending: Pending, at: number) => Outcome): void {
-    const answered = inFlight
-    inFlight = []
-    for (const [at, pending] of answered.entries()) pending.settle(outcomeOf(pending, at))
-    send()
-  }
-
-  function send(): void {
-    if (inFlight.length > 0) return
-    waiting = waiting.filter((pending) => !pending.isOver())
-    if (waiting.length === 0) return
-    inFlight = waiting.splice(0, maxBatch)
-    try {
-      thread ??= begun()
-      thread.ref()
-      thread.postMessage(inFlight.map((pending) => pending.step))
-    } catch (error) {
-      answer(() => ({
-        fault: { kind: 'mistake', message: 'SQLite was asked for what is no plain data', cause: error },
-      }))
+  async function send(): Promise<void> {
+    while (inFlight.length === 0) {
+      waiting = waiting.filter((pending) => !pending.isOver())
+      if (waiting.length === 0) return
+      const batch = waiting.splice(0, maxBatch)
+      inFlight = batch
+      const outcomes = await file.write(batch.map((pending) => pending.step))
+      for (const [at, pending] of batch.entries()) {
+        pending.settle(outcomes[at] ?? unavailable('SQLite writer gave no answer'))
+      }
+      inFlight = []
     }
   }
 
@@ -116,20 +87,7 @@ export function sqliteWriter(startThread: () => Worker): Writer {
     async close() {
       isClosed = true
       await Promise.allSettled([...inFlight, ...waiting].map((pending) => pending.done))
-      const worker = thread
-      if (worker === null) return
-      worker.ref()
-      worker.postMessage('close')
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(() => {
-          worker.unref() // never `terminate`: the driver aborts the process when a statement then fails
-          resolve()
-        }, endPatienceMs)
-        worker.once('exit', () => {
-          clearTimeout(timer)
-          resolve()
-        })
-      })
+      await file.close()
     },
   }
 }
