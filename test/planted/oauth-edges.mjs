@@ -3,6 +3,8 @@
 const signIn = ['test/oauth/sign-in.test.ts']
 const attacks = ['test/oauth/attacks.test.ts']
 const codes = ['test/oauth/codes.test.ts']
+const presets = ['test/adapters/oauth/presets.test.ts']
+const openIdPresets = ['test/adapters/oauth/openid-presets.test.ts']
 const onSqlite = 'a state kept on SQLite is'
 
 const inHttp = [
@@ -142,6 +144,58 @@ const inProviders = [
     '/[\\p{Cc}\\p{Cs}]/u.test(value)',
     'false',
     ['test/oauth/faults.test.ts', 'test/oauth/fuzz.test.ts'],
+  ],
+  [
+    'what Shopify did not sign',
+    'src/adapters/oauth/shopify.ts',
+    'timingSafeEqual(given, expected)',
+    'given !== expected',
+    presets,
+  ],
+  ['another shop', 'src/adapters/oauth/shopify.ts', " && signed.get('shop') === host", '', presets],
+  ['what is there twice', 'src/adapters/oauth/shopify.ts', 'signed.size === all.length && ', '', presets],
+  [
+    'a signature that is not asked for',
+    'src/adapters/oauth/oauth2.ts',
+    'definition.isSigned?.(back) === false',
+    'back.iss === undefined',
+    presets,
+  ],
+  [
+    'a key of another tenant',
+    'src/adapters/oauth/openid-connect.ts',
+    'if (isForMany) demandKeyOfIssuer(',
+    'if (false) demandKeyOfIssuer(',
+    openIdPresets,
+  ],
+  [
+    'one name in two tenants',
+    'src/adapters/oauth/openid-connect.ts',
+    'const accountId = accountInTenant(idToken)',
+    'const accountId = idToken.sub',
+    openIdPresets,
+  ],
+  ['a tenant that is none', 'src/adapters/oauth/tenants.ts', ' || !guid.test(tenant)', '', openIdPresets],
+  [
+    'an ID token for another client',
+    'src/adapters/oauth/openid-connect.ts',
+    '          demandOurs(idToken)\n',
+    '',
+    ['test/adapters/oauth/openid-connect.test.ts'],
+  ],
+  [
+    'a provider that is busy',
+    'src/adapters/oauth/identity.ts',
+    ' && status !== 408 && status !== 425 && status !== 429',
+    '',
+    ['test/oauth/faults.test.ts'],
+  ],
+  [
+    'a token that is none',
+    'src/adapters/oauth/identity.ts',
+    'value.length <= maxTokenLength && /^[ -~]+$/.test(value)',
+    "value !== ''",
+    ['test/adapters/oauth/oauth2.test.ts'],
   ],
   [
     'a provider that is waited for',

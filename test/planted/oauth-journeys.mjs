@@ -10,7 +10,7 @@ const onSqlite = 'a state kept on SQLite is'
 const inJourney = [
   [
     'a state in a browser without its cookie',
-    'browser !== null &&\n    secrets.digest(browser) === begun.browserDigest',
+    "typeof browser === 'string' &&\n    secrets.digest(browser) === begun.browserDigest",
     '(browser === null || secrets.digest(browser) === begun.browserDigest)',
   ],
   ['a state with the cookie of another', 'secrets.digest(browser) === begun.browserDigest', 'true'],
