@@ -35,6 +35,7 @@ const rules: readonly Rule[] = [
   { folder: /^config\//, files: [everything], packages: ['node:', 'inversify', 'reflect-metadata', 'typebox', 'pino'] },
   { folder: /^cli\//, files: [/^config\//, /^cli\//, domain], packages: ['node:', 'commander'] },
   { folder: /^testing\//, files: [everything], packages: ['node:'] },
+  { folder: /^(index\.ts|koa\.ts|embedding\/)/, files: [everything], packages: ['node:'] },
 ]
 
 function store(name: string, packages: readonly string[]): Rule {

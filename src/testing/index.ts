@@ -1,0 +1,40 @@
+// What proves a store, and what tests of programs that embed Portcullis need. One export a line; no test runner is
+// loaded. docs/api.md lists it with all signatures.
+
+// The contract suites
+export { storeSuites } from './store-suites.ts'
+export type { Runner } from './store-suites.ts'
+export type { StoreUnderProof } from './store-suites.ts'
+export type { ContractCase } from './contract.ts'
+export { deadLetterContract } from './contracts/dead-letters.ts'
+export { oauthAccountsContract } from './contracts/oauth-accounts.ts'
+export { oauthStateStoreContract } from './contracts/oauth-state-store.ts'
+export { outboxContract } from './contracts/outbox.ts'
+export { sessionStoreContract } from './contracts/session-store.ts'
+export { tokenRequestsContract } from './contracts/token-requests.ts'
+export { tokenStoreContract } from './contracts/token-store.ts'
+export { userStoreContract } from './contracts/user-store.ts'
+export type { Open } from './contracts/opened.ts'
+export type { OpenedOAuthStates } from './contracts/opened.ts'
+export type { OpenedSessions } from './contracts/opened.ts'
+export type { OpenedTokens } from './contracts/opened.ts'
+export type { OpenedUsers } from './contracts/opened.ts'
+export type { SweepOptions } from './contracts/opened.ts'
+
+// In place of the world
+export { memoryStore } from './memory-store.ts'
+export { deliverAll } from './contracts/deliveries.ts'
+export { fixedClock } from './fixed-clock.ts'
+export type { FixedClock } from './fixed-clock.ts'
+export { quickHasher } from './quick-hasher.ts'
+export { recordedHandlers } from './recorded-handlers.ts'
+export type { RecordedHandlers } from './recorded-handlers.ts'
+
+// Builders: valid values, with the fields that matter given
+export { aSession } from './builders.ts'
+export { aToken } from './builders.ts'
+export { aTokenRequest } from './builders.ts'
+export { aUser } from './builders.ts'
+export { anAccount } from './builders.ts'
+export { anEvent } from './builders.ts'
+export { anOAuthState } from './builders.ts'
