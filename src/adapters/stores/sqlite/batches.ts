@@ -2,6 +2,7 @@ import type { Database } from 'better-sqlite3'
 import { Unsuitable } from '../backend.ts'
 import { codeOf, isBusy, isOutage } from './faults.ts'
 import { type OperationName, operations } from './operations.ts'
+import { lateStatements } from './statements.ts'
 
 /** An operation as it crosses to the thread. */
 export interface Step {
@@ -66,7 +67,7 @@ export function batchRunner(connect: () => Database) {
 
 /** Statements and operations of one connection. */
 function prepared(db: Database) {
-  const table = operations(db)
+  const table = operations(lateStatements(db))
   const begin = db.prepare('BEGIN IMMEDIATE')
   const commit = db.prepare('COMMIT')
   const rollback = db.prepare('ROLLBACK')

@@ -1,10 +1,10 @@
-import type { Database } from 'better-sqlite3'
 import type { UserId } from '../../../domain/ids.ts'
 import type { OAuthAccount } from '../../../domain/oauth-account.ts'
 import type { User } from '../../../domain/user.ts'
+import type { Statements } from './statements.ts'
 
 /** Whose the accounts are. Runs in the writer's thread, beside the writes of `users`. */
-export function oauthClaims(db: Database) {
+export function oauthClaims(db: Statements) {
   const ownerOf = db
     .prepare<[string, string], UserId>('SELECT user_id FROM oauth_claims WHERE provider = ? AND account_id = ?')
     .pluck()

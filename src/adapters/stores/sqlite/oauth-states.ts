@@ -1,9 +1,9 @@
-import type { Database } from 'better-sqlite3'
 import type { OAuthStateStore } from '../../../application/ports/oauth-state-store.ts'
 import type { UserId } from '../../../domain/ids.ts'
 import type { OAuthFlow, OAuthState } from '../../../domain/oauth-account.ts'
 import { bulk } from './bulk.ts'
 import type { SqliteFile } from './file.ts'
+import type { Statements } from './statements.ts'
 
 interface StateRow {
   readonly digest: string
@@ -18,8 +18,8 @@ interface StateRow {
 }
 
 /** What runs in the writer's thread. */
-export function oauthStateWrites(db: Database) {
-  const put = db.prepare<StateRow>(
+export function oauthStateWrites(db: Statements) {
+  const put = db.prepare<[StateRow]>(
     `INSERT INTO oauth_states
        (digest, browser_digest, provider, flow, user_id, code_verifier, nonce, redirect_uri, expires_at)
      VALUES

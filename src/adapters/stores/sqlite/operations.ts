@@ -1,8 +1,8 @@
-import type { Database } from 'better-sqlite3'
 import { oauthStateWrites } from './oauth-states.ts'
 import { outboxWrites } from './outbox.ts'
 import { secretMarkWrites } from './secret-mark.ts'
 import { sessionWrites } from './sessions.ts'
+import type { Statements } from './statements.ts'
 import { tokenRequestWrites } from './token-requests.ts'
 import { tokenWrites } from './tokens.ts'
 import { userWrites } from './users.ts'
@@ -11,7 +11,7 @@ import { userWrites } from './users.ts'
  * All that is ever written, by name. Each runs in the writer's thread within one savepoint; arguments and
  * results cross the threads, so they are plain data.
  */
-export function operations(db: Database) {
+export function operations(db: Statements) {
   return {
     ...userWrites(db),
     ...outboxWrites(db),

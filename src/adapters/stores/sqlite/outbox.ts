@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import type { Database } from 'better-sqlite3'
+
 import type { Outbox } from '../../../application/ports/outbox.ts'
 import type { AccountEvent } from '../../../domain/events.ts'
 import type { EventId, UserId } from '../../../domain/ids.ts'
 import { bulk, nothingDue } from './bulk.ts'
 import type { SqliteFile } from './file.ts'
+import type { Statements } from './statements.ts'
 
 interface ClaimRow {
   readonly userId: UserId
@@ -21,7 +22,7 @@ interface DeadRow {
 }
 
 /** Writes events behind those that wait for the same user. They are due at once, by whichever clock is behind. */
-export function eventAppender(db: Database) {
+export function eventAppender(db: Statements) {
   const append = db.prepare<[UserId, EventId, string, number]>(
     'INSERT INTO outbox (user_id, event_id, payload, due_at) VALUES (?, ?, ?, ?)',
   )
@@ -39,7 +40,7 @@ export function eventAppender(db: Database) {
 }
 
 /** What runs in the writer's thread. */
-export function outboxWrites(db: Database) {
+export function outboxWrites(db: Statements) {
   const readyUsers = db
     .prepare<[number, number], UserId>(
       'SELECT user_id FROM outbox_queues WHERE ready_at <= ? ORDER BY ready_at LIMIT ?',

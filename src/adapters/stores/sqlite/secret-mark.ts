@@ -1,8 +1,8 @@
-import type { Database } from 'better-sqlite3'
 import type { UsersRole } from '../backend.ts'
 import type { SqliteFile } from './file.ts'
+import type { Statements } from './statements.ts'
 
-export function secretMarkWrites(db: Database) {
+export function secretMarkWrites(db: Statements) {
   const keep = db.prepare<[string]>(
     `INSERT INTO meta (name, value) VALUES ('secret-mark', ?) ON CONFLICT (name) DO NOTHING`,
   )

@@ -1,9 +1,9 @@
-import type { Database } from 'better-sqlite3'
 import type { SessionStore } from '../../../application/ports/session-store.ts'
 import type { UserId } from '../../../domain/ids.ts'
 import { expiryOf, type Session } from '../../../domain/session.ts'
 import { bulk } from './bulk.ts'
 import type { SqliteFile } from './file.ts'
+import type { Statements } from './statements.ts'
 
 interface SessionRow {
   readonly digest: string
@@ -23,8 +23,8 @@ const live = `
 type LiveRow = Omit<SessionRow, 'digest' | 'expires_at'>
 
 /** What runs in the writer's thread. */
-export function sessionWrites(db: Database) {
-  const put = db.prepare<SessionRow>(
+export function sessionWrites(db: Statements) {
+  const put = db.prepare<[SessionRow]>(
     `INSERT OR REPLACE INTO sessions
        (digest, user_id, generation, created_at, seen_at, idle_seconds, ends_at, expires_at)
      VALUES (@digest, @user_id, @generation, @created_at, @seen_at, @idle_seconds, @ends_at, @expires_at)`,

@@ -1,9 +1,9 @@
-import type { Database } from 'better-sqlite3'
 import { maxWaitingRequests, type TokenRequests } from '../../../application/ports/token-requests.ts'
 import type { EventId } from '../../../domain/ids.ts'
 import type { TokenPurpose, TokenRequest } from '../../../domain/one-time-token.ts'
 import { nothingDue } from './bulk.ts'
 import type { SqliteFile } from './file.ts'
+import type { Statements } from './statements.ts'
 
 interface RequestRow {
   readonly id: string
@@ -17,7 +17,7 @@ interface RequestRow {
 }
 
 /** What runs in the writer's thread. */
-export function tokenRequestWrites(db: Database) {
+export function tokenRequestWrites(db: Statements) {
   const waiting = db.prepare<[], number>('SELECT count(*) FROM token_requests').pluck()
   const ask = db.prepare<[string, EventId, TokenPurpose, string, string, number, number]>(
     `INSERT OR REPLACE INTO token_requests (id, event_id, purpose, sealed_email, request_id, asked_at, ready_at)

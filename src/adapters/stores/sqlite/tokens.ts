@@ -1,9 +1,9 @@
-import type { Database } from 'better-sqlite3'
 import type { TokenStore } from '../../../application/ports/token-store.ts'
 import type { EventId, UserId } from '../../../domain/ids.ts'
 import type { OneTimeToken, TokenPurpose } from '../../../domain/one-time-token.ts'
 import { bulk } from './bulk.ts'
 import type { SqliteFile } from './file.ts'
+import type { Statements } from './statements.ts'
 
 interface TokenRow {
   readonly purpose: TokenPurpose
@@ -16,8 +16,8 @@ interface TokenRow {
 }
 
 /** What runs in the writer's thread. */
-export function tokenWrites(db: Database) {
-  const put = db.prepare<TokenRow>(
+export function tokenWrites(db: Statements) {
+  const put = db.prepare<[TokenRow]>(
     `INSERT INTO tokens (purpose, user_id, digest, event_id, fact, created_at, expires_at)
      VALUES (@purpose, @user_id, @digest, @event_id, @fact, @created_at, @expires_at)
      ON CONFLICT (purpose, user_id) DO UPDATE SET

@@ -1,4 +1,3 @@
-import type { Database } from 'better-sqlite3'
 import type { UserStore } from '../../../application/ports/user-store.ts'
 import { type Email, type EmailKey, emailKey } from '../../../domain/email.ts'
 import type { AccountEvent } from '../../../domain/events.ts'
@@ -8,6 +7,7 @@ import type { EndedCredential, User } from '../../../domain/user.ts'
 import type { SqliteFile } from './file.ts'
 import { oauthAccountsFromText, oauthAccountsToText, oauthClaims } from './oauth-claims.ts'
 import { eventAppender } from './outbox.ts'
+import type { Statements } from './statements.ts'
 
 interface UserRow {
   readonly id: UserId
@@ -55,13 +55,13 @@ const readColumns = columns.filter((name) => !derived.includes(name)).join(', ')
  * What runs in the writer's thread. Nobody else writes while it judges what is taken: every batch has the file's
  * lock from its beginning. The unique keys stand behind that judgement.
  */
-export function userWrites(db: Database) {
+export function userWrites(db: Statements) {
   const ownerOfEmail = db.prepare<[EmailKey], UserId>('SELECT id FROM users WHERE email_key = ?').pluck()
   const versionOf = db.prepare<[UserId], number>('SELECT version FROM users WHERE id = ?').pluck()
-  const insert = db.prepare<UserRow>(
+  const insert = db.prepare<[UserRow]>(
     `INSERT INTO users (${columns.join(', ')}) VALUES (${columns.map((name) => `@${name}`).join(', ')})`,
   )
-  const replace = db.prepare<UserRow>(
+  const replace = db.prepare<[UserRow]>(
     `UPDATE users SET ${columns.map((name) => (name === 'version' ? 'version = version + 1' : `${name} = @${name}`)).join(', ')}
      WHERE id = @id`,
   )
