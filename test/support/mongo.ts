@@ -1,18 +1,24 @@
 import { MongoClient } from 'mongodb'
-import type { StoreHandle } from '../../src/adapters/stores/backend.ts'
+import type { Shares, StoreHandle } from '../../src/adapters/stores/backend.ts'
 import { mongoBackend } from '../../src/adapters/stores/mongo/mongo.ts'
+import { openShares } from '../../src/config/shares.ts'
 import { fixedClock } from '../../src/testing/fixed-clock.ts'
 import { NoMongo, sharedMongo } from './mongo-server.ts'
 import type { StoreUnderTest } from './stores.ts'
 
-/** A database of its own on the shared server, and as many handles on it as are asked for. */
+const sharedClients = openShares()
+
+/**
+ * A database of its own on the shared server, and two handles on it: the first shares its client with those of other
+ * databases, the second has one of its own.
+ */
 export async function openMongo() {
   const url = (await sharedMongo()).url()
   const clock = fixedClock()
   const handles: StoreHandle[] = []
 
-  async function open(): Promise<Required<StoreHandle>> {
-    const handle = await mongoBackend.open({ url, dataFolder: '', clock, warn() {} })
+  async function open(shares?: Shares): Promise<Required<StoreHandle>> {
+    const handle = await mongoBackend.open({ url, dataFolder: '', clock, warn() {}, ...(shares && { shares }) })
     handles.push(handle)
     await handle.prepare()
     const { users, sessions, tokens, oauthStates } = handle
@@ -20,7 +26,7 @@ export async function openMongo() {
     return { ...handle, users, sessions, tokens, oauthStates }
   }
 
-  const handle = await open()
+  const handle = await open(sharedClients)
   let second: ReturnType<typeof open> | undefined
 
   return {

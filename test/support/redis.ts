@@ -8,8 +8,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Redis } from 'ioredis'
-import type { StoreHandle } from '../../src/adapters/stores/backend.ts'
+import type { Shares, StoreHandle } from '../../src/adapters/stores/backend.ts'
 import { redisBackend } from '../../src/adapters/stores/redis/redis.ts'
+import { openShares } from '../../src/config/shares.ts'
 import { type FixedClock, fixedClock } from '../../src/testing/fixed-clock.ts'
 import type { StoreUnderTest } from './stores.ts'
 
@@ -154,12 +155,17 @@ export async function openRedisHandle(
   url: string,
   prefix: string,
   clock: () => Date = () => new Date(),
+  shares?: Shares,
 ): Promise<StoreHandle> {
-  const handle = await redisBackend.open({ url, prefix, dataFolder: '', clock, warn() {} })
+  const options = { url, prefix, dataFolder: '', clock, warn() {}, ...(shares && { shares }) }
+  const handle = await redisBackend.open(options)
   await handle.prepare()
   return handle
 }
 
+const shares = openShares()
+
+/** The first handle shares its connection with those of other prefixes, each further one has its own. */
 async function open(): Promise<{
   clock: FixedClock
   handle: StoreHandle
@@ -170,15 +176,15 @@ async function open(): Promise<{
   const prefix = `test-${randomUUID()}:`
   const clock = fixedClock()
   const handles: StoreHandle[] = []
-  const another = async (): Promise<StoreHandle> => {
-    const handle = await openRedisHandle(url, prefix, clock)
+  const another = async (shares?: Shares): Promise<StoreHandle> => {
+    const handle = await openRedisHandle(url, prefix, clock, shares)
     handles.push(handle)
     return handle
   }
   return {
     clock,
-    handle: await another(),
-    second: another,
+    handle: await another(shares),
+    second: () => another(),
     async close() {
       for (const handle of handles) await handle.close()
       await dropKeys(url, prefix)

@@ -2,8 +2,9 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Worker } from 'node:worker_threads'
-import type { StoreHandle } from '../../src/adapters/stores/backend.ts'
+import type { Shares, StoreHandle } from '../../src/adapters/stores/backend.ts'
 import { openSqlite } from '../../src/adapters/stores/sqlite/sqlite.ts'
+import { openShares } from '../../src/config/shares.ts'
 import { shared } from '../../src/testing/contracts/opened.ts'
 import { fixedClock } from '../../src/testing/fixed-clock.ts'
 import type { StoreUnderTest } from './stores.ts'
@@ -19,8 +20,9 @@ export async function sqliteFolder() {
     path: join(folder, 'portcullis.sqlite'),
     clock,
 
-    async handle(start?: () => Worker): Promise<Required<StoreHandle>> {
-      const handle = await openSqlite({ url: null, dataFolder: folder, clock, warn() {} }, start)
+    async handle(start?: () => Worker, shares?: Shares): Promise<Required<StoreHandle>> {
+      const options = { url: null, dataFolder: folder, clock, warn() {}, ...(shares && { shares }) }
+      const handle = await openSqlite(options, start)
       handles.push(handle)
       await handle.prepare()
       return handle
@@ -33,9 +35,12 @@ export async function sqliteFolder() {
   }
 }
 
+const shares = openShares()
+
+/** The first handle shares the writer's thread with those of other folders, the second has one of its own. */
 async function open() {
   const { handle, clock, close } = await sqliteFolder()
-  return { clock, close, first: await handle(), second: shared(() => handle()) }
+  return { clock, close, first: await handle(undefined, shares), second: shared(() => handle()) }
 }
 
 export const sqliteUnderTest: StoreUnderTest = {
