@@ -1,6 +1,6 @@
 import { explain } from '../config/explain.ts'
 import { createLog, type Logger } from '../config/log.ts'
-import { startService } from '../config/service.ts'
+import { type Service, startService } from '../config/service.ts'
 import type { ExitCode } from './exit-code.ts'
 import { settingsHere } from './settings.ts'
 
@@ -8,21 +8,36 @@ const deadlineMilliseconds = 9_500
 
 /** Serves until it is told to stop, or cannot go on. */
 export async function serve({ configFile }: { configFile: string | undefined }): Promise<ExitCode> {
-  const { settings, warnings } = await settingsHere(configFile)
+  const { settings, tenants, warnings } = await settingsHere(configFile)
   const log = createLog(settings.logs)
   for (const warning of warnings) log.warn(warning)
 
   const ending = endOfProcess(log)
   void ending.reached.then(() => endInTime(log))
-  const service = await startService({ settings, log, write: printLine, failed: ending.failed })
+  const service = await startService({ settings, tenants, log, write: printLine, failed: ending.failed })
   log.info({ url: service.publicUrl, host: settings.http.host, port: service.port }, 'listening')
   process.stderr.write(`Portcullis listens on ${service.publicUrl}\n`)
+
+  if (tenants !== null) process.on('SIGHUP', () => void reload(configFile, service, log))
 
   const code = await ending.reached
   await service.stop()
   log.info('stopped')
   await flushed(log)
   return code
+}
+
+/** Tenants alone are read again: what belongs to the process needs a new one. */
+async function reload(configFile: string | undefined, service: Service, log: Logger): Promise<void> {
+  try {
+    const { tenants, warnings } = await settingsHere(configFile)
+    for (const warning of warnings) log.warn(warning)
+    if (tenants === null) return log.error('tenants are gone from the settings: restart to serve without them')
+    service.reload(tenants)
+    log.info({ enabled: tenants.enabled.size, disabled: tenants.disabled.size }, 'read the tenants again')
+  } catch (err) {
+    log.error({ err }, 'the settings cannot be read: the tenants stay as they were')
+  }
 }
 
 /** Resolves to the exit code when a signal or a fault ends the service. Signals may come twice: npm passes them on. */

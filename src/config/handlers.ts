@@ -3,39 +3,59 @@ import { combinedHandlers } from '../adapters/events/combined-handlers.ts'
 import { consoleHandlers } from '../adapters/events/console-handlers.ts'
 import { functionHandlers } from '../adapters/events/function-handlers.ts'
 import { type HandlerModule, handlerModule } from '../adapters/events/handler-module.ts'
+import type { Lease, Shares } from '../adapters/stores/backend.ts'
 import type { Subscribers } from '../application/ports/subscribers.ts'
 import type { Logger } from './log.ts'
 import type { Settings } from './settings.ts'
 import { SettingsFault } from './settings-fault.ts'
+
+interface Needs {
+  readonly log: Logger
+  /** Prints a line of the console, which ends in a newline. */
+  readonly write: (line: string) => void | Promise<void>
+  readonly shares: Shares
+}
 
 export interface OpenHandlers {
   readonly subscribers: Subscribers
   close(): Promise<void>
 }
 
-/** The deployer's handlers: the module, the console, both or neither. */
+/** The deployer's handlers: the module, the console, both or neither. Tenants with the same module share its thread. */
 export async function openHandlers(
   { module, console }: Settings['handlers'],
-  log: Logger,
-  write: (line: string) => void | Promise<void>,
+  { log, write, shares }: Needs,
 ): Promise<OpenHandlers> {
-  const loaded = module === null ? null : await load(module, log)
+  const leased = module === null ? null : await lease(module, log, shares)
   const printed = console ? consoleHandlers(write) : null
   const subscribers =
-    loaded !== null && printed !== null
-      ? combinedHandlers(loaded, printed)
-      : (loaded ?? printed ?? functionHandlers({}))
-  return { subscribers, close: async () => loaded?.close() }
+    leased !== null && printed !== null
+      ? combinedHandlers(leased.value.module, printed)
+      : (leased?.value.module ?? printed ?? functionHandlers({}))
+  return { subscribers, close: async () => leased?.release() }
 }
 
-async function load(path: string, log: Logger): Promise<HandlerModule> {
-  const module = handlerModule({ url: pathToFileURL(path), log })
+interface Loaded {
+  readonly module: HandlerModule
+  readonly started: Promise<unknown>
+}
+
+async function lease(path: string, log: Logger, shares: Shares): Promise<Lease<Loaded>> {
+  const leased = shares.lease(
+    `handlers ${path}`,
+    () => started(handlerModule({ url: pathToFileURL(path), log })),
+    ({ module }) => module.close(),
+  )
   try {
-    await module.start()
-    return module
+    await leased.value.started
+    return leased
   } catch (error) {
-    await module.close()
+    await leased.release()
     const message = error instanceof Error ? error.message : String(error)
     throw new SettingsFault([{ path: 'handlers.module', message, source: 'default' }])
   }
+}
+
+function started(module: HandlerModule): Loaded {
+  return { module, started: module.start() }
 }

@@ -2,6 +2,7 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { StoreRole } from '../adapters/stores/backend.ts'
 import { readJsonFile } from './config-file.ts'
+import { defaultTenant } from './default-tenant.ts'
 import { isGroup, keysOf, memberOf } from './json-tree.ts'
 import { doubtsOf } from './judge-settings.ts'
 import { readJudged } from './judged-reading.ts'
@@ -14,9 +15,6 @@ import { type Fault, SettingsFault, type Source } from './settings-fault.ts'
 import { collisionsOf } from './tenant-places.ts'
 import { ownPlaces } from './tenant-stores.ts'
 
-/** The tenant of a deployment without tenants, and of requests that name none, where it is listed. */
-export const defaultTenant = 'default'
-
 export interface TenantSettings {
   readonly id: string
   /** With `by: "host"`. */
@@ -28,6 +26,8 @@ export interface LoadedTenants {
   readonly enabled: ReadonlyMap<string, TenantSettings>
   /** What is wrong with each tenant that must not be served. */
   readonly disabled: ReadonlyMap<string, readonly Fault[]>
+  /** Whose hosts are known all the same: their requests are answered with 503 and not 404. */
+  readonly disabledHosts: ReadonlyMap<string, string>
   readonly warnings: readonly string[]
 }
 
@@ -69,6 +69,11 @@ export async function loadTenants(from: From): Promise<LoadedTenants> {
   return {
     enabled: new Map(enabled.map(({ id, hosts, settings }) => [id, { id, hosts, settings }])),
     disabled: new Map(judged.filter((one) => one.faults.length > 0).map((one) => [one.id, one.faults])),
+    disabledHosts: new Map(
+      judged
+        .filter((one) => one.faults.length > 0)
+        .flatMap(({ id, hosts }) => hosts.map((host) => [host, id] as const)),
+    ),
     warnings: enabled.flatMap(({ id, settings }) => {
       const known = doubtsOf(common)
       return doubtsOf(settings).flatMap((doubt) => (known.includes(doubt) ? [] : [`tenant ${id}: ${doubt}`]))

@@ -1,10 +1,16 @@
-import { type StoreHandle, type StoreRole, Unsuitable, type UsersRole } from '../adapters/stores/backend.ts'
+import {
+  type Shares,
+  type StoreHandle,
+  type StoreRole,
+  Unsuitable,
+  type UsersRole,
+} from '../adapters/stores/backend.ts'
 import type { OAuthStateStore } from '../application/ports/oauth-state-store.ts'
 import type { SessionStore } from '../application/ports/session-store.ts'
 import type { TokenStore } from '../application/ports/token-store.ts'
 import { Unavailable } from '../domain/refusal.ts'
 import type { Logger } from './log.ts'
-import type { Settings } from './settings.ts'
+import type { Settings, StoreSettings } from './settings.ts'
 import { stores } from './stores.ts'
 
 /** A store that does not answer, by its technology and by what it is used for. */
@@ -30,6 +36,9 @@ interface Needs {
   readonly settings: Settings
   readonly clock: () => Date
   readonly log: Logger
+  readonly shares?: Shares
+  /** Many such are open in this process: each is to be small. */
+  readonly isOneOfMany?: boolean
   /** Called once the users' store is there for the first time, before anybody uses it; may be later than `prepare`. */
   readonly whenUsersAreThere: (users: UsersRole) => Promise<void>
   /** A store that came up late turned out to be unsuitable. */
@@ -47,25 +56,35 @@ const retrySeconds = 1
 const pingMemorySeconds = 1
 
 /** Opens what the settings name; roles with the same kind and address share one handle. */
-export async function openStores({ settings, clock, log, whenUsersAreThere, failed }: Needs): Promise<OpenStores> {
+export async function openStores(needs: Needs): Promise<OpenStores> {
+  const { settings, clock, log, shares, isOneOfMany = false, whenUsersAreThere, failed } = needs
   const opened = new Map<string, Opened>()
   for (const role of ['users', 'sessions', 'tokens'] as const) {
-    const { kind, url } = settings.stores[role]
-    const key = `${kind} ${url ?? ''}`
+    const store = settings.stores[role]
+    const key = JSON.stringify([store.kind, store.url, store.prefix])
     const known = opened.get(key)
     if (known !== undefined) known.roles.push(role)
-    else opened.set(key, { kind, handle: await open(kind, url), roles: [role], isReady: false })
+    else opened.set(key, { kind: store.kind, handle: await open(store), roles: [role], isReady: false })
   }
   const all = [...opened.values()]
   const retries = new Set<NodeJS.Timeout>()
   let isClosed = false
   let lastPing: { at: number; failing: Promise<readonly FailingStore[]> } | null = null
 
-  function open(kind: string, url: string | undefined): Promise<StoreHandle> {
+  function open({ kind, url, prefix }: StoreSettings): Promise<StoreHandle> {
     const backend = stores.find((one) => one.kind === kind)
     if (backend === undefined) throw new Error(`no store of kind ${kind}`)
     const warn = (message: string): void => log.warn({ store: kind }, message)
-    return backend.open({ url: url ?? null, dataFolder: settings.dataFolder, clock, warn })
+    const { dataFolder } = settings
+    return backend.open({
+      url: url ?? null,
+      prefix: prefix ?? null,
+      dataFolder,
+      clock,
+      warn,
+      isOneOfMany,
+      ...(shares && { shares }),
+    })
   }
 
   async function prepareOne(store: Opened): Promise<void> {

@@ -18,6 +18,7 @@ import { openIdConnectKind } from '../adapters/oauth/openid-connect.ts'
 import { redditKind } from '../adapters/oauth/reddit.ts'
 import { shopifyKind } from '../adapters/oauth/shopify.ts'
 import { oauthStateSeconds } from '../application/start-oauth.ts'
+import { defaultTenant } from './default-tenant.ts'
 import { build } from './options-part.ts'
 import { isLoopback } from './public-url.ts'
 import type { ProviderSettings, Settings } from './settings.ts'
@@ -45,13 +46,14 @@ export const providers = [
 interface Needs extends Omit<ProviderNeeds, 'name'> {
   /** Known once the service listens. */
   readonly publicUrl: () => string
+  readonly tenant: string
 }
 
 /** The providers that are enabled, by name. */
-export function mountedProviders(settings: Settings, needs: Needs): Map<string, MountedProvider> {
+export function mountedProviders(settings: Settings, { tenant, ...needs }: Needs): Map<string, MountedProvider> {
   const { host, publicUrl } = settings.http
   const isSecure = publicUrl === undefined ? isLoopback(host) : isTrustworthy(new URL(publicUrl))
-  const browser = oauthBrowser(isSecure, oauthStateSeconds)
+  const browser = oauthBrowser(isSecure, oauthStateSeconds, tenant === defaultTenant ? '' : tenant)
   const enabled = Object.entries(settings.providers).filter(([, provider]) => provider.enabled)
   return new Map(enabled.map(([name, provider]) => [name, mounted(name, provider)]))
 

@@ -15,11 +15,14 @@ export interface NodeSecrets extends Secrets {
 /** Room for every address key and the two bytes of its length: what is sealed is always this long. */
 const paddedBytes = 320
 
-/** @param master the deployment's secret; at least 32 bytes of it are the caller's to demand */
-export function nodeSecrets(master: Buffer | string): NodeSecrets {
+/**
+ * @param master the deployment's secret; at least 32 bytes of it are the caller's to demand
+ * @param tenant whose keys they are, where several share a secret; `null` for the only one
+ */
+export function nodeSecrets(master: Buffer | string, tenant: string | null = null): NodeSecrets {
   // RFC 5869; the master secret is random, so no salt is needed (section 3.1).
   const keyFor = (purpose: KeyPurpose): KeyObject =>
-    createSecretKey(Buffer.from(hkdfSync('sha256', master, '', `portcullis ${purpose}`, 32)))
+    createSecretKey(Buffer.from(hkdfSync('sha256', master, '', `portcullis ${purpose}${ofTenant(tenant)}`, 32)))
 
   const tokenKeys = { reset_password: keyFor('reset_password'), verify_email: keyFor('verify_email') }
   const requestKey = keyFor('token requests')
@@ -63,9 +66,19 @@ export function nodeSecrets(master: Buffer | string): NodeSecrets {
   }
 }
 
-/** What a user store keeps of the secret it was started with: tells whether another is the same, and no more. */
-export function secretMark(master: Buffer | string): string {
-  return createHmac('sha256', master).update('portcullis check').digest('base64url')
+/**
+ * What a user store keeps of the secret and the tenant it was started with: tells whether others are the same, and no
+ * more.
+ */
+export function secretMark(master: Buffer | string, tenant: string | null = null): string {
+  return createHmac('sha256', master)
+    .update(`portcullis check${ofTenant(tenant)}`)
+    .digest('base64url')
+}
+
+/** No purpose ends like this, so that no tenant's key is another purpose's. */
+function ofTenant(tenant: string | null): string {
+  return tenant === null ? '' : ` of tenant ${tenant}`
 }
 
 /** A session's token: 43 characters, 256 random bits. */

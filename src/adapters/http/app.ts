@@ -1,15 +1,13 @@
 import { randomUUID } from 'node:crypto'
-import cors from '@koa/cors'
-import type Router from '@koa/router'
-import Koa, { type Context, type Next } from 'koa'
+import Koa, { type Context, type Middleware } from 'koa'
 import type { Logger } from 'pino'
-import { errorReply, faultReply, replyTo, Unreadable } from './errors.ts'
+import { faultReply, replyTo, Unreadable } from './errors.ts'
 import { send } from './send.ts'
 
 export interface AppNeeds {
-  readonly router: Router
+  /** Answers every request. */
+  readonly handle: Middleware
   readonly log: Logger
-  readonly allowedOrigins: readonly string[]
   /** Whether browsers reach us by TLS. */
   readonly isTls: boolean
   /** Which answers are logged: all, or errors and those above `slowMilliseconds`. */
@@ -29,7 +27,7 @@ const slowMilliseconds = 250
 const requestIdForm = /^[A-Za-z0-9._-]{8,64}$/
 
 /** The outermost file of a request: its id, its line in the log, its errors, its headers. */
-export function app({ router, log, allowedOrigins, isTls, logRequests }: AppNeeds): Koa {
+export function app({ handle, log, isTls, logRequests }: AppNeeds): Koa {
   const koa = new Koa()
   koa.silent = true // every fault is logged below, once
 
@@ -51,10 +49,7 @@ export function app({ router, log, allowedOrigins, isTls, logRequests }: AppNeed
     logLine(ctx, performance.now() - started)
   })
 
-  if (allowedOrigins.length > 0) koa.use(corsFor(new Set(allowedOrigins)))
-  koa.use(hideHead)
-  koa.use(router.routes())
-  koa.use((ctx) => answerUnserved(ctx, router))
+  koa.use(handle)
   return koa
 
   function logLine(ctx: Context, milliseconds: number): void {
@@ -66,6 +61,7 @@ export function app({ router, log, allowedOrigins, isTls, logRequests }: AppNeed
       {
         requestId: ctx.state.requestId,
         method: ctx.method,
+        tenant: ctx.state.tenant,
         route: typeof route === 'string' ? route : null,
         status,
         milliseconds: Math.round(milliseconds),
@@ -73,12 +69,6 @@ export function app({ router, log, allowedOrigins, isTls, logRequests }: AppNeed
       },
       'request',
     )
-  }
-
-  /** FastAPI has no HEAD; a HEAD that ran a GET could change state without anybody seeing an answer. */
-  function hideHead(ctx: Context, next: Next): Promise<void> | void {
-    if (ctx.method !== 'HEAD') return next()
-    answerUnserved(ctx, router)
   }
 }
 
@@ -95,22 +85,4 @@ function requireReadable(ctx: Context): void {
   } catch {
     throw new Unreadable(400, 'Bad Request')
   }
-}
-
-function answerUnserved(ctx: Context, router: Router): void {
-  const methods = router.match(ctx.path, ctx.method).path.flatMap(({ methods }) => methods)
-  const allowed = [...new Set(methods)].filter((method) => method !== 'HEAD').sort()
-  if (allowed.length === 0) send(ctx, errorReply(404, 'Not Found'))
-  else send(ctx, errorReply(405, 'Method Not Allowed', { Allow: allowed.join(', ') }))
-}
-
-function corsFor(allowed: ReadonlySet<string>) {
-  return cors({
-    origin: (ctx) => (allowed.has(ctx.get('Origin')) ? ctx.get('Origin') : ''),
-    credentials: true,
-    allowMethods: ['GET', 'POST', 'PATCH', 'DELETE'],
-    allowHeaders: ['Authorization', 'Content-Type', 'X-Request-Id'],
-    exposeHeaders: ['Retry-After', 'WWW-Authenticate', 'X-Request-Id'],
-    maxAge: 600,
-  })
 }

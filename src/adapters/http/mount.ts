@@ -10,7 +10,7 @@ import { send } from './send.ts'
 import { validator } from './validate.ts'
 
 export interface MountNeeds {
-  readonly authenticate: Authenticate
+  readonly authenticate: Pick<Authenticate, 'execute'>
   readonly backends: readonly HttpBackend[]
   /** Origins whose pages may act with our cookies. Known once the service listens. */
   readonly ownOrigins: () => ReadonlySet<string>

@@ -17,9 +17,12 @@ export interface OAuthBrowser {
 /** Journeys that were never ended leave their cookies for ten minutes; so many at the most, or headers grow too long. */
 const maxJourneys = 8
 
-/** @param isSecure whether browsers reach us by TLS or on loopback, where they keep Secure cookies */
-export function oauthBrowser(isSecure: boolean, lifetimeSeconds: number): OAuthBrowser {
-  const prefix = isSecure ? '__Host-oauth-' : 'oauth-'
+/**
+ * @param isSecure whether browsers reach us by TLS or on loopback, where they keep Secure cookies
+ * @param owner tells apart the cookies of several tenants under one host
+ */
+export function oauthBrowser(isSecure: boolean, lifetimeSeconds: number, owner = ''): OAuthBrowser {
+  const prefix = `${isSecure ? '__Host-' : ''}oauth-${owner === '' ? '' : `${owner}.`}`
   const nameFor = (state: string): string => `${prefix}${state.slice(0, 16).replace(/[^\w-]/g, '')}`
   const cookie = (name: string, value: string, maxAgeSeconds: number): Cookie => ({
     name,

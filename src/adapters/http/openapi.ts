@@ -13,7 +13,12 @@ interface Described {
 }
 
 /** The OpenAPI 3.1 document of these routers: derived, there is no second description. */
-export function openapi(routers: readonly Router[], backends: readonly Described[], version: string): Json {
+export function openapi(
+  routers: readonly Router[],
+  backends: readonly Described[],
+  version: string,
+  server: Json = { url: '/' },
+): Json {
   const schemas: Json = {}
   const paths: Record<string, Json> = {}
   const security = backends.map(({ backend }) => ({ [backend.name]: [] }))
@@ -39,7 +44,7 @@ export function openapi(routers: readonly Router[], backends: readonly Described
       description: 'Accounts over HTTP: registration, login, password reset, e-mail verification, administration.',
       license: { name: 'MIT', identifier: 'MIT' },
     },
-    servers: [{ url: '/' }],
+    servers: [server],
     tags: [...new Set(routers.map(({ tag }) => tag))].map((name) => ({ name })),
     paths,
     components: { schemas, securitySchemes },

@@ -24,11 +24,20 @@ ajv.addKeyword({
 const truthy = new Set(['true', '1', 't', 'yes', 'y', 'on'])
 const falsy = new Set(['false', '0', 'f', 'no', 'n', 'off'])
 
+const validators = new WeakMap<TSchema, (raw: RawBody) => Fields>()
+
+/** One for each schema, however many tenants mount it: compiling one takes milliseconds, and memory. */
+export function validator(schema: TSchema): (raw: RawBody) => Fields {
+  const known = validators.get(schema) ?? compiled(schema)
+  validators.set(schema, known)
+  return known
+}
+
 /**
  * Judges a body by a schema of one level and gives back its declared fields alone, decoded: booleans in any
  * spelling the original takes, addresses normalised, `null` in an optional field as not given.
  */
-export function validator(schema: TSchema): (raw: RawBody) => Fields {
+function compiled(schema: TSchema): (raw: RawBody) => Fields {
   const validate = ajv.compile(schema)
   const { properties, required } = shapeOf(schema)
 

@@ -1,0 +1,42 @@
+import { randomBytes } from 'node:crypto'
+import { openapi } from '../adapters/http/openapi.ts'
+import { operationsRouter } from '../adapters/http/operations.ts'
+import { openTenant } from './open-tenant.ts'
+import { publicUrl } from './public-url.ts'
+import type { ServeNeeds } from './served.ts'
+import { describedBackends, routersOfTenant } from './tenant-http.ts'
+import { version } from './version.ts'
+
+/**
+ * The OpenAPI document of a tenant that differs in nothing from the common settings. Built from one that keeps
+ * nothing and is never prepared, since no real one need be open for it.
+ */
+export async function describedApi({ common, settings, outbound, portOf }: ServeNeeds): Promise<object> {
+  const memory = { kind: 'memory' }
+  const tenant = await openTenant({
+    ...common,
+    id: 'described',
+    settings: {
+      ...settings,
+      secret: randomBytes(32).toString('base64url'),
+      stores: { users: memory, sessions: memory, tokens: memory },
+      handlers: { ...settings.handlers, module: null, console: false },
+    },
+    failed: () => undefined,
+  })
+  const routers = routersOfTenant(tenant, {
+    outbound,
+    clock: common.clock,
+    publicUrl: () => publicUrl(settings, portOf()),
+    operations: [
+      operationsRouter(
+        async () => [],
+        () => ({ open: 0, disabled: 0 }),
+      ),
+    ],
+  })
+  const { by, pathPrefix } = settings.tenants
+  const server =
+    by === 'path' ? { url: `${pathPrefix}/{tenant}`, variables: { tenant: { default: 'default' } } } : undefined
+  return openapi(routers, describedBackends(tenant), version, server)
+}

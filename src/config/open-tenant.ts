@@ -1,0 +1,173 @@
+import type { Container } from 'inversify'
+import { isCommonPassword } from '../adapters/crypto/common-passwords.ts'
+import type { HashPool } from '../adapters/crypto/hash-pool.ts'
+import { newId } from '../adapters/crypto/ids.ts'
+import { nodeSecrets, secretMark } from '../adapters/crypto/node-secrets.ts'
+import { type RelayLoop, relayLoop } from '../adapters/events/relay-loop.ts'
+import type { HttpBackend } from '../adapters/http/access.ts'
+import type { Shares } from '../adapters/stores/backend.ts'
+import { DeliverTokens } from '../application/deliver-tokens.ts'
+import type { DueWork } from '../application/ports/due-work.ts'
+import type { Subscribers } from '../application/ports/subscribers.ts'
+import { RelayEvents } from '../application/relay-events.ts'
+import { Sweep } from '../application/sweep.ts'
+import { backendsOf } from './backends.ts'
+import { defaultTenant } from './default-tenant.ts'
+import { type OpenHandlers, openHandlers } from './handlers.ts'
+import { openHasher } from './hasher.ts'
+import type { Logger } from './log.ts'
+import { type FailingStore, openStores } from './open-stores.ts'
+import { resolveSecret } from './secret.ts'
+import type { Settings } from './settings.ts'
+import { SettingsFault } from './settings-fault.ts'
+import { tenantContainer } from './tenant.ts'
+
+/** What all tenants of a process have in common. */
+export interface Common {
+  readonly log: Logger
+  readonly clock: () => Date
+  readonly shares: Shares
+  readonly hashPool: HashPool
+  /** Prints a line of `handlers.console`, which ends in a newline. */
+  readonly write: (line: string) => void | Promise<void>
+  /** In place of those of the settings. */
+  readonly subscribers?: Subscribers
+  /** Whether there may be many tenants. */
+  readonly isOneOfMany: boolean
+}
+
+interface Needs extends Common {
+  readonly id: string
+  readonly settings: Settings
+  /** A store that came up late turned out to be unsuitable: this tenant has to end. */
+  readonly failed: (fault: unknown) => void
+}
+
+/** A tenant whose use cases can be called: one container, its stores, its keys. */
+export interface OpenTenant {
+  readonly id: string
+  readonly settings: Settings
+  readonly container: Container
+  readonly backends: readonly HttpBackend[]
+  /** Resolves when the first attempt at every store has ended, either way; rejects when one must not be used. */
+  prepare(): Promise<void>
+  failing(): Promise<readonly FailingStore[]>
+  /** From now on events are delivered, and what has expired is swept. */
+  startDeliveries(): void
+  /** Takes on no more deliveries; what is being delivered has `graceSeconds` to end. */
+  stopDeliveries(graceSeconds: number): Promise<void>
+  /** When the next delivery falls due; `null` when none waits. */
+  nextDue(): Promise<Date | null>
+  close(): Promise<void>
+}
+
+const pollSeconds = 1
+/** Requests for tokens are looked at on a beat of their own, so that no answer's time depends on what they lead to. */
+const tokenBeat = { pollSeconds: 0.25, jitter: 0.5 }
+const hourMilliseconds = 3_600_000
+const firstChoresMilliseconds = 200
+
+/** Throws `SettingsFault` or `Unsuitable` for what no repetition mends. */
+export async function openTenant(needs: Needs): Promise<OpenTenant> {
+  const { id, settings, clock, shares, write, hashPool, isOneOfMany, failed } = needs
+  const keyOwner = id === defaultTenant ? null : id
+  const log = keyOwner === null ? needs.log : needs.log.child({ tenant: id })
+
+  const { secret, origin, path, warnings } = await resolveSecret(settings, { generate: true })
+  for (const warning of warnings) log.warn(warning)
+  if (origin === 'generated') log.info({ path }, 'generated a secret: keep this file with the data')
+
+  const hasher = openHasher(settings, hashPool)
+  const handlers = await handlersOf(needs, { log, write, shares })
+  const stores = await openStores({
+    settings,
+    clock,
+    log,
+    shares,
+    isOneOfMany,
+    failed,
+    async whenUsersAreThere(users) {
+      if ((await users.checkSecret(secretMark(secret, keyOwner))) === 'other') {
+        const message = 'is not the one this user store was started with'
+        throw new SettingsFault([{ path: 'secret', message, source: 'default' }])
+      }
+      await hasher.prepare(await users.users.passwordSchemes())
+    },
+  }).catch(async (thrown: unknown) => {
+    await handlers.close()
+    throw thrown
+  })
+
+  const secrets = nodeSecrets(secret, keyOwner)
+  const { users, sessions, tokens, oauthStates } = stores
+  let events: RelayLoop | null = null
+  let requests: RelayLoop | null = null
+  const container = tenantContainer({
+    tenant: id,
+    settings,
+    stores: { users, sessions, tokens, oauthStates },
+    secrets,
+    hasher,
+    subscribers: handlers.subscribers,
+    clock,
+    report: (problem) => log.warn(problem, 'delivery failed'),
+    wake: () => events?.wake(),
+  })
+  const backends = backendsOf(settings.backends, { sessions, secrets, tenant: id, clock, newId })
+  const timers: NodeJS.Timeout[] = []
+  const chore = (work: () => Promise<unknown>): void => {
+    const done = (): unknown => work().catch((err: unknown) => log.warn({ err }, 'a chore failed'))
+    timers.push(setTimeout(done, firstChoresMilliseconds).unref(), setInterval(done, hourMilliseconds).unref())
+  }
+
+  return {
+    id,
+    settings,
+    container,
+    backends,
+    failing: stores.failing,
+
+    async prepare() {
+      await stores.prepare()
+      chore(async () => {
+        isCommonPassword('') // reads the list, so that nobody's registration has to
+        await hasher.prepare(await users.users.passwordSchemes())
+      })
+    },
+
+    startDeliveries() {
+      const lane = {
+        clock,
+        failed: (err: unknown) => log.error({ err }, 'deliveries are stuck'),
+        recovered: () => log.info('deliveries go on'),
+      }
+      events = relayLoop({ ...lane, work: container.get(RelayEvents), pollSeconds })
+      requests = relayLoop({ ...lane, work: container.get(DeliverTokens), ...tokenBeat })
+      chore(() => container.get(Sweep).execute())
+    },
+
+    async stopDeliveries(graceSeconds) {
+      await Promise.all([events?.stop(graceSeconds), requests?.stop(graceSeconds)])
+    },
+
+    async nextDue() {
+      const works: DueWork[] = [container.get(RelayEvents), container.get(DeliverTokens)]
+      const due = (await Promise.all(works.map((work) => work.nextDue()))).filter((date) => date !== null)
+      return due.length === 0 ? null : new Date(Math.min(...due.map((date) => date.getTime())))
+    },
+
+    async close() {
+      for (const timer of timers) clearTimeout(timer)
+      await handlers.close()
+      await stores.close()
+    },
+  }
+}
+
+async function handlersOf(
+  { settings, subscribers }: Needs,
+  needs: Parameters<typeof openHandlers>[1],
+): Promise<OpenHandlers> {
+  if (subscribers !== undefined) return { subscribers, close: async () => undefined }
+  return openHandlers(settings.handlers, needs)
+}

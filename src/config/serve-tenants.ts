@@ -1,0 +1,150 @@
+import type { Context, Middleware } from 'koa'
+import { errorReply } from '../adapters/http/errors.ts'
+import { mount } from '../adapters/http/mount.ts'
+import { mountDocs, operationsRouter } from '../adapters/http/operations.ts'
+import { send } from '../adapters/http/send.ts'
+import { corsFor, serving } from '../adapters/http/serving.ts'
+import { byHeader, byHost, byPath, type TellTenant } from '../adapters/http/tenancy.ts'
+import { defaultTenant } from './default-tenant.ts'
+import { describedApi } from './described-api.ts'
+import type { LoadedTenants, TenantSettings } from './load-tenants.ts'
+import type { FailingStore } from './open-stores.ts'
+import { type OpenTenant, openTenant } from './open-tenant.ts'
+import { publicUrl } from './public-url.ts'
+import type { Served, ServeNeeds } from './served.ts'
+import type { Settings } from './settings.ts'
+import { tenantHttp } from './tenant-http.ts'
+import { tenantRegistry } from './tenant-registry.ts'
+
+interface Needs extends ServeNeeds {
+  readonly tenants: LoadedTenants
+}
+
+interface Opened {
+  readonly tenant: OpenTenant
+  readonly handle: Middleware
+}
+
+/** Many tenants behind one server: each request is taken to its own, which is opened when it is not. */
+export async function serveTenants(needs: Needs): Promise<Served> {
+  const { common, settings, strict, portOf, outbound } = needs
+  const { by = 'header', header } = settings.tenants
+  const allowedHeaders = by === 'header' ? [header] : []
+  let { tenants } = needs
+  let origins = allOrigins(settings, tenants)
+  let delivers = false
+
+  const registry = tenantRegistry<Opened>({
+    tenants,
+    limits: settings.tenants,
+    log: common.log,
+    clock: common.clock,
+    open: opened,
+  })
+  const operations = mount([operationsRouter(failing, registry.counts)], {
+    authenticate: { execute: async () => null },
+    backends: [],
+    ownOrigins: () => new Set(),
+    strict,
+  })
+  if (settings.docs.enabled) mountDocs(operations, await describedApi(needs))
+  const serveOperations = serving({ router: operations, allowedOrigins: settings.http.allowedOrigins })
+  const tell = teller(settings, () => tenants)
+  const answerPreflight = (ctx: Context) => corsFor(origins, allowedHeaders)(ctx, async () => notFound(ctx))
+
+  return {
+    handle(ctx, next) {
+      if (operations.match(ctx.path, ctx.method).path.length > 0) return serveOperations(ctx, next)
+      // A preflight names the headers that the request is going to have, and has none of them (W3C Fetch).
+      if (by === 'header' && isPreflight(ctx)) return answerPreflight(ctx)
+      const id = tell(ctx) ?? defaultTenant
+      if (!registry.knows(id)) return notFound(ctx)
+      ctx.state.tenant = id
+      return registry.use(id, async ({ handle }) => handle(ctx, next))
+    },
+    async prepare() {
+      for (const [id, faults] of tenants.disabled) common.log.error({ tenant: id, faults }, 'a tenant is disabled')
+      if (tenants.enabled.has(defaultTenant)) await registry.use(defaultTenant, async () => undefined).catch(() => {})
+    },
+    startDeliveries() {
+      delivers = true
+      registry.startScanning()
+    },
+    async stopDeliveries() {},
+    reload(changed) {
+      tenants = changed
+      origins = allOrigins(settings, changed)
+      for (const [id, faults] of changed.disabled) common.log.error({ tenant: id, faults }, 'a tenant is disabled')
+      registry.replace(changed)
+    },
+    close: registry.close,
+  }
+
+  async function opened({ id, settings, hosts }: TenantSettings, failed: (fault: unknown) => void): Promise<Opened> {
+    const tenant = await openTenant({ ...common, id, settings, failed })
+    try {
+      await tenant.prepare()
+      const handle = tenantHttp(tenant, {
+        outbound,
+        strict,
+        clock: common.clock,
+        publicUrl: () => urlOf(id, settings, hosts),
+        allowedHeaders,
+      })
+      if (delivers) tenant.startDeliveries()
+      return { tenant, handle }
+    } catch (thrown) {
+      await tenant.close()
+      throw thrown
+    }
+  }
+
+  function urlOf(id: string, own: Settings, hosts: readonly string[]): string {
+    if (by === 'path' && id !== defaultTenant) return `${publicUrl(own, portOf())}${settings.tenants.pathPrefix}/${id}`
+    const [host] = hosts
+    if (by !== 'host' || host === undefined || own.http.publicUrl !== undefined) return publicUrl(own, portOf())
+    return `http://${host}:${portOf()}`
+  }
+
+  /** Only of the tenant that a deployment without tenants would have: no other one's trouble is that of all. */
+  async function failing(): Promise<readonly FailingStore[]> {
+    if (!registry.knows(defaultTenant)) return []
+    return registry
+      .use(defaultTenant, ({ tenant }) => tenant.failing())
+      .catch(() => [{ store: `tenant ${defaultTenant}`, roles: [] }])
+  }
+}
+
+function teller({ tenants }: Settings, current: () => LoadedTenants): TellTenant {
+  const { by, header, pathPrefix } = tenants
+  if (by === 'path') return byPath(pathPrefix)
+  if (by !== 'host') return byHeader(header)
+  let known: { readonly of: LoadedTenants; readonly hosts: ReadonlyMap<string, string> } | null = null
+  return byHost((host) => {
+    const of = current()
+    if (known?.of !== of) known = { of, hosts: hostsOf(of) }
+    return known.hosts.get(host) ?? nobody
+  })
+}
+
+/** No tenant's name. */
+const nobody = ''
+
+function hostsOf({ enabled, disabledHosts }: LoadedTenants): ReadonlyMap<string, string> {
+  return new Map([
+    ...disabledHosts,
+    ...[...enabled.values()].flatMap(({ id, hosts }) => hosts.map((host) => [host, id] as const)),
+  ])
+}
+
+function allOrigins({ http }: Settings, { enabled }: LoadedTenants): ReadonlySet<string> {
+  return new Set([...http.allowedOrigins, ...[...enabled.values()].flatMap((one) => one.settings.http.allowedOrigins)])
+}
+
+function isPreflight({ method, req }: Context): boolean {
+  return method === 'OPTIONS' && req.headers['access-control-request-method'] !== undefined
+}
+
+function notFound(ctx: Context): void {
+  send(ctx, errorReply(404, 'Not Found'))
+}

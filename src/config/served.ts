@@ -1,0 +1,27 @@
+import type { Middleware } from 'koa'
+import type { openOutbound } from '../adapters/oauth/outbound.ts'
+import type { LoadedTenants } from './load-tenants.ts'
+import type { Common } from './open-tenant.ts'
+import type { Settings } from './settings.ts'
+
+/** What stands behind the HTTP server: one tenant, or many. */
+export interface Served {
+  readonly handle: Middleware
+  /** Resolves when requests can be let in. Rejects when the service must not start. */
+  prepare(): Promise<void>
+  startDeliveries(): void
+  stopDeliveries(graceSeconds: number): Promise<void>
+  reload(tenants: LoadedTenants): void
+  close(graceSeconds: number): Promise<void>
+}
+
+export interface ServeNeeds {
+  readonly common: Common
+  readonly settings: Settings
+  readonly outbound: ReturnType<typeof openOutbound>
+  /** Right once the service listens. */
+  readonly portOf: () => number
+  readonly strict: boolean
+  /** Something came up that the service cannot live with. */
+  readonly failed: (fault: unknown) => void
+}

@@ -1,0 +1,72 @@
+import type { Middleware } from 'koa'
+import { ownOrigins } from '../adapters/http/access.ts'
+import type { Router } from '../adapters/http/endpoint.ts'
+import { mount } from '../adapters/http/mount.ts'
+import { openapi } from '../adapters/http/openapi.ts'
+import { mountDocs } from '../adapters/http/operations.ts'
+import { serving } from '../adapters/http/serving.ts'
+import { mountTryPage } from '../adapters/http/try-page.ts'
+import type { openOutbound } from '../adapters/oauth/outbound.ts'
+import { Authenticate } from '../application/authenticate.ts'
+import { oauthRoutersOf } from './oauth-routers.ts'
+import type { OpenTenant } from './open-tenant.ts'
+import { mountedProviders } from './providers.ts'
+import { routersOf } from './routers.ts'
+import { tryConfig } from './try-config.ts'
+import { version } from './version.ts'
+
+export interface HttpNeeds {
+  readonly outbound: ReturnType<typeof openOutbound>
+  readonly clock: () => Date
+  /** Where browsers reach this tenant, without a slash at the end. Known once the service listens. */
+  readonly publicUrl: () => string
+  /** In tests: a refusal that its endpoint does not list is a fault. */
+  readonly strict: boolean
+  /** What is served besides the tenant's own routers, and described with them. */
+  readonly operations?: readonly Router[]
+  readonly allowedHeaders?: readonly string[]
+}
+
+/** Every route of one tenant. */
+export function tenantHttp(tenant: OpenTenant, needs: HttpNeeds): Middleware {
+  const { settings, container, backends } = tenant
+  const { publicUrl, strict, operations = [], allowedHeaders = [] } = needs
+  const { allowedOrigins } = settings.http
+  const routers = routersOfTenant(tenant, needs)
+  let origins: ReadonlySet<string> | null = null
+  const router = mount(routers, {
+    authenticate: container.get(Authenticate),
+    backends,
+    ownOrigins() {
+      origins ??= ownOrigins(publicUrl(), allowedOrigins)
+      return origins
+    },
+    strict,
+  })
+  if (operations.length > 0 && settings.docs.enabled) {
+    mountDocs(router, openapi(routers, describedBackends(tenant), version))
+  }
+  if (settings.try.enabled) {
+    mountTryPage(router, () => ({ publicUrl: publicUrl(), config: tryConfig(settings, publicUrl()) }))
+  }
+  return serving({ router, allowedOrigins, allowedHeaders })
+}
+
+export function routersOfTenant(
+  { id, settings, container, backends }: OpenTenant,
+  { outbound, clock, publicUrl, operations = [] }: Omit<HttpNeeds, 'strict'>,
+): Router[] {
+  const providers = mountedProviders(settings, { outbound, clock, publicUrl, tenant: id })
+  return [
+    ...routersOf(settings, container, backends),
+    ...oauthRoutersOf(settings, container, backends, providers),
+    ...operations,
+  ]
+}
+
+export function describedBackends({ settings, backends }: OpenTenant) {
+  return backends.map((backend) => ({
+    backend,
+    loginPath: `${settings.backends[backend.name]?.prefix ?? `/auth/${backend.name}`}/login`,
+  }))
+}
