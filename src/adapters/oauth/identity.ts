@@ -16,7 +16,8 @@ const maxTokenLength = 16_384
 
 /** @param hasIntegerIds for providers that document a number as the account's name */
 export function identityOf(claims: Claims, tokens: ProviderTokens, hasIntegerIds: boolean): OAuthIdentity {
-  const parsed = typeof claims.email === 'string' ? parseEmail(claims.email, domainToUnicode) : null
+  const isText = typeof claims.email === 'string' && !isMangled(claims.email)
+  const parsed = isText ? parseEmail(claims.email, domainToUnicode) : null
   const email = parsed !== null && 'email' in parsed ? parsed.email : null
   return {
     accountId: accountIdOf(claims.accountId, hasIntegerIds),
@@ -32,9 +33,16 @@ function accountIdOf(value: unknown, hasIntegerIds: boolean): string {
   if (typeof value !== 'string' || value.trim() === '' || value.length > maxAccountIdLength) {
     throw new ProviderFailed('the account has no usable name')
   }
-  // Lone surrogates all become U+FFFD in UTF-8: two accounts would become one.
-  if (/[\p{Cc}\p{Cs}]/u.test(value)) throw new ProviderFailed('the account has no usable name')
+  if (/\p{Cc}/u.test(value) || isMangled(value)) throw new ProviderFailed('the account has no usable name')
   return value
+}
+
+/**
+ * Half a surrogate pair, or what a decoder puts in the place of bytes that are no UTF-8: they all look alike, and two
+ * accounts would become one.
+ */
+function isMangled(value: string): boolean {
+  return /[\p{Cs}\ufffd]/u.test(value)
 }
 
 /** `path` such as `kakao_account.email`; `undefined` where there is nothing. */

@@ -234,12 +234,19 @@ describe('a provider of plain OAuth 2.0', () => {
       ['a text of 300 characters', 'x'.repeat(300)],
       ['a text with a control character', 'a\u0000b'],
       ['a text with half a character', 'a\ud800'],
+      ['a text that was no UTF-8', 'a\ufffd'],
     ] as const) {
       it(`is not named by ${title}`, async () => {
         fake.answer('api.acme.example/me', { body: { ...ada, id } })
         expect(await failureOf(signIn(provider, fake))).to.be.instanceOf(ProviderFailed)
       })
     }
+
+    it('is not named by bytes that are no UTF-8, which all decode alike', async () => {
+      const latin1 = Buffer.from('{"id":"jos\u00e9","email":"jos\u00e9@b.example"}', 'latin1')
+      fake.answer('api.acme.example/me', (_asked, response) => void response.end(latin1))
+      expect(await failureOf(signIn(provider, fake))).to.be.instanceOf(ProviderFailed)
+    })
 
     it('may have a name of 255 characters', async () => {
       fake.answer('api.acme.example/me', { body: { ...ada, id: 'x'.repeat(255) } })
@@ -273,6 +280,12 @@ describe('a provider of plain OAuth 2.0', () => {
       ['null', null, true, { email: null, isEmailVerified: false }],
       ['no address', 'not an address', true, { email: null, isEmailVerified: false }],
       ['several addresses', ['a@b.example'], true, { email: null, isEmailVerified: false }],
+      ['no UTF-8', 'jos\ufffd@b.example', true, { email: null, isEmailVerified: false }],
+      ['half a character', 'jos\ud800@b.example', true, { email: null, isEmailVerified: false }],
+      ['two addresses', 'a@b.example,c@d.example', true, { email: null, isEmailVerified: false }],
+      ['an address and a header', 'a@b.example\r\nBcc: c@d.example', true, { email: null, isEmailVerified: false }],
+      ['an address that only looks like one', 'a\uff20b.example', true, { email: null, isEmailVerified: false }],
+      ['an address with a name', 'Ada <a@b.example>', true, { email: null, isEmailVerified: false }],
       ['longer than an address', `${'a'.repeat(65)}@b.example`, true, { email: null, isEmailVerified: false }],
       ['not verified', 'a@b.example', false, { email: 'a@b.example', isEmailVerified: false }],
       ['not said to be verified', 'a@b.example', undefined, { email: 'a@b.example', isEmailVerified: false }],
