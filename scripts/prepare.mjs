@@ -43,8 +43,7 @@ function installedByHand() {
 
 export async function build() {
   const stamp = at('dist', '.portcullis-build')
-  const sources = [...filesBelow(at('src')), at('scripts', 'prepare.mjs'), at('package.json'), at('package-lock.json')]
-  const wanted = sha(sources.map((file) => `${file} ${statSync(file).mtimeMs} ${statSync(file).size}`))
+  const wanted = sourcesStamp(['scripts/prepare.mjs'])
   if (read(stamp) === wanted) return
 
   const esbuild = createRequire(import.meta.url)('esbuild')
@@ -55,6 +54,7 @@ export async function build() {
       main: 'src/cli/main.ts',
       'sqlite-writer-thread': 'src/adapters/stores/sqlite/writer-thread.ts',
       'handler-thread': 'src/adapters/events/handler-thread.ts',
+      ...publicEntries(),
     },
     outdir: 'dist',
     bundle: true,
@@ -86,9 +86,25 @@ export async function build() {
   writeFileSync(stamp, wanted)
 }
 
-/** Chunks of earlier builds, whose names hold their contents. */
+/** What other programs import, e.g. `testing` of `src/testing/index.ts`. */
+function publicEntries() {
+  const { exports } = JSON.parse(readFileSync(at('package.json'), 'utf8'))
+  const entries = Object.values(exports).filter((target) => typeof target === 'object')
+  const source = (types) => types.replace(/^\.\/dist\/types\/(.*)\.d\.ts$/, 'src/$1.ts')
+  return Object.fromEntries(entries.map(({ types, default: built }) => [basename(built, '.js'), source(types)]))
+}
+
+/** Chunks of earlier builds, whose names hold their contents. The types, which have a stamp of their own, stay. */
 function removeAllBut(current) {
-  for (const file of readdirSync(at('dist'))) if (!current.includes(file)) rmSync(at('dist', file), { recursive: true })
+  for (const { name } of readdirSync(at('dist'), { withFileTypes: true }).filter((entry) => entry.isFile())) {
+    if (!current.includes(name)) rmSync(at('dist', name))
+  }
+}
+
+/** Changes when a source does, or one of `others`. */
+export function sourcesStamp(others) {
+  const sources = [...filesBelow(at('src')), ...['package.json', 'package-lock.json', ...others].map((one) => at(one))]
+  return sha(sources.map((file) => `${file} ${statSync(file).mtimeMs} ${statSync(file).size}`))
 }
 
 function filesBelow(folder) {

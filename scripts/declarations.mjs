@@ -1,0 +1,100 @@
+// Writes the types of the package's entries to dist/types: the declarations that the entries reach, and no others.
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join, relative, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { root, sourcesStamp } from './prepare.mjs'
+
+/** The public entries, by what follows the package's name in an import, each with its declarations. */
+export const entries = new Map(
+  Object.entries(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).exports)
+    .filter(([, target]) => typeof target === 'object')
+    .map(([name, { types }]) => [name, join(root, types)]),
+)
+
+const out = join(root, 'dist', 'types')
+
+/** Emits them unless they are up to date. Throws what the compiler says of a declaration that an entry reaches. */
+export function emitDeclarations() {
+  const stamp = join(out, '.portcullis-types')
+  const wanted = sourcesStamp(['tsconfig.json', 'scripts/declarations.mjs'])
+  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return
+
+  const emitted = mkdtempSync(join(root, 'dist', '.declarations-'))
+  try {
+    const kept = emitInto(emitted)
+    const fresh = join(emitted, 'types')
+    for (const [file, text] of kept) {
+      const target = join(fresh, relative(emitted, file))
+      mkdirSync(dirname(target), { recursive: true })
+      writeFileSync(target, text)
+    }
+    writeFileSync(join(fresh, basename(stamp)), wanted)
+    rmSync(out, { recursive: true, force: true })
+    renameSync(fresh, out)
+  } finally {
+    rmSync(emitted, { recursive: true })
+  }
+}
+
+/** The declarations that the entries reach, by file, with their text. */
+function emitInto(emitted) {
+  const project = join(emitted, 'tsconfig.json')
+  writeFileSync(project, JSON.stringify(projectInto(emitted)))
+  const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
+  const { stdout } = spawnSync(process.execPath, [tsc, '-p', project, '--pretty', 'false'], {
+    cwd: root,
+    encoding: 'utf8',
+  })
+
+  const kept = reachable(emitted)
+  const faults = stdout.split('\n').filter((line) => kept.has(join(emitted, declarationOf(line))))
+  if (faults.length > 0) throw new Error(`the declarations cannot be emitted:\n${faults.join('\n')}`)
+  return kept
+}
+
+function projectInto(outDir) {
+  return {
+    extends: join(root, 'tsconfig.json'),
+    include: [],
+    files: [...entries.values()].map((types) => join(root, 'src', sourceOf(relative(out, types)))),
+    compilerOptions: {
+      noEmit: false,
+      declaration: true,
+      emitDeclarationOnly: true,
+      types: ['node'],
+      typeRoots: [join(root, 'node_modules', '@types')],
+      rootDir: join(root, 'src'),
+      outDir,
+    },
+  }
+}
+
+const sourceOf = (declaration) => declaration.replace(/\.d\.ts$/, '.ts')
+
+/** `src/a/b.ts(28,17): error …` is about `a/b.d.ts`. */
+function declarationOf(line) {
+  const [, path = 'none'] = /(?:^|\/)src\/([^(]+)\.ts\(\d/.exec(line) ?? []
+  return `${path}.d.ts`
+}
+
+/** Every declaration that the entries reach, with its text, in which other declarations go by their `.js`. */
+function reachable(emitted) {
+  const found = new Map()
+  const look = (file) => {
+    if (found.has(file)) return
+    found.set(file, '')
+    const text = readFileSync(file, 'utf8').replace(
+      /((?:from|import)\s*\(?\s*["'])(\.[^"']+)\.ts(["'])/g,
+      (_, before, path, after) => {
+        look(resolve(dirname(file), `${path}.d.ts`))
+        return `${before}${path}.js${after}`
+      },
+    )
+    found.set(file, text)
+  }
+  for (const types of entries.values()) look(join(emitted, relative(out, types)))
+  return found
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) emitDeclarations()
