@@ -14,6 +14,8 @@ interface Needs {
   /** Prints a line of the console, which ends in a newline. */
   readonly write: (line: string) => void | Promise<void>
   readonly shares: Shares
+  /** `null` for the only one. */
+  readonly tenant: string | null
 }
 
 export interface OpenHandlers {
@@ -24,10 +26,10 @@ export interface OpenHandlers {
 /** The deployer's handlers: the module, the console, both or neither. Tenants with the same module share its thread. */
 export async function openHandlers(
   { module, console }: Settings['handlers'],
-  { log, write, shares }: Needs,
+  { log, write, shares, tenant }: Needs,
 ): Promise<OpenHandlers> {
   const leased = module === null ? null : await lease(module, log, shares)
-  const printed = console ? consoleHandlers(write) : null
+  const printed = console ? consoleHandlers(write, tenant) : null
   const subscribers =
     leased !== null && printed !== null
       ? combinedHandlers(leased.value.module, printed)

@@ -78,7 +78,7 @@ export async function openTenant(needs: Needs): Promise<OpenTenant> {
   if (origin === 'generated') log.info({ path }, 'generated a secret: keep this file with the data')
 
   const hasher = openHasher(settings, hashPool)
-  const handlers = await handlersOf(needs, { log, write, shares })
+  const handlers = await handlersOf(needs, { log, write, shares, tenant: keyOwner })
   const stores = await openStores({
     settings,
     clock,

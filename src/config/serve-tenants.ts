@@ -1,10 +1,7 @@
-import type { Context, Middleware } from 'koa'
-import { errorReply } from '../adapters/http/errors.ts'
 import { mount } from '../adapters/http/mount.ts'
 import { mountDocs, operationsRouter } from '../adapters/http/operations.ts'
-import { send } from '../adapters/http/send.ts'
-import { corsFor, serving } from '../adapters/http/serving.ts'
-import { byHeader, byHost, byPath, type TellTenant } from '../adapters/http/tenancy.ts'
+import type { Handle } from '../adapters/http/serving.ts'
+import { byHeader, byHost, byPath, type TellTenant, tenancy } from '../adapters/http/tenancy.ts'
 import { defaultTenant } from './default-tenant.ts'
 import { describedApi } from './described-api.ts'
 import type { LoadedTenants, TenantSettings } from './load-tenants.ts'
@@ -22,7 +19,7 @@ interface Needs extends ServeNeeds {
 
 interface Opened {
   readonly tenant: OpenTenant
-  readonly handle: Middleware
+  readonly handle: Handle
 }
 
 /** Many tenants behind one server: each request is taken to its own, which is opened when it is not. */
@@ -48,20 +45,18 @@ export async function serveTenants(needs: Needs): Promise<Served> {
     strict,
   })
   if (settings.docs.enabled) mountDocs(operations, await describedApi(needs))
-  const serveOperations = serving({ router: operations, allowedOrigins: settings.http.allowedOrigins })
-  const tell = teller(settings, () => tenants)
-  const answerPreflight = (ctx: Context) => corsFor(origins, allowedHeaders)(ctx, async () => notFound(ctx))
+  const handle = tenancy({
+    operations,
+    allowedOrigins: settings.http.allowedOrigins,
+    tell: teller(settings, () => tenants),
+    fallback: defaultTenant,
+    knows: registry.knows,
+    use: registry.use,
+    header: by === 'header' ? { name: header, origins: () => origins } : null,
+  })
 
   return {
-    handle(ctx, next) {
-      if (operations.match(ctx.path, ctx.method).path.length > 0) return serveOperations(ctx, next)
-      // A preflight names the headers that the request is going to have, and has none of them (W3C Fetch).
-      if (by === 'header' && isPreflight(ctx)) return answerPreflight(ctx)
-      const id = tell(ctx) ?? defaultTenant
-      if (!registry.knows(id)) return notFound(ctx)
-      ctx.state.tenant = id
-      return registry.use(id, async ({ handle }) => handle(ctx, next))
-    },
+    handle,
     async prepare() {
       for (const [id, faults] of tenants.disabled) common.log.error({ tenant: id, faults }, 'a tenant is disabled')
       if (tenants.enabled.has(defaultTenant)) await registry.use(defaultTenant, async () => undefined).catch(() => {})
@@ -139,12 +134,4 @@ function hostsOf({ enabled, disabledHosts }: LoadedTenants): ReadonlyMap<string,
 
 function allOrigins({ http }: Settings, { enabled }: LoadedTenants): ReadonlySet<string> {
   return new Set([...http.allowedOrigins, ...[...enabled.values()].flatMap((one) => one.settings.http.allowedOrigins)])
-}
-
-function isPreflight({ method, req }: Context): boolean {
-  return method === 'OPTIONS' && req.headers['access-control-request-method'] !== undefined
-}
-
-function notFound(ctx: Context): void {
-  send(ctx, errorReply(404, 'Not Found'))
 }

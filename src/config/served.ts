@@ -1,4 +1,4 @@
-import type { Middleware } from 'koa'
+import type { Handle } from '../adapters/http/serving.ts'
 import type { openOutbound } from '../adapters/oauth/outbound.ts'
 import type { LoadedTenants } from './load-tenants.ts'
 import type { Common } from './open-tenant.ts'
@@ -6,7 +6,7 @@ import type { Settings } from './settings.ts'
 
 /** What stands behind the HTTP server: one tenant, or many. */
 export interface Served {
-  readonly handle: Middleware
+  readonly handle: Handle
   /** Resolves when requests can be let in. Rejects when the service must not start. */
   prepare(): Promise<void>
   startDeliveries(): void

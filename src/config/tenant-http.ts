@@ -1,10 +1,9 @@
-import type { Middleware } from 'koa'
 import { ownOrigins } from '../adapters/http/access.ts'
 import type { Router } from '../adapters/http/endpoint.ts'
 import { mount } from '../adapters/http/mount.ts'
 import { openapi } from '../adapters/http/openapi.ts'
 import { mountDocs } from '../adapters/http/operations.ts'
-import { serving } from '../adapters/http/serving.ts'
+import { type Handle, serving } from '../adapters/http/serving.ts'
 import { mountTryPage } from '../adapters/http/try-page.ts'
 import type { openOutbound } from '../adapters/oauth/outbound.ts'
 import { Authenticate } from '../application/authenticate.ts'
@@ -28,7 +27,7 @@ export interface HttpNeeds {
 }
 
 /** Every route of one tenant. */
-export function tenantHttp(tenant: OpenTenant, needs: HttpNeeds): Middleware {
+export function tenantHttp(tenant: OpenTenant, needs: HttpNeeds): Handle {
   const { settings, container, backends } = tenant
   const { publicUrl, strict, operations = [], allowedHeaders = [] } = needs
   const { allowedOrigins } = settings.http

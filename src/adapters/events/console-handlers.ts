@@ -3,17 +3,22 @@ import { wireChanges, wireUser } from './wire.ts'
 
 /**
  * Writes each event as one line of JSON: `{"event":"on_after_register","user":{…}}`, with `token` or `changes`
- * where the handler has one. For development: it prints tokens. Nobody can refuse anything here, so
+ * where the handler has one, and `tenant` where there are several. For development: it prints tokens. Nobody can refuse anything here, so
  * `on_before_delete` is not handled.
  *
  * @param write gets the line with its newline; the event is delivered when it is done
+ * @param tenant the one whose events these are; `null` for the only one
  */
-export function consoleHandlers(write: (line: string) => void | Promise<void>): Subscribers {
+export function consoleHandlers(
+  write: (line: string) => void | Promise<void>,
+  tenant: string | null = null,
+): Subscribers {
   return {
     handles: (name) => name !== 'on_before_delete',
     async call({ name, user, token, changes }) {
       const line = {
         event: name,
+        ...(tenant !== null && { tenant }),
         user: wireUser(user),
         ...(token !== undefined && { token }),
         ...(changes !== undefined && { changes: wireChanges(changes) }),

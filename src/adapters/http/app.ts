@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto'
-import Koa, { type Context, type Middleware } from 'koa'
+import Koa, { type Context } from 'koa'
 import type { Logger } from 'pino'
 import { faultReply, replyTo, Unreadable } from './errors.ts'
 import { send } from './send.ts'
+import type { Handle } from './serving.ts'
 
 export interface AppNeeds {
   /** Answers every request. */
-  readonly handle: Middleware
+  readonly handle: Handle
   readonly log: Logger
   /** Whether browsers reach us by TLS. */
   readonly isTls: boolean

@@ -4,6 +4,9 @@ import type { Context, Middleware } from 'koa'
 import { errorReply } from './errors.ts'
 import { send } from './send.ts'
 
+/** Answers a request. */
+export type Handle = Middleware
+
 export interface Serving {
   readonly router: Router
   readonly allowedOrigins: readonly string[]
@@ -12,7 +15,7 @@ export interface Serving {
 }
 
 /** Answers what `router` has, to whom CORS allows it, and says 404 or 405 to all else. */
-export function serving({ router, allowedOrigins, allowedHeaders = [] }: Serving): Middleware {
+export function serving({ router, allowedOrigins, allowedHeaders = [] }: Serving): Handle {
   const routes = router.routes()
   const crossOrigin = allowedOrigins.length === 0 ? null : corsFor(new Set(allowedOrigins), allowedHeaders)
   // FastAPI has no HEAD; a HEAD that ran a GET could change state without anybody seeing an answer.
