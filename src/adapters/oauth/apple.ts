@@ -1,10 +1,9 @@
 import { createPrivateKey } from 'node:crypto'
 import jsonwebtoken from 'jsonwebtoken'
-import type { ClientAuth } from 'openid-client'
 import Type from 'typebox'
 import { valueAt } from './identity.ts'
 import { clientId, providerKind, scopes } from './kind.ts'
-import { openIdConnectProvider } from './openid-connect.ts'
+import { type Authentication, openIdConnectProvider } from './openid-connect.ts'
 
 const issuer = 'https://appleid.apple.com'
 const secretLifeSeconds = 300 // Apple allows six months.
@@ -57,9 +56,9 @@ interface SecretOptions {
 }
 
 /** A fresh secret for each request. */
-function signedSecret({ teamId, keyId, privateKey, clientId, clock }: SecretOptions): ClientAuth {
+function signedSecret({ teamId, keyId, privateKey, clientId, clock }: SecretOptions): Authentication {
   const key = createPrivateKey(privateKey)
-  return (_server, _client, body) => {
+  return () => (_server, _client, body) => {
     const iat = Math.floor(clock().getTime() / 1000)
     const claims = { iss: teamId, iat, exp: iat + secretLifeSeconds, aud: issuer, sub: clientId }
     body.set('client_id', clientId)

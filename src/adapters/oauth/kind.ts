@@ -18,6 +18,15 @@ export interface ProviderKind<Kind extends string = string, Options extends TPro
   build(options: Static<TObject<Options>>, needs: ProviderNeeds): OAuthProvider
 }
 
+/**
+ * Begins to load a library when a provider that needs it is built, so that nobody who has none pays for it, and no
+ * login waits for it. Whoever awaits it learns of a failure.
+ */
+export function loading<T>(library: Promise<T>): Promise<T> {
+  library.catch(() => undefined)
+  return library
+}
+
 /** Keeps the literal kind, and types `build` by the options. */
 export function providerKind<const Kind extends string, Options extends TProperties>(
   given: ProviderKind<Kind, Options>,

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { AuthorizationCode } from 'simple-oauth2'
+import type { AuthorizationCode } from 'simple-oauth2'
 import Type from 'typebox'
 import {
   type CallbackParameters,
@@ -8,7 +8,7 @@ import {
   ProviderFailed,
 } from '../../application/ports/oauth-provider.ts'
 import { type Claims, identityOf, refuses, tokensOf, valueAt } from './identity.ts'
-import { clientAuthentication, clientOptions, type ProviderNeeds, providerKind, providerUrl } from './kind.ts'
+import { clientAuthentication, clientOptions, loading, type ProviderNeeds, providerKind, providerUrl } from './kind.ts'
 import { limits, type Outbound, underDeadline } from './outbound.ts'
 
 /** What is particular to one provider of plain OAuth 2.0. */
@@ -52,21 +52,26 @@ export interface Client {
 /** A provider of OAuth 2.0 (RFC 6749, authorization code) with PKCE (RFC 7636), whatever its endpoints. */
 export function oauth2Provider(definition: OAuth2Definition, client: Client, needs: ProviderNeeds): OAuthProvider {
   const { authorizeUrl, tokenUrl, hasPkce = true, issuer, userAgent = 'portcullis' } = definition
-  const grant = new AuthorizationCode({
-    client: { id: client.clientId, secret: client.clientSecret },
-    auth: {
-      tokenHost: new URL(tokenUrl).origin,
-      tokenPath: tokenUrl,
-      authorizeHost: new URL(authorizeUrl).origin,
-      authorizePath: authorizeUrl,
-    },
-    // `force`: judged by what it is, not by its label. It is no JSON when it is HTML.
-    http: { json: 'force', redirects: false, maxBytes: limits.responseBytes, headers: { 'User-Agent': userAgent } },
-    options: {
-      scopeSeparator: definition.scopeSeparator ?? ' ',
-      authorizationMethod: definition.clientAuthentication === 'post' ? 'body' : 'header',
-    },
-  })
+  const grant = loading(newGrant())
+
+  async function newGrant(): Promise<AuthorizationCode> {
+    const { AuthorizationCode } = await import('simple-oauth2')
+    return new AuthorizationCode({
+      client: { id: client.clientId, secret: client.clientSecret },
+      auth: {
+        tokenHost: new URL(tokenUrl).origin,
+        tokenPath: tokenUrl,
+        authorizeHost: new URL(authorizeUrl).origin,
+        authorizePath: authorizeUrl,
+      },
+      // `force`: judged by what it is, not by its label. It is no JSON when it is HTML.
+      http: { json: 'force', redirects: false, maxBytes: limits.responseBytes, headers: { 'User-Agent': userAgent } },
+      options: {
+        scopeSeparator: definition.scopeSeparator ?? ' ',
+        authorizationMethod: definition.clientAuthentication === 'post' ? 'body' : 'header',
+      },
+    })
+  }
 
   /** The token endpoint's answer; `CodeRefused` when its status says so. */
   async function tokenAnswer(signal: AbortSignal, ask: (http: object) => Promise<{ token: object }>): Promise<unknown> {
@@ -94,7 +99,7 @@ export function oauth2Provider(definition: OAuth2Definition, client: Client, nee
         redirect_uri: redirectUri,
         state,
       }
-      return grant.authorizeURL(parameters)
+      return (await grant).authorizeURL(parameters)
     },
 
     async identify(back, { redirectUri, codeVerifier }) {
@@ -102,10 +107,11 @@ export function oauth2Provider(definition: OAuth2Definition, client: Client, nee
       if (iss !== null && issuer !== undefined && iss !== issuer) throw new CodeRefused('another issuer answers')
       if (definition.isSigned?.(back) === false) throw new CodeRefused('somebody else answers')
       return await underDeadline(async (signal) => {
+        const codes = await grant
         const token = await tokenAnswer(signal, (http) => {
           const parameters = { code, redirect_uri: redirectUri }
           const verifier = hasPkce && { code_verifier: codeVerifier }
-          return grant.getToken({ ...parameters, ...verifier, ...(definition.wantsState && { state }) }, http)
+          return codes.getToken({ ...parameters, ...verifier, ...(definition.wantsState && { state }) }, http)
         })
         const tokens = tokensOf(token, needs.clock())
         const get = profiles(needs.outbound, { accessToken: tokens.accessToken, userAgent, signal })
@@ -116,7 +122,7 @@ export function oauth2Provider(definition: OAuth2Definition, client: Client, nee
 
     async refresh(refreshToken) {
       return await underDeadline(async (signal) => {
-        const old = grant.createToken({ refresh_token: refreshToken })
+        const old = (await grant).createToken({ refresh_token: refreshToken })
         const answer = await tokenAnswer(signal, (http) => old.refresh({}, http))
         const tokens = tokensOf(answer, needs.clock())
         return { ...tokens, refreshToken: tokens.refreshToken ?? refreshToken }

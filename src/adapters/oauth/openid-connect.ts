@@ -1,32 +1,21 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import {
-  allowInsecureRequests,
-  authorizationCodeGrant,
-  buildAuthorizationUrl,
-  type ClientAuth,
-  ClientSecretBasic,
-  ClientSecretPost,
-  type Configuration,
-  type CustomFetchOptions,
-  calculatePKCECodeChallenge,
-  customFetch,
-  discovery,
-  enableNonRepudiationChecks,
-  fetchUserInfo,
-  getJwksCache,
-  refreshTokenGrant,
-} from 'openid-client'
+import type { ClientAuth, Configuration, CustomFetchOptions } from 'openid-client'
 import Type from 'typebox'
 import { CodeRefused, type OAuthProvider, ProviderFailed } from '../../application/ports/oauth-provider.ts'
 import { type Claims, identityOf, refuses, tokensOf, valueAt } from './identity.ts'
-import { clientAuthentication, clientOptions, type ProviderNeeds, providerKind, providerUrl } from './kind.ts'
+import { clientAuthentication, clientOptions, loading, type ProviderNeeds, providerKind, providerUrl } from './kind.ts'
 import { limits, underDeadline } from './outbound.ts'
 import { accountInTenant, demandKeyOfIssuer, isForManyTenants } from './tenants.ts'
+
+type Library = typeof import('openid-client')
+
+/** How a client authenticates at the token endpoint, by the library once it is loaded. */
+export type Authentication = (library: Library) => ClientAuth
 
 /** What is particular to one provider of OpenID Connect. */
 export interface OpenIdDefinition {
   readonly issuer: string
-  readonly authenticate: ClientAuth
+  readonly authenticate: Authentication
   /** How it says whose address it is; by default as OpenID Connect Core section 5.1 does. */
   readonly read?: (claims: unknown) => Omit<Claims, 'accountId'>
   /** What its authorization endpoint wants besides. */
@@ -56,18 +45,21 @@ export function openIdConnectProvider(
   needs: ProviderNeeds,
 ): OAuthProvider {
   const { hasPkce = true, hasTenants = false } = definition
+  const library = loading(import('openid-client'))
   const calls = new AsyncLocalStorage<Call>()
   const discovered = remembered(needs.clock, () => underDeadline((signal) => calls.run({ signal }, discover)))
 
   async function discover(): Promise<Configuration> {
+    const openId = await library
+    const { allowInsecureRequests, discovery, enableNonRepudiationChecks } = openId
     const server = new URL(definition.issuer)
-    const config = await discovery(server, client.clientId, {}, definition.authenticate, {
-      [customFetch]: send,
+    const config = await discovery(server, client.clientId, {}, definition.authenticate(openId), {
+      [openId.customFetch]: send,
       execute: [enableNonRepudiationChecks, ...(server.protocol === 'http:' ? [allowInsecureRequests] : [])],
     })
     const { token_endpoint: named = '' } = config.serverMetadata()
     const tokenEndpoint = URL.canParse(named) ? new URL(named).href : null
-    config[customFetch] = async (url, options) => {
+    config[openId.customFetch] = async (url, options) => {
       if (url !== tokenEndpoint) return await send(url, options)
       const { redirectUri } = calls.getStore() ?? {}
       if (redirectUri !== undefined && options.body instanceof URLSearchParams && options.body.has('redirect_uri')) {
@@ -91,7 +83,9 @@ export function openIdConnectProvider(
     const { userinfo_endpoint: userInfo } = config.serverMetadata()
     // An address and its vouching come from one place. Section 5.3.2: the subject must be the ID token's.
     const isComplete = idToken.email !== undefined || userInfo === undefined
-    return read(isComplete ? idToken : await fetchUserInfo(config, accessToken, String(idToken.sub)))
+    if (isComplete) return read(idToken)
+    const { fetchUserInfo } = await library
+    return read(await fetchUserInfo(config, accessToken, String(idToken.sub)))
   }
 
   /**
@@ -102,10 +96,11 @@ export function openIdConnectProvider(
     if (azp !== undefined && azp !== client.clientId) throw new ProviderFailed('the ID token is for somebody else')
   }
 
-  function accountOf(config: Configuration, idToken: Readonly<Record<string, unknown>>, jwt: string): unknown {
+  async function accountOf(config: Configuration, idToken: Readonly<Record<string, unknown>>, jwt: string) {
     const isForMany = isForManyTenants(config.serverMetadata().issuer)
     if (!isForMany && !hasTenants) return idToken.sub
     const accountId = accountInTenant(idToken)
+    const { getJwksCache } = await library
     if (isForMany) demandKeyOfIssuer(idToken, getJwksCache(config)?.jwks.keys ?? [], jwt)
     return accountId
   }
@@ -116,6 +111,7 @@ export function openIdConnectProvider(
 
     async authorizationUrl({ state, nonce, redirectUri, codeVerifier, scopes }) {
       const config = await discovered()
+      const { buildAuthorizationUrl, calculatePKCECodeChallenge } = await library
       const challenge = hasPkce && {
         code_challenge: await calculatePKCECodeChallenge(codeVerifier),
         code_challenge_method: 'S256',
@@ -143,6 +139,7 @@ export function openIdConnectProvider(
       return await underDeadline(async (signal) => {
         const config = await discovered()
         demandIssuer(config, iss)
+        const { authorizationCodeGrant } = await library
         const cameBack = new URL(redirectUri)
         cameBack.search = new URLSearchParams({ code, state, ...(iss !== null && { iss }) }).toString()
         return await calls.run({ signal, redirectUri }, async () => {
@@ -151,7 +148,7 @@ export function openIdConnectProvider(
           const answer = await authorizationCodeGrant(config, cameBack, checks)
           const idToken = { ...answer.claims() }
           demandOurs(idToken)
-          const accountId = accountOf(config, idToken, answer.id_token ?? '')
+          const accountId = await accountOf(config, idToken, answer.id_token ?? '')
           const tokens = tokensOf(answer, needs.clock())
           const email = await claimsOf(config, tokens.accessToken, idToken)
           return identityOf({ accountId, ...email }, tokens, false)
@@ -162,6 +159,7 @@ export function openIdConnectProvider(
     async refresh(refreshToken) {
       return await underDeadline(async (signal) => {
         const config = await discovered()
+        const { refreshTokenGrant } = await library
         const answer = await calls.run({ signal }, () => refreshTokenGrant(config, refreshToken))
         const tokens = tokensOf(answer, needs.clock())
         return { ...tokens, refreshToken: tokens.refreshToken ?? refreshToken }
@@ -219,14 +217,16 @@ function remembered<T>(clock: () => Date, find: () => Promise<T>): () => Promise
  * With id and secret: as the settings say, else by HTTP Basic where the provider knows it (the default of OpenID
  * Connect Discovery section 3), else in the body.
  */
-export function secretAuthentication(secret: string, method?: 'basic' | 'post'): ClientAuth {
-  const basic = ClientSecretBasic(secret)
-  const post = ClientSecretPost(secret)
-  return (server, client, body, headers) => {
-    const known = server.token_endpoint_auth_methods_supported
-    const isBasic = method === undefined ? (known?.includes('client_secret_basic') ?? true) : method === 'basic'
-    const authenticate = isBasic ? basic : post
-    authenticate(server, client, body, headers)
+export function secretAuthentication(secret: string, method?: 'basic' | 'post'): Authentication {
+  return ({ ClientSecretBasic, ClientSecretPost }) => {
+    const basic = ClientSecretBasic(secret)
+    const post = ClientSecretPost(secret)
+    return (server, client, body, headers) => {
+      const known = server.token_endpoint_auth_methods_supported
+      const isBasic = method === undefined ? (known?.includes('client_secret_basic') ?? true) : method === 'basic'
+      const authenticate = isBasic ? basic : post
+      authenticate(server, client, body, headers)
+    }
   }
 }
 

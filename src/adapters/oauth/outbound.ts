@@ -2,7 +2,7 @@ import { type ClientRequest, Agent as HttpAgent } from 'node:http'
 import { Agent as HttpsAgent } from 'node:https'
 import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
-import { Agent, request } from 'undici'
+import type { Agent } from 'undici'
 import { CodeRefused, ProviderFailed } from '../../application/ports/oauth-provider.ts'
 
 /** What a provider may cost us, whatever it does. */
@@ -35,7 +35,38 @@ export interface Outbound {
 }
 
 export function openOutbound(dial?: Dial): Outbound {
-  const dispatcher = new Agent({
+  let dispatcher: Agent | undefined
+  const plain = new HttpAgent()
+  const secure = new HttpsAgent({ rejectUnauthorized: true })
+  if (dial !== undefined) {
+    plain.createConnection = ({ port, host }) => dial(Number(port), String(host))
+    secure.createConnection = ({ port, host }) => dial(Number(port), String(host))
+  }
+
+  return {
+    async fetch(url, { method, headers, body = null, signal }) {
+      demandSecure(url)
+      const { Agent, request } = await import('undici') // loaded where a provider is asked
+      dispatcher ??= new Agent(agentOptions(dial))
+      const answer = await request(url, { dispatcher, method, headers, body, signal })
+      const bytes = await answer.body.arrayBuffer()
+      return new Response(bytes.byteLength === 0 ? null : bytes, {
+        status: answer.statusCode,
+        headers: Object.entries(answer.headers).flatMap(([name, value]) =>
+          [value ?? []].flat().map((one): [string, string] => [name, one]),
+        ),
+      })
+    },
+
+    agent(url, signal) {
+      demandSecure(url)
+      return limited(url.startsWith('https:') ? secure : plain, signal)
+    },
+  }
+}
+
+function agentOptions(dial: Dial | undefined): Agent.Options {
+  return {
     connect:
       dial === undefined
         ? { timeout: limits.connectMs, rejectUnauthorized: true }
@@ -51,31 +82,6 @@ export function openOutbound(dial?: Dial): Outbound {
     // No connection is kept: a login is rare, and one that the provider has closed meanwhile would fail it.
     pipelining: 0,
     maxResponseSize: limits.responseBytes,
-  })
-  const plain = new HttpAgent()
-  const secure = new HttpsAgent({ rejectUnauthorized: true })
-  if (dial !== undefined) {
-    plain.createConnection = ({ port, host }) => dial(Number(port), String(host))
-    secure.createConnection = ({ port, host }) => dial(Number(port), String(host))
-  }
-
-  return {
-    async fetch(url, { method, headers, body = null, signal }) {
-      demandSecure(url)
-      const answer = await request(url, { dispatcher, method, headers, body, signal })
-      const bytes = await answer.body.arrayBuffer()
-      return new Response(bytes.byteLength === 0 ? null : bytes, {
-        status: answer.statusCode,
-        headers: Object.entries(answer.headers).flatMap(([name, value]) =>
-          [value ?? []].flat().map((one): [string, string] => [name, one]),
-        ),
-      })
-    },
-
-    agent(url, signal) {
-      demandSecure(url)
-      return limited(url.startsWith('https:') ? secure : plain, signal)
-    },
   }
 }
 
