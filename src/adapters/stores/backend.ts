@@ -112,8 +112,8 @@ export interface StoreBackend {
    */
   inherited?(address: StoreAddress, tenant: string): StoreAddress
   /**
-   * The same text for two addresses of the same records, without user or password; `null` when no two openings ever
-   * share records, and for an address that `open` refuses.
+   * The same text for two addresses of the same records, without user or password; `null` for an address that `open`
+   * refuses. Absent when no two openings ever share records.
    */
   placeOf?(address: StoreAddress): string | null
   /** Loads the driver and builds the handle; asks nothing of the network or the disk yet. */

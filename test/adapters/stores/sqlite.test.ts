@@ -80,6 +80,21 @@ describe('the SQLite store', function () {
       writer.close()
     })
 
+    it('keeps few pages in memory when it is one of many, and many when it is not', () => {
+      for (const [isSmall, size] of [
+        [true, -512],
+        [false, -16_000],
+      ] as const) {
+        const connections = [connectWriter, connectReader].map((connect) =>
+          connect(Database, { path: at.path, isSmall }),
+        )
+        for (const db of connections.reverse()) {
+          expect(db.pragma('cache_size', { simple: true })).to.equal(size)
+          db.close()
+        }
+      }
+    })
+
     it('is readable by its owner alone, as is the folder made for it', async () => {
       const dataFolder = join(at.folder, 'data', 'here')
       const handle = await sqliteBackend.open({ url: null, dataFolder, clock: at.clock, warn() {} })

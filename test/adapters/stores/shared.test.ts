@@ -1,0 +1,447 @@
+import { randomUUID } from 'node:crypto'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { Worker } from 'node:worker_threads'
+import Database from 'better-sqlite3'
+import { expect } from 'chai'
+import { Redis } from 'ioredis'
+import { type Shares, type StoreHandle, Unsuitable } from '../../../src/adapters/stores/backend.ts'
+import { mongoBackend } from '../../../src/adapters/stores/mongo/mongo.ts'
+import { redisBackend } from '../../../src/adapters/stores/redis/redis.ts'
+import { openSqlite } from '../../../src/adapters/stores/sqlite/sqlite.ts'
+import { startThread } from '../../../src/adapters/stores/sqlite/start-thread.ts'
+import { openShares } from '../../../src/config/shares.ts'
+import { emailKey } from '../../../src/domain/email.ts'
+import { Unavailable } from '../../../src/domain/refusal.ts'
+import { anEvent, anOAuthState, aSession, aToken, aUser } from '../../../src/testing/builders.ts'
+import { needsDeployment, onMongo } from '../../support/deployments.ts'
+import { type FaultProxy, faultProxy } from '../../support/fault-proxy.ts'
+import { dropDatabase } from '../../support/mongo.ts'
+import { sharedMongo } from '../../support/mongo-server.ts'
+import { expectUnavailable, recovers } from '../../support/outages.ts'
+import { needsRedisServer, type RedisServer, startRedis } from '../../support/redis.ts'
+
+const clock = () => new Date()
+const common = { clock, warn() {}, isOneOfMany: true }
+
+/** Shares that tell what was opened, and how much of it is open still. */
+function watched(): Shares & { readonly opened: unknown[]; open(): number } {
+  const { lease } = openShares()
+  const opened: unknown[] = []
+  let closed = 0
+  return {
+    opened,
+    open: () => opened.length - closed,
+    lease<T>(key: string, open: () => T, close: (shared: T) => Promise<void>) {
+      return lease(
+        key,
+        () => {
+          const value = open()
+          opened.push(value)
+          return value
+        },
+        async (value: T) => {
+          await close(value)
+          closed++
+        },
+      )
+    },
+  }
+}
+
+/** Who opens stores for tenants, and closes them all in the end. */
+function tenantsOn(open: (tenant: string, shares: Shares) => Promise<StoreHandle>) {
+  const shares = watched()
+  const handles: StoreHandle[] = []
+
+  async function opened(tenant: string): Promise<StoreHandle> {
+    const handle = await open(tenant, shares)
+    handles.push(handle)
+    return handle
+  }
+
+  return {
+    shares,
+    opened,
+    async prepared(tenant: string): Promise<StoreHandle> {
+      const handle = await opened(tenant)
+      await handle.prepare()
+      return handle
+    },
+    close: () => Promise.all(handles.map((handle) => handle.close())),
+  }
+}
+
+type Tenants = ReturnType<typeof tenantsOn>
+
+const of = <T>(role: T | undefined): T => {
+  if (role === undefined) throw new Error('the store lacks a role')
+  return role
+}
+
+/** Puts the same records into both, and takes them from one: neither notices the other. */
+async function expectStrangers(one: StoreHandle, other: StoreHandle): Promise<void> {
+  const [session, token, state] = [aSession(), aToken(), anOAuthState()]
+  const [a, b] = [rolesOf(one), rolesOf(other)]
+
+  await a.sessions.put(session)
+  await a.tokens.put(token)
+  await a.states.put(state)
+  expect(await b.sessions.find(session.digest)).to.equal(null)
+  expect(await b.sessions.listOf(session.userId)).to.deep.equal([])
+  expect(await b.sessions.remove(session.digest)).to.equal(false)
+  expect(await b.tokens.find(token.purpose, token.digest)).to.equal(null)
+  expect(await b.tokens.current(token.purpose, token.userId)).to.equal(null)
+  expect(await b.states.take(state.digest)).to.equal(null)
+
+  await b.sessions.put(session)
+  await b.tokens.put(token)
+  await b.states.put(state)
+  await b.sessions.removeAllOf(session.userId)
+  await b.tokens.removeAllOf(token.userId)
+  await b.states.take(state.digest)
+  expect(await a.sessions.find(session.digest)).to.deep.equal(session)
+  expect(await a.tokens.find(token.purpose, token.digest)).to.deep.equal(token)
+  expect(await a.states.take(state.digest)).to.deep.equal(state)
+}
+
+function rolesOf(handle: StoreHandle) {
+  return { sessions: of(handle.sessions), tokens: of(handle.tokens), states: of(handle.oauthStates) }
+}
+
+/** The same for users, events and the mark of the secret. */
+async function expectStrangersAsUsers(one: StoreHandle, other: StoreHandle): Promise<void> {
+  const [a, b] = [of(one.users), of(other.users)]
+  const user = aUser()
+  expect(await a.checkSecret('one')).to.equal('first')
+  expect(await b.checkSecret('other')).to.equal('first')
+  expect(await a.users.insert(user, [anEvent(user)])).to.equal('stored')
+  expect(await b.users.find(user.id)).to.equal(null)
+  expect(await b.users.findByEmail(emailKey(user.email))).to.equal(null)
+  expect(await b.outbox.claim(clock(), 10, 60)).to.deep.equal([])
+  expect(await b.users.insert(user, [])).to.equal('stored')
+  expect(await b.users.remove(user, [])).to.equal('removed')
+  expect(await a.users.find(user.id)).to.deep.equal(user)
+  expect(await a.outbox.claim(clock(), 10, 60)).to.have.lengthOf(1)
+}
+
+/** What every technology promises of handles that share. */
+function promises(tenants: () => Tenants, hasUsers: boolean, many = 20): void {
+  it('is opened once for all of them, and each has records of its own', async () => {
+    const [one, other] = [await tenants().prepared('one'), await tenants().prepared('other')]
+    await expectStrangers(one, other)
+    if (hasUsers) await expectStrangersAsUsers(one, other)
+    expect(tenants().shares.opened).to.have.lengthOf(1)
+  })
+
+  it('stays open for the others when one is closed, and for that one no more', async () => {
+    const [one, other] = [await tenants().prepared('one'), await tenants().prepared('other')]
+    const session = aSession()
+    await of(one.sessions).put(session)
+    await one.close()
+    await one.close()
+    await expectUnavailable(() => of(one.sessions).find(session.digest))
+    await expectUnavailable(() => of(one.sessions).put(aSession()))
+    await expectUnavailable(() => one.ping())
+    await other.ping()
+    await of(other.sessions).put(session)
+    expect(await of(other.sessions).find(session.digest)).to.deep.equal(session)
+
+    const again = await tenants().prepared('one')
+    expect(await of(again.sessions).find(session.digest)).to.deep.equal(session)
+    expect(tenants().shares.opened).to.have.lengthOf(1)
+    await Promise.all([again.close(), other.close()])
+    expect(tenants().shares.open()).to.equal(0)
+  })
+
+  it('is opened anew for who comes when all have gone, or are about to go', async () => {
+    const first = await tenants().prepared('one')
+    const session = aSession()
+    await of(first.sessions).put(session)
+    const closed = first.close()
+    const again = await tenants().prepared('one')
+    await closed
+    expect(await of(again.sessions).find(session.digest)).to.deep.equal(session)
+    await of(again.sessions).put(aSession())
+    await again.close()
+    const later = await tenants().prepared('one')
+    expect(await of(later.sessions).find(session.digest)).to.deep.equal(session)
+  })
+
+  it('answers none of them before that one is prepared', async () => {
+    const one = await tenants().prepared('one')
+    const other = await tenants().opened('other')
+    await expectUnavailable(() => of(other.sessions).find('digest'))
+    await one.ping()
+    await other.prepare()
+    expect(await of(other.sessions).find('digest')).to.equal(null)
+  })
+
+  it('is prepared by many at once, without a word of complaint', async () => {
+    const warnings: Error[] = []
+    const warned = (warning: Error) => warnings.push(warning)
+    process.on('warning', warned)
+    const handles = await Promise.all(Array.from({ length: many }, (_, at) => tenants().prepared(`tenant${at}`)))
+    await Promise.all(handles.map((handle) => of(handle.sessions).put(aSession())))
+    await delay(10)
+    process.off('warning', warned)
+    expect(warnings).to.deep.equal([])
+    expect(tenants().shares.opened).to.have.lengthOf(1)
+  })
+}
+
+describe('a redis that tenants share by prefix', function () {
+  this.timeout(20_000)
+  let server: RedisServer
+  let proxy: FaultProxy
+  let tenants: Tenants
+
+  before(async function () {
+    needsRedisServer(this)
+    server = await startRedis()
+    proxy = await faultProxy(server.port)
+  })
+
+  beforeEach(() => {
+    const address = { url: `redis://127.0.0.1:${proxy.port}`, dataFolder: '' }
+    tenants = tenantsOn((tenant, shares) => {
+      const own = redisBackend.inherited?.(address, tenant) ?? address
+      return redisBackend.open({ ...common, ...own, shares })
+    })
+  })
+
+  afterEach(async () => {
+    await proxy?.set('pass')
+    await tenants?.close()
+    const raw = new Redis(server.url)
+    const keys = await raw.keys('*')
+    expect(keys.filter((key) => !/^portcullis:(one|other|tenant\d+):/.test(key))).to.deep.equal([])
+    await raw.flushall()
+    await raw.quit()
+  })
+
+  after(async () => {
+    await proxy?.close()
+    await server?.close()
+  })
+
+  promises(() => tenants, false)
+
+  it('has one connection for all of them', async () => {
+    await Promise.all(['one', 'other', 'tenant1'].map((tenant) => tenants.prepared(tenant)))
+    expect(proxy.connections()).to.equal(1)
+  })
+
+  it('is unavailable to all of them when it goes, and comes back to all by itself', async () => {
+    const handles = [await tenants.prepared('one'), await tenants.prepared('other')]
+    await proxy.set('refuse')
+    await Promise.all(handles.map((handle) => expectUnavailable(() => of(handle.sessions).put(aSession()))))
+    await proxy.set('pass')
+    await Promise.all(handles.map((handle) => recovers(() => of(handle.sessions).put(aSession()))))
+  })
+})
+
+describe('a MongoDB that tenants share by database', function () {
+  this.timeout(30_000)
+  let proxy: FaultProxy
+  let tenants: Tenants
+  let databases: Set<string>
+
+  before(async function () {
+    await needsDeployment(this, onMongo)
+    proxy = await faultProxy(Number(new URL((await sharedMongo()).url()).port || 27017))
+  })
+
+  beforeEach(async () => {
+    const url = new URL((await sharedMongo()).url(`shared-${randomUUID().slice(0, 8)}`))
+    url.port = String(proxy.port)
+    url.searchParams.set('directConnection', 'true')
+    databases = new Set()
+    tenants = tenantsOn((tenant, shares) => {
+      const address = { url: url.href, dataFolder: '' }
+      const own = mongoBackend.inherited?.(address, tenant) ?? address
+      databases.add(own.url ?? '')
+      return mongoBackend.open({ ...common, ...own, shares })
+    })
+  })
+
+  afterEach(async () => {
+    await proxy?.set('pass')
+    await tenants?.close()
+    for (const url of databases) await dropDatabase(url)
+  })
+
+  after(() => proxy?.close())
+
+  promises(() => tenants, true, 6) // of a dozen made at once, the server that stands in for MongoDB cannot drop all
+
+  it('is looked after once', async () => {
+    await tenants.prepared('one')
+    await tenants.prepared('other')
+    // Safe: it is what the MongoDB store leases.
+    const [{ client }] = tenants.shares.opened as [{ client: NodeJS.EventEmitter }]
+    expect(client.listenerCount('serverHeartbeatStarted')).to.equal(1)
+  })
+
+  it('ends at once what one of them had under way when that one is closed, and goes on for the others', async () => {
+    const [one, other] = [await tenants.prepared('one'), await tenants.prepared('other')]
+    await proxy.set({ latency: 400 })
+    const session = aSession()
+    const theirs = of(other.sessions).put(session)
+    let isOver = false
+    const ours = of(one.sessions)
+      .find(session.digest)
+      .then(String, (error: unknown) => error)
+      .finally(() => {
+        isOver = true
+      })
+    await delay(50)
+    await one.close()
+    await delay(0)
+    expect(isOver).to.equal(true)
+    expect(await ours).to.be.instanceOf(Unavailable)
+    await theirs
+    await proxy.set('pass')
+    expect(await of(other.sessions).find(session.digest)).to.deep.equal(session)
+  })
+
+  it('is unavailable to all of them when it goes, and comes back to all by itself', async () => {
+    const handles = [await tenants.prepared('one'), await tenants.prepared('other')]
+    await proxy.set('refuse')
+    await Promise.all(handles.map((handle) => expectUnavailable(() => of(handle.sessions).put(aSession()))))
+    await proxy.set('pass')
+    await Promise.all(handles.map((handle) => recovers(() => of(handle.sessions).put(aSession()))))
+  })
+})
+
+describe('the thread that writes the SQLite files of tenants', function () {
+  this.timeout(20_000)
+  let folder: string
+  let tenants: Tenants
+  let start: () => Worker
+
+  const folderOf = (tenant: string) => join(folder, tenant)
+  const pathOf = (tenant: string) => join(folderOf(tenant), 'portcullis.sqlite')
+  const insert = (handle: StoreHandle) => of(handle.users).users.insert(aUser(), [])
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'portcullis-shared-'))
+    start = startThread
+    tenants = tenantsOn((tenant, shares) =>
+      openSqlite({ ...common, url: null, dataFolder: folderOf(tenant), shares }, () => start()),
+    )
+  })
+
+  afterEach(async () => {
+    await tenants.close()
+    await rm(folder, { recursive: true })
+  })
+
+  promises(() => tenants, true)
+
+  it('writes the files of the others while one is locked, and refuses that one’s in 2 s', async () => {
+    const [locked, free] = [await tenants.prepared('one'), await tenants.prepared('other')]
+    const locker = new Database(pathOf('one'))
+    locker.exec('BEGIN IMMEDIATE')
+    const begun = performance.now()
+    let isOver = false
+    const refused = expectRefusal(insert(locked)).finally(() => {
+      isOver = true
+    })
+    let written = 0
+    for (; !isOver; written++) expect(await insert(free)).to.equal('stored')
+    expect(await refused).to.be.instanceOf(Unavailable)
+    expect(performance.now() - begun).to.be.within(1_900, 2_600)
+    // A thread that waits for the lock itself writes none or, in pieces of 250 ms, eight.
+    expect(written).to.be.above(20)
+    locker.exec('ROLLBACK')
+    locker.close()
+    expect(await insert(locked)).to.equal('stored')
+  })
+
+  it('serves a tenant that comes while another’s file is locked', async () => {
+    const locked = await tenants.prepared('one')
+    const locker = new Database(pathOf('one'))
+    locker.exec('BEGIN IMMEDIATE')
+    let isOver = false
+    const waiting = insert(locked).finally(() => {
+      isOver = true
+    })
+    const [free, next] = [await tenants.prepared('other'), await tenants.prepared('tenant1')]
+    for (const handle of [free, next]) expect(await insert(handle)).to.equal('stored')
+    await free.close()
+    expect(isOver).to.equal(false)
+    locker.close()
+    expect(await waiting).to.equal('stored')
+  })
+
+  it('closes a file that is locked, and goes on with the others', async () => {
+    const [locked, free] = [await tenants.prepared('one'), await tenants.prepared('other')]
+    await insert(locked)
+    const locker = new Database(pathOf('one'))
+    locker.exec('BEGIN IMMEDIATE; INSERT INTO meta VALUES (1, 2)')
+    const refused = expectRefusal(insert(locked))
+    await locked.close()
+    await refused
+    expect(await insert(free)).to.equal('stored')
+    locker.exec('COMMIT')
+    locker.close()
+    expect(await insert(await tenants.prepared('one'))).to.equal('stored')
+  })
+
+  it('goes on with the others when a file is damaged', async () => {
+    const [one, other] = [await tenants.prepared('one'), await tenants.prepared('other')]
+    await one.close()
+    await writeFile(pathOf('one'), 'no database, but long enough to be taken for one'.repeat(100))
+    const writes = Promise.all(Array.from({ length: 20 }, () => insert(other)))
+    const damaged = await tenants.opened('one')
+    expect(await damaged.prepare().catch((error: unknown) => error)).to.be.instanceOf(Unsuitable)
+    expect(new Set(await writes)).to.deep.equal(new Set(['stored']))
+    expect(await insert(other)).to.equal('stored')
+  })
+
+  it('is, when it dies, unavailable to all who were waiting, and started again for all', async () => {
+    for (const tenant of ['one', 'other']) await (await tenants.prepared(tenant)).close()
+    const shortLived = `
+      const { parentPort } = require('node:worker_threads')
+      let opened = 0
+      let asked = 0
+      parentPort.on('message', ({ file, steps }) => {
+        if (opened++ < 2) parentPort.postMessage({ file, outcomes: steps.map(() => ({ value: null })) })
+        else if (++asked === 2) process.exit(1)
+      })`
+    let threads = 0
+    start = () => (threads++ === 0 ? new Worker(shortLived, { eval: true }) : startThread())
+    const handles = [await tenants.prepared('one'), await tenants.prepared('other')]
+    const faults = await Promise.all(handles.map((handle) => expectRefusal(insert(handle))))
+    for (const fault of faults) expect(fault).to.be.instanceOf(Unavailable)
+    for (const handle of handles) expect(await insert(handle)).to.equal('stored')
+    expect(threads).to.equal(2)
+  })
+
+  it('keeps a file that is closed and opened again in the same moment, with all that was asked for', async () => {
+    let handle = await tenants.prepared('one')
+    let count = 0
+    for (let round = 0; round < 10; round++) {
+      const writes = Array.from({ length: 20 }, () => insert(handle))
+      const closed = handle.close()
+      handle = await tenants.prepared('one')
+      count += (await Promise.all(writes)).filter((outcome) => outcome === 'stored').length
+      await closed
+    }
+    const db = new Database(pathOf('one'), { readonly: true })
+    expect(db.prepare('SELECT count(*) FROM users').pluck().get()).to.equal(count).and.equal(200)
+    db.close()
+  })
+})
+
+function expectRefusal(write: Promise<unknown>): Promise<unknown> {
+  return write.then(
+    (outcome) => {
+      throw new Error(`expected a refusal, not ${String(outcome)}`)
+    },
+    (fault: unknown) => fault,
+  )
+}
