@@ -59,7 +59,7 @@ const inHttp = [
     "sameSite: 'none'",
     signIn,
   ],
-  ['a cookie that other hosts may set', 'src/adapters/http/oauth-browser.ts', "'__Host-oauth-'", "'oauth-'", signIn],
+  ['a cookie that other hosts may set', 'src/adapters/http/oauth-browser.ts', "'__Host-'", "''", signIn],
   [
     'cookies without end',
     'src/adapters/http/oauth-browser.ts',
@@ -84,7 +84,14 @@ const inHttp = [
     attacks,
     onSqlite,
   ],
-  ['HEAD runs GET', 'src/adapters/http/app.ts', "ctx.method !== 'HEAD'", "ctx.method !== 'TRACE'", attacks, onSqlite],
+  [
+    'HEAD runs GET',
+    'src/adapters/http/serving.ts',
+    "ctx.method === 'HEAD'",
+    "ctx.method === 'TRACE'",
+    attacks,
+    onSqlite,
+  ],
 ].map(([title, file, text, replacement, tests, only]) => ({
   title,
   file,
