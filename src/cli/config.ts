@@ -1,14 +1,18 @@
 import { renderSettings, renderVariables } from '../config/describe-settings.ts'
 import type { ExitCode } from './exit-code.ts'
-import { settingsHere } from './settings.ts'
+import { settingsHere, tenantHere } from './settings.ts'
 
 /** Prints the effective settings and where each came from; all faults and exit code 2 when they are wrong. */
-export async function checkConfig(options: { configFile: string | undefined; env?: true }): Promise<ExitCode> {
+export async function checkConfig(options: {
+  configFile: string | undefined
+  tenant: string | undefined
+  env?: true
+}): Promise<ExitCode> {
   if (options.env) {
     process.stdout.write(`${renderVariables().trimEnd()}\n`)
     return 0
   }
-  const loaded = await settingsHere(options.configFile)
+  const loaded = await (options.tenant === undefined ? settingsHere(options.configFile) : tenantHere(options))
   for (const warning of loaded.warnings) process.stderr.write(`portcullis: ${warning}\n`)
   process.stdout.write(`${renderSettings(loaded).trimEnd()}\n`)
   return 0

@@ -2,16 +2,20 @@ import { createLog } from '../config/log.ts'
 import { openStorage } from '../config/storage.ts'
 import { parseEventId } from '../domain/ids.ts'
 import type { ExitCode } from './exit-code.ts'
-import { settingsHere } from './settings.ts'
+import { tenantHere } from './settings.ts'
 
 /** Prints the dead letters on standard output, one JSON line each. */
-export async function listEvents(options: { configFile: string | undefined; limit: string }): Promise<ExitCode> {
+export async function listEvents(options: {
+  configFile: string | undefined
+  tenant: string | undefined
+  limit: string
+}): Promise<ExitCode> {
   const limit = Number(options.limit)
   if (!Number.isInteger(limit) || limit < 1) {
     process.stderr.write('portcullis: --limit takes a whole number from 1\n')
     return 2
   }
-  return await withOutbox(options.configFile, async (outbox) => {
+  return await withOutbox(options, async (outbox) => {
     for (const { event, attempts, reason, diedAt } of await outbox.listDead(limit)) {
       const { id, type, user, at } = event
       process.stdout.write(`${JSON.stringify({ id, type, userId: user.id, at, attempts, reason, diedAt })}\n`)
@@ -23,6 +27,7 @@ export async function listEvents(options: { configFile: string | undefined; limi
 /** Makes dead letters due again; the service delivers them within a second or so. */
 export async function retryEvents(options: {
   configFile: string | undefined
+  tenant: string | undefined
   id: string | undefined
   all?: true
 }): Promise<ExitCode> {
@@ -31,7 +36,7 @@ export async function retryEvents(options: {
     process.stderr.write('portcullis: give the id of one event, or --all\n')
     return 2
   }
-  return await withOutbox(options.configFile, async (outbox) => {
+  return await withOutbox(options, async (outbox) => {
     const count = await outbox.revive(id ?? 'all', new Date())
     process.stderr.write(`${count} due again\n`)
     return count === 0 && id !== null ? 1 : 0
@@ -39,10 +44,10 @@ export async function retryEvents(options: {
 }
 
 async function withOutbox(
-  configFile: string | undefined,
+  where: { configFile: string | undefined; tenant: string | undefined },
   work: (outbox: Awaited<ReturnType<typeof openStorage>>['outbox']) => Promise<ExitCode>,
 ): Promise<ExitCode> {
-  const { settings } = await settingsHere(configFile, { withoutSecret: true })
+  const { settings } = await tenantHere(where, { withoutSecret: true })
   const storage = await openStorage(settings, createLog({ ...settings.logs, level: 'silent' }))
   try {
     return await work(storage.outbox)

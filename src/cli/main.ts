@@ -12,14 +12,40 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
     .showHelpAfterError()
     .helpCommand(false)
     .option('-c, --config <file>', 'settings file (default: portcullis.config.json, where there is one)')
+    .option('-t, --tenant <name>', 'the tenant that the command is about, where there are several')
   const configFile = (): string | undefined => program.opts<{ config?: string }>().config
+  const tenant = (): string | undefined => program.opts<{ tenant?: string }>().tenant
 
   program
     .command('serve')
     .description('Serve the HTTP interface and deliver events, until SIGTERM or SIGINT')
     .action(async () => {
       const { serve } = await import('./serve.ts')
-      code = await serve({ configFile: configFile() })
+      code = await serve({ configFile: configFile(), tenant: tenant() })
+    })
+
+  program
+    .command('worker')
+    .description('Deliver events and sweep what has expired, without HTTP, until SIGTERM or SIGINT')
+    .action(async () => {
+      const { work } = await import('./worker.ts')
+      code = await work({ configFile: configFile(), tenant: tenant() })
+    })
+
+  const tenants = program.command('tenant').description('Tenants')
+  tenants
+    .command('list')
+    .description('List the tenants and where they keep what is theirs')
+    .action(async () => {
+      const { listTenants } = await import('./tenants.ts')
+      code = await listTenants({ configFile: configFile() })
+    })
+  tenants
+    .command('check')
+    .description('Print what is wrong with disabled tenants; exit 2 when there is one')
+    .action(async () => {
+      const { checkTenants } = await import('./tenants.ts')
+      code = await checkTenants({ configFile: configFile() })
     })
 
   const superuser = program.command('superuser').description('Superusers')
@@ -31,7 +57,7 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
     .option('--promote', 'where somebody has the address already, make them a superuser; their password stays')
     .action(async (options: { email: string; passwordStdin?: true; promote?: true }) => {
       const { createSuperuser } = await import('./superuser.ts')
-      code = await createSuperuser({ configFile: configFile(), ...options })
+      code = await createSuperuser({ configFile: configFile(), tenant: tenant(), ...options })
     })
 
   const config = program.command('config').description('Settings')
@@ -41,7 +67,7 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
     .option('--env', 'print the environment variable of every setting instead')
     .action(async (options: { env?: true }) => {
       const { checkConfig } = await import('./config.ts')
-      code = await checkConfig({ configFile: configFile(), ...options })
+      code = await checkConfig({ configFile: configFile(), tenant: tenant(), ...options })
     })
 
   const events = program.command('events').description('Events that could not be delivered')
@@ -51,7 +77,7 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
     .option('--limit <count>', 'how many at the most', '100')
     .action(async (options: { limit: string }) => {
       const { listEvents } = await import('./events.ts')
-      code = await listEvents({ configFile: configFile(), ...options })
+      code = await listEvents({ configFile: configFile(), tenant: tenant(), ...options })
     })
   events
     .command('retry')
@@ -60,7 +86,7 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
     .option('--all', 'all of them')
     .action(async (id: string | undefined, options: { all?: true }) => {
       const { retryEvents } = await import('./events.ts')
-      code = await retryEvents({ configFile: configFile(), id, ...options })
+      code = await retryEvents({ configFile: configFile(), tenant: tenant(), id, ...options })
     })
 
   try {

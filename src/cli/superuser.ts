@@ -4,10 +4,11 @@ import { Writable } from 'node:stream'
 import { createLog } from '../config/log.ts'
 import { openStorage, typedEmail } from '../config/storage.ts'
 import type { ExitCode } from './exit-code.ts'
-import { settingsHere } from './settings.ts'
+import { tenantHere } from './settings.ts'
 
 interface Options {
   configFile: string | undefined
+  tenant: string | undefined
   email: string
   passwordStdin?: true
   promote?: true
@@ -15,7 +16,7 @@ interface Options {
 
 /** Makes the first superuser of a deployment, or one more. */
 export async function createSuperuser(options: Options): Promise<ExitCode> {
-  const { settings } = await settingsHere(options.configFile, { withoutSecret: true })
+  const { settings } = await tenantHere(options, { withoutSecret: true })
   const email = typedEmail(options.email)
   const requestId = `cli-${randomUUID()}`
   const storage = await openStorage(settings, createLog({ ...settings.logs, level: 'silent' }))

@@ -20,6 +20,8 @@ export interface TenantSettings {
   /** With `by: "host"`. */
   readonly hosts: readonly string[]
   readonly settings: Settings
+  /** Of every setting that was given or has a fixed default, by its path; inherited ones look as if they were its own. */
+  readonly sources: ReadonlyMap<string, Source>
 }
 
 export interface LoadedTenants {
@@ -67,7 +69,7 @@ export async function loadTenants(from: From): Promise<LoadedTenants> {
   const judged = read.map((one) => ({ ...one, faults: [...one.faults, ...(collisions.get(one.id) ?? [])] }))
   const enabled = judged.filter((one) => one.faults.length === 0)
   return {
-    enabled: new Map(enabled.map(({ id, hosts, settings }) => [id, { id, hosts, settings }])),
+    enabled: new Map(enabled.map(({ id, hosts, settings, sources }) => [id, { id, hosts, settings, sources }])),
     disabled: new Map(judged.filter((one) => one.faults.length > 0).map((one) => [one.id, one.faults])),
     disabledHosts: new Map(
       judged
@@ -140,7 +142,7 @@ async function readTenant(id: string, { tree, source, problem }: Given, from: Fr
 
   const given = overlay(own, treeOf(assignments))
   const hostNames = hostsOf(memberOf(given, 'hosts') ?? hosts, common, id, parts, fault)
-  const { settings } = await readJudged({
+  const { settings, sources } = await readJudged({
     tree: overlay(inherited, own),
     assignments: assignments.filter(({ path }) => path[0] !== 'hosts'),
     cwd,
@@ -151,6 +153,7 @@ async function readTenant(id: string, { tree, source, problem }: Given, from: Fr
   return {
     id,
     hosts: hostNames,
+    sources,
     settings: id === defaultTenant ? settings : asTenant(id, settings, given, hostNames, from),
     faults: faults.map((one) => ({
       ...one,

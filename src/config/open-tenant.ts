@@ -1,40 +1,23 @@
 import type { Container } from 'inversify'
 import { isCommonPassword } from '../adapters/crypto/common-passwords.ts'
-import type { HashPool } from '../adapters/crypto/hash-pool.ts'
 import { newId } from '../adapters/crypto/ids.ts'
 import { nodeSecrets, secretMark } from '../adapters/crypto/node-secrets.ts'
 import { type RelayLoop, relayLoop } from '../adapters/events/relay-loop.ts'
 import type { HttpBackend } from '../adapters/http/access.ts'
-import type { Shares } from '../adapters/stores/backend.ts'
 import { DeliverTokens } from '../application/deliver-tokens.ts'
 import type { DueWork } from '../application/ports/due-work.ts'
-import type { Subscribers } from '../application/ports/subscribers.ts'
 import { RelayEvents } from '../application/relay-events.ts'
 import { Sweep } from '../application/sweep.ts'
 import { backendsOf } from './backends.ts'
+import type { Common } from './common.ts'
 import { defaultTenant } from './default-tenant.ts'
 import { type OpenHandlers, openHandlers } from './handlers.ts'
 import { openHasher } from './hasher.ts'
-import type { Logger } from './log.ts'
 import { type FailingStore, openStores } from './open-stores.ts'
 import { resolveSecret } from './secret.ts'
 import type { Settings } from './settings.ts'
 import { SettingsFault } from './settings-fault.ts'
 import { tenantContainer } from './tenant.ts'
-
-/** What all tenants of a process have in common. */
-export interface Common {
-  readonly log: Logger
-  readonly clock: () => Date
-  readonly shares: Shares
-  readonly hashPool: HashPool
-  /** Prints a line of `handlers.console`, which ends in a newline. */
-  readonly write: (line: string) => void | Promise<void>
-  /** In place of those of the settings. */
-  readonly subscribers?: Subscribers
-  /** Whether there may be many tenants. */
-  readonly isOneOfMany: boolean
-}
 
 interface Needs extends Common {
   readonly id: string
@@ -161,6 +144,18 @@ export async function openTenant(needs: Needs): Promise<OpenTenant> {
       await handlers.close()
       await stores.close()
     },
+  }
+}
+
+/** As `openTenant`, and prepared; nothing stays open when that fails. */
+export async function openPreparedTenant(needs: Needs): Promise<OpenTenant> {
+  const tenant = await openTenant(needs)
+  try {
+    await tenant.prepare()
+    return tenant
+  } catch (thrown) {
+    await tenant.close()
+    throw thrown
   }
 }
 

@@ -6,12 +6,12 @@ import { defaultTenant } from './default-tenant.ts'
 import { describedApi } from './described-api.ts'
 import type { LoadedTenants, TenantSettings } from './load-tenants.ts'
 import type { FailingStore } from './open-stores.ts'
-import { type OpenTenant, openTenant } from './open-tenant.ts'
+import { type OpenTenant, openPreparedTenant } from './open-tenant.ts'
 import { publicUrl } from './public-url.ts'
 import type { Served, ServeNeeds } from './served.ts'
 import type { Settings } from './settings.ts'
 import { tenantHttp } from './tenant-http.ts'
-import { tenantRegistry } from './tenant-registry.ts'
+import { logDisabled, tenantRegistry } from './tenant-registry.ts'
 
 interface Needs extends ServeNeeds {
   readonly tenants: LoadedTenants
@@ -58,7 +58,7 @@ export async function serveTenants(needs: Needs): Promise<Served> {
   return {
     handle,
     async prepare() {
-      for (const [id, faults] of tenants.disabled) common.log.error({ tenant: id, faults }, 'a tenant is disabled')
+      logDisabled(common.log, tenants)
       if (tenants.enabled.has(defaultTenant)) await registry.use(defaultTenant, async () => undefined).catch(() => {})
     },
     startDeliveries() {
@@ -69,29 +69,23 @@ export async function serveTenants(needs: Needs): Promise<Served> {
     reload(changed) {
       tenants = changed
       origins = allOrigins(settings, changed)
-      for (const [id, faults] of changed.disabled) common.log.error({ tenant: id, faults }, 'a tenant is disabled')
+      logDisabled(common.log, changed)
       registry.replace(changed)
     },
     close: registry.close,
   }
 
   async function opened({ id, settings, hosts }: TenantSettings, failed: (fault: unknown) => void): Promise<Opened> {
-    const tenant = await openTenant({ ...common, id, settings, failed })
-    try {
-      await tenant.prepare()
-      const handle = tenantHttp(tenant, {
-        outbound,
-        strict,
-        clock: common.clock,
-        publicUrl: () => urlOf(id, settings, hosts),
-        allowedHeaders,
-      })
-      if (delivers) tenant.startDeliveries()
-      return { tenant, handle }
-    } catch (thrown) {
-      await tenant.close()
-      throw thrown
-    }
+    const tenant = await openPreparedTenant({ ...common, id, settings, failed })
+    const handle = tenantHttp(tenant, {
+      outbound,
+      strict,
+      clock: common.clock,
+      publicUrl: () => urlOf(id, settings, hosts),
+      allowedHeaders,
+    })
+    if (delivers) tenant.startDeliveries()
+    return { tenant, handle }
   }
 
   function urlOf(id: string, own: Settings, hosts: readonly string[]): string {

@@ -1,7 +1,7 @@
 import type { Handle } from '../adapters/http/serving.ts'
 import type { openOutbound } from '../adapters/oauth/outbound.ts'
+import type { Common } from './common.ts'
 import type { LoadedTenants } from './load-tenants.ts'
-import type { Common } from './open-tenant.ts'
 import type { Settings } from './settings.ts'
 
 /** What stands behind the HTTP server: one tenant, or many. */

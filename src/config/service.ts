@@ -1,15 +1,13 @@
 import { app } from '../adapters/http/app.ts'
 import { openOutbound } from '../adapters/oauth/outbound.ts'
-import { openHashPool } from './hasher.ts'
+import { type Common, openCommon } from './common.ts'
 import type { LoadedTenants } from './load-tenants.ts'
 import type { Logger } from './log.ts'
-import type { Common } from './open-tenant.ts'
 import { publicUrl } from './public-url.ts'
 import { serveOne } from './serve-one.ts'
 import { serveTenants } from './serve-tenants.ts'
 import { httpServer } from './server.ts'
 import type { Settings } from './settings.ts'
-import { openShares } from './shares.ts'
 
 export interface Service {
   readonly port: number
@@ -20,7 +18,7 @@ export interface Service {
   stop(): Promise<void>
 }
 
-interface Needs extends Pick<Common, 'write' | 'subscribers'> {
+interface Needs extends Pick<Common, 'write'> {
   readonly settings: Settings
   readonly tenants?: LoadedTenants | null
   readonly log: Logger
@@ -34,17 +32,8 @@ interface Needs extends Pick<Common, 'write' | 'subscribers'> {
 const graceSeconds = { requests: 6, deliveries: 2 }
 
 export async function startService(needs: Needs): Promise<Service> {
-  const { settings, tenants = null, log, write, subscribers, failed, clock = () => new Date(), strict = false } = needs
-  const isOneOfMany = tenants !== null
-  const common: Common = {
-    log,
-    clock,
-    write,
-    isOneOfMany,
-    shares: openShares(),
-    hashPool: openHashPool(settings.passwords, { isShared: isOneOfMany }),
-    ...(subscribers && { subscribers }),
-  }
+  const { settings, tenants = null, log, failed, strict = false } = needs
+  const common = openCommon({ ...needs, isOneOfMany: tenants !== null })
   let port = settings.http.port
   const parts = { common, settings, strict, failed, outbound: openOutbound(), portOf: () => port }
   const served = tenants === null ? await serveOne(parts) : await serveTenants({ ...parts, tenants })

@@ -14,6 +14,8 @@ export interface Opened {
 interface Needs<T extends Opened> {
   readonly tenants: LoadedTenants
   readonly limits: Pick<Settings['tenants'], 'maxOpen' | 'idleSeconds' | 'scanSeconds'>
+  /** For a process that only delivers: tenants stay open, and beyond `maxOpen` take turns. */
+  readonly keepsOpen?: boolean
   readonly open: (settings: TenantSettings, failed: (fault: unknown) => void) => Promise<T>
   readonly log: Logger
   readonly clock: () => Date
@@ -54,20 +56,22 @@ const openedAtOnce = 4
 /** What falls due while a scan looks gets so long to be delivered before the tenant is closed again. */
 const settleSeconds = 5
 const settlePollMilliseconds = 50
+/** Between two rounds through more tenants than may be open. */
+const turnMilliseconds = 1000
 /** A delivery in hand may end before a tenant that is not needed any more is closed. */
 const deliveryGraceSeconds = 10
 const longestTimerMilliseconds = 2 ** 31 - 1
 
 /** Opens tenants on first use, at most `maxOpen`, and closes those that nobody uses. */
 export function tenantRegistry<T extends Opened>(needs: Needs<T>): TenantRegistry<T> {
-  const { limits, log, clock } = needs
+  const { limits, log, clock, keepsOpen = false } = needs
   let { tenants } = needs
   const slots = new Map<string, Slot<T>>()
   const alarms = new Map<string, NodeJS.Timeout>()
   let isScanning = false
   let isClosed = false
   let scans: NodeJS.Timeout | undefined
-  const idleCheck = setInterval(closeIdle, Math.max(50, (limits.idleSeconds * 1000) / 4)).unref()
+  const idleCheck = keepsOpen ? undefined : setInterval(closeIdle, (limits.idleSeconds * 1000) / 4).unref()
 
   function settingsOf(id: string): TenantSettings {
     const settings = tenants.enabled.get(id)
@@ -196,7 +200,7 @@ export function tenantRegistry<T extends Opened>(needs: Needs<T>): TenantRegistr
       const { slot, opened } = await enter(id, true)
       await settled(opened.tenant)
       leave(slot)
-      if (slot.users === 0 && slot.lastUsed === 0) await closeSlot(slot)
+      if (!keepsOpen && slot.users === 0 && slot.lastUsed === 0) await closeSlot(slot)
     } catch {
       // It was logged where it was opened.
     }
@@ -219,6 +223,13 @@ export function tenantRegistry<T extends Opened>(needs: Needs<T>): TenantRegistr
     await Promise.all(lanes)
   }
 
+  async function scanForEver(): Promise<void> {
+    await scan()
+    if (isClosed) return
+    const takesTurns = keepsOpen && tenants.enabled.size > limits.maxOpen
+    scans = setTimeout(() => void scanForEver(), takesTurns ? turnMilliseconds : limits.scanSeconds * 1000).unref()
+  }
+
   return {
     knows: (id) => tenants.enabled.has(id) || tenants.disabled.has(id),
 
@@ -234,8 +245,7 @@ export function tenantRegistry<T extends Opened>(needs: Needs<T>): TenantRegistr
 
     startScanning() {
       isScanning = true
-      void scan()
-      scans = setInterval(() => void scan(), limits.scanSeconds * 1000).unref()
+      void scanForEver()
     },
 
     replace(changed) {
@@ -256,9 +266,13 @@ export function tenantRegistry<T extends Opened>(needs: Needs<T>): TenantRegistr
     async close(graceSeconds) {
       isClosed = true
       clearInterval(idleCheck)
-      clearInterval(scans)
+      clearTimeout(scans)
       for (const alarm of alarms.values()) clearTimeout(alarm)
       await Promise.all([...slots.values()].map((slot) => closeSlot(slot, graceSeconds)))
     },
   }
+}
+
+export function logDisabled(log: Logger, { disabled }: LoadedTenants): void {
+  for (const [tenant, faults] of disabled) log.error({ tenant, faults }, 'a tenant is disabled')
 }

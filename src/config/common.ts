@@ -1,0 +1,46 @@
+import type { HashPool } from '../adapters/crypto/hash-pool.ts'
+import type { Shares } from '../adapters/stores/backend.ts'
+import type { Subscribers } from '../application/ports/subscribers.ts'
+import { openHashPool } from './hasher.ts'
+import type { Logger } from './log.ts'
+import type { Settings } from './settings.ts'
+import { openShares } from './shares.ts'
+
+/** What all tenants of a process have in common. */
+export interface Common {
+  readonly log: Logger
+  readonly clock: () => Date
+  readonly shares: Shares
+  readonly hashPool: HashPool
+  /** Prints a line of `handlers.console`, which ends in a newline. */
+  readonly write: (line: string) => void | Promise<void>
+  /** In place of those of the settings. */
+  readonly subscribers?: Subscribers
+  /** Whether there may be many tenants. */
+  readonly isOneOfMany: boolean
+}
+
+interface Needs extends Pick<Common, 'log' | 'write' | 'isOneOfMany'> {
+  readonly settings: Settings
+  readonly clock?: (() => Date) | undefined
+  readonly subscribers?: Subscribers | undefined
+}
+
+export function openCommon({
+  settings,
+  log,
+  write,
+  isOneOfMany,
+  clock = () => new Date(),
+  subscribers,
+}: Needs): Common {
+  return {
+    log,
+    clock,
+    write,
+    isOneOfMany,
+    shares: openShares(),
+    hashPool: openHashPool(settings.passwords, { isShared: isOneOfMany }),
+    ...(subscribers && { subscribers }),
+  }
+}

@@ -1,0 +1,156 @@
+import { functionHandlers, type Handlers } from '../adapters/events/function-handlers.ts'
+import { Authenticate, type Backend } from '../application/authenticate.ts'
+import { CreateSuperuser } from '../application/create-superuser.ts'
+import { DeleteUser } from '../application/delete-user.ts'
+import { LogIn } from '../application/log-in.ts'
+import { LogOut } from '../application/log-out.ts'
+import { ReadProviderToken } from '../application/read-provider-token.ts'
+import { ReadUser } from '../application/read-user.ts'
+import { RegisterUser } from '../application/register-user.ts'
+import { RequestToken } from '../application/request-token.ts'
+import { ResetPassword } from '../application/reset-password.ts'
+import { UnlinkOAuth } from '../application/unlink-oauth.ts'
+import { UpdateUser } from '../application/update-user.ts'
+import { VerifyUser } from '../application/verify-user.ts'
+import { openCommon } from './common.ts'
+import { defaultTenant } from './default-tenant.ts'
+import type { Environment } from './environment.ts'
+import { settingsOf } from './load.ts'
+import { createLog } from './log.ts'
+import { type OpenTenant, openPreparedTenant } from './open-tenant.ts'
+import { overlay } from './overlay.ts'
+import { logDisabled, tenantRegistry } from './tenant-registry.ts'
+
+/** The use cases of one tenant. */
+export interface Accounts {
+  readonly registerUser: RegisterUser
+  readonly createSuperuser: CreateSuperuser
+  readonly logIn: LogIn
+  readonly logOut: LogOut
+  readonly authenticate: Authenticate
+  readonly requestToken: RequestToken
+  readonly resetPassword: ResetPassword
+  readonly verifyUser: VerifyUser
+  readonly readUser: ReadUser
+  readonly updateUser: UpdateUser
+  readonly deleteUser: DeleteUser
+  readonly unlinkOAuth: UnlinkOAuth
+  readonly readProviderToken: ReadProviderToken
+  /** How credentials are issued and read, by the names in the settings, in order of declaration. */
+  readonly backends: ReadonlyMap<string, Backend>
+}
+
+export interface PortcullisOptions {
+  /** In place of `handlers.module`: functions of this process, which nothing protects it from. */
+  readonly handlers?: Handlers
+  /** Variables as the service reads them, which win over the settings; none unless given. */
+  readonly env?: Environment
+  /** Where relative paths start; the folder the process was started in. */
+  readonly cwd?: string
+  /** Whether this process delivers events and sweeps what has expired, `true` unless the settings' `events.relay` is `off`. */
+  readonly delivers?: boolean
+  /** A store that came up late must not be used as it is set up. Unless given, it is thrown where nobody catches it. */
+  readonly failed?: (fault: unknown) => void
+}
+
+/** Portcullis within a program. */
+export interface Portcullis {
+  /** The use cases of the only tenant. Throws a `RangeError` where there are several: `withTenant` names one. */
+  readonly accounts: Accounts
+  /**
+   * Does `work` with a tenant, which is opened when it is not, and not closed meanwhile. Rejects with a `RangeError` when
+   * there is no such tenant, with `Unavailable` when it is disabled or cannot be opened.
+   */
+  withTenant<R>(id: string, work: (accounts: Accounts) => Promise<R>): Promise<R>
+  /** Lets deliveries in hand end and closes the stores. */
+  close(): Promise<void>
+}
+
+const graceSeconds = 8
+
+/**
+ * Opens what `settings` say, the same tree that the settings file holds. Rejects with a `SettingsFault` that lists
+ * everything wrong with them. Logs go to standard error (`logs.level`).
+ */
+export async function openPortcullis(settings: object = {}, options: PortcullisOptions = {}): Promise<Portcullis> {
+  const { handlers, env = {}, cwd = process.cwd(), failed = thrown } = options
+  // A program's standard output is its own, unless it asks for our events there.
+  const value = overlay({ handlers: { console: false } }, settings)
+  const loaded = await settingsOf({ path: null, value }, { env, cwd })
+  const log = createLog(loaded.settings.logs)
+  for (const warning of loaded.warnings) log.warn(warning)
+  const common = openCommon({
+    settings: loaded.settings,
+    log,
+    isOneOfMany: loaded.tenants !== null,
+    write: (line) => void process.stdout.write(line),
+    subscribers: handlers && functionHandlers(handlers),
+  })
+  const delivers = options.delivers ?? loaded.settings.events.relay === 'on'
+  const { tenants } = loaded
+  if (tenants === null) return openOne({ ...common, id: defaultTenant, settings: loaded.settings, failed }, delivers)
+
+  logDisabled(log, tenants)
+  const registry = tenantRegistry({
+    tenants,
+    limits: loaded.settings.tenants,
+    log,
+    clock: common.clock,
+    async open({ id, settings }, failed) {
+      const tenant = await openPreparedTenant({ ...common, id, settings, failed })
+      if (delivers) tenant.startDeliveries()
+      return { tenant, accounts: accountsOf(tenant) }
+    },
+  })
+  if (delivers) registry.startScanning()
+  return {
+    get accounts(): Accounts {
+      throw new RangeError('there are several tenants: use withTenant')
+    },
+    async withTenant(id, work) {
+      if (!registry.knows(id)) throw new RangeError('there is no such tenant')
+      return registry.use(id, ({ accounts }) => work(accounts))
+    },
+    close: () => registry.close(graceSeconds),
+  }
+}
+
+async function openOne(needs: Parameters<typeof openPreparedTenant>[0], delivers: boolean): Promise<Portcullis> {
+  const tenant = await openPreparedTenant(needs)
+  if (delivers) tenant.startDeliveries()
+  const accounts = accountsOf(tenant)
+  return {
+    accounts,
+    async withTenant(id, work) {
+      if (id !== defaultTenant) throw new RangeError('there is no such tenant')
+      return work(accounts)
+    },
+    async close() {
+      await tenant.stopDeliveries(graceSeconds)
+      await tenant.close()
+    },
+  }
+}
+
+function accountsOf({ container, backends }: OpenTenant): Accounts {
+  return {
+    registerUser: container.get(RegisterUser),
+    createSuperuser: container.get(CreateSuperuser),
+    logIn: container.get(LogIn),
+    logOut: container.get(LogOut),
+    authenticate: container.get(Authenticate),
+    requestToken: container.get(RequestToken),
+    resetPassword: container.get(ResetPassword),
+    verifyUser: container.get(VerifyUser),
+    readUser: container.get(ReadUser),
+    updateUser: container.get(UpdateUser),
+    deleteUser: container.get(DeleteUser),
+    unlinkOAuth: container.get(UnlinkOAuth),
+    readProviderToken: container.get(ReadProviderToken),
+    backends: new Map(backends.map((backend) => [backend.name, backend])),
+  }
+}
+
+function thrown(fault: unknown): void {
+  throw fault
+}

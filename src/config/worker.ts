@@ -1,0 +1,77 @@
+import { type Common, openCommon } from './common.ts'
+import { defaultTenant } from './default-tenant.ts'
+import type { LoadedTenants } from './load-tenants.ts'
+import type { Logger } from './log.ts'
+import { openPreparedTenant } from './open-tenant.ts'
+import type { Settings } from './settings.ts'
+import { SettingsFault } from './settings-fault.ts'
+import { logDisabled, tenantRegistry } from './tenant-registry.ts'
+
+export interface Worker {
+  /** Takes up changed settings of tenants. */
+  reload(tenants: LoadedTenants): void
+  /** Lets what is being delivered end, gives back the rest and closes the stores. */
+  stop(): Promise<void>
+}
+
+interface Needs extends Pick<Common, 'write'> {
+  readonly settings: Settings
+  readonly tenants?: LoadedTenants | null
+  readonly log: Logger
+  /** Something came up after the start that the worker cannot live with: it has to end. */
+  readonly failed: (fault: unknown) => void
+  readonly clock?: () => Date
+}
+
+const graceSeconds = 8
+
+/** Delivers events and sweeps what has expired, without HTTP; any number of them share the work with each other. */
+export async function startWorker(needs: Needs): Promise<Worker> {
+  const { settings, tenants = null, failed } = needs
+  const common = openCommon({ ...needs, isOneOfMany: tenants !== null })
+  return tenants === null ? workOnOne(common, settings, failed) : workOnAll(common, settings, tenants)
+}
+
+async function workOnOne(common: Common, settings: Settings, failed: (fault: unknown) => void): Promise<Worker> {
+  requireReachable(settings)
+  const tenant = await openPreparedTenant({ ...common, id: defaultTenant, settings, failed })
+  tenant.startDeliveries()
+  return {
+    reload: () => undefined,
+    async stop() {
+      await tenant.stopDeliveries(graceSeconds)
+      await tenant.close()
+    },
+  }
+}
+
+async function workOnAll(common: Common, settings: Settings, tenants: LoadedTenants): Promise<Worker> {
+  const registry = tenantRegistry({
+    tenants,
+    limits: settings.tenants,
+    keepsOpen: true,
+    log: common.log,
+    clock: common.clock,
+    async open({ id, settings }, failed) {
+      requireReachable(settings)
+      const tenant = await openPreparedTenant({ ...common, id, settings, failed })
+      tenant.startDeliveries()
+      return { tenant }
+    },
+  })
+  logDisabled(common.log, tenants)
+  registry.startScanning()
+  return {
+    reload(changed) {
+      logDisabled(common.log, changed)
+      registry.replace(changed)
+    },
+    stop: () => registry.close(graceSeconds),
+  }
+}
+
+function requireReachable({ stores }: Settings): void {
+  if (stores.users.kind !== 'memory') return
+  const message = 'is memory: such users live in the serving process alone, and no worker can reach their events'
+  throw new SettingsFault([{ path: 'stores.users.kind', message, source: 'default' }])
+}
