@@ -62,6 +62,11 @@ export function shoot(agent: Agent, url: string, shot: Shot): Promise<number> {
   })
 }
 
+interface Pace {
+  readonly perSecond: number
+  readonly seconds: number
+}
+
 /**
  * Sends a request every so often, whether or not the last ones were answered, and answers how long they took, in
  * milliseconds since the moment each was due: a server that stops for a second is seen by all who came in that second.
@@ -69,24 +74,41 @@ export function shoot(agent: Agent, url: string, shot: Shot): Promise<number> {
 export async function beat(
   url: string,
   shot: (turn: number) => Shot,
-  { perSecond, seconds, expect = 200 }: { perSecond: number; seconds: number; expect?: number },
+  { expect = 200, ...pace }: Pace & { expect?: number },
 ): Promise<Spread> {
-  const agent = new Agent({ keepAlive: true, maxSockets: 256 })
   const took: number[] = []
+  await onTheBeat(url, shot, pace, (status, milliseconds, { path }) => {
+    if (status !== expect) throw new Error(`${path} answered ${status}`)
+    took.push(milliseconds)
+  })
+  return spreadOf(took)
+}
+
+/** Sends as many requests a second, whatever becomes of them; answers how many of each status came back. */
+export async function pour(url: string, shot: (turn: number) => Shot, pace: Pace): Promise<Map<number, number>> {
+  const counts = new Map<number, number>()
+  await onTheBeat(url, shot, pace, (status) => counts.set(status, (counts.get(status) ?? 0) + 1))
+  return counts
+}
+
+async function onTheBeat(
+  url: string,
+  shot: (turn: number) => Shot,
+  { perSecond, seconds }: Pace,
+  answered: (status: number, milliseconds: number, shot: Shot) => void,
+): Promise<void> {
+  const agent = new Agent({ keepAlive: true, maxSockets: 256 })
   const sent: Promise<void>[] = []
   const started = performance.now()
   for (let turn = 0; turn < perSecond * seconds; turn++) {
     const due = started + (turn * 1000) / perSecond
     const early = due - performance.now()
     if (early > 0) await delay(Math.ceil(early)) // whole milliseconds, and never before it is due
-    const one = shoot(agent, url, shot(turn)).then((status) => {
-      if (status !== expect) throw new Error(`${shot(turn).path} answered ${status}`)
-      took.push(performance.now() - due)
-    })
+    const aimed = shot(turn)
+    const one = shoot(agent, url, aimed).then((status) => answered(status, performance.now() - due, aimed))
     one.catch(() => undefined) // told below
     sent.push(one)
   }
   await Promise.all(sent)
   agent.destroy()
-  return spreadOf(took)
 }

@@ -9,21 +9,34 @@ export interface Person {
   readonly cookie: string
 }
 
+interface Whose {
+  readonly name?: string
+  /** Where there are tenants: whose people they are. */
+  readonly tenant?: string
+}
+
 /** Registers `count` people and logs each in by both backends, some at a time. */
-export async function people({ url }: Server, count: number, name = 'someone'): Promise<readonly Person[]> {
+export async function people(
+  { url }: Pick<Server, 'url'>,
+  count: number,
+  { name = 'someone', tenant }: Whose = {},
+): Promise<readonly Person[]> {
+  const send = (shot: Shot, status: number) => answered(url, tenant === undefined ? shot : at(tenant, shot), status)
   const made: Person[] = []
   for (let first = 0; first < count; first += 8) {
     const numbers = Array.from({ length: Math.min(8, count - first) }, (_, turn) => first + turn)
-    made.push(...(await Promise.all(numbers.map((number) => person(url, `${name}.${number}@example.com`)))))
+    made.push(...(await Promise.all(numbers.map((number) => person(send, `${name}.${number}@example.com`)))))
   }
   return made
 }
 
-async function person(url: string, email: string): Promise<Person> {
-  await answered(url, registration(email), 201)
-  const byJwt = await answered(url, login(email), 200)
+type Send = (shot: Shot, status: number) => Promise<Response>
+
+async function person(send: Send, email: string): Promise<Person> {
+  await send(registration(email), 201)
+  const byJwt = await send(login(email), 200)
   const { access_token: token }: { access_token: string } = JSON.parse(await byJwt.text())
-  const byCookie = await answered(url, { ...login(email), path: '/auth/cookie/login' }, 204)
+  const byCookie = await send({ ...login(email), path: '/auth/cookie/login' }, 204)
   const [cookie = ''] = (byCookie.headers.get('Set-Cookie') ?? '').split(';')
   return { email, bearer: token, cookie }
 }
@@ -33,6 +46,17 @@ async function answered(url: string, { path, ...sent }: Shot, status: number): P
   if (answer.status !== status) throw new Error(`${path} answered ${answer.status} ${await answer.text()}`)
   return answer
 }
+
+/** The same request to this tenant; see `tenantsByHeader`. */
+export const at = (tenant: string, shot: Shot): Shot => ({
+  ...shot,
+  headers: { ...shot.headers, 'X-Tenant': tenant },
+})
+
+/** Settings of a service with these tenants. */
+export const tenantsByHeader = (list: Readonly<Record<string, object>>, more: object = {}) => ({
+  tenants: { by: 'header', header: 'X-Tenant', list, ...more },
+})
 
 export const registration = (email: string): Shot => ({
   method: 'POST',

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -98,10 +98,18 @@ export const secret = 'a secret that only serves to measure with'
 /** For what hashes passwords: nobody is sent away where the machine is busy with other things as well. */
 export const patience = { PORTCULLIS_PASSWORDS__MAX_WAIT_SECONDS: '60' }
 
-/** The built service, as a deployer starts it: with its defaults, except what `env` says. */
-export async function startService(options: Start = {}): Promise<StartedService> {
+interface ServiceStart extends Start {
+  /** What its settings file holds. */
+  readonly settings?: object
+  /** Of its data; a new one, unless another service has left some. */
+  readonly dataFolder?: string
+}
+
+/** The built service, as a deployer starts it: with its defaults, except what `env` and `settings` say. */
+export async function startService(options: ServiceStart = {}): Promise<StartedService> {
   const cwd = scratchFolder()
-  const dataFolder = join(cwd, 'data')
+  const { settings, dataFolder = join(cwd, 'data') } = options
+  if (settings !== undefined) writeFileSync(join(cwd, 'portcullis.config.json'), JSON.stringify(settings))
   const service = run(process.execPath, [executable, 'serve'], {
     ...options,
     cwd,

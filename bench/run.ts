@@ -2,16 +2,19 @@ import { existsSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { machineLine } from './machine.ts'
 import type { Measure } from './measure.ts'
+import { embedding } from './measures/embedding.ts'
 import { duringForgotPassword, duringLogins, slowDisk } from './measures/latency.ts'
 import { logins } from './measures/logins.ts'
 import { me } from './measures/me.ts'
 import { badProvider } from './measures/oauth.ts'
 import { memory, start } from './measures/start.ts'
+import { loginFlood, manyTenants, stoppedStore } from './measures/tenants.ts'
 import { executable } from './processes.ts'
 import { tableHead, tableLine } from './table.ts'
 
 const measures: readonly Measure[] = [
   start,
+  embedding,
   memory,
   me,
   logins,
@@ -19,6 +22,9 @@ const measures: readonly Measure[] = [
   slowDisk,
   duringForgotPassword,
   badProvider,
+  manyTenants,
+  stoppedStore,
+  loginFlood,
 ]
 const names = measures.map(({ name }) => name)
 
