@@ -1,5 +1,12 @@
 // What programs that embed Portcullis may rely on, one export a line. docs/api.md lists it with all signatures.
 
+// Everything at once: settings in, use cases out
+export { openPortcullis } from './embedding/open-portcullis.ts'
+export type { Accounts } from './config/open-portcullis.ts'
+export type { Portcullis } from './config/open-portcullis.ts'
+export type { PortcullisOptions } from './config/open-portcullis.ts'
+export { SettingsFault } from './config/settings-fault.ts'
+
 // Use cases
 export { Authenticate } from './application/authenticate.ts'
 export type { Authenticated } from './application/authenticate.ts'
@@ -123,7 +130,10 @@ export type { RelayLoopOptions } from './adapters/events/relay-loop.ts'
 export type { WireChanges } from './adapters/events/wire.ts'
 export type { WireUser } from './adapters/events/wire.ts'
 export { Unsuitable } from './adapters/stores/backend.ts'
+export type { Lease } from './adapters/stores/backend.ts'
 export type { OpenOptions } from './adapters/stores/backend.ts'
+export type { Shares } from './adapters/stores/backend.ts'
+export type { StoreAddress } from './adapters/stores/backend.ts'
 export type { StoreBackend } from './adapters/stores/backend.ts'
 export type { StoreHandle } from './adapters/stores/backend.ts'
 export type { StoreRole } from './adapters/stores/backend.ts'
