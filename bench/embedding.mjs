@@ -1,17 +1,23 @@
-// A program that embeds two use cases on the SQLite file of EMBEDDING_FOLDER: says how long it took, from its first
-// import to the first answer of one of them, in milliseconds.
-const began = performance.now()
-const { isCommonPassword, newId, openStore, passwordHasher, ReadUser, RegisterUser } = await import('portcullis')
+// A program that embeds two use cases on the SQLite file of EMBEDDING_FOLDER, by `new` or, where EMBEDDING_BY says
+// `settings`, by openPortcullis: says how long it took, from its first import to the first answer of one of them, in
+// milliseconds.
+const { EMBEDDING_BY, EMBEDDING_FOLDER: dataFolder } = process.env
 
-const { users } = await openStore({ kind: 'sqlite', dataFolder: process.env.EMBEDDING_FOLDER })
-const policy = { minLength: 8, isCommon: isCommonPassword }
-export const registerUser = new RegisterUser({
-  users,
-  hasher: passwordHasher(),
-  policy,
-  clock: () => new Date(),
-  newId,
-})
-export const readUser = new ReadUser({ users })
-await readUser.execute(newId())
+const began = performance.now()
+const portcullis = await import('portcullis')
+export const { registerUser, readUser } =
+  EMBEDDING_BY === 'settings' ? await bySettings(portcullis) : await byNew(portcullis)
+await readUser.execute(portcullis.newId())
 console.log(`ready ${performance.now() - began}`)
+
+async function bySettings({ openPortcullis }) {
+  const { accounts } = await openPortcullis({ dataFolder })
+  return accounts
+}
+
+async function byNew({ isCommonPassword, newId, openStore, passwordHasher, ReadUser, RegisterUser }) {
+  const { users } = await openStore({ kind: 'sqlite', dataFolder })
+  const policy = { minLength: 8, isCommon: isCommonPassword }
+  const needs = { users, hasher: passwordHasher(), policy, clock: () => new Date(), newId }
+  return { registerUser: new RegisterUser(needs), readUser: new ReadUser(needs) }
+}
