@@ -350,15 +350,18 @@ describe('the thread that writes the SQLite files of tenants', function () {
     const refused = expectRefusal(insert(locked)).finally(() => {
       isOver = true
     })
+    const cold = await tenants.opened('one')
+    const notPrepared = expectRefusal(cold.prepare())
     let written = 0
     for (; !isOver; written++) expect(await insert(free)).to.equal('stored')
-    expect(await refused).to.be.instanceOf(Unavailable)
+    for (const refusal of [refused, notPrepared]) expect(await refusal).to.be.instanceOf(Unavailable)
     expect(performance.now() - begun).to.be.within(1_900, 2_600)
     // A thread that waits for the lock itself writes none or, in pieces of 250 ms, eight.
     expect(written).to.be.above(20)
     locker.exec('ROLLBACK')
     locker.close()
-    expect(await insert(locked)).to.equal('stored')
+    await cold.prepare()
+    for (const handle of [locked, cold]) expect(await insert(handle)).to.equal('stored')
   })
 
   it('serves a tenant that comes while another’s file is locked', async () => {

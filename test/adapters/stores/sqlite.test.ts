@@ -304,7 +304,7 @@ describe('the SQLite store', function () {
 
     /** What came of a batch that nobody else's lock was in the way of. */
     function ran(runner: ReturnType<typeof batchRunner>, steps: Parameters<typeof runner.run>[0]) {
-      const outcomes = runner.run(steps)
+      const outcomes = runner.run(steps, 0)
       if (outcomes === 'locked') throw new Error('the file is locked')
       return outcomes
     }
@@ -316,7 +316,7 @@ describe('the SQLite store', function () {
       expect(refused).to.have.nested.property('fault.kind', 'unavailable')
       expect(stored).to.deep.equal({ value: 'stored' })
       // The address is free still.
-      expect(runner.run([insert(late)])).to.deep.equal([{ value: 'stored' }])
+      expect(ran(runner, [insert(late)])).to.deep.equal([{ value: 'stored' }])
       runner.close()
     })
 
@@ -329,7 +329,7 @@ describe('the SQLite store', function () {
       })
       const small = aUser()
       const tooMany = Array.from({ length: 200 }, () => aUser())
-      expect(runner.run([insert(small)])).to.deep.equal([{ value: 'stored' }])
+      expect(ran(runner, [insert(small)])).to.deep.equal([{ value: 'stored' }])
       const write = () =>
         ran(
           runner,

@@ -40,14 +40,14 @@ export function batchRunner(connect: () => Database) {
   }
 
   return {
-    /** `'locked'`: another process has the file, nothing was done, and there is time to try again. */
-    run(steps: readonly Step[]): readonly Outcome[] | 'locked' {
+    /** `'locked'`: another process has the file, nothing was done, and there is time until `giveUpAt` to try again. */
+    run(steps: readonly Step[], giveUpAt: number): readonly Outcome[] | 'locked' {
       try {
         connection ??= prepared(connect())
         return connection.commit(steps)
       } catch (error) {
         if (!isBusy(error)) disconnect()
-        else if (steps.some((step) => step.deadline > monotonicMs())) return 'locked'
+        else if (monotonicMs() < giveUpAt) return 'locked'
         return steps.map(() => ({ fault: faultOf(error) }))
       }
     },
