@@ -1,14 +1,55 @@
 // npm test: installs and builds what is missing, then runs the tests. The last line counts them.
 import { spawnSync } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { build, install, requireNode, root } from './prepare.mjs'
+import { runTests } from './test-lanes.mjs'
+
+/** What measures times, and would measure the tests beside it as well. */
+const alone = [
+  'test/adapters/crypto/argon2-hasher.test.ts', // compares the times of hashes
+  'test/answer-times.test.ts', // tells answers apart by their times
+  'test/handler-faults.test.ts', // wants the slowest of a hundred reads to be quick
+  'test/overload.test.ts', // compares times under load with those without
+]
 
 requireNode()
 install()
 await build()
-const mocha = join(root, 'node_modules', 'mocha', 'bin', 'mocha.js')
 const given = process.argv.slice(2)
-const what = given.length > 0 ? given : ['test/**/*.test.ts']
-const { status, signal } = spawnSync(process.execPath, [mocha, ...what], { cwd: root, stdio: 'inherit' })
-if (signal !== null) console.error(`the test run was ended by ${signal}`)
-process.exit(status ?? 1)
+process.exitCode = given.length > 0 ? runHere(given) : (await runAll()) ? 0 : 1
+
+/** Files, or whatever else mocha understands. */
+function runHere(words) {
+  const mocha = join(root, 'node_modules', 'mocha', 'bin', 'mocha.js')
+  const { status, signal } = spawnSync(process.execPath, [mocha, ...words], { cwd: root, stdio: 'inherit' })
+  if (signal !== null) console.error(`the test run was ended by ${signal}`)
+  return status ?? 1
+}
+
+function runAll() {
+  const files = readdirSync(join(root, 'test'), { recursive: true })
+    .filter((name) => name.endsWith('.test.ts'))
+    .map((name) => `test/${name.replaceAll('\\', '/')}`)
+    .sort((a, b) => depth(a) - depth(b) || (a < b ? -1 : 1))
+  const missing = alone.filter((file) => !files.includes(file))
+  if (missing.length > 0) throw new Error(`to be run alone, but not there: ${missing.join(', ')}`)
+  const { timeout, import: imports } = JSON.parse(readFileSync(join(root, '.mocharc.json'), 'utf8'))
+  return runTests({
+    alone,
+    together: files.filter((file) => !alone.includes(file)),
+    lanes: Number(process.env.TEST_LANES ?? availableParallelism() + 1),
+    limitSeconds: process.env.TEST_LONG === '1' ? 1200 : 400,
+    cwd: root,
+    execArgv: imports.flatMap((name) => ['--import', name]),
+    timeout,
+    color: process.stdout.isTTY === true && !process.env.NO_COLOR,
+    print: (text) => process.stdout.write(text),
+  })
+}
+
+/** Suites of the whole service are the longest, and nearest to the root: run first, they leave no lane idle at the end. */
+function depth(file) {
+  return file.split('/').length
+}

@@ -1,0 +1,18 @@
+export interface TestRun {
+  /** Run first, one after another with nothing beside them. */
+  readonly alone: readonly string[]
+  readonly together: readonly string[]
+  /** How many processes run files of `together` at a time. */
+  readonly lanes: number
+  /** How long a file may take. */
+  readonly limitSeconds: number
+  readonly cwd: string
+  /** Options of Node. */
+  readonly execArgv: readonly string[]
+  /** Mocha's, for one test, in milliseconds. */
+  readonly timeout: number
+  readonly color: boolean
+  print(text: string): void
+}
+
+export function runTests(run: TestRun): Promise<boolean>
