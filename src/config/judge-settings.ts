@@ -22,7 +22,12 @@ export function judgeSettings(settings: Settings, parts: Parts, note: NoteFault)
 
 /** What is allowed and will hardly be meant. */
 export function doubtsOf(settings: Settings): string[] {
-  return [...doubtsOfCookies(settings), ...doubtsOfProviders(settings)]
+  return [...doubtsOfStores(settings), ...doubtsOfCookies(settings), ...doubtsOfProviders(settings)]
+}
+
+function doubtsOfStores({ stores }: Settings): string[] {
+  if (stores.users.kind !== 'memory') return []
+  return ['users are kept in memory: they are gone when the process ends']
 }
 
 /** A browser that follows a provider's redirect shows the JSON it gets, and no program of the front end sees it. */

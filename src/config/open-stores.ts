@@ -50,6 +50,8 @@ interface Opened {
   readonly handle: StoreHandle
   readonly roles: StoreRole[]
   isReady: boolean
+  /** It was ready once, and did not answer the last time it was asked. */
+  isLost: boolean
 }
 
 const retrySeconds = 1
@@ -64,7 +66,7 @@ export async function openStores(needs: Needs): Promise<OpenStores> {
     const key = JSON.stringify([store.kind, store.url, store.prefix])
     const known = opened.get(key)
     if (known !== undefined) known.roles.push(role)
-    else opened.set(key, { kind: store.kind, handle: await open(store), roles: [role], isReady: false })
+    else opened.set(key, { kind: store.kind, handle: await open(store), roles: [role], isReady: false, isLost: false })
   }
   const all = [...opened.values()]
   const retries = new Set<NodeJS.Timeout>()
@@ -118,6 +120,28 @@ export async function openStores(needs: Needs): Promise<OpenStores> {
     retries.add(timer)
   }
 
+  /** The first failure of a row is told, and the end of the row; each request that fails has a line of its own. */
+  function lost(store: Opened, err: unknown): void {
+    if (isClosed || store.isLost || !(err instanceof Unavailable)) return
+    store.isLost = true
+    log.error({ err, store: store.kind, roles: store.roles }, 'a store does not answer')
+    askAgain(store)
+  }
+
+  function askAgain(store: Opened): void {
+    const timer = setTimeout(async () => {
+      retries.delete(timer)
+      try {
+        await store.handle.ping()
+        store.isLost = false
+        log.info({ store: store.kind, roles: store.roles }, 'the store answers again')
+      } catch {
+        if (!isClosed) askAgain(store)
+      }
+    }, retrySeconds * 1000).unref()
+    retries.add(timer)
+  }
+
   async function ping(): Promise<readonly FailingStore[]> {
     const answers = await Promise.allSettled(
       all.map((store) => (store.isReady ? store.handle.ping() : Promise.reject(new Unavailable(store.kind)))),
@@ -126,7 +150,7 @@ export async function openStores(needs: Needs): Promise<OpenStores> {
   }
 
   return {
-    users: gated(offered('users', (handle) => handle.users)),
+    users: gated(...found('users', (handle) => handle.users)),
     sessions: offered('sessions', (handle) => handle.sessions),
     tokens: offered('tokens', (handle) => handle.tokens),
     oauthStates: offered('tokens', (handle) => handle.oauthStates),
@@ -150,31 +174,52 @@ export async function openStores(needs: Needs): Promise<OpenStores> {
   }
 
   /** Nobody else uses the users before `whenUsersAreThere` is done: the secret may be another's. */
-  function gated({ users, outbox, tokenRequests, checkSecret }: UsersRole): UsersRole {
-    const isOpen = (): boolean => all.some(({ roles, isReady }) => isReady && roles.includes('users'))
-    return {
-      users: whenOpen(users, isOpen),
-      outbox: whenOpen(outbox, isOpen),
-      tokenRequests: whenOpen(tokenRequests, isOpen),
-      checkSecret,
-    }
+  function gated(store: Opened, { users, outbox, tokenRequests, checkSecret }: UsersRole): UsersRole {
+    const gate = <T extends object>(port: T): T =>
+      watched(
+        port,
+        (err) => lost(store, err),
+        () => store.isReady,
+      )
+    return { users: gate(users), outbox: gate(outbox), tokenRequests: gate(tokenRequests), checkSecret }
   }
 
-  function offered<T>(role: StoreRole, pick: (handle: StoreHandle) => T | undefined): T {
+  function offered<T extends object>(role: StoreRole, pick: (handle: StoreHandle) => T | undefined): T {
+    const [store, port] = found(role, pick)
+    return watched(port, (err) => lost(store, err))
+  }
+
+  function found<T>(role: StoreRole, pick: (handle: StoreHandle) => T | undefined): [Opened, T] {
     const store = all.find(({ roles }) => roles.includes(role))
     const port = store && pick(store.handle)
-    if (port === undefined) throw new Unsuitable(`${settings.stores[role].kind} cannot store ${role}`)
-    return port
+    if (store === undefined || port === undefined) {
+      throw new Unsuitable(`${settings.stores[role].kind} cannot store ${role}`)
+    }
+    return [store, port]
   }
 }
 
-/** `port`, every method of which answers `Unavailable` until `isOpen`. */
-function whenOpen<T extends object>(port: T, isOpen: () => boolean): T {
-  const closed = () => Promise.reject(new Unavailable('the users’ store, which is not there yet'))
+type Method = (...args: unknown[]) => unknown
+
+/** `port`, whose failures are told, and every method of which answers `Unavailable` until `isOpen`. */
+function watched<T extends object>(port: T, failed: (err: unknown) => void, isOpen: () => boolean = () => true): T {
+  const methods = new Map<string | symbol, unknown>()
+  const methodOf = (method: Method) => {
+    return (...args: unknown[]): unknown => {
+      if (!isOpen()) return Promise.reject(new Unavailable('the users’ store, which is not there yet'))
+      const outcome = method.apply(port, args)
+      if (outcome instanceof Promise) outcome.catch(failed)
+      return outcome
+    }
+  }
   return new Proxy(port, {
     get(target, name) {
-      const value: unknown = Reflect.get(target, name)
-      return typeof value === 'function' && !isOpen() ? closed : value
+      const known = methods.get(name)
+      if (known !== undefined) return known
+      const member: unknown = Reflect.get(target, name)
+      const wrapped = typeof member === 'function' ? methodOf(member as Method) : member
+      methods.set(name, wrapped)
+      return wrapped
     },
   })
 }

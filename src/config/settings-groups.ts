@@ -138,6 +138,13 @@ export const events = Type.Object({
     default: 'on',
     description: 'With `off` the service delivers no events and sweeps nothing: `portcullis worker` does both.',
   }),
+  leaseSeconds: Type.Integer({
+    // A third of it has to be longer than a store may keep a renewal waiting, or leases end under who still holds them.
+    minimum: 3,
+    maximum: 3600,
+    default: 20,
+    description: 'So long after a process was last heard of, others take over what it was delivering.',
+  }),
 })
 
 export const docs = Type.Object({ enabled: enabled('Whether `/docs` and `/openapi.json` are served.') })

@@ -56,6 +56,7 @@ export function tenantContainer(parts: Parts): Container {
     reset_password: settings.tokens.resetLifetimeSeconds,
     verify_email: settings.tokens.verifyLifetimeSeconds,
   })
+  bind(t.LeaseSeconds, settings.events.leaseSeconds)
   bind(t.HandlerTimeoutSeconds, settings.handlers.timeoutSeconds)
   bind(t.Report, parts.report)
   bindUseCases(container)

@@ -35,6 +35,7 @@ export function bindUseCases(container: Container): void {
     clock: t.Clock,
     random: t.Random,
     handlerTimeoutSeconds: t.HandlerTimeoutSeconds,
+    leaseSeconds: t.LeaseSeconds,
     report: t.Report,
   }
 

@@ -1,0 +1,57 @@
+import { expect } from 'chai'
+import { loadSettings } from '../../src/config/load.ts'
+import { createLog } from '../../src/config/log.ts'
+import { openStores } from '../../src/config/open-stores.ts'
+import { Unavailable } from '../../src/domain/refusal.ts'
+import { eventually } from '../support/eventually.ts'
+import { faultProxy } from '../support/fault-proxy.ts'
+import { needsRedisServer, sharedRedisUrl } from '../support/redis.ts'
+
+describe('a store that is lost while the service runs', () => {
+  before(function () {
+    needsRedisServer(this)
+  })
+
+  it('gets one line in the log, and one when it answers again, however many requests met it', async () => {
+    const url = new URL(await sharedRedisUrl())
+    const proxy = await faultProxy(Number(url.port))
+    url.port = String(proxy.port)
+    const { settings } = await loadSettings({
+      cwd: '/',
+      env: {
+        PORTCULLIS_STORES__USERS__KIND: 'memory',
+        PORTCULLIS_STORES__SESSIONS__KIND: 'redis',
+        PORTCULLIS_STORES__SESSIONS__URL: url.href,
+      },
+    })
+    const lines: string[] = []
+    const stores = await openStores({
+      settings,
+      log: createLog({ ...settings.logs, level: 'info' }, { write: (line) => void lines.push(line) }),
+      clock: () => new Date(),
+      whenUsersAreThere: async () => {},
+      failed: () => {},
+    })
+    const said = (message: string) => lines.filter((line) => line.includes(`"msg":"${message}"`))
+    try {
+      await stores.prepare()
+      expect(await stores.sessions.find('nobody')).to.equal(null)
+
+      await proxy.set('refuse')
+      const asked = await Promise.allSettled(Array.from({ length: 20 }, () => stores.sessions.find('nobody')))
+      expect(asked.every((one) => one.status === 'rejected' && one.reason instanceof Unavailable)).to.equal(true)
+      expect(said('a store does not answer')).to.have.length(1)
+      expect(JSON.parse(said('a store does not answer')[0] ?? '')).to.include({ store: 'redis', level: 50 })
+      expect(said('the store answers again')).to.have.length(0)
+
+      await proxy.set('pass')
+      await eventually('a line that it is back', () => said('the store answers again').length > 0)
+      await stores.sessions.find('nobody')
+      expect(said('a store does not answer')).to.have.length(1)
+      expect(said('the store answers again')).to.have.length(1)
+    } finally {
+      await stores.close()
+      await proxy.close()
+    }
+  })
+})
