@@ -24,6 +24,8 @@ interface Needs {
   /** In seconds. */
   lifetimes: Readonly<Record<TokenPurpose, number>>
   handlerTimeoutSeconds: number
+  /** How long nobody else takes up a request after this process was last heard of. */
+  leaseSeconds?: number
   report: (problem: DeliveryProblem) => void
 }
 
@@ -35,7 +37,7 @@ interface Wanted extends ClaimedRequest {
 
 const claimLimit = 100
 const maxInHand = 16
-const leaseSeconds = 20
+const defaultLeaseSeconds = 20
 /** When all hands are busy, how long until a request is looked at again. */
 const busySeconds = 1
 const maxRetrySeconds = 60
@@ -47,18 +49,20 @@ const maxRetrySeconds = 60
  */
 export class DeliverTokens implements DueWork {
   readonly #needs: Needs
+  readonly #leaseSeconds: number
   readonly #lane = new Lane(maxInHand)
   readonly #inHand = new Set<TokenRequest>()
 
   constructor(needs: Needs) {
     this.#needs = needs
+    this.#leaseSeconds = needs.leaseSeconds ?? defaultLeaseSeconds
   }
 
   async beginDue(ended?: () => void): Promise<number> {
     const { tokenRequests, clock } = this.#needs
     let begun = 0
     for (;;) {
-      const claims = await tokenRequests.claim(clock(), claimLimit, leaseSeconds)
+      const claims = await tokenRequests.claim(clock(), claimLimit, this.#leaseSeconds)
       const unwanted: TokenRequest[] = []
       const unbegun: TokenRequest[] = []
       for (const claim of claims) {
@@ -138,13 +142,11 @@ export class DeliverTokens implements DueWork {
   /** Nobody else takes it on while a handler is at it, and somebody does soon after this process is gone. */
   #keepRenewing(request: TokenRequest): () => void {
     const { tokenRequests, clock } = this.#needs
-    const timer = setInterval(
-      () => {
-        const until = new Date(clock().getTime() + leaseSeconds * 1000)
-        tokenRequests.postpone(request, until).catch(() => undefined) // the next renewal may succeed
-      },
-      (leaseSeconds * 1000) / 3,
-    )
+    const milliseconds = this.#leaseSeconds * 1000
+    const timer = setInterval(() => {
+      const until = new Date(clock().getTime() + milliseconds)
+      tokenRequests.postpone(request, until).catch(() => undefined) // the next renewal may succeed
+    }, milliseconds / 3)
     return () => clearInterval(timer)
   }
 
