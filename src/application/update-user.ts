@@ -71,6 +71,7 @@ export class UpdateUser {
     demandText('requestId', requestId)
 
     if (by.user.id !== target.id) return await this.#change(target, changes, null, requestId, () => undefined)
+    this.#requireFreshLogin(by, changes) // or a stolen session of a superuser would be theirs for good, by the other route
     return await this.#change(target, changes, by.credential.id, requestId, (fresh) => {
       requireAlive(fresh, by)
       if (!fresh.isSuperuser) throw new Refusal('FORBIDDEN') // somebody took the right away meanwhile

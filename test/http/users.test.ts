@@ -479,7 +479,6 @@ describe('the Users router, with a demand for fresh logins', () => {
   let late = 0
   before(async () => {
     const env = {
-      PORTCULLIS_STORES__USERS__KIND: 'memory',
       PORTCULLIS_SECURITY__FRESH_LOGIN_SECONDS: '60',
     }
     service = await startTestService(env, { clock: () => new Date(Date.now() + late) })
@@ -510,6 +509,20 @@ describe('the Users router, with a demand for fresh logins', () => {
     const [old = {}] = sessions
     const right = { password: newPassword, current_password: goodPassword }
     expect((await patchMe(old, right)).status).to.equal(200)
+  })
+
+  it('is no softer on superusers who reach themselves by id; others they change as before', async () => {
+    late = 0
+    const bearer = await firstSuperuser(service)
+    const { id } = (await call(service.url, 'GET', '/users/me', { bearer })).body as { id: string }
+    const other = await register(service.url, anAddress())
+    const patch = (whom: string, json: object) => call(service.url, 'PATCH', `/users/${whom}`, { bearer, json })
+    late = 61_000
+    expect(seen(await patch(id, { password: newPassword }))).to.deep.equal(refused(403, 'FRESH_LOGIN_REQUIRED'))
+    expect(seen(await patch(id, { email: anAddress() }))).to.deep.equal(refused(403, 'FRESH_LOGIN_REQUIRED'))
+    expect((await patch(other.id, { password: newPassword })).status).to.equal(200)
+    late = 0
+    expect((await patch(id, { email: anAddress() })).status).to.equal(200)
   })
 })
 

@@ -83,7 +83,7 @@ export function usersRouter({ readUser, updateUser, deleteUser, prefix }: Needs)
         target,
         body: UpdateUserBody,
         replies: user,
-        refusals: ['UPDATE_USER_INVALID_PASSWORD', 'UPDATE_USER_EMAIL_ALREADY_EXISTS'],
+        refusals: ['UPDATE_USER_INVALID_PASSWORD', 'UPDATE_USER_EMAIL_ALREADY_EXISTS', 'FRESH_LOGIN_REQUIRED'],
         async handle({ by, target, body, requestId }) {
           const changes = {
             email: body.email,
