@@ -30,19 +30,27 @@ interface Options {
   /** How long a job may be expected to wait for its turn, unless it says otherwise. */
   readonly maxWaitSeconds: number
   /**
-   * Whether there may be several tenants: then the jobs of one may fill half of what may be waited for, so that
-   * those it has let in are in time still when another comes with as many.
+   * Whether there may be several tenants. Then the jobs of one may fill half of what may be waited for, so that those
+   * it has let in are in time still when another comes with as many; and while many of its jobs wait, it leaves a
+   * permit to the others, who need not wait even for the job in hand.
    */
   readonly isShared?: boolean
   /** Milliseconds since any fixed moment. */
   readonly monotonic?: () => number
 }
 
+interface Job {
+  readonly permits: number
+  readonly begin: () => void
+}
+
 /** A queue as the pool sees it. */
 interface Line {
-  readonly jobs: { readonly permits: number; readonly begin: () => void }[]
-  /** Of all its jobs together. */
+  readonly jobs: Job[]
+  /** Of all its jobs that wait. */
   permits: number
+  /** Of those that run. */
+  held: number
   /** Grows from turn to turn, of whichever queue; 0 before the first. */
   lastTurn: number
   /** Of its own jobs: tenants may hash at different costs. */
@@ -53,6 +61,10 @@ interface Line {
 const assumedCostMs = 30
 /** Share of the newest measurement in the mean. */
 const weight = 0.1
+/** Of what may be waited for: how much of it one tenant may fill where there are several … */
+const ownShare = 1 / 2
+/** … and from how much on it leaves a permit to the others. */
+const floodShare = 1 / 4
 
 /**
  * Keeps hashing from starving everything else: argon2 and bcrypt compute on libuv's few threads, which file
@@ -74,12 +86,22 @@ export function hashPool(options: Options): HashPool {
 
   const take = (line: Line, permits: number): void => {
     free -= permits
+    line.held += permits
     turns += 1
     line.lastTurn = turns
   }
 
-  const secondsOf = (line: Line, permits: number): number =>
-    ((line.meanCostMs ?? assumedCostMs) * permits) / size / 1000
+  const giveBack = (line: Line, permits: number): void => {
+    free += permits
+    line.held -= permits
+    admit()
+  }
+
+  const secondsOf = ({ meanCostMs }: Line, permits: number, on = size): number =>
+    ((meanCostMs ?? assumedCostMs) * permits) / on / 1000
+
+  const ownSize = isShared ? Math.max(1, size - 1) : size
+  const ownSeconds = (line: Line, permits: number): number => secondsOf(line, permits, ownSize)
 
   /** Until its next job but those that wait has had its turn, every other queue has had at most as many. */
   const secondsOfOthers = (line: Line): number => {
@@ -93,36 +115,49 @@ export function hashPool(options: Options): HashPool {
   }
 
   const turn = (line: Line, permits: number, patienceSeconds: number): Promise<void> => {
-    const ownSeconds = secondsOf(line, line.permits + permits)
-    const waitSeconds = ownSeconds + secondsOfOthers(line)
-    if (waitSeconds > patienceSeconds || (isShared && ownSeconds > patienceSeconds / 2)) {
+    const own = ownSeconds(line, line.permits + permits)
+    const waitSeconds = own + secondsOfOthers(line)
+    if (waitSeconds > patienceSeconds || (isShared && own > patienceSeconds * ownShare)) {
       throw new Unavailable('password hashing', { retryAfterSeconds: Math.ceil(waitSeconds) })
     }
     line.permits += permits
     return new Promise((begin) => {
       line.jobs.push({ permits, begin })
       if (line.jobs.length === 1) lineUp(line)
+      admit()
     })
   }
 
+  /** Whether what it asks for is left to others: never all of it, so that it goes on whatever they do. */
+  const isLeft = (line: Line, permits: number): boolean =>
+    isShared && line.held > 0 && permits >= free && ownSeconds(line, line.permits) > maxWaitSeconds * floodShare
+
   /** Whoever is first waits for its permits, however many: a job of many lanes is not overtaken for ever. */
+  const nextInTurn = (): { readonly line: Line; readonly job: Job } | null => {
+    for (const line of waiting) {
+      const [job] = line.jobs
+      if (job === undefined || isLeft(line, job.permits)) continue
+      return job.permits <= free ? { line, job } : null
+    }
+    return null
+  }
+
   const admit = (): void => {
-    for (let line = waiting[0]; line !== undefined; line = waiting[0]) {
-      const [next] = line.jobs
-      if (next === undefined || next.permits > free) return
-      waiting.shift()
+    for (let next = nextInTurn(); next !== null; next = nextInTurn()) {
+      const { line, job } = next
+      waiting.splice(waiting.indexOf(line), 1)
       line.jobs.shift()
-      line.permits -= next.permits
-      take(line, next.permits)
+      line.permits -= job.permits
+      take(line, job.permits)
       if (line.jobs.length > 0) lineUp(line)
-      next.begin()
+      job.begin()
     }
   }
 
   return {
     monotonic,
     queue() {
-      const line: Line = { jobs: [], permits: 0, lastTurn: 0, meanCostMs: null }
+      const line: Line = { jobs: [], permits: 0, held: 0, lastTurn: 0, meanCostMs: null }
       const learn = (tookMs: number): void => {
         const { meanCostMs } = line
         line.meanCostMs = meanCostMs === null ? tookMs : meanCostMs + (tookMs - meanCostMs) * weight
@@ -139,8 +174,7 @@ export function hashPool(options: Options): HashPool {
             learn(tookMs)
             return { value, beganAt, tookMs }
           } finally {
-            free += permits
-            admit()
+            giveBack(line, permits)
           }
         },
       }
