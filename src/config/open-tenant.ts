@@ -5,7 +5,6 @@ import { nodeSecrets, secretMark } from '../adapters/crypto/node-secrets.ts'
 import { type RelayLoop, relayLoop } from '../adapters/events/relay-loop.ts'
 import type { HttpBackend } from '../adapters/http/access.ts'
 import { DeliverTokens } from '../application/deliver-tokens.ts'
-import type { DueWork } from '../application/ports/due-work.ts'
 import { RelayEvents } from '../application/relay-events.ts'
 import { Sweep } from '../application/sweep.ts'
 import { backendsOf } from './backends.ts'
@@ -37,9 +36,13 @@ export interface OpenTenant {
   failing(): Promise<readonly FailingStore[]>
   /** From now on events are delivered, and what has expired is swept. */
   startDeliveries(): void
+  /** Begins to deliver what is due and what has been asked for. */
+  beginDue(): Promise<void>
   /** Takes on no more deliveries; what is being delivered has `graceSeconds` to end. */
   stopDeliveries(graceSeconds: number): Promise<void>
-  /** When the next delivery falls due; `null` when none waits. */
+  /** Resolves once everything that waited has been begun, and what has expired is swept: enough when nobody else comes. */
+  oneRound(): Promise<void>
+  /** When the next event falls due; `null` when none waits. */
   nextDue(): Promise<Date | null>
   close(): Promise<void>
 }
@@ -98,8 +101,11 @@ export async function openTenant(needs: Needs): Promise<OpenTenant> {
   })
   const backends = backendsOf(settings.backends, { sessions, secrets, tenant: id, clock, newId })
   const timers: NodeJS.Timeout[] = []
+  const logged = (work: () => Promise<unknown>): Promise<unknown> =>
+    work().catch((err: unknown) => log.warn({ err }, 'a chore failed'))
+  const sweep = (): Promise<unknown> => container.get(Sweep).execute()
   const chore = (work: () => Promise<unknown>): void => {
-    const done = (): unknown => work().catch((err: unknown) => log.warn({ err }, 'a chore failed'))
+    const done = (): unknown => logged(work)
     timers.push(setTimeout(done, firstChoresMilliseconds).unref(), setInterval(done, hourMilliseconds).unref())
   }
 
@@ -126,18 +132,23 @@ export async function openTenant(needs: Needs): Promise<OpenTenant> {
       }
       events = relayLoop({ ...lane, work: container.get(RelayEvents), pollSeconds })
       requests = relayLoop({ ...lane, work: container.get(DeliverTokens), ...tokenBeat })
-      chore(() => container.get(Sweep).execute())
+      chore(sweep)
+    },
+
+    async beginDue() {
+      await Promise.all([container.get(RelayEvents).beginDue(), container.get(DeliverTokens).beginDue()])
     },
 
     async stopDeliveries(graceSeconds) {
       await Promise.all([events?.stop(graceSeconds), requests?.stop(graceSeconds)])
     },
 
-    async nextDue() {
-      const works: DueWork[] = [container.get(RelayEvents), container.get(DeliverTokens)]
-      const due = (await Promise.all(works.map((work) => work.nextDue()))).filter((date) => date !== null)
-      return due.length === 0 ? null : new Date(Math.min(...due.map((date) => date.getTime())))
+    async oneRound() {
+      await Promise.all([events?.firstLook, requests?.firstLook, logged(sweep)])
     },
+
+    // Of events alone: nobody is told when the next request for a token is due.
+    nextDue: () => users.outbox.nextDue(),
 
     async close() {
       for (const timer of timers) clearTimeout(timer)

@@ -4,7 +4,9 @@ import { Unavailable } from '../domain/refusal.ts'
 import type { LoadedTenants, TenantSettings } from './load-tenants.ts'
 import type { Logger } from './log.ts'
 import type { OpenTenant } from './open-tenant.ts'
+import { roomFor } from './room.ts'
 import type { Settings } from './settings.ts'
+import { stores } from './stores.ts'
 
 /** What is kept of a tenant while it is open. */
 export interface Opened {
@@ -26,25 +28,33 @@ export interface TenantRegistry<T extends Opened> {
   knows(id: string): boolean
   /**
    * Does `work` with the tenant, which is opened when it is not, and not closed meanwhile. Throws `Unavailable` when
-   * it is disabled or cannot be opened.
+   * it is disabled or cannot be opened, or when for 10 s no other one could be closed for it.
    */
   use<R>(id: string, work: (opened: T) => Promise<R>): Promise<R>
-  /** From now on closed tenants are opened when something in them falls due, all of them at the beginning and now and then. */
-  startScanning(): void
-  /** Takes up changed settings: tenants that are gone or changed are closed once their requests have ended. */
+  /**
+   * From now on tenants that are open deliver. Closed ones are opened when something in them falls due, all of them at
+   * the beginning and now and then.
+   */
+  startDeliveries(): void
+  /**
+   * Takes up changed settings. Requests that come from now on get a tenant of these, and one that has changed or is
+   * gone is closed once those that it has have ended.
+   */
   replace(tenants: LoadedTenants): void
   counts(): { readonly open: number; readonly disabled: number }
+  /** Opens nothing more. Requests and deliveries in hand get `graceSeconds` to end. */
   close(graceSeconds: number): Promise<void>
 }
 
-/** A tenant that is open, being opened or being closed. */
+/** An opening of a tenant, until it has been closed. */
 interface Slot<T> {
   readonly settings: TenantSettings
   readonly opened: Promise<T>
-  isOpen: boolean
+  /** `null` while it is being opened. */
+  tenant: OpenTenant | null
   /** Calls that are using it. */
   users: number
-  /** By `performance.now`. */
+  /** When a request last did, by `performance.now`; 0 for one that was only looked after. */
   lastUsed: number
   /** Set once nobody new is let in. */
   leaving: Promise<void> | null
@@ -53,23 +63,39 @@ interface Slot<T> {
 }
 
 const openedAtOnce = 4
+const roomPatienceSeconds = 10
 /** What falls due while a scan looks gets so long to be delivered before the tenant is closed again. */
 const settleSeconds = 5
 const settlePollMilliseconds = 50
 /** Between two rounds through more tenants than may be open. */
 const turnMilliseconds = 1000
-/** A delivery in hand may end before a tenant that is not needed any more is closed. */
+/** Deliveries in hand may end before a tenant that is not needed any more is closed. */
 const deliveryGraceSeconds = 10
+/** When a tenant is looked at again that could not be opened, or whose store did not say when. */
+const againMilliseconds = 60_000
 const longestTimerMilliseconds = 2 ** 31 - 1
 
 /** Opens tenants on first use, at most `maxOpen`, and closes those that nobody uses. */
 export function tenantRegistry<T extends Opened>(needs: Needs<T>): TenantRegistry<T> {
   const { limits, log, clock, keepsOpen = false } = needs
   let { tenants } = needs
+  const room = roomFor(limits.maxOpen)
+  /** Those that new calls are let into. */
   const slots = new Map<string, Slot<T>>()
+  /** Those that are on their way out: a tenant can be opened anew while its former opening ends. */
+  const leaving = new Set<Slot<T>>()
   const alarms = new Map<string, NodeJS.Timeout>()
-  let isScanning = false
+  let isDelivering = false
   let isClosed = false
+  let isHurried = false
+  let hurryUp = (): void => undefined
+  /** Resolves when nothing is to be waited for any more. */
+  const hurry = new Promise<void>((resolve) => {
+    hurryUp = () => {
+      isHurried = true
+      resolve()
+    }
+  })
   let scans: NodeJS.Timeout | undefined
   const idleCheck = keepsOpen ? undefined : setInterval(closeIdle, (limits.idleSeconds * 1000) / 4).unref()
 
@@ -79,30 +105,25 @@ export function tenantRegistry<T extends Opened>(needs: Needs<T>): TenantRegistr
     return settings
   }
 
-  /** Counts the caller in. Waits while the tenant is closing or being opened. */
+  /** Counts the caller in. Waits while the tenant is being opened. */
   async function enter(id: string, isBackground: boolean): Promise<{ slot: Slot<T>; opened: T }> {
-    for (;;) {
-      if (isClosed) throw new Unavailable('the service is stopping')
-      const slot = slots.get(id) ?? begin(settingsOf(id))
-      if (slot.leaving !== null) {
-        await slot.leaving
-        continue
-      }
-      slot.users++
-      if (!isBackground) slot.lastUsed = performance.now()
-      try {
-        return { slot, opened: await slot.opened }
-      } catch (error) {
-        leave(slot)
-        if (error instanceof Unavailable) throw error
-        throw new Unavailable(`the tenant ${id}`, { cause: error })
-      }
+    if (isClosed) throw new Unavailable('the process is stopping')
+    const slot = slots.get(id) ?? begin(settingsOf(id))
+    slot.users++
+    if (!isBackground) slot.lastUsed = performance.now()
+    try {
+      return { slot, opened: await slot.opened }
+    } catch (error) {
+      leave(slot)
+      throw error instanceof Unavailable ? error : new Unavailable(`the tenant ${id}`, { cause: error })
     }
   }
 
   function leave(slot: Slot<T>): void {
     slot.users--
-    if (slot.users === 0) slot.abandoned()
+    if (slot.users > 0) return
+    slot.abandoned()
+    if (room.waiting > 0) makeRoom()
   }
 
   function begin(settings: TenantSettings): Slot<T> {
@@ -111,48 +132,61 @@ export function tenantRegistry<T extends Opened>(needs: Needs<T>): TenantRegistr
     alarms.delete(id)
     const slot: Slot<T> = {
       settings,
-      opened: Promise.resolve().then(async () => {
-        await makeRoom()
-        return needs.open(settings, (fault) => giveUp(slot, fault))
-      }),
-      isOpen: false,
+      opened: Promise.resolve().then(() => open(slot)),
+      tenant: null,
       users: 0,
       lastUsed: 0,
       leaving: null,
       abandoned: () => undefined,
     }
     slots.set(id, slot)
-    slot.opened.then(
-      () => {
-        slot.isOpen = true
-      },
-      (err: unknown) => {
-        slots.delete(id) // not kept: the next request tries again
-        log.error({ err, tenant: id }, 'a tenant cannot be opened')
-      },
-    )
+    slot.opened.catch((err: unknown) => {
+      forget(slot) // the next request tries again
+      log.error({ err, tenant: id }, 'a tenant cannot be opened')
+    })
     return slot
   }
 
-  async function makeRoom(): Promise<void> {
-    while (slots.size > limits.maxOpen) {
-      const closing = [...slots.values()].flatMap(({ leaving }) => leaving ?? [])
-      const next = closing.length > 0 ? Promise.race(closing) : closeLeastRecentlyUsed()
-      if (next === null) return // all the others are being opened
-      await next
+  function forget(slot: Slot<T>): void {
+    const { id } = slot.settings
+    if (slots.get(id) === slot) slots.delete(id)
+  }
+
+  async function open(slot: Slot<T>): Promise<T> {
+    // Where all are in use, one takes no more requests after a second.
+    const entering = room.enter(roomPatienceSeconds, () => void closeLeastRecentlyUsed(() => true))
+    makeRoom()
+    await entering
+    try {
+      const opened = await needs.open(slot.settings, (fault) => giveUp(slot, fault))
+      slot.tenant = opened.tenant
+      if (isDelivering) opened.tenant.startDeliveries()
+      return opened
+    } catch (thrown) {
+      room.leave()
+      throw thrown
     }
   }
 
-  function closeLeastRecentlyUsed(): Promise<void> | null {
-    const candidates = [...slots.values()].filter(({ isOpen, leaving }) => isOpen && leaving === null)
-    const [oldest] = candidates.sort((one, other) => one.lastUsed - other.lastUsed)
-    return oldest === undefined ? null : closeSlot(oldest)
+  /** Closes one that nobody uses for each that waits for room. */
+  function makeRoom(): void {
+    while (room.waiting > leaving.size && closeLeastRecentlyUsed(({ users }) => users === 0));
+  }
+
+  /** Answers whether there is one that may be closed. */
+  function closeLeastRecentlyUsed(suits: (slot: Slot<T>) => boolean): boolean {
+    const [oldest] = [...slots.values()]
+      .filter((slot) => slot.tenant !== null && keepsAll(slot.settings) && suits(slot))
+      .sort((one, other) => one.lastUsed - other.lastUsed)
+    if (oldest !== undefined) void closeSlot(oldest)
+    return oldest !== undefined
   }
 
   function closeIdle(): void {
     const before = performance.now() - limits.idleSeconds * 1000
     for (const slot of slots.values()) {
-      if (slot.isOpen && slot.users === 0 && slot.lastUsed < before) void closeSlot(slot)
+      const isIdle = slot.tenant !== null && slot.users === 0 && slot.lastUsed < before
+      if (isIdle && keepsAll(slot.settings)) void closeSlot(slot)
     }
   }
 
@@ -162,47 +196,64 @@ export function tenantRegistry<T extends Opened>(needs: Needs<T>): TenantRegistr
   }
 
   /** Lets nobody new in, waits for those inside, and closes. Never rejects. */
-  function closeSlot(slot: Slot<T>, graceSeconds = deliveryGraceSeconds): Promise<void> {
-    slot.leaving ??= ended(slot, graceSeconds).finally(() => slots.delete(slot.settings.id))
+  function closeSlot(slot: Slot<T>): Promise<void> {
+    forget(slot)
+    if (slot.leaving === null) {
+      leaving.add(slot)
+      slot.leaving = end(slot).finally(() => leaving.delete(slot))
+    }
     return slot.leaving
   }
 
-  async function ended(slot: Slot<T>, graceSeconds: number): Promise<void> {
-    const { id } = slot.settings
+  async function end(slot: Slot<T>): Promise<void> {
     const opened = await slot.opened.catch(() => null)
     if (opened === null) return
-    if (slot.users > 0) {
-      await new Promise<void>((resolve) => {
-        slot.abandoned = resolve
-      })
-    }
     const { tenant } = opened
-    try {
-      await tenant.stopDeliveries(graceSeconds)
-      if (isScanning && tenants.enabled.has(id)) await setAlarm(tenant)
-      await tenant.close()
-    } catch (err) {
-      log.error({ err, tenant: id }, 'a tenant was not closed in order')
-    }
+    const { id, beginDue, stopDeliveries, close } = tenant
+    const logged = (err: unknown): void => log.error({ err, tenant: id }, 'a tenant was not closed in order')
+
+    await Promise.race([abandonment(slot), hurry])
+    if (mayReopen()) await beginDue().catch(() => undefined) // what a dead store keeps is not lost
+    await Promise.race([stopDeliveries(deliveryGraceSeconds), hurry]).catch(logged)
+    if (isHurried) await stopDeliveries(0).catch(logged)
+    if (mayReopen()) await setAlarm(tenant)
+    await close().catch(logged)
+    room.leave()
+  }
+
+  const mayReopen = (): boolean => isDelivering && !isClosed
+
+  async function abandonment(slot: Slot<T>): Promise<void> {
+    if (slot.users === 0) return
+    await new Promise<void>((resolve) => {
+      slot.abandoned = resolve
+    })
   }
 
   /** Before its store is out of reach: when is it to be opened again, if nobody asks for it? */
   async function setAlarm({ id, nextDue }: OpenTenant): Promise<void> {
-    const due = await nextDue().catch(() => null) // the next scan sees what a dead store kept from us
-    if (due === null || isClosed) return
-    const wait = Math.max(0, due.getTime() - clock().getTime())
-    alarms.set(id, setTimeout(() => void lookAfter(id), Math.min(wait, longestTimerMilliseconds)).unref())
+    const due = await nextDue().catch(() => 'unknown' as const)
+    if (due === null) return
+    alarmIn(id, due === 'unknown' ? againMilliseconds : due.getTime() - clock().getTime())
+  }
+
+  function alarmIn(id: string, milliseconds: number): void {
+    if (isClosed || slots.has(id) || !tenants.enabled.has(id)) return
+    clearTimeout(alarms.get(id))
+    const wait = Math.min(Math.max(0, milliseconds), longestTimerMilliseconds)
+    alarms.set(id, setTimeout(() => void lookAfter(id), wait).unref())
   }
 
   /** Opens a tenant for what is due in it, and closes it when nobody else has come for it. */
   async function lookAfter(id: string): Promise<void> {
     try {
       const { slot, opened } = await enter(id, true)
+      await opened.tenant.oneRound()
       await settled(opened.tenant)
       leave(slot)
       if (!keepsOpen && slot.users === 0 && slot.lastUsed === 0) await closeSlot(slot)
     } catch {
-      // It was logged where it was opened.
+      alarmIn(id, againMilliseconds) // why was logged where it was opened
     }
   }
 
@@ -243,8 +294,9 @@ export function tenantRegistry<T extends Opened>(needs: Needs<T>): TenantRegistr
       }
     },
 
-    startScanning() {
-      isScanning = true
+    startDeliveries() {
+      isDelivering = true
+      for (const { tenant } of slots.values()) tenant?.startDeliveries()
       void scanForEver()
     },
 
@@ -255,22 +307,31 @@ export function tenantRegistry<T extends Opened>(needs: Needs<T>): TenantRegistr
         const { id } = slot.settings
         if (!isDeepStrictEqual(old.get(id), changed.enabled.get(id))) void closeSlot(slot)
       }
-      if (isScanning) void scan()
+      if (mayReopen()) void scan()
     },
 
     counts: () => ({
-      open: [...slots.values()].filter(({ isOpen }) => isOpen).length,
+      open: [...slots.values()].filter(({ tenant }) => tenant !== null).length,
       disabled: tenants.disabled.size,
     }),
 
     async close(graceSeconds) {
       isClosed = true
+      room.shut()
       clearInterval(idleCheck)
       clearTimeout(scans)
       for (const alarm of alarms.values()) clearTimeout(alarm)
-      await Promise.all([...slots.values()].map((slot) => closeSlot(slot, graceSeconds)))
+      for (const slot of slots.values()) void closeSlot(slot)
+      const patience = setTimeout(hurryUp, graceSeconds * 1000)
+      await Promise.all([...leaving].map((slot) => slot.leaving))
+      clearTimeout(patience)
     },
   }
+}
+
+/** Whether nothing that it keeps ends with this process: what it has in memory would be lost when it is closed. */
+function keepsAll({ settings }: TenantSettings): boolean {
+  return Object.values(settings.stores).every(({ kind }) => stores.find((one) => one.kind === kind)?.placeOf)
 }
 
 export function logDisabled(log: Logger, { disabled }: LoadedTenants): void {

@@ -4,7 +4,7 @@ import type { LoadedTenants } from './load-tenants.ts'
 import type { Logger } from './log.ts'
 import { openPreparedTenant } from './open-tenant.ts'
 import type { Settings } from './settings.ts'
-import { SettingsFault } from './settings-fault.ts'
+import { type Fault, SettingsFault } from './settings-fault.ts'
 import { logDisabled, tenantRegistry } from './tenant-registry.ts'
 
 export interface Worker {
@@ -33,7 +33,8 @@ export async function startWorker(needs: Needs): Promise<Worker> {
 }
 
 async function workOnOne(common: Common, settings: Settings, failed: (fault: unknown) => void): Promise<Worker> {
-  requireReachable(settings)
+  const fault = unreachable(settings)
+  if (fault !== null) throw new SettingsFault([fault])
   const tenant = await openPreparedTenant({ ...common, id: defaultTenant, settings, failed })
   tenant.startDeliveries()
   return {
@@ -45,24 +46,25 @@ async function workOnOne(common: Common, settings: Settings, failed: (fault: unk
   }
 }
 
-async function workOnAll(common: Common, settings: Settings, tenants: LoadedTenants): Promise<Worker> {
+async function workOnAll(common: Common, settings: Settings, given: LoadedTenants): Promise<Worker> {
+  const tenants = reachable(given)
+  if (tenants.enabled.size === 0 && given.enabled.size > 0)
+    throw new SettingsFault([...tenants.disabled.values()].flat())
   const registry = tenantRegistry({
     tenants,
     limits: settings.tenants,
     keepsOpen: true,
     log: common.log,
     clock: common.clock,
-    async open({ id, settings }, failed) {
-      requireReachable(settings)
-      const tenant = await openPreparedTenant({ ...common, id, settings, failed })
-      tenant.startDeliveries()
-      return { tenant }
-    },
+    open: async ({ id, settings }, failed) => ({
+      tenant: await openPreparedTenant({ ...common, id, settings, failed }),
+    }),
   })
   logDisabled(common.log, tenants)
-  registry.startScanning()
+  registry.startDeliveries()
   return {
-    reload(changed) {
+    reload(given) {
+      const changed = reachable(given)
       logDisabled(common.log, changed)
       registry.replace(changed)
     },
@@ -70,8 +72,19 @@ async function workOnAll(common: Common, settings: Settings, tenants: LoadedTena
   }
 }
 
-function requireReachable({ stores }: Settings): void {
-  if (stores.users.kind !== 'memory') return
+/** A tenant whose store no worker can reach is disabled here; the others are worked on. */
+function reachable(tenants: LoadedTenants): LoadedTenants {
+  const faults = [...tenants.enabled.values()].flatMap(({ id, settings }) => {
+    const fault = unreachable(settings, `tenants.list.${id}.`)
+    return fault === null ? [] : [[id, [fault]] as const]
+  })
+  const disabled = new Map([...tenants.disabled, ...faults])
+  const enabled = new Map([...tenants.enabled].filter(([id]) => !disabled.has(id)))
+  return { ...tenants, enabled, disabled }
+}
+
+function unreachable({ stores }: Settings, prefix = ''): Fault | null {
+  if (stores.users.kind !== 'memory') return null
   const message = 'is memory: such users live in the serving process alone, and no worker can reach their events'
-  throw new SettingsFault([{ path: 'stores.users.kind', message, source: 'default' }])
+  return { path: `${prefix}stores.users.kind`, message, source: 'default' }
 }

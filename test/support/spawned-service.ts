@@ -14,14 +14,18 @@ process.on('exit', () => {
   for (const child of running) child.kill('SIGKILL')
 })
 
-export interface SpawnedService {
+/** `portcullis serve` or `portcullis worker` as a process of its own: what can be killed. */
+export interface Spawned {
   readonly pid: number
-  readonly url: string
   readonly events: readonly PrintedEvent[]
   /** Lines of standard error so far. */
   readonly errors: readonly string[]
   /** Sends a signal and resolves to the exit code, or the name of the signal that ended it. */
   end(signal: NodeJS.Signals): Promise<number | string>
+}
+
+export interface SpawnedService extends Spawned {
+  readonly url: string
 }
 
 const scratchFolders: string[] = []
@@ -36,9 +40,35 @@ export function scratchFolder(): string {
   return folder
 }
 
-/** The built service as a process of its own: what can be killed, and what npm start runs. */
-export function spawnService(env: Readonly<Record<string, string>>, cwd = scratchFolder()): Promise<SpawnedService> {
-  const child = spawn(process.execPath, [executable, 'serve'], {
+/** The built service, as npm start runs it. */
+export async function spawnService(
+  env: Readonly<Record<string, string>>,
+  cwd = scratchFolder(),
+  args: readonly string[] = [],
+): Promise<SpawnedService> {
+  const { spawned, found } = await spawnPortcullis(['serve', ...args], env, cwd, /"port":(\d+),"msg":"listening"/)
+  const url = `http://localhost:${found[1]}`
+  forgetDocument(url)
+  return { ...spawned, url }
+}
+
+/** The built worker, once it works. */
+export async function spawnWorker(
+  env: Readonly<Record<string, string>>,
+  cwd = scratchFolder(),
+  args: readonly string[] = [],
+): Promise<Spawned> {
+  const { spawned } = await spawnPortcullis(['worker', ...args], env, cwd, /"msg":"working"/)
+  return spawned
+}
+
+function spawnPortcullis(
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+  cwd: string,
+  started: RegExp,
+): Promise<{ spawned: Spawned; found: RegExpExecArray }> {
+  const child = spawn(process.execPath, [executable, ...args], {
     cwd,
     env: { PATH: process.env.PATH, PORTCULLIS_HTTP__PORT: '0', PORTCULLIS_DATA_FOLDER: join(cwd, 'data'), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -55,23 +85,16 @@ export function spawnService(env: Readonly<Record<string, string>>, cwd = scratc
   createInterface({ input: child.stdout }).on('line', (line) => events.push(JSON.parse(line)))
 
   return new Promise((resolve, reject) => {
-    void ended.then((how) => reject(new Error(`the service ended (${how}):\n${errors.join('\n')}`)))
+    void ended.then((how) => reject(new Error(`portcullis ${args[0]} ended (${how}):\n${errors.join('\n')}`)))
     createInterface({ input: child.stderr }).on('line', (line) => {
       errors.push(line)
-      const port = /"port":(\d+),"msg":"listening"/.exec(line)?.[1]
-      if (port === undefined || child.pid === undefined) return
-      const url = `http://localhost:${port}`
-      forgetDocument(url)
-      resolve({
-        pid: child.pid,
-        url,
-        events,
-        errors,
-        end(signal) {
-          child.kill(signal)
-          return ended
-        },
-      })
+      const found = started.exec(line)
+      if (found === null || child.pid === undefined) return
+      const end = (signal: NodeJS.Signals): Promise<number | string> => {
+        child.kill(signal)
+        return ended
+      }
+      resolve({ spawned: { pid: child.pid, events, errors, end }, found })
     })
   })
 }

@@ -14,6 +14,8 @@ export interface RelayLoopOptions {
 }
 
 export interface RelayLoop {
+  /** Resolves when it has looked for the first time, with success or without, or was stopped before. */
+  readonly firstLook: Promise<void>
   /** There is something new: look now. */
   wake(): void
   /** Takes on nothing more; waits at most `graceSeconds` for what is being done, and gives back the rest. */
@@ -31,6 +33,10 @@ export function relayLoop({ work, pollSeconds, jitter = 0, clock, failed, recove
   let isWoken = false
   let isStopped = false
   let faultsInARow = 0
+  let hasLooked: () => void
+  const firstLook = new Promise<void>((resolve) => {
+    hasLooked = resolve
+  })
 
   function lookIn(seconds: number): void {
     clearTimeout(timer)
@@ -40,6 +46,7 @@ export function relayLoop({ work, pollSeconds, jitter = 0, clock, failed, recove
   function look(): void {
     looking = lookOnce().then((pauseSeconds) => {
       looking = null
+      hasLooked()
       lookIn(isWoken && faultsInARow === 0 ? 0 : pauseSeconds)
     })
   }
@@ -69,10 +76,12 @@ export function relayLoop({ work, pollSeconds, jitter = 0, clock, failed, recove
 
   lookIn(0)
   return {
+    firstLook,
     wake,
     async stop(graceSeconds) {
       isStopped = true
       clearTimeout(timer)
+      if (looking === null) hasLooked()
       let grace: NodeJS.Timeout | undefined
       const tooLong = new Promise<void>((resolve) => {
         grace = setTimeout(resolve, graceSeconds * 1000)
