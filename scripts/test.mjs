@@ -10,7 +10,7 @@ import { runTests } from './test-lanes.mjs'
 const alone = [
   'test/adapters/crypto/argon2-hasher.test.ts', // compares the times of hashes
   'test/answer-times.test.ts', // tells answers apart by their times
-  'test/handler-faults.test.ts', // wants the slowest of a hundred reads to be quick
+  'test/answers-amid-faults.test.ts', // wants the slowest of a hundred reads to be quick
   'test/overload.test.ts', // compares times under load with those without
 ]
 

@@ -1,5 +1,5 @@
-// What a stranger learns by asking about an address: nothing, neither by the answer, nor by its time, nor by what it
-// leaves in the store (OWASP Forgot Password cheat sheet; ASVS 6.3.8).
+// What a stranger learns by asking about an address: nothing, neither by the answer nor by what it leaves in the
+// store (OWASP Forgot Password cheat sheet; ASVS 6.3.8). Its time is looked at in answer-times.test.ts.
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,11 +11,10 @@ import { type Deployment, needsDeployment, onMongo, onSqlite } from './support/d
 import { figure } from './support/figures.ts'
 import { isLong, rounds } from './support/long.ts'
 import { type People, settle } from './support/people.ts'
-import { each, type Sender, sender, type Timed } from './support/sender.ts'
+import { each, sender } from './support/sender.ts'
 import { startTestService, type TestService } from './support/service.ts'
 import { exchangeUntilClosed, jsonPost } from './support/sockets.ts'
 import { type SpawnedService, scratchFolder, spawnService } from './support/spawned-service.ts'
-import { distinguishability, shuffled } from './support/statistics.ts'
 import {
   type Contents,
   folderBytes,
@@ -132,7 +131,7 @@ for (const [deployment, open] of stores) {
 
   describe(`a flood of requests for tokens of made-up addresses, with users in ${name}`, function () {
     this.timeout(isLong ? 600_000 : 60_000)
-    const count = name === 'MongoDB' ? rounds(500, 10_000) : rounds(5_000, 50_000)
+    const count = name === 'MongoDB' ? rounds(500, 10_000) : rounds(2_000, 50_000)
     let behind: Behind
     let service: SpawnedService
 
@@ -192,89 +191,6 @@ for (const [deployment, open] of stores) {
     })
   })
 }
-
-describe('the time of an answer', function () {
-  this.timeout(isLong ? 600_000 : 120_000)
-  let service: SpawnedService
-  let people: People
-  let client: Sender
-
-  before(async () => {
-    const folder = scratchFolder()
-    people = await settle({}, join(folder, 'data'), 10)
-    service = await spawnService({ PORTCULLIS_BACKENDS__JWT__REQUIRES_VERIFICATION: 'true' }, folder)
-    client = sender(service.url)
-    for (let index = 0; index < 20; index++) await logIn(`warm-${index}@example.com`, goodPassword)
-  })
-
-  after(async () => {
-    client?.close()
-    await service?.end('SIGTERM')
-  })
-
-  const logIn = (username: string, password: string) => client.postForm('/auth/jwt/login', { username, password })
-
-  const mistyped = 'a quite long pass phrase mistyped'
-
-  it('of a refused login does not tell who exists, who is active and who is verified', async () => {
-    await expectAlike('wrong password', isLong ? { count: 500, least: 0.44 } : { count: 100, least: 0.38 }, 400, {
-      'wrong password': (index) => logIn(one(people.verified, index), mistyped),
-      'unknown address': (index) => logIn(one(people.unknown, index), goodPassword),
-      'inactive, right password': (index) => logIn(one(people.inactive, index), goodPassword),
-      'not verified, wrong password': (index) => logIn(one(people.unverified, index), mistyped),
-    })
-  })
-
-  for (const route of routes) {
-    it(`of ${route} does not tell who exists, who is active and who is verified`, async () => {
-      const ask = (kind: keyof People) => (index: number) => client.postJson(route, { email: one(people[kind], index) })
-      await expectAlike('unverified', isLong ? { count: 500, least: 0.44 } : { count: 200, least: 0.4 }, 202, {
-        unverified: ask('unverified'),
-        verified: ask('verified'),
-        inactive: ask('inactive'),
-        unknown: ask('unknown'),
-      })
-    })
-  }
-})
-
-type Act = (index: number) => Promise<Timed>
-
-/**
- * That the times of `reference` are told from those of no other class: each class `count` times, in an order drawn
- * anew in each round. A pair that fails is tried twice more, and fails for good when it fails once again.
- */
-async function expectAlike(
-  reference: string,
-  { count, least }: { count: number; least: number },
-  status: number,
-  classes: Readonly<Record<string, Act>>,
-): Promise<void> {
-  async function measured(names: readonly string[]): Promise<Map<string, number>> {
-    const times = new Map<string, number[]>([reference, ...names].map((name) => [name, []]))
-    for (let index = 0; index < count; index++) {
-      for (const [name, sample] of shuffled([...times])) {
-        const answer = await classes[name]?.(index)
-        expect(answer?.status, name).to.equal(status)
-        sample.push(answer?.milliseconds ?? Number.NaN)
-      }
-    }
-    const referenceTimes = times.get(reference) ?? []
-    return new Map(names.map((name) => [name, distinguishability(times.get(name) ?? [], referenceTimes)]))
-  }
-  const isTold = (value: number): boolean => value < least || value > 1 - least
-
-  const first = await measured(Object.keys(classes).filter((name) => name !== reference))
-  figure(`told from ${reference} (0.5: not at all)`, Object.fromEntries(first))
-  for (const [name, value] of first) {
-    if (!isTold(value)) continue
-    const again = [await measured([name]), await measured([name])].map((round) => round.get(name) ?? Number.NaN)
-    const values = [value, ...again]
-    expect(again.filter(isTold), `${name} told from ${reference}: ${values.join(', ')}`).to.deep.equal([])
-  }
-}
-
-const one = (addresses: readonly string[], index: number): string => addresses[index % addresses.length] ?? ''
 
 const stranger = (index: number): string => `stranger-${index}@elsewhere.example`
 

@@ -5,7 +5,7 @@ const serversAreRequired = process.env.TEST_REQUIRE_SERVERS === '1'
 
 for (const { name, start, stop, ...store } of storesUnderTest) {
   describe(`the ${name} store`, function () {
-    this.timeout(90_000)
+    this.timeout(30_000)
 
     before(async function () {
       const obstacle = (await start?.()) ?? null

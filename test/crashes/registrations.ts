@@ -6,9 +6,10 @@ import { expect } from 'chai'
 import { call, goodPassword, logIn } from '../support/client.ts'
 import { type Deployment, onSqlite } from '../support/deployments.ts'
 import { eventually } from '../support/eventually.ts'
+import { rounds } from '../support/long.ts'
 import { type SpawnedService, scratchFolder, spawnService } from '../support/spawned-service.ts'
 
-const clients = 8
+const clients = rounds(4, 8)
 /** After a crash and a restart every undelivered event arrives within so long. */
 const promisedSeconds = 30
 
@@ -33,7 +34,7 @@ async function register(url: string, journal: Journal): Promise<void> {
 }
 
 /** Kills the service over and over amid a stream of registrations, and judges what is there afterwards. */
-export async function killAmidRegistrations(deployment: Deployment, rounds: number): Promise<void> {
+export async function killAmidRegistrations(deployment: Deployment, times: number): Promise<void> {
   const settings = await deployment.settings()
   const env = { ...settings, PORTCULLIS_PASSWORDS__MAX_WAIT_SECONDS: '60' }
   const folder = scratchFolder()
@@ -41,7 +42,7 @@ export async function killAmidRegistrations(deployment: Deployment, rounds: numb
   const lives: SpawnedService[] = []
   let service = await spawnService(env, folder)
 
-  for (let round = 0; round < rounds; round += 1) {
+  for (let round = 0; round < times; round += 1) {
     lives.push(service)
     const known = journal.size
     const stream = register(service.url, journal)
