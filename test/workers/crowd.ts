@@ -1,0 +1,175 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { expect } from 'chai'
+import { scratchModule } from '../adapters/events/scratch-module.ts'
+import { call } from '../support/client.ts'
+import type { Deployment } from '../support/deployments.ts'
+import { enrol } from '../support/enrol.ts'
+import { eventually } from '../support/eventually.ts'
+import { figure } from '../support/figures.ts'
+import {
+  type Spawned,
+  type SpawnedService,
+  scratchFolder,
+  spawnService,
+  spawnWorker,
+} from '../support/spawned-service.ts'
+import { superuserToken } from '../support/superuser.ts'
+
+export interface Sizes {
+  readonly workers: number
+  readonly services: number
+  readonly users: number
+  /** The registration is the first of them. */
+  readonly eventsPerUser: number
+  readonly kills: number
+  readonly secondsBetweenKills: number
+  readonly leaseSeconds: number
+}
+
+/** One delivery, as the handler writes it down. */
+interface Note {
+  readonly eventId: string
+  readonly userId: string
+  /** How many events of the user came before. */
+  readonly number: number
+  readonly pid: number
+}
+
+/** Told by the address, which each change renews: `person-7.12@example.com` is the 13th event of its user. */
+const address = (person: number, number: number): string => `person-${person}.${number}@example.com`
+
+/** The order of lines in the file that they share is the order of the deliveries of all workers. */
+const writingDown = `
+  const write = (user, { eventId }) => {
+    const number = /^person-[0-9]+[.]([0-9]+)@/.exec(user.email)?.[1]
+    if (number !== undefined) note({ eventId, userId: user.id, number: Number(number), pid: process.pid })
+  }
+  export const on_after_register = write
+  export const on_after_update = (user, changes, context) => write(user, context)`
+
+const writers = 16
+const mostInHand = 16
+
+/**
+ * Services write events and deliver none; workers deliver them, of which one after the other is killed and replaced.
+ * Answers the share of deliveries that were repetitions.
+ */
+export async function killWorkersAmidDeliveries(deployment: Deployment, sizes: Sizes): Promise<number> {
+  const { users, eventsPerUser, kills, secondsBetweenKills, leaseSeconds } = sizes
+  const total = users * eventsPerUser
+  const settings = await deployment.settings()
+  const module = scratchModule(writingDown)
+  const notes = () => module.notes() as Note[] // safe: the module above writes nothing else
+  const env = {
+    ...settings,
+    PORTCULLIS_EVENTS__RELAY: 'off',
+    PORTCULLIS_EVENTS__LEASE_SECONDS: `${leaseSeconds}`,
+    PORTCULLIS_HANDLERS__MODULE: fileURLToPath(module.url),
+  }
+  const folder = scratchFolder()
+  const start = <T>(count: number, one: () => Promise<T>): Promise<T[]> =>
+    Promise.all(Array.from({ length: count }, () => one()))
+  const services = await start(sizes.services, () => spawnService(env, folder))
+  const working = await start(sizes.workers, () => spawnWorker(env, folder))
+  const everWorked = [...working]
+
+  const began = performance.now()
+  const paceSeconds = kills * secondsBetweenKills
+  const written = write(services, { env, dataFolder: `${folder}/data`, users, eventsPerUser, paceSeconds })
+  for (let kill = 0; kill < kills; kill += 1) {
+    if (kills === 1) await eventually('deliveries to be under way', () => notes().length > total / 4, 60)
+    else await delay(began + (kill + 1) * secondsBetweenKills * 1000 - performance.now())
+    const victim = working.shift()
+    expect(await victim?.end('SIGKILL')).to.equal('SIGKILL')
+    const next = await spawnWorker(env, folder)
+    working.push(next)
+    everWorked.push(next)
+  }
+  const lastKill = performance.now()
+  await written
+  const deadline = performance.now() + (leaseSeconds + 60) * 1000
+  while (distinct(notes()) < total && performance.now() < deadline) await delay(200)
+  const complete = performance.now()
+
+  expectInOrder(notes(), total, eventsPerUser)
+  const workers = new Set(everWorked.map(({ pid }) => pid))
+  const pids = new Set(notes().map(({ pid }) => pid))
+  expect(
+    [...pids].filter((pid) => !workers.has(pid)),
+    'services that delivered',
+  ).to.deep.equal([])
+  expect(pids.size, 'workers that delivered').to.be.above(1)
+  const ends = await Promise.all([...working, ...services].map((one) => one.end('SIGTERM')))
+  expect(new Set(ends)).to.deep.equal(new Set([0]))
+  expect([...everWorked, ...services].flatMap(faults)).to.deep.equal([])
+
+  const repeated = notes().length - total
+  expect(repeated, 'repetitions').to.be.at.most(kills * mostInHand)
+  figure(`${sizes.workers} workers on ${deployment.name}`, {
+    events: total,
+    kills,
+    repeated,
+    seconds: (complete - began) / 1000,
+    secondsAfterLastKill: (complete - lastKill) / 1000,
+  })
+  module.remove()
+  await deployment.remove(settings)
+  return repeated / total
+}
+
+interface Writing {
+  readonly env: Readonly<Record<string, string>>
+  readonly dataFolder: string
+  readonly users: number
+  readonly eventsPerUser: number
+  /** Changes are spread over so many seconds. */
+  readonly paceSeconds: number
+}
+
+/** Each user's events follow each other as quickly as they are answered, so that several of them wait at a time. */
+async function write(services: readonly SpawnedService[], writing: Writing): Promise<void> {
+  const { env, dataFolder, users, eventsPerUser, paceSeconds } = writing
+  const url = (at: number): string => services[at % services.length]?.url ?? ''
+  const bearer = await superuserToken(url(0), env, dataFolder)
+  const people = await enrol(
+    env,
+    dataFolder,
+    Array.from({ length: users }, (_, person) => address(person, 0)),
+  )
+  const began = performance.now()
+  const waiting = [...people.entries()]
+  await Promise.all(
+    Array.from({ length: writers }, async () => {
+      for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+        const [person, { id }] = next
+        await delay(began + (person / users) * paceSeconds * 1000 - performance.now())
+        for (let number = 1; number < eventsPerUser; number += 1) {
+          const json = { email: address(person, number) }
+          const { status, text } = await call(url(person + number), 'PATCH', `/users/${id}`, { json, bearer })
+          expect(status, text).to.equal(200)
+        }
+      }
+    }),
+  )
+}
+
+const distinct = (notes: readonly Note[]): number => new Set(notes.map(({ eventId }) => eventId)).size
+
+/** That each event of each user was delivered, and none after a later one, be it for the second time. */
+function expectInOrder(notes: readonly Note[], total: number, eventsPerUser: number): void {
+  expect(distinct(notes), 'events that were delivered').to.equal(total)
+  const byUser = new Map<string, number[]>()
+  for (const { userId, number } of notes) byUser.set(userId, [...(byUser.get(userId) ?? []), number])
+  const all = Array.from({ length: eventsPerUser }, (_, number) => number)
+  for (const numbers of byUser.values()) {
+    const inOrder = numbers.every((number, at) => at === 0 || number >= (numbers[at - 1] ?? 0))
+    expect(inOrder, `the events of a user came as ${numbers}`).to.equal(true)
+    expect([...new Set(numbers)]).to.deep.equal(all)
+  }
+}
+
+/** Lines of the log that report a fault. */
+function faults({ errors }: Spawned): string[] {
+  return errors.filter((line) => /"level":(50|60)|SQLITE_BUSY/.test(line))
+}
