@@ -98,11 +98,10 @@ export async function openPortcullis(settings: object = {}, options: PortcullisO
     clock: common.clock,
     async open({ id, settings }, failed) {
       const tenant = await openPreparedTenant({ ...common, id, settings, failed })
-      if (delivers) tenant.startDeliveries()
       return { tenant, accounts: accountsOf(tenant) }
     },
   })
-  if (delivers) registry.startScanning()
+  if (delivers) registry.startDeliveries()
   return {
     get accounts(): Accounts {
       throw new RangeError('there are several tenants: use withTenant')

@@ -61,12 +61,18 @@ const pingMemorySeconds = 1
 export async function openStores(needs: Needs): Promise<OpenStores> {
   const { settings, clock, log, shares, isOneOfMany = false, whenUsersAreThere, failed } = needs
   const opened = new Map<string, Opened>()
-  for (const role of ['users', 'sessions', 'tokens'] as const) {
-    const store = settings.stores[role]
-    const key = JSON.stringify([store.kind, store.url, store.prefix])
-    const known = opened.get(key)
-    if (known !== undefined) known.roles.push(role)
-    else opened.set(key, { kind: store.kind, handle: await open(store), roles: [role], isReady: false, isLost: false })
+  try {
+    for (const role of ['users', 'sessions', 'tokens'] as const) {
+      const store = settings.stores[role]
+      const key = JSON.stringify([store.kind, store.url, store.prefix])
+      const known = opened.get(key)
+      if (known !== undefined) known.roles.push(role)
+      else
+        opened.set(key, { kind: store.kind, handle: await open(store), roles: [role], isReady: false, isLost: false })
+    }
+  } catch (thrown) {
+    await Promise.allSettled([...opened.values()].map(({ handle }) => handle.close()))
+    throw thrown
   }
   const all = [...opened.values()]
   const retries = new Set<NodeJS.Timeout>()

@@ -152,8 +152,8 @@ export async function openTenant(needs: Needs): Promise<OpenTenant> {
 
     async close() {
       for (const timer of timers) clearTimeout(timer)
-      await handlers.close()
-      await stores.close()
+      const closed = await Promise.allSettled([handlers.close(), stores.close()])
+      for (const one of closed) if (one.status === 'rejected') throw one.reason
     },
   }
 }

@@ -29,7 +29,6 @@ export async function serveTenants(needs: Needs): Promise<Served> {
   const allowedHeaders = by === 'header' ? [header] : []
   let { tenants } = needs
   let origins = allOrigins(settings, tenants)
-  let delivers = false
 
   const registry = tenantRegistry<Opened>({
     tenants,
@@ -61,10 +60,7 @@ export async function serveTenants(needs: Needs): Promise<Served> {
       logDisabled(common.log, tenants)
       if (tenants.enabled.has(defaultTenant)) await registry.use(defaultTenant, async () => undefined).catch(() => {})
     },
-    startDeliveries() {
-      delivers = true
-      registry.startScanning()
-    },
+    startDeliveries: registry.startDeliveries,
     async stopDeliveries() {},
     reload(changed) {
       tenants = changed
@@ -84,7 +80,6 @@ export async function serveTenants(needs: Needs): Promise<Served> {
       publicUrl: () => urlOf(id, settings, hosts),
       allowedHeaders,
     })
-    if (delivers) tenant.startDeliveries()
     return { tenant, handle }
   }
 
