@@ -79,6 +79,11 @@ export function forgetDocument(url: string): void {
   judges.delete(url)
 }
 
+/** What is served at `url` is described by the document of the service at `of`. */
+export function isDescribedAt(url: string, of: string): void {
+  judges.set(url, judgeOf(of))
+}
+
 /** Throws when the answer is not what the `/openapi.json` of its own service says. */
 export async function expectDescribed(url: string, method: string, path: string, answer: Answer): Promise<void> {
   const judge = judges.get(url) ?? judgeOf(url)

@@ -1,15 +1,19 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { DestinationStream } from 'pino'
-import { loadSettings } from '../../src/config/load.ts'
+import { type LoadedSettings, loadSettings } from '../../src/config/load.ts'
 import { createLog } from '../../src/config/log.ts'
 import { startService } from '../../src/config/service.ts'
-import { forgetDocument } from './described.ts'
+import { forgetDocument, isDescribedAt } from './described.ts'
 
 /** One line of `handlers.console`. */
 export interface PrintedEvent {
   readonly event: string
+  /** Where there are several. */
+  readonly tenant?: string
+  /** Where there are several. */
+  readonly tenant?: string
   readonly user: { readonly id: string; readonly email: string }
   readonly token?: string
   readonly changes?: Readonly<Record<string, unknown>>
@@ -17,6 +21,8 @@ export interface PrintedEvent {
 
 export interface TestService {
   readonly url: string
+  /** Where a tenant is served, of tenants that are told by path. */
+  urlOf(tenant: string): string
   readonly dataFolder: string
   /** Everything that handlers.console has printed. */
   readonly events: readonly PrintedEvent[]
@@ -24,8 +30,13 @@ export interface TestService {
   readonly logLines: readonly string[]
   /** Waits for an event that satisfies `wanted`; rejects after `seconds`. */
   event(wanted: (event: PrintedEvent) => boolean, seconds?: number): Promise<PrintedEvent>
+  /** Writes these files as `Files` says and takes up what they say of tenants, as on SIGHUP. */
+  reload(files: Files): Promise<void>
   stop(): Promise<void>
 }
+
+/** Content by name. `portcullis.config.json` holds the settings; others may be files of tenants. */
+export type Files = Readonly<Record<string, object | string>>
 
 /**
  * The whole service in this process, on a free port, with scratch data. Settings are given as environment
@@ -33,19 +44,23 @@ export interface TestService {
  */
 export async function startTestService(
   env: Readonly<Record<string, string>> = {},
-  options: { clock?: () => Date; dataFolder?: string } = {},
+  options: { clock?: () => Date; dataFolder?: string; files?: Files } = {},
 ): Promise<TestService> {
   const scratch = await mkdtemp(join(tmpdir(), 'portcullis-'))
   const dataFolder = options.dataFolder ?? join(scratch, 'data')
-  const { settings } = await loadSettings({
-    cwd: scratch,
-    env: {
+  const settingsNow = async (files: Files): Promise<LoadedSettings> => {
+    for (const [name, content] of Object.entries(files)) {
+      await mkdir(dirname(join(scratch, name)), { recursive: true })
+      await writeFile(join(scratch, name), typeof content === 'string' ? content : JSON.stringify(content))
+    }
+    const usual = {
       PORTCULLIS_HTTP__PORT: '0',
       PORTCULLIS_DATA_FOLDER: dataFolder,
       PORTCULLIS_PASSWORDS__MAX_WAIT_SECONDS: '60',
-      ...env,
-    },
-  })
+    }
+    return loadSettings({ cwd: scratch, env: { ...usual, ...env } })
+  }
+  const { settings, tenants } = await settingsNow(options.files ?? {})
   const logLines: string[] = []
   const events: PrintedEvent[] = []
   const waiting = new Set<() => void>()
@@ -53,6 +68,7 @@ export async function startTestService(
 
   const service = await startService({
     settings,
+    tenants,
     log: createLog(settings.logs, lines),
     strict: true,
     failed: (fault) => logLines.push(`failed: ${String(fault)}`),
@@ -67,6 +83,11 @@ export async function startTestService(
   forgetDocument(url)
   return {
     url,
+    urlOf(tenant) {
+      const own = `${url}${settings.tenants.pathPrefix}/${tenant}`
+      isDescribedAt(own, url)
+      return own
+    },
     dataFolder,
     events,
     logLines,
@@ -89,6 +110,11 @@ export async function startTestService(
         waiting.add(look)
         look()
       })
+    },
+    async reload(files) {
+      const { tenants } = await settingsNow(files)
+      if (tenants === null) throw new Error('there are no tenants')
+      service.reload(tenants)
     },
     async stop() {
       await service.stop()
