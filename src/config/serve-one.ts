@@ -8,7 +8,7 @@ import { tenantHttp } from './tenant-http.ts'
 /** A deployment without tenants: the one there is answers everything. */
 export async function serveOne({ common, settings, failed, portOf, outbound, strict }: ServeNeeds): Promise<Served> {
   const tenant = await openTenant({ ...common, id: defaultTenant, settings, failed })
-  const handle = tenantHttp(tenant, {
+  const { handle } = tenantHttp(tenant, {
     outbound,
     strict,
     clock: common.clock,

@@ -1,7 +1,8 @@
 import { mount } from '../adapters/http/mount.ts'
 import { mountDocs, operationsRouter } from '../adapters/http/operations.ts'
 import type { Handle } from '../adapters/http/serving.ts'
-import { byHeader, byHost, byPath, type TellTenant, tenancy } from '../adapters/http/tenancy.ts'
+import { operationsFirst, tenancy } from '../adapters/http/tenancy.ts'
+import { Refusal } from '../domain/refusal.ts'
 import { defaultTenant } from './default-tenant.ts'
 import { describedApi } from './described-api.ts'
 import type { LoadedTenants, TenantSettings } from './load-tenants.ts'
@@ -10,6 +11,7 @@ import { type OpenTenant, openPreparedTenant } from './open-tenant.ts'
 import { publicUrl } from './public-url.ts'
 import type { Served, ServeNeeds } from './served.ts'
 import type { Settings } from './settings.ts'
+import { originsOfAll, pathOfTenant, teller } from './tell-tenant.ts'
 import { tenantHttp } from './tenant-http.ts'
 import { logDisabled, tenantRegistry } from './tenant-registry.ts'
 
@@ -28,7 +30,7 @@ export async function serveTenants(needs: Needs): Promise<Served> {
   const { by = 'header', header } = settings.tenants
   const allowedHeaders = by === 'header' ? [header] : []
   let { tenants } = needs
-  let origins = allOrigins(settings, tenants)
+  let origins = originsOfAll(settings, tenants)
 
   const registry = tenantRegistry<Opened>({
     tenants,
@@ -38,15 +40,14 @@ export async function serveTenants(needs: Needs): Promise<Served> {
     open: opened,
   })
   const operations = mount([operationsRouter(failing, registry.counts)], {
-    authenticate: { execute: async () => null },
-    backends: [],
+    async identify() {
+      throw new Refusal('UNAUTHORIZED')
+    },
     ownOrigins: () => new Set(),
     strict,
   })
   if (settings.docs.enabled) mountDocs(operations, await describedApi(needs))
-  const handle = tenancy({
-    operations,
-    allowedOrigins: settings.http.allowedOrigins,
+  const ofTenants = tenancy({
     tell: teller(settings, () => tenants),
     fallback: defaultTenant,
     knows: registry.knows,
@@ -55,7 +56,7 @@ export async function serveTenants(needs: Needs): Promise<Served> {
   })
 
   return {
-    handle,
+    handle: operationsFirst(operations, settings.http.allowedOrigins, ofTenants),
     async prepare() {
       logDisabled(common.log, tenants)
       if (tenants.enabled.has(defaultTenant)) await registry.use(defaultTenant, async () => undefined).catch(() => {})
@@ -64,7 +65,7 @@ export async function serveTenants(needs: Needs): Promise<Served> {
     async stopDeliveries() {},
     reload(changed) {
       tenants = changed
-      origins = allOrigins(settings, changed)
+      origins = originsOfAll(settings, changed)
       logDisabled(common.log, changed)
       registry.replace(changed)
     },
@@ -73,7 +74,7 @@ export async function serveTenants(needs: Needs): Promise<Served> {
 
   async function opened({ id, settings, hosts }: TenantSettings, failed: (fault: unknown) => void): Promise<Opened> {
     const tenant = await openPreparedTenant({ ...common, id, settings, failed })
-    const handle = tenantHttp(tenant, {
+    const { handle } = tenantHttp(tenant, {
       outbound,
       strict,
       clock: common.clock,
@@ -84,9 +85,10 @@ export async function serveTenants(needs: Needs): Promise<Served> {
   }
 
   function urlOf(id: string, own: Settings, hosts: readonly string[]): string {
-    if (by === 'path' && id !== defaultTenant) return `${publicUrl(own, portOf())}${settings.tenants.pathPrefix}/${id}`
     const [host] = hosts
-    if (by !== 'host' || host === undefined || own.http.publicUrl !== undefined) return publicUrl(own, portOf())
+    if (by !== 'host' || host === undefined || own.http.publicUrl !== undefined) {
+      return publicUrl(own, portOf()) + pathOfTenant(id, settings)
+    }
     return `http://${host}:${portOf()}`
   }
 
@@ -97,30 +99,4 @@ export async function serveTenants(needs: Needs): Promise<Served> {
       .use(defaultTenant, ({ tenant }) => tenant.failing())
       .catch(() => [{ store: `tenant ${defaultTenant}`, roles: [] }])
   }
-}
-
-function teller({ tenants }: Settings, current: () => LoadedTenants): TellTenant {
-  const { by, header, pathPrefix } = tenants
-  if (by === 'path') return byPath(pathPrefix)
-  if (by !== 'host') return byHeader(header)
-  let known: { readonly of: LoadedTenants; readonly hosts: ReadonlyMap<string, string> } | null = null
-  return byHost((host) => {
-    const of = current()
-    if (known?.of !== of) known = { of, hosts: hostsOf(of) }
-    return known.hosts.get(host) ?? nobody
-  })
-}
-
-/** No tenant's name. */
-const nobody = ''
-
-function hostsOf({ enabled, disabledHosts }: LoadedTenants): ReadonlyMap<string, string> {
-  return new Map([
-    ...disabledHosts,
-    ...[...enabled.values()].flatMap(({ id, hosts }) => hosts.map((host) => [host, id] as const)),
-  ])
-}
-
-function allOrigins({ http }: Settings, { enabled }: LoadedTenants): ReadonlySet<string> {
-  return new Set([...http.allowedOrigins, ...[...enabled.values()].flatMap((one) => one.settings.http.allowedOrigins)])
 }

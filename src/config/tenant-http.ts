@@ -1,5 +1,6 @@
 import { ownOrigins } from '../adapters/http/access.ts'
 import type { Router } from '../adapters/http/endpoint.ts'
+import { type Identify, identifying } from '../adapters/http/identify.ts'
 import { mount } from '../adapters/http/mount.ts'
 import { openapi } from '../adapters/http/openapi.ts'
 import { mountDocs } from '../adapters/http/operations.ts'
@@ -26,29 +27,33 @@ export interface HttpNeeds {
   readonly allowedHeaders?: readonly string[]
 }
 
+/** A tenant as HTTP meets it. */
+export interface TenantHttp {
+  /** Answers every request that is this tenant's. */
+  readonly handle: Handle
+  readonly identify: Identify
+}
+
 /** Every route of one tenant. */
-export function tenantHttp(tenant: OpenTenant, needs: HttpNeeds): Handle {
+export function tenantHttp(tenant: OpenTenant, needs: HttpNeeds): TenantHttp {
   const { settings, container, backends } = tenant
   const { publicUrl, strict, operations = [], allowedHeaders = [] } = needs
   const { allowedOrigins } = settings.http
   const routers = routersOfTenant(tenant, needs)
   let origins: ReadonlySet<string> | null = null
-  const router = mount(routers, {
-    authenticate: container.get(Authenticate),
-    backends,
-    ownOrigins() {
-      origins ??= ownOrigins(publicUrl(), allowedOrigins)
-      return origins
-    },
-    strict,
-  })
+  const own = (): ReadonlySet<string> => {
+    origins ??= ownOrigins(publicUrl(), allowedOrigins)
+    return origins
+  }
+  const identify = identifying({ authenticate: container.get(Authenticate), backends, ownOrigins: own })
+  const router = mount(routers, { identify, ownOrigins: own, strict })
   if (operations.length > 0 && settings.docs.enabled) {
     mountDocs(router, openapi(routers, describedBackends(tenant), version))
   }
   if (settings.try.enabled) {
     mountTryPage(router, () => ({ publicUrl: publicUrl(), config: tryConfig(settings, publicUrl()) }))
   }
-  return serving({ router, allowedOrigins, allowedHeaders })
+  return { handle: serving({ router, allowedOrigins, allowedHeaders }), identify }
 }
 
 export function routersOfTenant(

@@ -1,89 +1,17 @@
-import { randomUUID } from 'node:crypto'
-import Koa, { type Context } from 'koa'
-import type { Logger } from 'pino'
-import { faultReply, replyTo, Unreadable } from './errors.ts'
-import { send } from './send.ts'
+import Koa from 'koa'
+import { type AnsweringNeeds, answering } from './answering.ts'
 import type { Handle } from './serving.ts'
 
-export interface AppNeeds {
+export interface AppNeeds extends AnsweringNeeds {
   /** Answers every request. */
   readonly handle: Handle
-  readonly log: Logger
-  /** Whether browsers reach us by TLS. */
-  readonly isTls: boolean
-  /** Which answers are logged: all, or errors and those above `slowMilliseconds`. */
-  readonly logRequests: 'slow' | 'all'
 }
 
-/** On every answer, whatever its status (OWASP HTTP Headers cheat sheet). */
-const headers = [
-  ['Cache-Control', 'no-store'],
-  ['X-Content-Type-Options', 'nosniff'],
-  ['Referrer-Policy', 'no-referrer'],
-  ['Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'"],
-] as const
-const hsts = 'max-age=31536000; includeSubDomains'
-
-const slowMilliseconds = 250
-const requestIdForm = /^[A-Za-z0-9._-]{8,64}$/
-
-/** The outermost file of a request: its id, its line in the log, its errors, its headers. */
-export function app({ handle, log, isTls, logRequests }: AppNeeds): Koa {
+/** The outermost file of a request. */
+export function app({ handle, ...needs }: AppNeeds): Koa {
   const koa = new Koa()
-  koa.silent = true // every fault is logged below, once
-
-  koa.use(async (ctx, next) => {
-    const started = performance.now()
-    const requestId = requestIdOf(ctx)
-    ctx.state.requestId = requestId
-    for (const [name, value] of headers) ctx.res.setHeader(name, value)
-    ctx.res.setHeader('X-Request-Id', requestId)
-    if (isTls) ctx.res.setHeader('Strict-Transport-Security', hsts)
-    try {
-      requireReadable(ctx)
-      await next()
-    } catch (thrown) {
-      const reply = replyTo(thrown)
-      if (reply === null || reply.status === 503) log.error({ requestId, err: thrown }, 'request failed')
-      send(ctx, reply ?? faultReply)
-    }
-    logLine(ctx, performance.now() - started)
-  })
-
-  koa.use(handle)
+  koa.silent = true // every fault is logged where it is answered, once
+  const answer = answering(needs)
+  koa.use((ctx, next) => answer(ctx, () => handle(ctx, next)))
   return koa
-
-  function logLine(ctx: Context, milliseconds: number): void {
-    const { statusCode: status } = ctx.res
-    if (logRequests !== 'all' && status < 500 && milliseconds < slowMilliseconds) return
-    // The route's pattern, never the path: a path may hold what somebody typed.
-    const route: unknown = ctx.routerPath ?? ctx._matchedRoute
-    log.info(
-      {
-        requestId: ctx.state.requestId,
-        method: ctx.method,
-        tenant: ctx.state.tenant,
-        route: typeof route === 'string' ? route : null,
-        status,
-        milliseconds: Math.round(milliseconds),
-        userId: ctx.state.by?.user.id,
-      },
-      'request',
-    )
-  }
-}
-
-/** The client's own, so that its log and ours can be read side by side, or a new one. */
-function requestIdOf({ req }: Context): string {
-  const offered = req.headers['x-request-id']
-  return typeof offered === 'string' && requestIdForm.test(offered) ? offered : randomUUID()
-}
-
-/** RFC 9112 section 3.2: Node passes on request targets that are no URL, which nothing below could read. */
-function requireReadable(ctx: Context): void {
-  try {
-    void ctx.path
-  } catch {
-    throw new Unreadable(400, 'Bad Request')
-  }
 }

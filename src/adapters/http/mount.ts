@@ -1,26 +1,29 @@
 import Router from '@koa/router'
 import type { Context } from 'koa'
-import type { Authenticate, Authenticated } from '../../application/authenticate.ts'
+import type { Authenticated } from '../../application/authenticate.ts'
 import { Refusal } from '../../domain/refusal.ts'
-import { type HttpBackend, isForeign, presentedBy } from './access.ts'
+import { isForeign } from './access.ts'
 import { readBody } from './body.ts'
 import type { Endpoint, Router as Operations } from './endpoint.ts'
+import { type Identify, touch } from './identify.ts'
 import type { Reply } from './reply.ts'
 import { send } from './send.ts'
 import { validator } from './validate.ts'
 
 export interface MountNeeds {
-  readonly authenticate: Pick<Authenticate, 'execute'>
-  readonly backends: readonly HttpBackend[]
+  readonly identify: Identify
   /** Origins whose pages may act with our cookies. Known once the service listens. */
   readonly ownOrigins: () => ReadonlySet<string>
   /** In tests: a refusal that its endpoint does not list is a fault. */
   readonly strict: boolean
 }
 
+/** A path has one spelling: no slash more, no letter of the other case. */
+export const spelling = { strict: true, sensitive: true }
+
 /** Every operation on its path. The order of a request's checks is the order of the lines of `serve`. */
 export function mount(routers: readonly Operations[], needs: MountNeeds): Router {
-  const router = new Router({ strict: true, sensitive: true })
+  const router = new Router(spelling)
   const claimed = new Set<string>()
   for (const { prefix, endpoints } of routers) {
     for (const endpoint of endpoints) {
@@ -37,7 +40,6 @@ export function mount(routers: readonly Operations[], needs: MountNeeds): Router
 function server(endpoint: Endpoint, needs: MountNeeds): (ctx: Context) => Promise<void> {
   const { access, encoding, target } = endpoint
   const validate = endpoint.body === null ? null : validator(endpoint.body)
-  const isSafe = endpoint.method === 'GET'
 
   async function serve(ctx: Context): Promise<Reply> {
     const raw = validate === null ? null : await readBody(ctx, encoding)
@@ -63,15 +65,10 @@ function server(endpoint: Endpoint, needs: MountNeeds): (ctx: Context) => Promis
   }
 
   async function identify(ctx: Context): Promise<Authenticated> {
-    const by = await needs.authenticate.execute(presentedBy(ctx.headers, needs.backends))
-    if (by === null) throw new Refusal('UNAUTHORIZED')
-    if (!isSafe && isAmbient(by) && isForeign(ctx.headers, needs.ownOrigins())) throw new Refusal('FORBIDDEN')
+    const by = await needs.identify(ctx)
     ctx.state.by = by
     return by
   }
-
-  const isAmbient = (by: Authenticated): boolean =>
-    needs.backends.some((backend) => backend.name === by.backend.name && backend.transport.isAmbient)
 
   return async (ctx) => {
     try {
@@ -80,13 +77,8 @@ function server(endpoint: Endpoint, needs: MountNeeds): (ctx: Context) => Promis
       if (needs.strict) insistOnListed(thrown, endpoint)
       throw thrown
     }
-    touch(ctx.state.by)
+    if (ctx.state.by !== undefined) touch(ctx.state.by)
   }
-}
-
-/** Writes down the use of a session, after the answer and without anybody waiting for it. */
-function touch(by: Authenticated | undefined): void {
-  by?.backend.credentials.touch(by.credential).catch(() => undefined)
 }
 
 function insistOnListed(thrown: unknown, endpoint: Endpoint): void {

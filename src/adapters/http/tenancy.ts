@@ -4,42 +4,44 @@ import { errorReply } from './errors.ts'
 import { send } from './send.ts'
 import { corsFor, type Handle, serving } from './serving.ts'
 
-/** Tells whose a request is: the name of a tenant, not yet looked up, or `null` when it names none. */
-export type TellTenant = (ctx: Context) => string | null
+/** Whose a request is, and its path within that tenant. */
+export interface Told {
+  /** The name of a tenant, not yet looked up; `null` when the request names none. */
+  readonly id: string | null
+  readonly path: string
+}
+
+export type TellTenant = (ctx: Context) => Told
 
 /** A header that is there twice arrives as one value with a comma, which is no tenant's name. */
 export function byHeader(name: string): TellTenant {
   const key = name.toLowerCase()
-  return ({ req }) => {
+  return ({ req, path }) => {
     const value = req.headers[key]
-    return typeof value === 'string' ? value : null
+    return { id: typeof value === 'string' ? value : null, path }
   }
 }
 
-/** `/t/acme/auth/register` is `/auth/register` of acme from here on. */
+/** `/t/acme/auth/register` is `/auth/register` of acme. */
 export function byPath(prefix: string): TellTenant {
   const start = `${prefix}/`
-  return (ctx) => {
-    if (!ctx.path.startsWith(start)) return null
-    const end = ctx.path.indexOf('/', start.length)
-    const tenant = ctx.path.slice(start.length, end === -1 ? undefined : end)
-    ctx.path = end === -1 ? '/' : ctx.path.slice(end)
-    return tenant
+  return ({ path }) => {
+    if (!path.startsWith(start)) return { id: null, path }
+    const end = path.indexOf('/', start.length)
+    if (end === -1) return { id: path.slice(start.length), path: '/' }
+    return { id: path.slice(start.length, end), path: path.slice(end) }
   }
 }
 
 /** The host of the request itself: what a proxy says of an earlier one is anybody's word. */
 export function byHost(tenantOf: (host: string) => string | null): TellTenant {
-  return ({ req }) => {
+  return ({ req, path }) => {
     const host = (req.headers.host ?? '').toLowerCase().replace(/:\d+$/, '')
-    return tenantOf(host)
+    return { id: tenantOf(host), path }
   }
 }
 
 interface Tenancy {
-  /** What needs no tenant. */
-  readonly operations: Router
-  readonly allowedOrigins: readonly string[]
   readonly tell: TellTenant
   /** Whose a request is that names nobody. */
   readonly fallback: string
@@ -51,23 +53,31 @@ interface Tenancy {
 }
 
 /** Takes each request to its tenant; one that nobody knows is answered before anything is opened. */
-export function tenancy({ operations, allowedOrigins, tell, fallback, knows, use, header }: Tenancy): Handle {
-  const serveOperations = serving({ router: operations, allowedOrigins })
-
+export function tenancy({ tell, fallback, knows, use, header }: Tenancy): Handle {
   return async (ctx, next) => {
-    if (operations.match(ctx.path, ctx.method).path.length > 0) return serveOperations(ctx, next)
     // A preflight names the headers that the request is going to have, and has none of them (W3C Fetch).
     if (header !== null && isPreflight(ctx)) {
       return corsFor(header.origins(), [header.name])(ctx, async () => notFound(ctx))
     }
-    const id = tell(ctx) ?? fallback
+    const { id: named, path } = tell(ctx)
+    const id = named ?? fallback
+    if (path !== ctx.path) ctx.path = path
     if (!knows(id)) return notFound(ctx)
     ctx.state.tenant = id
     await use(id, async ({ handle }) => handle(ctx, next))
   }
 }
 
-function isPreflight({ method, req }: Context): boolean {
+/** What needs no tenant is answered by `operations`, all else by `others`. */
+export function operationsFirst(operations: Router, allowedOrigins: readonly string[], others: Handle): Handle {
+  const serveOperations = serving({ router: operations, allowedOrigins })
+  return (ctx, next) => {
+    const isOperation = operations.match(ctx.path, ctx.method).path.length > 0
+    return isOperation ? serveOperations(ctx, next) : others(ctx, next)
+  }
+}
+
+export function isPreflight({ method, req }: Context): boolean {
   return method === 'OPTIONS' && req.headers['access-control-request-method'] !== undefined
 }
 
