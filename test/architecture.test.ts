@@ -35,7 +35,8 @@ const rules: readonly Rule[] = [
   { folder: /^config\//, files: [everything], packages: ['node:', 'inversify', 'reflect-metadata', 'typebox', 'pino'] },
   { folder: /^cli\//, files: [/^config\//, /^cli\//, domain], packages: ['node:', 'commander'] },
   { folder: /^testing\//, files: [everything], packages: ['node:'] },
-  { folder: /^(index\.ts|koa\.ts|embedding\/)/, files: [everything], packages: ['node:'] },
+  { folder: /^(koa\.ts|embedding\/koa-)/, files: [everything], packages: ['node:', 'koa'] },
+  { folder: /^(index\.ts|embedding\/)/, files: [everything], packages: ['node:'] },
 ]
 
 function store(name: string, packages: readonly string[]): Rule {

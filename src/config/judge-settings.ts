@@ -1,3 +1,4 @@
+import { claimsOf } from './claims.ts'
 import type { Parts, StoreKind } from './parts.ts'
 import { isLoopback } from './public-url.ts'
 import { secretObjection } from './secret.ts'
@@ -53,8 +54,8 @@ function hostOf(url: string): string {
   return new URL(url).hostname.replace(/^\[|\]$/g, '')
 }
 
-function enabledBackends(settings: Settings) {
-  return Object.entries(settings.backends).filter(([, { enabled }]) => enabled)
+function enabledBackends({ backends }: Settings) {
+  return Object.entries(backends).filter(([, { enabled }]) => enabled)
 }
 
 function judgeHttp({ http }: Settings, note: NoteFault): void {
@@ -146,26 +147,15 @@ function judgePaths(settings: Settings, parts: Parts, note: NoteFault): void {
   const owners = new Map<string, string>(
     parts.serviceOperations.map((one) => [one.toLowerCase(), 'the service itself']),
   )
-  const claim = (prefix: string, path: string, operations: readonly string[]) => {
+  for (const { prefix, setting, operations } of claimsOf(settings, parts)) {
     const taken = operations.flatMap((operation) => {
       const route = operation.replace(' ', ` ${prefix}`)
       const owner = owners.get(route.toLowerCase())
-      if (owner === undefined) owners.set(route.toLowerCase(), path)
+      if (owner === undefined) owners.set(route.toLowerCase(), setting)
       return owner === undefined ? [] : [{ route, owner }]
     })
     const [first] = taken
-    if (first !== undefined) note(path, `puts ${first.route} where ${first.owner} has it already`, [first.owner])
-  }
-  for (const [name, { prefix }] of enabledBackends(settings)) {
-    claim(prefix, `backends.${name}.prefix`, parts.backendOperations)
-  }
-  for (const [name, { prefix, associatePrefix }] of enabledProviders(settings)) {
-    claim(prefix, `providers.${name}.prefix`, parts.providerOperations)
-    claim(associatePrefix, `providers.${name}.associatePrefix`, parts.associateOperations)
-  }
-  for (const { name, operations } of parts.routers) {
-    const router = Object.entries(settings.routers).find(([key]) => key === name)?.[1]
-    if (router?.enabled) claim(router.prefix, `routers.${name}.prefix`, operations)
+    if (first !== undefined) note(setting, `puts ${first.route} where ${first.owner} has it already`, [first.owner])
   }
 }
 

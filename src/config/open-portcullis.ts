@@ -15,6 +15,7 @@ import { VerifyUser } from '../application/verify-user.ts'
 import { openCommon } from './common.ts'
 import { defaultTenant } from './default-tenant.ts'
 import type { Environment } from './environment.ts'
+import { keepInsides } from './insides.ts'
 import { settingsOf } from './load.ts'
 import { createLog } from './log.ts'
 import { type OpenTenant, openPreparedTenant } from './open-tenant.ts'
@@ -102,7 +103,7 @@ export async function openPortcullis(settings: object = {}, options: PortcullisO
     },
   })
   if (delivers) registry.startDeliveries()
-  return {
+  const portcullis: Portcullis = {
     get accounts(): Accounts {
       throw new RangeError('there are several tenants: use withTenant')
     },
@@ -112,13 +113,22 @@ export async function openPortcullis(settings: object = {}, options: PortcullisO
     },
     close: () => registry.close(graceSeconds),
   }
+  keepInsides(portcullis, {
+    settings: loaded.settings,
+    tenants,
+    log,
+    clock: common.clock,
+    knows: registry.knows,
+    use: (id, work) => registry.use(id, ({ tenant }) => work(tenant)),
+  })
+  return portcullis
 }
 
 async function openOne(needs: Parameters<typeof openPreparedTenant>[0], delivers: boolean): Promise<Portcullis> {
   const tenant = await openPreparedTenant(needs)
   if (delivers) tenant.startDeliveries()
   const accounts = accountsOf(tenant)
-  return {
+  const portcullis: Portcullis = {
     accounts,
     async withTenant(id, work) {
       if (id !== defaultTenant) throw new RangeError('there is no such tenant')
@@ -129,6 +139,16 @@ async function openOne(needs: Parameters<typeof openPreparedTenant>[0], delivers
       await tenant.close()
     },
   }
+  const { settings, log, clock } = needs
+  keepInsides(portcullis, {
+    settings,
+    tenants: null,
+    log,
+    clock,
+    knows: (id) => id === defaultTenant,
+    use: (_id, work) => work(tenant),
+  })
+  return portcullis
 }
 
 function accountsOf({ container, backends }: OpenTenant): Accounts {

@@ -46,6 +46,8 @@ export async function readBody(ctx: Context, encoding: 'json' | 'form'): Promise
 }
 
 async function readBytes(ctx: Context): Promise<Buffer> {
+  // What another parser made of the bytes cannot be judged as the bytes are: see above.
+  if (ctx.req.readableDidRead) throw new Error('the body was read already: mount these routes above any body parser')
   // RFC 9110 section 8.3: a body without a type that can be read is octets. koa-body would not read it at all.
   if (ctx.is('*/*') === false) ctx.req.headers['content-type'] = 'application/octet-stream'
   try {

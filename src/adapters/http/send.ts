@@ -5,7 +5,7 @@ import type { Cookie, Reply } from './reply.ts'
 export function send(ctx: Context, { status, body, headers, cookies }: Reply): void {
   ctx.status = status
   if (headers !== undefined) ctx.set(headers as Record<string, string>) // safe: `set` only reads it
-  if (cookies !== undefined) ctx.set('Set-Cookie', cookies.map(headerOf))
+  if (cookies !== undefined) ctx.append('Set-Cookie', cookies.map(headerOf))
   if (body === undefined) {
     // 202 and 200 without a body: an empty one, not Koa's status text.
     if (status !== 204) ctx.length = 0
