@@ -72,9 +72,9 @@ function projectInto(outDir) {
 
 const sourceOf = (declaration) => declaration.replace(/\.d\.ts$/, '.ts')
 
-/** `src/a/b.ts(28,17): error …` is about `a/b.d.ts`. */
+/** `src/a/b.ts(28,17): error TS4058: …` is about `a/b.d.ts`; what is wrong otherwise is for the type check to say. */
 function declarationOf(line) {
-  const [, path = 'none'] = /(?:^|\/)src\/([^(]+)\.ts\(\d/.exec(line) ?? []
+  const [, path = 'none'] = /^src\/([^(]+)\.ts\([\d,]+\): error TS[49]\d{3}:/.exec(line) ?? []
   return `${path}.d.ts`
 }
 

@@ -7,6 +7,8 @@ import { configurationPage } from '../src/config/describe-settings.ts'
 import { loadSettings } from '../src/config/load.ts'
 import { createLog } from '../src/config/log.ts'
 import { startService } from '../src/config/service.ts'
+import { apiPage } from './api-page.ts'
+import { emitDeclarations, entries } from './declarations.mjs'
 import { errorsPage, type Operations } from './errors-page.ts'
 
 const folder = fileURLToPath(new URL('../docs/', import.meta.url))
@@ -18,7 +20,13 @@ export async function pages(): Promise<ReadonlyMap<string, string>> {
     ['openapi.json', `${JSON.stringify(document, null, 2)}\n`],
     ['errors.md', errorsPage(document)],
     ['configuration.md', configurationPage()],
+    ['api.md', publicApi()],
   ])
+}
+
+function publicApi(): string {
+  emitDeclarations()
+  return apiPage(entries)
 }
 
 /** What a service without any configuration serves as /openapi.json. */

@@ -1,0 +1,342 @@
+// @ts-check
+// A store of users in one file of JSON lines. The whole state is in memory; each change is one line, appended and synced
+// before it is answered, and read again at the next opening. One process has the file at a time.
+import { randomUUID } from 'node:crypto'
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeFileSync, writeSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { emailKey, maxWaitingRequests, passwordScheme, Unavailable, Unsuitable } from 'portcullis'
+
+/**
+ * @import { AccountEvent, ClaimedEvent, DeadEvent, EmailKey, TokenRequest, User, UserId, UsersRole } from 'portcullis'
+ *
+ * @typedef {object} Queue the events of one user, which outlive the user
+ * @property {UserId} userId
+ * @property {{ event: AccountEvent, attempts: number }[]} events never empty
+ * @property {string | null} leaseId the lease that settles; `null`: nobody has one
+ * @property {Date} heldUntil when the lease or the postponement ends
+ *
+ * @typedef {{ request: TokenRequest, boundFact: string | null, attempts: number, heldUntil: Date }} Waiting
+ *
+ * @typedef {object} State by key: each of its entries is one record of the journal
+ * @property {Map<string, User>} users by id
+ * @property {Map<string, Queue>} queues by user id, the longest waiting first
+ * @property {Map<string, DeadEvent>} dead by event id
+ * @property {Map<string, Waiting>} requests by id
+ * @property {Map<string, string>} marks
+ *
+ * @typedef {[keyof State, key: string, record: object | string | null]} Change `null`: the record goes
+ */
+
+const never = new Date(0)
+const linesBeforeRewriting = 10_000
+
+/**
+ * Opens the file, or makes it. Nothing is awaited between judging and writing, which is what makes every method below
+ * atomic: JavaScript runs one turn at a time, and no other process has the file.
+ *
+ * @param {string} path
+ * @param {{ clock?: () => Date }} [options]
+ * @returns {UsersRole & { close(): void }}
+ */
+export function openJournalStore(path, { clock = () => new Date() } = {}) {
+  lock(path)
+  /** @type {State} */
+  const state = { users: new Map(), queues: new Map(), dead: new Map(), requests: new Map(), marks: new Map() }
+  /** @type {Map<EmailKey, User>} */
+  const byEmail = new Map()
+  /** @type {Map<string, User>} */
+  const byAccount = new Map()
+  const journal = openJournal(path, state, apply)
+
+  /** @param {readonly Change[]} changes all of them, or none */
+  function commit(...changes) {
+    if (changes.length === 0) return
+    journal.append(changes)
+    changes.forEach(apply)
+  }
+
+  /** @param {Change} change */
+  function apply([kind, key, record]) {
+    const records = /** @type {Map<string, unknown>} */ (state[kind])
+    if (kind === 'users') index(state.users.get(key), /** @type {User | null} */ (record))
+    // What changes goes to the end: the queue that waits longest is always the first.
+    records.delete(key)
+    if (record !== null) records.set(key, record)
+  }
+
+  /** @param {User | undefined} before @param {User | null} after */
+  function index(before, after) {
+    if (before) {
+      byEmail.delete(emailKey(before.email))
+      for (const account of before.oauthAccounts) byAccount.delete(accountKey(account))
+    }
+    if (after) {
+      byEmail.set(emailKey(after.email), after)
+      for (const account of after.oauthAccounts) byAccount.set(accountKey(account), after)
+    }
+  }
+
+  /** @param {User} user @returns {'email_taken' | 'account_taken' | null} */
+  function taken(user) {
+    const isOthers = (/** @type {User | undefined} */ owner) => owner !== undefined && owner.id !== user.id
+    if (isOthers(byEmail.get(emailKey(user.email)))) return 'email_taken'
+    return user.oauthAccounts.some((account) => isOthers(byAccount.get(accountKey(account)))) ? 'account_taken' : null
+  }
+
+  /** @param {UserId} userId @param {readonly AccountEvent[]} events @returns {Change[]} */
+  function queued(userId, events) {
+    if (events.length === 0) return []
+    const queue = state.queues.get(userId) ?? { userId, events: [], leaseId: null, heldUntil: never }
+    const added = events.map((event) => ({ event, attempts: 0 }))
+    return [['queues', userId, { ...queue, events: [...queue.events, ...added] }]]
+  }
+
+  /** @param {Queue} queue @returns {Change} without its first event */
+  function advanced({ userId, events }) {
+    const rest = events.slice(1)
+    return ['queues', userId, rest.length === 0 ? null : { userId, events: rest, leaseId: null, heldUntil: never }]
+  }
+
+  /**
+   * Commits what `act` makes of the queue, if the claim still holds its lease.
+   *
+   * @param {ClaimedEvent} claim @param {(queue: Queue) => Change[]} act
+   */
+  async function whileLeased(claim, act) {
+    const queue = state.queues.get(claim.userId)
+    if (queue === undefined || queue.leaseId !== claim.leaseId) return false
+    commit(...act(queue))
+    return true
+  }
+
+  /** @param {TokenRequest} request what waits for this very one */
+  function waitingFor(request) {
+    const waiting = state.requests.get(request.id)
+    return waiting?.request.eventId === request.eventId ? waiting : undefined
+  }
+
+  return {
+    users: {
+      async find(id) {
+        return state.users.get(id) ?? null
+      },
+      async findByEmail(key) {
+        return byEmail.get(key) ?? null
+      },
+      async findByOAuthAccount(provider, accountId) {
+        return byAccount.get(accountKey({ provider, accountId })) ?? null
+      },
+      async insert(user, events) {
+        const objection = taken(user)
+        if (objection !== null) return objection
+        commit(['users', user.id, user], ...queued(user.id, events)) // the user and the events: one line
+        return 'stored'
+      },
+      async replace(user, events) {
+        if (state.users.get(user.id)?.version !== user.version) return 'stale'
+        const objection = taken(user)
+        if (objection !== null) return objection
+        commit(['users', user.id, { ...user, version: user.version + 1 }], ...queued(user.id, events))
+        return 'stored'
+      },
+      async remove(user, events) {
+        if (state.users.get(user.id)?.version !== user.version) return 'stale'
+        commit(['users', user.id, null], ...queued(user.id, events))
+        return 'removed'
+      },
+      async passwordSchemes() {
+        const hashes = [...state.users.values()].flatMap(({ passwordHash }) => passwordHash ?? [])
+        return [...new Set(hashes.map(passwordScheme))]
+      },
+    },
+
+    outbox: {
+      async claim(now, limit, leaseSeconds) {
+        const heldUntil = secondsAfter(now, leaseSeconds)
+        /** @type {ClaimedEvent[]} */
+        const claims = []
+        /** @type {Change[]} */
+        const changes = []
+        for (const queue of state.queues.values()) {
+          const [head, ...later] = queue.events
+          if (head === undefined || queue.heldUntil > now) continue
+          if (claims.length >= limit) break
+          const leaseId = randomUUID()
+          const claimed = { event: head.event, attempts: head.attempts + 1 }
+          changes.push(['queues', queue.userId, { ...queue, events: [claimed, ...later], leaseId, heldUntil }])
+          claims.push({ userId: queue.userId, leaseId, ...claimed })
+        }
+        commit(...changes)
+        return claims
+      },
+      renew: (claim, heldUntil) => whileLeased(claim, (queue) => [['queues', queue.userId, { ...queue, heldUntil }]]),
+      settle: (claim) => whileLeased(claim, (queue) => [advanced(queue)]),
+      postpone: (claim, heldUntil) =>
+        whileLeased(claim, (queue) => [['queues', queue.userId, { ...queue, leaseId: null, heldUntil }]]),
+      bury: (claim, diedAt, reason) =>
+        whileLeased(claim, (queue) => {
+          const { event, attempts } = claim
+          return [advanced(queue), ['dead', event.id, { event, attempts, reason, diedAt }]]
+        }),
+      release: (claim) =>
+        whileLeased(claim, (queue) => {
+          const events = queue.events.map((one, at) => (at === 0 ? { ...one, attempts: one.attempts - 1 } : one))
+          return [['queues', queue.userId, { ...queue, events, leaseId: null, heldUntil: never }]]
+        }),
+      async nextDue() {
+        const soonest = Math.min(...[...state.queues.values()].map(({ heldUntil }) => heldUntil.getTime()))
+        return state.queues.size === 0 ? null : new Date(Math.max(soonest, clock().getTime()))
+      },
+      async listDead(limit) {
+        return [...state.dead.values()].sort((a, b) => a.diedAt.getTime() - b.diedAt.getTime()).slice(0, limit)
+      },
+      async revive(eventId) {
+        const revived = [...state.dead.values()].filter(({ event }) => eventId === 'all' || event.id === eventId)
+        for (const { event } of revived) commit(['dead', event.id, null], ...queued(event.user.id, [event]))
+        return revived.length
+      },
+      async sweepDead(diedBefore, limit) {
+        const old = [...state.dead.values()].filter(({ diedAt }) => diedAt < diedBefore).slice(0, limit)
+        commit(...old.map(({ event }) => /** @type {Change} */ (['dead', event.id, null])))
+        return old.length
+      },
+    },
+
+    tokenRequests: {
+      async ask(request) {
+        if (state.requests.size >= maxWaitingRequests) return 'full'
+        commit(['requests', request.id, { request, boundFact: null, attempts: 0, heldUntil: never }])
+        return 'asked'
+      },
+      async claim(now, limit, leaseSeconds) {
+        const heldUntil = secondsAfter(now, leaseSeconds)
+        const due = [...state.requests.values()].filter((waiting) => waiting.heldUntil <= now)
+        const oldest = due.sort((a, b) => a.request.at.getTime() - b.request.at.getTime()).slice(0, limit)
+        const claimed = oldest.map((waiting) => ({ ...waiting, attempts: waiting.attempts + 1, heldUntil }))
+        commit(...claimed.map((waiting) => /** @type {Change} */ (['requests', waiting.request.id, waiting])))
+        return claimed.map(({ request, boundFact, attempts }) => ({ request, boundFact, attempts }))
+      },
+      async bind(request, boundFact) {
+        const waiting = waitingFor(request)
+        if (waiting === undefined) return false
+        commit(['requests', request.id, { ...waiting, boundFact }])
+        return true
+      },
+      async postpone(request, heldUntil) {
+        const waiting = waitingFor(request)
+        if (waiting !== undefined) commit(['requests', request.id, { ...waiting, heldUntil }])
+      },
+      async settle(requests) {
+        const ours = requests.filter((request) => waitingFor(request) !== undefined)
+        commit(...ours.map(({ id }) => /** @type {Change} */ (['requests', id, null])))
+      },
+    },
+
+    async checkSecret(mark) {
+      const first = state.marks.get('secret')
+      if (first === undefined) commit(['marks', 'secret', mark])
+      return first === undefined ? 'first' : first === mark ? 'same' : 'other'
+    },
+
+    close() {
+      journal.close()
+      rmSync(`${path}.lock`)
+    },
+  }
+}
+
+/** @param {{ provider: string, accountId: string }} account */
+const accountKey = ({ provider, accountId }) => JSON.stringify([provider, accountId])
+
+/** @param {Date} date @param {number} seconds */
+const secondsAfter = (date, seconds) => new Date(date.getTime() + seconds * 1000)
+
+/**
+ * The file itself: reads it into `state` by `apply`, and appends to it.
+ *
+ * @param {string} path @param {State} state @param {(change: Change) => void} apply
+ */
+function openJournal(path, state, apply) {
+  const text = contentsOf(path)
+  // A last line without its end was being written when the process died. Nobody was told that it was.
+  const lines = text
+    .slice(0, text.lastIndexOf('\n') + 1)
+    .split('\n')
+    .slice(0, -1)
+  for (const line of lines) JSON.parse(line, revived).forEach(apply)
+
+  const isLong = lines.length > linesBeforeRewriting
+  if (isLong || !text.endsWith('\n')) rewrite(path, state)
+  const file = openSync(path, 'a', 0o600)
+  let isBroken = false
+  return {
+    /** @param {readonly Change[]} changes */
+    append(changes) {
+      if (isBroken) throw new Unavailable('the journal')
+      try {
+        writeSync(file, `${JSON.stringify(changes, replaced)}\n`)
+        fsyncSync(file)
+      } catch (cause) {
+        isBroken = true // by half a line, perhaps: the next opening finds out
+        throw new Unavailable('the journal', { cause })
+      }
+    },
+    close: () => closeSync(file),
+  }
+}
+
+/** @param {string} path */
+function contentsOf(path) {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    if (/** @type {NodeJS.ErrnoException} */ (error).code === 'ENOENT') return ''
+    throw error
+  }
+}
+
+/** The state alone, in place of how it came about. @param {string} path @param {State} state */
+function rewrite(path, state) {
+  const changes = Object.entries(state).flatMap(([kind, records]) => [...records].map(([key, one]) => [kind, key, one]))
+  const file = openSync(`${path}.new`, 'w', 0o600)
+  writeFileSync(file, `${JSON.stringify(changes, replaced)}\n`)
+  fsyncSync(file)
+  closeSync(file)
+  renameSync(`${path}.new`, path)
+  const folder = openSync(dirname(path), 'r')
+  fsyncSync(folder)
+  closeSync(folder)
+}
+
+/** JSON has no dates. @this {any} @param {string} key @param {unknown} value */
+function replaced(key, value) {
+  return this[key] instanceof Date ? { $date: this[key].getTime() } : value
+}
+
+/** @param {string} _ @param {any} value */
+function revived(_, value) {
+  return typeof value?.$date === 'number' ? new Date(value.$date) : value
+}
+
+/** One process at a time; a lock that a dead one has left behind is nobody's. @param {string} path */
+function lock(path) {
+  const file = `${path}.lock`
+  try {
+    writeFileSync(file, String(process.pid), { flag: 'wx' })
+  } catch (error) {
+    if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'EEXIST') throw error
+    const owner = Number(readFileSync(file, 'utf8'))
+    if (isAlive(owner)) throw new Unsuitable(`${path} is open in the process ${owner}`)
+    rmSync(file, { force: true })
+    lock(path)
+  }
+}
+
+/** @param {number} pid */
+function isAlive(pid) {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,30 @@
+// @ts-check
+// Proves the store by the suites that prove those of Portcullis: node prove.js
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, describe, it } from 'node:test'
+import { fixedClock, storeSuites } from 'portcullis/testing'
+import { openJournalStore } from './journal-store.js'
+
+describe('the journal store', () => {
+  storeSuites(
+    { describe, it, after },
+    {
+      async users() {
+        const clock = fixedClock()
+        const folder = mkdtempSync(join(tmpdir(), 'journal-store-'))
+        const store = openJournalStore(join(folder, 'users.jsonl'), { clock })
+        return {
+          role: store,
+          clock,
+          second: async () => store, // one process, one opening: there is no other handle
+          async close() {
+            store.close()
+            rmSync(folder, { recursive: true })
+          },
+        }
+      },
+    },
+  )
+})

@@ -1,0 +1,125 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { PackedProject } from './support/packed-project.ts'
+import { blocksOf, patternOf, projectFile } from './support/readme-blocks.ts'
+
+interface Snippet {
+  readonly file: string
+  readonly text: string
+  /** What the reader is told it prints; `null` when that is not said. */
+  readonly prints: string | null
+}
+
+/** The blocks of a document that are marked `ts run`, each with the block of text after it. */
+function snippetsOf(document: string): Snippet[] {
+  const blocks = blocksOf(projectFile(document))
+  return blocks.flatMap(({ language, marks, text }, at) => {
+    if (language !== 'ts' || !marks.includes('run')) return []
+    const next = blocks[at + 1]
+    const prints = next?.language === 'text' ? next.text : null
+    return [{ file: `${document.replace(/\W+/g, '-')}-${at}.ts`, text, prints }]
+  })
+}
+
+const snippets = [...snippetsOf('README.md'), ...snippetsOf('docs/embedding.md')]
+
+/** What a program that embeds use cases has no use for. */
+const unwanted = /^(koa|@koa\/.*|koa-.*|mongodb|bson|ioredis|simple-oauth2|joi|openid-client|undici|bcrypt|commander)$/
+
+const twoUseCases = `
+  const { isCommonPassword, newId, openStore, passwordHasher, ReadUser, RegisterUser, toEmail } = await import('portcullis')
+  const { users, close } = await openStore({ kind: 'sqlite', dataFolder: 'data' })
+  const policy = { minLength: 8, isCommon: isCommonPassword }
+  const registerUser = new RegisterUser({ users, hasher: passwordHasher(), policy, clock: () => new Date(), newId })
+  const { id } = await registerUser.execute({
+    email: toEmail('ada@example.com'), password: 'a quite long pass phrase', requestId: 'test',
+  })
+  console.log((await new ReadUser({ users }).execute(id)).email)
+  await close()`
+
+const settingsIn = `
+  const { openPortcullis, toEmail } = await import('portcullis')
+  const portcullis = await openPortcullis({ dataFolder: 'data', logs: { level: 'warn' } })
+  const { email } = await portcullis.accounts.registerUser.execute({
+    email: toEmail('ada@example.com'), password: 'a quite long pass phrase', requestId: 'test',
+  })
+  console.log(email)
+  await portcullis.close()`
+
+describe('the package, installed into an empty project', function () {
+  this.timeout(120_000)
+  let project: PackedProject
+  before(async () => {
+    project = await PackedProject.create()
+  })
+  after(() => project?.remove())
+
+  it('holds what is run, imported or compiled against, and nothing else', () => {
+    const files = project.files()
+    const wanted =
+      /^(package\.json|README\.md|LICENSE|dist\/[\w-]+\.js(\.map)?|dist\/types\/.*\.d\.ts|examples\/browser\/[\w.-]+)$/
+    expect(files.filter((file) => !wanted.test(file))).to.deep.equal([])
+    expect(files).to.include.members(['dist/portcullis.js', 'dist/index.js', 'dist/testing.js', 'dist/index.js.map'])
+  })
+
+  it('has the file and the types of every entry, and names in both that are the same', async () => {
+    const { exports } = JSON.parse(readFileSync(join(project.installed, 'package.json'), 'utf8'))
+    for (const [path, target] of Object.entries<string | { types: string; default: string }>(exports)) {
+      if (typeof target === 'string') continue
+      for (const file of Object.values(target)) expect(existsSync(join(project.installed, file)), file).to.equal(true)
+      const declared = readFileSync(join(project.installed, target.types), 'utf8').matchAll(/^export \{ (\w+) \}/gm)
+      const values = [...declared].map(([, name = '']) => name)
+      const program = `console.log(JSON.stringify(Object.keys(await import('portcullis${path.slice(1)}'))))`
+      project.write('names.js', program)
+      expect(JSON.parse(await project.run('names.js'))).to.have.members(values)
+      expect(values).to.have.length.above(5)
+    }
+  })
+
+  it('compiles with the snippets of the documents, strictly', async () => {
+    expect(snippets).to.have.length.above(4)
+    for (const { file, text } of snippets) project.write(file, text)
+    expect(await project.compile(snippets.map(({ file }) => file))).to.equal('')
+    const wrong = project.write('wrong.ts', "import { toEmail } from 'portcullis'\ntoEmail(5)\n")
+    expect(await project.compile([wrong])).to.match(/wrong\.ts\(2,9\): error TS2345/)
+  })
+
+  for (const { file, prints } of snippets) {
+    it(`runs ${file}, which prints what its reader is told`, async () => {
+      const printed = await project.run(file.replace(/\.ts$/, '.js'))
+      if (prints !== null) expect(printed).to.match(new RegExp(`^${patternOf(prints).source}$`))
+    })
+  }
+
+  it('loads neither Koa nor a driver that nobody names: for two use cases on SQLite', async () => {
+    const { packages, printed } = await project.packagesLoadedBy('two-use-cases.js', twoUseCases)
+    expect(printed).to.equal('ada@example.com\n')
+    expect(packages).to.include.members(['portcullis', 'better-sqlite3', 'argon2', 'uuid'])
+    expect(packages.filter((name) => unwanted.test(name))).to.deep.equal([])
+    expect(packages).to.not.include.oneOf(['inversify', 'typebox', 'ajv', 'pino', 'reflect-metadata'])
+  })
+
+  it('loads neither Koa nor a driver that nobody names: for settings that name SQLite', async () => {
+    const { packages, printed } = await project.packagesLoadedBy('settings-in.js', settingsIn)
+    expect(printed).to.equal('ada@example.com\n')
+    expect(packages).to.include.members(['portcullis', 'better-sqlite3', 'argon2', '@inversifyjs/core', 'typebox'])
+    expect(packages.filter((name) => unwanted.test(name))).to.deep.equal([])
+  })
+
+  it('loads no driver for stores in memory, and a driver that is named', async () => {
+    const open = (address: string) => `
+      const { openStore } = await import('portcullis')
+      await openStore(${address}).then(({ close }) => close(), (error) => console.log(error.name))`
+    const memory = await project.packagesLoadedBy('memory.js', open("{ kind: 'memory' }"))
+    expect(memory.packages.filter((name) => unwanted.test(name) || name === 'better-sqlite3')).to.deep.equal([])
+    const redis = await project.packagesLoadedBy('redis.js', open("{ kind: 'redis', url: 'redis://127.0.0.1:1' }"))
+    expect(redis.printed).to.equal('Unavailable\n')
+    expect(redis.packages).to.include('ioredis')
+  })
+
+  it('loads no test runner for portcullis/testing', async () => {
+    const { packages } = await project.packagesLoadedBy('testing.js', "await import('portcullis/testing')")
+    expect(packages).to.deep.equal(['portcullis'])
+  })
+})

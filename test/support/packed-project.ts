@@ -1,0 +1,100 @@
+import { execFile } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { emitDeclarations } from '../../scripts/declarations.mjs'
+import { build } from '../../scripts/prepare.mjs'
+import { environmentOf } from './commands.ts'
+import { projectFile, projectRoot } from './readme-blocks.ts'
+
+const run = promisify(execFile)
+
+interface Manifest {
+  readonly dependencies: Readonly<Record<string, string>>
+}
+
+/**
+ * A new project in a folder of its own, into which the tarball of `npm pack` was installed. What npm would fetch, it has
+ * from this checkout: the dependencies, and Node's types.
+ */
+export class PackedProject {
+  readonly folder = mkdtempSync(join(tmpdir(), 'portcullis-packed-'))
+  readonly installed = join(this.folder, 'node_modules', 'portcullis')
+
+  static async create(): Promise<PackedProject> {
+    await build()
+    emitDeclarations()
+    const project = new PackedProject()
+    await project.#install()
+    return project
+  }
+
+  async #install(): Promise<void> {
+    const { folder, installed } = this
+    const env = environmentOf({ npm_config_cache: join(folder, '.npm') })
+    // The scripts would build what is built already.
+    await run('npm', ['pack', '--ignore-scripts', '--pack-destination', folder], { cwd: projectRoot, env })
+    const [tarball = ''] = readdirSync(folder).filter((name) => name.endsWith('.tgz'))
+    mkdirSync(installed, { recursive: true })
+    await run('tar', ['-xzf', join(folder, tarball), '-C', installed, '--strip-components=1'])
+    // Safe: the project's own manifest.
+    const { dependencies } = JSON.parse(projectFile('package.json')) as Manifest
+    for (const name of [...Object.keys(dependencies), '@types/node']) {
+      const target = join(folder, 'node_modules', name)
+      mkdirSync(dirname(target), { recursive: true })
+      symlinkSync(join(projectRoot, 'node_modules', name), target)
+    }
+    this.write('package.json', JSON.stringify({ name: 'a-project', type: 'module' }))
+  }
+
+  /** Every file that was installed, by its path in the package. */
+  files(): string[] {
+    const all = readdirSync(this.installed, { recursive: true, withFileTypes: true })
+    return all
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath, entry.name).slice(this.installed.length + 1))
+  }
+
+  write(name: string, text: string): string {
+    const path = join(this.folder, name)
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(path, text)
+    return path
+  }
+
+  /** Compiles these files as a stranger's project does, strictly and with every library checked; answers what is wrong. */
+  async compile(names: readonly string[], options: object = {}): Promise<string> {
+    const strictly = { strict: true, module: 'nodenext', target: 'es2023', types: ['node'], skipLibCheck: false }
+    const compilerOptions = { ...strictly, ...options }
+    const project = this.write('tsconfig.json', JSON.stringify({ compilerOptions, files: names }))
+    const tsc = join(projectRoot, 'node_modules', 'typescript', 'bin', 'tsc')
+    try {
+      await run(process.execPath, [tsc, '-p', project, '--pretty', 'false'], { cwd: this.folder })
+      return ''
+    } catch (error) {
+      return String((error as { stdout?: unknown }).stdout ?? error) // safe: execFile's errors have it
+    }
+  }
+
+  /** Runs a program in a folder of its own; answers what it prints. */
+  async run(program: string, nodeOptions: readonly string[] = [], env: Readonly<Record<string, string>> = {}) {
+    const cwd = mkdtempSync(join(this.folder, 'run-'))
+    const args = [...nodeOptions, join(this.folder, program)]
+    return (await run(process.execPath, args, { cwd, env: environmentOf(env), timeout: 60_000 })).stdout
+  }
+
+  /** The packages that a program loads, bundled ones among them; `node:` modules are none. */
+  async packagesLoadedBy(name: string, text: string): Promise<{ packages: string[]; printed: string }> {
+    this.write(name, text)
+    const list = this.write(`${name}.loaded`, '')
+    const preload = join(projectRoot, 'test', 'support', 'loaded-modules.mjs')
+    const printed = await this.run(name, ['--import', preload], { LOADED_MODULES: list })
+    const names = readFileSync(list, 'utf8').matchAll(/\/node_modules\/(?:\.[^/]+\/)*((?:@[^/\n]+\/)?[^/\n]+)(?=\/)/g)
+    return { packages: [...new Set([...names].map(([, found = '']) => found))].sort(), printed }
+  }
+
+  remove(): void {
+    rmSync(this.folder, { recursive: true })
+  }
+}
