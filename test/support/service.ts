@@ -12,8 +12,6 @@ export interface PrintedEvent {
   readonly event: string
   /** Where there are several. */
   readonly tenant?: string
-  /** Where there are several. */
-  readonly tenant?: string
   readonly user: { readonly id: string; readonly email: string }
   readonly token?: string
   readonly changes?: Readonly<Record<string, unknown>>
