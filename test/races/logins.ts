@@ -111,7 +111,7 @@ export function loginRaces(running: () => Site, byWhom: readonly Ending['byWhom'
     const site = running()
     this.timeout(rounds(60_000, 300_000))
     for (let round = 0; round < rounds(1, 8); round += 1) {
-      const users = await site.people(16)
+      const users = await site.people(rounds(8, 16))
       const races = users.map((person, at) => ({ person, ending: possible[at % possible.length] ?? endings[0] }))
       const prepared = await Promise.all(races.map(async ({ person, ending }) => ending?.prepare(site, person) ?? ''))
       await Promise.all(
