@@ -1,0 +1,113 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { expect } from 'chai'
+import { call, goodPassword } from '../support/client.ts'
+import { portcullis } from '../support/command-line.ts'
+import { eventually } from '../support/eventually.ts'
+import type { PrintedEvent } from '../support/service.ts'
+import { SettingsFolder } from '../support/settings.ts'
+import { type Spawned, type SpawnedService, spawnService, spawnWorker } from '../support/spawned-service.ts'
+
+describe('a worker for tenants', function () {
+  this.timeout(60_000)
+  const folder = new SettingsFolder()
+  const running: Spawned[] = []
+  beforeEach(() => folder.open())
+  afterEach(async () => {
+    const ends = await Promise.all(running.splice(0).map((one) => one.end('SIGTERM')))
+    await folder.remove()
+    expect(ends.filter((end) => end !== 0)).to.deep.equal([])
+  })
+
+  const settle = (list: object, more: object = {}) =>
+    folder.write(
+      'portcullis.config.json',
+      JSON.stringify({ events: { relay: 'off' }, tenants: { by: 'header', list, ...more } }),
+    )
+
+  async function service(): Promise<SpawnedService> {
+    const one = await spawnService({}, folder.path)
+    running.push(one)
+    return one
+  }
+
+  async function worker(...args: string[]): Promise<Spawned> {
+    const one = await spawnWorker({}, folder.path, args)
+    running.push(one)
+    return one
+  }
+
+  async function post(to: SpawnedService, tenant: string, path: string, json: object): Promise<number> {
+    const { status } = await call(to.url, 'POST', path, { json, headers: { 'X-Tenant': tenant } })
+    return status
+  }
+
+  async function register(to: SpawnedService, tenant: string, email = `${tenant}@example.com`): Promise<void> {
+    expect(await post(to, tenant, '/auth/register', { email, password: goodPassword })).to.equal(201)
+  }
+
+  const told = ({ events }: Spawned, tenant: string, email = `${tenant}@example.com`) =>
+    events.some((one: PrintedEvent) => one.tenant === tenant && one.user.email === email)
+
+  it('delivers the events and the tokens of more tenants than may be open, again and again', async () => {
+    const names = ['a', 'b', 'c', 'd', 'e']
+    await settle(Object.fromEntries(names.map((name) => [name, {}])), { maxOpen: 2 })
+    const [serving, working] = [await service(), await worker()]
+    for (const round of ['first', 'second']) {
+      for (const name of names) await register(serving, name, `${round}@example.com`)
+      await eventually(
+        `events of the ${round} round`,
+        () => names.every((name) => told(working, name, `${round}@example.com`)),
+        20,
+      )
+    }
+    for (const name of names) await post(serving, name, '/auth/forgot-password', { email: 'first@example.com' })
+    const tokens = () => new Set(working.events.flatMap((one) => (one.token === undefined ? [] : [one.tenant])))
+    await eventually('a token for each', () => tokens().size === names.length, 20)
+    expect(serving.events).to.deep.equal([])
+  })
+
+  it('takes up tenants that are new, changed or gone at SIGHUP', async () => {
+    await settle({ a: {}, b: {} })
+    const [serving, working] = [await service(), await worker()]
+    await register(serving, 'a')
+    await register(serving, 'b')
+    await eventually('events of both', () => told(working, 'a') && told(working, 'b'))
+
+    await settle({ a: { tokens: { resetLifetimeSeconds: 60 } }, late: {} })
+    for (const one of running) process.kill(one.pid, 'SIGHUP')
+    for (const one of running) {
+      await eventually('the settings to be read', () =>
+        one.errors.some((line) => line.includes('read the tenants again')),
+      )
+    }
+    await register(serving, 'late')
+    await register(serving, 'a', 'again@example.com')
+    await eventually('events of both', () => told(working, 'late') && told(working, 'a', 'again@example.com'))
+    expect((await fetch(`${serving.url}/users/me`, { headers: { 'X-Tenant': 'b' } })).status).to.equal(404)
+  })
+
+  it('keeps to the one that --tenant names', async () => {
+    await settle({ a: {}, b: {} })
+    const [serving, working] = [await service(), await worker('--tenant', 'a')]
+    await register(serving, 'b')
+    await register(serving, 'a')
+    await eventually('the event of a', () => told(working, 'a'))
+    await delay(1500)
+    expect(told(working, 'b')).to.equal(false)
+    const { code, err } = await portcullis(['--tenant', 'nobody', 'worker'], { cwd: folder.path })
+    expect(code).to.equal(2)
+    expect(err).to.include('there is no tenant nobody')
+  })
+
+  it('works on the others where one keeps its users in memory, and refuses where nobody else is left', async () => {
+    await settle({ a: {}, fleeting: { stores: { users: { kind: 'memory' } } } })
+    const [serving, working] = [await service(), await worker()]
+    await register(serving, 'a')
+    await eventually('the event of a', () => told(working, 'a'))
+    const said = working.errors.filter((line) => line.includes('a tenant is disabled'))
+    expect(said).to.have.lengthOf(1)
+    expect(said[0]).to.include('"tenant":"fleeting"').and.include('stores.users.kind')
+    const { code } = await portcullis(['--tenant', 'fleeting', 'worker'], { cwd: folder.path })
+    expect(code).to.equal(2)
+  })
+})
