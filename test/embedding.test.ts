@@ -73,7 +73,7 @@ describe('the package, installed into an empty project', function () {
       const program = `console.log(JSON.stringify(Object.keys(await import('portcullis${path.slice(1)}'))))`
       project.write('names.js', program)
       expect(JSON.parse(await project.run('names.js'))).to.have.members(values)
-      expect(values).to.have.length.above(5)
+      expect(values).to.not.deep.equal([])
     }
   })
 

@@ -16,7 +16,7 @@ interface Manifest {
 
 /**
  * A new project in a folder of its own, into which the tarball of `npm pack` was installed. What npm would fetch, it has
- * from this checkout: the dependencies, and Node's types.
+ * from this checkout: the dependencies, and the types of Node and Koa.
  */
 export class PackedProject {
   readonly folder = mkdtempSync(join(tmpdir(), 'portcullis-packed-'))
@@ -40,7 +40,7 @@ export class PackedProject {
     await run('tar', ['-xzf', join(folder, tarball), '-C', installed, '--strip-components=1'])
     // Safe: the project's own manifest.
     const { dependencies } = JSON.parse(projectFile('package.json')) as Manifest
-    for (const name of [...Object.keys(dependencies), '@types/node']) {
+    for (const name of [...Object.keys(dependencies), '@types/koa', '@types/node']) {
       const target = join(folder, 'node_modules', name)
       mkdirSync(dirname(target), { recursive: true })
       symlinkSync(join(projectRoot, 'node_modules', name), target)
