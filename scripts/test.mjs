@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
+import { emitDeclarations } from './declarations.mjs'
 import { build, install, requireNode, root } from './prepare.mjs'
 import { runTests } from './test-lanes.mjs'
 
@@ -29,6 +30,7 @@ function runHere(words) {
 }
 
 function runAll() {
+  emitDeclarations() // once, before several lanes want them at a time
   const files = readdirSync(join(root, 'test'), { recursive: true })
     .filter((name) => name.endsWith('.test.ts'))
     .map((name) => `test/${name.replaceAll('\\', '/')}`)
