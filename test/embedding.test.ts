@@ -118,6 +118,11 @@ describe('the package, installed into an empty project', function () {
     expect(redis.packages).to.include('ioredis')
   })
 
+  it('loads what routes need for portcullis/koa', async () => {
+    const { packages } = await project.packagesLoadedBy('koa.js', "await import('portcullis/koa')")
+    expect(packages.filter((name) => unwanted.test(name))).to.include('@koa/router')
+  })
+
   it('loads no test runner for portcullis/testing', async () => {
     const { packages } = await project.packagesLoadedBy('testing.js', "await import('portcullis/testing')")
     expect(packages).to.deep.equal(['portcullis'])
