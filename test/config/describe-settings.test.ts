@@ -27,7 +27,7 @@ describe('describing the settings', () => {
     expect(linesOf('providers.<name>.associateByEmail')).to.have.lengthOf(1)
     expect(linesOf('providers.<name>.associateByEmail')[0]).to.not.include('(')
     expect(linesOf('providers.<name>.clientSecret')).to.have.lengthOf(1)
-    expect(linesOf('providers.<name>.clientSecret')[0]).to.include('(oauth2, openid-connect, discord, ')
+    expect(linesOf('providers.<name>.clientSecret')[0]).to.include('(oauth2, openid-connect, ')
     expect(linesOf('backends.<name>.strategy.lifetimeSeconds').length).to.equal(2)
   })
 

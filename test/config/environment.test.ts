@@ -255,10 +255,13 @@ describe('settings from the environment', () => {
     }
 
     function aBackend(kinds: readonly string[], text: string): Record<string, string> {
+      const { transports, strategies } = builtInParts
+      const asked = (parts: readonly { readonly kind: string }[]) =>
+        parts.find(({ kind }) => kinds.includes(kind))?.kind
       return {
-        PORTCULLIS_BACKENDS__EXTRA__TRANSPORT__KIND: kinds.includes('cookie') ? 'cookie' : 'bearer',
+        PORTCULLIS_BACKENDS__EXTRA__TRANSPORT__KIND: asked(transports) ?? 'bearer',
         PORTCULLIS_BACKENDS__EXTRA__TRANSPORT__NAME: kinds.includes('cookie') || text === 'cookie' ? 'extra' : '',
-        PORTCULLIS_BACKENDS__EXTRA__STRATEGY__KIND: kinds.includes('jwt') ? 'jwt' : 'stored',
+        PORTCULLIS_BACKENDS__EXTRA__STRATEGY__KIND: asked(strategies) ?? 'stored',
       }
     }
 

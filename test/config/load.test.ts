@@ -53,7 +53,7 @@ describe('loading the settings', () => {
       },
       providers: {},
       handlers: { module: null, console: true, timeoutSeconds: 10 },
-      events: { relay: 'on' },
+      events: { relay: 'on', leaseSeconds: 20 },
       tenants: { header: 'X-Tenant', pathPrefix: '/t', maxOpen: 500, idleSeconds: 300, scanSeconds: 600 },
       passwords: { minLength: 8, maxWaitSeconds: 3, memoryKiB: 19_456, timeCost: 2, parallelism: 1 },
       tokens: { resetLifetimeSeconds: 900, verifyLifetimeSeconds: 86_400 },
