@@ -1,5 +1,6 @@
 import { type DestinationStream, destination, type Logger, pino } from 'pino'
 import { HandlerFailed } from '../application/ports/subscribers.ts'
+import { Unavailable } from '../domain/refusal.ts'
 import type { Settings } from './settings.ts'
 
 export type { Logger }
@@ -7,7 +8,12 @@ export type { Logger }
 /** One JSON line each on standard error; standard output is for events. */
 export function createLog({ level }: Settings['logs'], to?: DestinationStream): Logger {
   return pino(
-    { level, base: null, timestamp: pino.stdTimeFunctions.isoTime, serializers: { err: describe } },
+    {
+      level,
+      base: null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      serializers: { err: (err: unknown) => describe(err) },
+    },
     to ?? destination({ dest: 2, sync: false }),
   )
 }
@@ -20,19 +26,21 @@ const longestRead = 4_000
  * What an operator needs of a fault and its causes. Drivers quote keys and addresses in their messages, so
  * whatever looks like an e-mail address, a URL's credentials or a token is left out.
  */
-function describe(thrown: unknown): object {
+function describe(thrown: unknown, tellsFrames = true): object {
   if (!(thrown instanceof Error)) return { type: typeof thrown }
   // The words of a deployer's handler are about its users.
   if (thrown instanceof HandlerFailed) return { type: thrown.name, where: thrown.where }
-  const { name, message, stack, cause } = thrown
+  const { name, message, cause } = thrown
   const code: unknown = 'code' in thrown ? thrown.code : undefined
-  const frames = stack?.split('\n').filter((line) => /^\s+at /.test(line))
+  // What does not answer, or has too much to do, is no fault of a line of ours; and there may be thousands a second.
+  const hasFrames = tellsFrames && !(thrown instanceof Unavailable)
+  const frames = !hasFrames ? undefined : thrown.stack?.split('\n').filter((line) => /^\s+at /.test(line))
   return {
     type: name,
     message: scrub(message),
     ...(typeof code === 'string' || typeof code === 'number' ? { code } : {}),
     ...(frames !== undefined && { stack: frames.slice(0, 8).map((line) => line.trim()) }),
-    ...(cause !== undefined && { cause: describe(cause) }),
+    ...(cause !== undefined && { cause: describe(cause, hasFrames) }),
   }
 }
 
