@@ -9,6 +9,7 @@ import type { PasswordHasher } from '../application/ports/password-hasher.ts'
 import type { Subscribers } from '../application/ports/subscribers.ts'
 import type { UserStore } from '../application/ports/user-store.ts'
 import type { OpenStores } from './open-stores.ts'
+import { requireOwnBindings } from './own-bindings.ts'
 import type { Settings } from './settings.ts'
 import * as t from './tokens.ts'
 import { bindUseCases } from './use-cases.ts'
@@ -26,7 +27,7 @@ interface Parts {
   readonly wake: () => void
 }
 
-/** One container per tenant: an Inversify singleton of a parent would keep the first tenant's stores for all. */
+/** One container per tenant, with nothing above it. */
 export function tenantContainer(parts: Parts): Container {
   const { settings, stores } = parts
   const container = new Container()
@@ -59,7 +60,8 @@ export function tenantContainer(parts: Parts): Container {
   bind(t.LeaseSeconds, settings.events.leaseSeconds)
   bind(t.HandlerTimeoutSeconds, settings.handlers.timeoutSeconds)
   bind(t.Report, parts.report)
-  bindUseCases(container)
+  const useCases = bindUseCases(container)
+  requireOwnBindings(container, [...Object.values(t), ...useCases])
   return container
 }
 

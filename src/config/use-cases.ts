@@ -1,4 +1,4 @@
-import type { Container } from 'inversify'
+import type { Container, ServiceIdentifier } from 'inversify'
 import { Authenticate } from '../application/authenticate.ts'
 import { ChangeUser } from '../application/change-user.ts'
 import { CreateSuperuser } from '../application/create-superuser.ts'
@@ -22,8 +22,8 @@ import { VerifyUser } from '../application/verify-user.ts'
 import { bindClass } from './bind-class.ts'
 import * as t from './tokens.ts'
 
-/** Everything the service can do, and what each of it needs: the table of contents of the application. */
-export function bindUseCases(container: Container): void {
+/** Everything the service can do, and what each of it needs: the table of contents of the application. Answers the names. */
+export function bindUseCases(container: Container): readonly ServiceIdentifier[] {
   const occasions = { clock: t.Clock, newId: t.NewId }
   const choosing = { hasher: t.Hasher, policy: t.Policy }
   const redeeming = { users: t.Users, changeUser: ChangeUser, tokens: t.Tokens, secrets: t.Secrets }
@@ -38,65 +38,67 @@ export function bindUseCases(container: Container): void {
     leaseSeconds: t.LeaseSeconds,
     report: t.Report,
   }
-
-  bindClass(container, ChangeUser, { users: t.Users })
-  bindClass(container, Authenticate, { users: t.Users })
-  bindClass(container, RegisterUser, { ...occasions, ...choosing, users: t.Users })
-  bindClass(container, CreateSuperuser, { ...occasions, ...choosing, users: t.Users, changeUser: ChangeUser })
-  bindClass(container, LogIn, {
-    ...occasions,
-    users: t.Users,
-    changeUser: ChangeUser,
-    hasher: t.Hasher,
-    subscribers: t.Subscribers,
-  })
   const returning = { oauthStates: t.OAuthStates, secrets: t.Secrets, clock: t.Clock }
-  bindClass(container, StartOAuth, { ...returning, newToken: t.NewToken })
-  bindClass(container, FinishOAuth, {
-    ...occasions,
-    ...returning,
-    users: t.Users,
-    changeUser: ChangeUser,
-    subscribers: t.Subscribers,
-    vault: t.Vault,
-  })
-  bindClass(container, LinkOAuth, { ...occasions, ...returning, changeUser: ChangeUser, vault: t.Vault })
-  bindClass(container, UnlinkOAuth, { changeUser: ChangeUser, providerNames: t.ProviderNames })
-  bindClass(container, ReadProviderToken, {
-    users: t.Users,
-    changeUser: ChangeUser,
-    vault: t.Vault,
-    clock: t.Clock,
-  })
-  bindClass(container, LogOut, { changeUser: ChangeUser, clock: t.Clock })
-  bindClass(container, RequestToken, { ...occasions, tokenRequests: t.TokenRequests, secrets: t.Secrets })
-  bindClass(container, ResetPassword, { ...occasions, ...choosing, ...redeeming })
-  bindClass(container, VerifyUser, { ...occasions, ...redeeming })
-  bindClass(container, ReadUser, { users: t.Users })
-  bindClass(container, UpdateUser, {
-    ...occasions,
-    ...choosing,
-    changeUser: ChangeUser,
-    freshLoginSeconds: t.FreshLoginSeconds,
-  })
-  bindClass(container, DeleteUser, {
-    ...occasions,
-    changeUser: ChangeUser,
-    subscribers: t.Subscribers,
-    tenant: t.Tenant,
-  })
-  bindClass(container, RelayEvents, { ...delivering, outbox: t.Outbox, sessions: t.Sessions })
-  bindClass(container, DeliverTokens, {
-    ...delivering,
-    tokenRequests: t.TokenRequests,
-    secrets: t.Secrets,
-    lifetimes: t.Lifetimes,
-  })
-  bindClass(container, Sweep, {
-    sessions: t.Sessions,
-    tokens: t.Tokens,
-    oauthStates: t.OAuthStates,
-    outbox: t.Outbox,
-    clock: t.Clock,
-  })
+
+  return [
+    bindClass(container, ChangeUser, { users: t.Users }),
+    bindClass(container, Authenticate, { users: t.Users }),
+    bindClass(container, RegisterUser, { ...occasions, ...choosing, users: t.Users }),
+    bindClass(container, CreateSuperuser, { ...occasions, ...choosing, users: t.Users, changeUser: ChangeUser }),
+    bindClass(container, LogIn, {
+      ...occasions,
+      users: t.Users,
+      changeUser: ChangeUser,
+      hasher: t.Hasher,
+      subscribers: t.Subscribers,
+    }),
+    bindClass(container, StartOAuth, { ...returning, newToken: t.NewToken }),
+    bindClass(container, FinishOAuth, {
+      ...occasions,
+      ...returning,
+      users: t.Users,
+      changeUser: ChangeUser,
+      subscribers: t.Subscribers,
+      vault: t.Vault,
+    }),
+    bindClass(container, LinkOAuth, { ...occasions, ...returning, changeUser: ChangeUser, vault: t.Vault }),
+    bindClass(container, UnlinkOAuth, { changeUser: ChangeUser, providerNames: t.ProviderNames }),
+    bindClass(container, ReadProviderToken, {
+      users: t.Users,
+      changeUser: ChangeUser,
+      vault: t.Vault,
+      clock: t.Clock,
+    }),
+    bindClass(container, LogOut, { changeUser: ChangeUser, clock: t.Clock }),
+    bindClass(container, RequestToken, { ...occasions, tokenRequests: t.TokenRequests, secrets: t.Secrets }),
+    bindClass(container, ResetPassword, { ...occasions, ...choosing, ...redeeming }),
+    bindClass(container, VerifyUser, { ...occasions, ...redeeming }),
+    bindClass(container, ReadUser, { users: t.Users }),
+    bindClass(container, UpdateUser, {
+      ...occasions,
+      ...choosing,
+      changeUser: ChangeUser,
+      freshLoginSeconds: t.FreshLoginSeconds,
+    }),
+    bindClass(container, DeleteUser, {
+      ...occasions,
+      changeUser: ChangeUser,
+      subscribers: t.Subscribers,
+      tenant: t.Tenant,
+    }),
+    bindClass(container, RelayEvents, { ...delivering, outbox: t.Outbox, sessions: t.Sessions }),
+    bindClass(container, DeliverTokens, {
+      ...delivering,
+      tokenRequests: t.TokenRequests,
+      secrets: t.Secrets,
+      lifetimes: t.Lifetimes,
+    }),
+    bindClass(container, Sweep, {
+      sessions: t.Sessions,
+      tokens: t.Tokens,
+      oauthStates: t.OAuthStates,
+      outbox: t.Outbox,
+      clock: t.Clock,
+    }),
+  ]
 }
