@@ -7,6 +7,8 @@ interface Raw {
   readonly method: string
   /** Sent as it is; `fetch` would tidy it up first. */
   readonly path: string
+  /** For the header of this name; that of the address, unless it is given. */
+  readonly host?: string
   /** Sent as they are; a name may occur twice. */
   readonly headers?: readonly (readonly [string, string])[]
   /** Without a `Content-Length` among the headers they are sent in chunks. */
@@ -14,10 +16,10 @@ interface Raw {
 }
 
 /** A request that `fetch` would not make; its answer is held against the OpenAPI document as any other. */
-export async function rawCall(url: string, { method, path, headers = [], chunks = [] }: Raw): Promise<Answer> {
-  const { hostname, port, host } = new URL(url)
+export async function rawCall(url: string, { method, path, host, headers = [], chunks = [] }: Raw): Promise<Answer> {
+  const { hostname, port, host: ofUrl } = new URL(url)
   const answer = await new Promise<Answer>((resolve, reject) => {
-    const flat = [['Host', host], ...headers].flat()
+    const flat = [['Host', host ?? ofUrl], ...headers].flat()
     const sent = request({ hostname, port, method, path, headers: flat, agent: false }, async (response) => {
       let text = ''
       for await (const chunk of response.setEncoding('utf8')) text += chunk

@@ -1,0 +1,209 @@
+import Router from '@koa/router'
+import { expect } from 'chai'
+import type { Context } from 'koa'
+import { forbidden, seen, unauthorized } from '../support/answers.ts'
+import { type Answer, call, logIn, logInByCookie, type Sent } from '../support/client.ts'
+import { type KoaApp, type Person, somebodyOfEachKind, startKoaApp } from '../support/koa-app.ts'
+import { needsRedisServer, type RedisServer, startRedis } from '../support/redis.ts'
+import { goodSecret } from '../support/settings.ts'
+
+const evil = 'https://evil.example'
+
+/** Everything that tells answers apart, ids of requests and of connections excepted. */
+function bytesOf({ status, headers, text }: Answer) {
+  const left = ['date', 'connection', 'keep-alive', 'x-request-id']
+  return { status, text, headers: [...headers].filter(([name]) => !left.includes(name)) }
+}
+
+describe('guards in an app of somebody else', () => {
+  let app: KoaApp
+  let people: Record<'plain' | 'verified' | 'superuser', Person>
+  /** How often each handler behind a guard was reached. */
+  const reached: string[] = []
+
+  before(async () => {
+    app = await startKoaApp({
+      settings: { stores: { users: { kind: 'memory' } }, secret: goodSecret },
+      compose(koa, accounts) {
+        const answer = (ctx: Context): void => {
+          reached.push(ctx.path)
+          ctx.body = ctx.state
+        }
+        const router = new Router()
+          .all('/open', answer)
+          .all('/for-users', accounts.requireUser(), answer)
+          .all('/for-verified', accounts.requireVerified(), answer)
+          .all('/for-superusers', accounts.requireSuperuser(), answer)
+          .get('/broken', accounts.requireUser(), () => {
+            throw new Error('a fault behind a guard')
+          })
+          .get('/refused-by-the-app', accounts.requireUser(), (ctx) => ctx.throw(409, 'sold out'))
+        koa.use(accounts.routes()).use(router.routes())
+      },
+    })
+    people = await somebodyOfEachKind(app)
+  })
+  after(() => app.stop())
+
+  const get = (path: string, sent: Sent = {}) => call(app.url, 'GET', path, sent)
+
+  it('tell who it is, and nothing that is a secret', async () => {
+    const { bearer, id, email } = people.verified
+    const { status, body } = await get('/for-users', { bearer })
+    expect(status).to.equal(200)
+    expect(body).to.deep.equal({
+      user: { id, email, isActive: true, isSuperuser: false, isVerified: true },
+      tenant: 'default',
+    })
+  })
+
+  for (const [path, admitted] of [
+    ['/for-users', ['plain', 'verified', 'superuser']],
+    ['/for-verified', ['verified', 'superuser']],
+    ['/for-superusers', ['superuser']],
+  ] as const) {
+    it(`let ${admitted.join(', ')} reach ${path}, by token and by cookie, and answer the others as our routes do`, async () => {
+      const nobody = bytesOf(await get('/users/me'))
+      const notYou = bytesOf(await get(`/users/${people.superuser.id}`, { bearer: people.plain.bearer }))
+      expect([nobody.status, notYou.status]).to.deep.equal([401, 403])
+
+      expect(bytesOf(await get(path))).to.deep.equal(nobody)
+      for (const bearer of ['x', `${people.superuser.bearer}x`]) {
+        expect(bytesOf(await get(path, { bearer }))).to.deep.equal(nobody)
+      }
+      for (const [kind, { email, bearer }] of Object.entries(people)) {
+        for (const sent of [{ bearer }, { cookie: await logInByCookie(app.url, email) }]) {
+          const before = reached.length
+          const answer = await get(path, sent)
+          const isAdmitted = (admitted as readonly string[]).includes(kind)
+          if (isAdmitted) expect(answer.status, kind).to.equal(200)
+          else expect(bytesOf(answer), kind).to.deep.equal(notYou)
+          expect(reached.length - before, kind).to.equal(isAdmitted ? 1 : 0)
+        }
+      }
+    })
+  }
+
+  it('refuse what a page of a foreign origin does with a cookie, and let it read', async () => {
+    const cookie = await logInByCookie(app.url, people.plain.email)
+    const foreign: readonly Record<string, string>[] = [
+      { Origin: evil },
+      { Origin: 'null' },
+      { 'Sec-Fetch-Site': 'cross-site' },
+    ]
+    const byOurs = await call(app.url, 'PATCH', '/users/me', { cookie, json: {}, headers: { Origin: evil } })
+    for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'PURGE']) {
+      const ask = async (sent: Sent) => await call(app.url, method, '/for-users', sent)
+      for (const headers of foreign) expect(bytesOf(await ask({ cookie, headers }))).to.deep.equal(bytesOf(byOurs))
+      expect((await ask({ cookie, headers: { Origin: app.url } })).status).to.equal(200)
+      expect((await ask({ bearer: people.plain.bearer, headers: { Origin: evil } })).status).to.equal(200)
+    }
+    for (const method of ['GET', 'HEAD', 'OPTIONS']) {
+      const answer = await call(app.url, method, '/for-users', { cookie, headers: { Origin: evil } })
+      expect(answer.status, method).to.equal(200)
+    }
+  })
+
+  it('know at once who has logged out, and who was deactivated', async () => {
+    const { id, email } = people.plain
+    const session = await logInByCookie(app.url, email)
+    const token = await logIn(app.url, email)
+    expect((await get('/for-users', { cookie: session })).status).to.equal(200)
+    await call(app.url, 'POST', '/auth/cookie/logout', { cookie: session })
+    expect(seen(await get('/for-users', { cookie: session }))).to.deep.equal(unauthorized)
+
+    const by = people.superuser.bearer
+    expect((await get('/for-users', { bearer: token })).status).to.equal(200)
+    await call(app.url, 'PATCH', `/users/${id}`, { bearer: by, json: { is_active: false } })
+    expect(seen(await get('/for-users', { bearer: token }))).to.deep.equal(unauthorized)
+  })
+
+  it('add nothing to an answer that they let pass', async () => {
+    const { bearer } = people.verified
+    const withState = bytesOf(await get('/for-users', { bearer })).headers
+    const withoutGuard = bytesOf(await get('/open', { bearer })).headers
+    const names = (headers: readonly [string, string][]) => headers.map(([name]) => name)
+    expect(names(withState)).to.deep.equal(names(withoutGuard))
+  })
+
+  it('leave what is thrown behind them to the app', async () => {
+    const { bearer } = people.verified
+    const broken = await get('/broken', { bearer })
+    expect([broken.status, broken.text]).to.deep.equal([500, 'Internal Server Error'])
+    const refused = await get('/refused-by-the-app', { bearer })
+    expect([refused.status, refused.text, refused.headers.get('X-Request-Id')]).to.deep.equal([409, 'sold out', null])
+    expect(app.faults.map(({ message }) => message)).to.deep.equal(['a fault behind a guard', 'sold out'])
+    expect(seen(await get('/broken'))).to.deep.equal(unauthorized)
+  })
+
+  it('give a refusal the id that its client gave the request', async () => {
+    const { headers } = await get('/for-users', { headers: { 'X-Request-Id': 'an-id-of-a-client' } })
+    expect(headers.get('X-Request-Id')).to.equal('an-id-of-a-client')
+    expect(seen(await get('/for-superusers', { bearer: people.verified.bearer }))).to.deep.equal(forbidden)
+  })
+
+  it('keep a session alive by using it', async () => {
+    const brief = await startKoaApp({
+      settings: {
+        stores: { users: { kind: 'memory' } },
+        backends: { cookie: { strategy: { idleSeconds: 1 } } },
+      },
+      compose(koa, accounts) {
+        const router = new Router().get('/used', accounts.requireUser(), (ctx) => {
+          ctx.body = 'used'
+        })
+        koa.use(accounts.routes()).use(router.routes())
+      },
+    })
+    try {
+      const { email } = (await somebodyOfEachKind(brief)).plain
+      const cookie = await logInByCookie(brief.url, email)
+      const until = performance.now() + 1600
+      while (performance.now() < until) {
+        expect((await call(brief.url, 'GET', '/used', { cookie })).status).to.equal(200)
+        await new Promise((resolve) => setTimeout(resolve, 200))
+      }
+    } finally {
+      await brief.stop()
+    }
+  })
+
+  describe('while the sessions cannot be read', () => {
+    let redis: RedisServer
+    let dark: KoaApp
+    before(async function () {
+      this.timeout(30_000)
+      needsRedisServer(this)
+      redis = await startRedis()
+      dark = await startKoaApp({
+        settings: { stores: { users: { kind: 'memory' }, sessions: { kind: 'redis', url: redis.url } } },
+        compose(koa, accounts) {
+          const router = new Router().get('/for-users', accounts.requireUser(), (ctx) => {
+            ctx.body = 'fine'
+          })
+          koa.use(accounts.routes()).use(router.routes())
+        },
+      })
+    })
+    after(async () => {
+      await dark?.stop()
+      await redis?.close()
+    })
+
+    it('answer 503 as our routes do, within two seconds', async () => {
+      const { email, bearer } = (await somebodyOfEachKind(dark)).plain
+      const cookie = await logInByCookie(dark.url, email)
+      expect((await call(dark.url, 'GET', '/for-users', { cookie })).status).to.equal(200)
+      await redis.stop()
+      const began = performance.now()
+      const guarded = await call(dark.url, 'GET', '/for-users', { cookie })
+      expect(performance.now() - began).to.be.below(2000)
+      const ours = await call(dark.url, 'GET', '/users/me', { cookie })
+      expect(guarded.status).to.equal(503)
+      expect(bytesOf(guarded)).to.deep.equal(bytesOf(ours))
+      expect(guarded.headers.get('Retry-After')).to.match(/^[1-9]/)
+      expect((await call(dark.url, 'GET', '/for-users', { bearer })).status).to.equal(200)
+      expect(dark.faults).to.deep.equal([])
+    })
+  })
+})

@@ -1,0 +1,169 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import Router from '@koa/router'
+import { expect } from 'chai'
+import type { Middleware } from 'koa'
+import { notFound, refused, seen, unauthorized } from '../support/answers.ts'
+import { type Answer, call, goodPassword, type Sent } from '../support/client.ts'
+import { type KoaApp, startKoaApp } from '../support/koa-app.ts'
+import { rawCall } from '../support/raw-request.ts'
+import { goodSecret } from '../support/settings.ts'
+
+const unavailable = refused(503, 'SERVICE_UNAVAILABLE')
+const list = {
+  acme: { hosts: ['acme.example.org'], http: { allowedOrigins: ['https://acme-front.example'] } },
+  bolt: { hosts: ['bolt.example.org'], routers: { users: { prefix: '/people' } } },
+  cold: { hosts: ['cold.example.org'] },
+  wrong: { hosts: ['wrong.example.org'], passwords: { minLength: 3 } },
+}
+
+/** An app with tenants told by `by`, where `/orders` of each tenant is behind a guard. */
+async function startApp(by: 'header' | 'path' | 'host', above?: Middleware): Promise<KoaApp> {
+  return startKoaApp({
+    delivers: false, // which would open all of them
+    settings: { secret: goodSecret, tenants: { by, list } },
+    compose(koa, accounts) {
+      const prefix = by === 'path' ? '/t/:tenant' : ''
+      const router = new Router()
+        .all(`${prefix}/orders`, accounts.requireUser(), (ctx) => {
+          ctx.body = ctx.state
+        })
+        .get(`${prefix}/open`, (ctx) => {
+          ctx.body = 'open'
+        })
+      if (above !== undefined) koa.use(above)
+      koa.use(accounts.routes()).use(router.routes())
+    },
+  })
+}
+
+interface Way {
+  readonly path: string
+  readonly host?: string
+  readonly headers?: readonly (readonly [string, string])[]
+}
+
+/** How a request says whose it is. */
+const ways: Readonly<Record<'header' | 'path' | 'host', (tenant: string, path: string) => Way>> = {
+  header: (tenant, path) => ({ path, headers: [['X-Tenant', tenant]] }),
+  path: (tenant, path) => ({ path: `/t/${tenant}${path}` }),
+  host: (tenant, path) => ({ path, host: `${tenant}.example.org` }),
+}
+
+for (const by of ['header', 'path', 'host'] as const) {
+  describe(`tenants by ${by} in an app of somebody else`, () => {
+    let app: KoaApp
+    const paths: string[] = []
+
+    before(async () => {
+      app = await startApp(by, async (ctx, next) => {
+        await next()
+        paths.push(ctx.path)
+      })
+    })
+    after(() => app.stop())
+
+    async function ask(tenant: string, method: string, path: string, sent: Sent = {}): Promise<Answer> {
+      const { headers = [], ...way } = ways[by](tenant, path)
+      const text = sent.json === undefined ? new URLSearchParams(sent.form).toString() : JSON.stringify(sent.json)
+      const type = sent.json === undefined ? 'application/x-www-form-urlencoded' : 'application/json'
+      const more: [string, string][] = [
+        ['Content-Type', type],
+        ['Content-Length', `${text.length}`],
+      ]
+      if (sent.bearer !== undefined) more.push(['Authorization', `Bearer ${sent.bearer}`])
+      return rawCall(app.url, { ...way, method, headers: [...headers, ...more], chunks: [text] })
+    }
+
+    async function bearerOf(tenant: string, email: string): Promise<string> {
+      const made = await ask(tenant, 'POST', '/auth/register', { json: { email, password: goodPassword } })
+      expect(made.status, made.text).to.equal(201)
+      const login = await ask(tenant, 'POST', '/auth/jwt/login', { form: { username: email, password: goodPassword } })
+      return (login.body as { access_token: string }).access_token // safe: 200 carries a token
+    }
+
+    it('keep their users apart, at our routes and behind guards', async () => {
+      const email = 'ada@example.com'
+      const [acme, bolt] = [await bearerOf('acme', email), await bearerOf('bolt', email)]
+      for (const [tenant, own, other] of [
+        ['acme', acme, bolt],
+        ['bolt', bolt, acme],
+      ] as const) {
+        const { status, body } = await ask(tenant, 'GET', '/orders', { bearer: own })
+        expect(status).to.equal(200)
+        expect(body).to.have.property('tenant', tenant)
+        expect(body).to.have.nested.property('user.email', email)
+        expect(seen(await ask(tenant, 'GET', '/orders', { bearer: other }))).to.deep.equal(unauthorized)
+        const me = tenant === 'bolt' ? '/people/me' : '/users/me'
+        expect((await ask(tenant, 'GET', me, { bearer: own })).status).to.equal(200)
+        expect(seen(await ask(tenant, 'GET', me, { bearer: other }))).to.deep.equal(unauthorized)
+      }
+    })
+
+    it('are named to whoever wants their use cases', async () => {
+      const email = 'grace@example.com'
+      const { body } = await ask('acme', 'GET', '/orders', { bearer: await bearerOf('acme', email) })
+      const { user, tenant } = body as { user: { id: string }; tenant: string } // safe: the state behind a guard
+      const found = await app.portcullis.withTenant(tenant, ({ readUser }) => readUser.execute(user.id))
+      expect(found?.email).to.equal(email)
+    })
+
+    it('have the paths that their own settings say, and leave the others to the app', async () => {
+      expect((await ask('bolt', 'GET', '/users/me')).text).to.equal('Not Found')
+      expect((await ask('acme', 'GET', '/people/me')).text).to.equal('Not Found')
+      expect((await ask('bolt', 'PUT', '/people/me')).status).to.equal(405)
+    })
+
+    it('are not opened for what the app answers', async () => {
+      expect((await ask('cold', 'GET', '/open')).text).to.equal('open')
+      expect((await ask('cold', 'GET', '/nothing')).text).to.equal('Not Found')
+      expect(existsSync(join(app.dataFolder, 'tenants', 'cold'))).to.equal(false)
+      expect((await ask('cold', 'GET', '/users/me')).status).to.equal(401)
+      expect(existsSync(join(app.dataFolder, 'tenants', 'cold'))).to.equal(true)
+    })
+
+    it('are unknown to our routes and to guards, and no matter to the rest of the app', async () => {
+      for (const tenant of ['nobody', 'ACME', '']) {
+        for (const [method, path] of [
+          ['GET', '/users/me'],
+          ['POST', '/auth/register'],
+          ['GET', '/orders'],
+        ] as const) {
+          // An empty name is no part of a path.
+          if (by === 'path' && tenant === '') continue
+          // Names of hosts have no letter case.
+          if (by === 'host' && tenant === 'ACME') continue
+          expect(seen(await ask(tenant, method, path)), `${tenant} ${path}`).to.deep.equal(notFound)
+        }
+        if (by !== 'path') expect((await ask(tenant, 'GET', '/open')).text).to.equal('open')
+      }
+    })
+
+    it('that are disabled get 503 from our routes and from guards', async () => {
+      expect(seen(await ask('wrong', 'GET', '/users/me'))).to.deep.equal(unavailable)
+      expect(seen(await ask('wrong', 'GET', '/orders'))).to.deep.equal(unavailable)
+      expect((await ask('wrong', 'GET', '/open')).text).to.equal('open')
+    })
+
+    it('leave the path as it came to what stands above', async () => {
+      paths.length = 0
+      await ask('acme', 'GET', '/users/me')
+      await ask('acme', 'GET', '/orders')
+      expect(paths).to.deep.equal([ways[by]('acme', '/users/me').path, ways[by]('acme', '/orders').path])
+    })
+
+    if (by === 'header') {
+      it('answer a preflight at the paths of any tenant, to the front ends of all', async () => {
+        const headers = { Origin: 'https://acme-front.example', 'Access-Control-Request-Method': 'GET' }
+        for (const path of ['/users/me', '/people/me']) {
+          const answer = await call(app.url, 'OPTIONS', path, { headers })
+          expect(answer.status, path).to.equal(204)
+          expect(answer.headers.get('Access-Control-Allow-Headers')).to.include('X-Tenant')
+        }
+        expect(
+          (await call(app.url, 'OPTIONS', '/open', { headers })).headers.has('Access-Control-Allow-Origin'),
+        ).to.equal(false)
+      })
+    }
+  })
+}

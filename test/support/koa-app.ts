@@ -1,0 +1,97 @@
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import Koa from 'koa'
+// Not by src/index.ts, which imports it late: with sources loaded on the fly that would be another copy of everything.
+import { openPortcullis, type Portcullis, type PortcullisOptions } from '../../src/config/open-portcullis.ts'
+import { toEmail } from '../../src/embedding/email.ts'
+import { type KoaAccounts, koaAccounts } from '../../src/koa.ts'
+import { call, goodPassword, logIn, register } from './client.ts'
+
+export interface KoaApp {
+  readonly url: string
+  readonly dataFolder: string
+  readonly portcullis: Portcullis
+  readonly accounts: KoaAccounts
+  /** What the app itself was told of as its own faults. */
+  readonly faults: readonly Error[]
+  stop(): Promise<void>
+}
+
+interface Options extends PortcullisOptions {
+  readonly settings?: Readonly<Record<string, unknown>>
+  /** Of a service, or of another app, that has the same users. */
+  readonly dataFolder?: string
+  /** What the person who writes the app does with it. */
+  readonly compose: (app: Koa, accounts: KoaAccounts) => void
+}
+
+/** An app of somebody's own on a free port, with accounts in it. */
+export async function startKoaApp({ settings = {}, dataFolder, compose, ...options }: Options): Promise<KoaApp> {
+  const scratch = await mkdtemp(join(tmpdir(), 'portcullis-koa-'))
+  const folder = dataFolder ?? join(scratch, 'data')
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('a TCP server has an address')
+  const url = `http://localhost:${address.port}`
+
+  const portcullis = await openPortcullis(
+    {
+      dataFolder: folder,
+      http: { publicUrl: url },
+      logs: { level: 'silent' },
+      passwords: { maxWaitSeconds: 60 },
+      ...settings,
+    },
+    { cwd: scratch, ...options },
+  )
+  const accounts = koaAccounts(portcullis)
+  const app = new Koa()
+  const faults: Error[] = []
+  app.on('error', (fault: Error) => faults.push(fault))
+  compose(app, accounts)
+  server.on('request', app.callback())
+
+  return {
+    url,
+    dataFolder: folder,
+    portcullis,
+    accounts,
+    faults,
+    async stop() {
+      server.close()
+      server.closeAllConnections()
+      await portcullis.close()
+      await rm(scratch, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Somebody with an account, and how they present themselves. */
+export interface Person {
+  readonly id: string
+  readonly email: string
+  readonly bearer: string
+}
+
+/** Registers somebody with each of the rights that guards tell apart. */
+export async function somebodyOfEachKind({
+  portcullis,
+  url,
+}: KoaApp): Promise<Record<'plain' | 'verified' | 'superuser', Person>> {
+  const input = { email: toEmail('root@example.com'), password: goodPassword, requestId: 'of-a-test' }
+  const root = await portcullis.accounts.createSuperuser.execute(input)
+  const superuser = { id: root.id, email: root.email, bearer: await logIn(url, root.email) }
+  const join = async (email: string): Promise<Person> => {
+    const { id } = await register(url, email)
+    return { id, email, bearer: await logIn(url, email) }
+  }
+  const verified = await join('verified@example.com')
+  const json = { is_verified: true }
+  const { status } = await call(url, 'PATCH', `/users/${verified.id}`, { bearer: superuser.bearer, json })
+  if (status !== 200) throw new Error(`PATCH answered ${status}`)
+  return { plain: await join('plain@example.com'), verified, superuser }
+}
