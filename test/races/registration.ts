@@ -3,7 +3,7 @@ import { call, goodPassword } from '../support/client.ts'
 import { atOnce, callers, logsIn, newAddress, type Site, tally } from './site.ts'
 
 /** Sixteen ways to write one address: case, composed or not, spaces around it, Unicode or punycode. */
-function spellings(tag: string): string[] {
+export function spellings(tag: string): string[] {
   const locals = ['josé.müller', 'JOSÉ.MÜLLER', 'José.Müller', 'josé.müller'.normalize('NFD')]
   const domains = ['bücher.example', 'BÜCHER.example', 'xn--bcher-kva.example', 'Xn--Bcher-Kva.EXAMPLE']
   return locals.flatMap((local, at) =>

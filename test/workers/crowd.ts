@@ -132,11 +132,13 @@ async function write(services: readonly SpawnedService[], writing: Writing): Pro
   const { env, dataFolder, users, eventsPerUser, paceSeconds } = writing
   const url = (at: number): string => services[at % services.length]?.url ?? ''
   const bearer = await superuserToken(url(0), env, dataFolder)
-  const people = await enrol(
-    env,
-    dataFolder,
-    Array.from({ length: users }, (_, person) => address(person, 0)),
-  )
+  const people: { id: string }[] = []
+  while (people.length < users) {
+    const some = Array.from({ length: Math.min(writers, users - people.length) }, (_, at) =>
+      address(people.length + at, 0),
+    )
+    people.push(...(await enrol(env, dataFolder, some)))
+  }
   const began = performance.now()
   const waiting = [...people.entries()]
   await Promise.all(
