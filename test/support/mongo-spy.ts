@@ -1,0 +1,61 @@
+import { connect, createServer } from 'node:net'
+import { BSON } from 'mongodb'
+
+/** A command as a MongoDB server got it. */
+export interface MongoCommand {
+  readonly name: string
+  readonly database: string
+}
+
+export interface MongoSpy {
+  readonly port: number
+  readonly commands: MongoCommand[]
+  close(): Promise<void>
+}
+
+const headerBytes = 16
+const opMsg = 2013
+
+/** A TCP proxy on a free loopback port before that of a MongoDB, which reads along. */
+export async function mongoSpy(targetPort: number): Promise<MongoSpy> {
+  const commands: MongoCommand[] = []
+  const server = createServer((client) => {
+    const target = connect(targetPort, '127.0.0.1')
+    let unread = Buffer.alloc(0)
+    client.on('data', (chunk) => {
+      unread = Buffer.concat([unread, chunk])
+      while (unread.length >= headerBytes && unread.length >= unread.readInt32LE(0)) {
+        const length = unread.readInt32LE(0)
+        const command = commandOf(unread.subarray(0, length))
+        if (command !== null) commands.push(command)
+        unread = unread.subarray(length)
+      }
+      target.write(chunk)
+    })
+    target.on('data', (chunk) => client.write(chunk))
+    for (const [one, other] of [
+      [client, target],
+      [target, client],
+    ] as const) {
+      one.on('error', () => other.destroy())
+      one.on('close', () => other.destroy())
+    }
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('a TCP server has an address')
+  return {
+    port: address.port,
+    commands,
+    close: () => new Promise((resolve) => server.close(() => resolve())),
+  }
+}
+
+/** Of an OP_MSG, whose first section is the command (MongoDB wire protocol). The handshake may be of an older form. */
+function commandOf(message: Buffer): MongoCommand | null {
+  if (message.readInt32LE(12) !== opMsg) return null
+  const body = message.subarray(headerBytes + 4)
+  if (body[0] !== 0) throw new Error('the first section is no command')
+  const document = BSON.deserialize(body.subarray(1, 1 + body.readInt32LE(1)))
+  return { name: Object.keys(document)[0] ?? '', database: String(document.$db) }
+}
