@@ -1,0 +1,140 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import { expect } from 'chai'
+import { environmentOf } from '../support/commands.ts'
+import { eventually } from '../support/eventually.ts'
+import { figure } from '../support/figures.ts'
+import { isLong, rounds } from '../support/long.ts'
+import { projectRoot } from '../support/readme-blocks.ts'
+import { scratchFolder } from '../support/spawned-service.ts'
+
+const script = join(projectRoot, 'examples/worker/import-users.js')
+const lines = rounds(300, 10_000)
+const kills = rounds(2, 8)
+
+const password = (line: number): string => `tide lamp quartz ${line}`
+
+/** Of every hundred lines four are refused. The first line of the file is its head. */
+function lineOf(line: number): { text: string; reason: string | null } {
+  const good = `person-${line}@example.com`
+  switch (line % 100) {
+    case 20:
+      return { text: `no address,${password(line)},x`, reason: 'An email address must have an @-sign.' }
+    case 40:
+      return { text: `${good},short,x`, reason: 'Password should be at least 8 characters' }
+    case 60: // the same person again, by another spelling and with the very same password
+      return {
+        text: ` Person-${line - 1}@EXAMPLE.com,${password(line - 1)},x`,
+        reason: 'The address has an account already.',
+      }
+    case 80:
+      return { text: `=1+1,${password(line)},x`, reason: 'An email address must have an @-sign.' }
+    default:
+      return { text: `${good},${password(line)},"a name, with a comma"`, reason: null }
+  }
+}
+
+describe('the example of a worker', function () {
+  this.timeout(isLong ? 600_000 : 120_000)
+
+  it('registers everybody in a file once and loses nobody, however often it is killed', async () => {
+    const folder = scratchFolder()
+    const file = join(folder, 'people.csv')
+    const all = Array.from({ length: lines }, (_, at) => ({ line: at + 2, ...lineOf(at + 2) }))
+    writeFileSync(file, `\ufeffemail,password,name\n${all.map(({ text }) => `${text}\n`).join('')}`)
+    const progress = (): { records: number } | null => {
+      try {
+        return JSON.parse(readFileSync(`${file}.progress.json`, 'utf8'))
+      } catch {
+        return null
+      }
+    }
+
+    const began = performance.now()
+    for (let kill = 0; kill < kills; kill += 1) {
+      const killed = start(folder, file)
+      const wanted = (lines / (kills + 1)) * (kill + 0.7)
+      await eventually('some to be done', () => (progress()?.records ?? 0) > wanted, 300)
+      killed.child.kill('SIGKILL')
+      await once(killed.child, 'close')
+      expect(progress()?.records).to.be.below(lines)
+    }
+    const { child, output } = start(folder, file)
+    const [code] = await once(child, 'close')
+    expect(code, output()).to.equal(0)
+    figure('an import', { lines, kills, seconds: (performance.now() - began) / 1000 })
+
+    const refused = all.filter(({ reason }) => reason !== null)
+    expect(output()).to.include(`100 %  ${lines - refused.length} registered, ${refused.length} refused\n`)
+    const [head, ...rows] = readFileSync(`${file}.refused.csv`, 'utf8').trimEnd().split('\n')
+    expect(head).to.equal('line,email,reason')
+    const told = rows.map((row) => /^(\d+),[^,]*,(.*)$/.exec(row)?.slice(1))
+    expect(told).to.deep.equal(refused.map(({ line, reason }) => [`${line}`, reason]))
+    expect(rows.find((row) => row.includes('=1+1'))).to.include("'=1+1")
+    expect(statSync(`${file}.refused.csv`).mode & 0o777).to.equal(0o600)
+
+    const registered = all.flatMap(({ line, reason }) => (reason === null ? [`person-${line}@example.com`] : []))
+    expect(usersIn(folder)).to.deep.equal(registered.sort())
+
+    const again = start(folder, file)
+    await once(again.child, 'close')
+    expect(usersIn(folder)).to.have.lengthOf(registered.length)
+    expect(readFileSync(`${file}.refused.csv`, 'utf8').trimEnd().split('\n')).to.have.lengthOf(rows.length + 1)
+  })
+
+  it('goes no further with a file that has changed, has no such column or is not there', async () => {
+    const folder = scratchFolder()
+    const file = join(folder, 'people.csv')
+    const end = async (): Promise<{ code: unknown; said: string }> => {
+      const { child, output } = start(folder, file)
+      const [code] = await once(child, 'close')
+      return { code, said: output() }
+    }
+    expect((await end()).said).to.include('ENOENT')
+    writeFileSync(file, 'mail,password\nada@example.com,tide lamp quartz\n')
+    expect(await end()).to.have.property('code', 1)
+    writeFileSync(file, 'email,password\nada@example.com,tide lamp quartz\n')
+    const { code, said } = await end()
+    expect(code).to.equal(1)
+    expect(said).to.include('is not what it was when the import began')
+  })
+
+  it('draws a bar on a terminal, and plain lines elsewhere', async () => {
+    const { progressOn } = await import(new URL('../../examples/worker/progress.js', import.meta.url).href)
+    const drawn = (stream: object): string => {
+      const written: string[] = []
+      const write = (more: string) => written.push(more)
+      const progress = progressOn({ ...stream, write }, { now: () => 1, intervalMilliseconds: 1 })
+      progress.show(0.25, '3 registered, 0 refused')
+      progress.show(0.3, 'too soon')
+      progress.end(1, '12 registered, 0 refused')
+      return written.join('')
+    }
+    expect(drawn({})).to.equal(' 25 %  3 registered, 0 refused\n100 %  12 registered, 0 refused\n')
+    expect(drawn({ isTTY: true, columns: 50 })).to.equal(
+      '\r[####------------]  25 %  3 registered, 0 refused\x1b[K\r[###############] 100 %  12 registered, 0 refused\x1b[K\n',
+    )
+  })
+})
+
+function start(folder: string, file: string): { child: ChildProcess; output: () => string } {
+  const env = environmentOf({ PORTCULLIS_DATA_FOLDER: join(folder, 'data'), PORTCULLIS_LOGS__LEVEL: 'warn' })
+  const child = spawn(process.execPath, [script, file], { cwd: folder, env, stdio: ['ignore', 'ignore', 'pipe'] })
+  let text = ''
+  child.stderr.setEncoding('utf8').on('data', (more: string) => {
+    text += more
+  })
+  return { child, output: () => text }
+}
+
+function usersIn(folder: string): string[] {
+  const db = new Database(join(folder, 'data', 'portcullis.sqlite'), { readonly: true })
+  try {
+    return db.prepare<[], string>('SELECT email FROM users').pluck().all().sort()
+  } finally {
+    db.close()
+  }
+}
