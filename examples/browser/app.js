@@ -4,7 +4,7 @@ import { Problem, portcullis } from './client.js'
 const $ = (id) => document.getElementById(id)
 
 const config = await (await fetch('try/config.json')).json()
-const client = portcullis(config)
+const client = portcullis(config, location.pathname.slice(0, -'/try'.length)) // a tenant may have a path of its own
 
 /** Who is signed in, and their accounts at providers; `user` is null for nobody. */
 let session = { user: null, accounts: [] }

@@ -100,7 +100,8 @@ async function readFolder(folder: string | null): Promise<Map<string, Given>> {
     const message = `${folder} cannot be read (${String(memberOf(error, 'code') ?? error)})`
     throw new SettingsFault([{ path: 'tenants.folder', message, source: 'file' }])
   }
-  const files = names.filter((name) => name.endsWith('.json')).sort()
+  // Editors and Kubernetes leave files of their own there, whose names begin with a dot.
+  const files = names.filter((name) => name.endsWith('.json') && !name.startsWith('.')).sort()
   return new Map(
     await Promise.all(
       files.map(async (name): Promise<[string, Given]> => {
@@ -141,9 +142,9 @@ async function readTenant(id: string, { tree, source, problem }: Given, from: Fr
   for (const path of shared(own, parts)) fault(path, 'belongs to the whole service and cannot differ by tenant')
 
   const given = overlay(own, treeOf(assignments))
-  const hostNames = hostsOf(memberOf(given, 'hosts') ?? hosts, common, id, parts, fault)
+  const hostNames = hostsOf(memberOf(given, 'hosts') ?? hosts, common, id, fault)
   const { settings, sources } = await readJudged({
-    tree: overlay(inherited, own),
+    tree: overlay(overlay(inherited, atOwnHost(given, hostNames, from)), own),
     assignments: assignments.filter(({ path }) => path[0] !== 'hosts'),
     cwd,
     parts,
@@ -153,8 +154,10 @@ async function readTenant(id: string, { tree, source, problem }: Given, from: Fr
   return {
     id,
     hosts: hostNames,
-    sources,
-    settings: id === defaultTenant ? settings : asTenant(id, settings, given, hostNames, from),
+    sources: new Map(
+      [...sources].map(([path, found]) => [path, found === 'file' && isGiven(own, path) ? source : found]),
+    ),
+    settings: id === defaultTenant ? settings : asTenant(id, settings, given, from),
     faults: faults.map((one) => ({
       ...one,
       path: [...prefix, ...(one.path === '' ? [] : [one.path])].join('.'),
@@ -181,7 +184,6 @@ function hostsOf(
   given: unknown,
   common: Settings,
   id: string,
-  _parts: Parts,
   fault: (path: string, message: string) => void,
 ): string[] {
   const hosts = given === undefined ? [] : given
@@ -196,8 +198,8 @@ function hostsOf(
   return hosts
 }
 
-/** What makes the settings a tenant's own: its folder, its places in stores it inherits, its cookies, its address. */
-function asTenant(id: string, settings: Settings, given: unknown, hosts: readonly string[], from: From): Settings {
+/** What makes the settings a tenant's own: its folder, its places in stores it inherits, its cookies. */
+function asTenant(id: string, settings: Settings, given: unknown, from: From): Settings {
   const { common, parts } = from
   const hasOwnFolder = memberOf(given, 'dataFolder') !== undefined
   const dataFolder = hasOwnFolder ? settings.dataFolder : join(common.dataFolder, 'tenants', id)
@@ -206,9 +208,6 @@ function asTenant(id: string, settings: Settings, given: unknown, hosts: readonl
     if (transport.kind !== 'cookie') return [name, backend]
     return [name, { ...backend, transport: { ...transport, name: `${transport.name}-${id}` } }]
   })
-  const hasOwnUrl = memberOf(memberOf(given, 'http'), 'publicUrl') !== undefined
-  const { publicUrl } = settings.http
-  const url = hasOwnUrl || publicUrl === undefined ? publicUrl : atHost(publicUrl, hosts[0])
   return {
     ...settings,
     dataFolder,
@@ -220,7 +219,6 @@ function asTenant(id: string, settings: Settings, given: unknown, hosts: readonl
       isOwn: (role, key) => isOwn(given, role, key),
     }),
     backends: Object.fromEntries(backends),
-    http: { ...settings.http, ...(url !== undefined && { publicUrl: url }) },
   }
 }
 
@@ -228,9 +226,16 @@ function isOwn(given: unknown, role: StoreRole, key: 'kind' | 'url' | 'prefix'):
   return memberOf(memberOf(memberOf(given, 'stores'), role), key) !== undefined
 }
 
-function atHost(publicUrl: string, host: string | undefined): string {
-  if (host === undefined) return publicUrl
+/** The public URL that a tenant inherits, at its own host: part of what it is given, since pages are judged by it. */
+function atOwnHost(given: unknown, [host]: readonly string[], { common }: From): object {
+  const { publicUrl } = common.http
+  const hasOwn = memberOf(memberOf(given, 'http'), 'publicUrl') !== undefined
+  if (common.tenants.by !== 'host' || hasOwn || publicUrl === undefined || host === undefined) return {}
   const url = new URL(publicUrl)
   url.hostname = host
-  return url.origin
+  return { http: { publicUrl: url.origin } }
+}
+
+function isGiven(tree: unknown, path: string): boolean {
+  return path.split('.').reduce(memberOf, tree) !== undefined
 }

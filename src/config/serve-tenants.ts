@@ -74,14 +74,13 @@ export async function serveTenants(needs: Needs): Promise<Served> {
 
   async function opened({ id, settings, hosts }: TenantSettings, failed: (fault: unknown) => void): Promise<Opened> {
     const tenant = await openPreparedTenant({ ...common, id, settings, failed })
-    const { handle } = tenantHttp(tenant, {
-      outbound,
-      strict,
-      clock: common.clock,
-      publicUrl: () => urlOf(id, settings, hosts),
-      allowedHeaders,
-    })
-    return { tenant, handle }
+    try {
+      const publicUrl = (): string => urlOf(id, settings, hosts)
+      return { tenant, ...tenantHttp(tenant, { outbound, strict, clock: common.clock, publicUrl, allowedHeaders }) }
+    } catch (thrown) {
+      await tenant.close()
+      throw thrown
+    }
   }
 
   function urlOf(id: string, own: Settings, hosts: readonly string[]): string {

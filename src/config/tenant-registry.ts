@@ -282,7 +282,8 @@ export function tenantRegistry<T extends Opened>(needs: Needs<T>): TenantRegistr
   }
 
   return {
-    knows: (id) => tenants.enabled.has(id) || tenants.disabled.has(id),
+    // Settings may hold what is no name, and it is nobody's all the same.
+    knows: (id) => id !== '' && (tenants.enabled.has(id) || tenants.disabled.has(id)),
 
     async use(id, work) {
       const { slot, opened } = await enter(id, false)

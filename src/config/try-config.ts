@@ -6,7 +6,7 @@ export function tryConfig({ backends, routers, providers }: Settings, publicUrl:
   const isHere = (page: string | undefined): boolean => {
     if (page === undefined) return false
     const { origin, pathname } = new URL(page)
-    return origin === publicUrl && pathname === '/try'
+    return `${origin}${pathname}` === `${publicUrl}/try`
   }
   const comesBack = (byProvider: string | undefined, byUs: string | undefined): ComesBack => {
     if (byProvider !== undefined) return isHere(byProvider) ? 'to this page' : 'elsewhere'
