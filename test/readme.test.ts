@@ -4,6 +4,7 @@ import { type Command, environmentOf, portNear, startCommand, workingCopy } from
 import { dropDatabase, mongoObstacle } from './support/mongo.ts'
 import { sharedMongo } from './support/mongo-server.ts'
 import { blocksOf, patternOf, projectFile, theBlock, tourOf } from './support/readme-blocks.ts'
+import { goThrough } from './support/readme-tour.ts'
 import { redisServerObstacle, startRedis } from './support/redis.ts'
 import { goodSecret } from './support/settings.ts'
 
@@ -24,17 +25,11 @@ describe("the README's tour", function () {
     try {
       await service.says(patternOf(here(theBlock(blocks, 'text', 'start'))))
       const taken = steps.filter(({ needsSharedStore }) => isShared || !needsSharedStore)
-      const end = '-- end of a step --\n'
-      const script = taken.map(({ lines }) => `${here(lines)}printf -- '${end.trimEnd()}\\n'\n`)
-      const tour = startCommand(['bash', '-euo', 'pipefail', '-c', `exec 2>&1\n${script.join('')}`], folder, env)
-      expect(await tour.ended, tour.output.standard).to.equal(0)
-
-      // What npm says of its own settings where the tests run is not the project's.
-      const printed = tour.output.standard.replace(/^npm warn .*\n/gm, '').split(end)
-      expect(printed).to.have.lengthOf(taken.length + 1)
-      for (const [at, step] of taken.entries()) {
-        expect(printed[at], step.lines).to.match(new RegExp(`^${patternOf(step.printed).source}$`))
-      }
+      await goThrough(
+        taken.map((step) => ({ ...step, lines: here(step.lines) })),
+        folder,
+        env,
+      )
     } finally {
       service.killGroup('SIGINT')
       await service.ended

@@ -1,0 +1,37 @@
+import { expect } from 'chai'
+import { environmentOf, portNear, startCommand, workingCopy } from '../support/commands.ts'
+import { blocksOf, patternOf, projectFile, theBlock, tourOf } from '../support/readme-blocks.ts'
+import { goThrough } from '../support/readme-tour.ts'
+
+const blocks = blocksOf(projectFile('examples/koa-service/README.md'))
+const steps = tourOf(blocks)
+
+describe('examples/koa-service', function () {
+  this.timeout(60_000)
+
+  it('does what its README says, by one command, and ends in order', async () => {
+    const port = await portNear(3000)
+    const here = (text: string): string => text.replaceAll('localhost:3000', `localhost:${port}`)
+    const env = environmentOf({ PORT: `${port}` })
+    const folder = workingCopy()
+
+    const app = startCommand(['bash', '-c', theBlock(blocks, 'bash', 'start')], folder, env)
+    try {
+      await app.says(patternOf(here(theBlock(blocks, 'text', 'start'))))
+      expect(steps).to.have.length(3)
+      await goThrough(
+        steps.map((step) => ({ ...step, lines: here(step.lines) })),
+        folder,
+        env,
+      )
+      const broken = await fetch(`http://localhost:${port}/orders`, {
+        headers: { 'X-Request-Id': 'a-refusal-of-ours' },
+      })
+      expect([broken.status, broken.headers.get('X-Request-Id')]).to.deep.equal([401, 'a-refusal-of-ours'])
+    } finally {
+      app.killGroup('SIGINT')
+    }
+    await app.ended
+    expect(app.output.error).to.not.match(/"level":(50|60)|Error/)
+  })
+})
