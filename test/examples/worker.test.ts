@@ -45,7 +45,7 @@ describe('the example of a worker', function () {
     const file = join(folder, 'people.csv')
     const all = Array.from({ length: lines }, (_, at) => ({ line: at + 2, ...lineOf(at + 2) }))
     writeFileSync(file, `\ufeffemail,password,name\n${all.map(({ text }) => `${text}\n`).join('')}`)
-    const progress = (): { records: number } | null => {
+    const progress = (): { records: number; registered: number } | null => {
       try {
         return JSON.parse(readFileSync(`${file}.progress.json`, 'utf8'))
       } catch {
@@ -58,6 +58,8 @@ describe('the example of a worker', function () {
       const killed = start(folder, file)
       const wanted = (lines / (kills + 1)) * (kill + 0.7)
       await eventually('some to be done', () => (progress()?.records ?? 0) > wanted, 300)
+      // Amid a batch: more are registered than are written down.
+      await eventually('more', () => usersIn(folder).length > (progress()?.registered ?? Number.POSITIVE_INFINITY))
       killed.child.kill('SIGKILL')
       await once(killed.child, 'close')
       expect(progress()?.records).to.be.below(lines)
