@@ -60,7 +60,8 @@ export async function settingsOf(file: ConfigFile, from: LoadFrom, faults: Fault
     needsSecret: ({ tenants }) => !withoutSecret && tenants.by === undefined,
   })
   const { by, folder, list } = settings.tenants
-  if (by === undefined && (folder !== undefined || list !== undefined)) {
+  const isJudged = faults.some(({ path }) => path === 'tenants.by')
+  if (by === undefined && !isJudged && (folder !== undefined || list !== undefined)) {
     faults.push({ path: 'tenants.by', message: 'is required where there are tenants', source: 'default' })
   }
   if (faults.length > 0) throw new SettingsFault(faults)
