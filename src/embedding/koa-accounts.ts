@@ -146,8 +146,7 @@ function httpOfTenants({ settings: common, clock }: Insides): (tenant: OpenTenan
 
   function build(tenant: OpenTenant): TenantHttp {
     const { id, settings } = tenant
-    const withoutPages = { ...tenant, settings: { ...settings, try: { ...settings.try, enabled: false } } }
-    return tenantHttp(withoutPages, {
+    return tenantHttp(tenant, {
       outbound,
       clock,
       strict: false,

@@ -227,11 +227,21 @@ describe('our routes in an app of somebody else', () => {
       })
     }
 
-    it('a target that is no URL', async () => {
-      const [theirs, ours] = await Promise.all(
-        [bare.url, app.url].map((url) => rawCall(url, { method: 'GET', path: 'http://[' })),
-      )
-      expect(ours && bytesOf(ours)).to.deep.equal(theirs && bytesOf(theirs))
+    it('a target that is no URL, which an app may well answer', async () => {
+      const app = await startKoaApp({
+        settings: { stores: { users: { kind: 'memory' } } },
+        compose: (koa, accounts) =>
+          koa.use(accounts.routes()).use((ctx) => {
+            ctx.status = 418
+            ctx.body = ctx.req.url
+          }),
+      })
+      try {
+        const answer = await rawCall(app.url, { method: 'GET', path: 'http://[' })
+        expect([answer.status, answer.text]).to.deep.equal([418, 'http://['])
+      } finally {
+        await app.stop()
+      }
     })
 
     it('a fault of the app', async () => {
