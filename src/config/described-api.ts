@@ -35,8 +35,10 @@ export async function describedApi({ common, settings, outbound, portOf }: Serve
       ),
     ],
   })
-  const { by, pathPrefix } = settings.tenants
-  const server =
-    by === 'path' ? { url: `${pathPrefix}/{tenant}`, variables: { tenant: { default: 'default' } } } : undefined
-  return openapi(routers, describedBackends(tenant), version, server)
+  const { by, pathPrefix, header } = settings.tenants
+  const ofPath = { url: `${pathPrefix}/{tenant}`, variables: { tenant: { default: 'default' } } }
+  return openapi(routers, describedBackends(tenant), version, {
+    server: by === 'path' ? ofPath : { url: '/' },
+    header: by === 'header' ? header : null,
+  })
 }

@@ -12,12 +12,19 @@ interface Described {
   readonly loginPath: string
 }
 
+/** How the tenant of a request is told, where there are several. */
+export interface Tenants {
+  readonly server: Json
+  /** The header that names it; `null` when none does. */
+  readonly header: string | null
+}
+
 /** The OpenAPI 3.1 document of these routers: derived, there is no second description. */
 export function openapi(
   routers: readonly Router[],
   backends: readonly Described[],
   version: string,
-  server: Json = { url: '/' },
+  tenants: Tenants | null = null,
 ): Json {
   const schemas: Json = {}
   const paths: Record<string, Json> = {}
@@ -27,7 +34,8 @@ export function openapi(
     for (const endpoint of endpoints) {
       const path = `${prefix}${endpoint.path}`.replace(/:(\w+)/g, '{$1}')
       const operations = paths[path] ?? {}
-      operations[endpoint.method.toLowerCase()] = operation(endpoint, tag, security, (schema) =>
+      const ofTenant = tag === 'operations' ? endpoint : atTenant(endpoint, tenants)
+      operations[endpoint.method.toLowerCase()] = operation(ofTenant, tag, security, (schema) =>
         reference(schema, schemas),
       )
       paths[path] = operations
@@ -44,7 +52,7 @@ export function openapi(
       description: 'Accounts over HTTP: registration, login, password reset, e-mail verification, administration.',
       license: { name: 'MIT', identifier: 'MIT' },
     },
-    servers: [server],
+    servers: [tenants?.server ?? { url: '/' }],
     tags: [...new Set(routers.map(({ tag }) => tag))].map((name) => ({ name })),
     paths,
     components: { schemas, securitySchemes },
@@ -53,8 +61,18 @@ export function openapi(
 
 type Refer = (schema: TSchema) => Json
 
-function operation(endpoint: Endpoint, tag: string, security: readonly Json[], refer: Refer): Json {
-  const parameters = [...pathParameters(endpoint), ...queryParameters(endpoint)]
+type DescribedEndpoint = Endpoint & { readonly tenantHeader?: string }
+
+/** A tenant that nobody knows is not found, whatever is asked of it. */
+function atTenant(endpoint: Endpoint, tenants: Tenants | null): DescribedEndpoint {
+  if (tenants === null) return endpoint
+  const refusals: readonly RefusalCode[] =
+    endpoint.target === null ? ['NOT_FOUND', ...endpoint.refusals] : endpoint.refusals
+  return { ...endpoint, refusals, ...(tenants.header !== null && { tenantHeader: tenants.header }) }
+}
+
+function operation(endpoint: DescribedEndpoint, tag: string, security: readonly Json[], refer: Refer): Json {
+  const parameters = [...pathParameters(endpoint), ...queryParameters(endpoint), ...headerParameters(endpoint)]
   return {
     operationId: endpoint.operationId,
     summary: endpoint.summary,
@@ -79,6 +97,11 @@ function queryParameters({ query = [] }: Endpoint): Json[] {
     description,
     schema: isRepeated ? { type: 'array', items: text } : text,
   }))
+}
+
+function headerParameters({ tenantHeader }: DescribedEndpoint): Json[] {
+  if (tenantHeader === undefined) return []
+  return [{ name: tenantHeader, in: 'header', description: 'The name of the tenant.', schema: { type: 'string' } }]
 }
 
 function requestBody({ encoding, body }: Endpoint, refer: Refer): Json {
