@@ -179,6 +179,8 @@ describe('settings from the environment', () => {
       'stores.users.url': 'mongodb://127.0.0.1/name',
       'stores.sessions.url': 'redis://127.0.0.1',
       'stores.tokens.url': 'redis://127.0.0.1',
+      'stores.sessions.kind': 'redis',
+      'stores.tokens.kind': 'redis',
       'handlers.module': 'handlers.mjs',
       'passwords.timeCost': '3',
       'backends.*.transport.name': 'other',
