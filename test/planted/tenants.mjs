@@ -1,0 +1,169 @@
+// What keeps tenants apart, and what opens and closes them. See scripts/planted-faults.mjs.
+const isolation = ['test/tenants/isolation.test.ts']
+const registry = ['test/tenants/registry.test.ts']
+const routing = ['test/tenants/routing.test.ts']
+const settings = ['test/config/tenants.test.ts']
+
+const inRegistry = [
+  [
+    'as many open as are asked for',
+    'room.ts',
+    'if (inside >= most) return turn(patienceSeconds, stillNone)',
+    '',
+    'maxOpen',
+  ],
+  [
+    'room is made of those in use',
+    'tenant-registry.ts',
+    'closeLeastRecentlyUsed(({ users }) => users === 0)',
+    'closeLeastRecentlyUsed(() => true)',
+    'closes none in use',
+  ],
+  [
+    'nobody in use is asked to make room',
+    'tenant-registry.ts',
+    '() => void closeLeastRecentlyUsed(() => true)',
+    '() => undefined',
+    'closes none in use',
+  ],
+  [
+    'requests are cut',
+    'tenant-registry.ts',
+    'await Promise.race([abandonment(slot), hurry])',
+    '',
+    'neither wait for old ones',
+  ],
+  [
+    'a failed opening is kept',
+    'tenant-registry.ts',
+    'forget(slot) // the next request tries again',
+    '',
+    'again after it failed',
+  ],
+  [
+    'a failed opening keeps its room',
+    'tenant-registry.ts',
+    '      room.leave()\n      throw thrown',
+    '      throw thrown',
+    'again after it failed',
+  ],
+  [
+    'what lives in memory is forgotten',
+    'tenant-registry.ts',
+    '(one) => one.kind === kind)?.placeOf)',
+    '(one) => one.kind === kind))',
+    'in memory alone',
+  ],
+  [
+    'what is asked for waits for the next scan',
+    'tenant-registry.ts',
+    'if (mayReopen()) await beginDue()',
+    'if (false) await beginDue()',
+    'asked for just before',
+  ],
+  [
+    'postponed events wait for the next scan',
+    'tenant-registry.ts',
+    'if (mayReopen()) await setAlarm(tenant)',
+    '',
+    'on time',
+  ],
+  [
+    'who was open before does not deliver',
+    'tenant-registry.ts',
+    'for (const { tenant } of slots.values()) tenant?.startDeliveries()',
+    '',
+    'before deliveries began',
+  ],
+  ['nobody looks at a new tenant', 'tenant-registry.ts', 'if (mayReopen()) void scan()', '', 'a reload brought'],
+  [
+    'a stop waits for what hangs',
+    'tenant-registry.ts',
+    'setTimeout(hurryUp, graceSeconds * 1000)',
+    'undefined',
+    'in time',
+  ],
+  ['a stop leaves who waits', 'tenant-registry.ts', '      room.shut()\n', '', 'wait for room'],
+]
+
+export default [
+  {
+    title: 'tenants: one store for all',
+    file: 'src/config/tenant.ts',
+    text: 'bind(t.Users, waking(stores.users.users, parts.wake))',
+    replacement: 'bind(t.Users, (globalThis.planted ??= waking(stores.users.users, parts.wake)))',
+    tests: isolation,
+  },
+  {
+    title: 'tenants: one binding in a parent',
+    file: 'src/config/tenant.ts',
+    text: 'const container = new Container()\n',
+    replacement: `const parent = (globalThis.planted ??= new Container())
+  const container = new Container({ parent })
+  const bindOwn = container.bind.bind(container)
+  container.bind = (name) => {
+    if (name !== t.Users) return bindOwn(name)
+    return parent.isBound(name) ? { toConstantValue: () => undefined } : parent.bind(name)
+  }
+`,
+    tests: isolation,
+  },
+  {
+    title: 'tenants: one session store for all',
+    file: 'src/config/tenant.ts',
+    text: 'bind(t.Sessions, stores.sessions)',
+    replacement: 'bind(t.Sessions, (globalThis.planted ??= stores.sessions))',
+    tests: isolation,
+  },
+  {
+    title: 'tenants: one prefix for all, which nobody counts as a collision',
+    file: 'src/adapters/stores/redis/redis.ts',
+    text: 'const prefix = prefixOf(options)',
+    replacement: "const prefix = 'isolation:'",
+    tests: isolation,
+  },
+  {
+    title: 'tenants: sessions without the tenant in their cookies’ names',
+    file: 'src/config/load-tenants.ts',
+    text: 'name: `${transport.name}-${id}`',
+    replacement: 'name: transport.name',
+    tests: [...routing, ...settings],
+  },
+  {
+    title: 'tenants: a name is made of any letters',
+    file: 'src/config/load-tenants.ts',
+    text: 'if (!allowsKey(list, id))',
+    replacement: 'if (false)',
+    tests: settings,
+  },
+  {
+    title: 'tenants: two on the same records',
+    file: 'src/config/tenant-places.ts',
+    text: 'if (place !== null) claim(place, id, `stores.${role}`)',
+    replacement: '',
+    tests: settings,
+  },
+  {
+    title: 'tenants: the fault of one is everybody’s',
+    file: 'src/config/load-tenants.ts',
+    text: 'const read = await Promise.all([...given].map(([id, one]) => readTenant(id, one, from)))',
+    replacement:
+      'const read = await Promise.all([...given].map(([id, one]) => readTenant(id, one, from)))\n  const wrong = read.flatMap((one) => one.faults)\n  if (wrong.length > 0) throw new SettingsFault(wrong)',
+    tests: settings,
+  },
+  {
+    title: 'tenants: an unknown one is opened as if it were disabled',
+    file: 'src/adapters/http/tenancy.ts',
+    text: '    if (!knows(id)) return notFound(ctx)\n',
+    replacement: '',
+    tests: routing,
+  },
+  ...inRegistry.map(([title, file, text, replacement, only]) => ({
+    title: `tenants: ${title}`,
+    file: `src/config/${file}`,
+    text,
+    replacement,
+    tests: registry,
+    only,
+  })),
+]
