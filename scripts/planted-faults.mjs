@@ -18,7 +18,7 @@ import { requireNode, root } from './prepare.mjs'
  */
 
 const copied = ['package.json', 'tsconfig.json', '.mocharc.json', 'src', 'test', 'scripts']
-const shared = ['node_modules', '.cache']
+const shared = ['node_modules', '.cache', 'examples']
 const limitMilliseconds = 180_000
 
 requireNode()
