@@ -208,12 +208,18 @@ describe('two tenants with the same people', function () {
     after(() => service?.stop())
     before(async () => {
       service = await startTestService(provider.env(), { files, dataFolder })
-      held = new Map()
-      for (const tenant of tenants) held.set(tenant, await live(tenant))
     })
 
-    it('gives everybody another id', () => {
+    it('lets all of them live at each, under other ids and in places of their own', async () => {
+      held = new Map()
+      for (const tenant of tenants) held.set(tenant, await live(tenant))
       expect(new Set(tenants.map((tenant) => at(tenant).id)).size).to.equal(3)
+      for (const tenant of tenants) {
+        const { users = [], sessions = [], keys = [] } = await settledContentsOf(tenant)
+        expect(users.map((user) => user.id ?? user._id)).to.include.members([at(tenant).id, at(tenant).onlyId])
+        const isSession = ({ key }: { key?: unknown }): boolean => String(key).includes(':session:')
+        expect([...sessions, ...keys.filter(isSession)], tenant).to.have.lengthOf(1)
+      }
     })
 
     for (const [own, other] of [
