@@ -116,6 +116,7 @@ export function superuserRaces(running: () => Site): void {
 
     await site.settled()
     const told = site.events().filter(({ user }) => user.id === id)
-    expect(told.map(({ event }) => event)).to.deep.equal(['on_after_register', 'on_after_delete'])
+    // Whichever process told of which: what two of them print has no order here.
+    expect(told.map(({ event }) => event)).to.have.members(['on_after_register', 'on_after_delete'])
   })
 }
