@@ -24,7 +24,7 @@ const inRegistry = [
     'tenant-registry.ts',
     '() => void closeLeastRecentlyUsed(() => true)',
     '() => undefined',
-    'closes none in use',
+    'asks one to make room',
   ],
   [
     'requests are cut',

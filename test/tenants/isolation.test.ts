@@ -22,7 +22,7 @@ import { monitorRedis } from '../support/redis-monitor.ts'
 import { type Files, startTestService, type TestService } from '../support/service.ts'
 import { goodSecret } from '../support/settings.ts'
 import { scratchFolder } from '../support/spawned-service.ts'
-import { type Contents, mongoContents, redisContents, sqliteContents } from '../support/store-contents.ts'
+import { type Contents, mongoContents, type Row, redisContents, sqliteContents } from '../support/store-contents.ts'
 
 const email = 'ada@example.com'
 const rootEmail = 'root@example.com'
@@ -123,6 +123,10 @@ describe('two tenants with the same people', function () {
     return settings
   }
 
+  function sessionsIn({ sessions = [], keys = [] }: Contents): readonly Row[] {
+    return [...sessions, ...keys.filter(({ key }) => String(key).includes(':session:'))]
+  }
+
   /** Once nothing is on its way there any more. */
   async function settledContentsOf(tenant: string): Promise<Contents> {
     for (let before = await contentsOf(tenant); ; ) {
@@ -206,19 +210,17 @@ describe('two tenants with the same people', function () {
     }
 
     after(() => service?.stop())
-    before(async () => {
-      service = await startTestService(provider.env(), { files, dataFolder })
-    })
 
     it('lets all of them live at each, under other ids and in places of their own', async () => {
+      service = await startTestService(provider.env(), { files, dataFolder })
       held = new Map()
       for (const tenant of tenants) held.set(tenant, await live(tenant))
       expect(new Set(tenants.map((tenant) => at(tenant).id)).size).to.equal(3)
       for (const tenant of tenants) {
-        const { users = [], sessions = [], keys = [] } = await settledContentsOf(tenant)
-        expect(users.map((user) => user.id ?? user._id)).to.include.members([at(tenant).id, at(tenant).onlyId])
-        const isSession = ({ key }: { key?: unknown }): boolean => String(key).includes(':session:')
-        expect([...sessions, ...keys.filter(isSession)], tenant).to.have.lengthOf(1)
+        const contents = await settledContentsOf(tenant)
+        const ids = contents.users?.map((user) => user.id ?? user._id)
+        expect(ids).to.include.members([at(tenant).id, at(tenant).onlyId])
+        expect(sessionsIn(contents), tenant).to.have.lengthOf(1)
       }
     })
 
@@ -380,6 +382,7 @@ describe('two tenants with the same people', function () {
         ).to.equal(200)
         expect(seen(await call(url, 'GET', '/users/me', { bearer: jwt }))).to.deep.equal(refused(401, 'Unauthorized'))
         expect((await call(url, 'DELETE', `/users/${id}`, { bearer: root })).status).to.equal(204)
+        expect(sessionsIn(await settledContentsOf(tenant)), tenant).to.deep.equal([])
       }
     })
   })
