@@ -192,7 +192,11 @@ function tenantsSchema<List extends TSchema>(list: List) {
       default: 500,
       description: 'Tenants that are open at the same time; beyond it the least recently used one is closed.',
     }),
-    idleSeconds: seconds(300, 86_400, 'A tenant without requests for so long is closed.'),
+    idleSeconds: seconds(
+      300,
+      86_400,
+      'A tenant without requests for so long is closed, unless it keeps something in `memory`.',
+    ),
     scanSeconds: seconds(600, 86_400, 'How often closed tenants are opened to look for events that others wrote.'),
   })
 }

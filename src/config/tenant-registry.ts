@@ -176,17 +176,21 @@ export function tenantRegistry<T extends Opened>(needs: Needs<T>): TenantRegistr
   /** Answers whether there is one that may be closed. */
   function closeLeastRecentlyUsed(suits: (slot: Slot<T>) => boolean): boolean {
     const [oldest] = [...slots.values()]
-      .filter((slot) => slot.tenant !== null && keepsAll(slot.settings) && suits(slot))
+      .filter((slot) => mayClose(slot) && suits(slot))
       .sort((one, other) => one.lastUsed - other.lastUsed)
     if (oldest !== undefined) void closeSlot(oldest)
     return oldest !== undefined
   }
 
+  /** What a request has left in memory would be lost. */
+  function mayClose({ tenant, lastUsed, settings }: Slot<T>): boolean {
+    return tenant !== null && (lastUsed === 0 || keepsAll(settings))
+  }
+
   function closeIdle(): void {
     const before = performance.now() - limits.idleSeconds * 1000
     for (const slot of slots.values()) {
-      const isIdle = slot.tenant !== null && slot.users === 0 && slot.lastUsed < before
-      if (isIdle && keepsAll(slot.settings)) void closeSlot(slot)
+      if (mayClose(slot) && slot.users === 0 && slot.lastUsed < before) void closeSlot(slot)
     }
   }
 
@@ -330,7 +334,7 @@ export function tenantRegistry<T extends Opened>(needs: Needs<T>): TenantRegistr
   }
 }
 
-/** Whether nothing that it keeps ends with this process: what it has in memory would be lost when it is closed. */
+/** Whether its stores have nothing that ends with them. */
 function keepsAll({ settings }: TenantSettings): boolean {
   return Object.values(settings.stores).every(({ kind }) => stores.find((one) => one.kind === kind)?.placeOf)
 }
