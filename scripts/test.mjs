@@ -43,8 +43,8 @@ function runAll() {
   return runTests({
     alone,
     together: files.filter((file) => !alone.includes(file)),
-    // A long run has no need to fill the time in which tests wait, and its floods of requests want a processor.
-    lanes: Number(process.env.TEST_LANES ?? availableParallelism() + (isLong ? 0 : 1)),
+    // No more than processors: many tests hold the service to its bounds of 2 s, and want a share of one.
+    lanes: Number(process.env.TEST_LANES ?? availableParallelism()),
     limitSeconds: isLong ? 1200 : 400,
     cwd: root,
     execArgv: imports.flatMap((name) => ['--import', name]),
