@@ -9,16 +9,16 @@ import { createLog } from '../src/config/log.ts'
 import { startService } from '../src/config/service.ts'
 import { apiPage } from './api-page.ts'
 import { emitDeclarations, entries } from './declarations.mjs'
-import { errorsPage, type Operations } from './errors-page.ts'
+import { anyProvider, errorsPage, type Operations } from './errors-page.ts'
 
 const folder = fileURLToPath(new URL('../docs/', import.meta.url))
 
 /** Every generated page, by its name below docs/. */
 export async function pages(): Promise<ReadonlyMap<string, string>> {
-  const document = await servedDocument()
+  const document = await servedDocument({})
   return new Map([
     ['openapi.json', `${JSON.stringify(document, null, 2)}\n`],
-    ['errors.md', errorsPage(document)],
+    ['errors.md', errorsPage(await servedDocument({ providers: { [anyProvider]: provider } }))],
     ['configuration.md', configurationPage()],
     ['api.md', publicApi()],
   ])
@@ -29,8 +29,24 @@ function publicApi(): string {
   return apiPage(entries)
 }
 
-/** What a service without any configuration serves as /openapi.json. */
-async function servedDocument(): Promise<Operations> {
+/** The routes of all kinds are the same, but for Apple's, which posts its callback besides. */
+const provider = {
+  kind: 'oauth2',
+  clientId: 'portcullis',
+  clientSecret: 'asked for by nobody',
+  authorizeUrl: 'https://provider.example/authorize',
+  tokenUrl: 'https://provider.example/token',
+  profileUrl: 'https://provider.example/me',
+  backend: 'cookie',
+  redirects: {
+    success: 'http://localhost:3000/',
+    linked: 'http://localhost:3000/',
+    failure: 'http://localhost:3000/',
+  },
+}
+
+/** What a service with these settings alone serves as /openapi.json. */
+async function servedDocument(file: unknown): Promise<Operations> {
   const scratch = await mkdtemp(join(tmpdir(), 'portcullis-docs-'))
   const env = {
     PORTCULLIS_HTTP__PORT: '0',
@@ -38,6 +54,7 @@ async function servedDocument(): Promise<Operations> {
     PORTCULLIS_DATA_FOLDER: join(scratch, 'data'),
     PORTCULLIS_LOGS__LEVEL: 'silent',
   }
+  await writeFile(join(scratch, 'portcullis.config.json'), JSON.stringify(file))
   const { settings } = await loadSettings({ cwd: scratch, env })
   const service = await startService({
     settings,

@@ -4,6 +4,9 @@ interface Example {
 }
 
 interface Operation {
+  readonly summary: string
+  readonly tags: readonly string[]
+  readonly parameters?: readonly { readonly name: string; readonly in: string }[]
   readonly requestBody?: unknown
   readonly security?: unknown
   readonly responses: Readonly<
@@ -19,6 +22,11 @@ export interface Operations {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
 }
 
+interface Named {
+  readonly name: string
+  readonly operation: Operation
+}
+
 interface Row {
   readonly status: number
   readonly detail: unknown
@@ -26,19 +34,28 @@ interface Row {
   readonly routes: string[]
 }
 
+/** The name of the provider in the document; on the page it is `<provider>`. */
+export const anyProvider = 'someprovider'
+
 const introduction = `# Errors
 
 <!-- Generated from the operations by \`npm run docs\`. -->
 
 Every error is \`{"detail": …}\`. Where \`detail\` is in capitals it is a code: programs may rely on it. A code with a
-\`reason\` comes as \`{"detail": {"code": "…", "reason": "…"}}\`; the reason is for people and may be worded anew.`
+\`reason\` comes as \`{"detail": {"code": "…", "reason": "…"}}\`; the reason is for people and may be worded anew.
+
+This page is that of a service with one provider to sign in with, \`<provider>\`; [openapi.json](openapi.json) is that of a
+service without any settings, and so without providers. A running service has its own at \`/openapi.json\`.`
 
 const generalErrors = `## On any path
 
 | Status | \`detail\` | Meaning |
 |---|---|---|
 | 404 | \`Not Found\` | No such path |
-| 405 | \`Method Not Allowed\` | The path has other methods: \`Allow\` names them all |`
+| 405 | \`Method Not Allowed\` | The path has other methods: \`Allow\` names them all |
+
+\`HEAD\` is 405 on every path that is there. So is \`OPTIONS\`, unless it is the preflight of a page whose origin
+\`http.allowedOrigins\` has: where a browser reports a failed preflight, that setting lacks the page's origin.`
 
 const invalidItems = `## Items of a 422
 
@@ -55,10 +72,31 @@ never repeated. \`loc\` is a path: \`["body", "email"]\` a field, \`["body"]\` t
 | \`model_attributes_type\` | The body is no JSON object, or is not sent as \`application/json\` |
 | \`json_invalid\` | The body is malformed, or nests more than 32 levels |`
 
+function providerRoutes(operations: readonly Named[]): string {
+  const rows = operations
+    .filter(({ operation }) => operation.tags.some((tag) => tag.startsWith('oauth')))
+    .map(({ name, operation: { summary, parameters = [] } }) => {
+      const query = parameters
+        .filter((parameter) => parameter.in === 'query')
+        .map((parameter) => `\`${parameter.name}\``)
+      return `| \`${name}\` | ${shown(summary, 'the provider')} | ${query.join(', ') || 'none'} |`
+    })
+  return `## Routes of a provider
+
+| Route | What | Query |
+|---|---|---|
+${rows.join('\n')}
+
+A callback with \`redirects.failure\` in the settings of its provider answers a refusal by 303 to that page, with \`?error=\`
+and what would have been \`detail\`. Kinds that post the callback (\`apple\`) have \`POST …/callback\` besides.`
+}
+
 /** `docs/errors.md`. */
 export function errorsPage({ paths }: Operations): string {
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, operation]) => ({ name: `${method.toUpperCase()} ${path}`, operation })),
+    Object.entries(methods).map(
+      ([method, operation]): Named => ({ name: `${method.toUpperCase()} ${shown(path)}`, operation }),
+    ),
   )
   const names = operations.map(({ name }) => name)
   const groups: readonly (readonly [string, readonly string[]])[] = [
@@ -84,12 +122,16 @@ export function errorsPage({ paths }: Operations): string {
     .sort((one, other) => one.status - other.status)
     .map(({ status, detail, meaning, routes }) => `| ${status} | ${wording(detail)} | ${meaning} | ${where(routes)} |`)
   const table = ['| Status | `detail` | Meaning | Routes |', '|---|---|---|---|', ...lines].join('\n')
-  return `${[introduction, '## By route', table, generalErrors, invalidItems].join('\n\n')}\n`
+  return `${[introduction, '## By route', table, providerRoutes(operations), generalErrors, invalidItems].join('\n\n')}\n`
 
   function where(routes: readonly string[]): string {
     const group = groups.find(([, all]) => all.length === routes.length && all.every((one) => routes.includes(one)))
     return group?.[0] ?? routes.map((route) => `\`${route}\``).join(', ')
   }
+}
+
+function shown(text: string, name = '<provider>'): string {
+  return text.replaceAll(new RegExp(`\\b${anyProvider}\\b`, 'g'), name)
 }
 
 function wording(detail: unknown): string {

@@ -2,6 +2,8 @@ import { existsSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { expect } from 'chai'
+import { anyProvider } from '../scripts/errors-page.ts'
+import { statusOf } from '../src/adapters/http/errors.ts'
 import { variableOf } from '../src/config/environment.ts'
 import { builtInParts } from '../src/config/parts.ts'
 import { leavesOf } from '../src/config/schema-leaves.ts'
@@ -64,6 +66,26 @@ describe('the documents', () => {
     const rows = rowsOf(projectFile('docs/operations.md'), '| `msg` |')
     expect(rows).to.have.length.above(5)
     for (const message of rows.flatMap(([messages = []]) => messages)) expect(sources).to.include(`'${message}'`)
+  })
+})
+
+describe('docs/errors.md', () => {
+  const page = projectFile('docs/errors.md')
+
+  it('has every refusal there is, those of providers among them', () => {
+    for (const [code, { status, detail }] of Object.entries(statusOf)) {
+      const shown = typeof detail === 'object' ? detail.text : code
+      expect(page).to.match(new RegExp(`^\\| ${status} \\| \`${shown}\``, 'm'))
+    }
+  })
+
+  it('has the routes of a provider, and what their query may hold', () => {
+    const rows = rowsOf(page, '| Route | What | Query |').map(([[route], , query]) => [route, query])
+    expect(rows).to.deep.include.members([
+      ['GET /auth/<provider>/authorize', ['scopes']],
+      ['DELETE /auth/associate/<provider>/{id}', []],
+    ])
+    expect(page).to.not.include(anyProvider)
   })
 })
 
