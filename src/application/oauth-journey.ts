@@ -47,7 +47,7 @@ export async function identityOf(needs: Needs, back: Return, claim: Claim): Prom
     return await claim.provider.identify({ code, state, iss, all: back.all }, begun)
   } catch (thrown) {
     if (thrown instanceof CodeRefused) throw new Refusal('OAUTH_CODE_REFUSED')
-    if (thrown instanceof ProviderFailed) throw new Refusal('OAUTH_PROVIDER_ERROR')
+    if (thrown instanceof ProviderFailed) throw new Refusal('OAUTH_PROVIDER_ERROR', null, { cause: thrown })
     throw thrown
   }
 }

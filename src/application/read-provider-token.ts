@@ -87,7 +87,7 @@ export class ReadProviderToken {
     } catch (thrown) {
       await this.#write(userId, account, { refreshingUntil: null })
       if (thrown instanceof CodeRefused) return null
-      if (thrown instanceof ProviderFailed) throw new Refusal('OAUTH_PROVIDER_ERROR')
+      if (thrown instanceof ProviderFailed) throw new Refusal('OAUTH_PROVIDER_ERROR', null, { cause: thrown })
       throw thrown
     }
   }

@@ -66,7 +66,7 @@ async function urlOf(
   try {
     return await provider.authorizationUrl(journey)
   } catch (thrown) {
-    if (thrown instanceof ProviderFailed) throw new Refusal('OAUTH_PROVIDER_ERROR')
+    if (thrown instanceof ProviderFailed) throw new Refusal('OAUTH_PROVIDER_ERROR', null, { cause: thrown })
     throw thrown
   }
 }

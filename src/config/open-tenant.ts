@@ -12,6 +12,7 @@ import type { Common } from './common.ts'
 import { defaultTenant } from './default-tenant.ts'
 import { type OpenHandlers, openHandlers } from './handlers.ts'
 import { openHasher } from './hasher.ts'
+import type { Logger } from './log.ts'
 import { type FailingStore, openStores } from './open-stores.ts'
 import { resolveSecret } from './secret.ts'
 import type { Settings } from './settings.ts'
@@ -29,6 +30,8 @@ interface Needs extends Common {
 export interface OpenTenant {
   readonly id: string
   readonly settings: Settings
+  /** Its lines name the tenant, where there are several. */
+  readonly log: Logger
   readonly container: Container
   readonly backends: readonly HttpBackend[]
   /** Resolves when the first attempt at every store has ended, either way; rejects when one must not be used. */
@@ -112,6 +115,7 @@ export async function openTenant(needs: Needs): Promise<OpenTenant> {
   return {
     id,
     settings,
+    log,
     container,
     backends,
     failing: stores.failing,

@@ -19,6 +19,7 @@ import { redditKind } from '../adapters/oauth/reddit.ts'
 import { shopifyKind } from '../adapters/oauth/shopify.ts'
 import { oauthStateSeconds } from '../application/start-oauth.ts'
 import { defaultTenant } from './default-tenant.ts'
+import type { Logger } from './log.ts'
 import { build } from './options-part.ts'
 import { isLoopback } from './public-url.ts'
 import type { ProviderSettings, Settings } from './settings.ts'
@@ -47,10 +48,11 @@ interface Needs extends Omit<ProviderNeeds, 'name'> {
   /** Known once the service listens. */
   readonly publicUrl: () => string
   readonly tenant: string
+  readonly log: Logger
 }
 
 /** The providers that are enabled, by name. */
-export function mountedProviders(settings: Settings, { tenant, ...needs }: Needs): Map<string, MountedProvider> {
+export function mountedProviders(settings: Settings, { tenant, log, ...needs }: Needs): Map<string, MountedProvider> {
   const { host, publicUrl } = settings.http
   const isSecure = publicUrl === undefined ? isLoopback(host) : isTrustworthy(new URL(publicUrl))
   const browser = oauthBrowser(isSecure, oauthStateSeconds, tenant === defaultTenant ? '' : tenant)
@@ -68,6 +70,7 @@ export function mountedProviders(settings: Settings, { tenant, ...needs }: Needs
       redirects,
       browser,
       postsCallback: providers.some((one) => one.kind === provider.kind && 'postsCallback' in one),
+      report: ({ message }, requestId) => log.warn({ requestId, provider: name, cause: message }, 'a provider failed'),
     }
   }
 }

@@ -57,10 +57,10 @@ export function tenantHttp(tenant: OpenTenant, needs: HttpNeeds): TenantHttp {
 }
 
 export function routersOfTenant(
-  { id, settings, container, backends }: OpenTenant,
+  { id, settings, log, container, backends }: OpenTenant,
   { outbound, clock, publicUrl, operations = [] }: Omit<HttpNeeds, 'strict'>,
 ): Router[] {
-  const providers = mountedProviders(settings, { outbound, clock, publicUrl, tenant: id })
+  const providers = mountedProviders(settings, { outbound, clock, publicUrl, tenant: id, log })
   return [
     ...routersOf(settings, container, backends),
     ...oauthRoutersOf(settings, container, backends, providers),

@@ -32,8 +32,9 @@ export class Refusal extends Error {
   /** Words for the caller; never holds what the caller sent. `null` when the code says it all. */
   readonly reason: string | null
 
-  constructor(code: RefusalCode, reason: string | null = null) {
-    super(reason === null ? code : `${code}: ${reason}`)
+  /** @param options `cause` is for the log; the caller learns nothing of it */
+  constructor(code: RefusalCode, reason: string | null = null, options: { cause?: unknown } = {}) {
+    super(reason === null ? code : `${code}: ${reason}`, options)
     this.code = code
     this.reason = reason
   }

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { type Acme, aPerson, startAcme } from '../support/acme.ts'
 import { refused, seen } from '../support/answers.ts'
-import { type call, goodPassword, logIn, register } from '../support/client.ts'
+import { call, goodPassword, logIn, register } from '../support/client.ts'
 import { eventually } from '../support/eventually.ts'
 import { misbehaviour } from '../support/fake-provider.ts'
 import { Browser } from '../support/oauth-browser.ts'
@@ -102,11 +102,61 @@ describe('a provider that fails', function () {
     expect((await new Browser(service.url).travel(acme, aPerson())).status).to.equal(200)
   })
 
+  it('leaves one line in the log, which says whose fault it was and of what kind', () => {
+    const lines = service.logLines.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'a provider failed')
+    expect(lines).to.have.length(cases.length)
+    for (const { level, requestId } of lines) {
+      expect(level).to.equal(40)
+      expect(requestId).to.match(/^[\w-]{36}$/)
+    }
+    const causes = new Map(lines.map(({ provider, cause }) => [provider, cause]))
+    expect(causes.get('tokenrefuses')).to.equal('Error (status 503)')
+    expect(causes.get('profilerefuses')).to.equal('the profile has status 503')
+    expect(causes.get('tokenhangs')).to.equal('no answer in time')
+    expect(causes.get('tokenclosestheconnection')).to.equal('Error ECONNRESET')
+    expect(causes.get('profileclosestheconnection')).to.equal('SocketError UND_ERR_SOCKET')
+  })
+
   it('has its answers and tokens in no log', () => {
     const log = service.logLines.join('')
     for (const acme of providers.values()) for (const token of acme.tokens) expect(log).to.not.include(token)
     expect(log).to.not.include('Sign in')
     expect(log).to.not.include('request failed')
+  })
+})
+
+describe('a provider that is not there', () => {
+  it('leaves its cause in the log, also where a page takes the refusal', async () => {
+    const env = (name: string, more: Record<string, string>) =>
+      Object.entries({ CLIENT_ID: 'us', CLIENT_SECRET: 'ours', ...more }).map(([key, value]) => [
+        `PORTCULLIS_PROVIDERS__${name}__${key}`,
+        value,
+      ])
+    const nobody = 'http://127.0.0.1:1'
+    const oauth2 = { KIND: 'oauth2', AUTHORIZE_URL: nobody, TOKEN_URL: nobody, PROFILE_URL: nobody }
+    const service = await startTestService({
+      PORTCULLIS_STORES__USERS__KIND: 'memory',
+      ...Object.fromEntries([
+        ...env('GONE', { KIND: 'openid-connect', ISSUER: nobody }),
+        ...env('LOST', { ...oauth2, REDIRECTS__FAILURE: 'http://localhost/failed' }),
+      ]),
+    })
+    try {
+      expect(seen(await call(service.url, 'GET', '/auth/gone/authorize'))).to.deep.equal(providerError)
+      const visitor = new Browser(service.url)
+      const begun = await visitor.get('/auth/lost/authorize')
+      const state = new URL(String(Object(begun.body).authorization_url)).searchParams.get('state') ?? ''
+      const query = new URLSearchParams({ code: 'a-code-of-theirs', state })
+      expect((await visitor.get(`/auth/lost/callback?${query}`)).status).to.equal(303)
+      const failures = service.logLines.filter((line) => line.includes('a provider failed'))
+      expect(failures.map((line) => JSON.parse(line)).map(({ provider, cause }) => [provider, cause])).to.deep.equal([
+        ['gone', 'ClientError < Error ECONNREFUSED'],
+        ['lost', 'Error ECONNREFUSED'],
+      ])
+      expect(failures.join('')).not.to.include('a-code-of-theirs')
+    } finally {
+      await service.stop()
+    }
   })
 })
 

@@ -1,6 +1,6 @@
 import type { OAuthPolicy } from '../../application/finish-oauth.ts'
 import type { Claim, Return } from '../../application/oauth-journey.ts'
-import type { OAuthProvider } from '../../application/ports/oauth-provider.ts'
+import { type OAuthProvider, ProviderFailed } from '../../application/ports/oauth-provider.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import type { QueryParameter } from './endpoint.ts'
 import { statusOf } from './errors.ts'
@@ -18,6 +18,8 @@ export interface MountedProvider {
   readonly browser: OAuthBrowser
   /** The provider posts its callback (`response_mode=form_post`). */
   readonly postsCallback: boolean
+  /** Tells the operator why the provider could not be used; whoever wants to sign in learns only that it could not. */
+  readonly report: (failure: ProviderFailed, requestId: string) => void
 }
 
 export const scopesParameter: QueryParameter = {
@@ -58,17 +60,28 @@ export function claimOf(
   return { provider, browserOf: (state) => browser.valueOf(state, cookie) }
 }
 
+/** Reports what goes wrong at the provider meanwhile. */
+export async function reporting<T>({ report }: MountedProvider, requestId: string, act: () => Promise<T>): Promise<T> {
+  try {
+    return await act()
+  } catch (thrown) {
+    if (thrown instanceof Refusal && thrown.cause instanceof ProviderFailed) report(thrown.cause, requestId)
+    throw thrown
+  }
+}
+
 /** The reply of a callback, or a redirect to the page that the deployer named for it; the journey's cookie goes. */
 export async function arrive(
-  { browser, redirects }: MountedProvider,
-  query: URLSearchParams,
+  mounted: MountedProvider,
+  { query, requestId }: { readonly query: URLSearchParams; readonly requestId: string },
   page: string | undefined,
   act: () => Promise<Reply>,
 ): Promise<Reply> {
+  const { browser, redirects } = mounted
   const ended = browser.end(query.get('state') ?? '')
   const withEnd = (reply: Reply): Reply => ({ ...reply, cookies: [...(reply.cookies ?? []), ...ended] })
   try {
-    const reply = await act()
+    const reply = await reporting(mounted, requestId, act)
     return withEnd(page === undefined ? reply : { ...seeOther(page), cookies: reply.cookies ?? [] })
   } catch (thrown) {
     if (redirects.failure === undefined || !(thrown instanceof Refusal)) throw thrown

@@ -4,6 +4,7 @@ import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import type { Agent } from 'undici'
 import { CodeRefused, ProviderFailed } from '../../application/ports/oauth-provider.ts'
+import { valueAt } from './identity.ts'
 
 /** What a provider may cost us, whatever it does. */
 export const limits = {
@@ -128,7 +129,7 @@ function demandSecure(url: string): void {
 
 /**
  * One deadline for all steps of `work`. What is no refusal is a failure of the provider; its description holds error
- * names and codes only, because messages and causes quote answers, and answers hold tokens.
+ * names, codes and statuses only, because messages and causes quote answers, and answers hold tokens.
  */
 export async function underDeadline<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const signal = AbortSignal.timeout(limits.totalMs)
@@ -156,5 +157,15 @@ function causes(error: unknown, depth = 0): unknown[] {
 
 function nameOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown'
-  return 'code' in error && typeof error.code === 'string' ? `${error.name} ${error.code}` : error.name
+  const code = 'code' in error && typeof error.code === 'string' ? ` ${error.code}` : ''
+  const status = statusIn(error)
+  return `${error.name}${code}${status === null ? '' : ` (status ${status})`}`
+}
+
+/** Of the answer that an error is about, where simple-oauth2 and openid-client keep it. */
+function statusIn(error: Error): number | null {
+  const { cause } = error
+  if (cause instanceof Response) return cause.status
+  const status = valueAt(error, 'status') ?? valueAt(error, 'data.res.statusCode')
+  return typeof status === 'number' ? status : null
 }

@@ -21,7 +21,7 @@ export class CodeRefused extends Error {
   override readonly name = 'CodeRefused'
 }
 
-/** The provider did not answer in time, or nothing that makes sense. */
+/** The provider did not answer in time, or nothing that makes sense. The message goes to the log: nothing of an answer is in it. */
 export class ProviderFailed extends Error {
   override readonly name = 'ProviderFailed'
 }

@@ -8,6 +8,7 @@ import {
   callbackParameters,
   claimOf,
   type MountedProvider,
+  reporting,
   returnOf,
   scopesOf,
   scopesParameter,
@@ -41,16 +42,12 @@ export function oauthAssociateRouter({ startOAuth, linkOAuth, unlinkOAuth, vault
         query: [scopesParameter],
         replies: { 200: { description: 'The journey has begun; its cookie is set', body: AuthorizationUrl } },
         refusals: ['OAUTH_SCOPE_NOT_ALLOWED', 'OAUTH_PROVIDER_ERROR'],
-        async handle({ by, query, cookie }) {
+        async handle({ by, query, cookie, requestId }) {
           const redirectUri = mounted.redirectUri('link')
           const userId = by.user.id
-          const begun = await startOAuth.execute({
-            provider,
-            flow: 'link',
-            userId,
-            scopes: scopesOf(query),
-            redirectUri,
-          })
+          const begun = await reporting(mounted, requestId, () =>
+            startOAuth.execute({ provider, flow: 'link', userId, scopes: scopesOf(query), redirectUri }),
+          )
           return {
             status: 200,
             body: { authorization_url: begun.authorizationUrl },
@@ -76,8 +73,8 @@ export function oauthAssociateRouter({ startOAuth, linkOAuth, unlinkOAuth, vault
           'OAUTH_NOT_AVAILABLE_EMAIL',
           'OAUTH_ACCOUNT_ALREADY_LINKED',
         ],
-        handle: ({ by, query, cookie }) =>
-          arrive(mounted, query, redirects.linked, async () => {
+        handle: ({ by, query, cookie, requestId }) =>
+          arrive(mounted, { query, requestId }, redirects.linked, async () => {
             const user = await linkOAuth.execute({ back: returnOf(query), claim: claimOf(mounted, cookie), by })
             return { status: 200, body: userWithAccountsBody(user, vault) }
           }),

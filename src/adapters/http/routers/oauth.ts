@@ -8,6 +8,7 @@ import {
   callbackParameters,
   claimOf,
   type MountedProvider,
+  reporting,
   returnOf,
   scopesOf,
   scopesParameter,
@@ -47,15 +48,11 @@ export function oauthRouter({ startOAuth, finishOAuth, mounted, backend, prefix 
         query: [scopesParameter],
         replies: { 200: { description: 'The journey has begun; its cookie is set', body: AuthorizationUrl } },
         refusals: ['OAUTH_SCOPE_NOT_ALLOWED', 'OAUTH_PROVIDER_ERROR'],
-        async handle({ query, cookie }) {
+        async handle({ query, cookie, requestId }) {
           const redirectUri = mounted.redirectUri('login')
-          const begun = await startOAuth.execute({
-            provider,
-            flow: 'login',
-            userId: null,
-            scopes: scopesOf(query),
-            redirectUri,
-          })
+          const begun = await reporting(mounted, requestId, () =>
+            startOAuth.execute({ provider, flow: 'login', userId: null, scopes: scopesOf(query), redirectUri }),
+          )
           return {
             status: 200,
             body: { authorization_url: begun.authorizationUrl },
@@ -81,7 +78,7 @@ export function oauthRouter({ startOAuth, finishOAuth, mounted, backend, prefix 
           'LOGIN_USER_NOT_VERIFIED',
         ],
         handle: ({ query, cookie, requestId }) =>
-          arrive(mounted, query, success, async () => {
+          arrive(mounted, { query, requestId }, success, async () => {
             const claim = claimOf(mounted, cookie)
             const back = returnOf(query)
             return backend.transport.deliver(await finishOAuth.execute({ back, claim, policy, backend, requestId }))
