@@ -1,4 +1,5 @@
 import { app } from '../adapters/http/app.ts'
+import { hasTryPage } from '../adapters/http/try-page.ts'
 import { openOutbound } from '../adapters/oauth/outbound.ts'
 import { type Common, openCommon } from './common.ts'
 import type { LoadedTenants } from './load-tenants.ts'
@@ -33,6 +34,7 @@ const graceSeconds = { requests: 6, deliveries: 2 }
 
 export async function startService(needs: Needs): Promise<Service> {
   const { settings, tenants = null, log, failed, strict = false } = needs
+  if (settings.try.enabled && !hasTryPage) log.warn('/try is not served: the folder examples/browser is missing')
   const common = openCommon({ ...needs, isOneOfMany: tenants !== null })
   let port = settings.http.port
   const parts = { common, settings, strict, failed, outbound: openOutbound(), portOf: () => port }

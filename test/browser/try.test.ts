@@ -1,10 +1,14 @@
+import { cpSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect } from 'chai'
 import type { BrowserContext, Page } from 'playwright-core'
 import { launchBrowser, namedHost, needsBrowser, type TestBrowser } from '../support/browser.ts'
 import { call, goodPassword } from '../support/client.ts'
-import { portNear } from '../support/commands.ts'
+import { environmentOf, portNear, startCommand } from '../support/commands.ts'
 import { type OpenIdProvider, startOpenIdProvider } from '../support/openid-provider.ts'
+import { projectRoot } from '../support/readme-blocks.ts'
 import { startTestService, type TestService } from '../support/service.ts'
+import { scratchFolder } from '../support/spawned-service.ts'
 
 const inMemory = { PORTCULLIS_STORES__USERS__KIND: 'memory' }
 const screenshots = '.cache/screenshots'
@@ -442,4 +446,24 @@ describe('what /try consists of', () => {
   async function get(path: string, origin = service.url): Promise<Response> {
     return await fetch(`${origin}${path}`, { redirect: 'manual' })
   }
+})
+
+describe('an installation without examples/browser', () => {
+  it('has no /try, and says so at the start', async () => {
+    const folder = scratchFolder()
+    cpSync(join(projectRoot, 'dist'), join(folder, 'dist'), { recursive: true })
+    cpSync(join(projectRoot, 'package.json'), join(folder, 'package.json'))
+    symlinkSync(join(projectRoot, 'node_modules'), join(folder, 'node_modules'))
+    const env = environmentOf({ ...inMemory, PORTCULLIS_HTTP__PORT: '0' })
+    const service = startCommand([process.execPath, 'dist/portcullis.js', 'serve'], folder, env)
+    const [, port] = await service.says(/"port":(\d+),"msg":"listening"/)
+    for (const path of ['/try', '/try/app.js', '/try/config.json']) {
+      const response = await fetch(`http://localhost:${port}${path}`)
+      expect([path, response.status, await response.json()]).to.deep.equal([path, 404, { detail: 'Not Found' }])
+    }
+    service.kill('SIGTERM')
+    expect(await service.ended).to.equal(0)
+    expect(service.output.error.match(/examples\/browser/g)).to.have.lengthOf(1)
+    expect(service.output.error).to.not.include('ENOENT')
+  })
 })

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import type Router from '@koa/router'
 import { send } from './send.ts'
@@ -35,12 +36,16 @@ const assets: Readonly<Record<string, string>> = {
 const up = import.meta.url.endsWith('.ts') ? '../../..' : '..'
 const folder = new URL(`${up}/examples/browser/`, import.meta.url)
 
+/** Whether the page was installed with us: a deployment may have left `examples/browser` behind. */
+export const hasTryPage = existsSync(folder)
+
 /**
- * The page on which everything can be tried, at `/try`.
+ * The page on which everything can be tried, at `/try`; nothing where it was not installed.
  *
  * @param known asked at each request: the port, and so the public URL, is known once the service listens
  */
 export function mountTryPage(router: Router, known: () => { publicUrl: string; config: TryConfig }): void {
+  if (!hasTryPage) return
   router.get('/try', async (ctx) => {
     const { publicUrl } = known()
     // A journey to a provider comes back to the public URL: cookies of another name of this machine would be missing.
