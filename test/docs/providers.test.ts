@@ -33,11 +33,13 @@ describe('docs/providers.md', () => {
       const section = sections.get(kind) ?? ''
       const example = (): Example => JSON.parse(blocksOf(section)[0]?.text ?? '{}')
 
-      it('shows settings that are accepted once its secret is there', async () => {
+      it('shows settings that a login can end with, once its secret is there', async () => {
         const [[name = '', { kind: shown }] = ['', { kind: '' }]] = Object.entries(example().providers)
         expect(shown).to.equal(kind)
-        const { settings } = await folder.load(withoutEllipses(example()), secretOf(name, kind))
-        expect(settings.providers[name]).to.include({ kind, enabled: true })
+        const { settings, warnings } = await folder.load(example(), secretOf(name, kind))
+        expect(warnings).to.deep.equal([])
+        expect(settings.providers[name]).to.include({ kind, enabled: true, backend: 'cookie' })
+        expect(settings.providers[name]?.redirects).to.have.all.keys('success', 'linked', 'failure')
       })
 
       it('names both callback URLs, the scopes, who vouches, and what to read', () => {
@@ -74,11 +76,6 @@ describe("the README's Google", () => {
 function fact(section: string, word: string): string {
   const [, found = ''] = section.split(`\n- **${word}**`)
   return (found.split(/\n- |\n\n|\n$/)[0] ?? '').replaceAll(/\s+/g, ' ')
-}
-
-/** A reader's own value takes the place of an ellipsis. */
-function withoutEllipses(example: unknown): unknown {
-  return JSON.parse(JSON.stringify(example).replaceAll('…', 'x'))
 }
 
 function secretOf(name: string, kind: string): Record<string, string> {
