@@ -1,4 +1,5 @@
 import { functionHandlers, type Handlers } from '../adapters/events/function-handlers.ts'
+import { namesIn, unknownHandlers } from '../adapters/events/unknown-handlers.ts'
 import { Authenticate, type Backend } from '../application/authenticate.ts'
 import { CreateSuperuser } from '../application/create-superuser.ts'
 import { DeleteUser } from '../application/delete-user.ts'
@@ -12,6 +13,7 @@ import { ResetPassword } from '../application/reset-password.ts'
 import { UnlinkOAuth } from '../application/unlink-oauth.ts'
 import { UpdateUser } from '../application/update-user.ts'
 import { VerifyUser } from '../application/verify-user.ts'
+import { Unavailable } from '../domain/refusal.ts'
 import { openCommon } from './common.ts'
 import { defaultTenant } from './default-tenant.ts'
 import type { Environment } from './environment.ts'
@@ -63,7 +65,7 @@ export interface Portcullis {
    * there is no such tenant, with `Unavailable` when it is disabled or cannot be opened.
    */
   withTenant<R>(id: string, work: (accounts: Accounts) => Promise<R>): Promise<R>
-  /** Lets deliveries in hand end and closes the stores. */
+  /** Lets deliveries in hand end and closes the stores; what is asked for afterwards rejects with `Unavailable`. */
   close(): Promise<void>
 }
 
@@ -80,6 +82,9 @@ export async function openPortcullis(settings: object = {}, options: PortcullisO
   const loaded = await settingsOf({ path: null, value }, { env, cwd })
   const log = createLog(loaded.settings.logs)
   for (const warning of loaded.warnings) log.warn(warning)
+  for (const name of unknownHandlers(namesIn(handlers ?? {}))) {
+    log.warn({ handler: name }, 'the handlers have something that is no handler')
+  }
   const common = openCommon({
     settings: loaded.settings,
     log,
@@ -128,13 +133,19 @@ async function openOne(needs: Parameters<typeof openPreparedTenant>[0], delivers
   const tenant = await openPreparedTenant(needs)
   if (delivers) tenant.startDeliveries()
   const accounts = accountsOf(tenant)
+  let isClosed = false
+  async function use<R>(work: () => Promise<R>): Promise<R> {
+    if (isClosed) throw new Unavailable('Portcullis, which has been closed')
+    return work()
+  }
   const portcullis: Portcullis = {
     accounts,
     async withTenant(id, work) {
       if (id !== defaultTenant) throw new RangeError('there is no such tenant')
-      return work(accounts)
+      return use(() => work(accounts))
     },
     async close() {
+      isClosed = true
       await tenant.stopDeliveries(graceSeconds)
       await tenant.close()
     },
@@ -146,7 +157,7 @@ async function openOne(needs: Parameters<typeof openPreparedTenant>[0], delivers
     log,
     clock,
     knows: (id) => id === defaultTenant,
-    use: (_id, work) => work(tenant),
+    use: (_id, work) => use(() => work(tenant)),
   })
   return portcullis
 }

@@ -185,14 +185,18 @@ export async function openStores(needs: Needs): Promise<OpenStores> {
       watched(
         port,
         (err) => lost(store, err),
-        () => store.isReady,
+        () => store.isReady && !isClosed,
       )
     return { users: gate(users), outbox: gate(outbox), tokenRequests: gate(tokenRequests), checkSecret }
   }
 
   function offered<T extends object>(role: StoreRole, pick: (handle: StoreHandle) => T | undefined): T {
     const [store, port] = found(role, pick)
-    return watched(port, (err) => lost(store, err))
+    return watched(
+      port,
+      (err) => lost(store, err),
+      () => !isClosed,
+    )
   }
 
   function found<T>(role: StoreRole, pick: (handle: StoreHandle) => T | undefined): [Opened, T] {
@@ -208,11 +212,11 @@ export async function openStores(needs: Needs): Promise<OpenStores> {
 type Method = (...args: unknown[]) => unknown
 
 /** `port`, whose failures are told, and every method of which answers `Unavailable` until `isOpen`. */
-function watched<T extends object>(port: T, failed: (err: unknown) => void, isOpen: () => boolean = () => true): T {
+function watched<T extends object>(port: T, failed: (err: unknown) => void, isOpen: () => boolean): T {
   const methods = new Map<string | symbol, unknown>()
   const methodOf = (method: Method) => {
     return (...args: unknown[]): unknown => {
-      if (!isOpen()) return Promise.reject(new Unavailable('the users’ store, which is not there yet'))
+      if (!isOpen()) return Promise.reject(new Unavailable('a store that is not there yet, or not any more'))
       const outcome = method.apply(port, args)
       if (outcome instanceof Promise) outcome.catch(failed)
       return outcome
