@@ -1,5 +1,8 @@
+import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
+import { rm, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
+import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
@@ -107,7 +110,15 @@ describe('a service that is told to stop', function () {
     await expectEnd(service, 'SIGINT')
   })
 
-  // Both take as long as the grace lasts.
+  it('is not ended by SIGHUP, which without tenants has nothing to read again', async () => {
+    const service = await spawnService(patience)
+    process.kill(service.pid, 'SIGHUP')
+    await eventually('an answer', () => service.errors.some((line) => line.includes('nothing to read again')))
+    expect((await fetch(`${service.url}/healthz`)).status).to.equal(200)
+    await expectEnd(service, 'SIGTERM')
+  })
+
+  // All take as long as the grace lasts.
   together([
     {
       title: 'does not wait for ever for connections on which nobody asks for anything, nor for half a request',
@@ -120,6 +131,10 @@ describe('a service that is told to stop', function () {
     {
       title: 'ends in time while a handler loops for ever, whose event comes after the next start',
       run: () => endAmidDelivery('for (;;);'),
+    },
+    {
+      title: 'is ended in time though a thread hangs in a system call, which an exit of the process would wait for',
+      run: endAmidSystemCall,
     },
   ])
 })
@@ -158,4 +173,19 @@ async function endAmidDelivery(statement: string): Promise<void> {
   expect(second).to.deep.equal(first)
   await expectEnd(next, 'SIGTERM')
   module.remove()
+}
+
+async function endAmidSystemCall(): Promise<void> {
+  const folder = scratchFolder()
+  const config = join(folder, 'portcullis.config.json')
+  await writeFile(config, JSON.stringify({ tenants: { by: 'header', list: {} } }))
+  const service = await spawnService(patience, folder)
+  await rm(config)
+  execFileSync('mkfifo', [config]) // nobody will ever write to it
+  process.kill(service.pid, 'SIGHUP')
+  await delay(200)
+  const { how, seconds } = await end(service, 'SIGTERM')
+  expect(how).to.equal('SIGKILL')
+  expect(seconds).to.be.below(endSeconds)
+  expect(service.errors.some((line) => line.includes('stopping took too long'))).to.equal(true)
 }

@@ -1,8 +1,10 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { explain } from '../config/explain.ts'
 import type { LoadedSettings } from '../config/load.ts'
 import type { LoadedTenants } from '../config/load-tenants.ts'
 import { createLog, type Logger } from '../config/log.ts'
 import type { ExitCode } from './exit-code.ts'
+import { oneAtATime } from './one-at-a-time.ts'
 import { only, settingsHere } from './settings.ts'
 
 export interface Options {
@@ -26,29 +28,53 @@ type Begin = (
   },
 ) => Promise<LongRunning>
 
+interface Running {
+  readonly running: LongRunning
+  readonly log: Logger
+  readonly hasTenants: boolean
+}
+
+/** Whoever tells it to stop is promised 10 s. */
 const deadlineMilliseconds = 9_500
+const lastWordsMilliseconds = 200
+const pollMilliseconds = 20
 
 /** Runs until a signal or a fault ends it. SIGHUP makes it read its tenants again. */
-export async function runUntilTold({ configFile, tenant }: Options, begin: Begin): Promise<ExitCode> {
-  const given = await settingsHere(configFile)
-  const loaded = { ...given, tenants: only(given.tenants, tenant) }
+export async function runUntilTold(options: Options, begin: Begin): Promise<ExitCode> {
+  let begun: (running: Running) => void = () => undefined
+  const started = new Promise<Running>((resolve) => {
+    begun = resolve
+  })
+  // From the very beginning, and without tenants too: unless somebody listens, this signal ends a process.
+  const readAgain = oneAtATime(async () => reload(options, await started))
+  process.on('SIGHUP', readAgain)
+
+  const given = await settingsHere(options.configFile)
+  const loaded = { ...given, tenants: only(given.tenants, options.tenant) }
   const log = createLog(loaded.settings.logs)
   for (const warning of loaded.warnings) log.warn(warning)
 
   const ending = endOfProcess(log)
   void ending.reached.then(() => endInTime(log))
-  const running = await begin({ ...loaded, log, write: printLine, failed: ending.failed })
-  if (loaded.tenants !== null) process.on('SIGHUP', () => void reload({ configFile, tenant }, running, log))
-
-  const code = await ending.reached
-  await running.stop()
-  log.info('stopped')
-  await flushed(log)
-  return code
+  // Where no tenant is open, nothing else keeps the process alive.
+  const alive = setInterval(() => undefined, deadlineMilliseconds)
+  try {
+    const running = await begin({ ...loaded, log, write: printLine, failed: ending.failed })
+    begun({ running, log, hasTenants: loaded.tenants !== null })
+    const code = await ending.reached
+    await running.stop()
+    log.info('stopped')
+    await flushed(log)
+    await idleThreads()
+    return code
+  } finally {
+    clearInterval(alive)
+  }
 }
 
-/** Tenants alone are read again: what belongs to the process needs a new one. */
-async function reload({ configFile, tenant }: Options, running: LongRunning, log: Logger): Promise<void> {
+/** Tenants alone are read again: what belongs to the process needs a new one. Never rejects. */
+async function reload({ configFile, tenant }: Options, { running, log, hasTenants }: Running): Promise<void> {
+  if (!hasTenants) return log.info('SIGHUP: without tenants there is nothing to read again')
   try {
     const { tenants: all, warnings } = await settingsHere(configFile)
     const tenants = only(all, tenant)
@@ -90,11 +116,18 @@ function endOfProcess(log: Logger): { reached: Promise<ExitCode>; failed: (fault
 
 /** However far the start or the stop has come: whoever sent the signal does not wait for longer. */
 function endInTime(log: Logger): void {
-  setTimeout(() => {
+  setTimeout(async () => {
     log.error('stopping took too long')
-    log.flush()
-    process.exit(1)
+    await Promise.race([flushed(log), delay(lastWordsMilliseconds)])
+    // `process.exit` waits for threads, and one that hangs in a system call does not end.
+    process.kill(process.pid, 'SIGKILL')
   }, deadlineMilliseconds)
+}
+
+/** Resolves when the process can exit: a file or a name server that does not answer would keep it from that. */
+async function idleThreads(): Promise<void> {
+  const isBusy = (): boolean => process.getActiveResourcesInfo().some((one) => /^(FSReq|GetAddrInfoReq)/.test(one))
+  while (isBusy()) await delay(pollMilliseconds)
 }
 
 function flushed(log: Logger): Promise<void> {

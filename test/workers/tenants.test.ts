@@ -1,3 +1,5 @@
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'chai'
 import { call, goodPassword } from '../support/client.ts'
@@ -84,6 +86,29 @@ describe('a worker for tenants', function () {
     await register(serving, 'a', 'again@example.com')
     await eventually('events of both', () => told(working, 'late') && told(working, 'a', 'again@example.com'))
     expect((await fetch(`${serving.url}/users/me`, { headers: { 'X-Tenant': 'b' } })).status).to.equal(404)
+  })
+
+  it('lives without any tenant until it is told to stop, and takes up the first one', async () => {
+    await settle({})
+    const working = await worker()
+    await delay(500)
+    await settle({ a: {} })
+    process.kill(working.pid, 'SIGHUP')
+    const serving = await service()
+    await register(serving, 'a')
+    await eventually('the event of a', () => told(working, 'a'))
+  })
+
+  it('lives on where the only tenant cannot be opened, and tells why', async () => {
+    await settle({ a: {} })
+    await mkdir(join(folder.path, 'data', 'tenants', 'a'), { recursive: true, mode: 0o700 })
+    await folder.write(
+      'data/tenants/a/portcullis.sqlite',
+      'no database, but long enough to be taken for one'.repeat(99),
+    )
+    const working = await worker()
+    await eventually('the reason', () => working.errors.some((line) => line.includes('a tenant cannot be opened')))
+    await delay(500) // that it lives is what the signal at the end shows
   })
 
   it('keeps to the one that --tenant names', async () => {
