@@ -15,7 +15,10 @@ const patienceSeconds = 120
 
 /** @param {string} file */
 async function importUsers(file) {
-  const { size } = await stat(file)
+  const { size } = await stat(file).catch((error) => {
+    if (error.code !== 'ENOENT') throw error
+    throw new Error(`there is no file ${file}`)
+  })
   const journal = await openJournal(file, size)
   const { done } = journal
   const progress = progressOn(process.stderr)

@@ -8,6 +8,7 @@ export function progressOn(stream, { now = () => performance.now(), intervalMill
   const isTerminal = stream.isTTY === true
   const interval = intervalMilliseconds ?? (isTerminal ? 100 : 5000)
   let shownAt = Number.NEGATIVE_INFINITY
+  let last = ''
 
   /** @param {number} share of 1 @param {string} words */
   function show(share, words) {
@@ -18,7 +19,10 @@ export function progressOn(stream, { now = () => performance.now(), intervalMill
 
   function write(share, words) {
     const percent = `${Math.floor(share * 100)} %`.padStart(5)
-    if (!isTerminal) return stream.write(`${percent}  ${words}\n`)
+    const line = `${percent}  ${words}\n`
+    if (line === last) return
+    last = line
+    if (!isTerminal) return stream.write(line)
     const room = Math.min(40, (stream.columns ?? 80) - percent.length - words.length - 6)
     const filled = Math.round(share * room)
     const bar = room < 5 ? '' : `[${'#'.repeat(filled)}${'-'.repeat(room - filled)}] `

@@ -95,7 +95,7 @@ describe('the example of a worker', function () {
       const [code] = await once(child, 'close')
       return { code, said: output() }
     }
-    expect((await end()).said).to.include('ENOENT')
+    expect(await end()).to.deep.equal({ code: 1, said: `there is no file ${file}\n` })
     writeFileSync(file, 'mail,password\nada@example.com,tide lamp quartz\n')
     expect(await end()).to.have.property('code', 1)
     writeFileSync(file, 'email,password\nada@example.com,tide lamp quartz\n')
@@ -115,6 +115,11 @@ describe('the example of a worker', function () {
       progress.end(1, '12 registered, 0 refused')
       return written.join('')
     }
+    const written: string[] = []
+    const once = progressOn({ write: (more: string) => written.push(more) })
+    once.show(1, '1 registered, 0 refused')
+    once.end(1, '1 registered, 0 refused')
+    expect(written).to.deep.equal(['100 %  1 registered, 0 refused\n'])
     expect(drawn({})).to.equal(' 25 %  3 registered, 0 refused\n100 %  12 registered, 0 refused\n')
     expect(drawn({ isTTY: true, columns: 50 })).to.equal(
       '\r[####------------]  25 %  3 registered, 0 refused\x1b[K\r[###############] 100 %  12 registered, 0 refused\x1b[K\n',
