@@ -3,7 +3,8 @@ import type { TSchema } from 'typebox'
 /**
  * What our schemas say beside JSON Schema. `expects` completes "must be …" in faults, `otherwise` names a
  * default that depends on other settings, `secret` is never printed and may come from a file, `byEntry` holds
- * settings below each of its names, which are judged apart.
+ * settings below each of its names, which are judged apart, `nullIsNone` lets a file write `null` for none: what is
+ * inherited can be left out in no other way.
  */
 export interface Annotations {
   readonly description?: string
@@ -12,6 +13,7 @@ export interface Annotations {
   readonly otherwise?: string
   readonly secret?: boolean
   readonly byEntry?: boolean
+  readonly nullIsNone?: boolean
   readonly minimum?: number
   readonly maximum?: number
 }

@@ -72,8 +72,9 @@ function judgeStores({ stores }: Settings, { storeKinds }: Parts, note: NoteFaul
   for (const [role, store] of Object.entries(stores)) {
     const kind = storeKinds.find((one) => one.kind === store.kind)
     const objection = kind === undefined ? null : addressObjection(kind, store)
-    // A role without a kind or an address of its own has those of the users.
-    const involved = [`stores.${role}.kind`, 'stores.users.kind', 'stores.users.url']
+    // A role of the users' kind has their address, unless it has its own: once they have one, there is none missing.
+    const users = store.kind === stores.users.kind ? ['stores.users.kind', 'stores.users.url'] : []
+    const involved = [`stores.${role}.kind`, ...users]
     if (objection !== null) note(`stores.${role}.url`, objection, involved)
     if (store.prefix !== undefined && kind !== undefined && kind.takesPrefix !== true) {
       note(`stores.${role}.prefix`, `must not be given: ${kind.kind} has no prefix`, involved)

@@ -3,7 +3,7 @@ import { completeSettings, type Given } from './complete-settings.ts'
 import { judgeSettings } from './judge-settings.ts'
 import type { Parts } from './parts.ts'
 import { type Assignment, readSettings } from './read-settings.ts'
-import { mayGenerateSecret, missingSecret } from './secret.ts'
+import { missingSecret } from './secret.ts'
 import { type Settings, settingsSchema } from './settings.ts'
 import type { Fault, Source } from './settings-fault.ts'
 
@@ -32,13 +32,18 @@ export async function readJudged(from: Reading): Promise<{ settings: Settings; s
     faults.push({ path, message, source: sources.get(path) ?? 'default' })
   }
   judgeSettings(settings, parts, note)
-  if (settings.secret === null && needsSecret(settings) && !mayGenerateSecret(settings)) {
-    note('secret', missingSecret, ['stores.users.kind', 'stores.users.url'])
+  if (settings.secret === null && needsSecret(settings) && hasUsersOnServer(settings, parts)) {
+    note('secret', missingSecret, ['stores.users.kind'])
   }
   if (settings.handlers.module !== null && !(await isFile(settings.handlers.module))) {
-    note('handlers.module', 'there is no such file')
+    note('handlers.module', `there is no file ${settings.handlers.module}`)
   }
   return { settings, sources }
+}
+
+/** Whether the users' kind is one that has an address, also where that is still missing. */
+function hasUsersOnServer({ stores }: Settings, { storeKinds }: Parts): boolean {
+  return storeKinds.some(({ kind, protocols }) => kind === stores.users.kind && protocols.length > 0)
 }
 
 /** Whether the value at `path` is not what was meant, since it or a group around it is at fault. */

@@ -63,7 +63,7 @@ export async function loadTenants(from: From): Promise<LoadedTenants> {
 
   const read = await Promise.all([...given].map(([id, one]) => readTenant(id, one, from)))
   const collisions = collisionsOf(
-    read.filter((one) => one.faults.length === 0),
+    read.map(({ id, hosts, settings, faults }) => ({ id, hosts, settings: faults.length === 0 ? settings : null })),
     from.parts,
   )
   const judged = read.map((one) => ({ ...one, faults: [...one.faults, ...(collisions.get(one.id) ?? [])] }))

@@ -100,6 +100,10 @@ export function readSettings(schema: TSchema, file: unknown, environment: readon
     const source = own === undefined ? 'default' : sourceOf(path, given)
     const value = own === undefined ? fallback : own
     if (value === undefined) return Type.IsOptional(schema) ? undefined : fault(path, 'is required', source)
+    if (value === null && annotations(schema).nullIsNone) {
+      sources.set(path.join('.'), source)
+      return undefined
+    }
     if (Check(schema, value)) {
       sources.set(path.join('.'), source)
       return value

@@ -13,10 +13,13 @@ export interface Fault {
 export class SettingsFault extends Error {
   override readonly name = 'SettingsFault'
   readonly faults: readonly Fault[]
+  /** What else was noticed: an unknown variable may be what a missing setting was meant to be. */
+  readonly warnings: readonly string[]
 
-  constructor(faults: readonly Fault[]) {
+  constructor(faults: readonly Fault[], warnings: readonly string[] = []) {
     super(renderFaults(faults))
     this.faults = faults
+    this.warnings = warnings
   }
 }
 

@@ -57,7 +57,9 @@ export const handlers = Type.Object({
       minLength: 1,
       expects: 'the path of a file',
       otherwise: 'none',
-      description: 'ES module whose exports are handlers by their names (`on_after_register`, …).',
+      nullIsNone: true,
+      description:
+        'ES module whose exports are handlers by their names (`on_after_register`, …); `null` in a file for none, where a tenant inherits one.',
     }),
   ),
   console: Type.Optional(

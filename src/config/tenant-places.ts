@@ -6,7 +6,8 @@ import type { Fault } from './settings-fault.ts'
 interface Placed {
   readonly id: string
   readonly hosts: readonly string[]
-  readonly settings: Pick<Settings, 'stores' | 'dataFolder'>
+  /** `null` for a tenant that is not served, whose places are not known for sure. Its hosts are its own all the same. */
+  readonly settings: Pick<Settings, 'stores' | 'dataFolder'> | null
 }
 
 /** What belongs to two tenants at once, by tenant: both would read and end what is the other's. */
@@ -18,6 +19,7 @@ export function collisionsOf(tenants: readonly Placed[], parts: Parts): Map<stri
   }
   for (const { id, hosts, settings } of tenants) {
     for (const host of hosts) claim(`host ${host}`, id, 'hosts')
+    if (settings === null) continue
     for (const role of ['users', 'sessions', 'tokens'] as const) {
       const place = placeOf(role, settings, parts)
       if (place !== null) claim(place, id, `stores.${role}`)
@@ -36,7 +38,11 @@ export function collisionsOf(tenants: readonly Placed[], parts: Parts): Map<stri
   return faults
 }
 
-function placeOf(role: StoreRole, { stores, dataFolder }: Placed['settings'], parts: Parts): string | null {
+function placeOf(
+  role: StoreRole,
+  { stores, dataFolder }: NonNullable<Placed['settings']>,
+  parts: Parts,
+): string | null {
   const { kind, url = null, prefix = null } = stores[role]
   const place = parts.storeKinds.find((one) => one.kind === kind)?.placeOf?.({ url, prefix, dataFolder }) ?? null
   return place === null ? null : `${kind} ${place}`

@@ -72,7 +72,7 @@ describe('portcullis serve', function () {
     const cwd = scratchFolder()
     await writeFile(join(cwd, 'broken.mjs'), 'export function on_after_register( {')
     for (const [file, reason] of [
-      ['missing.mjs', 'there is no such file'],
+      ['missing.mjs', `there is no file ${join(cwd, 'missing.mjs')}`],
       ['broken.mjs', 'SyntaxError'],
     ] as const) {
       const env = { ...anyPort, PORTCULLIS_HANDLERS__MODULE: file }

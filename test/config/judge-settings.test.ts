@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { SettingsFault } from '../../src/config/settings-fault.ts'
 import { goodSecret, SettingsFolder } from '../support/settings.ts'
 
 const mongo = { users: { kind: 'mongo', url: 'mongodb://127.0.0.1/accounts' } }
@@ -48,7 +49,11 @@ describe('judging the settings', () => {
       ['no secret beside MongoDB', { stores: mongo }, ['secret']],
       ['an unknown store', { stores: { users: { kind: 'mysql' } } }, ['stores.users.kind']],
       ['users in Redis', { stores: { users: { kind: 'redis', url: 'redis://h' } } }, ['stores.users.kind']],
-      ['MongoDB without an address', { stores: { users: { kind: 'mongo' } } }, ['stores.users.url']],
+      [
+        'MongoDB without an address',
+        { secret: goodSecret, stores: { users: { kind: 'mongo' } } },
+        ['stores.users.url'],
+      ],
       ['MongoDB without a database', mongoAt('mongodb://h'), ['stores.users.url']],
       ['MongoDB without a database, with a slash', mongoAt('mongodb://h:1,i:2/?w=1'), ['stores.users.url']],
       ['MongoDB by another protocol', mongoAt('http://h/name'), ['stores.users.url']],
@@ -182,7 +187,45 @@ describe('judging the settings', () => {
           message: 'is required for mongo: mongodb://… or mongodb+srv://…',
           source: 'default',
         },
+        {
+          path: 'secret',
+          message: 'is required where users are kept on a server of their own, the same for every replica',
+          source: 'default',
+        },
       ])
+    })
+
+    it('tells everything that is missing in one round, and nothing that a missing thing brings along', async () => {
+      const pathsOf = async (stores: object) => (await folder.faults({ stores })).map(({ path }) => path)
+      const [mongo, redis] = [{ kind: 'mongo' }, { kind: 'redis' }]
+      expect(await pathsOf({ users: mongo, sessions: redis, tokens: redis })).to.have.members([
+        'stores.users.url',
+        'stores.sessions.url',
+        'stores.tokens.url',
+        'secret',
+      ])
+      expect(await pathsOf({ users: mongo, sessions: mongo })).to.have.members(['stores.users.url', 'secret'])
+      expect(await pathsOf({ users: { kind: 'postgres' } })).to.deep.equal(['stores.users.kind'])
+    })
+
+    it('finds the setting of the file that was meant, be two letters swapped', async () => {
+      for (const [given, meant] of [
+        [{ http: { hots: '::1' } }, 'host'],
+        [{ http: { prot: 1 } }, 'port'],
+        [{ tokens: { resetLifetime: 1 } }, null],
+        [{ passwords: { minLenght: 8 } }, 'minLength'],
+      ] as const) {
+        const [fault] = await folder.faults(given)
+        expect(fault?.message).to.equal(`no such setting${meant === null ? '' : `; did you mean ${meant}?`}`)
+      }
+    })
+
+    it('comes with what was noticed besides', async () => {
+      const env = { PORTCULLIS_LOGS_LEVEL: 'info', PORTCULLIS_STORES__USERS__KIND: 'memory' }
+      const thrown = await folder.load({ http: { port: -1 } }, env).catch((error: unknown) => error)
+      const warnings = thrown instanceof SettingsFault ? thrown.warnings : []
+      expect(warnings).to.have.length(2)
+      expect(warnings.join()).to.include('PORTCULLIS_LOGS_LEVEL').and.to.include('memory')
     })
 
     it('lets a prefix be taken by the first that claims it, and names it', async () => {

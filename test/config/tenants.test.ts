@@ -48,6 +48,18 @@ describe('settings of tenants', () => {
     expect((await folder.load({})).tenants).to.equal(null)
   })
 
+  it('go without the handlers that they inherit where they say so by null', async () => {
+    const module = await folder.write('handlers.mjs', '')
+    const tenants = await load(
+      list({ acme: { handlers: { module: null } }, bolt: {} }, { handlers: { module: 'handlers.mjs' } }),
+    )
+    expect(settingsOf(tenants, 'acme').handlers.module).to.equal(null)
+    expect(settingsOf(tenants, 'bolt').handlers.module).to.equal(module)
+    expect(tenants.enabled.get('acme')?.sources.get('handlers.module')).to.equal('file')
+    const { settings } = await folder.load({ handlers: { module: null } })
+    expect(settings.handlers.module).to.equal(null)
+  })
+
   describe('come from', () => {
     it('the settings file', async () => {
       const tenants = await load(
@@ -331,6 +343,16 @@ describe('settings of tenants', () => {
       )
       expect([...byHost.enabled.keys()]).to.deep.equal(['cove'])
       expect(byHost.disabledHosts.get('two.example')).to.equal('bolt')
+    })
+
+    it('and keep their hosts: nobody else is served there meanwhile', async () => {
+      const { enabled, disabled, disabledHosts } = await load(
+        list({ acme: { hosts: ['one.example'], colour: 'blue' }, bolt: { hosts: ['one.example'] } }, {}, 'host'),
+      )
+      expect([...enabled.keys()]).to.deep.equal([])
+      expect(pathsOf(disabled.get('bolt'))).to.deep.equal(['tenants.list.bolt.hosts'])
+      expect(pathsOf(disabled.get('acme'))).to.deep.equal(['tenants.list.acme.colour', 'tenants.list.acme.hosts'])
+      expect([...disabledHosts.keys()]).to.deep.equal(['one.example'])
     })
 
     it('because two share a folder, be it under another name', async () => {

@@ -37,6 +37,13 @@ describe('where a tenant’s records lie', () => {
       expect(placeOf('redis://cache.example', 'portcullis:')).to.equal(place)
     })
 
+    it('is one on this machine by whichever of its names', () => {
+      const place = placeOf('redis://localhost:6390')
+      for (const host of ['127.0.0.1', '[::1]', '127.0.1.1']) expect(placeOf(`redis://${host}:6390`)).to.equal(place)
+      expect(placeOf('redis://127.0.0.1:6391')).not.to.equal(place)
+      expect(placeOf('redis://127.0.0.1.example:6390')).not.to.equal(place)
+    })
+
     it('is another one on another server or port, in another database, and under another prefix', () => {
       const places = [
         placeOf('redis://cache.example'),
@@ -176,6 +183,15 @@ describe('where a tenant’s records lie', () => {
       expect(placeOf(join(folder, 'link', 'tenants', 'acme'))).to.equal(
         join(folder, 'data', 'tenants', 'acme', 'portcullis.sqlite'),
       )
+    })
+
+    it('is the file behind a link to a folder that is not made yet, and a link that leads to itself is its own', async () => {
+      await symlink('later', join(folder, 'link'))
+      await symlink(join(folder, 'link', 'deep'), join(folder, 'far'))
+      expect(placeOf(join(folder, 'link'))).to.equal(placeOf(join(folder, 'later')))
+      expect(placeOf(join(folder, 'far'))).to.equal(placeOf(join(folder, 'later', 'deep')))
+      await symlink('round', join(folder, 'round'))
+      expect(placeOf(join(folder, 'round'))).to.equal(join(folder, 'round', 'portcullis.sqlite'))
     })
 
     it('is another one in another folder', () => {

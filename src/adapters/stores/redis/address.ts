@@ -31,9 +31,12 @@ export function connectionKey(url: string): string {
   return `redis ${protocol}//${username}:${password}@${placeOfUrl(url)}${search}`
 }
 
+/** What commonly leads to one server on this machine. Two that listen on one address each are the rarer case. */
+const loopback = /^(127(\.\d+){3}|\[::1\]):/
+
 export function placeOf(address: StoreAddress): string | null {
   if (address.url === null || addressFault(address.url) !== null) return null
-  return `${placeOfUrl(address.url)} ${prefixOf(address)}`
+  return `${placeOfUrl(address.url).replace(loopback, 'localhost:')} ${prefixOf(address)}`
 }
 
 export function inherited(address: StoreAddress, tenant: string): StoreAddress {

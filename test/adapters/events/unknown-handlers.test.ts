@@ -1,0 +1,41 @@
+import { expect } from 'chai'
+import { namesIn, unknownHandlers } from '../../../src/adapters/events/unknown-handlers.ts'
+import { environmentOf, startCommand } from '../../support/commands.ts'
+import { projectRoot } from '../../support/readme-blocks.ts'
+
+const program = `
+import { openPortcullis } from './src/index.ts'
+const portcullis = await openPortcullis(
+  { stores: { users: { kind: 'memory' } } },
+  { handlers: { onAfterRegister() {}, on_after_login() {} }, delivers: false },
+)
+await portcullis.close()
+`
+
+describe('names of handlers', function () {
+  this.timeout(20_000)
+
+  it('that there are not, and that look as if there were, are found, also among the methods of a class', () => {
+    class Mail {
+      on_after_register() {}
+      onAfterLogin() {}
+    }
+    class Ours extends Mail {
+      readonly once = 1
+      on_after_registration() {}
+    }
+    expect(unknownHandlers(namesIn(new Ours()))).to.have.members(['on_after_registration', 'onAfterLogin'])
+    expect(unknownHandlers(namesIn({ on_before_delete() {}, one: 1 }))).to.deep.equal([])
+  })
+
+  it('are warned about in a program that embeds us', async () => {
+    const command = [process.execPath, '--import', 'tsx', '--input-type=module', '-e', program]
+    const { ended, output } = startCommand(command, projectRoot, environmentOf({}))
+    expect(await ended, output.error).to.equal(0)
+    const lines = output.error
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    expect(lines.map(({ handler }) => handler).filter((one) => one !== undefined)).to.deep.equal(['onAfterRegister'])
+  })
+})
