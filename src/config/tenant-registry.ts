@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { Unavailable } from '../domain/refusal.ts'
+import { inTime } from './in-time.ts'
 import type { LoadedTenants, TenantSettings } from './load-tenants.ts'
 import type { Logger } from './log.ts'
 import type { OpenTenant } from './open-tenant.ts'
@@ -18,6 +19,8 @@ interface Needs<T extends Opened> {
   readonly limits: Pick<Settings['tenants'], 'maxOpen' | 'idleSeconds' | 'scanSeconds'>
   /** For a process that only delivers: tenants stay open, and beyond `maxOpen` take turns. */
   readonly keepsOpen?: boolean
+  /** After so long an opening has failed; 10 unless given. */
+  readonly openingSeconds?: number
   readonly open: (settings: TenantSettings, failed: (fault: unknown) => void) => Promise<T>
   readonly log: Logger
   readonly clock: () => Date
@@ -28,7 +31,8 @@ export interface TenantRegistry<T extends Opened> {
   knows(id: string): boolean
   /**
    * Does `work` with the tenant, which is opened when it is not, and not closed meanwhile. Throws `Unavailable` when
-   * it is disabled or cannot be opened, or when for 10 s no other one could be closed for it.
+   * it is disabled or cannot be opened, when its opening takes longer than 2 s, which goes on, or when for 10 s no other
+   * one could be closed for it.
    */
   use<R>(id: string, work: (opened: T) => Promise<R>): Promise<R>
   /**
@@ -42,7 +46,7 @@ export interface TenantRegistry<T extends Opened> {
    */
   replace(tenants: LoadedTenants): void
   counts(): { readonly open: number; readonly disabled: number }
-  /** Opens nothing more. Requests and deliveries in hand get `graceSeconds` to end. */
+  /** Opens nothing more. Requests and deliveries in hand get `graceSeconds` to end; takes at most a second longer. */
   close(graceSeconds: number): Promise<void>
 }
 
@@ -50,6 +54,10 @@ export interface TenantRegistry<T extends Opened> {
 interface Slot<T> {
   readonly settings: TenantSettings
   readonly opened: Promise<T>
+  /** Rejects when requests are not to wait for the opening any longer. */
+  readonly patience: Promise<never>
+  /** Whether it counts among those that may be open. */
+  hasPlace: boolean
   /** `null` while it is being opened. */
   tenant: OpenTenant | null
   /** Calls that are using it. */
@@ -64,6 +72,13 @@ interface Slot<T> {
 
 const openedAtOnce = 4
 const roomPatienceSeconds = 10
+/** From when there is room. A store that does not answer takes no longer: its tenant opens without it. */
+const openingPatienceMilliseconds = 2_000
+/** Deliveries in hand keep the place of a tenant that closes for so long: a handler may take its time. */
+const placeMilliseconds = 400
+/** After their grace, for those that close in vain. */
+const lastMilliseconds = 1000
+const notInOrder = 'a tenant was not closed in order'
 /** What falls due while a scan looks gets so long to be delivered before the tenant is closed again. */
 const settleSeconds = 5
 const settlePollMilliseconds = 50
@@ -77,13 +92,15 @@ const longestTimerMilliseconds = 2 ** 31 - 1
 
 /** Opens tenants on first use, at most `maxOpen`, and closes those that nobody uses. */
 export function tenantRegistry<T extends Opened>(needs: Needs<T>): TenantRegistry<T> {
-  const { limits, log, clock, keepsOpen = false } = needs
+  const { limits, log, clock, keepsOpen = false, openingSeconds = 10 } = needs
   let { tenants } = needs
   const room = roomFor(limits.maxOpen)
   /** Those that new calls are let into. */
   const slots = new Map<string, Slot<T>>()
   /** Those that are on their way out: a tenant can be opened anew while its former opening ends. */
   const leaving = new Set<Slot<T>>()
+  /** How many of these have given their place away. */
+  let lingering = 0
   const alarms = new Map<string, NodeJS.Timeout>()
   let isDelivering = false
   let isClosed = false
@@ -112,7 +129,10 @@ export function tenantRegistry<T extends Opened>(needs: Needs<T>): TenantRegistr
     slot.users++
     if (!isBackground) slot.lastUsed = performance.now()
     try {
-      return { slot, opened: await slot.opened }
+      const isPatient = isBackground || slot.tenant !== null
+      const opened = await (isPatient ? slot.opened : Promise.race([slot.opened, slot.patience]))
+      if (isHurried) throw new Unavailable('the process is stopping')
+      return { slot, opened }
     } catch (error) {
       leave(slot)
       throw error instanceof Unavailable ? error : new Unavailable(`the tenant ${id}`, { cause: error })
@@ -130,9 +150,14 @@ export function tenantRegistry<T extends Opened>(needs: Needs<T>): TenantRegistr
     const { id } = settings
     clearTimeout(alarms.get(id))
     alarms.delete(id)
+    let outOfPatience = (): void => undefined
     const slot: Slot<T> = {
       settings,
-      opened: Promise.resolve().then(() => open(slot)),
+      opened: Promise.resolve().then(() => open(slot, outOfPatience)),
+      patience: new Promise((_, reject) => {
+        outOfPatience = () => reject(new Unavailable(`the tenant ${id}, which is being opened`))
+      }),
+      hasPlace: false,
       tenant: null,
       users: 0,
       lastUsed: 0,
@@ -140,10 +165,8 @@ export function tenantRegistry<T extends Opened>(needs: Needs<T>): TenantRegistr
       abandoned: () => undefined,
     }
     slots.set(id, slot)
-    slot.opened.catch((err: unknown) => {
-      forget(slot) // the next request tries again
-      log.error({ err, tenant: id }, 'a tenant cannot be opened')
-    })
+    slot.patience.catch(() => undefined)
+    slot.opened.catch((err: unknown) => log.error({ err, tenant: id }, 'a tenant cannot be opened'))
     return slot
   }
 
@@ -152,25 +175,68 @@ export function tenantRegistry<T extends Opened>(needs: Needs<T>): TenantRegistr
     if (slots.get(id) === slot) slots.delete(id)
   }
 
-  async function open(slot: Slot<T>): Promise<T> {
-    // Where all are in use, one takes no more requests after a second.
-    const entering = room.enter(roomPatienceSeconds, () => void closeLeastRecentlyUsed(() => true))
-    makeRoom()
-    await entering
+  async function open(slot: Slot<T>, outOfPatience: () => void): Promise<T> {
+    await placeFor(slot)
+    const patience = setTimeout(outOfPatience, openingPatienceMilliseconds)
     try {
-      const opened = await needs.open(slot.settings, (fault) => giveUp(slot, fault))
+      const opened = await openInTime(slot)
       slot.tenant = opened.tenant
       if (isDelivering) opened.tenant.startDeliveries()
       return opened
     } catch (thrown) {
-      room.leave()
+      leavePlace(slot)
+      throw thrown
+    } finally {
+      clearTimeout(patience)
+    }
+  }
+
+  async function placeFor(slot: Slot<T>): Promise<void> {
+    // Where all are in use, one takes no more requests after a second.
+    const stillNone = (): void => {
+      if (room.waiting > vacating()) closeLeastRecentlyUsed(() => true)
+    }
+    const entering = room.enter(roomPatienceSeconds, stillNone)
+    makeRoom()
+    try {
+      await entering
+      slot.hasPlace = true
+    } catch (thrown) {
+      forget(slot)
       throw thrown
     }
   }
 
+  function leavePlace(slot: Slot<T>): void {
+    slot.hasPlace = false
+    room.leave()
+  }
+
+  /**
+   * An opening that nothing ends may hold a thread of the process: the tenant is not opened anew before that, and
+   * unavailable until then.
+   */
+  async function openInTime(slot: Slot<T>): Promise<T> {
+    const { settings } = slot
+    const opening = needs.open(settings, (fault) => giveUp(slot, fault))
+    const opened = await inTime(opening, openingSeconds * 1000).catch((thrown: unknown) => {
+      forget(slot) // the next request tries again
+      throw thrown
+    })
+    if (opened !== 'late') return opened
+    const closed = opening.then(({ tenant }) => tenant.close())
+    void closed.catch((err: unknown) => log.error({ err, tenant: settings.id }, notInOrder)).then(() => forget(slot))
+    throw new Unavailable(`the tenant ${settings.id}, whose opening takes too long`)
+  }
+
+  /** How many places those that leave will give back. */
+  function vacating(): number {
+    return [...leaving].filter(({ hasPlace }) => hasPlace).length
+  }
+
   /** Closes one that nobody uses for each that waits for room. */
   function makeRoom(): void {
-    while (room.waiting > leaving.size && closeLeastRecentlyUsed(({ users }) => users === 0));
+    while (room.waiting > vacating() && closeLeastRecentlyUsed(({ users }) => users === 0));
   }
 
   /** Answers whether there is one that may be closed. */
@@ -212,17 +278,31 @@ export function tenantRegistry<T extends Opened>(needs: Needs<T>): TenantRegistr
   async function end(slot: Slot<T>): Promise<void> {
     const opened = await slot.opened.catch(() => null)
     if (opened === null) return
-    const { tenant } = opened
-    const { id, beginDue, stopDeliveries, close } = tenant
-    const logged = (err: unknown): void => log.error({ err, tenant: id }, 'a tenant was not closed in order')
-
     await Promise.race([abandonment(slot), hurry])
+    const finished = finish(opened.tenant)
+    const end = await inTime(finished, placeMilliseconds)
+    // Others need not wait for a handler. Those that linger are no more than those that may be open.
+    if (end === 'late' && lingering < limits.maxOpen) {
+      lingering++
+      leavePlace(slot)
+      await finished
+      lingering--
+    } else {
+      await finished
+      leavePlace(slot)
+    }
+  }
+
+  /** Never rejects. */
+  async function finish(tenant: OpenTenant): Promise<void> {
+    const { id, beginDue, stopDeliveries, close } = tenant
+    const logged = (err: unknown): void => log.error({ err, tenant: id }, notInOrder)
+
     if (mayReopen()) await beginDue().catch(() => undefined) // what a dead store keeps is not lost
     await Promise.race([stopDeliveries(deliveryGraceSeconds), hurry]).catch(logged)
     if (isHurried) await stopDeliveries(0).catch(logged)
     if (mayReopen()) await setAlarm(tenant)
     await close().catch(logged)
-    room.leave()
   }
 
   const mayReopen = (): boolean => isDelivering && !isClosed
@@ -328,7 +408,8 @@ export function tenantRegistry<T extends Opened>(needs: Needs<T>): TenantRegistr
       for (const alarm of alarms.values()) clearTimeout(alarm)
       for (const slot of slots.values()) void closeSlot(slot)
       const patience = setTimeout(hurryUp, graceSeconds * 1000)
-      await Promise.all([...leaving].map((slot) => slot.leaving))
+      const inVain = hurry.then(() => delay(lastMilliseconds, undefined, { ref: false }))
+      await Promise.race([Promise.all([...leaving].map((slot) => slot.leaving)), inVain])
       clearTimeout(patience)
     },
   }

@@ -24,6 +24,7 @@ interface Wanted {
   readonly list: Readonly<Record<string, object>>
   readonly folder?: string
   readonly limits?: Limits
+  readonly openingSeconds?: number
   /** The deployer's handlers, of all tenants. */
   readonly handle?: (call: HandlerCall) => Promise<void> | void
   /** Done before an opening. */
@@ -95,6 +96,7 @@ export async function openRegistry(wanted: Wanted): Promise<OpenRegistry> {
   const registry = tenantRegistry<Opened>({
     tenants,
     limits: { maxOpen: 100, idleSeconds: 600, scanSeconds: 600, ...limits },
+    ...(wanted.openingSeconds !== undefined && { openingSeconds: wanted.openingSeconds }),
     log: common.log,
     clock: common.clock,
     open: ({ id, settings }, failed) => opened(id, () => openPreparedTenant({ ...common, id, settings, failed })),

@@ -1,0 +1,13 @@
+import { setTimeout as delay } from 'node:timers/promises'
+
+/** What `work` comes to, or `late` when that takes longer. */
+export async function inTime<T>(work: Promise<T>, milliseconds: number): Promise<T | 'late'> {
+  const end = new AbortController()
+  const late = delay(milliseconds, 'late' as const, { signal: end.signal })
+  late.catch(() => undefined) // aborted
+  try {
+    return await Promise.race([work, late])
+  } finally {
+    end.abort()
+  }
+}
