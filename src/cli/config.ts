@@ -1,4 +1,6 @@
 import { renderSettings, renderVariables } from '../config/describe-settings.ts'
+import { handlerFaults } from '../config/handlers.ts'
+import { SettingsFault } from '../config/settings-fault.ts'
 import type { ExitCode } from './exit-code.ts'
 import { settingsHere, tenantHere } from './settings.ts'
 
@@ -14,6 +16,12 @@ export async function checkConfig(options: {
   }
   const loaded = await (options.tenant === undefined ? settingsHere(options.configFile) : tenantHere(options))
   for (const warning of loaded.warnings) process.stderr.write(`portcullis: ${warning}\n`)
+  const { module } = loaded.settings.handlers
+  for (const [, message] of await handlerFaults([module])) {
+    throw new SettingsFault([
+      { path: 'handlers.module', message, source: loaded.sources.get('handlers.module') ?? 'default' },
+    ])
+  }
   process.stdout.write(`${renderSettings(loaded).trimEnd()}\n`)
   return 0
 }

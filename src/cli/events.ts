@@ -24,7 +24,7 @@ export async function listEvents(options: {
   })
 }
 
-/** Makes dead letters due again; the service delivers them within a second or so. */
+/** Makes dead letters due again. */
 export async function retryEvents(options: {
   configFile: string | undefined
   tenant: string | undefined
@@ -32,15 +32,27 @@ export async function retryEvents(options: {
   all?: true
 }): Promise<ExitCode> {
   const id = options.id === undefined ? null : parseEventId(options.id)
-  if ((id === null) === (options.all === undefined)) {
-    process.stderr.write('portcullis: give the id of one event, or --all\n')
+  const objection = objectionTo(options, id)
+  if (objection !== null) {
+    process.stderr.write(`portcullis: ${objection}\n`)
     return 2
   }
   return await withOutbox(options, async (outbox) => {
     const count = await outbox.revive(id ?? 'all', new Date())
-    process.stderr.write(`${count} due again\n`)
-    return count === 0 && id !== null ? 1 : 0
+    if (count === 0) {
+      process.stderr.write(id === null ? 'There are no dead letters\n' : 'portcullis: no such dead letter\n')
+      return id === null ? 0 : 1
+    }
+    const when = 'within a second or so by a service or worker that is running'
+    process.stderr.write(`${count} due again: delivered ${when}\n`)
+    return 0
   })
+}
+
+function objectionTo(given: { id: string | undefined; all?: true }, id: unknown): string | null {
+  if (given.id === undefined) return given.all ? null : 'give the id of one event, or --all'
+  if (given.all) return 'give the id of one event or --all, not both'
+  return id === null ? 'that is no id of an event; `portcullis events list` has the ids' : null
 }
 
 async function withOutbox(

@@ -10,7 +10,8 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
     .version(version)
     .exitOverride()
     .showHelpAfterError()
-    .helpCommand(false)
+    .helpCommand('help [command]', 'Explain a command')
+    .configureHelp({ showGlobalOptions: true })
     .option('-c, --config <file>', 'settings file (default: portcullis.config.json, where there is one)')
     .option('-t, --tenant <name>', 'the tenant that the command is about, where there are several')
   const configFile = (): string | undefined => program.opts<{ config?: string }>().config
@@ -32,23 +33,25 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
       code = await work({ configFile: configFile(), tenant: tenant() })
     })
 
-  const tenants = program.command('tenant').description('Tenants')
+  const tenants = program.command('tenant').description('See which tenants there are and which are disabled')
   tenants
     .command('list')
-    .description('List the tenants and where they keep what is theirs')
+    .description('List the tenants, or the one of --tenant, and where they keep what is theirs')
     .action(async () => {
       const { listTenants } = await import('./tenants.ts')
-      code = await listTenants({ configFile: configFile() })
+      code = await listTenants({ configFile: configFile(), tenant: tenant() })
     })
   tenants
     .command('check')
-    .description('Print what is wrong with disabled tenants; exit 2 when there is one')
+    .description('Print what is wrong with disabled tenants, or with that of --tenant; exit 2 when there is one')
     .action(async () => {
       const { checkTenants } = await import('./tenants.ts')
-      code = await checkTenants({ configFile: configFile() })
+      code = await checkTenants({ configFile: configFile(), tenant: tenant() })
     })
 
-  const superuser = program.command('superuser').description('Superusers')
+  const superuser = program
+    .command('superuser')
+    .description('Make superusers, who may read, change and delete all users')
   superuser
     .command('create')
     .description('Create an active, verified superuser; needs the storage only')
@@ -60,7 +63,7 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
       code = await createSuperuser({ configFile: configFile(), tenant: tenant(), ...options })
     })
 
-  const config = program.command('config').description('Settings')
+  const config = program.command('config').description('Check the settings before they are used')
   config
     .command('check')
     .description('Print the effective settings and where each came from, secrets masked; exit 2 when they are wrong')
@@ -70,7 +73,9 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
       code = await checkConfig({ configFile: configFile(), tenant: tenant(), ...options })
     })
 
-  const events = program.command('events').description('Events that could not be delivered')
+  const events = program
+    .command('events')
+    .description('List and retry events that could not be delivered (dead letters)')
   events
     .command('list')
     .description('List the dead letters, oldest first')
@@ -96,7 +101,8 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
     // Commander has said what was wrong; asking for help is no error.
     if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? 0 : 2
     const { explain } = await import('../config/explain.ts')
-    const { text, blame } = explain(thrown)
+    const { text, blame, warnings } = explain(thrown)
+    for (const warning of warnings) process.stderr.write(`portcullis: ${warning}\n`)
     process.stderr.write(`portcullis: ${text}\n`)
     return blame === 'settings' ? 2 : 1
   }

@@ -15,35 +15,37 @@ export function settingsHere(
 export async function tenantHere(
   { configFile, tenant }: { configFile: string | undefined; tenant: string | undefined },
   options: { withoutSecret?: boolean } = {},
-): Promise<LoadedSettings> {
+): Promise<LoadedSettings & { readonly hosts?: readonly string[] }> {
   const loaded = await settingsHere(configFile, options)
   const { tenants } = loaded
   const id = tenant ?? defaultTenant
   if (tenants === null) {
     if (id === defaultTenant) return loaded
-    throw wrong('there are no tenants in the settings')
+    throw noSuchTenant(id, null)
   }
   const faults = tenants.disabled.get(id)
   if (faults !== undefined) throw new SettingsFault(faults)
   const found = tenants.enabled.get(id)
-  if (found !== undefined) return { ...loaded, settings: found.settings, sources: found.sources }
-  const names = [...tenants.enabled.keys()].join(', ')
-  throw wrong(
-    `${tenant === undefined ? 'name a tenant' : `there is no tenant ${tenant}`}: ${names || 'none is enabled'}`,
-  )
+  if (found === undefined) throw noSuchTenant(tenant, tenants)
+  const isByHost = loaded.settings.tenants.by === 'host'
+  return { ...loaded, settings: found.settings, sources: found.sources, ...(isByHost && { hosts: found.hosts }) }
 }
 
 /** All tenants, or the one that a command is about; `null` where there are none. */
 export function only(tenants: LoadedTenants | null, tenant: string | undefined): LoadedTenants | null {
   if (tenant === undefined) return tenants
-  if (tenants === null) throw wrong('there are no tenants in the settings')
+  if (tenants === null) throw noSuchTenant(tenant, null)
   const faults = tenants.disabled.get(tenant)
   if (faults !== undefined) throw new SettingsFault(faults)
   const found = tenants.enabled.get(tenant)
-  if (found === undefined) throw wrong(`there is no tenant ${tenant}`)
+  if (found === undefined) throw noSuchTenant(tenant, tenants)
   return { ...tenants, enabled: new Map([[tenant, found]]), disabled: new Map(), disabledHosts: new Map() }
 }
 
-function wrong(message: string): SettingsFault {
+/** Of a command that names none and has to, or one that there is not. */
+export function noSuchTenant(tenant: string | undefined, tenants: LoadedTenants | null): SettingsFault {
+  const what = tenant === undefined ? 'name a tenant' : `there is no tenant ${tenant}`
+  const names = [...(tenants?.enabled.keys() ?? [])].join(', ') || 'none is enabled'
+  const message = tenants === null ? 'there are no tenants in the settings' : `${what}: ${names}`
   return new SettingsFault([{ path: '--tenant', message, source: 'default' }])
 }

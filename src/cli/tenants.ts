@@ -1,10 +1,20 @@
-import { renderFaults, SettingsFault } from '../config/settings-fault.ts'
+import { handlerFaults } from '../config/handlers.ts'
+import type { LoadedTenants } from '../config/load-tenants.ts'
+import { type Fault, renderFaults } from '../config/settings-fault.ts'
 import type { ExitCode } from './exit-code.ts'
-import { settingsHere } from './settings.ts'
+import { noSuchTenant, settingsHere } from './settings.ts'
+
+interface Options {
+  readonly configFile: string | undefined
+  /** The only one to look at. */
+  readonly tenant: string | undefined
+}
 
 /** Prints the names of the tenants, one a line, with the kinds of their stores or that they are disabled. */
-export async function listTenants({ configFile }: { configFile: string | undefined }): Promise<ExitCode> {
-  const { enabled, disabled } = await tenantsHere(configFile)
+export async function listTenants(options: Options): Promise<ExitCode> {
+  const tenants = await tenantsHere(options)
+  if (tenants === null) return 0
+  const { enabled, disabled } = tenants
   const rows = [
     ...[...enabled.values()].map(({ id, settings }) => {
       const { users, sessions, tokens } = settings.stores
@@ -17,19 +27,43 @@ export async function listTenants({ configFile }: { configFile: string | undefin
   return 0
 }
 
-/** Prints what is wrong with the disabled tenants; exit code 2 when there is one. */
-export async function checkTenants({ configFile }: { configFile: string | undefined }): Promise<ExitCode> {
-  const { enabled, disabled, warnings } = await tenantsHere(configFile)
-  for (const warning of warnings) process.stderr.write(`portcullis: ${warning}\n`)
-  for (const [id, faults] of disabled) {
-    process.stderr.write(`portcullis: the tenant ${id} is disabled:\n${renderFaults(faults).replace(/^/gm, '  ')}\n`)
+/** Prints what is wrong with the disabled tenants, or would be once they are opened; exit code 2 when there is one. */
+export async function checkTenants(options: Options): Promise<ExitCode> {
+  const tenants = await tenantsHere(options)
+  if (tenants === null) return 0
+  for (const warning of tenants.warnings) process.stderr.write(`portcullis: ${warning}\n`)
+  const faults = new Map([...tenants.disabled, ...(await faultsOfHandlers(tenants))])
+  for (const [id, found] of faults) {
+    process.stderr.write(`portcullis: the tenant ${id} is disabled:\n${renderFaults(found).replace(/^/gm, '  ')}\n`)
   }
-  process.stdout.write(`${enabled.size} served, ${disabled.size} disabled\n`)
-  return disabled.size === 0 ? 0 : 2
+  const all = tenants.enabled.size + tenants.disabled.size
+  process.stdout.write(`${all - faults.size} served, ${faults.size} disabled\n`)
+  return faults.size === 0 ? 0 : 2
 }
 
-async function tenantsHere(configFile: string | undefined) {
+async function faultsOfHandlers({ enabled }: LoadedTenants): Promise<Map<string, readonly Fault[]>> {
+  const faults = await handlerFaults([...enabled.values()].map(({ settings }) => settings.handlers.module))
+  return new Map(
+    [...enabled.values()].flatMap(({ id, settings, sources }) => {
+      const message = faults.get(settings.handlers.module ?? '')
+      const source = sources.get('handlers.module') ?? 'default'
+      return message === undefined ? [] : [[id, [{ path: `tenants.list.${id}.handlers.module`, message, source }]]]
+    }),
+  )
+}
+
+/** `null`, which it says, where there are none. */
+async function tenantsHere({ configFile, tenant }: Options): Promise<LoadedTenants | null> {
   const { tenants } = await settingsHere(configFile)
-  if (tenants !== null) return tenants
-  throw new SettingsFault([{ path: 'tenants.by', message: 'is not set: there are no tenants', source: 'default' }])
+  if (tenants === null) {
+    if (tenant !== undefined) throw noSuchTenant(tenant, null)
+    process.stderr.write('There are no tenants: tenants.by is not set\n')
+    return null
+  }
+  if (tenant === undefined) return tenants
+  const isOurs = ([id]: readonly [string, unknown]): boolean => id === tenant
+  const enabled = new Map([...tenants.enabled].filter(isOurs))
+  const disabled = new Map([...tenants.disabled].filter(isOurs))
+  if (enabled.size + disabled.size === 0) throw noSuchTenant(tenant, tenants)
+  return { ...tenants, enabled, disabled }
 }

@@ -11,7 +11,10 @@ import { settingsSchema } from './settings.ts'
 const masked = '[secret]'
 
 /** Every effective setting, one a line: its path, its value as JSON, where it came from. Secrets are masked. */
-export function renderSettings(loaded: LoadedSettings, parts: Parts = builtInParts): string {
+export function renderSettings(
+  loaded: LoadedSettings & { readonly hosts?: readonly string[] },
+  parts: Parts = builtInParts,
+): string {
   const rows = valuesBelow(settingsSchema(parts), loaded.settings, []).map(({ path, value, schema }) => {
     const { secret, byEntry, otherwise } = annotations(schema)
     const shown = byEntry ? keysOf(value) : value // what lies below may be secret
@@ -23,7 +26,9 @@ export function renderSettings(loaded: LoadedSettings, parts: Parts = builtInPar
       source === 'file' ? `file ${loaded.file}` : source,
     ]
   })
-  return columns(rows)
+  // Of a tenant alone: the schema of all settings has no such thing.
+  const hosts = loaded.hosts === undefined ? [] : [['hosts', JSON.stringify(loaded.hosts), '']]
+  return columns([...hosts, ...rows])
 }
 
 /** Every variable that can be set, one a line, with the setting it sets. */
@@ -169,6 +174,28 @@ both kinds:
   }
 }
 \`\`\`
+
+By header, the page \`/try\` is out of a browser's reach, which sends no such header by itself. By path, \`/docs\`,
+\`/openapi.json\`, \`/healthz\` and \`/readyz\` are the service's: they are not served below \`/t/acme\`. By host, each
+tenant lists its own \`hosts\`, in lower case and without a port; it inherits \`http.publicUrl\` with the first of them as
+its host, unless it has one of its own (in the environment: \`PORTCULLIS_TENANTS__LIST__ACME__HOSTS\`, with commas):
+
+\`\`\`json
+{
+  "http": { "publicUrl": "https://accounts.example.com" },
+  "tenants": {
+    "by": "host",
+    "list": {
+      "acme": { "hosts": ["accounts.acme.example"] },
+      "bolt": { "hosts": ["bolt.example", "www.bolt.example"], "http": { "publicUrl": "https://www.bolt.example" } }
+    }
+  }
+}
+\`\`\`
+
+Users in MongoDB need a secret: one for all, from which each tenant has keys of its own (\`PORTCULLIS_SECRET\`), or one
+for each (\`PORTCULLIS_TENANTS__LIST__ACME__SECRET\`, or \`…__SECRET_FILE\` with the path of a file). A tenant goes without
+the handler module that it would inherit by \`"handlers": { "module": null }\`.
 
 A tenant that inherits an address gets a place of its own there: the folder \`tenants/<tenant>\` of \`dataFolder\`, the
 MongoDB database \`<name>_<tenant>\`, the Redis prefix \`portcullis:<tenant>:\`. A tenant whose settings are wrong, or

@@ -3,13 +3,21 @@ import { Refusal, Unavailable } from '../domain/refusal.ts'
 import { scrub } from './log.ts'
 import { SettingsFault } from './settings-fault.ts'
 
+interface Explained {
+  readonly text: string
+  readonly blame: 'settings' | 'circumstances'
+  /** What was noticed besides. */
+  readonly warnings: readonly string[]
+}
+
 /** Why a command ended, for a person and without a stack; and whether what it was given was wrong, or what it met. */
-export function explain(thrown: unknown): { text: string; blame: 'settings' | 'circumstances' } {
+export function explain(thrown: unknown): Explained {
   if (thrown instanceof SettingsFault) {
-    return { text: `wrong settings:\n${thrown.message.replace(/^/gm, '  ')}`, blame: 'settings' }
+    const text = `wrong settings:\n${thrown.message.replace(/^/gm, '  ')}`
+    return { text, blame: 'settings', warnings: thrown.warnings }
   }
-  if (thrown instanceof Unsuitable) return { text: thrown.message, blame: 'settings' }
-  return { text: inWords(thrown), blame: 'circumstances' }
+  if (thrown instanceof Unsuitable) return { text: thrown.message, blame: 'settings', warnings: [] }
+  return { text: inWords(thrown), blame: 'circumstances', warnings: [] }
 }
 
 function inWords(thrown: unknown): string {
@@ -18,5 +26,10 @@ function inWords(thrown: unknown): string {
     const why = thrown.cause instanceof Error ? ` (${scrub(thrown.cause.message)})` : ''
     return `does not answer: ${thrown.message}${why}`
   }
+  if (isTaken(thrown)) return `http.port: another program listens there already (${scrub(thrown.message)})`
   return thrown instanceof Error ? scrub(thrown.message) : 'failed'
+}
+
+function isTaken(thrown: unknown): thrown is Error {
+  return thrown instanceof Error && 'code' in thrown && thrown.code === 'EADDRINUSE'
 }

@@ -53,9 +53,25 @@ async function lease(path: string, log: Logger, shares: Shares): Promise<Lease<L
     return leased
   } catch (error) {
     await leased.release()
-    const message = error instanceof Error ? error.message : String(error)
-    throw new SettingsFault([{ path: 'handlers.module', message, source: 'default' }])
+    throw new SettingsFault([{ path: 'handlers.module', message: reasonOf(error), source: 'default' }])
   }
+}
+
+/** What is wrong with modules that cannot be loaded, by their paths. Each is loaded as the service would, and let go of. */
+export async function handlerFaults(modules: readonly (string | null)[]): Promise<Map<string, string>> {
+  const faults = new Map<string, string>()
+  const log = { warn: () => undefined } // the service says it when it starts
+  for (const path of new Set(modules)) {
+    if (path === null) continue
+    const module = handlerModule({ url: pathToFileURL(path), log })
+    await module.start().catch((error: unknown) => faults.set(path, reasonOf(error)))
+    await module.close()
+  }
+  return faults
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
 }
 
 function started(module: HandlerModule): Loaded {

@@ -43,6 +43,28 @@ describe('portcullis config check', function () {
     expect(served).to.deep.equal({ code: 2, out: '', err })
   })
 
+  it('loads the handler module, and says which one cannot be', async () => {
+    const cwd = scratchFolder()
+    await writeFile(join(cwd, 'broken.mjs'), 'export function on_after_register( {')
+    await writeFile(join(cwd, 'good.mjs'), 'export function on_after_register() {}')
+    const checked = (module: string) =>
+      portcullis(['config', 'check'], { cwd, env: { PORTCULLIS_HANDLERS__MODULE: module } })
+    const broken = await checked('broken.mjs')
+    expect([broken.code, broken.out]).to.deep.equal([2, ''])
+    expect(broken.err)
+      .to.match(/handlers\.module: .*broken\.mjs.*SyntaxError/)
+      .and.to.include('environment PORTCULLIS_HANDLERS__MODULE')
+    expect((await checked('missing.mjs')).err).to.include(`there is no file ${join(cwd, 'missing.mjs')}`)
+    expect(await checked('good.mjs')).to.include({ code: 0, err: '' })
+  })
+
+  it('prints what it is warned of also where something is wrong', async () => {
+    const env = { PORTCULLIS_HTTP_PORT: '1', PORTCULLIS_HTTP__PORT: 'many' }
+    const { code, err } = await portcullis(['config', 'check'], { env })
+    expect(code).to.equal(2)
+    expect(err).to.include('PORTCULLIS_HTTP_PORT is ignored').and.to.include('http.port')
+  })
+
   it('prints the environment variable of every setting', async () => {
     const { code, out } = await portcullis(['config', 'check', '--env'])
     expect(code).to.equal(0)

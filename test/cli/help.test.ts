@@ -4,6 +4,10 @@ import { portcullis } from '../support/command-line.ts'
 const commands = [
   [],
   ['serve'],
+  ['worker'],
+  ['tenant'],
+  ['tenant', 'list'],
+  ['tenant', 'check'],
   ['superuser'],
   ['superuser', 'create'],
   ['config'],
@@ -23,8 +27,16 @@ describe('the command line', function () {
       expect(out)
         .to.match(/^Usage: portcullis/)
         .and.to.include(['portcullis', ...(commands[at] ?? [])].join(' '))
-      expect(out.split('\n').length).to.be.above(4)
+      expect(out).to.include('--config <file>').and.to.include('--tenant <name>')
     }
+  })
+
+  it('explains itself to `help` as to --help', async () => {
+    const [help, command, dashed, group] = await Promise.all(
+      [['help'], ['help', 'serve'], ['--help'], ['serve', '--help']].map((args) => portcullis(args)),
+    )
+    expect(help).to.deep.equal(dashed)
+    expect(command).to.deep.equal(group)
   })
 
   it('refuses what it does not know with exit code 2, says what and how, and prints nothing', async () => {
@@ -36,7 +48,8 @@ describe('the command line', function () {
       [['superuser', 'create'], "'-e, --email <address>'"],
       [['events', 'list', '--limit', 'all'], '--limit'],
       [['events', 'retry'], '--all'],
-      [['events', 'retry', 'no-id'], '--all'],
+      [['events', 'retry', 'no-id'], 'no id of an event'],
+      [['events', 'retry', '0198c0de-0000-7000-8000-000000000000', '--all'], 'not both'],
       [['--config'], "'-c, --config <file>'"],
       [['--config', 'missing.json', 'config', 'check'], 'missing.json'],
       [[], 'Usage'],

@@ -48,7 +48,7 @@ describe('portcullis serve', function () {
     expect(code).to.equal(1)
     expect(words(err))
       .to.match(new RegExp(`^portcullis: .*${port}.*\\n$`))
-      .and.to.match(/in use/)
+      .and.to.match(/http\.port.*in use/)
   })
 
   it('ends with exit code 2 when the data folder cannot be made or written, and says which', async () => {

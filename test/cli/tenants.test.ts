@@ -55,12 +55,36 @@ describe('tenants on the command line', function () {
     expect((await portcullis(['tenant', 'list'], { cwd })).out).to.match(/^acme +disabled$/m)
   })
 
+  it('are listed and checked one by one with --tenant', async () => {
+    const cwd = await folderWith({ by: 'header', list: { acme: {}, bolt: {}, cove: { colour: 'blue' } } })
+    const of = (tenant: string, command: string) => portcullis(['-t', tenant, 'tenant', command], { cwd })
+    expect((await of('acme', 'list')).out).to.match(/^acme +users: sqlite[^\n]*\n$/)
+    expect((await of('cove', 'list')).out).to.match(/^cove +disabled\n$/)
+    expect(await of('acme', 'check')).to.deep.equal({ code: 0, out: '1 served, 0 disabled\n', err: '' })
+    expect((await of('cove', 'check')).code).to.equal(2)
+    expect((await of('nobody', 'list')).err).to.include('there is no tenant nobody: acme, bolt')
+  })
+
+  it('are disabled, too, by a handler module that cannot be loaded', async () => {
+    const cwd = await folderWith({ by: 'header', list: { acme: { handlers: { module: 'broken.mjs' } }, bolt: {} } })
+    await writeFile(join(cwd, 'broken.mjs'), 'export function on_after_register( {')
+    const { code, out, err } = await portcullis(['tenant', 'check'], { cwd })
+    expect([code, out]).to.deep.equal([2, '1 served, 1 disabled\n'])
+    expect(err).to.include('tenants.list.acme.handlers.module').and.to.include('SyntaxError')
+  })
+
+  it('show their hosts among their settings', async () => {
+    const cwd = await folderWith({ by: 'host', list: { acme: { hosts: ['acme.example.com', 'acme.example'] } } })
+    const { out } = await portcullis(['-t', 'acme', 'config', 'check'], { cwd })
+    expect(out).to.match(/^hosts +\["acme\.example\.com","acme\.example"\]$/m)
+  })
+
   it('are none where the settings name none', async () => {
     const cwd = await folderWith(null)
     for (const command of ['list', 'check']) {
       const { code, out, err } = await portcullis(['tenant', command], { cwd })
-      expect([code, out]).to.deep.equal([2, ''])
-      expect(err).to.include('tenants.by')
+      expect([code, out]).to.deep.equal([0, ''])
+      expect(err).to.equal('There are no tenants: tenants.by is not set\n')
     }
     const { code, err } = await portcullis(['--tenant', 'acme', 'config', 'check'], { cwd })
     expect(code).to.equal(2)
