@@ -1,7 +1,7 @@
 /** Where a value came from; an environment variable is named, `file` alone is the settings file. */
 export type Source = 'default' | 'file' | `file ${string}` | `environment ${string}`
 
-/** One thing that is wrong with the settings. No message ever repeats a value. */
+/** One thing that is wrong with the settings. No message ever repeats a value, except the path of a file. */
 export interface Fault {
   /** `stores.users.url`; empty when it is the file as a whole. */
   readonly path: string
