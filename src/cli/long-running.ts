@@ -35,8 +35,8 @@ interface Running {
 }
 
 /** Whoever tells it to stop is promised 10 s. */
-const deadlineMilliseconds = 9_500
-const lastWordsMilliseconds = 200
+const deadlineMilliseconds = 9_300
+const lastWordsMilliseconds = 400
 const pollMilliseconds = 20
 
 /** Runs until a signal or a fault ends it. SIGHUP makes it read its tenants again. */
@@ -64,7 +64,6 @@ export async function runUntilTold(options: Options, begin: Begin): Promise<Exit
     const code = await ending.reached
     await running.stop()
     log.info('stopped')
-    await flushed(log)
     await idleThreads()
     return code
   } finally {
@@ -118,20 +117,16 @@ function endOfProcess(log: Logger): { reached: Promise<ExitCode>; failed: (fault
 function endInTime(log: Logger): void {
   setTimeout(async () => {
     log.error('stopping took too long')
-    await Promise.race([flushed(log), delay(lastWordsMilliseconds)])
+    await delay(lastWordsMilliseconds) // the log is written by another thread, if anybody reads it
     // `process.exit` waits for threads, and one that hangs in a system call does not end.
     process.kill(process.pid, 'SIGKILL')
   }, deadlineMilliseconds)
 }
 
-/** Resolves when the process can exit: a file or a name server that does not answer would keep it from that. */
+/** Resolves when the log is written and the process can exit, which waits for files and name servers that do not answer. */
 async function idleThreads(): Promise<void> {
   const isBusy = (): boolean => process.getActiveResourcesInfo().some((one) => /^(FSReq|GetAddrInfoReq)/.test(one))
   while (isBusy()) await delay(pollMilliseconds)
-}
-
-function flushed(log: Logger): Promise<void> {
-  return new Promise((resolve) => log.flush(() => resolve()))
 }
 
 /** Rejects when nobody reads any more: the event then waits for the next start. */

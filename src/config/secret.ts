@@ -83,8 +83,11 @@ async function readSecret(path: string): Promise<Pick<MasterSecret, 'secret' | '
   let text: string
   let mode: number
   try {
+    const found = await stat(path)
+    // Who reads a pipe that nobody writes to waits for ever, and so does the exit of the process.
+    if (!found.isFile()) throw fault('dataFolder', `${path} is no regular file`)
+    mode = found.mode
     text = await readFile(path, 'utf8')
-    mode = (await stat(path)).mode
   } catch (error) {
     if (memberOf(error, 'code') === 'ENOENT') return null
     throw error

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { chmod, mkdir, readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -80,6 +81,14 @@ describe('the master secret', () => {
     const found = await resolveSecret(settings, generate)
     expect(found.secret).to.equal(secret)
     expect(found.warnings).to.deep.equal([`${pathOf(settings)} can be read by others: chmod 600 ${pathOf(settings)}`])
+  })
+
+  it('is not looked for in a pipe, which might never end', async () => {
+    const { settings } = await folder.load()
+    await mkdir(settings.dataFolder)
+    execFileSync('mkfifo', [pathOf(settings)])
+    const [fault] = await faultsOf(resolveSecret(settings, generate))
+    expect(fault).to.include({ path: 'dataFolder', message: `${pathOf(settings)} is no regular file` })
   })
 
   it('names the data folder when nothing can be kept there', async () => {
