@@ -64,8 +64,11 @@ export async function build() {
     target: 'node20',
     sourcemap: true,
     legalComments: 'none',
-    // Drivers and native modules are loaded when they are needed; the others start faster as one file.
+    // Drivers, native modules and what only providers want are loaded when they are needed; the others start faster as
+    // one file. What is imported late and is CommonJS must stand here: of a bundled one, only the default is exported.
     external: [
+      'simple-oauth2',
+      'undici',
       'mongodb',
       'ioredis',
       'better-sqlite3',

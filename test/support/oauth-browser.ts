@@ -40,14 +40,14 @@ export class Browser {
   }
 
   /** Begins a journey; answers where the provider is. */
-  async begin(acme: Acme, way: Way = toLogIn): Promise<string> {
+  async begin(acme: Pick<Acme, 'name'>, way: Way = toLogIn): Promise<string> {
     const answer = await this.get(`${prefixOf(acme, way)}/authorize`, { bearer: way.bearer })
     if (answer.status !== 200) throw new Error(`authorize answered ${answer.status} ${answer.text}`)
     return (answer.body as { authorization_url: string }).authorization_url // safe: 200 carries an address
   }
 
   /** Comes back from the provider. */
-  async comeBack(acme: Acme, back: Back, way: Way = toLogIn): Promise<Answer> {
+  async comeBack(acme: Pick<Acme, 'name'>, back: Back, way: Way = toLogIn): Promise<Answer> {
     return await this.get(`${prefixOf(acme, way)}/callback?${new URLSearchParams(back)}`, { bearer: way.bearer })
   }
 
