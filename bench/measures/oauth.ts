@@ -32,6 +32,8 @@ export const badProvider: Measure = {
       let isOver = false
       const visits = Array.from({ length: visitorsOfEach * misdeeds.length }, async (_, visitor) => {
         const misdeed = misdeeds[visitor % misdeeds.length] ?? 'hangs'
+        // People do not come on the beat: without this, all would come back in the same millisecond, every time.
+        await delay((visitor / (visitorsOfEach * misdeeds.length)) * leastSignInMilliseconds)
         while (!isOver) {
           const pause = delay(leastSignInMilliseconds)
           await comeBackFrom(service.url, misdeed)

@@ -11,7 +11,8 @@ export const limits = {
   connectMs: 2000,
   /** For all steps of one call together. */
   totalMs: 5000,
-  responseBytes: 1_048_576,
+  /** Tokens, profiles and keys are some kilobytes. What is read and thrown away costs everybody else's logins. */
+  responseBytes: 262_144,
 }
 
 /** How a connection is opened. Tests lead every host to a server of their own. */

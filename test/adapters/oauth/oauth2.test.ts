@@ -365,14 +365,14 @@ describe('a provider of plain OAuth 2.0', () => {
       expect(Date.now() - began).to.be.within(4800, 5800)
     })
 
-    it('reads at most one MiB', async () => {
-      const own = { ...ada, filler: 'x'.repeat(900_000) }
+    it('reads at most 256 KiB', async () => {
+      const own = { ...ada, filler: 'x'.repeat(200_000) }
       fake.answer('api.acme.example/me', { body: own })
       expect((await signIn(provider, fake)).accountId).to.equal('a-1')
-      fake.answer('api.acme.example/me', { body: { ...own, more: 'x'.repeat(200_000) } })
+      fake.answer('api.acme.example/me', { body: { ...own, more: 'x'.repeat(70_000) } })
       expect(await failureOf(signIn(provider, fake))).to.be.instanceOf(ProviderFailed)
       fake.answer('api.acme.example/me', { body: ada })
-      fake.answerTokens('acme.example/token', () => ({ ...token, filler: 'x'.repeat(1_048_576) }))
+      fake.answerTokens('acme.example/token', () => ({ ...token, filler: 'x'.repeat(262_144) }))
       expect(await failureOf(signIn(provider, fake))).to.be.instanceOf(ProviderFailed)
     })
 
