@@ -46,7 +46,7 @@ export async function identityOf(needs: Needs, back: Return, claim: Claim): Prom
   try {
     return await claim.provider.identify({ code, state, iss, all: back.all }, begun)
   } catch (thrown) {
-    if (thrown instanceof CodeRefused) throw new Refusal('OAUTH_CODE_REFUSED')
+    if (thrown instanceof CodeRefused) throw new Refusal('OAUTH_CODE_REFUSED', null, { cause: thrown })
     if (thrown instanceof ProviderFailed) throw new Refusal('OAUTH_PROVIDER_ERROR', null, { cause: thrown })
     throw thrown
   }

@@ -17,6 +17,7 @@ import { oktaKind } from '../adapters/oauth/okta.ts'
 import { openIdConnectKind } from '../adapters/oauth/openid-connect.ts'
 import { redditKind } from '../adapters/oauth/reddit.ts'
 import { shopifyKind } from '../adapters/oauth/shopify.ts'
+import { CodeRefused } from '../application/ports/oauth-provider.ts'
 import { oauthStateSeconds } from '../application/start-oauth.ts'
 import { defaultTenant } from './default-tenant.ts'
 import type { Logger } from './log.ts'
@@ -70,7 +71,10 @@ export function mountedProviders(settings: Settings, { tenant, log, ...needs }: 
       redirects,
       browser,
       postsCallback: providers.some((one) => one.kind === provider.kind && 'postsCallback' in one),
-      report: ({ message }, requestId) => log.warn({ requestId, provider: name, cause: message }, 'a provider failed'),
+      report(failure, requestId) {
+        const what = failure instanceof CodeRefused ? 'a provider refused' : 'a provider failed'
+        log.warn({ requestId, provider: name, cause: failure.message }, what)
+      },
     }
   }
 }

@@ -190,6 +190,30 @@ describe('a provider that refuses', () => {
     }
   })
 
+  it('leaves one line in the log, which says why in a word of the standard or not at all', async () => {
+    const before = service.logLines.length
+    for (const [status, error] of [
+      [401, 'invalid_client'],
+      [200, 'incorrect_client_credentials'],
+      [400, 'somebody@example.com'],
+      [403, undefined],
+    ] as const) {
+      await travelWith('token', status, { error, error_description: 'somebody@example.com' })
+    }
+    const lines = service.logLines.slice(before).map((line) => JSON.parse(line))
+    const told = lines.map(({ level, msg, provider, cause }) => [level, msg, provider, cause])
+    expect(told).to.deep.equal(
+      [
+        'the token endpoint refuses (invalid_client, status 401)',
+        'the token endpoint refuses (incorrect_client_credentials, status 200)',
+        'the token endpoint refuses (status 400)',
+        'the token endpoint refuses (status 403)',
+      ].map((cause) => [40, 'a provider refused', 'acme', cause]),
+    )
+    for (const { requestId } of lines) expect(requestId).to.match(/^[\w-]{36}$/)
+    expect(JSON.stringify(lines)).not.to.include('example.com')
+  })
+
   it('to look at a code now is a 502: the code may be good', async () => {
     for (const status of [408, 425, 429, 500, 503]) {
       expect(await travelWith('token', status, { error: 'slow_down' }), String(status)).to.deep.equal(providerError)

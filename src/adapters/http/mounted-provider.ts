@@ -1,6 +1,6 @@
 import type { OAuthPolicy } from '../../application/finish-oauth.ts'
 import type { Claim, Return } from '../../application/oauth-journey.ts'
-import { type OAuthProvider, ProviderFailed } from '../../application/ports/oauth-provider.ts'
+import { CodeRefused, type OAuthProvider, ProviderFailed } from '../../application/ports/oauth-provider.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import type { QueryParameter } from './endpoint.ts'
 import { statusOf } from './errors.ts'
@@ -18,8 +18,8 @@ export interface MountedProvider {
   readonly browser: OAuthBrowser
   /** The provider posts its callback (`response_mode=form_post`). */
   readonly postsCallback: boolean
-  /** Tells the operator why the provider could not be used; whoever wants to sign in learns only that it could not. */
-  readonly report: (failure: ProviderFailed, requestId: string) => void
+  /** Tells the operator why the provider refused or could not be used; whoever wants to sign in learns only that. */
+  readonly report: (failure: CodeRefused | ProviderFailed, requestId: string) => void
 }
 
 export const scopesParameter: QueryParameter = {
@@ -65,7 +65,8 @@ export async function reporting<T>({ report }: MountedProvider, requestId: strin
   try {
     return await act()
   } catch (thrown) {
-    if (thrown instanceof Refusal && thrown.cause instanceof ProviderFailed) report(thrown.cause, requestId)
+    const cause = thrown instanceof Refusal ? thrown.cause : null
+    if (cause instanceof ProviderFailed || cause instanceof CodeRefused) report(cause, requestId)
     throw thrown
   }
 }

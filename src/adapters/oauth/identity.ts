@@ -61,12 +61,32 @@ export function refuses(status: number): boolean {
   return status >= 400 && status < 500 && status !== 408 && status !== 425 && status !== 429
 }
 
+/** RFC 6749 section 5.2, and GitHub's "Troubleshooting OAuth app access token request errors". */
+const knownErrors: ReadonlySet<unknown> = new Set([
+  'invalid_request',
+  'invalid_client',
+  'invalid_grant',
+  'unauthorized_client',
+  'unsupported_grant_type',
+  'invalid_scope',
+  'incorrect_client_credentials',
+  'redirect_uri_mismatch',
+  'bad_verification_code',
+])
+
+/** Says why as far as it is a word that we know: any other may be the code itself, or its user's address. */
+export function refusalOf(status: number, answer: unknown): CodeRefused {
+  const error = valueAt(answer, 'error')
+  const why = knownErrors.has(error) ? `${error}, ` : ''
+  return new CodeRefused(`the token endpoint refuses (${why}status ${status})`)
+}
+
 /**
  * An answer of a token endpoint that is not an error by its status (RFC 6749 section 5.1). GitHub, Reddit and Naver
  * send the errors of section 5.2 with status 200.
  */
 export function tokensOf(answer: unknown, now: Date): ProviderTokens {
-  if (typeof valueAt(answer, 'error') === 'string') throw new CodeRefused('the token endpoint refuses')
+  if (typeof valueAt(answer, 'error') === 'string') throw refusalOf(200, answer)
 
   const accessToken = valueAt(answer, 'access_token')
   if (!isToken(accessToken)) throw new ProviderFailed('there is no access token')

@@ -7,7 +7,7 @@ import {
   type OAuthProvider,
   ProviderFailed,
 } from '../../application/ports/oauth-provider.ts'
-import { type Claims, identityOf, refuses, tokensOf, valueAt } from './identity.ts'
+import { type Claims, identityOf, refusalOf, refuses, tokensOf, valueAt } from './identity.ts'
 import { clientAuthentication, clientOptions, loading, type ProviderNeeds, providerKind, providerUrl } from './kind.ts'
 import { limits, type Outbound, underDeadline } from './outbound.ts'
 
@@ -79,7 +79,7 @@ export function oauth2Provider(definition: OAuth2Definition, client: Client, nee
       return (await ask({ agent: needs.outbound.agent(tokenUrl, signal) })).token
     } catch (error) {
       const status = valueAt(error, 'data.res.statusCode')
-      if (typeof status === 'number' && refuses(status)) throw new CodeRefused('the token endpoint refuses')
+      if (typeof status === 'number' && refuses(status)) throw refusalOf(status, valueAt(error, 'data.payload'))
       throw error
     }
   }

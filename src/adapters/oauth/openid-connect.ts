@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import type { ClientAuth, Configuration, CustomFetchOptions } from 'openid-client'
 import Type from 'typebox'
 import { CodeRefused, type OAuthProvider, ProviderFailed } from '../../application/ports/oauth-provider.ts'
-import { type Claims, identityOf, refuses, tokensOf, valueAt } from './identity.ts'
+import { type Claims, identityOf, refusalOf, refuses, tokensOf, valueAt } from './identity.ts'
 import { clientAuthentication, clientOptions, loading, type ProviderNeeds, providerKind, providerUrl } from './kind.ts'
 import { limits, underDeadline } from './outbound.ts'
 import { accountInTenant, demandKeyOfIssuer, isForManyTenants } from './tenants.ts'
@@ -66,7 +66,8 @@ export function openIdConnectProvider(
         options.body.set('redirect_uri', redirectUri)
       }
       const response = await send(url, options)
-      if (await isRefusal(response)) throw new CodeRefused('the token endpoint refuses')
+      const refusal = await refusalIn(response)
+      if (refusal !== null) throw refusal
       return response
     }
     return config
@@ -168,15 +169,14 @@ export function openIdConnectProvider(
   }
 }
 
-async function isRefusal(response: Response): Promise<boolean> {
-  if (refuses(response.status)) return true
-  const body = response.ok
-    ? await response
-        .clone()
-        .json()
-        .catch(() => null)
-    : null
-  return typeof valueAt(body, 'error') === 'string'
+async function refusalIn(response: Response): Promise<CodeRefused | null> {
+  const { status, ok } = response
+  if (!ok && !refuses(status)) return null
+  const body = await response
+    .clone()
+    .json()
+    .catch(() => null)
+  return !ok || typeof valueAt(body, 'error') === 'string' ? refusalOf(status, body) : null
 }
 
 /** RFC 9207 section 2.4, before anything is sent to a token endpoint. */

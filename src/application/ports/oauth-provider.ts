@@ -16,7 +16,10 @@ export interface Journey {
   readonly nonce: string
 }
 
-/** The provider does not want this code, or this refresh token, any more. */
+/**
+ * The provider does not want this code, or this refresh token, any more, or does not want us. The message goes to the
+ * log: nothing of an answer is in it.
+ */
 export class CodeRefused extends Error {
   override readonly name = 'CodeRefused'
 }

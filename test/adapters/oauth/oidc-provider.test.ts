@@ -60,7 +60,9 @@ describe('against oidc-provider', () => {
   it('refuses a code that was used, or is brought with another verifier or redirect address', async () => {
     const { journey, parameters } = await journeyTo(provider)
     await provider.identify(parameters, journey)
-    expect(await failureOf(provider.identify(parameters, journey))).to.be.instanceOf(CodeRefused)
+    const used = await failureOf(provider.identify(parameters, journey))
+    expect(used).to.be.instanceOf(CodeRefused)
+    expect(String(used)).to.include('(invalid_grant, status 400)')
     for (const change of [{ codeVerifier: aJourney().codeVerifier }, { redirectUri: `${redirectUri}?x=1` }]) {
       const other = await journeyTo(provider)
       const failure = await failureOf(provider.identify(other.parameters, { ...other.journey, ...change }))
