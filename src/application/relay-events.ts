@@ -56,11 +56,17 @@ export class RelayEvents implements DueWork {
     while (this.#lane.free > 0) {
       const wanted = this.#lane.free
       const claims = await outbox.claim(clock(), wanted, this.#leaseSeconds)
-      for (const claim of claims) this.#lane.run(() => this.#handle(claim).finally(ended))
+      for (const claim of claims) this.#begin(claim, ended)
       begun += claims.length
       if (claims.length < wanted) break
     }
     return begun
+  }
+
+  /** Two looks at the same time may claim more than there are free hands: what waits for one is in hand, too. */
+  #begin(claim: ClaimedEvent, ended?: () => void): void {
+    this.#inHand.add(claim)
+    this.#lane.run(() => this.#handle(claim).finally(ended))
   }
 
   async nextDue(): Promise<Date | null> {
@@ -72,12 +78,12 @@ export class RelayEvents implements DueWork {
   }
 
   async giveBack(): Promise<void> {
+    this.#lane.drop()
     await Promise.allSettled([...this.#inHand].map((claim) => this.#needs.outbox.release(claim)))
   }
 
   async #handle(claim: ClaimedEvent): Promise<void> {
     const { outbox, clock, report } = this.#needs
-    this.#inHand.add(claim)
     const stopRenewing = this.#keepRenewing(claim)
     try {
       if (claim.attempts > maxAttempts) {

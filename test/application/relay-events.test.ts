@@ -247,6 +247,22 @@ describe('the relay of events', () => {
     expect(claim?.attempts).to.equal(1)
   })
 
+  it('gives back what waits for a hand, too, and does not begin it any more', async () => {
+    const waiting: (() => void)[] = []
+    const slow = recording(() => new Promise<void>((resolve) => waiting.push(resolve)))
+    const { users, outbox, relay, clock, calls } = await setUp(slow)
+    for (let count = 0; count < 20; count++) {
+      const user = aUser()
+      await users.insert(user, [registered(user, clock())])
+    }
+    await Promise.all([relay.beginDue(), relay.beginDue()])
+    await relay.giveBack()
+    expect(await outbox.claim(clock(), 100, 20)).to.have.length(20)
+    for (const finish of waiting) finish()
+    await relay.idle()
+    expect(calls).to.have.length(16)
+  })
+
   it('says so when the store cannot be told how a delivery ended', async () => {
     const { users, outbox, sessions, tokens, clock, random, tenant, report, problems } = await setUp()
     const broken = { ...outbox, settle: () => Promise.reject(new Unavailable('store')) }
