@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import type { ServerResponse } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
@@ -7,6 +8,7 @@ import { oauth2Kind } from '../../../src/adapters/oauth/oauth2.ts'
 import { openOutbound, underDeadline } from '../../../src/adapters/oauth/outbound.ts'
 import { CodeRefused, type OAuthProvider, ProviderFailed } from '../../../src/application/ports/oauth-provider.ts'
 import { type Answer, type FakeProvider, misbehaviour, startFakeProvider } from '../../support/fake-provider.ts'
+import { together } from '../../support/together.ts'
 import { aJourney, connectionsLeft, failureOf, needsOf, now, signIn } from './scene.ts'
 
 const acme = {
@@ -23,15 +25,21 @@ const acme = {
 const ada = { id: 'a-1', email: 'Ada@Example.com', email_verified: true }
 const token = { access_token: 'at-secret', token_type: 'Bearer', expires_in: 60, refresh_token: 'rt-secret' }
 
-describe('a provider of plain OAuth 2.0', () => {
+async function startAcme(): Promise<FakeProvider> {
+  const fake = await startFakeProvider()
+  fake.answerTokens('acme.example/token', () => token)
+  fake.answer('api.acme.example/me', { body: ada })
+  return fake
+}
+
+describe('a provider of plain OAuth 2.0', function () {
+  this.timeout(20_000)
   let fake: FakeProvider
   let provider: OAuthProvider
 
   beforeEach(async () => {
-    fake = await startFakeProvider()
+    fake = await startAcme()
     provider = oauth2Kind.build(acme, needsOf(fake))
-    fake.answerTokens('acme.example/token', () => token)
-    fake.answer('api.acme.example/me', { body: ada })
   })
   afterEach(() => fake.close())
 
@@ -324,47 +332,20 @@ describe('a provider of plain OAuth 2.0', () => {
     })
   })
 
-  describe('its time and size', () => {
-    it('fails within six seconds, whatever it does at which step, and leaves no connection behind', async () => {
-      const cases = Object.entries(misbehaviour).flatMap(([name, answer]) =>
-        ['token', 'profile'].map((step) => ({ name: `${name} at the ${step} endpoint`, step, answer })),
-      )
-      const outcomes = await Promise.all(
-        cases.map(async ({ name, step, answer }) => {
-          const own = await startFakeProvider()
-          own.answerTokens('acme.example/token', () => token)
-          own.answer('api.acme.example/me', { body: ada })
-          own.answer(step === 'token' ? 'acme.example/token' : 'api.acme.example/me', answer)
-          const began = Date.now()
-          const failure = await failureOf(signIn(oauth2Kind.build(acme, needsOf(own)), own))
-          const took = Date.now() - began
-          const left = await connectionsLeft(own)
-          const requests = own.asked.length
-          await own.close()
-          return { name, failure: failure.name, isSoon: took < 6000, left, requests }
-        }),
-      )
-      expect(outcomes).to.deep.equal(
-        cases.map(({ name, step }) => ({
-          name,
-          failure: 'ProviderFailed',
-          isSoon: true,
-          left: 0,
-          requests: step === 'token' ? 1 : 2,
-        })),
-      )
-    }).timeout(15_000)
+  describe('its time', () => {
+    // Each waits for a deadline to pass.
+    together([
+      {
+        title: 'fails within six seconds, whatever it does at which step, and leaves no connection behind',
+        run: failInTime,
+      },
+      { title: 'has one deadline for all steps together', run: shareOneDeadline },
+      { title: 'is given up when it does not take the connection within two seconds', run: giveUpConnecting },
+      { title: 'is given up in time when the last step does not even connect', run: giveUpAtLastStep },
+    ])
+  })
 
-    it('has one deadline for all steps together', async () => {
-      const slowly = (body: object) => (_asked: unknown, response: import('node:http').ServerResponse) =>
-        void setTimeout(() => response.end(JSON.stringify(body)), 3000)
-      fake.answer('acme.example/token', slowly(token))
-      fake.answer('api.acme.example/me', slowly(ada))
-      const began = Date.now()
-      expect(await failureOf(signIn(provider, fake))).to.be.instanceOf(ProviderFailed)
-      expect(Date.now() - began).to.be.within(4800, 5800)
-    })
-
+  describe('its size', () => {
     it('reads at most 256 KiB', async () => {
       const own = { ...ada, filler: 'x'.repeat(200_000) }
       fake.answer('api.acme.example/me', { body: own })
@@ -381,38 +362,6 @@ describe('a provider of plain OAuth 2.0', () => {
       expect((await signIn(provider, fake)).accountId).to.equal('a-1')
       expect(fake.asked.map(({ headers }) => headers['accept-encoding'])).to.deep.equal([undefined, undefined])
     })
-
-    it('is given up when it does not take the connection within two seconds', async () => {
-      await withDeafServer(async (url) => {
-        const outbound = openOutbound()
-        const local = oauth2Kind.build({ ...acme, tokenUrl: url }, { ...needsOf(fake), outbound })
-        const began = Date.now()
-        const profile = underDeadline((signal) => outbound.fetch(url, { method: 'GET', headers: {}, signal }))
-        const failures = await Promise.all(
-          [signIn(local, fake), profile].map(async (work) => {
-            const { message } = await failureOf(work)
-            return { message, took: Date.now() - began }
-          }),
-        )
-        expect(failures.map(({ took }) => took < 4000)).to.deep.equal([true, true])
-        expect(failures[0]?.message).to.include('ECONNTIMEOUT')
-        expect(failures[1]?.message).to.include('UND_ERR_CONNECT_TIMEOUT')
-      })
-    })
-
-    it('is given up in time when the last step does not even connect', async () => {
-      await withDeafServer(async (profileUrl) => {
-        const tokenUrl = `${fake.origin}/t`
-        fake.answer(new URL(tokenUrl).host.concat('/t'), (_asked, response) => {
-          setTimeout(() => response.end(JSON.stringify(token)), 4000)
-        })
-        const needs = { ...needsOf(fake), outbound: openOutbound() }
-        const began = Date.now()
-        const failure = await failureOf(signIn(oauth2Kind.build({ ...acme, tokenUrl, profileUrl }, needs), fake))
-        expect(failure).to.be.instanceOf(ProviderFailed)
-        expect(Date.now() - began).to.be.within(4800, 5800)
-      })
-    })
   })
 
   it('is never asked in the clear, loopback excepted', async () => {
@@ -426,6 +375,82 @@ describe('a provider of plain OAuth 2.0', () => {
     }
   })
 })
+
+async function failInTime(): Promise<void> {
+  const cases = Object.entries(misbehaviour).flatMap(([name, answer]) =>
+    ['token', 'profile'].map((step) => ({ name: `${name} at the ${step} endpoint`, step, answer })),
+  )
+  const outcomes = await Promise.all(
+    cases.map(async ({ name, step, answer }) => {
+      const own = await startAcme()
+      own.answer(step === 'token' ? 'acme.example/token' : 'api.acme.example/me', answer)
+      const began = Date.now()
+      const failure = await failureOf(signIn(oauth2Kind.build(acme, needsOf(own)), own))
+      const took = Date.now() - began
+      const left = await connectionsLeft(own)
+      const requests = own.asked.length
+      await own.close()
+      return { name, failure: failure.name, isSoon: took < 6000, left, requests }
+    }),
+  )
+  expect(outcomes).to.deep.equal(
+    cases.map(({ name, step }) => ({
+      name,
+      failure: 'ProviderFailed',
+      isSoon: true,
+      left: 0,
+      requests: step === 'token' ? 1 : 2,
+    })),
+  )
+}
+
+async function shareOneDeadline(): Promise<void> {
+  const slowly = (body: object) => (_asked: unknown, response: ServerResponse) =>
+    void setTimeout(() => response.end(JSON.stringify(body)), 3000)
+  const own = await startAcme()
+  own.answer('acme.example/token', slowly(token))
+  own.answer('api.acme.example/me', slowly(ada))
+  const began = Date.now()
+  expect(await failureOf(signIn(oauth2Kind.build(acme, needsOf(own)), own))).to.be.instanceOf(ProviderFailed)
+  expect(Date.now() - began).to.be.within(4800, 5800)
+  await own.close()
+}
+
+async function giveUpConnecting(): Promise<void> {
+  const own = await startAcme()
+  await withDeafServer(async (url) => {
+    const outbound = openOutbound()
+    const local = oauth2Kind.build({ ...acme, tokenUrl: url }, { ...needsOf(own), outbound })
+    const began = Date.now()
+    const profile = underDeadline((signal) => outbound.fetch(url, { method: 'GET', headers: {}, signal }))
+    const failures = await Promise.all(
+      [signIn(local, own), profile].map(async (work) => {
+        const { message } = await failureOf(work)
+        return { message, took: Date.now() - began }
+      }),
+    )
+    expect(failures.map(({ took }) => took < 4000)).to.deep.equal([true, true])
+    expect(failures[0]?.message).to.include('ECONNTIMEOUT')
+    expect(failures[1]?.message).to.include('UND_ERR_CONNECT_TIMEOUT')
+  })
+  await own.close()
+}
+
+async function giveUpAtLastStep(): Promise<void> {
+  const own = await startAcme()
+  await withDeafServer(async (profileUrl) => {
+    const tokenUrl = `${own.origin}/t`
+    own.answer(new URL(tokenUrl).host.concat('/t'), (_asked, response) => {
+      setTimeout(() => response.end(JSON.stringify(token)), 4000)
+    })
+    const needs = { ...needsOf(own), outbound: openOutbound() }
+    const began = Date.now()
+    const failure = await failureOf(signIn(oauth2Kind.build({ ...acme, tokenUrl, profileUrl }, needs), own))
+    expect(failure).to.be.instanceOf(ProviderFailed)
+    expect(Date.now() - began).to.be.within(4800, 5800)
+  })
+  await own.close()
+}
 
 /** An address of this machine that takes no connection and refuses none. */
 async function withDeafServer(use: (url: string) => Promise<void>): Promise<void> {
