@@ -1,6 +1,5 @@
 import { type AccountEvent, type ClaimedEvent, handlerOf, type UserChanges } from '../domain/events.ts'
 import type { UserId } from '../domain/ids.ts'
-import { factOf } from '../domain/one-time-token.ts'
 import { Unavailable } from '../domain/refusal.ts'
 import { isAlive } from '../domain/user.ts'
 import { type DeliveryProblem, nameOf, problemOf, retryAt } from './delivery-problem.ts'
@@ -11,6 +10,7 @@ import type { SessionStore } from './ports/session-store.ts'
 import type { Subscribers } from './ports/subscribers.ts'
 import type { TokenStore } from './ports/token-store.ts'
 import type { UserStore } from './ports/user-store.ts'
+import { stands } from './redeem-token.ts'
 
 interface Needs {
   outbox: Outbox
@@ -160,7 +160,7 @@ export class RelayEvents implements DueWork {
     for (const purpose of ['reset_password', 'verify_email'] as const) {
       const token = await tokens.current(purpose, userId)
       const user = await users.find(userId)
-      if (token === null || (user !== null && token.fact === factOf(purpose, user))) continue
+      if (token === null || (user !== null && stands(token, user))) continue
       await tokens.remove(purpose, token.digest)
     }
   }
