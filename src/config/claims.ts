@@ -1,3 +1,4 @@
+import { enabledOf } from './enabled.ts'
 import type { Parts } from './parts.ts'
 import type { Settings } from './settings.ts'
 
@@ -10,12 +11,12 @@ export interface Claim {
 
 /** What every enabled backend, provider and router lays claim to, in this order. */
 export function claimsOf(settings: Settings, parts: Parts): Claim[] {
-  const backends = enabled(settings.backends).map(([name, { prefix }]) => ({
+  const backends = enabledOf(settings.backends).map(([name, { prefix }]) => ({
     prefix,
     setting: `backends.${name}.prefix`,
     operations: parts.backendOperations,
   }))
-  const providers = enabled(settings.providers).flatMap(([name, { prefix, associatePrefix }]) => [
+  const providers = enabledOf(settings.providers).flatMap(([name, { prefix, associatePrefix }]) => [
     { prefix, setting: `providers.${name}.prefix`, operations: parts.providerOperations },
     { prefix: associatePrefix, setting: `providers.${name}.associatePrefix`, operations: parts.associateOperations },
   ])
@@ -24,8 +25,4 @@ export function claimsOf(settings: Settings, parts: Parts): Claim[] {
     return router?.enabled ? [{ prefix: router.prefix, setting: `routers.${name}.prefix`, operations }] : []
   })
   return [...backends, ...providers, ...routers]
-}
-
-function enabled<T extends { readonly enabled: boolean }>(entries: Readonly<Record<string, T>>): [string, T][] {
-  return Object.entries(entries).filter(([, entry]) => entry.enabled)
 }

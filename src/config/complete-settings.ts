@@ -1,4 +1,5 @@
 import { resolve } from 'node:path'
+import { enabledOf } from './enabled.ts'
 import { isLoopback } from './public-url.ts'
 import type { BackendSettings, ProviderSettings, Settings, StoreSettings } from './settings.ts'
 
@@ -25,7 +26,7 @@ interface GivenProvider extends Omit<ProviderSettings, 'prefix' | 'associatePref
 /** Fills in what depends on others. Relative paths start at `cwd`. */
 export function completeSettings(given: Given, cwd: string): Settings {
   const { http, stores, backends, providers, handlers } = given
-  const firstBackend = Object.entries(backends).find(([, { enabled }]) => enabled)?.[0] ?? ''
+  const firstBackend = enabledOf(backends)[0]?.[0] ?? ''
   const { module } = handlers
   return {
     ...given,

@@ -1,4 +1,5 @@
 import { claimsOf } from './claims.ts'
+import { enabledOf } from './enabled.ts'
 import type { Parts, StoreKind } from './parts.ts'
 import { isLoopback } from './public-url.ts'
 import { secretObjection } from './secret.ts'
@@ -33,7 +34,7 @@ function doubtsOfStores({ stores }: Settings): string[] {
 
 /** A browser that follows a provider's redirect shows the JSON it gets, and no program of the front end sees it. */
 function doubtsOfProviders(settings: Settings): string[] {
-  return enabledProviders(settings).flatMap(([name, { backend, redirectUrl }]) => {
+  return enabledOf(settings.providers).flatMap(([name, { backend, redirectUrl }]) => {
     if (settings.backends[backend]?.transport.kind !== 'bearer' || redirectUrl !== undefined) return []
     return [
       `providers.${name} logs in by a bearer token, which no page can take from our callback: set its redirectUrl`,
@@ -44,7 +45,7 @@ function doubtsOfProviders(settings: Settings): string[] {
 function doubtsOfCookies(settings: Settings): string[] {
   const { publicUrl } = settings.http
   if (publicUrl === undefined || publicUrl.startsWith('https:') || isLoopback(hostOf(publicUrl))) return []
-  return enabledBackends(settings).flatMap(([name, { transport }]) => {
+  return enabledOf(settings.backends).flatMap(([name, { transport }]) => {
     if (transport.kind !== 'cookie' || !transport.secure) return []
     return [`browsers will drop the cookie of the backend ${name}: it is Secure and http.publicUrl is not https`]
   })
@@ -52,10 +53,6 @@ function doubtsOfCookies(settings: Settings): string[] {
 
 function hostOf(url: string): string {
   return new URL(url).hostname.replace(/^\[|\]$/g, '')
-}
-
-function enabledBackends({ backends }: Settings) {
-  return Object.entries(backends).filter(([, { enabled }]) => enabled)
 }
 
 function judgeHttp({ http }: Settings, note: NoteFault): void {
@@ -99,7 +96,7 @@ function addressObjection({ kind, protocols, needsDatabase }: StoreKind, { url }
 
 function judgeBackends(settings: Settings, { transports, strategies }: Parts, note: NoteFault): void {
   const cookies = new Map<string, string>()
-  for (const [name, { transport, strategy }] of enabledBackends(settings)) {
+  for (const [name, { transport, strategy }] of enabledOf(settings.backends)) {
     for (const [half, options, parts] of [
       ['transport', transport, transports],
       ['strategy', strategy, strategies],
@@ -117,16 +114,12 @@ function judgeBackends(settings: Settings, { transports, strategies }: Parts, no
   }
 }
 
-function enabledProviders({ providers }: Settings) {
-  return Object.entries(providers).filter(([, { enabled }]) => enabled)
-}
-
 function judgeProviders(settings: Settings, note: NoteFault): void {
   const { publicUrl, allowedOrigins } = settings.http
-  for (const [name, provider] of enabledProviders(settings)) {
+  for (const [name, provider] of enabledOf(settings.providers)) {
     const path = `providers.${name}`
     if (name in settings.backends) note(path, `is the name of a backend as well`, [`backends.${name}`])
-    const backend = enabledBackends(settings).find(([one]) => one === provider.backend)?.[1]
+    const backend = enabledOf(settings.backends).find(([one]) => one === provider.backend)?.[1]
     if (backend === undefined) note(`${path}.backend`, 'must be the name of an enabled backend', ['backends'])
     for (const option of ['redirectUrl', 'redirectUrlAssociate'] as const) {
       const url = provider[option]

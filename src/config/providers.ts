@@ -20,6 +20,7 @@ import { shopifyKind } from '../adapters/oauth/shopify.ts'
 import { CodeRefused } from '../application/ports/oauth-provider.ts'
 import { oauthStateSeconds } from '../application/start-oauth.ts'
 import { defaultTenant } from './default-tenant.ts'
+import { enabledOf } from './enabled.ts'
 import type { Logger } from './log.ts'
 import { build } from './options-part.ts'
 import { isLoopback } from './public-url.ts'
@@ -57,8 +58,7 @@ export function mountedProviders(settings: Settings, { tenant, log, ...needs }: 
   const { host, publicUrl } = settings.http
   const isSecure = publicUrl === undefined ? isLoopback(host) : isTrustworthy(new URL(publicUrl))
   const browser = oauthBrowser(isSecure, oauthStateSeconds, tenant === defaultTenant ? '' : tenant)
-  const enabled = Object.entries(settings.providers).filter(([, provider]) => provider.enabled)
-  return new Map(enabled.map(([name, provider]) => [name, mounted(name, provider)]))
+  return new Map(enabledOf(settings.providers).map(([name, provider]) => [name, mounted(name, provider)]))
 
   function mounted(name: string, provider: ProviderSettings): MountedProvider {
     const { associateByEmail, verifiedByDefault, requiresVerification, redirects } = provider

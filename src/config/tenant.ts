@@ -8,6 +8,7 @@ import type { DeliveryProblem } from '../application/delivery-problem.ts'
 import type { PasswordHasher } from '../application/ports/password-hasher.ts'
 import type { Subscribers } from '../application/ports/subscribers.ts'
 import type { UserStore } from '../application/ports/user-store.ts'
+import { enabledOf } from './enabled.ts'
 import type { OpenStores } from './open-stores.ts'
 import { requireOwnBindings } from './own-bindings.ts'
 import type { Settings } from './settings.ts'
@@ -45,7 +46,7 @@ export function tenantContainer(parts: Parts): Container {
   bind(t.OAuthStates, stores.oauthStates)
   bind(t.Vault, providerVault(parts.secrets.providerTokenKey()))
   bind(t.NewToken, newToken)
-  bind(t.ProviderNames, new Set(enabledNames(settings.providers)))
+  bind(t.ProviderNames, new Set(enabledOf(settings.providers).map(([name]) => name)))
   bind(t.Hasher, parts.hasher)
   bind(t.Subscribers, parts.subscribers)
   bind(t.Policy, { minLength: settings.passwords.minLength, isCommon: isCommonPassword })
@@ -63,10 +64,6 @@ export function tenantContainer(parts: Parts): Container {
   const useCases = bindUseCases(container)
   requireOwnBindings(container, [...Object.values(t), ...useCases])
   return container
-}
-
-function enabledNames(providers: Settings['providers']): string[] {
-  return Object.entries(providers).flatMap(([name, { enabled }]) => (enabled ? [name] : []))
 }
 
 /** The relay need not poll for what this process wrote itself. */

@@ -1,4 +1,5 @@
 import type { ComesBack, TryConfig } from '../adapters/http/try-page.ts'
+import { enabledOf } from './enabled.ts'
 import type { Settings } from './settings.ts'
 
 /** What the page at `/try` gets to know of the settings. */
@@ -13,11 +14,11 @@ export function tryConfig({ backends, routers, providers }: Settings, publicUrl:
     return isHere(byUs) ? 'by redirect' : 'elsewhere'
   }
   return {
-    backends: enabled(backends).map(([name, { transport, prefix }]) => ({ name, transport: transport.kind, prefix })),
+    backends: enabledOf(backends).map(([name, { transport, prefix }]) => ({ name, transport: transport.kind, prefix })),
     routers: Object.fromEntries(
       Object.entries(routers).map(([name, router]) => [name, router.enabled ? router.prefix : null]),
     ),
-    providers: enabled(providers).map(([name, provider]) => ({
+    providers: enabledOf(providers).map(([name, provider]) => ({
       name,
       backend: provider.backend,
       prefix: provider.prefix,
@@ -28,8 +29,4 @@ export function tryConfig({ backends, routers, providers }: Settings, publicUrl:
       },
     })),
   }
-}
-
-function enabled<T extends { readonly enabled: boolean }>(entries: Readonly<Record<string, T>>): [string, T][] {
-  return Object.entries(entries).filter(([, entry]) => entry.enabled)
 }
