@@ -73,6 +73,8 @@ function escaped(key: string): string {
 }
 
 const judges = new Map<string, Promise<Judge | null>>()
+/** Most services of a test run serve the same document, whose schemas take long to compile. */
+const judgesByText = new Map<string, Judge>()
 
 /** To be called when a service starts at `url`: what listened there before may have been another. */
 export function forgetDocument(url: string): void {
@@ -96,5 +98,8 @@ export async function expectDescribed(url: string, method: string, path: string,
 async function judgeOf(url: string): Promise<Judge | null> {
   const response = await fetch(`${url}/openapi.json`).catch(() => null)
   if (response?.status !== 200) return null
-  return judgeBy((await response.json()) as Json) // safe: the route serves an OpenAPI document
+  const text = await response.text()
+  const judge = judgesByText.get(text) ?? judgeBy(JSON.parse(text))
+  judgesByText.set(text, judge)
+  return judge
 }
