@@ -94,8 +94,9 @@ export async function startSite(deployment: Deployment, start: Start): Promise<S
     people,
     person,
     async settled() {
-      // Events fall due in order of writing, and this one's is the last.
-      const { id } = await person()
+      // Events fall due in order of writing, and this one's is the last; a service that wrote it does not wait for
+      // its next look into the store.
+      const { id } = await register(url(), newAddress())
       await event(({ user }) => user.id === id)
       await delay(100)
     },
