@@ -9,23 +9,20 @@ import { expect } from 'chai'
 import { scratchModule } from './adapters/events/scratch-module.ts'
 import { type Answer, call, goodPassword, logIn, register } from './support/client.ts'
 import { eventually } from './support/eventually.ts'
-import { type SpawnedService, scratchFolder, spawnService } from './support/spawned-service.ts'
+import { type Spawned, scratchFolder, spawnService, spawnWorker } from './support/spawned-service.ts'
 import { together } from './support/together.ts'
 
 const patience = { PORTCULLIS_PASSWORDS__MAX_WAIT_SECONDS: '60' }
 const endSeconds = 10
 
 /** Ends the service; answers how, and after how many seconds. */
-async function end(
-  service: SpawnedService,
-  signal: NodeJS.Signals,
-): Promise<{ how: number | string; seconds: number }> {
+async function end(service: Spawned, signal: NodeJS.Signals): Promise<{ how: number | string; seconds: number }> {
   const begun = performance.now()
   const how = await service.end(signal)
   return { how, seconds: (performance.now() - begun) / 1000 }
 }
 
-async function expectEnd(service: SpawnedService, signal: NodeJS.Signals): Promise<void> {
+async function expectEnd(service: Spawned, signal: NodeJS.Signals): Promise<void> {
   const { how, seconds } = await end(service, signal)
   expect(how).to.equal(0)
   expect(seconds).to.be.below(endSeconds)
@@ -118,6 +115,17 @@ describe('a service that is told to stop', function () {
     await expectEnd(service, 'SIGTERM')
   })
 
+  it('is not ended by SIGHUP while it is still being loaded, nor is a worker', async () => {
+    const hooks = `export async function load(url, context, next) {
+      if (/\\/(serve|worker)-\\w+\\.js$/.test(url)) process.kill(process.pid, 'SIGHUP')
+      return next(url, context)
+    }`
+    const preload = `import { register } from 'node:module'; register(${JSON.stringify(scriptUrl(hooks))})`
+    const env = { ...patience, NODE_OPTIONS: `--import=${scriptUrl(preload)}` }
+    const [service, worker] = await Promise.all([spawnService(env), spawnWorker(env)])
+    await Promise.all([expectEnd(service, 'SIGTERM'), expectEnd(worker, 'SIGTERM')])
+  })
+
   // All take as long as the grace lasts.
   together([
     {
@@ -138,6 +146,10 @@ describe('a service that is told to stop', function () {
     },
   ])
 })
+
+function scriptUrl(script: string): string {
+  return `data:text/javascript,${encodeURIComponent(script)}`
+}
 
 async function endWithIdleConnections(): Promise<void> {
   const service = await spawnService(patience)

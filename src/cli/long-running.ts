@@ -45,7 +45,7 @@ export async function runUntilTold(options: Options, begin: Begin): Promise<Exit
   const started = new Promise<Running>((resolve) => {
     begun = resolve
   })
-  // From the very beginning, and without tenants too: unless somebody listens, this signal ends a process.
+  // Before the settings are read, so that no change of theirs goes unnoticed, and without tenants too.
   const readAgain = oneAtATime(async () => reload(options, await started))
   process.on('SIGHUP', readAgain)
 

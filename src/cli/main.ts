@@ -21,6 +21,7 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
     .command('serve')
     .description('Serve the HTTP interface and deliver events, until SIGTERM or SIGINT')
     .action(async () => {
+      outliveHangUp()
       const { serve } = await import('./serve.ts')
       code = await serve({ configFile: configFile(), tenant: tenant() })
     })
@@ -29,6 +30,7 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
     .command('worker')
     .description('Deliver events and sweep what has expired, without HTTP, until SIGTERM or SIGINT')
     .action(async () => {
+      outliveHangUp()
       const { work } = await import('./worker.ts')
       code = await work({ configFile: configFile(), tenant: tenant() })
     })
@@ -106,4 +108,12 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
     process.stderr.write(`portcullis: ${text}\n`)
     return blame === 'settings' ? 2 : 1
   }
+}
+
+/**
+ * Unless somebody listens, this signal ends a process, and to load what answers it takes a while. The settings are read
+ * after that: there is nothing to read again.
+ */
+function outliveHangUp(): void {
+  process.on('SIGHUP', () => undefined)
 }
