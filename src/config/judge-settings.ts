@@ -1,7 +1,7 @@
 import { claimsOf } from './claims.ts'
 import { enabledOf } from './enabled.ts'
 import type { Parts, StoreKind } from './parts.ts'
-import { isLoopback } from './public-url.ts'
+import { isLoopback, leadsToLoopback } from './public-url.ts'
 import { secretObjection } from './secret.ts'
 import type { Settings, StoreSettings } from './settings.ts'
 
@@ -44,15 +44,11 @@ function doubtsOfProviders(settings: Settings): string[] {
 
 function doubtsOfCookies(settings: Settings): string[] {
   const { publicUrl } = settings.http
-  if (publicUrl === undefined || publicUrl.startsWith('https:') || isLoopback(hostOf(publicUrl))) return []
+  if (publicUrl === undefined || publicUrl.startsWith('https:') || leadsToLoopback(new URL(publicUrl))) return []
   return enabledOf(settings.backends).flatMap(([name, { transport }]) => {
     if (transport.kind !== 'cookie' || !transport.secure) return []
     return [`browsers will drop the cookie of the backend ${name}: it is Secure and http.publicUrl is not https`]
   })
-}
-
-function hostOf(url: string): string {
-  return new URL(url).hostname.replace(/^\[|\]$/g, '')
 }
 
 function judgeHttp({ http }: Settings, note: NoteFault): void {
@@ -130,10 +126,10 @@ function judgeProviders(settings: Settings, note: NoteFault): void {
 }
 
 /** Without a public URL we listen on loopback, where every page of this machine is ours. */
-function isOurPage(url: string, publicUrl: string | undefined, allowedOrigins: readonly string[]): boolean {
-  const { origin, hostname } = new URL(url)
-  if (allowedOrigins.includes(origin)) return true
-  return publicUrl === undefined ? isLoopback(hostname.replace(/^\[|\]$/g, '')) : origin === publicUrl
+function isOurPage(page: string, publicUrl: string | undefined, allowedOrigins: readonly string[]): boolean {
+  const url = new URL(page)
+  if (allowedOrigins.includes(url.origin)) return true
+  return publicUrl === undefined ? leadsToLoopback(url) : url.origin === publicUrl
 }
 
 /** Two routers on one path: the second would never be reached. Letter case does not make another path. */

@@ -23,7 +23,7 @@ import { defaultTenant } from './default-tenant.ts'
 import { enabledOf } from './enabled.ts'
 import type { Logger } from './log.ts'
 import { build } from './options-part.ts'
-import { isLoopback } from './public-url.ts'
+import { isLoopback, leadsToLoopback } from './public-url.ts'
 import type { ProviderSettings, Settings } from './settings.ts'
 
 /** Every kind of provider. */
@@ -80,6 +80,6 @@ export function mountedProviders(settings: Settings, { tenant, log, ...needs }: 
 }
 
 /** Where browsers keep Secure cookies (W3C Secure Contexts section 3.1). */
-function isTrustworthy({ protocol, hostname }: URL): boolean {
-  return protocol === 'https:' || isLoopback(hostname.replace(/^\[|\]$/g, ''))
+function isTrustworthy(url: URL): boolean {
+  return url.protocol === 'https:' || leadsToLoopback(url)
 }

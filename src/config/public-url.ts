@@ -12,6 +12,11 @@ export function isLoopback(host: string): boolean {
   return loopback.check(host, version === 4 ? 'ipv4' : 'ipv6')
 }
 
+/** Whether a URL leads to the very machine that it is opened on. */
+export function leadsToLoopback({ hostname }: URL): boolean {
+  return isLoopback(hostname.replace(/^\[|\]$/g, '')) // of IPv6, a URL has the brackets in its host name
+}
+
 /** Origin under which browsers reach the service, once it is known which port it listens on. */
 export function publicUrl(settings: Settings, port: number): string {
   return settings.http.publicUrl ?? `http://localhost:${port}`

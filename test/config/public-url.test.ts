@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { isLoopback, publicUrl } from '../../src/config/public-url.ts'
+import { isLoopback, leadsToLoopback, publicUrl } from '../../src/config/public-url.ts'
 import { SettingsFolder } from '../support/settings.ts'
 
 describe('the public URL', () => {
@@ -27,6 +27,15 @@ describe('the public URL', () => {
       '127.0.0.1.example.com',
     ]) {
       expect(isLoopback(host), host).to.equal(false)
+    }
+  })
+
+  it('knows a URL that leads to loopback, whose host may have brackets', () => {
+    for (const url of ['http://localhost:3000/x', 'https://127.0.0.1', 'http://[::1]:3000']) {
+      expect(leadsToLoopback(new URL(url)), url).to.equal(true)
+    }
+    for (const url of ['http://example.com', 'http://[::2]', 'http://localhost.example.com']) {
+      expect(leadsToLoopback(new URL(url)), url).to.equal(false)
     }
   })
 })
