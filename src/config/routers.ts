@@ -15,6 +15,7 @@ import { RequestToken } from '../application/request-token.ts'
 import { ResetPassword } from '../application/reset-password.ts'
 import { UpdateUser } from '../application/update-user.ts'
 import { VerifyUser } from '../application/verify-user.ts'
+import { prefixOf } from './backends.ts'
 import type { Settings } from './settings.ts'
 
 interface Mounting {
@@ -88,10 +89,14 @@ export const backendOperations = ['POST /login', 'POST /logout'] as const
 
 /** The routers that the settings enable, at their prefixes. */
 export function routersOf(settings: Settings, container: Container, backends: readonly HttpBackend[]): Router[] {
-  const auth = backends.map((backend) => {
-    const prefix = settings.backends[backend.name]?.prefix ?? `/auth/${backend.name}`
-    return authRouter({ logIn: container.get(LogIn), logOut: container.get(LogOut), backend, prefix })
-  })
+  const auth = backends.map((backend) =>
+    authRouter({
+      logIn: container.get(LogIn),
+      logOut: container.get(LogOut),
+      backend,
+      prefix: prefixOf(settings, backend.name),
+    }),
+  )
   const others = routers
     .filter(({ name }) => settings.routers[name].enabled)
     .map(({ name, build }) => build({ container, backends, prefix: settings.routers[name].prefix }))

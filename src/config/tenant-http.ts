@@ -8,6 +8,7 @@ import { type Handle, serving } from '../adapters/http/serving.ts'
 import { mountTryPage } from '../adapters/http/try-page.ts'
 import type { openOutbound } from '../adapters/oauth/outbound.ts'
 import { Authenticate } from '../application/authenticate.ts'
+import { prefixOf } from './backends.ts'
 import { oauthRoutersOf } from './oauth-routers.ts'
 import type { OpenTenant } from './open-tenant.ts'
 import { mountedProviders } from './providers.ts'
@@ -69,8 +70,5 @@ export function routersOfTenant(
 }
 
 export function describedBackends({ settings, backends }: OpenTenant) {
-  return backends.map((backend) => ({
-    backend,
-    loginPath: `${settings.backends[backend.name]?.prefix ?? `/auth/${backend.name}`}/login`,
-  }))
+  return backends.map((backend) => ({ backend, loginPath: `${prefixOf(settings, backend.name)}/login` }))
 }
