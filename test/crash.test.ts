@@ -7,7 +7,7 @@ import { together } from './support/together.ts'
 describe('a service that is killed', function () {
   this.timeout(rounds(60_000, 300_000))
 
-  // What a killed process had in hand is its own for 20 s.
+  // What a killed process had in hand is its own for seconds.
   together(
     [onSqlite, onMongo].flatMap((deployment) => [
       {

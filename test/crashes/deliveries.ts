@@ -5,6 +5,7 @@ import { call, goodPassword, logIn, register } from '../support/client.ts'
 import type { Deployment } from '../support/deployments.ts'
 import { eventually } from '../support/eventually.ts'
 import { scratchFolder, spawnService } from '../support/spawned-service.ts'
+import { lease, promisedSeconds } from './lease.ts'
 
 interface Note {
   readonly event: string
@@ -29,7 +30,7 @@ const hangingAtFirst = `
 export async function killAmidDeliveries(deployment: Deployment): Promise<void> {
   const settings = await deployment.settings()
   const module = scratchModule(hangingAtFirst)
-  const env = { ...settings, PORTCULLIS_HANDLERS__MODULE: fileURLToPath(module.url) }
+  const env = { ...settings, ...lease, PORTCULLIS_HANDLERS__MODULE: fileURLToPath(module.url) }
   const folder = scratchFolder()
   const notes = () => module.notes() as Note[] // safe: the module above writes nothing else
 
@@ -43,7 +44,7 @@ export async function killAmidDeliveries(deployment: Deployment): Promise<void> 
   expect(first.map(({ did }) => did)).to.deep.equal(['hang', 'hang', 'hang'])
 
   const service = await spawnService(env, folder)
-  await eventually('all three handlers to be called again', () => notes().length >= 6, 30)
+  await eventually('all three handlers to be called again', () => notes().length >= 6, promisedSeconds)
   const byEvent = (some: Note[]) => some.map(({ event, eventId, token }) => `${event} ${eventId} ${token}`).sort()
   expect(byEvent(notes().slice(3))).to.deep.equal(byEvent(first))
 

@@ -8,10 +8,9 @@ import { type Deployment, onSqlite } from '../support/deployments.ts'
 import { eventually } from '../support/eventually.ts'
 import { rounds } from '../support/long.ts'
 import { type SpawnedService, scratchFolder, spawnService } from '../support/spawned-service.ts'
+import { lease, promisedSeconds } from './lease.ts'
 
 const clients = rounds(4, 8)
-/** After a crash and a restart every undelivered event arrives within so long. */
-const promisedSeconds = 30
 
 /** What the clients know, who are not killed: of each address the user it was answered with, or `null`. */
 type Journal = Map<string, { readonly id: string } | null>
@@ -36,7 +35,7 @@ async function register(url: string, journal: Journal): Promise<void> {
 /** Kills the service over and over amid a stream of registrations, and judges what is there afterwards. */
 export async function killAmidRegistrations(deployment: Deployment, times: number): Promise<void> {
   const settings = await deployment.settings()
-  const env = { ...settings, PORTCULLIS_PASSWORDS__MAX_WAIT_SECONDS: '60' }
+  const env = { ...settings, ...lease, PORTCULLIS_PASSWORDS__MAX_WAIT_SECONDS: '60' }
   const folder = scratchFolder()
   const journal: Journal = new Map()
   const lives: SpawnedService[] = []

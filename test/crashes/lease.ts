@@ -1,0 +1,9 @@
+import { rounds } from '../support/long.ts'
+
+/** What a killed process had in hand is its own for so long. It is the usual 20 s in test:long. */
+const leaseSeconds = rounds(10, 20)
+
+export const lease = { PORTCULLIS_EVENTS__LEASE_SECONDS: `${leaseSeconds}` }
+
+/** After a crash and a restart every undelivered event arrives within so long. */
+export const promisedSeconds = leaseSeconds + 10
