@@ -1,5 +1,6 @@
+import { mountDocs } from '../adapters/http/docs-page.ts'
 import { mount } from '../adapters/http/mount.ts'
-import { mountDocs, operationsRouter } from '../adapters/http/operations.ts'
+import { operationsRouter } from '../adapters/http/operations.ts'
 import type { Handle } from '../adapters/http/serving.ts'
 import { operationsFirst, tenancy } from '../adapters/http/tenancy.ts'
 import { Refusal } from '../domain/refusal.ts'
