@@ -1,14 +1,17 @@
-import { execFile } from 'node:child_process'
 import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { expect } from 'chai'
+import { emitDeclarations, entries } from '../../scripts/declarations.mjs'
+import { compile } from '../support/compiler.ts'
 import { projectRoot } from '../support/readme-blocks.ts'
+
+/** As an app sees it, which has only the declarations. */
+const entry = entries.get('./koa')?.replace(/\.d\.ts$/, '.js')
 
 const top = `import Router from '@koa/router'
 import Koa from 'koa'
-import type { KoaAccounts, SignedIn } from '${join(projectRoot, 'src/koa.ts')}'
+import type { KoaAccounts, SignedIn } from '${entry}'
 declare const accounts: KoaAccounts
 interface MyState { requestedAt: Date }
 `
@@ -20,7 +23,6 @@ const compilerOptions = {
   lib: ['es2023', 'es2024.string'],
   types: ['node'],
   noEmit: true,
-  allowImportingTsExtensions: true,
   skipLibCheck: true,
 }
 
@@ -55,6 +57,7 @@ describe('the types of an app with guards', function () {
   const faults = new Map<string, string[]>()
 
   before(async () => {
+    emitDeclarations()
     const folder = await mkdtemp(join(tmpdir(), 'portcullis-types-'))
     try {
       await symlink(join(projectRoot, 'node_modules'), join(folder, 'node_modules'))
@@ -62,12 +65,7 @@ describe('the types of an app with guards', function () {
       for (const [name, text] of Object.entries(apps)) await writeFile(join(folder, name), text)
       const files = Object.keys(apps)
       await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files }))
-      const tsc = join(projectRoot, 'node_modules/typescript/bin/tsc')
-      const output = await promisify(execFile)(process.execPath, [tsc, '-p', folder, '--pretty', 'false'], {
-        cwd: folder,
-      })
-        .then(({ stdout }) => stdout)
-        .catch((error: { stdout: string }) => error.stdout)
+      const output = await compile('tsconfig.json', folder)
       for (const [, file = '', line, code] of output.matchAll(/^(.*)\((\d+),\d+\): error (TS\d+)/gm)) {
         faults.set(file, [...(faults.get(file) ?? []), `${line}: ${code}`])
       }

@@ -6,6 +6,7 @@ import { promisify } from 'node:util'
 import { emitDeclarations } from '../../scripts/declarations.mjs'
 import { build } from '../../scripts/prepare.mjs'
 import { environmentOf } from './commands.ts'
+import { compile } from './compiler.ts'
 import { projectFile, projectRoot } from './readme-blocks.ts'
 
 const run = promisify(execFile)
@@ -68,13 +69,7 @@ export class PackedProject {
     const strictly = { strict: true, module: 'nodenext', target: 'es2023', types: ['node'], skipLibCheck: false }
     const compilerOptions = { ...strictly, ...options }
     const project = this.write('tsconfig.json', JSON.stringify({ compilerOptions, files: names }))
-    const tsc = join(projectRoot, 'node_modules', 'typescript', 'bin', 'tsc')
-    try {
-      await run(process.execPath, [tsc, '-p', project, '--pretty', 'false'], { cwd: this.folder })
-      return ''
-    } catch (error) {
-      return String((error as { stdout?: unknown }).stdout ?? error) // safe: execFile's errors have it
-    }
+    return await compile(project, this.folder)
   }
 
   /** Runs a program in a folder of its own; answers what it prints. */
