@@ -9,6 +9,7 @@ import { expect } from 'chai'
 import { scratchModule } from './adapters/events/scratch-module.ts'
 import { type Answer, call, goodPassword, logIn, register } from './support/client.ts'
 import { eventually } from './support/eventually.ts'
+import { goodSecret } from './support/settings.ts'
 import { type Spawned, scratchFolder, spawnService, spawnWorker } from './support/spawned-service.ts'
 import { together } from './support/together.ts'
 
@@ -189,11 +190,12 @@ async function endAmidDelivery(statement: string): Promise<void> {
 
 async function endAmidSystemCall(): Promise<void> {
   const folder = scratchFolder()
-  const config = join(folder, 'portcullis.config.json')
-  await writeFile(config, JSON.stringify({ tenants: { by: 'header', list: {} } }))
-  const service = await spawnService(patience, folder)
-  await rm(config)
-  execFileSync('mkfifo', [config]) // nobody will ever write to it
+  const secret = join(folder, 'secret')
+  await writeFile(join(folder, 'portcullis.config.json'), JSON.stringify({ tenants: { by: 'header', list: {} } }))
+  await writeFile(secret, goodSecret)
+  const service = await spawnService({ ...patience, PORTCULLIS_SECRET_FILE: secret }, folder)
+  await rm(secret)
+  execFileSync('mkfifo', [secret]) // nobody will ever write to it
   process.kill(service.pid, 'SIGHUP')
   await delay(200)
   const { how, seconds } = await end(service, 'SIGTERM')

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { readFile, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { configVariable, type Environment } from './environment.ts'
 import { parseJson } from './json-text.ts'
@@ -39,6 +39,8 @@ export async function readJsonFile(
 ): Promise<{ readonly value: unknown } | { readonly problem: string; readonly isMissing: boolean }> {
   let bytes: Buffer
   try {
+    // Who reads a pipe that nobody writes to waits for ever, and so does the exit of the process.
+    if (!(await stat(path)).isFile()) return { problem: 'is no regular file', isMissing: false }
     bytes = await readFile(path)
   } catch (error) {
     const code = memberOf(error, 'code')

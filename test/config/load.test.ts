@@ -1,3 +1,5 @@
+import { execFileSync } from 'node:child_process'
+import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
@@ -105,6 +107,16 @@ describe('loading the settings', () => {
       expect(await folder.faults(undefined, { PORTCULLIS_HTTP__HOST: '0.0.0.0' })).to.deep.equal([
         { path: '', message: `${path} is not JSON: line 3, column 13`, source: 'file' },
       ])
+    })
+
+    it('refuses a pipe, which might never end, and a folder', async () => {
+      const path = join(folder.path, 'portcullis.config.json')
+      execFileSync('mkfifo', [path])
+      const refused = { path: '', message: `${path} is no regular file`, source: 'file' }
+      expect(await folder.faults()).to.deep.equal([refused])
+      await rm(path)
+      await mkdir(path)
+      expect(await folder.faults()).to.deep.equal([refused])
     })
 
     it('refuses a file that is not UTF-8, and takes one with a byte order mark', async () => {

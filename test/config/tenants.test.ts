@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -300,6 +301,14 @@ describe('settings of tenants', () => {
         expect([...disabled.keys()]).to.deep.equal([id])
       })
     }
+
+    it('because its file is a pipe, which might never end', async () => {
+      await inFolder({ 'bolt.json': {} })
+      execFileSync('mkfifo', [join(folder.path, 'tenants', 'acme.json')])
+      const { enabled, disabled } = await load({ tenants: { by: 'header', folder: 'tenants' } })
+      expect([...enabled.keys()]).to.deep.equal(['bolt'])
+      expect(renderFaults(disabled.get('acme') ?? [])).to.include('is no regular file')
+    })
 
     it('because a tenant is in the file and in the folder', async () => {
       await inFolder({ 'acme.json': {} })
