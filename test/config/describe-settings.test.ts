@@ -1,6 +1,5 @@
-import { readFile } from 'node:fs/promises'
 import { expect } from 'chai'
-import { configurationPage, renderSettings, renderVariables } from '../../src/config/describe-settings.ts'
+import { renderSettings, renderVariables } from '../../src/config/describe-settings.ts'
 import { builtInParts } from '../../src/config/parts.ts'
 import { leavesOf } from '../../src/config/schema-leaves.ts'
 import { settingsSchema } from '../../src/config/settings.ts'
@@ -11,24 +10,9 @@ describe('describing the settings', () => {
   beforeEach(() => folder.open())
   afterEach(() => folder.remove())
 
-  it('is what docs/configuration.md says; `npm run docs` writes it', async () => {
-    const page = await readFile(new URL('../../docs/configuration.md', import.meta.url), 'utf8')
-    expect(page).to.equal(configurationPage())
-  })
-
   it('has words for every setting', () => {
     const silent = leavesOf(settingsSchema(builtInParts)).filter(({ schema }) => !('description' in schema))
     expect(silent.map(({ path }) => path.join('.'))).to.deep.equal([])
-  })
-
-  it('has one line for what all kinds have, and one for kinds that say the same', () => {
-    const rows = configurationPage().split('\n')
-    const linesOf = (setting: string) => rows.filter((row) => row.startsWith(`| \`${setting}\` |`))
-    expect(linesOf('providers.<name>.associateByEmail')).to.have.lengthOf(1)
-    expect(linesOf('providers.<name>.associateByEmail')[0]).to.not.include('(')
-    expect(linesOf('providers.<name>.clientSecret')).to.have.lengthOf(1)
-    expect(linesOf('providers.<name>.clientSecret')[0]).to.include('(oauth2, openid-connect, ')
-    expect(linesOf('backends.<name>.strategy.lifetimeSeconds').length).to.equal(2)
   })
 
   it('prints each value with where it came from, and secrets masked', async () => {

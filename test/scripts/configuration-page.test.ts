@@ -1,0 +1,20 @@
+import { readFile } from 'node:fs/promises'
+import { expect } from 'chai'
+import { configurationPage } from '../../scripts/configuration-page.ts'
+
+describe('the page of the configuration', () => {
+  it('is what docs/configuration.md says; `npm run docs` writes it', async () => {
+    const page = await readFile(new URL('../../docs/configuration.md', import.meta.url), 'utf8')
+    expect(page).to.equal(configurationPage())
+  })
+
+  it('has one line for what all kinds have, and one for kinds that say the same', () => {
+    const rows = configurationPage().split('\n')
+    const linesOf = (setting: string) => rows.filter((row) => row.startsWith(`| \`${setting}\` |`))
+    expect(linesOf('providers.<name>.associateByEmail')).to.have.lengthOf(1)
+    expect(linesOf('providers.<name>.associateByEmail')[0]).to.not.include('(')
+    expect(linesOf('providers.<name>.clientSecret')).to.have.lengthOf(1)
+    expect(linesOf('providers.<name>.clientSecret')[0]).to.include('(oauth2, openid-connect, ')
+    expect(linesOf('backends.<name>.strategy.lifetimeSeconds').length).to.equal(2)
+  })
+})
