@@ -70,26 +70,6 @@ describe('the registry of tenants', () => {
       await registry.use('acme', nothing)
     })
 
-    it('for those who come later, where it takes longer than anybody is to wait', async () => {
-      let begin = (): void => undefined
-      const begun = new Promise<void>((resolve) => {
-        begin = resolve
-      })
-      const { registry, openings } = await open({
-        list: someTenants(2),
-        before: (id) => (id === 'tenant-0' ? begun : Promise.resolve()),
-      })
-      const asked = performance.now()
-      expect(await thrownBy(registry.use('tenant-0', nothing))).to.be.instanceOf(Unavailable)
-      expect(performance.now() - asked).to.be.within(1900, 2600)
-      expect(await thrownBy(registry.use('tenant-0', nothing))).to.be.instanceOf(Unavailable)
-      expect(performance.now() - asked, 'the second does not wait').to.be.below(2700)
-      begin()
-      await eventually('it is open', () => registry.counts().open === 1)
-      await registry.use('tenant-0', nothing)
-      expect(openings).to.deep.equal(['tenant-0'])
-    })
-
     it('in time or not at all, and not again before a late one has ended', async () => {
       let begin = (): void => undefined
       const begun = new Promise<void>((resolve) => {
@@ -160,32 +140,6 @@ describe('the registry of tenants', () => {
       await registry.use('tenant-2', nothing)
       expect(openings).to.deep.equal(['tenant-0', 'tenant-1', 'tenant-2'])
       expect((await slow)?.email).to.equal(user.email)
-    })
-
-    it('but asks one to make room that is in use without a pause, after a second', async () => {
-      const { registry } = await open({ list: someTenants(2), limits: { maxOpen: 1 } })
-      const uses: Promise<unknown>[] = []
-      let isOver = false
-      const pouring = (async () => {
-        for (; !isOver; await delay(100)) uses.push(registry.use('tenant-0', () => delay(250)))
-      })()
-      await registry.use('tenant-0', nothing)
-      const begun = performance.now()
-      await registry.use('tenant-1', nothing)
-      expect(performance.now() - begun).to.be.within(990, 3000)
-      isOver = true
-      await pouring
-      await Promise.all(uses)
-    })
-
-    it('and asks no more to make room than there are who wait, though their requests take long', async () => {
-      const { registry } = await open({ list: someTenants(4), limits: { maxOpen: 3 } })
-      const slow = ['tenant-0', 'tenant-1', 'tenant-2'].map((id) => registry.use(id, () => delay(2500)))
-      await delay(100)
-      const waiting = registry.use('tenant-3', nothing)
-      await delay(2200)
-      expect(registry.counts().open, 'two go on').to.equal(2)
-      await Promise.all([...slow, waiting])
     })
 
     it('and lets new requests of one that is on its way out neither wait for old ones nor meet them', async () => {
@@ -328,55 +282,6 @@ describe('the registry of tenants', () => {
       registry.replace(await settingsOf(someTenants(2)))
       await called('tenant-1')
     })
-
-    it('what is in hand while its place is another’s, of no more tenants than may be open', async () => {
-      const ends = new Map<string, () => void>()
-      const {
-        registry,
-        addUser,
-        called,
-        calls,
-        open: counted,
-        lookedAt,
-      } = await open({
-        list: someTenants(3),
-        limits: { maxOpen: 1 },
-        handle: ({ context }) => new Promise((resolve) => ends.set(context.tenant, resolve)),
-      })
-      registry.startDeliveries()
-      await lookedAt(3)
-      for (const id of ['tenant-0', 'tenant-1']) {
-        await addUser(id)
-        await called(id)
-      }
-      let isThird = false
-      const third = registry.use('tenant-2', async () => {
-        isThird = true
-      })
-      await delay(900)
-      expect([counted.now, isThird]).to.deep.equal([2, false])
-      ends.get('tenant-1')?.()
-      await third
-      ends.get('tenant-0')?.()
-      await eventually('the first closed', () => counted.now === 1)
-      expect(counted.most).to.equal(2)
-      expect(calls).to.have.lengthOf(2)
-    })
-
-    it('slowly, and lets a cold tenant open without waiting for that', async () => {
-      const { registry, addUser, called, lookedAt } = await open({
-        list: someTenants(3),
-        limits: { maxOpen: 2 },
-        handle: () => delay(3000),
-      })
-      registry.startDeliveries()
-      await lookedAt(3)
-      for (const id of ['tenant-0', 'tenant-1']) await addUser(id)
-      for (const id of ['tenant-0', 'tenant-1']) await called(id)
-      const begun = performance.now()
-      await registry.use('tenant-2', nothing)
-      expect(performance.now() - begun).to.be.below(1500)
-    })
   })
 
   describe('stops', () => {
@@ -398,38 +303,6 @@ describe('the registry of tenants', () => {
       expect(openings).to.have.lengthOf(2)
       expect((await failed).filter(({ status }) => status === 'fulfilled')).to.have.lengthOf(3)
       expect(await thrownBy(registry.use('tenant-0', nothing))).to.be.instanceOf(Unavailable)
-    })
-
-    it('in time, though an opening hangs', async () => {
-      let begin = (): void => undefined
-      const begun = new Promise<void>((resolve) => {
-        begin = resolve
-      })
-      const { registry, openings, open: counted } = await open({ list: someTenants(1), before: () => begun })
-      const failed = thrownBy(registry.use('tenant-0', nothing))
-      await eventually('it is being opened', () => openings.length === 1)
-      const asked = performance.now()
-      await registry.close(0.5)
-      expect(performance.now() - asked).to.be.within(450, 2000)
-      begin()
-      await eventually('what opened late is closed', () => counted.now === 0)
-      expect(await failed).to.be.instanceOf(Unavailable)
-    })
-
-    it('in time, though a request and a handler hang', async () => {
-      const { registry, addUser, called } = await open({
-        list: someTenants(2),
-        handle: () => new Promise(() => undefined),
-      })
-      registry.startDeliveries()
-      await addUser('tenant-0')
-      await called('tenant-0')
-      void registry.use('tenant-1', () => new Promise(() => undefined))
-      void registry.use('tenant-0', () => new Promise(() => undefined))
-      await eventually('both open', () => registry.counts().open === 2)
-      const begun = performance.now()
-      await registry.close(0.5)
-      expect(performance.now() - begun).to.be.within(450, 1500)
     })
   })
 })
