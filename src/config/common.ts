@@ -2,6 +2,7 @@ import type { HashPool } from '../adapters/crypto/hash-pool.ts'
 import type { Shares } from '../adapters/stores/backend.ts'
 import type { Subscribers } from '../application/ports/subscribers.ts'
 import { openHashPool } from './hasher.ts'
+import type { LoadedTenants } from './load-tenants.ts'
 import type { Logger } from './log.ts'
 import type { Settings } from './settings.ts'
 import { openShares } from './shares.ts'
@@ -18,6 +19,15 @@ export interface Common {
   readonly subscribers?: Subscribers
   /** Whether there may be many tenants. */
   readonly isOneOfMany: boolean
+}
+
+/** What a process of ours is given, whether it serves or only delivers. */
+export interface ProcessNeeds extends Pick<Common, 'log' | 'write'> {
+  readonly settings: Settings
+  readonly tenants?: LoadedTenants | null
+  /** Something came up after the start that the process cannot live with: it has to end. */
+  readonly failed: (fault: unknown) => void
+  readonly clock?: () => Date
 }
 
 interface Needs extends Pick<Common, 'log' | 'write' | 'isOneOfMany'> {

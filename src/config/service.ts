@@ -1,14 +1,12 @@
 import { app } from '../adapters/http/app.ts'
 import { hasTryPage } from '../adapters/http/try-page.ts'
 import { openOutbound } from '../adapters/oauth/outbound.ts'
-import { type Common, openCommon } from './common.ts'
+import { openCommon, type ProcessNeeds } from './common.ts'
 import type { LoadedTenants } from './load-tenants.ts'
-import type { Logger } from './log.ts'
 import { publicUrl } from './public-url.ts'
 import { serveOne } from './serve-one.ts'
 import { serveTenants } from './serve-tenants.ts'
 import { httpServer } from './server.ts'
-import type { Settings } from './settings.ts'
 
 export interface Service {
   readonly port: number
@@ -19,13 +17,7 @@ export interface Service {
   stop(): Promise<void>
 }
 
-interface Needs extends Pick<Common, 'write'> {
-  readonly settings: Settings
-  readonly tenants?: LoadedTenants | null
-  readonly log: Logger
-  /** Something came up after the start that the service cannot live with: it has to end. */
-  readonly failed: (fault: unknown) => void
-  readonly clock?: () => Date
+interface Needs extends ProcessNeeds {
   /** In tests: a refusal that its endpoint does not list is a fault. */
   readonly strict?: boolean
 }

@@ -1,7 +1,6 @@
-import { type Common, openCommon } from './common.ts'
+import { type Common, openCommon, type ProcessNeeds } from './common.ts'
 import { defaultTenant } from './default-tenant.ts'
 import type { LoadedTenants } from './load-tenants.ts'
-import type { Logger } from './log.ts'
 import { openPreparedTenant } from './open-tenant.ts'
 import type { Settings } from './settings.ts'
 import { type Fault, SettingsFault } from './settings-fault.ts'
@@ -14,19 +13,10 @@ export interface Worker {
   stop(): Promise<void>
 }
 
-interface Needs extends Pick<Common, 'write'> {
-  readonly settings: Settings
-  readonly tenants?: LoadedTenants | null
-  readonly log: Logger
-  /** Something came up after the start that the worker cannot live with: it has to end. */
-  readonly failed: (fault: unknown) => void
-  readonly clock?: () => Date
-}
-
 const graceSeconds = 8
 
 /** Delivers events and sweeps what has expired, without HTTP; any number of them share the work with each other. */
-export async function startWorker(needs: Needs): Promise<Worker> {
+export async function startWorker(needs: ProcessNeeds): Promise<Worker> {
   const { settings, tenants = null, failed } = needs
   const common = openCommon({ ...needs, isOneOfMany: tenants !== null })
   return tenants === null ? workOnOne(common, settings, failed) : workOnAll(common, settings, tenants)
