@@ -1,5 +1,6 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { Check } from 'typebox/value'
 import type { StoreRole } from '../adapters/stores/backend.ts'
 import { readJsonFile } from './config-file.ts'
 import { defaultTenant } from './default-tenant.ts'
@@ -10,7 +11,7 @@ import { overlay, treeOf } from './overlay.ts'
 import type { Parts } from './parts.ts'
 import type { Assignment } from './read-settings.ts'
 import { allowsKey } from './schema-leaves.ts'
-import { environmentSchema, type Settings, settingsSchema, tenantSchema } from './settings.ts'
+import { environmentSchema, type Settings, settingsSchema, tenantHosts, tenantSchema } from './settings.ts'
 import { type Fault, SettingsFault, type Source } from './settings-fault.ts'
 import { collisionsOf } from './tenant-places.ts'
 import { ownPlaces } from './tenant-stores.ts'
@@ -68,18 +69,17 @@ export async function loadTenants(from: From): Promise<LoadedTenants> {
   )
   const judged = read.map((one) => ({ ...one, faults: [...one.faults, ...(collisions.get(one.id) ?? [])] }))
   const enabled = judged.filter((one) => one.faults.length === 0)
+  const disabled = judged.filter((one) => one.faults.length > 0)
+  const known = new Set(doubtsOf(common))
   return {
     enabled: new Map(enabled.map(({ id, hosts, settings, sources }) => [id, { id, hosts, settings, sources }])),
-    disabled: new Map(judged.filter((one) => one.faults.length > 0).map((one) => [one.id, one.faults])),
-    disabledHosts: new Map(
-      judged
-        .filter((one) => one.faults.length > 0)
-        .flatMap(({ id, hosts }) => hosts.map((host) => [host, id] as const)),
+    disabled: new Map(disabled.map((one) => [one.id, one.faults])),
+    disabledHosts: new Map(disabled.flatMap(({ id, hosts }) => hosts.map((host) => [host, id] as const))),
+    warnings: enabled.flatMap(({ id, settings }) =>
+      doubtsOf(settings)
+        .filter((doubt) => !known.has(doubt))
+        .map((doubt) => `tenant ${id}: ${doubt}`),
     ),
-    warnings: enabled.flatMap(({ id, settings }) => {
-      const known = doubtsOf(common)
-      return doubtsOf(settings).flatMap((doubt) => (known.includes(doubt) ? [] : [`tenant ${id}: ${doubt}`]))
-    }),
   }
 }
 
@@ -121,7 +121,7 @@ interface ReadTenant extends TenantSettings {
 }
 
 async function readTenant(id: string, { tree, source, problem }: Given, from: From): Promise<ReadTenant> {
-  const { common, base, cwd, parts, withoutSecret } = from
+  const { base, cwd, parts, withoutSecret } = from
   const { tenants: _, ...inherited } = isGroup(base) ? base : {}
   const prefix = ['tenants', 'list', id]
   const assignments = from.assignments
@@ -142,7 +142,7 @@ async function readTenant(id: string, { tree, source, problem }: Given, from: Fr
   for (const path of shared(own, parts)) fault(path, 'belongs to the whole service and cannot differ by tenant')
 
   const given = overlay(own, treeOf(assignments))
-  const hostNames = hostsOf(memberOf(given, 'hosts') ?? hosts, common, id, fault)
+  const hostNames = hostsOf(memberOf(given, 'hosts') ?? hosts, from, id, fault)
   const { settings, sources } = await readJudged({
     tree: overlay(overlay(inherited, atOwnHost(given, hostNames, from)), own),
     assignments: assignments.filter(({ path }) => path[0] !== 'hosts'),
@@ -178,17 +178,14 @@ function shared(own: Readonly<Record<string, unknown>>, parts: Parts): string[] 
   return [...Object.keys(own).filter((key) => Object.hasOwn(whole, key) && !Object.hasOwn(ofTenant, key)), ...groups]
 }
 
-const hostForm = /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/
-
 function hostsOf(
   given: unknown,
-  common: Settings,
+  { common }: From,
   id: string,
   fault: (path: string, message: string) => void,
-): string[] {
+): readonly string[] {
   const hosts = given === undefined ? [] : given
-  const isList = Array.isArray(hosts) && hosts.every((one) => typeof one === 'string' && hostForm.test(one))
-  if (!isList) {
+  if (!Check(tenantHosts, hosts)) {
     fault('hosts', 'must be a list of which each is a host name in lower case, without port')
     return []
   }

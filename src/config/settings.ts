@@ -73,6 +73,11 @@ function oneOf(parts: readonly OptionsPart[], description: string) {
   )
 }
 
+/** The name of a backend or a provider, which is a part of its paths: `/auth/<name>`. */
+const mountedName = Type.String({ pattern: '^(?!(associate|register|verify|forgot|reset)$)[a-z][a-z0-9]*$' })
+const nameExpected =
+  'lower-case letters and digits, a letter first, and not associate, register, verify, forgot or reset'
+
 function backendsSchema(parts: Parts) {
   const backend = Type.Object({
     enabled: enabled('`false` removes the backend.'),
@@ -84,9 +89,8 @@ function backendsSchema(parts: Parts) {
     transport: oneOf(parts.transports, 'How the credential travels'),
     strategy: oneOf(parts.strategies, 'What the credential is'),
   })
-  const name = Type.String({ pattern: '^(?!(associate|register|verify|forgot|reset)$)[a-z][a-z0-9]*$' })
-  return Type.Record(name, backend, {
-    expects: 'lower-case letters and digits, a letter first, and not associate, register, verify, forgot or reset',
+  return Type.Record(mountedName, backend, {
+    expects: nameExpected,
     default: {
       jwt: { transport: { kind: 'bearer' }, strategy: { kind: 'jwt' } },
       cookie: { transport: { kind: 'cookie' }, strategy: { kind: 'stored' } },
@@ -140,15 +144,14 @@ function providersSchema(parts: Parts) {
     parts.providers.map(({ kind, options }) => Type.Object({ kind: Type.Literal(kind), ...options, ...mounting })),
     { description: 'A provider to sign in with' },
   )
-  const name = Type.String({ pattern: '^(?!(associate|register|verify|forgot|reset)$)[a-z][a-z0-9]*$' })
-  return Type.Record(name, provider, {
-    expects: 'lower-case letters and digits, a letter first, and not associate, register, verify, forgot or reset',
+  return Type.Record(mountedName, provider, {
+    expects: nameExpected,
     default: {},
   })
 }
 
 /** Lower case, as host names and MongoDB's database names are compared. */
-export const tenantIdPattern = '^[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?$'
+const tenantIdPattern = '^[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?$'
 
 /** Judged tenant by tenant (`load-tenants.ts`), since a fault in one of them must not touch the others. */
 const opaqueTenants = Type.Refine(
@@ -201,17 +204,20 @@ function tenantsSchema<List extends TSchema>(list: List) {
   })
 }
 
+/** No setting of a deployment without tenants. */
+export const tenantHosts = Type.Array(
+  Type.String({
+    pattern: '^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$',
+    expects: 'a host name in lower case, without port',
+  }),
+  { default: [], description: 'With `by: "host"`: the host names of the tenant.' },
+)
+
 /** The settings of one tenant, as far as it may differ from the others. */
 export function tenantSchema(parts: Parts) {
   const { dataFolder, secret, stores, backends, routers, providers } = commonSchema(parts)
   return Type.Object({
-    hosts: Type.Array(
-      Type.String({
-        pattern: '^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$',
-        expects: 'a host name in lower case, without port',
-      }),
-      { default: [], description: 'With `by: "host"`: the host names of the tenant.' },
-    ),
+    hosts: tenantHosts,
     http: Type.Object({ publicUrl: http.properties.publicUrl, allowedOrigins: http.properties.allowedOrigins }),
     dataFolder,
     secret,
@@ -272,8 +278,6 @@ function commonSchema(parts: Parts) {
     try: tryPage,
   }
 }
-
-export type SettingsSchema = ReturnType<typeof settingsSchema>
 
 export interface StoreSettings {
   readonly kind: string
