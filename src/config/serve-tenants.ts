@@ -12,7 +12,7 @@ import { type OpenTenant, openPreparedTenant } from './open-tenant.ts'
 import { publicUrl } from './public-url.ts'
 import type { Served, ServeNeeds } from './served.ts'
 import type { Settings } from './settings.ts'
-import { originsOfAll, pathOfTenant, teller } from './tell-tenant.ts'
+import { originsOf, originsOfAll, pathOfTenant, teller } from './tell-tenant.ts'
 import { tenantHttp } from './tenant-http.ts'
 import { logDisabled, tenantRegistry } from './tenant-registry.ts'
 
@@ -53,6 +53,7 @@ export async function serveTenants(needs: Needs): Promise<Served> {
     fallback: defaultTenant,
     knows: registry.knows,
     use: registry.use,
+    originsOf: (id) => originsOf(id, settings, tenants),
     header: by === 'header' ? { name: header, origins: () => origins } : null,
   })
 

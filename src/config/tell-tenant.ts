@@ -31,6 +31,11 @@ export function pathOfTenant(id: string, { tenants: { by, pathPrefix } }: Settin
   return by === 'path' && id !== defaultTenant ? `${pathPrefix}/${id}` : ''
 }
 
+/** The origins of a tenant's front ends; of one that is not served, or is nobody, those that all inherit. */
+export function originsOf(id: string, { http }: Settings, { enabled }: LoadedTenants): readonly string[] {
+  return (enabled.get(id)?.settings.http ?? http).allowedOrigins
+}
+
 /** The origins of every tenant's front ends. */
 export function originsOfAll({ http }: Settings, { enabled }: LoadedTenants): ReadonlySet<string> {
   return new Set([...http.allowedOrigins, ...[...enabled.values()].flatMap((one) => one.settings.http.allowedOrigins)])

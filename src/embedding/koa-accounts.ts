@@ -11,7 +11,7 @@ import type { Portcullis } from '../config/open-portcullis.ts'
 import type { OpenTenant } from '../config/open-tenant.ts'
 import type { Settings } from '../config/settings.ts'
 import { SettingsFault } from '../config/settings-fault.ts'
-import { originsOfAll, pathOfTenant, teller } from '../config/tell-tenant.ts'
+import { originsOf, originsOfAll, pathOfTenant, teller } from '../config/tell-tenant.ts'
 import { type TenantHttp, tenantHttp } from '../config/tenant-http.ts'
 import { Refusal } from '../domain/refusal.ts'
 import { type User, type UserView, viewOf } from '../domain/user.ts'
@@ -176,6 +176,7 @@ function handling({ settings, tenants, knows, use }: Insides, tell: TellTenant, 
     knows,
     fallback: defaultTenant,
     use: inTenant,
+    originsOf: (id) => originsOf(id, settings, tenants),
     header: by === 'header' ? { name: header, origins: () => origins } : null,
   })
 }

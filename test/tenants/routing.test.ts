@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { request } from 'node:http'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -289,6 +290,49 @@ describe('the tenant of a request', () => {
 
     it('asks nobody for a host who wants to know how the service is', async () => {
       expect((await callAt(service.url, 'probe.internal', 'GET', '/healthz')).status).to.equal(200)
+    })
+  })
+
+  describe('that cannot be used', () => {
+    const common = 'http://common.example'
+    let service: TestService
+
+    before(async () => {
+      const list = {
+        acme: {},
+        bolt: { colour: 'blue' },
+        cove: { http: { allowedOrigins: [frontEnd] } },
+        dune: { http: { allowedOrigins: [frontEnd] } },
+      }
+      const files = tenantsOf({ by: 'path', list }, { http: { allowedOrigins: [common] } })
+      service = await start(asked, { files })
+      await mkdir(join(service.dataFolder, 'tenants'), { recursive: true })
+      await writeFile(join(service.dataFolder, 'tenants', 'cove'), 'where a folder has to be')
+    })
+
+    /** The status, and whether a page of this origin may read it. */
+    async function seenBy(origin: string, tenant: string): Promise<readonly [number, boolean]> {
+      const { status, headers } = await call(service.urlOf(tenant), 'GET', '/users/me', { headers: { Origin: origin } })
+      if (headers.has('Access-Control-Allow-Origin')) expect(headers.get('Vary')).to.equal('Origin')
+      return [status, headers.get('Access-Control-Allow-Origin') === origin]
+    }
+
+    it('says so to pages of the origins that all tenants inherit, and does so where nobody is named', async () => {
+      expect(await seenBy(common, 'bolt')).to.deep.equal([503, true])
+      expect(await seenBy(common, 'nobody')).to.deep.equal([404, true])
+      for (const tenant of ['bolt', 'nobody']) {
+        expect((await seenBy(frontEnd, tenant))[1], tenant).to.equal(false)
+      }
+      const headers = { Origin: common, 'Access-Control-Request-Method': 'GET' }
+      const preflight = await call(service.urlOf('bolt'), 'OPTIONS', '/users/me', { headers })
+      expect([preflight.status, preflight.headers.get('Access-Control-Allow-Origin')]).to.deep.equal([204, common])
+    })
+
+    it('says so to pages of its own origins alone where its settings are good', async () => {
+      expect(await seenBy(frontEnd, 'cove')).to.deep.equal([503, true])
+      expect(await seenBy(common, 'cove')).to.deep.equal([503, false])
+      expect(await seenBy(frontEnd, 'dune')).to.deep.equal([401, true])
+      expect(await seenBy(common, 'dune')).to.deep.equal([401, false])
     })
   })
 

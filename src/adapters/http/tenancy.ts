@@ -48,23 +48,39 @@ interface Tenancy {
   readonly knows: (id: string) => boolean
   /** Runs a request in its tenant, which is open meanwhile. */
   readonly use: (id: string, work: (tenant: { readonly handle: Handle }) => Promise<void>) => Promise<void>
+  /** Whose pages may read what is answered in the place of a tenant that is not there or cannot be used. */
+  readonly originsOf: (id: string) => readonly string[]
   /** The header that tells the tenant, and the origins whose pages may send it; `null` when none does. */
   readonly header: { readonly name: string; readonly origins: () => ReadonlySet<string> } | null
 }
 
 /** Takes each request to its tenant; one that nobody knows is answered before anything is opened. */
-export function tenancy({ tell, fallback, knows, use, header }: Tenancy): Handle {
+export function tenancy({ tell, fallback, knows, use, originsOf, header }: Tenancy): Handle {
+  const allowedHeaders = header === null ? [] : [header.name]
+
   return async (ctx, next) => {
     // A preflight names the headers that the request is going to have, and has none of them (W3C Fetch).
     if (header !== null && isPreflight(ctx)) {
-      return corsFor(header.origins(), [header.name])(ctx, async () => notFound(ctx))
+      return corsFor(header.origins(), allowedHeaders)(ctx, async () => notFound(ctx))
     }
     const { id: named, path } = tell(ctx)
     const id = named ?? fallback
     if (path !== ctx.path) ctx.path = path
-    if (!knows(id)) return notFound(ctx)
+    if (!knows(id)) return inPlaceOf(id, ctx, async () => notFound(ctx))
     ctx.state.tenant = id
-    await use(id, async ({ handle }) => handle(ctx, next))
+    try {
+      await use(id, async ({ handle }) => handle(ctx, next))
+    } catch (thrown) {
+      // A refusal by the tenant itself has these headers already, and gets the same.
+      await inPlaceOf(id, ctx, () => Promise.reject(thrown))
+    }
+  }
+
+  /** Without these headers a front end would see a network that fails, and not why (W3C Fetch, CORS protocol). */
+  async function inPlaceOf(id: string, ctx: Context, answer: () => Promise<void>): Promise<void> {
+    const origins = originsOf(id)
+    if (origins.length === 0) return answer()
+    await corsFor(new Set(origins), allowedHeaders)(ctx, answer)
   }
 }
 
