@@ -1,5 +1,6 @@
 // A program that embeds the use cases: does what it is sent, and answers how it went. Events go to its standard output.
-import { type Backend, openPortcullis, Refusal, toEmail, type User } from '../../src/index.ts'
+// It loads the built package, as its like would: four that compile the sources for themselves start slowly.
+import { type Backend, openPortcullis, Refusal, toEmail, type User } from 'portcullis'
 
 export type BackendName = 'jwt' | 'cookie'
 
