@@ -10,7 +10,7 @@ const onSqlite = 'a state kept on SQLite is'
 const inHttp = [
   [
     'parameters that are there twice',
-    'src/adapters/http/mounted-provider.ts',
+    'src/adapters/http/oauth-journeys.ts',
     'values.length === 1 ? values[0] || null : null',
     'values[0] || null',
     attacks,
@@ -18,28 +18,28 @@ const inHttp = [
   ],
   [
     'two issuers',
-    'src/adapters/http/mounted-provider.ts',
+    'src/adapters/http/oauth-journeys.ts',
     "query.getAll('iss').length > 1 ? null : only('code')",
     "only('code')",
     codes,
   ],
   [
     'an error that is ignored',
-    'src/adapters/http/mounted-provider.ts',
+    'src/adapters/http/oauth-journeys.ts',
     "error: query.get('error')",
     'error: null',
     signIn,
   ],
   [
     "the journey's cookie stays",
-    'src/adapters/http/mounted-provider.ts',
+    'src/adapters/http/oauth-journeys.ts',
     '[...(reply.cookies ?? []), ...ended]',
     '[...(reply.cookies ?? [])]',
     signIn,
   ],
   [
     'a redirect that loses the session',
-    'src/adapters/http/mounted-provider.ts',
+    'src/adapters/http/oauth-journeys.ts',
     'cookies: reply.cookies ?? []',
     'cookies: []',
     signIn,

@@ -142,9 +142,9 @@ const inLinking = [
   ],
   [
     'a posted callback that is posted again',
-    'src/adapters/http/routers/oauth.ts',
-    'return { status: 303,',
-    'return { status: 307,',
+    'src/adapters/http/oauth-journeys.ts',
+    'return seeOther(',
+    'const posted = (to) => ({ ...seeOther(to), status: 307 }); return posted(',
   ],
 ].map(([title, file, text, replacement]) => ({ title, file, text, replacement, tests: associate }))
 

@@ -3,18 +3,18 @@ import type { ProviderVault } from '../../../application/ports/provider-vault.ts
 import type { StartOAuth } from '../../../application/start-oauth.ts'
 import type { UnlinkOAuth } from '../../../application/unlink-oauth.ts'
 import { endpoint, type Router } from '../endpoint.ts'
+import type { MountedProvider } from '../mounted-provider.ts'
 import {
+  AuthorizationUrl,
   arrive,
   callbackParameters,
   claimOf,
-  type MountedProvider,
-  reporting,
+  depart,
+  postedCallback,
   returnOf,
-  scopesOf,
   scopesParameter,
-} from '../mounted-provider.ts'
+} from '../oauth-journeys.ts'
 import { UserWithAccountsSchema, userWithAccountsBody } from '../schemas.ts'
-import { AuthorizationUrl, postedCallback } from './oauth.ts'
 
 interface Needs {
   startOAuth: StartOAuth
@@ -27,7 +27,7 @@ interface Needs {
 
 /** Linking accounts at one provider to whoever is logged in. */
 export function oauthAssociateRouter({ startOAuth, linkOAuth, unlinkOAuth, vault, mounted, prefix }: Needs): Router {
-  const { provider, redirects, browser } = mounted
+  const { provider, redirects } = mounted
   const { name } = provider
   return {
     tag: 'oauth-associate',
@@ -42,18 +42,7 @@ export function oauthAssociateRouter({ startOAuth, linkOAuth, unlinkOAuth, vault
         query: [scopesParameter],
         replies: { 200: { description: 'The journey has begun; its cookie is set', body: AuthorizationUrl } },
         refusals: ['OAUTH_SCOPE_NOT_ALLOWED', 'OAUTH_PROVIDER_ERROR'],
-        async handle({ by, query, cookie, requestId }) {
-          const redirectUri = mounted.redirectUri('link')
-          const userId = by.user.id
-          const begun = await reporting(mounted, requestId, () =>
-            startOAuth.execute({ provider, flow: 'link', userId, scopes: scopesOf(query), redirectUri }),
-          )
-          return {
-            status: 200,
-            body: { authorization_url: begun.authorizationUrl },
-            cookies: browser.begin(begun.state, begun.browser, cookie),
-          }
-        },
+        handle: (incoming) => depart(startOAuth, mounted, { flow: 'link', userId: incoming.by.user.id }, incoming),
       }),
       endpoint({
         method: 'GET',

@@ -1,18 +1,18 @@
-import { Type } from 'typebox'
 import type { FinishOAuth } from '../../../application/finish-oauth.ts'
 import type { StartOAuth } from '../../../application/start-oauth.ts'
 import type { HttpBackend } from '../access.ts'
-import { type Endpoint, endpoint, type Router } from '../endpoint.ts'
+import { endpoint, type Router } from '../endpoint.ts'
+import type { MountedProvider } from '../mounted-provider.ts'
 import {
+  AuthorizationUrl,
   arrive,
   callbackParameters,
   claimOf,
-  type MountedProvider,
-  reporting,
+  depart,
+  postedCallback,
   returnOf,
-  scopesOf,
   scopesParameter,
-} from '../mounted-provider.ts'
+} from '../oauth-journeys.ts'
 
 interface Needs {
   startOAuth: StartOAuth
@@ -23,14 +23,9 @@ interface Needs {
   prefix: string
 }
 
-export const AuthorizationUrl = Type.Object(
-  { authorization_url: Type.String({ format: 'uri', description: 'Where to send the browser' }) },
-  { title: 'AuthorizationUrl', additionalProperties: false },
-)
-
 /** Signing in through one provider. */
 export function oauthRouter({ startOAuth, finishOAuth, mounted, backend, prefix }: Needs): Router {
-  const { provider, policy, redirects, browser } = mounted
+  const { provider, policy, redirects } = mounted
   const { name } = provider
   // A redirect has no body for a bearer token to travel in.
   const success = backend.transport.isAmbient ? redirects.success : undefined
@@ -48,17 +43,7 @@ export function oauthRouter({ startOAuth, finishOAuth, mounted, backend, prefix 
         query: [scopesParameter],
         replies: { 200: { description: 'The journey has begun; its cookie is set', body: AuthorizationUrl } },
         refusals: ['OAUTH_SCOPE_NOT_ALLOWED', 'OAUTH_PROVIDER_ERROR'],
-        async handle({ query, cookie, requestId }) {
-          const redirectUri = mounted.redirectUri('login')
-          const begun = await reporting(mounted, requestId, () =>
-            startOAuth.execute({ provider, flow: 'login', userId: null, scopes: scopesOf(query), redirectUri }),
-          )
-          return {
-            status: 200,
-            body: { authorization_url: begun.authorizationUrl },
-            cookies: browser.begin(begun.state, begun.browser, cookie),
-          }
-        },
+        handle: (incoming) => depart(startOAuth, mounted, { flow: 'login', userId: null }, incoming),
       }),
       endpoint({
         method: 'GET',
@@ -87,35 +72,4 @@ export function oauthRouter({ startOAuth, finishOAuth, mounted, backend, prefix 
       ...postedCallback(mounted, `oauth:${name}.posted_callback`),
     ],
   }
-}
-
-/** A cross-site POST carries no Lax cookie; the GET that it is turned into does. */
-export function postedCallback(mounted: MountedProvider, operationId: string): Endpoint[] {
-  if (!mounted.postsCallback) return []
-  return [
-    endpoint({
-      method: 'POST',
-      path: '/callback',
-      operationId,
-      summary: `Come back from ${mounted.provider.name}, which posts`,
-      access: 'public',
-      encoding: 'form',
-      body: Type.Object(
-        Object.fromEntries(
-          callbackParameters.map(({ name, description }) => [name, Type.Optional(Type.String({ description }))]),
-        ),
-        { title: 'PostedCallback' },
-      ),
-      replies: { 303: { description: 'On to the same callback by GET', body: null } },
-      refusals: [],
-      async handle({ body }) {
-        const query = new URLSearchParams()
-        for (const { name } of callbackParameters) {
-          const value: unknown = body[name]
-          if (typeof value === 'string') query.set(name, value)
-        }
-        return { status: 303, headers: { Location: `?${query}` } }
-      },
-    }),
-  ]
 }
