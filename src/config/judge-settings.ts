@@ -78,7 +78,8 @@ function judgeStores({ stores }: Settings, { storeKinds }: Parts, note: NoteFaul
 /** Scheme, hosts, path. No `URL`: a MongoDB address may name several hosts with ports. */
 const address = /^([a-z][a-z0-9+.-]*:)\/\/[^/?#\s]+(\/[^?#\s]*)?(?:\?[^#\s]*)?$/i
 
-function addressObjection({ kind, protocols, needsDatabase }: StoreKind, { url }: StoreSettings): string | null {
+function addressObjection(storeKind: StoreKind, { url }: StoreSettings): string | null {
+  const { kind, protocols, needsDatabase } = storeKind
   if (protocols.length === 0) return url === undefined ? null : `must not be given: ${kind} has no address`
   const wanted = protocols.map((protocol) => `${protocol}//…`).join(' or ')
   if (url === undefined) return `is required for ${kind}: ${wanted}`
@@ -87,7 +88,7 @@ function addressObjection({ kind, protocols, needsDatabase }: StoreKind, { url }
     return `must be an address of ${kind}: ${wanted}`
   }
   if (needsDatabase === true && !/^\/[^/]+$/.test(path ?? '')) return `must name a database: ${protocol}//host/name`
-  return null
+  return storeKind.objection?.(url) ?? null
 }
 
 function judgeBackends(settings: Settings, { transports, strategies }: Parts, note: NoteFault): void {

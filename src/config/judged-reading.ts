@@ -16,17 +16,19 @@ interface Reading {
   /** What is wrong already; what else is wrong is added. */
   readonly faults: Fault[]
   readonly needsSecret: (settings: Settings) => boolean
+  /** Makes them those of a tenant, before they are judged. */
+  readonly owned?: (settings: Settings) => Settings
 }
 
 /** Reads one set of settings, completes it and judges what no setting can be judged for alone. */
 export async function readJudged(from: Reading): Promise<{ settings: Settings; sources: ReadonlyMap<string, Source> }> {
-  const { tree, assignments, cwd, parts, faults, needsSecret } = from
+  const { tree, assignments, cwd, parts, faults, needsSecret, owned = (settings) => settings } = from
   const { value, sources, faults: found } = readSettings(settingsSchema(parts), tree, assignments)
   faults.push(...found)
 
   // Safe: every leaf has been judged by the schema or replaced by its default, and what is derived from other
   // settings is added here.
-  const settings = completeSettings(value as Given, cwd)
+  const settings = owned(completeSettings(value as Given, cwd))
   const note = (path: string, message: string, involved: readonly string[] = []) => {
     if (faults.some((fault) => [path, ...involved].some((one) => covers(fault, one)))) return
     faults.push({ path, message, source: sources.get(path) ?? 'default' })

@@ -150,6 +150,7 @@ async function readTenant(id: string, { tree, source, problem }: Given, from: Fr
     parts,
     faults,
     needsSecret: () => !withoutSecret,
+    ...(id !== defaultTenant && { owned: (settings) => asTenant(id, settings, given, from) }),
   })
   return {
     id,
@@ -157,7 +158,7 @@ async function readTenant(id: string, { tree, source, problem }: Given, from: Fr
     sources: new Map(
       [...sources].map(([path, found]) => [path, found === 'file' && isGiven(own, path) ? source : found]),
     ),
-    settings: id === defaultTenant ? settings : asTenant(id, settings, given, from),
+    settings,
     faults: faults.map((one) => ({
       ...one,
       path: [...prefix, ...(one.path === '' ? [] : [one.path])].join('.'),

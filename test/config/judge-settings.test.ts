@@ -54,6 +54,7 @@ describe('judging the settings', () => {
         { secret: goodSecret, stores: { users: { kind: 'mongo' } } },
         ['stores.users.url'],
       ],
+      ['a MongoDB database with too long a name', mongoAt(`mongodb://h/${'n'.repeat(64)}`), ['stores.users.url']],
       ['MongoDB without a database', mongoAt('mongodb://h'), ['stores.users.url']],
       ['MongoDB without a database, with a slash', mongoAt('mongodb://h:1,i:2/?w=1'), ['stores.users.url']],
       ['MongoDB by another protocol', mongoAt('http://h/name'), ['stores.users.url']],

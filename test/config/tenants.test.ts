@@ -302,6 +302,18 @@ describe('settings of tenants', () => {
       })
     }
 
+    it('because the database that it would inherit has a name too long for MongoDB', async () => {
+      const name = 'ä'.repeat(27)
+      const users = { kind: 'mongo', url: `mongodb://keeper:hunter2hunter2@db.internal/${encodeURIComponent(name)}` }
+      const own = { secret: goodSecret, stores: { users: { kind: 'mongo', url: 'mongodb://db.internal/own' } } }
+      const tenants = { 'fits-in2': {}, 'fits-not': {}, 'fits-no-longer': {}, 'has-one-of-its-own': own }
+      const { enabled, disabled } = await load(list(tenants, { secret: goodSecret, stores: { users } }))
+      expect([...enabled.keys()]).to.deep.equal(['fits-in2', 'fits-not', 'has-one-of-its-own'])
+      const message = 'must name a database of at most 63 bytes, and leads to one whose name has 69'
+      const path = 'tenants.list.fits-no-longer.stores.users.url'
+      expect(disabled.get('fits-no-longer')).to.deep.equal([{ path, message, source: 'file' }])
+    })
+
     it('because its file is a pipe, which might never end', async () => {
       await inFolder({ 'bolt.json': {} })
       execFileSync('mkfifo', [join(folder.path, 'tenants', 'acme.json')])

@@ -104,6 +104,8 @@ export interface StoreBackend {
   readonly protocols: readonly string[]
   /** Whether the address must name a database: `mongodb://host/name`. */
   readonly needsDatabase?: boolean
+  /** Why `url`, whose form is right, can never be used; `null` when it may. The words follow the name of the setting. */
+  objection?(url: string): string | null
   /** Whether an address may come with a prefix, so that several tenants share a server. */
   readonly takesPrefix?: boolean
   /**

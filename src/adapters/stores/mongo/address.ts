@@ -40,6 +40,16 @@ export function databaseOf({ database }: Parts): string | null {
   }
 }
 
+/** "MongoDB Limits and Thresholds": fewer than 64 bytes. A server refuses longer ones when it is first asked. */
+const longestName = 63
+
+export function objection(url: string): string | null {
+  const parts = partsOf(url)
+  const bytes = Buffer.byteLength((parts && databaseOf(parts)) ?? '')
+  if (bytes <= longestName) return null
+  return `must name a database of at most ${longestName} bytes, and leads to one whose name has ${bytes}`
+}
+
 /**
  * Whether the server looks up the user of the address in its database. The name of a service brings along, as a rule,
  * where else; mechanisms other than passwords have a place of their own.

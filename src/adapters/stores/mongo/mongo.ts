@@ -1,5 +1,5 @@
 import { type StoreBackend, Unsuitable, unshared } from '../backend.ts'
-import { clientKey, databaseOf, inherited, partsOf, placeOf } from './address.ts'
+import { clientKey, databaseOf, inherited, objection, partsOf, placeOf } from './address.ts'
 import { openClient } from './client.ts'
 import { connectionOf } from './connection.ts'
 import { mongoOAuthStates } from './oauth-states.ts'
@@ -21,6 +21,7 @@ export const mongoBackend: StoreBackend = {
   roles: ['users', 'sessions', 'tokens'],
   protocols: ['mongodb:', 'mongodb+srv:'],
   needsDatabase: true,
+  objection,
   inherited,
   placeOf,
 
