@@ -7,17 +7,23 @@ interface Case {
   run(): Promise<void>
 }
 
-/** Cases that mostly wait, for leases and grace periods to pass: all are begun before the first test of the suite. */
-export function together(cases: readonly Case[]): void {
+/**
+ * Cases that mostly wait, for leases and grace periods to pass: all are begun before the first test of the suite, or so
+ * many `atOnce` where they also start processes, which others on this machine are not to wait for.
+ */
+export function together(cases: readonly Case[], atOnce = cases.length): void {
   const faults = new Map<Case, Promise<unknown>>()
 
   before(async () => {
-    for (const one of cases) {
+    for (const [at, one] of cases.entries()) {
       if (one.needs && (await one.needs.obstacle()) !== null) continue
-      const fault = one.run().then(
-        () => null,
-        (thrown: unknown) => thrown ?? new Error('failed'),
-      )
+      const former = cases[at - atOnce]
+      const fault = Promise.resolve(former && faults.get(former))
+        .then(() => one.run())
+        .then(
+          () => null,
+          (thrown: unknown) => thrown ?? new Error('failed'),
+        )
       faults.set(one, fault)
     }
   })

@@ -8,131 +8,165 @@ import { eventually } from '../support/eventually.ts'
 import type { PrintedEvent } from '../support/service.ts'
 import { SettingsFolder } from '../support/settings.ts'
 import { type Spawned, type SpawnedService, spawnService, spawnWorker } from '../support/spawned-service.ts'
+import { together } from '../support/together.ts'
 
 describe('a worker for tenants', function () {
   this.timeout(60_000)
-  const folder = new SettingsFolder()
-  const running: Spawned[] = []
-  beforeEach(() => folder.open())
-  afterEach(async () => {
-    const ends = await Promise.all(running.splice(0).map((one) => one.end('SIGTERM')))
-    await folder.remove()
-    expect(ends.filter((end) => end !== 0)).to.deep.equal([])
-  })
 
-  const settle = (list: object, more: object = {}) =>
-    folder.write(
-      'portcullis.config.json',
-      JSON.stringify({ events: { relay: 'off' }, tenants: { by: 'header', list, ...more } }),
-    )
-
-  async function service(): Promise<SpawnedService> {
-    const one = await spawnService({}, folder.path)
-    running.push(one)
-    return one
-  }
-
-  async function worker(...args: string[]): Promise<Spawned> {
-    const one = await spawnWorker({}, folder.path, args)
-    running.push(one)
-    return one
-  }
-
-  async function post(to: SpawnedService, tenant: string, path: string, json: object): Promise<number> {
-    const { status } = await call(to.url, 'POST', path, { json, headers: { 'X-Tenant': tenant } })
-    return status
-  }
-
-  async function register(to: SpawnedService, tenant: string, email = `${tenant}@example.com`): Promise<void> {
-    expect(await post(to, tenant, '/auth/register', { email, password: goodPassword })).to.equal(201)
-  }
-
-  const told = ({ events }: Spawned, tenant: string, email = `${tenant}@example.com`) =>
-    events.some((one: PrintedEvent) => one.tenant === tenant && one.user.email === email)
-
-  it('delivers the events and the tokens of more tenants than may be open, again and again', async () => {
-    const names = ['a', 'b', 'c', 'd', 'e']
-    await settle(Object.fromEntries(names.map((name) => [name, {}])), { maxOpen: 2 })
-    const [serving, working] = [await service(), await worker()]
-    for (const round of ['first', 'second']) {
-      for (const name of names) await register(serving, name, `${round}@example.com`)
-      await eventually(
-        `events of the ${round} round`,
-        () => names.every((name) => told(working, name, `${round}@example.com`)),
-        20,
-      )
-    }
-    for (const name of names) await post(serving, name, '/auth/forgot-password', { email: 'first@example.com' })
-    const tokens = () => new Set(working.events.flatMap((one) => (one.token === undefined ? [] : [one.tenant])))
-    await eventually('a token for each', () => tokens().size === names.length, 20)
-    expect(serving.events).to.deep.equal([])
-  })
-
-  it('takes up tenants that are new, changed or gone at SIGHUP', async () => {
-    await settle({ a: {}, b: {} })
-    const [serving, working] = [await service(), await worker()]
-    await register(serving, 'a')
-    await register(serving, 'b')
-    await eventually('events of both', () => told(working, 'a') && told(working, 'b'))
-
-    await settle({ a: { tokens: { resetLifetimeSeconds: 60 } }, late: {} })
-    for (const one of running) process.kill(one.pid, 'SIGHUP')
-    for (const one of running) {
-      await eventually('the settings to be read', () =>
-        one.errors.some((line) => line.includes('read the tenants again')),
-      )
-    }
-    await register(serving, 'late')
-    await register(serving, 'a', 'again@example.com')
-    await eventually('events of both', () => told(working, 'late') && told(working, 'a', 'again@example.com'))
-    expect((await fetch(`${serving.url}/users/me`, { headers: { 'X-Tenant': 'b' } })).status).to.equal(404)
-  })
-
-  it('lives without any tenant until it is told to stop, and takes up the first one', async () => {
-    await settle({})
-    const working = await worker()
-    await delay(500)
-    await settle({ a: {} })
-    process.kill(working.pid, 'SIGHUP')
-    const serving = await service()
-    await register(serving, 'a')
-    await eventually('the event of a', () => told(working, 'a'))
-  })
-
-  it('lives on where the only tenant cannot be opened, and tells why', async () => {
-    await settle({ a: {} })
-    await mkdir(join(folder.path, 'data', 'tenants', 'a'), { recursive: true, mode: 0o700 })
-    await folder.write(
-      'data/tenants/a/portcullis.sqlite',
-      'no database, but long enough to be taken for one'.repeat(99),
-    )
-    const working = await worker()
-    await eventually('the reason', () => working.errors.some((line) => line.includes('a tenant cannot be opened')))
-    await delay(500) // that it lives is what the signal at the end shows
-  })
-
-  it('keeps to the one that --tenant names', async () => {
-    await settle({ a: {}, b: {} })
-    const [serving, working] = [await service(), await worker('--tenant', 'a')]
-    await register(serving, 'b')
-    await register(serving, 'a')
-    await eventually('the event of a', () => told(working, 'a'))
-    await delay(1500)
-    expect(told(working, 'b')).to.equal(false)
-    const { code, err } = await portcullis(['--tenant', 'nobody', 'worker'], { cwd: folder.path })
-    expect(code).to.equal(2)
-    expect(err).to.include('there is no tenant nobody')
-  })
-
-  it('works on the others where one keeps its users in memory, and refuses where nobody else is left', async () => {
-    await settle({ a: {}, fleeting: { stores: { users: { kind: 'memory' } } } })
-    const [serving, working] = [await service(), await worker()]
-    await register(serving, 'a')
-    await eventually('the event of a', () => told(working, 'a'))
-    const said = working.errors.filter((line) => line.includes('a tenant is disabled'))
-    expect(said).to.have.lengthOf(1)
-    expect(said[0]).to.include('"tenant":"fleeting"').and.include('stores.users.kind')
-    const { code } = await portcullis(['--tenant', 'fleeting', 'worker'], { cwd: folder.path })
-    expect(code).to.equal(2)
-  })
+  together(
+    [
+      {
+        title: 'delivers the events and the tokens of more tenants than may be open, again and again',
+        run: inFolder(deliverInTurns),
+      },
+      { title: 'keeps to the one that --tenant names', run: inFolder(keepToOne) },
+      { title: 'takes up tenants that are new, changed or gone at SIGHUP', run: inFolder(takeUpChanges) },
+      {
+        title: 'works on the others where one keeps its users in memory, and refuses where nobody else is left',
+        run: inFolder(leaveOutMemory),
+      },
+      {
+        title: 'lives without any tenant until it is told to stop, and takes up the first one',
+        run: inFolder(liveWithoutAny),
+      },
+      { title: 'lives on where the only tenant cannot be opened, and tells why', run: inFolder(liveOnWhereOneFails) },
+    ],
+    2,
+  )
 })
+
+/** Settings of tenants, and processes that run on them. */
+interface Scene {
+  readonly folder: SettingsFolder
+  settle(list: object, more?: object): Promise<string>
+  service(): Promise<SpawnedService>
+  worker(...args: string[]): Promise<Spawned>
+  /** Those that were started here, all of which live. */
+  running(): readonly Spawned[]
+}
+
+/** Gives `act` a scene of its own, whose processes have to end as they should. */
+function inFolder(act: (scene: Scene) => Promise<void>): () => Promise<void> {
+  return async () => {
+    const folder = new SettingsFolder()
+    await folder.open()
+    const running: Spawned[] = []
+    const kept = <T extends Spawned>(one: T): T => {
+      running.push(one)
+      return one
+    }
+    const end = () => Promise.all(running.splice(0).map((one) => one.end('SIGTERM')))
+    try {
+      await act({
+        folder,
+        settle: (list, more = {}) =>
+          folder.write(
+            'portcullis.config.json',
+            JSON.stringify({ events: { relay: 'off' }, tenants: { by: 'header', list, ...more } }),
+          ),
+        service: async () => kept(await spawnService({}, folder.path)),
+        worker: async (...args) => kept(await spawnWorker({}, folder.path, args)),
+        running: () => running,
+      })
+      expect((await end()).filter((how) => how !== 0)).to.deep.equal([])
+    } finally {
+      await end()
+      await folder.remove()
+    }
+  }
+}
+
+async function post(to: SpawnedService, tenant: string, path: string, json: object): Promise<number> {
+  const { status } = await call(to.url, 'POST', path, { json, headers: { 'X-Tenant': tenant } })
+  return status
+}
+
+async function register(to: SpawnedService, tenant: string, email = `${tenant}@example.com`): Promise<void> {
+  expect(await post(to, tenant, '/auth/register', { email, password: goodPassword })).to.equal(201)
+}
+
+const told = ({ events }: Spawned, tenant: string, email = `${tenant}@example.com`) =>
+  events.some((one: PrintedEvent) => one.tenant === tenant && one.user.email === email)
+
+async function deliverInTurns({ settle, service, worker }: Scene): Promise<void> {
+  const names = ['a', 'b', 'c', 'd', 'e']
+  await settle(Object.fromEntries(names.map((name) => [name, {}])), { maxOpen: 2 })
+  const [serving, working] = await Promise.all([service(), worker()])
+  for (const round of ['first', 'second']) {
+    for (const name of names) await register(serving, name, `${round}@example.com`)
+    await eventually(
+      `events of the ${round} round`,
+      () => names.every((name) => told(working, name, `${round}@example.com`)),
+      20,
+    )
+  }
+  for (const name of names) await post(serving, name, '/auth/forgot-password', { email: 'first@example.com' })
+  const tokens = () => new Set(working.events.flatMap((one) => (one.token === undefined ? [] : [one.tenant])))
+  await eventually('a token for each', () => tokens().size === names.length, 20)
+  expect(serving.events).to.deep.equal([])
+}
+
+async function keepToOne({ folder, settle, service, worker }: Scene): Promise<void> {
+  await settle({ a: {}, b: {} })
+  const [serving, working] = await Promise.all([service(), worker('--tenant', 'a')])
+  await register(serving, 'b')
+  await register(serving, 'a')
+  await eventually('the event of a', () => told(working, 'a'))
+  await delay(1500)
+  expect(told(working, 'b')).to.equal(false)
+  const { code, err } = await portcullis(['--tenant', 'nobody', 'worker'], { cwd: folder.path })
+  expect(code).to.equal(2)
+  expect(err).to.include('there is no tenant nobody')
+}
+
+async function takeUpChanges({ settle, service, worker, running }: Scene): Promise<void> {
+  await settle({ a: {}, b: {} })
+  const [serving, working] = await Promise.all([service(), worker()])
+  await register(serving, 'a')
+  await register(serving, 'b')
+  await eventually('events of both', () => told(working, 'a') && told(working, 'b'))
+
+  await settle({ a: { tokens: { resetLifetimeSeconds: 60 } }, late: {} })
+  for (const one of running()) process.kill(one.pid, 'SIGHUP')
+  for (const one of running()) {
+    await eventually('the settings to be read', () =>
+      one.errors.some((line) => line.includes('read the tenants again')),
+    )
+  }
+  await register(serving, 'late')
+  await register(serving, 'a', 'again@example.com')
+  await eventually('events of both', () => told(working, 'late') && told(working, 'a', 'again@example.com'))
+  expect((await fetch(`${serving.url}/users/me`, { headers: { 'X-Tenant': 'b' } })).status).to.equal(404)
+}
+
+async function leaveOutMemory({ folder, settle, service, worker }: Scene): Promise<void> {
+  await settle({ a: {}, fleeting: { stores: { users: { kind: 'memory' } } } })
+  const [serving, working] = await Promise.all([service(), worker()])
+  await register(serving, 'a')
+  await eventually('the event of a', () => told(working, 'a'))
+  const said = working.errors.filter((line) => line.includes('a tenant is disabled'))
+  expect(said).to.have.lengthOf(1)
+  expect(said[0]).to.include('"tenant":"fleeting"').and.include('stores.users.kind')
+  const { code } = await portcullis(['--tenant', 'fleeting', 'worker'], { cwd: folder.path })
+  expect(code).to.equal(2)
+}
+
+async function liveWithoutAny({ settle, service, worker }: Scene): Promise<void> {
+  await settle({})
+  const working = await worker()
+  await delay(500)
+  await settle({ a: {} })
+  process.kill(working.pid, 'SIGHUP')
+  const serving = await service()
+  await register(serving, 'a')
+  await eventually('the event of a', () => told(working, 'a'))
+}
+
+async function liveOnWhereOneFails({ folder, settle, worker }: Scene): Promise<void> {
+  await settle({ a: {} })
+  await mkdir(join(folder.path, 'data', 'tenants', 'a'), { recursive: true, mode: 0o700 })
+  await folder.write('data/tenants/a/portcullis.sqlite', 'no database, but long enough to be taken for one'.repeat(99))
+  const working = await worker()
+  await eventually('the reason', () => working.errors.some((line) => line.includes('a tenant cannot be opened')))
+  await delay(500) // that it lives is what the signal at the end shows
+}
