@@ -58,7 +58,7 @@ export async function twoProcesses(env: Readonly<Record<string, string>>, dataFo
 }
 
 /** Of the allowed costs the one that many hashes at once pay soonest: their memory stays in the processor's caches. */
-const quickest = { PORTCULLIS_PASSWORDS__MEMORY_KIB: '7168', PORTCULLIS_PASSWORDS__TIME_COST: '5' }
+export const quickest = { PORTCULLIS_PASSWORDS__MEMORY_KIB: '7168', PORTCULLIS_PASSWORDS__TIME_COST: '5' }
 
 export async function startSite(deployment: Deployment, start: Start): Promise<Site> {
   const env = { ...(await deployment.settings()), ...quickest }

@@ -32,7 +32,7 @@ const { accounts, close } = await openPortcullis({
   dataFolder,
   handlers: { console: true },
   logs: { level: 'warn' },
-  passwords: { maxWaitSeconds: 60 },
+  passwords: { maxWaitSeconds: 60, memoryKiB: 7168, timeCost: 5 },
 })
 
 let requests = 0

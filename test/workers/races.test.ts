@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { spellings } from '../races/registration.ts'
-import { atOnce, callers, newAddress } from '../races/site.ts'
+import { atOnce, callers, newAddress, quickest } from '../races/site.ts'
 import { goodPassword } from '../support/client.ts'
 import { enrol } from '../support/enrol.ts'
 import { scratchFolder } from '../support/spawned-service.ts'
@@ -38,7 +38,7 @@ describe('a race without HTTP, of four processes on one SQLite file', function (
     expect(programs.errors.filter((line) => !line.includes('generated a secret'))).to.deep.equal([])
   })
 
-  const people = (count: number) => enrol({}, dataFolder, Array.from({ length: count }, newAddress))
+  const people = (count: number) => enrol(quickest, dataFolder, Array.from({ length: count }, newAddress))
   async function person() {
     const [somebody] = await people(1)
     if (somebody === undefined) throw new Error('nobody was enrolled')
