@@ -2,16 +2,12 @@ import { renderSettings, renderVariables } from '../config/describe-settings.ts'
 import { handlerFaults } from '../config/handlers.ts'
 import { SettingsFault } from '../config/settings-fault.ts'
 import type { ExitCode } from './exit-code.ts'
-import { settingsHere, tenantHere } from './settings.ts'
+import { type GlobalOptions, settingsHere, tenantHere } from './settings.ts'
 
 /** Prints the effective settings and where each came from; all faults and exit code 2 when they are wrong. */
-export async function checkConfig(options: {
-  configFile: string | undefined
-  tenant: string | undefined
-  env?: true
-}): Promise<ExitCode> {
+export async function checkConfig(options: GlobalOptions & { readonly env?: true }): Promise<ExitCode> {
   if (options.env) {
-    process.stdout.write(`${renderVariables().trimEnd()}\n`)
+    process.stdout.write(`${renderVariables()}\n`)
     return 0
   }
   const loaded = await (options.tenant === undefined ? settingsHere(options.configFile) : tenantHere(options))
@@ -22,6 +18,6 @@ export async function checkConfig(options: {
       { path: 'handlers.module', message, source: loaded.sources.get('handlers.module') ?? 'default' },
     ])
   }
-  process.stdout.write(`${renderSettings(loaded).trimEnd()}\n`)
+  process.stdout.write(`${renderSettings(loaded)}\n`)
   return 0
 }

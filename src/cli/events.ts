@@ -1,15 +1,11 @@
 import { createLog } from '../config/log.ts'
-import { openStorage } from '../config/storage.ts'
+import { openStorage, type Storage } from '../config/storage.ts'
 import { parseEventId } from '../domain/ids.ts'
 import type { ExitCode } from './exit-code.ts'
-import { tenantHere } from './settings.ts'
+import { type GlobalOptions, tenantHere } from './settings.ts'
 
 /** Prints the dead letters on standard output, one JSON line each. */
-export async function listEvents(options: {
-  configFile: string | undefined
-  tenant: string | undefined
-  limit: string
-}): Promise<ExitCode> {
+export async function listEvents(options: GlobalOptions & { readonly limit: string }): Promise<ExitCode> {
   const limit = Number(options.limit)
   if (!Number.isInteger(limit) || limit < 1) {
     process.stderr.write('portcullis: --limit takes a whole number from 1\n')
@@ -24,13 +20,13 @@ export async function listEvents(options: {
   })
 }
 
+interface Chosen {
+  readonly id: string | undefined
+  readonly all?: true
+}
+
 /** Makes dead letters due again. */
-export async function retryEvents(options: {
-  configFile: string | undefined
-  tenant: string | undefined
-  id: string | undefined
-  all?: true
-}): Promise<ExitCode> {
+export async function retryEvents(options: GlobalOptions & Chosen): Promise<ExitCode> {
   const id = options.id === undefined ? null : parseEventId(options.id)
   const objection = objectionTo(options, id)
   if (objection !== null) {
@@ -49,15 +45,15 @@ export async function retryEvents(options: {
   })
 }
 
-function objectionTo(given: { id: string | undefined; all?: true }, id: unknown): string | null {
+function objectionTo(given: Chosen, id: unknown): string | null {
   if (given.id === undefined) return given.all ? null : 'give the id of one event, or --all'
   if (given.all) return 'give the id of one event or --all, not both'
   return id === null ? 'that is no id of an event; `portcullis events list` has the ids' : null
 }
 
 async function withOutbox(
-  where: { configFile: string | undefined; tenant: string | undefined },
-  work: (outbox: Awaited<ReturnType<typeof openStorage>>['outbox']) => Promise<ExitCode>,
+  where: GlobalOptions,
+  work: (outbox: Storage['outbox']) => Promise<ExitCode>,
 ): Promise<ExitCode> {
   const { settings } = await tenantHere(where, { withoutSecret: true })
   const storage = await openStorage(settings, createLog({ ...settings.logs, level: 'silent' }))

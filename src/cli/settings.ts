@@ -3,6 +3,13 @@ import { type LoadedSettings, loadSettings } from '../config/load.ts'
 import type { LoadedTenants } from '../config/load-tenants.ts'
 import { SettingsFault } from '../config/settings-fault.ts'
 
+/** What every command is given. */
+export interface GlobalOptions {
+  readonly configFile: string | undefined
+  /** The one that the command is about, of several. */
+  readonly tenant: string | undefined
+}
+
 /** The settings of this process: file, environment, and the folder it was started in. */
 export function settingsHere(
   configFile: string | undefined,
@@ -13,7 +20,7 @@ export function settingsHere(
 
 /** The settings of the tenant that a command is about; of the only one, where there are none by name. */
 export async function tenantHere(
-  { configFile, tenant }: { configFile: string | undefined; tenant: string | undefined },
+  { configFile, tenant }: GlobalOptions,
   options: { withoutSecret?: boolean } = {},
 ): Promise<LoadedSettings & { readonly hosts?: readonly string[] }> {
   const loaded = await settingsHere(configFile, options)

@@ -3,15 +3,14 @@ import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
 import { createLog } from '../config/log.ts'
 import { openStorage, typedEmail } from '../config/storage.ts'
+import { Refusal } from '../domain/refusal.ts'
 import type { ExitCode } from './exit-code.ts'
-import { tenantHere } from './settings.ts'
+import { type GlobalOptions, tenantHere } from './settings.ts'
 
-interface Options {
-  configFile: string | undefined
-  tenant: string | undefined
-  email: string
-  passwordStdin?: true
-  promote?: true
+interface Options extends GlobalOptions {
+  readonly email: string
+  readonly passwordStdin?: true
+  readonly promote?: true
 }
 
 /** Makes the first superuser of a deployment, or one more. */
@@ -40,7 +39,7 @@ export async function createSuperuser(options: Options): Promise<ExitCode> {
 }
 
 function isTaken(thrown: unknown): boolean {
-  return thrown instanceof Error && 'code' in thrown && thrown.code === 'REGISTER_USER_ALREADY_EXISTS'
+  return thrown instanceof Refusal && thrown.code === 'REGISTER_USER_ALREADY_EXISTS'
 }
 
 /** All of standard input, less one newline at its end and nothing else. */

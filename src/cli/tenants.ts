@@ -2,16 +2,10 @@ import { handlerFaults } from '../config/handlers.ts'
 import type { LoadedTenants } from '../config/load-tenants.ts'
 import { type Fault, renderFaults } from '../config/settings-fault.ts'
 import type { ExitCode } from './exit-code.ts'
-import { noSuchTenant, settingsHere } from './settings.ts'
-
-interface Options {
-  readonly configFile: string | undefined
-  /** The only one to look at. */
-  readonly tenant: string | undefined
-}
+import { type GlobalOptions, noSuchTenant, settingsHere } from './settings.ts'
 
 /** Prints the names of the tenants, one a line, with the kinds of their stores or that they are disabled. */
-export async function listTenants(options: Options): Promise<ExitCode> {
+export async function listTenants(options: GlobalOptions): Promise<ExitCode> {
   const tenants = await tenantsHere(options)
   if (tenants === null) return 0
   const { enabled, disabled } = tenants
@@ -28,7 +22,7 @@ export async function listTenants(options: Options): Promise<ExitCode> {
 }
 
 /** Prints what is wrong with the disabled tenants, or would be once they are opened; exit code 2 when there is one. */
-export async function checkTenants(options: Options): Promise<ExitCode> {
+export async function checkTenants(options: GlobalOptions): Promise<ExitCode> {
   const tenants = await tenantsHere(options)
   if (tenants === null) return 0
   for (const warning of tenants.warnings) process.stderr.write(`portcullis: ${warning}\n`)
@@ -53,7 +47,7 @@ async function faultsOfHandlers({ enabled }: LoadedTenants): Promise<Map<string,
 }
 
 /** `null`, which it says, where there are none. */
-async function tenantsHere({ configFile, tenant }: Options): Promise<LoadedTenants | null> {
+async function tenantsHere({ configFile, tenant }: GlobalOptions): Promise<LoadedTenants | null> {
   const { tenants } = await settingsHere(configFile)
   if (tenants === null) {
     if (tenant !== undefined) throw noSuchTenant(tenant, null)
