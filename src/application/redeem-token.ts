@@ -27,7 +27,10 @@ export function stands(token: OneTimeToken, user: User): boolean {
   return token.fact === factOf(token.purpose, user)
 }
 
-/** Tidies up after the act that spent the token: the changed fact has killed it already, so a failure is no matter. */
+/**
+ * Tidies up after the act that spent the token. A failure is no matter: the act has killed it already, and the relay
+ * removes one that might come alive again.
+ */
 export async function discard({ tokens }: Pick<Needs, 'tokens'>, token: OneTimeToken): Promise<void> {
   await tokens.remove(token.purpose, token.digest).catch(() => undefined)
 }

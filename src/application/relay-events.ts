@@ -152,6 +152,14 @@ export class RelayEvents implements DueWork {
     }
     if ('sessionsEnded' in event && event.sessionsEnded !== null) await this.#removeDeadSessions(userId)
     if (event.type === 'updated' && event.changes.email !== undefined) await this.#removeDeadTokens(userId)
+    if (event.type === 'verified') await this.#removeSpentToken(userId, event.at)
+  }
+
+  /** Or it would verify once more a user whom a superuser has un-verified: its fact, the address, is what it was. */
+  async #removeSpentToken(userId: UserId, spentAt: Date): Promise<void> {
+    const { tokens } = this.#needs
+    const token = await tokens.current('verify_email', userId)
+    if (token !== null && token.createdAt <= spentAt) await tokens.remove(token.purpose, token.digest)
   }
 
   /** Or they would come alive again when the user goes back to the older address. */

@@ -320,6 +320,29 @@ describe('the relay of events', () => {
       expect(await tokens.current('verify_email', user.id)).to.deep.equal(good)
     })
 
+    it('removes the token that verified a user, where that was not done, and none handed out since', async () => {
+      const { users, tokens, relay, clock } = await setUp()
+      const removed = async (createdAt: Date) => {
+        const user = aUser({ isVerified: true })
+        const token = aToken({
+          userId: user.id,
+          purpose: 'verify_email',
+          fact: factOf('verify_email', user),
+          createdAt,
+        })
+        await tokens.put(token)
+        await users.insert(user, [happened('verified', user, occasionAt(clock()))])
+        await doDue(relay)
+        return (await tokens.find('verify_email', token.digest)) === null
+      }
+      const now = clock().getTime()
+      expect(await Promise.all([-60_000, 0, 1].map((since) => removed(new Date(now + since))))).to.deep.equal([
+        true,
+        true,
+        false,
+      ])
+    })
+
     it('removes every session that a reset ended', async () => {
       const { users, sessions, relay, clock } = await setUp()
       const session = aSession({ generation: 0 })
