@@ -7,26 +7,14 @@ import { anAccount, anEvent, aUser } from '../builders.ts'
 import type { ContractCase } from '../contract.ts'
 import { deliverAll } from './deliveries.ts'
 import type { Open, OpenedUsers } from './opened.ts'
-import { onQuietStore } from './users-scene.ts'
-
-const callers = 64
-
-const count = <T>(outcomes: readonly T[], wanted: T): number => outcomes.filter((one) => one === wanted).length
+import { callers, count, onQuietRoles, stored } from './users-scene.ts'
 
 /** The same account at the provider, linked anew: with a link and tokens of its own. */
 const linkedAgain = ({ provider, accountId }: OAuthAccount): OAuthAccount => anAccount({ provider, accountId })
 
 /** What every store of users promises of their accounts at providers: `UserStore` of `application/ports`. */
 export function oauthAccountsContract(open: Open<OpenedUsers>): ContractCase[] {
-  const quiet = onQuietStore(open)
-  const on = (title: string, act: (role: UsersRole, second: UsersRole) => Promise<void>): ContractCase =>
-    quiet(title, ({ role, second }) => act(role, second))
-
-  async function stored(role: UsersRole, fields: Partial<User> = {}): Promise<User> {
-    const user = aUser(fields)
-    assert.equal(await role.users.insert(user, []), 'stored')
-    return user
-  }
+  const on = onQuietRoles(open)
 
   /** Stores `fields` over `user`; answers the record as it is now. */
   async function replaced(role: UsersRole, user: User, fields: Partial<User>): Promise<User> {

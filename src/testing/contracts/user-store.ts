@@ -2,16 +2,11 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import type { UsersRole } from '../../adapters/stores/backend.ts'
 import { type Email, emailKey } from '../../domain/email.ts'
-import type { User } from '../../domain/user.ts'
 import { anEvent, aUser } from '../builders.ts'
 import type { ContractCase } from '../contract.ts'
 import { deliverAll } from './deliveries.ts'
 import { afresh, type Open, type OpenedUsers } from './opened.ts'
-import { onQuietStore } from './users-scene.ts'
-
-const callers = 64
-
-const count = <T>(outcomes: readonly T[], wanted: T): number => outcomes.filter((one) => one === wanted).length
+import { callers, count, onQuietRoles, stored } from './users-scene.ts'
 
 /** An address of its own, which `spelling` then spells in 2^32 ways that all have one key. */
 const freshAddress = (): Email => `abcdefghijklmnopqrstuvwxyzabcdef.${randomUUID().slice(0, 8)}@bücher.example` as Email
@@ -23,15 +18,7 @@ function spelling(address: Email, way: number): Email {
 
 /** What every store of users promises: `UserStore` of `application/ports`, and `checkSecret`. */
 export function userStoreContract(open: Open<OpenedUsers>): ContractCase[] {
-  const quiet = onQuietStore(open)
-  const on = (title: string, act: (role: UsersRole, second: UsersRole) => Promise<void>): ContractCase =>
-    quiet(title, ({ role, second }) => act(role, second))
-
-  async function stored(role: UsersRole, fields: Partial<User> = {}): Promise<User> {
-    const user = aUser(fields)
-    assert.equal(await role.users.insert(user, []), 'stored')
-    return user
-  }
+  const on = onQuietRoles(open)
 
   return [
     on('gives back every field of a user as it was inserted', async ({ users }, second) => {

@@ -30,6 +30,27 @@ export function onQuietStore(open: Open<OpenedUsers>) {
   })
 }
 
+/** As `onQuietStore`, for cases that are about users alone, whatever the time. */
+export function onQuietRoles(open: Open<OpenedUsers>) {
+  const on = onQuietStore(open)
+  return (title: string, act: (role: UsersRole, second: UsersRole) => Promise<void>): ContractCase =>
+    on(title, ({ role, second }) => act(role, second))
+}
+
+/** How many race in a case about races. */
+export const callers = 64
+
+export function count<T>(outcomes: readonly T[], wanted: T): number {
+  return outcomes.filter((one) => one === wanted).length
+}
+
+/** A stored user for whom nothing waits. */
+export async function stored(role: UsersRole, fields: Partial<User> = {}): Promise<User> {
+  const user = aUser(fields)
+  assert.equal(await role.users.insert(user, []), 'stored')
+  return user
+}
+
 /** A stored user with so many waiting events. */
 export async function withEvents(role: UsersRole, howMany: number): Promise<{ user: User; events: AccountEvent[] }> {
   const user = aUser()
