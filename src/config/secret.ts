@@ -71,7 +71,7 @@ export async function resolveSecret(settings: Settings, options: { generate: boo
 export const missingSecret = 'is required where users are kept on a server of their own, the same for every replica'
 
 /** Whether the users live where the generated secret does: in this process or in its data folder. */
-export function mayGenerateSecret({ stores }: Pick<Settings, 'stores'>): boolean {
+function mayGenerateSecret({ stores }: Pick<Settings, 'stores'>): boolean {
   return stores.users.url === undefined
 }
 
