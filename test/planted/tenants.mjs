@@ -189,7 +189,7 @@ export default [
   {
     title: 'tenants: an unknown one is opened as if it were disabled',
     file: 'src/adapters/http/tenancy.ts',
-    text: '    if (!knows(id)) return notFound(ctx)\n',
+    text: '    if (!knows(id)) return inPlaceOf(id, ctx, async () => notFound(ctx))\n',
     replacement: '',
     tests: routing,
   },
