@@ -1,8 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
+import { domainToUnicode } from 'node:url'
 import { createLog } from '../config/log.ts'
-import { openStorage, typedEmail } from '../config/storage.ts'
+import { SettingsFault } from '../config/settings-fault.ts'
+import { openStorage } from '../config/storage.ts'
+import { type Email, parseEmail } from '../domain/email.ts'
 import { Refusal } from '../domain/refusal.ts'
 import type { ExitCode } from './exit-code.ts'
 import { type GlobalOptions, tenantHere } from './settings.ts'
@@ -16,7 +19,7 @@ interface Options extends GlobalOptions {
 /** Makes the first superuser of a deployment, or one more. */
 export async function createSuperuser(options: Options): Promise<ExitCode> {
   const { settings } = await tenantHere(options, { withoutSecret: true })
-  const email = typedEmail(options.email)
+  const email = emailOf(options)
   const requestId = `cli-${randomUUID()}`
   const storage = await openStorage(settings, createLog({ ...settings.logs, level: 'silent' }))
   try {
@@ -36,6 +39,12 @@ export async function createSuperuser(options: Options): Promise<ExitCode> {
   } finally {
     await storage.close()
   }
+}
+
+function emailOf({ email: typed }: Options): Email {
+  const parsed = parseEmail(typed, domainToUnicode)
+  if ('email' in parsed) return parsed.email
+  throw new SettingsFault([{ path: '--email', message: parsed.objection, source: 'default' }])
 }
 
 function isTaken(thrown: unknown): boolean {

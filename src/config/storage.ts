@@ -1,10 +1,8 @@
-import { domainToUnicode } from 'node:url'
 import { isCommonPassword } from '../adapters/crypto/common-passwords.ts'
 import { newId } from '../adapters/crypto/ids.ts'
 import { ChangeUser } from '../application/change-user.ts'
 import { CreateSuperuser } from '../application/create-superuser.ts'
 import type { Outbox } from '../application/ports/outbox.ts'
-import { parseEmail } from '../domain/email.ts'
 import { openHasher, openHashPool } from './hasher.ts'
 import type { Logger } from './log.ts'
 import { openStores } from './open-stores.ts'
@@ -45,11 +43,4 @@ export async function openStorage(settings: Settings, log: Logger): Promise<Stor
   const changeUser = new ChangeUser({ users })
   const createSuperuser = new CreateSuperuser({ users, changeUser, hasher, policy, clock, newId })
   return { createSuperuser, outbox, close: () => stores.close() }
-}
-
-/** The address that somebody typed at a command. */
-export function typedEmail(text: string) {
-  const parsed = parseEmail(text, domainToUnicode)
-  if ('email' in parsed) return parsed.email
-  throw new SettingsFault([{ path: '--email', message: parsed.objection, source: 'default' }])
 }

@@ -3,9 +3,9 @@ import { openHasher, openHashPool } from '../../src/config/hasher.ts'
 import { loadSettings } from '../../src/config/load.ts'
 import { createLog } from '../../src/config/log.ts'
 import { openStores } from '../../src/config/open-stores.ts'
-import { typedEmail } from '../../src/config/storage.ts'
 import type { UserId } from '../../src/domain/ids.ts'
 import { newUser, type User } from '../../src/domain/user.ts'
+import { toEmail } from '../../src/embedding/email.ts'
 import { anEvent } from '../../src/testing/builders.ts'
 import { goodPassword } from './client.ts'
 
@@ -42,7 +42,7 @@ export async function enrol(
     const hash = await hashing
     const enrolled = emails.map((email) => {
       const id = randomUUID() as UserId // safe: a UUID
-      return { ...newUser(id, typedEmail(email), hash, new Date()), ...fields }
+      return { ...newUser(id, toEmail(email), hash, new Date()), ...fields }
     })
     const outcomes = await Promise.all(enrolled.map((user) => stores.users.users.insert(user, [anEvent(user)])))
     if (outcomes.includes('email_taken')) throw new Error('one of these addresses has an account')

@@ -1,6 +1,7 @@
 import { loadSettings } from '../../src/config/load.ts'
 import { createLog } from '../../src/config/log.ts'
-import { openStorage, typedEmail } from '../../src/config/storage.ts'
+import { openStorage } from '../../src/config/storage.ts'
+import { toEmail } from '../../src/embedding/email.ts'
 import { goodPassword, logIn } from './client.ts'
 import type { TestService } from './service.ts'
 
@@ -11,7 +12,7 @@ export async function firstSuperuser({ url, dataFolder }: TestService): Promise<
   const { settings } = await loadSettings({ cwd: dataFolder, env, withoutSecret: true })
   const storage = await openStorage(settings, createLog({ ...settings.logs, level: 'silent' }))
   try {
-    const input = { email: typedEmail(email), password: goodPassword, requestId: 'superuser-of-a-test' }
+    const input = { email: toEmail(email), password: goodPassword, requestId: 'superuser-of-a-test' }
     await storage.createSuperuser.execute(input)
   } finally {
     await storage.close()

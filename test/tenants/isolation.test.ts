@@ -7,7 +7,8 @@ import { expect } from 'chai'
 import { loadSettings } from '../../src/config/load.ts'
 import { createLog } from '../../src/config/log.ts'
 import type { Settings } from '../../src/config/settings.ts'
-import { openStorage, typedEmail } from '../../src/config/storage.ts'
+import { openStorage } from '../../src/config/storage.ts'
+import { toEmail } from '../../src/embedding/email.ts'
 import { type Acme, aPerson, type Back, startAcme } from '../support/acme.ts'
 import { refused, seen } from '../support/answers.ts'
 import { type Answer, call, goodPassword, logIn, logInByCookie, register, type Sent } from '../support/client.ts'
@@ -141,7 +142,7 @@ describe('two tenants with the same people', function () {
     const settings = settingsNamed(tenant)
     const storage = await openStorage(settings, createLog({ ...settings.logs, level: 'silent' }))
     try {
-      const input = { email: typedEmail(rootEmail), password: goodPassword, requestId: 'a-superuser' }
+      const input = { email: toEmail(rootEmail), password: goodPassword, requestId: 'a-superuser' }
       await storage.createSuperuser.execute(input)
     } finally {
       await storage.close()
