@@ -1,5 +1,5 @@
 import type { Handle } from '../adapters/http/serving.ts'
-import type { openOutbound } from '../adapters/oauth/outbound.ts'
+import type { Outbound } from '../adapters/oauth/outbound.ts'
 import type { Common } from './common.ts'
 import type { LoadedTenants } from './load-tenants.ts'
 import type { Settings } from './settings.ts'
@@ -18,7 +18,7 @@ export interface Served {
 export interface ServeNeeds {
   readonly common: Common
   readonly settings: Settings
-  readonly outbound: ReturnType<typeof openOutbound>
+  readonly outbound: Outbound
   /** Right once the service listens. */
   readonly portOf: () => number
   readonly strict: boolean

@@ -6,7 +6,7 @@ import { mount } from '../adapters/http/mount.ts'
 import { openapi } from '../adapters/http/openapi.ts'
 import { type Handle, serving } from '../adapters/http/serving.ts'
 import { mountTryPage } from '../adapters/http/try-page.ts'
-import type { openOutbound } from '../adapters/oauth/outbound.ts'
+import type { Outbound } from '../adapters/oauth/outbound.ts'
 import { Authenticate } from '../application/authenticate.ts'
 import { prefixOf } from './backends.ts'
 import { oauthRoutersOf } from './oauth-routers.ts'
@@ -17,7 +17,7 @@ import { tryConfig } from './try-config.ts'
 import { version } from './version.ts'
 
 export interface HttpNeeds {
-  readonly outbound: ReturnType<typeof openOutbound>
+  readonly outbound: Outbound
   readonly clock: () => Date
   /** Where browsers reach this tenant, without a slash at the end. Known once the service listens. */
   readonly publicUrl: () => string

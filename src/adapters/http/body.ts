@@ -3,7 +3,7 @@ import { koaBody } from 'koa-body'
 import { type FieldFault, Invalid, Unreadable } from './errors.ts'
 
 /** In bytes. */
-export const maxBodyBytes = 16 * 1024
+const maxBodyBytes = 16 * 1024
 const maxDepth = 32
 
 /** What a body was before its fields are looked at. */

@@ -26,7 +26,7 @@ export function serving({ router, allowedOrigins, allowedHeaders = [] }: Serving
   return crossOrigin === null ? served : (ctx) => crossOrigin(ctx, async () => void (await served(ctx)))
 }
 
-export function answerUnserved(ctx: Context, router: Router): void {
+function answerUnserved(ctx: Context, router: Router): void {
   const methods = router.match(ctx.path, ctx.method).path.flatMap(({ methods }) => methods)
   const allowed = [...new Set(methods)].filter((method) => method !== 'HEAD').sort()
   if (allowed.length === 0) send(ctx, errorReply(404, 'Not Found'))

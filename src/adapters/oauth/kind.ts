@@ -39,7 +39,7 @@ const printable = { pattern: '^[ -~]+$', expects: 'printable ASCII, not empty' }
 
 export const clientId = Type.String({ ...printable, description: 'What the provider calls this service.' })
 
-export const clientSecret = Type.String({ ...printable, secret: true, description: 'Given by the provider.' })
+const clientSecret = Type.String({ ...printable, secret: true, description: 'Given by the provider.' })
 
 export const scopes = (standard: readonly string[]) =>
   Type.Array(Type.String({ pattern: '^[!#-\\[\\]-~]+$', expects: 'a scope: printable ASCII without spaces' }), {
