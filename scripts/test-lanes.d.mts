@@ -1,6 +1,6 @@
 export interface TestRun {
-  /** Run first, one after another with nothing beside them. */
-  readonly alone: readonly string[]
+  /** Run first, one group after another: the files of a group at the same time, with nothing else beside them. */
+  readonly alone: readonly (readonly string[])[]
   readonly together: readonly string[]
   /** How many processes run files of `together` at a time. */
   readonly lanes: number

@@ -12,11 +12,12 @@ const startSeconds = 60
 const program = fileURLToPath(new URL('test-lane.mjs', import.meta.url))
 
 /**
- * Runs first the files of `alone`, one after another with nothing beside them, then those of `together`, `lanes` at a
- * time. A file also fails that ends its process, takes longer than `limitSeconds`, or holds no test.
+ * Runs first the groups of `alone`, one after another: the files of a group at the same time, with nothing else beside
+ * them. Then runs the files of `together`, `lanes` at a time. A file also fails that ends its process, takes longer than
+ * `limitSeconds`, or holds no test.
  *
  * @param {{
- *   alone: readonly string[], together: readonly string[], lanes: number, limitSeconds: number,
+ *   alone: readonly (readonly string[])[], together: readonly string[], lanes: number, limitSeconds: number,
  *   cwd: string, execArgv: readonly string[], timeout: number, color: boolean, print(text: string): void
  * }} what `timeout` is mocha's for one test, in milliseconds; `execArgv` are options of Node
  * @returns {Promise<boolean>} whether everything passed
@@ -51,9 +52,13 @@ export async function runTests({ alone, together, lanes, print, ...how }) {
     return lane
   }
 
-  const first = await work([...alone])
+  let idle = []
+  for (const group of alone) {
+    const used = await Promise.all(group.map((file, at) => work([file], idle[at])))
+    idle = [...used, ...idle.slice(group.length)]
+  }
   const queue = [...together]
-  await Promise.all(Array.from({ length: lanes }, (_, at) => work(queue, at === 0 ? first : undefined)))
+  await Promise.all(Array.from({ length: lanes }, (_, at) => work(queue, idle[at])))
   for (const lane of started) results.push(await lane.end())
   for (const { file, output } of results) if (file === null && output !== '') print(`\n${output}`)
   process.removeListener('SIGINT', stop).removeListener('SIGTERM', stop)
@@ -65,7 +70,7 @@ export async function runTests({ alone, together, lanes, print, ...how }) {
   for (const { file, text, crash } of failed) print(`${file ?? 'after the last file'}\n${text}${crash}\n`)
   const [passes, failures, pending] = [sum('passes'), sum('failures'), sum('pending')]
   const seconds = Math.round((performance.now() - began) / 1000)
-  print(`\n${alone.length + together.length} files in ${seconds} s\n`)
+  print(`\n${alone.flat().length + together.length} files in ${seconds} s\n`)
   print(`${passes} passed, ${failures} failed${pending > 0 ? `, ${pending} skipped` : ''}\n`)
   return failures === 0
 }

@@ -7,12 +7,14 @@ import { emitDeclarations } from './declarations.mjs'
 import { build, install, requireNode, root } from './prepare.mjs'
 import { runTests } from './test-lanes.mjs'
 
-/** What measures times, and would measure the tests beside it as well. */
+/** What measures times, and would measure the tests beside it as well; those of a group take little from one another. */
 const alone = [
-  'test/adapters/crypto/argon2-hasher.test.ts', // compares the times of hashes
-  'test/answer-times.test.ts', // tells answers apart by their times
-  'test/answers-amid-faults.test.ts', // wants the slowest of a hundred reads to be quick
-  'test/overload.test.ts', // compares times under load with those without
+  ['test/adapters/crypto/argon2-times.test.ts'], // compares the times of hashes
+  [
+    'test/answer-times.test.ts', // tells answers apart by their times, and takes one processor
+    'test/answers-amid-faults.test.ts', // wants the slowest of a hundred reads to be quick, and mostly waits
+  ],
+  ['test/overload.test.ts'], // compares times under load with those without
 ]
 
 const isLong = process.env.TEST_LONG === '1'
@@ -37,12 +39,12 @@ function runAll() {
     .filter((name) => name.endsWith('.test.ts'))
     .map((name) => `test/${name.replaceAll('\\', '/')}`)
     .sort((a, b) => depth(a) - depth(b) || (a < b ? -1 : 1))
-  const missing = alone.filter((file) => !files.includes(file))
+  const missing = alone.flat().filter((file) => !files.includes(file))
   if (missing.length > 0) throw new Error(`to be run alone, but not there: ${missing.join(', ')}`)
   const { timeout, import: imports } = JSON.parse(readFileSync(join(root, '.mocharc.json'), 'utf8'))
   return runTests({
     alone,
-    together: files.filter((file) => !alone.includes(file)),
+    together: files.filter((file) => !alone.flat().includes(file)),
     // No more than processors: many tests hold the service to its bounds of 2 s, and want a share of one.
     lanes: Number(process.env.TEST_LANES ?? availableParallelism()),
     limitSeconds: isLong ? 1200 : 400,

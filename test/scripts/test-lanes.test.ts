@@ -88,20 +88,27 @@ describe('the tests, in several processes', function () {
     expect(isThere()).to.equal(false)
   })
 
-  it('run alone what is to be run alone, before the others, and those at the same time', async () => {
+  it('run alone what is to be run alone, group by group before the others, and those at the same time', async () => {
     const notes =
       "import { appendFileSync, readFileSync } from 'node:fs'; const note = (text) => appendFileSync('notes', text)"
     const takes = (name: string) => `${notes}
       it('takes a while', async () => { note('+${name}'); await new Promise(setImmediate); note('-${name} ') })`
-    const meets = (name: string) => `${notes}
+    const meets = (name: string, other: string) => `${notes}
       it('meets', async () => {
         note('${name}')
-        while (!/cd|dc/.test(readFileSync('notes', 'utf8'))) await new Promise(setImmediate)
+        while (!/${name}${other}|${other}${name}/.test(readFileSync('notes', 'utf8'))) await new Promise(setImmediate)
       })`
-    const files = { 'a.mjs': takes('a'), 'b.mjs': takes('b'), 'c.mjs': meets('c'), 'd.mjs': meets('d') }
-    const how = { alone: ['a.mjs', 'b.mjs'], together: ['c.mjs', 'd.mjs'] }
+    const files = {
+      'a.mjs': takes('a'),
+      'b.mjs': takes('b'),
+      'c.mjs': meets('c', 'd'),
+      'd.mjs': meets('d', 'c'),
+      'e.mjs': meets('e', 'f'),
+      'f.mjs': meets('f', 'e'),
+    }
+    const how = { alone: [['a.mjs'], ['c.mjs', 'd.mjs'], ['b.mjs']], together: ['e.mjs', 'f.mjs'] }
     const { lastLine, cwd } = await run(files, how)
-    expect(lastLine).to.equal('4 passed, 0 failed')
-    expect(readFileSync(join(cwd, 'notes'), 'utf8')).to.match(/^\+a-a \+b-b (cd|dc)$/)
+    expect(lastLine).to.equal('6 passed, 0 failed')
+    expect(readFileSync(join(cwd, 'notes'), 'utf8')).to.match(/^\+a-a (cd|dc)\+b-b (ef|fe)$/)
   })
 })

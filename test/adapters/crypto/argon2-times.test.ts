@@ -1,0 +1,140 @@
+// How long the answers of the hasher take. Run with nothing beside it.
+import { stat } from 'node:fs/promises'
+import argon2 from 'argon2'
+import bcrypt from 'bcrypt'
+import { expect } from 'chai'
+import type { Argon2Hasher } from '../../../src/adapters/crypto/argon2-hasher.ts'
+import { nativeHashesDuring, password, patientHasher, todays } from '../../support/hashes.ts'
+import { median } from '../../support/statistics.ts'
+
+async function millisecondsOf(act: () => Promise<unknown>): Promise<number> {
+  const began = performance.now()
+  await act()
+  return performance.now() - began
+}
+
+// Times on a busy machine: one that is out of bounds is measured again.
+const retries = 2
+
+describe('the time of verifying a password', function () {
+  this.timeout(30_000).retries(retries)
+  const hasher = patientHasher()
+
+  it('is the same for nobody, for a wrong password and for one that is too long', async () => {
+    const hash = await hasher.hash(password)
+    const times = { nobody: [] as number[], wrong: [] as number[], tooLong: [] as number[] }
+    for (let round = 0; round < 9; round += 1) {
+      times.nobody.push(await millisecondsOf(() => hasher.verify('wrong', null)))
+      times.wrong.push(await millisecondsOf(() => hasher.verify('wrong', hash)))
+      times.tooLong.push(await millisecondsOf(() => hasher.verify('x'.repeat(1025), hash)))
+    }
+    const wrong = median(times.wrong)
+    expect(median(times.nobody)).to.be.within(wrong * 0.7, wrong * 1.4)
+    expect(median(times.tooLong)).to.be.within(wrong * 0.7, wrong * 1.4)
+  })
+
+  it('is no longer for a megabyte', async () => {
+    const hash = await hasher.hash(password)
+    const usual = await millisecondsOf(() => hasher.verify('wrong', hash))
+    expect(await millisecondsOf(() => hasher.verify('é'.repeat(500_000), hash))).to.be.lessThan(usual * 3 + 20)
+  })
+})
+
+describe('many hashes at once', function () {
+  this.timeout(30_000).retries(retries)
+
+  /** How long `fs.stat` takes at worst while `load` runs. */
+  async function slowestStatDuring(load: Promise<unknown>): Promise<number> {
+    let running = true
+    const ended = load.finally(() => {
+      running = false
+    })
+    let slowest = 0
+    while (running) {
+      slowest = Math.max(slowest, await millisecondsOf(() => stat('.')))
+      await new Promise((resolve) => setTimeout(resolve, 2))
+    }
+    await ended
+    return slowest
+  }
+
+  it('leave the file system its threads: 32 of them slow it down a fraction of what they would without a pool', async () => {
+    const hasher = patientHasher(2)
+    const hash = await hasher.hash(password)
+    const many = (verify: () => Promise<unknown>) => Promise.all(Array.from({ length: 32 }, verify))
+    const unbounded = await slowestStatDuring(many(() => argon2.verify(hash, password)))
+    const pooled = await slowestStatDuring(many(() => hasher.verify(password, hash)))
+    expect(pooled, `unbounded ${unbounded} ms`).to.be.lessThan(unbounded / 3)
+  })
+})
+
+describe('a mismatch', function () {
+  this.timeout(30_000).retries(retries)
+  /** Three times the cost of today's. */
+  const dear = '$argon2id$v=19$m=40960,t=3,p=1'
+  let imported = ''
+  before(async () => {
+    imported = await argon2.hash(password, { memoryCost: 40_960, timeCost: 3, parallelism: 1 })
+  })
+
+  /** Medians of three interleaved refusals each. */
+  async function refusals(hasher: Argon2Hasher) {
+    const known = await hasher.hash(password)
+    const times = { nobody: [] as number[], known: [] as number[], imported: [] as number[] }
+    for (let round = 0; round < 3; round += 1) {
+      times.nobody.push(await millisecondsOf(() => hasher.verify('wrong', null)))
+      times.known.push(await millisecondsOf(() => hasher.verify('wrong', known)))
+      times.imported.push(await millisecondsOf(() => hasher.verify('wrong', imported)))
+    }
+    return { nobody: median(times.nobody), known: median(times.known), imported: median(times.imported) }
+  }
+
+  it('takes half as long again as the dearest kind of hash in the store, whatever kind it was', async () => {
+    const hasher = patientHasher()
+    const before = await refusals(hasher)
+    expect(before.imported).to.be.greaterThan(before.known * 2)
+
+    await hasher.prepare([todays, dear])
+    const after = await refusals(hasher)
+    for (const time of [after.nobody, after.known])
+      expect(time).to.be.within(after.imported * 0.8, after.imported * 1.2)
+    expect(after.imported).to.be.greaterThan(before.imported * 1.1)
+  })
+
+  it('does not use the processor for it, nor a place in the pool', async () => {
+    const hasher = patientHasher(1)
+    await hasher.prepare([dear])
+    const one = await millisecondsOf(() => hasher.verify('wrong', null))
+    const sixAtOnce = await millisecondsOf(() =>
+      Promise.all(Array.from({ length: 6 }, () => hasher.verify('wrong', null))),
+    )
+    expect(sixAtOnce).to.be.lessThan(one * 4)
+  })
+
+  it('takes as long as its hash again when today’s kind is the only one left', async () => {
+    const hasher = patientHasher()
+    await hasher.prepare([todays, dear])
+    const slow = await millisecondsOf(() => hasher.verify('wrong', null))
+    await hasher.prepare([todays])
+    expect(await millisecondsOf(() => hasher.verify('wrong', null))).to.be.lessThan(slow / 2)
+  })
+
+  it('is the only answer that waits', async () => {
+    const hasher = patientHasher()
+    const known = await hasher.hash(password)
+    await hasher.prepare([dear])
+    const refused = await millisecondsOf(() => hasher.verify('wrong', known))
+    expect(await millisecondsOf(() => hasher.verify(password, known))).to.be.lessThan(refused / 2)
+  })
+
+  it('covers bcrypt, and a kind is measured once', async () => {
+    const hasher = patientHasher()
+    const kinds = ['$2b$10', '$2a$10$', 'no scheme', todays]
+    expect((await nativeHashesDuring(() => hasher.prepare(kinds))).all).to.equal(3)
+    expect((await nativeHashesDuring(() => hasher.prepare(kinds))).all).to.equal(0)
+
+    const hash = await bcrypt.hash(password, 10)
+    const wrong = await millisecondsOf(() => hasher.verify('wrong', hash))
+    expect(await millisecondsOf(() => hasher.verify('wrong', null))).to.be.within(wrong * 0.8, wrong * 1.2)
+  })
+})
