@@ -1,4 +1,5 @@
 import { ownOrigins } from '../adapters/http/access.ts'
+import { demandTls } from '../adapters/http/answering.ts'
 import { mountDocs } from '../adapters/http/docs-page.ts'
 import type { Router } from '../adapters/http/endpoint.ts'
 import { type Identify, identifying } from '../adapters/http/identify.ts'
@@ -54,7 +55,13 @@ export function tenantHttp(tenant: OpenTenant, needs: HttpNeeds): TenantHttp {
   if (settings.try.enabled) {
     mountTryPage(router, () => ({ publicUrl: publicUrl(), config: tryConfig(settings, publicUrl()) }))
   }
-  return { handle: serving({ router, allowedOrigins, allowedHeaders }), identify }
+  const served = serving({ router, allowedOrigins, allowedHeaders })
+  const isTls = settings.http.publicUrl?.startsWith('https:') ?? false
+  const handle: Handle = (ctx, next) => {
+    if (isTls) demandTls(ctx)
+    return served(ctx, next)
+  }
+  return { handle, identify }
 }
 
 export function routersOfTenant(

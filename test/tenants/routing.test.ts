@@ -293,6 +293,22 @@ describe('the tenant of a request', () => {
     })
   })
 
+  it('tells browsers to come by TLS where its own public URL, or that of all, says so', async () => {
+    const own = (publicUrl: string) => ({ http: { publicUrl } })
+    for (const [common, expected] of [
+      [{}, [true, false, false]],
+      [own('https://accounts.example'), [true, true, true]],
+    ] as const) {
+      const list = { acme: own('https://acme.example'), bolt: {}, default: {} }
+      const service = await start(asked, { files: tenantsOf({ by: 'path', list }, common) })
+      const isTold = async (url: string) =>
+        (await call(url, 'GET', '/users/me')).headers.get('Strict-Transport-Security') ===
+        'max-age=31536000; includeSubDomains'
+      const urls = [service.urlOf('acme'), service.urlOf('bolt'), service.url]
+      expect(await Promise.all(urls.map(isTold))).to.deep.equal(expected)
+    }
+  })
+
   describe('that cannot be used', () => {
     const common = 'http://common.example'
     let service: TestService

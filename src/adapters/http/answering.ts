@@ -38,7 +38,7 @@ export function answering({ log, isTls, logRequests }: AnsweringNeeds): Answerin
     ctx.state.requestId = requestId
     for (const [name, value] of headers) ctx.res.setHeader(name, value)
     ctx.res.setHeader('X-Request-Id', requestId)
-    if (isTls) ctx.res.setHeader('Strict-Transport-Security', hsts)
+    if (isTls) demandTls(ctx)
     try {
       requireReadable(ctx)
       await serve()
@@ -68,6 +68,11 @@ export function answering({ log, isTls, logRequests }: AnsweringNeeds): Answerin
       'request',
     )
   }
+}
+
+/** Tells the browser to come by TLS only (RFC 6797), as it did this time. */
+export function demandTls(ctx: Context): void {
+  ctx.res.setHeader('Strict-Transport-Security', hsts)
 }
 
 /** The client's own, so that its log and ours can be read side by side, or a new one. */
