@@ -7,7 +7,7 @@ import { emitDeclarations } from './declarations.mjs'
 import { build, install, requireNode, root } from './prepare.mjs'
 import { runTests } from './test-lanes.mjs'
 
-/** What measures times, and would measure the tests beside it as well; those of a group take little from one another. */
+/** What measures times, and would measure the tests beside it as well; files of a group ask little of each other. */
 const alone = [
   ['test/adapters/crypto/argon2-times.test.ts'], // compares the times of hashes
   [
