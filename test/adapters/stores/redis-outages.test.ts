@@ -8,6 +8,7 @@ import { aSession, aToken } from '../../../src/testing/builders.ts'
 import { type FaultProxy, faultProxy } from '../../support/fault-proxy.ts'
 import { expectUnavailable, recovers } from '../../support/outages.ts'
 import { needsRedisServer, type RedisServer, sessionsOf, startRedis, tokensOf } from '../../support/redis.ts'
+import { together } from '../../support/together.ts'
 
 describe('a redis that is down, strange or refuses', function () {
   this.timeout(20_000)
@@ -85,62 +86,6 @@ describe('a redis that is down, strange or refuses', function () {
     await proxy.set('pass')
     await recovers(() => handle.prepare())
     await sessionsOf(handle).put(aSession())
-  })
-
-  it('gives up preparing within 2 s when the server is silent', async () => {
-    await proxy.set('black-hole')
-    const handle = await opened(viaProxy())
-    await expectUnavailable(() => handle.prepare())
-  })
-
-  it('is unavailable while the server is stopped, works by itself after its restart, and forgets nothing', async () => {
-    const handle = await prepared(server.url)
-    const [session, token] = [aSession(), aToken()]
-    await sessionsOf(handle).put(session)
-    await tokensOf(handle).put(token)
-    await server.stop()
-    const outcomes = [
-      () => sessionsOf(handle).put(aSession()),
-      () => sessionsOf(handle).find(session.digest),
-      () => sessionsOf(handle).touch(session.digest, new Date()),
-      () => sessionsOf(handle).remove(session.digest),
-      () => sessionsOf(handle).listOf(session.userId),
-      () => sessionsOf(handle).removeAllOf(session.userId),
-      () => tokensOf(handle).put(aToken()),
-      () => tokensOf(handle).find(token.purpose, token.digest),
-      () => tokensOf(handle).current(token.purpose, token.userId),
-      () => tokensOf(handle).remove(token.purpose, token.digest),
-      () => tokensOf(handle).removeAllOf(token.userId),
-      () => handle.ping(),
-    ].map(expectUnavailable)
-    await Promise.all(outcomes)
-    await delay(1_500)
-    await server.restart()
-    expect(await recovers(() => sessionsOf(handle).find(session.digest))).to.deep.equal(session)
-    expect(await tokensOf(handle).current(token.purpose, token.userId)).to.deep.equal(token)
-  })
-
-  it('is unavailable within 2 s when everything sent to the server vanishes, and comes back by itself', async () => {
-    const handle = await prepared(viaProxy())
-    const session = aSession()
-    await sessionsOf(handle).put(session)
-    await proxy.set('black-hole')
-    await Promise.all(
-      Array.from({ length: 64 }, () => expectUnavailable(() => sessionsOf(handle).find(session.digest))),
-    )
-    await expectUnavailable(() => handle.ping())
-    await delay(2_500)
-    await expectUnavailable(() => sessionsOf(handle).remove(session.digest))
-    await proxy.set('pass')
-    expect(await recovers(() => sessionsOf(handle).find(session.digest))).to.deep.equal(session)
-  })
-
-  it('is unavailable within 2 s when the server is slower than a caller can wait', async () => {
-    const handle = await prepared(viaProxy())
-    await proxy.set({ latency: 1_200 })
-    await expectUnavailable(() => sessionsOf(handle).put(aSession()))
-    await proxy.set('pass')
-    await recovers(() => handle.ping())
   })
 
   it('never sends a removal twice: who ended a session is not told that somebody else did', async () => {
@@ -235,14 +180,121 @@ describe('a redis that is down, strange or refuses', function () {
     expect((await refusal(opened('not an address'))).message).not.to.contain('not an address')
   })
 
-  it('closes at once, whatever state the server is in', async () => {
-    const handle = await prepared(viaProxy())
-    await proxy.set('black-hole')
-    const start = performance.now()
-    await handle.close()
-    expect(performance.now() - start).to.be.below(1_500)
-    const never = await opened(viaProxy())
-    await never.close()
-    await expectUnavailable(() => handle.ping())
+  describe('for a while', () => {
+    // Each waits for a second or more, at a server of its own.
+    together([
+      { title: 'gives up preparing within 2 s when the server is silent', run: atOwnServer(giveUpPreparing) },
+      {
+        title: 'is unavailable while the server is stopped, works by itself after its restart, and forgets nothing',
+        run: atOwnServer(outliveARestart),
+      },
+      {
+        title: 'is unavailable within 2 s when everything sent to the server vanishes, and comes back by itself',
+        run: atOwnServer(outliveSilence),
+      },
+      {
+        title: 'is unavailable within 2 s when the server is slower than a caller can wait',
+        run: atOwnServer(outliveSlowness),
+      },
+      { title: 'closes at once, whatever state the server is in', run: atOwnServer(closeAtOnce) },
+    ])
   })
 })
+
+interface Scene {
+  readonly server: RedisServer
+  readonly proxy: FaultProxy
+  opened(url: string): Promise<StoreHandle>
+  prepared(url: string): Promise<StoreHandle>
+  viaProxy(): string
+}
+
+function atOwnServer(act: (scene: Scene) => Promise<void>): () => Promise<void> {
+  return async () => {
+    const server = await startRedis()
+    const proxy = await faultProxy(server.port)
+    const handles: StoreHandle[] = []
+    async function opened(url: string): Promise<StoreHandle> {
+      const handle = await redisBackend.open({ url, dataFolder: '', clock: () => new Date(), warn() {} })
+      handles.push(handle)
+      return handle
+    }
+    async function prepared(url: string): Promise<StoreHandle> {
+      const handle = await opened(url)
+      await handle.prepare()
+      return handle
+    }
+    try {
+      await act({ server, proxy, opened, prepared, viaProxy: () => `redis://127.0.0.1:${proxy.port}` })
+    } finally {
+      for (const handle of handles) await handle.close()
+      await proxy.close()
+      await server.close()
+    }
+  }
+}
+
+async function giveUpPreparing({ proxy, opened, viaProxy }: Scene): Promise<void> {
+  await proxy.set('black-hole')
+  const handle = await opened(viaProxy())
+  await expectUnavailable(() => handle.prepare())
+}
+
+async function outliveARestart({ server, prepared }: Scene): Promise<void> {
+  const handle = await prepared(server.url)
+  const [session, token] = [aSession(), aToken()]
+  await sessionsOf(handle).put(session)
+  await tokensOf(handle).put(token)
+  await server.stop()
+  const outcomes = [
+    () => sessionsOf(handle).put(aSession()),
+    () => sessionsOf(handle).find(session.digest),
+    () => sessionsOf(handle).touch(session.digest, new Date()),
+    () => sessionsOf(handle).remove(session.digest),
+    () => sessionsOf(handle).listOf(session.userId),
+    () => sessionsOf(handle).removeAllOf(session.userId),
+    () => tokensOf(handle).put(aToken()),
+    () => tokensOf(handle).find(token.purpose, token.digest),
+    () => tokensOf(handle).current(token.purpose, token.userId),
+    () => tokensOf(handle).remove(token.purpose, token.digest),
+    () => tokensOf(handle).removeAllOf(token.userId),
+    () => handle.ping(),
+  ].map(expectUnavailable)
+  await Promise.all(outcomes)
+  await delay(1_500)
+  await server.restart()
+  expect(await recovers(() => sessionsOf(handle).find(session.digest))).to.deep.equal(session)
+  expect(await tokensOf(handle).current(token.purpose, token.userId)).to.deep.equal(token)
+}
+
+async function outliveSilence({ proxy, prepared, viaProxy }: Scene): Promise<void> {
+  const handle = await prepared(viaProxy())
+  const session = aSession()
+  await sessionsOf(handle).put(session)
+  await proxy.set('black-hole')
+  await Promise.all(Array.from({ length: 64 }, () => expectUnavailable(() => sessionsOf(handle).find(session.digest))))
+  await expectUnavailable(() => handle.ping())
+  await delay(2_500)
+  await expectUnavailable(() => sessionsOf(handle).remove(session.digest))
+  await proxy.set('pass')
+  expect(await recovers(() => sessionsOf(handle).find(session.digest))).to.deep.equal(session)
+}
+
+async function outliveSlowness({ proxy, prepared, viaProxy }: Scene): Promise<void> {
+  const handle = await prepared(viaProxy())
+  await proxy.set({ latency: 1_200 })
+  await expectUnavailable(() => sessionsOf(handle).put(aSession()))
+  await proxy.set('pass')
+  await recovers(() => handle.ping())
+}
+
+async function closeAtOnce({ proxy, opened, prepared, viaProxy }: Scene): Promise<void> {
+  const handle = await prepared(viaProxy())
+  await proxy.set('black-hole')
+  const start = performance.now()
+  await handle.close()
+  expect(performance.now() - start).to.be.below(1_500)
+  const never = await opened(viaProxy())
+  await never.close()
+  await expectUnavailable(() => handle.ping())
+}
