@@ -72,6 +72,16 @@ function tenantsSchema<List extends TSchema>(list: List) {
   })
 }
 
+/** A schema that is made once for the same parts, however many tenants are read by it. */
+function madeOnce<Schema>(make: (parts: Parts) => Schema): (parts: Parts) => Schema {
+  const made = new WeakMap<Parts, Schema>()
+  return (parts) => {
+    const schema = made.get(parts) ?? make(parts)
+    made.set(parts, schema)
+    return schema
+  }
+}
+
 /** No setting of a deployment without tenants. */
 export const tenantHosts = Type.Array(
   Type.String({
@@ -82,7 +92,7 @@ export const tenantHosts = Type.Array(
 )
 
 /** The settings of one tenant, as far as it may differ from the others. */
-export function tenantSchema(parts: Parts) {
+export const tenantSchema = madeOnce((parts) => {
   const { dataFolder, secret, stores, backends, routers, providers } = commonSchema(parts)
   return Type.Object({
     hosts: tenantHosts,
@@ -99,18 +109,18 @@ export function tenantSchema(parts: Parts) {
     security,
     try: tryPage,
   })
-}
+})
 
 /** The schema of what the environment can set: the settings of every tenant as well. */
-export function environmentSchema(parts: Parts) {
+export const environmentSchema = madeOnce((parts) => {
   const list = Type.Record(Type.String({ pattern: tenantIdPattern }), tenantSchema(parts))
   return Type.Object({ ...commonSchema(parts), tenants: tenantsSchema(list) })
-}
+})
 
 /** The schema of the settings as given: what has a default that depends on others is optional in it. */
-export function settingsSchema(parts: Parts) {
-  return Type.Object({ ...commonSchema(parts), tenants: tenantsSchema(opaqueTenants) })
-}
+export const settingsSchema = madeOnce((parts) =>
+  Type.Object({ ...commonSchema(parts), tenants: tenantsSchema(opaqueTenants) }),
+)
 
 function commonSchema(parts: Parts) {
   return {
