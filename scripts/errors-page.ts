@@ -55,7 +55,8 @@ const generalErrors = `## On any path
 | 405 | \`Method Not Allowed\` | The path has other methods: \`Allow\` names them all |
 
 \`HEAD\` is 405 on every path that is there. So is \`OPTIONS\`, unless it is the preflight of a page whose origin
-\`http.allowedOrigins\` has: where a browser reports a failed preflight, that setting lacks the page's origin.`
+\`http.allowedOrigins\` has: where a browser reports a failed preflight, that setting lacks the page's origin, which the
+log names.`
 
 const invalidItems = `## Items of a 422
 

@@ -171,6 +171,13 @@ describe('a front end on another origin, in a browser', function () {
         expect(service.events).to.deep.equal([])
       })
 
+      it('is named in the log, once, though nothing but a preflight may have come from it', async () => {
+        await page.goto(origin())
+        const lines = () => service.logLines.map((line) => JSON.parse(line)).filter((line) => 'origin' in line)
+        for (let time = 1; time <= 2; time++) await send('PATCH', me, { json: {} })
+        expect(lines().map(({ level, origin }) => [level, origin])).to.deep.equal([[40, origin()]])
+      })
+
       it('logs nobody in by cookie', async () => {
         const email = 'forger@example.com'
         await register(service.url, email)

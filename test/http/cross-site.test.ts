@@ -308,3 +308,45 @@ describe('requests from pages, without allowed origins', () => {
     }
   })
 })
+
+describe('an origin whose pages a browser keeps our answers from', () => {
+  let service: TestService
+  beforeEach(async () => {
+    service = await startTestService({
+      PORTCULLIS_STORES__USERS__KIND: 'memory',
+      PORTCULLIS_HTTP__ALLOWED_ORIGINS: allowed,
+    })
+  })
+  afterEach(() => service.stop())
+
+  const get = (headers: Readonly<Record<string, string>>) =>
+    rawCall(service.url, { method: 'GET', path: '/users/me', headers: Object.entries(headers) })
+  const fromPage = (origin: string) => get({ Origin: origin, 'Sec-Fetch-Mode': 'cors', 'Sec-Fetch-Site': 'cross-site' })
+  const told = () =>
+    service.logLines
+      .map((line) => JSON.parse(line))
+      .flatMap(({ msg, origin }) => (/not allowed/.test(msg) ? [origin] : []))
+
+  it('is told in the log, once', async () => {
+    for (const origin of ['https://one.example', 'https://two.example:8443', 'https://one.example']) {
+      await fromPage(origin)
+    }
+    expect(told()).to.deep.equal(['https://one.example', 'https://two.example:8443'])
+  })
+
+  it('is none that is allowed or our own, that a form came from, or that is no origin', async () => {
+    await fromPage(allowed)
+    await get({ Origin: service.url, 'Sec-Fetch-Mode': 'cors', 'Sec-Fetch-Site': 'same-origin' })
+    await get({ Origin: 'https://provider.example', 'Sec-Fetch-Mode': 'navigate', 'Sec-Fetch-Site': 'cross-site' })
+    await get({ Origin: 'https://one.example' })
+    for (const origin of ['null', 'one.example', 'https://one.example/path', 'HTTPS://one.example']) {
+      await fromPage(origin)
+    }
+    expect(told()).to.deep.equal([])
+  })
+
+  it('is one of a hundred at the most, since anybody can make up more', async () => {
+    for (let number = 1; number <= 110; number++) await fromPage(`https://made-up-${number}.example`)
+    expect(told()).to.have.lengthOf(100)
+  })
+})

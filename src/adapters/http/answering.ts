@@ -3,6 +3,7 @@ import type { Context } from 'koa'
 import type { Logger } from 'pino'
 import { faultReply, replyTo, Unreadable } from './errors.ts'
 import { send } from './send.ts'
+import { unreadOrigins } from './unread-origins.ts'
 
 export interface AnsweringNeeds {
   readonly log: Logger
@@ -33,6 +34,7 @@ const requestIdForm = /^[A-Za-z0-9._-]{8,64}$/
 
 /** The frame of every answer: its id, its line in the log, its errors, its headers. */
 export function answering({ log, isTls, logRequests }: AnsweringNeeds): Answering {
+  const noteUnread = unreadOrigins(log)
   return async (ctx, serve, started = performance.now()) => {
     const requestId = requestIdOf(ctx)
     ctx.state.requestId = requestId
@@ -47,6 +49,7 @@ export function answering({ log, isTls, logRequests }: AnsweringNeeds): Answerin
       if (reply === null || reply.status === 503) log.error({ requestId, err: thrown }, 'request failed')
       send(ctx, reply ?? faultReply)
     }
+    noteUnread(ctx)
     logLine(ctx, performance.now() - started)
   }
 
