@@ -9,11 +9,12 @@ import { expect } from 'chai'
 import { scratchModule } from './adapters/events/scratch-module.ts'
 import { type Answer, call, goodPassword, logIn, register } from './support/client.ts'
 import { eventually } from './support/eventually.ts'
+import { quickest } from './support/quickest.ts'
 import { goodSecret } from './support/settings.ts'
 import { type Spawned, scratchFolder, spawnService, spawnWorker } from './support/spawned-service.ts'
 import { together } from './support/together.ts'
 
-const patience = { PORTCULLIS_PASSWORDS__MAX_WAIT_SECONDS: '60' }
+const patience = { PORTCULLIS_PASSWORDS__MAX_WAIT_SECONDS: '60', ...quickest }
 const endSeconds = 10
 
 /** Ends the service; answers how, and after how many seconds. */

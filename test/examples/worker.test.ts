@@ -8,6 +8,7 @@ import { environmentOf } from '../support/commands.ts'
 import { eventually } from '../support/eventually.ts'
 import { figure } from '../support/figures.ts'
 import { isLong, rounds } from '../support/long.ts'
+import { quickest } from '../support/quickest.ts'
 import { projectRoot } from '../support/readme-blocks.ts'
 import { scratchFolder } from '../support/spawned-service.ts'
 
@@ -128,7 +129,8 @@ describe('the example of a worker', function () {
 })
 
 function start(folder: string, file: string): { child: ChildProcess; output: () => string } {
-  const env = environmentOf({ PORTCULLIS_DATA_FOLDER: join(folder, 'data'), PORTCULLIS_LOGS__LEVEL: 'warn' })
+  const settings = { PORTCULLIS_DATA_FOLDER: join(folder, 'data'), PORTCULLIS_LOGS__LEVEL: 'warn', ...quickest }
+  const env = environmentOf(settings)
   const child = spawn(process.execPath, [script, file], { cwd: folder, env, stdio: ['ignore', 'ignore', 'pipe'] })
   let text = ''
   child.stderr.setEncoding('utf8').on('data', (more: string) => {

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { call, goodPassword, register } from '../support/client.ts'
 import type { Deployment } from '../support/deployments.ts'
 import { enrol } from '../support/enrol.ts'
+import { quickest } from '../support/quickest.ts'
 import { type PrintedEvent, startTestService } from '../support/service.ts'
 import { scratchFolder, spawnService } from '../support/spawned-service.ts'
 import { superuserToken } from '../support/superuser.ts'
@@ -56,9 +57,6 @@ export async function twoProcesses(env: Readonly<Record<string, string>>, dataFo
     },
   }
 }
-
-/** Of the allowed costs the one that many hashes at once pay soonest: their memory stays in the processor's caches. */
-export const quickest = { PORTCULLIS_PASSWORDS__MEMORY_KIB: '7168', PORTCULLIS_PASSWORDS__TIME_COST: '5' }
 
 export async function startSite(deployment: Deployment, start: Start): Promise<Site> {
   const env = { ...(await deployment.settings()), ...quickest }
