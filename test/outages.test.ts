@@ -17,6 +17,7 @@ import { startTestService, type TestService } from './support/service.ts'
 import { goodSecret } from './support/settings.ts'
 import { executable, scratchFolder } from './support/spawned-service.ts'
 import { sqlitePath } from './support/store-contents.ts'
+import { together } from './support/together.ts'
 
 /** In milliseconds. A store has 2 s; hashing passwords on a busy machine takes its time as well. */
 const longestAnswer = 2_500
@@ -260,10 +261,51 @@ describe('a store that is away', function () {
       await stop()
     }
 
-    it('is said to be, and is used as soon as it is there', async () => {
+    async function withoutEither(): Promise<void> {
       const faults = ['refuse', 'black-hole'] as const
       await Promise.all([...faults.map(withoutRedis), ...faults.map(withoutMongo)])
-    })
+    }
+
+    async function withAnotherSecret(): Promise<void> {
+      const { settings, mongo } = await aSite()
+      const first = await startTestService(settings)
+      await first.stop()
+      await mongo.set('refuse')
+      const env = { ...settings, PORTCULLIS_SECRET: [...goodSecret].reverse().join(''), PORTCULLIS_HTTP__PORT: '0' }
+      const command = startCommand([process.execPath, executable, 'serve'], scratchFolder(), environmentOf(env))
+      const port = (await command.says(/"port":(\d+),"msg":"listening"/))[1]
+      await expectStatuses(`http://localhost:${port}`, { alive: [get('/healthz'), 200], ready: [get('/readyz'), 503] })
+      await mongo.set('pass')
+      expect(await command.ended).to.equal(2)
+      expect(command.output.error).to.match(
+        /^portcullis: wrong settings:\n.*secret.*is not the one this user store was started with$/m,
+      )
+    }
+
+    async function withOneThatEvicts(): Promise<void> {
+      const evicting = await startRedis(['--maxmemory-policy', 'allkeys-lru'])
+      try {
+        const env = {
+          PORTCULLIS_STORES__SESSIONS__KIND: 'redis',
+          PORTCULLIS_STORES__SESSIONS__URL: evicting.url,
+          PORTCULLIS_HTTP__PORT: '0',
+        }
+        const command = startCommand([process.execPath, executable, 'serve'], scratchFolder(), environmentOf(env))
+        expect(await command.ended).to.equal(2)
+        expect(command.output.error).to.match(/^portcullis: redis: maxmemory-policy is allkeys-lru.*noeviction$/m)
+      } finally {
+        await evicting.close()
+      }
+    }
+
+    together([
+      { title: 'is said to be, and is used as soon as it is there', run: withoutEither },
+      {
+        title: 'ends it with exit code 2, and a sentence, once it turns out to hold another secret',
+        run: withAnotherSecret,
+      },
+      { title: 'or is a Redis which evicts, ends it with exit code 2, and says what to set', run: withOneThatEvicts },
+    ])
   })
 
   describe('while the service runs', () => {
@@ -344,38 +386,6 @@ describe('a store that is away', function () {
       await expectStatuses(first.url, first.withEverything())
       await one.mongo.set('pass')
     })
-  })
-
-  it('that holds another secret once it comes up ends the service with exit code 2, and a sentence', async () => {
-    const { settings, mongo } = await aSite()
-    const first = await startTestService(settings)
-    await first.stop()
-    await mongo.set('refuse')
-    const env = { ...settings, PORTCULLIS_SECRET: [...goodSecret].reverse().join(''), PORTCULLIS_HTTP__PORT: '0' }
-    const command = startCommand([process.execPath, executable, 'serve'], scratchFolder(), environmentOf(env))
-    const port = (await command.says(/"port":(\d+),"msg":"listening"/))[1]
-    await expectStatuses(`http://localhost:${port}`, { alive: [get('/healthz'), 200], ready: [get('/readyz'), 503] })
-    await mongo.set('pass')
-    expect(await command.ended).to.equal(2)
-    expect(command.output.error).to.match(
-      /^portcullis: wrong settings:\n.*secret.*is not the one this user store was started with$/m,
-    )
-  })
-
-  it('that is a Redis which evicts stops the start with exit code 2, and says what to set', async () => {
-    const evicting = await startRedis(['--maxmemory-policy', 'allkeys-lru'])
-    try {
-      const env = {
-        PORTCULLIS_STORES__SESSIONS__KIND: 'redis',
-        PORTCULLIS_STORES__SESSIONS__URL: evicting.url,
-        PORTCULLIS_HTTP__PORT: '0',
-      }
-      const command = startCommand([process.execPath, executable, 'serve'], scratchFolder(), environmentOf(env))
-      expect(await command.ended).to.equal(2)
-      expect(command.output.error).to.match(/^portcullis: redis: maxmemory-policy is allkeys-lru.*noeviction$/m)
-    } finally {
-      await evicting.close()
-    }
   })
 })
 
