@@ -70,8 +70,10 @@ export async function killWorkersAmidDeliveries(deployment: Deployment, sizes: S
   const folder = scratchFolder()
   const start = <T>(count: number, one: () => Promise<T>): Promise<T[]> =>
     Promise.all(Array.from({ length: count }, () => one()))
-  const services = await start(sizes.services, () => spawnService(env, folder))
-  const working = await start(sizes.workers, () => spawnWorker(env, folder))
+  const [services, working] = await Promise.all([
+    start(sizes.services, () => spawnService(env, folder)),
+    start(sizes.workers, () => spawnWorker(env, folder)),
+  ])
   const everWorked = [...working]
 
   const began = performance.now()
