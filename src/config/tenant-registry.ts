@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { Unavailable } from '../domain/refusal.ts'
+import { closedTenants } from './closed-tenants.ts'
 import { inTime } from './in-time.ts'
 import type { LoadedTenants, TenantSettings } from './load-tenants.ts'
 import type { Logger } from './log.ts'
@@ -70,7 +71,6 @@ interface Slot<T> {
   abandoned: () => void
 }
 
-const openedAtOnce = 4
 const roomPatienceSeconds = 10
 /** From when there is room. A store that does not answer takes no longer: its tenant opens without it. */
 const openingPatienceMilliseconds = 2_000
@@ -86,9 +86,6 @@ const settlePollMilliseconds = 50
 const turnMilliseconds = 1000
 /** Deliveries in hand may end before a tenant that is not needed any more is closed. */
 const deliveryGraceSeconds = 10
-/** When a tenant is looked at again that could not be opened, or whose store did not say when. */
-const againMilliseconds = 60_000
-const longestTimerMilliseconds = 2 ** 31 - 1
 
 /** Opens tenants on first use, at most `maxOpen`, and closes those that nobody uses. */
 export function tenantRegistry<T extends Opened>(needs: Needs<T>): TenantRegistry<T> {
@@ -101,7 +98,6 @@ export function tenantRegistry<T extends Opened>(needs: Needs<T>): TenantRegistr
   const leaving = new Set<Slot<T>>()
   /** How many of these have given their place away. */
   let lingering = 0
-  const alarms = new Map<string, NodeJS.Timeout>()
   let isDelivering = false
   let isClosed = false
   let isHurried = false
@@ -113,7 +109,16 @@ export function tenantRegistry<T extends Opened>(needs: Needs<T>): TenantRegistr
       resolve()
     }
   })
-  let scans: NodeJS.Timeout | undefined
+  const closed = closedTenants({
+    ids: () => [...tenants.enabled.keys()].filter((id) => !slots.has(id)),
+    has: (id) => tenants.enabled.has(id) && !slots.has(id),
+    lookAfter,
+    pauseMilliseconds() {
+      const takesTurns = keepsOpen && tenants.enabled.size > limits.maxOpen
+      return takesTurns ? turnMilliseconds : limits.scanSeconds * 1000
+    },
+    clock,
+  })
   const idleCheck = keepsOpen ? undefined : setInterval(closeIdle, (limits.idleSeconds * 1000) / 4).unref()
 
   function settingsOf(id: string): TenantSettings {
@@ -148,8 +153,7 @@ export function tenantRegistry<T extends Opened>(needs: Needs<T>): TenantRegistr
 
   function begin(settings: TenantSettings): Slot<T> {
     const { id } = settings
-    clearTimeout(alarms.get(id))
-    alarms.delete(id)
+    closed.clearAlarm(id)
     let outOfPatience = (): void => undefined
     const slot: Slot<T> = {
       settings,
@@ -317,28 +321,16 @@ export function tenantRegistry<T extends Opened>(needs: Needs<T>): TenantRegistr
   /** Before its store is out of reach: when is it to be opened again, if nobody asks for it? */
   async function setAlarm({ id, nextDue }: OpenTenant): Promise<void> {
     const due = await nextDue().catch(() => 'unknown' as const)
-    if (due === null) return
-    alarmIn(id, due === 'unknown' ? againMilliseconds : due.getTime() - clock().getTime())
-  }
-
-  function alarmIn(id: string, milliseconds: number): void {
-    if (isClosed || slots.has(id) || !tenants.enabled.has(id)) return
-    clearTimeout(alarms.get(id))
-    const wait = Math.min(Math.max(0, milliseconds), longestTimerMilliseconds)
-    alarms.set(id, setTimeout(() => void lookAfter(id), wait).unref())
+    if (due !== null) closed.setAlarm(id, due)
   }
 
   /** Opens a tenant for what is due in it, and closes it when nobody else has come for it. */
   async function lookAfter(id: string): Promise<void> {
-    try {
-      const { slot, opened } = await enter(id, true)
-      await opened.tenant.oneRound()
-      await settled(opened.tenant)
-      leave(slot)
-      if (!keepsOpen && slot.users === 0 && slot.lastUsed === 0) await closeSlot(slot)
-    } catch {
-      alarmIn(id, againMilliseconds) // why was logged where it was opened
-    }
+    const { slot, opened } = await enter(id, true)
+    await opened.tenant.oneRound()
+    await settled(opened.tenant)
+    leave(slot)
+    if (!keepsOpen && slot.users === 0 && slot.lastUsed === 0) await closeSlot(slot)
   }
 
   async function settled({ nextDue }: OpenTenant): Promise<void> {
@@ -348,21 +340,6 @@ export function tenantRegistry<T extends Opened>(needs: Needs<T>): TenantRegistr
       if (due === null || due > clock()) return
       await delay(settlePollMilliseconds)
     }
-  }
-
-  async function scan(): Promise<void> {
-    const waiting = [...tenants.enabled.keys()].filter((id) => !slots.has(id))
-    const lanes = Array.from({ length: openedAtOnce }, async () => {
-      for (let id = waiting.shift(); id !== undefined && !isClosed; id = waiting.shift()) await lookAfter(id)
-    })
-    await Promise.all(lanes)
-  }
-
-  async function scanForEver(): Promise<void> {
-    await scan()
-    if (isClosed) return
-    const takesTurns = keepsOpen && tenants.enabled.size > limits.maxOpen
-    scans = setTimeout(() => void scanForEver(), takesTurns ? turnMilliseconds : limits.scanSeconds * 1000).unref()
   }
 
   return {
@@ -382,7 +359,7 @@ export function tenantRegistry<T extends Opened>(needs: Needs<T>): TenantRegistr
     startDeliveries() {
       isDelivering = true
       for (const { tenant } of slots.values()) tenant?.startDeliveries()
-      void scanForEver()
+      closed.begin()
     },
 
     replace(changed) {
@@ -392,7 +369,7 @@ export function tenantRegistry<T extends Opened>(needs: Needs<T>): TenantRegistr
         const { id } = slot.settings
         if (!isDeepStrictEqual(old.get(id), changed.enabled.get(id))) void closeSlot(slot)
       }
-      if (mayReopen()) void scan()
+      if (mayReopen()) void closed.round()
     },
 
     counts: () => ({
@@ -404,8 +381,7 @@ export function tenantRegistry<T extends Opened>(needs: Needs<T>): TenantRegistr
       isClosed = true
       room.shut()
       clearInterval(idleCheck)
-      clearTimeout(scans)
-      for (const alarm of alarms.values()) clearTimeout(alarm)
+      closed.end()
       for (const slot of slots.values()) void closeSlot(slot)
       const patience = setTimeout(hurryUp, graceSeconds * 1000)
       const inVain = hurry.then(() => delay(lastMilliseconds, undefined, { ref: false }))

@@ -110,7 +110,13 @@ const inRegistry = [
     '',
     'before deliveries began',
   ],
-  ['nobody looks at a new tenant', 'tenant-registry.ts', 'if (mayReopen()) void scan()', '', 'a reload brought'],
+  [
+    'nobody looks at a new tenant',
+    'tenant-registry.ts',
+    'if (mayReopen()) void closed.round()',
+    '',
+    'a reload brought',
+  ],
   [
     'a stop waits for what hangs',
     'tenant-registry.ts',
