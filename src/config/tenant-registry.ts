@@ -327,9 +327,12 @@ export function tenantRegistry<T extends Opened>(needs: Needs<T>): TenantRegistr
   /** Opens a tenant for what is due in it, and closes it when nobody else has come for it. */
   async function lookAfter(id: string): Promise<void> {
     const { slot, opened } = await enter(id, true)
-    await opened.tenant.oneRound()
-    await settled(opened.tenant)
-    leave(slot)
+    try {
+      await opened.tenant.oneRound()
+      await settled(opened.tenant)
+    } finally {
+      leave(slot)
+    }
     if (!keepsOpen && slot.users === 0 && slot.lastUsed === 0) await closeSlot(slot)
   }
 
