@@ -34,7 +34,7 @@ describe('the time of an answer', function () {
   const mistyped = 'a quite long pass phrase mistyped'
 
   it('of a refused login does not tell who exists, who is active and who is verified', async () => {
-    await expectAlike('wrong password', isLong ? { count: 500, least: 0.44 } : { count: 60, least: 0.34 }, 400, {
+    await expectAlike('wrong password', isLong ? { count: 500, least: 0.44 } : { count: 100, least: 0.38 }, 400, {
       'wrong password': (index) => logIn(one(people.verified, index), mistyped),
       'unknown address': (index) => logIn(one(people.unknown, index), goodPassword),
       'inactive, right password': (index) => logIn(one(people.inactive, index), goodPassword),
