@@ -1,6 +1,6 @@
 // What keeps tenants apart, and what opens and closes them. See scripts/planted-faults.mjs.
 const isolation = ['test/tenants/isolation.test.ts']
-const registry = ['test/tenants/registry.test.ts']
+const registry = ['test/tenants/registry.test.ts', 'test/tenants/registry-waits.test.ts']
 const routing = ['test/tenants/routing.test.ts']
 const settings = ['test/config/tenants.test.ts']
 
