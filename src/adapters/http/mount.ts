@@ -18,6 +18,9 @@ export interface MountNeeds {
   readonly strict: boolean
 }
 
+/** For operations that have no parameters in it. */
+const noQuery = new URLSearchParams()
+
 /** A path has one spelling: no slash more, no letter of the other case. */
 export const spelling = { strict: true, sensitive: true }
 
@@ -58,9 +61,7 @@ function server(endpoint: Endpoint, needs: MountNeeds): (ctx: Context) => Promis
       target: found as never,
       by: by as never,
       params,
-      get query() {
-        return new URLSearchParams(ctx.querystring)
-      },
+      query: endpoint.query === undefined ? noQuery : new URLSearchParams(ctx.querystring),
       cookie: ctx.headers.cookie,
       requestId: ctx.state.requestId,
     })
