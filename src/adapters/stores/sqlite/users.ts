@@ -27,25 +27,7 @@ interface UserRow {
   readonly oauth_accounts: string
 }
 
-const columns = [
-  'id',
-  'email',
-  'email_key',
-  'password_hash',
-  'password_scheme',
-  'password_version',
-  'is_active',
-  'is_superuser',
-  'is_verified',
-  'generation',
-  'kept',
-  'ended_credentials',
-  'created_at',
-  'version',
-  'oauth_accounts',
-] as const satisfies readonly (keyof UserRow)[]
-
-/** What is read back, in the order of `fromRow`: `email_key` follows from the address, `password_scheme` from the hash. */
+/** What is read back, in the order of `fromRow`. */
 const readColumns = [
   'id',
   'email',
@@ -64,6 +46,9 @@ const readColumns = [
 type ValuesOf<Names extends readonly (keyof UserRow)[]> = { readonly [At in keyof Names]: UserRow[Names[At]] }
 /** By place and not by name: every request of somebody reads one, and as an array it takes 1.6 µs in place of 2.8. */
 type ReadRow = ValuesOf<typeof readColumns>
+/** And what nobody reads back: the first follows from the address, the second from the hash. */
+const columns = [...readColumns, 'email_key', 'password_scheme'] as const
+
 const readUsers = `SELECT ${readColumns.join(', ')} FROM users`
 
 /**
