@@ -138,6 +138,7 @@ describe('the registry of tenants', () => {
       })
       await registry.use('tenant-1', nothing)
       await registry.use('tenant-2', nothing)
+      await registry.use('tenant-0', nothing)
       expect(openings).to.deep.equal(['tenant-0', 'tenant-1', 'tenant-2'])
       expect((await slow)?.email).to.equal(user.email)
     })
