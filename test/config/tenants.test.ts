@@ -314,6 +314,19 @@ describe('settings of tenants', () => {
       expect(disabled.get('fits-no-longer')).to.deep.equal([{ path, message, source: 'file' }])
     })
 
+    for (const name of ['my.db', 'a%20b', 'a$b', 'a%2Fb', 'a%5Cb', 'a%22b', 'a%00b', '%zz']) {
+      it(`because MongoDB has no database of the name ${name}`, async () => {
+        const users = { kind: 'mongo', url: `mongodb://db.internal/${name}` }
+        const { enabled, disabled } = await load(
+          list({ acme: { secret: goodSecret, stores: { users } }, bolt: {} }, { secret: goodSecret }),
+        )
+        expect([...enabled.keys()]).to.deep.equal(['bolt'])
+        const [fault] = disabled.get('acme') ?? []
+        expect(fault?.path).to.equal('tenants.list.acme.stores.users.url')
+        expect(fault?.message).to.match(/^must name a database without a space or any of /)
+      })
+    }
+
     it('because its file is a pipe, which might never end', async () => {
       await inFolder({ 'bolt.json': {} })
       execFileSync('mkfifo', [join(folder.path, 'tenants', 'acme.json')])

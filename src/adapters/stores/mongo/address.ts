@@ -40,12 +40,16 @@ export function databaseOf({ database }: Parts): string | null {
   }
 }
 
-/** "MongoDB Limits and Thresholds": fewer than 64 bytes. A server refuses longer ones when it is first asked. */
+/** "MongoDB Limits and Thresholds", naming restrictions: a server refuses such a database when it is first asked. */
 const longestName = 63
+const forbidden = /[/\\. "$\0]/
 
 export function objection(url: string): string | null {
   const parts = partsOf(url)
-  const bytes = Buffer.byteLength((parts && databaseOf(parts)) ?? '')
+  if (parts === null) return null
+  const name = databaseOf(parts)
+  if (name === null || forbidden.test(name)) return 'must name a database without a space or any of /\\."$'
+  const bytes = Buffer.byteLength(name)
   if (bytes <= longestName) return null
   return `must name a database of at most ${longestName} bytes, and leads to one whose name has ${bytes}`
 }
