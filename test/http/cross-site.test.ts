@@ -339,7 +339,8 @@ describe('an origin whose pages a browser keeps our answers from', () => {
     await get({ Origin: service.url, 'Sec-Fetch-Mode': 'cors', 'Sec-Fetch-Site': 'same-origin' })
     await get({ Origin: 'https://provider.example', 'Sec-Fetch-Mode': 'navigate', 'Sec-Fetch-Site': 'cross-site' })
     await get({ Origin: 'https://one.example' })
-    for (const origin of ['null', 'one.example', 'https://one.example/path', 'HTTPS://one.example']) {
+    const tooLong = `https://${'a.'.repeat(130)}example`
+    for (const origin of ['null', 'one.example', 'https://one.example/path', 'HTTPS://one.example', tooLong]) {
       await fromPage(origin)
     }
     expect(told()).to.deep.equal([])
