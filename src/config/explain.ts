@@ -20,16 +20,19 @@ export function explain(thrown: unknown): Explained {
   return { text: inWords(thrown), blame: 'circumstances', warnings: [] }
 }
 
+/** Faults of `listen`, by their codes. */
+const whyNotListening: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'http.port: another program listens there already',
+  EADDRNOTAVAIL: 'http.host: is no address of this machine',
+}
+
 function inWords(thrown: unknown): string {
   if (thrown instanceof Refusal) return thrown.reason ?? thrown.code
   if (thrown instanceof Unavailable) {
     const why = thrown.cause instanceof Error ? ` (${scrub(thrown.cause.message)})` : ''
     return `does not answer: ${thrown.message}${why}`
   }
-  if (isTaken(thrown)) return `http.port: another program listens there already (${scrub(thrown.message)})`
-  return thrown instanceof Error ? scrub(thrown.message) : 'failed'
-}
-
-function isTaken(thrown: unknown): thrown is Error {
-  return thrown instanceof Error && 'code' in thrown && thrown.code === 'EADDRINUSE'
+  if (!(thrown instanceof Error)) return 'failed'
+  const why = 'code' in thrown && typeof thrown.code === 'string' ? whyNotListening[thrown.code] : undefined
+  return why === undefined ? scrub(thrown.message) : `${why} (${scrub(thrown.message)})`
 }

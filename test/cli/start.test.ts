@@ -51,6 +51,14 @@ describe('portcullis serve', function () {
       .and.to.match(/http\.port.*in use/)
   })
 
+  it('ends with exit code 1 where the address is none of this machine, and says which setting has it', async () => {
+    // RFC 5737: for documentation only.
+    const elsewhere = { PORTCULLIS_HTTP__HOST: '192.0.2.1', PORTCULLIS_HTTP__PUBLIC_URL: 'https://accounts.example' }
+    const { code, err } = await portcullis(['serve'], { env: { ...anyPort, ...elsewhere } })
+    expect(code).to.equal(1)
+    expect(words(err)).to.match(/^portcullis: http\.host: is no address of this machine \(.*192\.0\.2\.1.*\)\n$/)
+  })
+
   it('ends with exit code 2 when the data folder cannot be made or written, and says which', async () => {
     const cwd = scratchFolder()
     await writeFile(join(cwd, 'file'), '')
