@@ -30,6 +30,8 @@ export function identityOf(claims: Claims, tokens: ProviderTokens, hasIntegerIds
 function accountIdOf(value: unknown, hasIntegerIds: boolean): string {
   // Past 2^53 JSON.parse rounds, and two accounts would become one.
   if (hasIntegerIds && Number.isSafeInteger(value)) return String(value)
+  if (typeof value === 'number' && !hasIntegerIds)
+    throw new ProviderFailed('the account is named by a number (integerAccountId)')
   if (typeof value !== 'string' || value.trim() === '' || value.length > maxAccountIdLength) {
     throw new ProviderFailed('the account has no usable name')
   }

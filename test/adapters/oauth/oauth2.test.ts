@@ -261,6 +261,12 @@ describe('a provider of plain OAuth 2.0', function () {
       expect((await signIn(provider, fake)).accountId).to.equal('x'.repeat(255))
     })
 
+    it('says which setting is missing for a provider that names accounts by numbers', async () => {
+      fake.answer('api.acme.example/me', { body: { ...ada, id: 42 } })
+      const { message } = await failureOf(signIn(provider, fake))
+      expect(message).to.equal('the account is named by a number (integerAccountId)')
+    })
+
     it('is named by a safe integer where the settings say so, and by no other number', async () => {
       const profile = { ...acme.profile, integerAccountId: true }
       const numbers = oauth2Kind.build({ ...acme, profile }, needsOf(fake))
