@@ -84,6 +84,7 @@ export async function build() {
     logLevel: 'warning',
     metafile: true,
   })
+  await esbuild.stop() // or its process would stay as long as the service that npm start becomes
   removeAllBut(Object.keys(metafile.outputs).map((file) => basename(file)))
   mkdirSync(at('dist'), { recursive: true })
   writeFileSync(stamp, wanted)
