@@ -150,8 +150,8 @@ describe('a provider that is not there', () => {
       expect((await visitor.get(`/auth/lost/callback?${query}`)).status).to.equal(303)
       const failures = service.logLines.filter((line) => line.includes('a provider failed'))
       expect(failures.map((line) => JSON.parse(line)).map(({ provider, cause }) => [provider, cause])).to.deep.equal([
-        ['gone', 'ClientError < Error ECONNREFUSED'],
-        ['lost', 'Error ECONNREFUSED'],
+        ['gone', 'ClientError < Error ECONNREFUSED 127.0.0.1:1'],
+        ['lost', 'Error ECONNREFUSED 127.0.0.1:1'],
       ])
       expect(failures.join('')).not.to.include('a-code-of-theirs')
     } finally {

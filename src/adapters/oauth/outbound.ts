@@ -160,7 +160,14 @@ function nameOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown'
   const code = 'code' in error && typeof error.code === 'string' ? ` ${error.code}` : ''
   const status = statusIn(error)
-  return `${error.name}${code}${status === null ? '' : ` (status ${status})`}`
+  return `${error.name}${code}${whereIn(error)}${status === null ? '' : ` (status ${status})`}`
+}
+
+/** Of an error of the system: the host that was not found, or the address that did not take the connection. */
+function whereIn(error: Error): string {
+  const [hostname, address, port] = ['hostname', 'address', 'port'].map((name) => valueAt(error, name))
+  if (typeof hostname === 'string') return ` ${hostname}`
+  return typeof address === 'string' && typeof port === 'number' ? ` ${address}:${port}` : ''
 }
 
 /** Of the answer that an error is about, where simple-oauth2 and openid-client keep it. */
