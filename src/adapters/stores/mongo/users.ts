@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import type { UserStore } from '../../../application/ports/user-store.ts'
 import type { AccountEvent } from '../../../domain/events.ts'
 import { Unavailable } from '../../../domain/refusal.ts'
@@ -16,7 +17,9 @@ import {
 } from './documents.ts'
 
 /** How often a write is repeated that was refused for somebody who is not to be found any more. */
-const repetitions = 3
+const repetitions = 7
+/** Before each repetition, at random and longer each time: or those who compete would meet again and again. */
+const pauseMs = 5
 
 const present = { removed: { $exists: false } } as const
 const withoutOutbox = { projection: { outbox: 0 } } as const
@@ -50,6 +53,7 @@ export function mongoUserStore({ users, now, run, isDuplicate }: Connection): Us
   ): Promise<T | 'email_taken' | 'account_taken'> {
     const claims = claimsOf(user)
     for (let repetition = 0; repetition <= repetitions; repetition++) {
+      if (repetition > 0) await delay(Math.random() * pauseMs * repetition)
       try {
         return await write()
       } catch (error) {
