@@ -86,7 +86,7 @@ export async function depart(
   }
 }
 
-/** The reply of a callback, or a redirect to the page that the deployer named for it. The journey's cookie goes with both. */
+/** The reply of a callback, or a redirect to the page named for it. The journey's cookie goes with both. */
 export async function arrive(
   mounted: MountedProvider,
   { query, requestId }: Pick<Asked, 'query' | 'requestId'>,
