@@ -34,18 +34,7 @@ describe('a redis that is down, strange or refuses', function () {
     await server?.close()
   })
 
-  async function opened(url: string): Promise<StoreHandle> {
-    const clock = () => new Date()
-    const handle = await redisBackend.open({ url, dataFolder: '', clock, warn: (line) => warnings.push(line) })
-    handles.push(handle)
-    return handle
-  }
-
-  async function prepared(url: string): Promise<StoreHandle> {
-    const handle = await opened(url)
-    await handle.prepare()
-    return handle
-  }
+  const { opened, prepared } = opening(handles, (line) => warnings.push(line))
 
   /** Runs `act` while the server has this setting. */
   async function withSetting(name: string, value: string, act: () => Promise<void>): Promise<void> {
@@ -209,21 +198,27 @@ interface Scene {
   viaProxy(): string
 }
 
+/** Opens stores, and notes them in `handles` for whoever closes them. */
+function opening(handles: StoreHandle[], warn: (line: string) => unknown): Pick<Scene, 'opened' | 'prepared'> {
+  async function opened(url: string): Promise<StoreHandle> {
+    const handle = await redisBackend.open({ url, dataFolder: '', clock: () => new Date(), warn })
+    handles.push(handle)
+    return handle
+  }
+  async function prepared(url: string): Promise<StoreHandle> {
+    const handle = await opened(url)
+    await handle.prepare()
+    return handle
+  }
+  return { opened, prepared }
+}
+
 function atOwnServer(act: (scene: Scene) => Promise<void>): () => Promise<void> {
   return async () => {
     const server = await startRedis()
     const proxy = await faultProxy(server.port)
     const handles: StoreHandle[] = []
-    async function opened(url: string): Promise<StoreHandle> {
-      const handle = await redisBackend.open({ url, dataFolder: '', clock: () => new Date(), warn() {} })
-      handles.push(handle)
-      return handle
-    }
-    async function prepared(url: string): Promise<StoreHandle> {
-      const handle = await opened(url)
-      await handle.prepare()
-      return handle
-    }
+    const { opened, prepared } = opening(handles, () => undefined)
     try {
       await act({ server, proxy, opened, prepared, viaProxy: () => `redis://127.0.0.1:${proxy.port}` })
     } finally {
