@@ -64,6 +64,7 @@ export async function runUntilTold(options: Options, begin: Begin): Promise<Exit
     const code = await ending.reached
     await running.stop()
     log.info('stopped')
+    log.flush()
     await idleThreads()
     return code
   } finally {
@@ -117,6 +118,7 @@ function endOfProcess(log: Logger): { reached: Promise<ExitCode>; failed: (fault
 function endInTime(log: Logger): void {
   setTimeout(async () => {
     log.error('stopping took too long')
+    log.flush()
     await delay(lastWordsMilliseconds) // the log is written by another thread, if anybody reads it
     // `process.exit` waits for threads, and one that hangs in a system call does not end.
     process.kill(process.pid, 'SIGKILL')

@@ -1,6 +1,7 @@
-import { type DestinationStream, destination, type Logger, pino } from 'pino'
+import { type DestinationStream, type Logger, pino } from 'pino'
 import { HandlerFailed } from '../application/ports/subscribers.ts'
 import { Unavailable } from '../domain/refusal.ts'
+import { logLines } from './log-lines.ts'
 import type { Settings } from './settings.ts'
 
 export type { Logger }
@@ -14,7 +15,7 @@ export function createLog({ level }: Settings['logs'], to?: DestinationStream): 
       timestamp: pino.stdTimeFunctions.isoTime,
       serializers: { err: (err: unknown) => describe(err) },
     },
-    to ?? destination({ dest: 2, sync: false }),
+    to ?? logLines(),
   )
 }
 

@@ -1,0 +1,65 @@
+import { destination } from 'pino'
+
+/** Where lines go, as pino's destinations take them. */
+interface Out {
+  write(lines: string): unknown
+  /** Writes what waits, and waits itself until it is written. */
+  flushSync(): void
+}
+
+interface LogLines extends Out {
+  /** Hands on what waits. */
+  flush(): void
+}
+
+/** At most so often lines are handed on. */
+const gatherMilliseconds = 100
+
+/** Of those in which lines wait. One listener for all: a program may open any number. */
+const unwritten = new Set<() => void>()
+process.on('exit', () => {
+  for (const flushSync of unwritten) flushSync()
+})
+
+/**
+ * Standard error, written by another thread, so that nobody waits for a slow reader. A line after a silence goes out at
+ * once, those that come soon after it go together: each write is a job for libuv's few threads, which hash passwords.
+ * What waits when the process exits is written then; of one that is killed, the lines of the last 100 ms may be missing.
+ */
+export function logLines(out: Out = destination({ dest: 2, sync: false })): LogLines {
+  let waiting = ''
+  let silence: NodeJS.Timeout | null = null
+
+  const handOn = (): void => {
+    if (waiting === '') return
+    out.write(waiting)
+    waiting = ''
+    unwritten.delete(flushSync)
+  }
+  const flushSync = (): void => {
+    handOn()
+    out.flushSync()
+  }
+  const gather = (): void => {
+    silence = setTimeout(() => {
+      silence = null
+      if (waiting === '') return
+      handOn()
+      gather()
+    }, gatherMilliseconds).unref()
+  }
+
+  return {
+    write(line) {
+      if (silence === null) {
+        out.write(line)
+        gather()
+      } else {
+        waiting += line
+        unwritten.add(flushSync)
+      }
+    },
+    flush: handOn,
+    flushSync,
+  }
+}
