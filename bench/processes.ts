@@ -125,8 +125,9 @@ export async function startService(options: ServiceStart = {}): Promise<StartedS
   return { pid: service.pid, url: `http://127.0.0.1:${port}`, dataFolder, end: service.end }
 }
 
-export async function startBare(env: Readonly<Record<string, string>>, cores: Cores): Promise<Server> {
-  const bare = run(process.execPath, [join(root, 'bench', 'bare.mjs')], { env, cores })
+/** An application of this folder that a service is compared with. */
+export async function startBare(file: string, env: Readonly<Record<string, string>>, cores: Cores): Promise<Server> {
+  const bare = run(process.execPath, [join(root, 'bench', file)], { env, cores })
   const port = await bare.next(/^listening (\d+)$/)
   return { pid: bare.pid, url: `http://127.0.0.1:${port}`, end: bare.end }
 }

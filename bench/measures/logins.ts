@@ -2,62 +2,131 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import { defaultHashConcurrency } from '../../src/adapters/crypto/hash-concurrency.ts'
-import { only, rain } from '../load.ts'
+import { nodeSecrets } from '../../src/adapters/crypto/node-secrets.ts'
+import { drizzle, rain } from '../load.ts'
+import { bothCores } from '../machine.ts'
 import type { Measure } from '../measure.ts'
-import { login, password, people } from '../people.ts'
-import { patience, root, run, type StartedService, startService } from '../processes.ts'
+import { login, meByBearer, password, people } from '../people.ts'
+import { patience, processorSeconds, root, run, type Server, secret, startBare, startService } from '../processes.ts'
 import { spreadOf } from '../statistics.ts'
 
 const connections = 32
-/** For the hashes that still wait when the clients of a round have gone. */
-const settleMilliseconds = 1000
+/** V8 compiles well what was called often, and logins are slow to come. */
+const warmUpSeconds = { requests: 4, logins: 20 }
+/** Before each, so that none finds the processors warmer than another. */
+const pauseMilliseconds = 500
 const goal = 0.95
 
-/** Logins a second next to argon2.verify and nothing else: the very hash, and as many at a time as the service does. */
+interface Sample {
+  /** A second. */
+  readonly rate: number
+  /** Processor time of one. */
+  readonly costMilliseconds: number
+}
+
+/**
+ * Logins a second next to argon2.verify and nothing else, of the very hash, and as many at a time as the service does;
+ * and next to a bare application, so that one sees what any answer over HTTP costs on the processors that hash.
+ */
 export const logins: Measure = {
   name: 'logins',
   async run({ rounds, seconds }, say) {
+    const concurrency = `${defaultHashConcurrency({ threadPoolSize: null })}`
     const service = await startService({ env: patience })
     const everybody = await people(service, connections)
     const shots = everybody.map(({ email }) => login(email))
-    const raw = run(process.execPath, [join(root, 'bench', 'bare-verify.mjs')], {
-      env: {
-        BARE_HASH: someHash(service),
-        BARE_PASSWORD: password,
-        BARE_CONCURRENCY: `${defaultHashConcurrency({ threadPoolSize: null })}`,
+    const file = join(service.dataFolder, 'portcullis.sqlite')
+    const bare = await startBare(
+      'bare-login.mjs',
+      {
+        BARE_FILE: file,
+        BARE_JWT_KEY: nodeSecrets(secret).jwtKey().export().toString('base64'),
+        BARE_CONCURRENCY: concurrency,
       },
+      bothCores,
+    )
+    const raw = run(process.execPath, [join(root, 'bench', 'bare-verify.mjs')], {
+      env: { BARE_HASH: someHash(file), BARE_PASSWORD: password, BARE_CONCURRENCY: concurrency },
     })
-    const ours = async (): Promise<number> => {
-      const rate = only(200, await rain({ url: service.url, shots, connections, seconds: 2 * seconds }))
-      await delay(settleMilliseconds)
-      return rate
+
+    const costing = async (pid: number, going: Promise<number>): Promise<Sample> => {
+      const [before, started] = [processorSeconds(pid), performance.now()]
+      const rate = await going
+      const count = (rate * (performance.now() - started)) / 1000
+      return { rate, costMilliseconds: ((processorSeconds(pid) - before) / count) * 1000 }
     }
-    const theirs = async (): Promise<number> => {
+    const loggingIn = ({ url, pid }: Server, duration = seconds): Promise<Sample> =>
+      costing(pid, drizzle(url, shots, duration))
+    const verifying = (): Promise<Sample> => {
       const rate = raw.next(/^rate (.+)$/)
-      raw.tell(`${2 * seconds}`)
-      return Number(await rate)
+      raw.tell(`${seconds}`)
+      return costing(raw.pid, rate.then(Number))
     }
+    const who = { ours: () => loggingIn(service), raw: verifying, bare: () => loggingIn(bare) }
 
-    await ours()
-    await theirs()
-    const pairs: { ours: number; theirs: number }[] = []
-    for (let round = 0; round < rounds; round++) pairs.push({ ours: await ours(), theirs: await theirs() })
-    await service.end()
-    await raw.end()
+    await rain({ url: service.url, shots: everybody.map(meByBearer), connections, seconds: warmUpSeconds.requests })
+    for (const server of [service, bare]) await loggingIn(server, warmUpSeconds.logins)
+    await verifying()
+    const seen: Record<keyof typeof who, Sample[]> = { ours: [], raw: [], bare: [] }
+    for (let round = 0; round < rounds; round++) {
+      for (const name of turned(['ours', 'raw', 'bare'] as const, round)) {
+        await delay(pauseMilliseconds)
+        seen[name].push(await who[name]())
+      }
+    }
+    for (const process of [service, bare, raw]) await process.end()
 
-    const ratio = spreadOf(pairs.map((pair) => pair.ours / pair.theirs))
+    const rates = compared(seen.ours, seen.raw, ({ rate }) => rate)
+    const costs = compared(seen.raw, seen.ours, ({ costMilliseconds }) => costMilliseconds)
+    const toBare = compared(seen.ours, seen.bare, ({ rate }) => rate)
+    const bareToRaw = compared(seen.bare, seen.raw, ({ rate }) => rate)
     say({
       what: `POST /auth/jwt/login, ${connections} clients`,
-      value: `${spreadOf(pairs.map((pair) => pair.ours)).median.toFixed(1)}/s`,
-      beside: `argon2.verify ${spreadOf(pairs.map((pair) => pair.theirs)).median.toFixed(1)}/s`,
-      ratio: `${ratio.median.toFixed(2)} (${ratio.min.toFixed(2)}–${ratio.max.toFixed(2)})`,
-      goal: { text: `≥ ${goal}`, isMet: ratio.median >= goal },
+      value: `${rates.one}/s`,
+      beside: `argon2.verify ${rates.other}/s`,
+      ratio: rates.shown,
+      goal: { text: `≥ ${goal}`, isMet: rates.ratio >= goal },
+    })
+    say({
+      what: '  its processor time',
+      value: `${costs.other} ms`,
+      beside: `argon2.verify ${costs.one} ms`,
+      ratio: costs.shown,
+    })
+    say({
+      what: '  next to a bare app',
+      value: `${toBare.one}/s`,
+      beside: `bare ${toBare.other}/s`,
+      ratio: toBare.shown,
+    })
+    say({
+      what: '  that bare app',
+      value: `${bareToRaw.one}/s`,
+      beside: `argon2.verify ${bareToRaw.other}/s`,
+      ratio: bareToRaw.shown,
     })
   },
 }
 
-function someHash({ dataFolder }: StartedService): string {
-  const db = new Database(join(dataFolder, 'portcullis.sqlite'), { readonly: true })
+/** The same, beginning with another one each time: who comes first takes turns. */
+function turned<T>(list: readonly T[], by: number): readonly T[] {
+  const from = by % list.length
+  return [...list.slice(from), ...list.slice(0, from)]
+}
+
+/** The medians of two, and of what the first is to the second, round by round. */
+function compared(one: readonly Sample[], other: readonly Sample[], figure: (sample: Sample) => number) {
+  const ratio = spreadOf(one.flatMap((sample, round) => (other[round] ? [figure(sample) / figure(other[round])] : [])))
+  return {
+    one: spreadOf(one.map(figure)).median.toFixed(1),
+    other: spreadOf(other.map(figure)).median.toFixed(1),
+    ratio: ratio.median,
+    shown: `${ratio.median.toFixed(2)} (${ratio.min.toFixed(2)}–${ratio.max.toFixed(2)})`,
+  }
+}
+
+function someHash(file: string): string {
+  const db = new Database(file, { readonly: true })
   const hash = db.prepare<[], string>('SELECT password_hash FROM users LIMIT 1').pluck().get()
   db.close()
   if (hash === undefined) throw new Error('nobody has a password')

@@ -49,6 +49,7 @@ async function compare({ name, kind, shot }: Kind, effort: Effort, say: (figure:
   const service = await startService({ env, cores: serverCore })
   const shots = (await people(service, 2 * connections)).map(shot)
   const bare = await startBare(
+    'bare.mjs',
     {
       BARE_KIND: kind,
       BARE_FILE: `${service.dataFolder}/portcullis.sqlite`,

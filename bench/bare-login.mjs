@@ -1,0 +1,47 @@
+// What an experienced developer writes by hand for POST /auth/jwt/login and nothing else: Koa, @koa/router, koa-body, the
+// user from the service's own file of SQLite, argon2.verify, as many at a time as the service does, and a signed token.
+// Plain JavaScript, so that nothing stands between it and Node.
+import { createSecretKey, randomUUID } from 'node:crypto'
+import Router from '@koa/router'
+import argon2 from 'argon2'
+import Database from 'better-sqlite3'
+import jsonwebtoken from 'jsonwebtoken'
+import Koa from 'koa'
+import { koaBody } from 'koa-body'
+
+const { BARE_FILE, BARE_JWT_KEY, BARE_CONCURRENCY } = process.env
+
+const db = new Database(BARE_FILE, { readonly: true })
+const userByEmail = db.prepare('SELECT id, password_hash, is_active, generation FROM users WHERE email_key = ?')
+const key = createSecretKey(Buffer.from(BARE_JWT_KEY, 'base64'))
+
+let free = Number(BARE_CONCURRENCY)
+const waiting = []
+
+async function isMatch(hash, password) {
+  if (free > 0) free--
+  else await new Promise((begin) => waiting.push(begin))
+  try {
+    return await argon2.verify(hash, password)
+  } finally {
+    const begin = waiting.shift()
+    if (begin === undefined) free++
+    else begin()
+  }
+}
+
+const router = new Router()
+router.post('/auth/jwt/login', koaBody(), async (ctx) => {
+  const { username, password } = ctx.request.body
+  const user = userByEmail.get(username)
+  if (!user?.is_active || !(await isMatch(user.password_hash, password))) ctx.throw(400)
+  const options = { expiresIn: 3600, audience: 'portcullis:auth', jwtid: randomUUID() }
+  ctx.body = {
+    access_token: jsonwebtoken.sign({ sub: user.id, gen: user.generation }, key, options),
+    token_type: 'bearer',
+  }
+})
+
+const app = new Koa()
+app.use(router.routes())
+const server = app.listen(0, '127.0.0.1', () => console.log(`listening ${server.address().port}`))
