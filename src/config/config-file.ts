@@ -1,7 +1,7 @@
 import { readFile, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
+import { parseJson } from '../adapters/http/json-text.ts'
 import { configVariable, type Environment } from './environment.ts'
-import { parseJson } from './json-text.ts'
 import { memberOf } from './json-tree.ts'
 import type { Fault } from './settings-fault.ts'
 
@@ -55,5 +55,7 @@ export async function readJsonFile(
   }
   const parsed = parseJson(text)
   if ('value' in parsed) return { value: parsed.value }
-  return { problem: `is not JSON: line ${parsed.line}, column ${parsed.column}`, isMissing: false }
+  const before = text.slice(0, parsed.offset).split('\n')
+  const column = (before.at(-1) ?? '').length + 1
+  return { problem: `is not JSON: line ${before.length}, column ${column}`, isMissing: false }
 }

@@ -185,25 +185,23 @@ describe('bodies', () => {
     })
 
     it('are refused when malformed, with the place and without the text', async () => {
-      for (const body of [
-        '{',
-        '{"email":',
-        '{"email":"a@example.com"',
-        '{"email":"a@example.com"}x',
-        '{"email":"a@example.com",}',
-        "{'email':'a@example.com'}",
-        '{email:"a@example.com"}',
-        '\ufeff{}',
-        '{"email":"\n"}',
-        '{"email":NaN}',
-        '{} // a comment',
-        ' ',
-      ]) {
+      const offsets: readonly [body: string, offset: number][] = [
+        ['{', 1],
+        ['{"email":', 9],
+        ['{"email":"a@example.com"', 24],
+        ['{"email":"a@example.com"}x', 25],
+        ['{"email":"a@example.com",}', 25],
+        ["{'email':'a@example.com'}", 1],
+        ['{email:"a@example.com"}', 1],
+        ['\ufeff{}', 0],
+        ['{"email":"\n"}', 10],
+        ['{"email":NaN}', 9],
+        ['{} // a comment', 3],
+        [' ', 1],
+      ]
+      for (const [body, offset] of offsets) {
         const answer = await forgot(body)
         expect(answer.status, body).to.equal(422)
-        const { detail } = answer.body as { detail: { loc: (string | number)[] }[] } // safe: compared whole below
-        const offset = Number(detail[0]?.loc[1])
-        expect(offset, body).to.be.within(0, body.length)
         notJson(answer, offset)
       }
       const answer = await forgot('{"email":"typed in vain" typed in vain}')

@@ -1,6 +1,7 @@
 import type { Context } from 'koa'
 import { koaBody } from 'koa-body'
 import { type FieldFault, Invalid, Unreadable } from './errors.ts'
+import { parseJson } from './json-text.ts'
 
 /** In bytes. */
 const maxBodyBytes = 16 * 1024
@@ -81,14 +82,9 @@ function jsonFields(text: string): RawBody {
   const tooDeep = offsetBelow(text, maxDepth)
   if (tooDeep !== null) throw fault(tooDeep, `More than ${maxDepth} levels`)
 
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch (thrown) {
-    // The parser's own words may quote the body, so only the place is taken from them.
-    const place = /at position (\d+)/.exec(String(thrown))?.[1]
-    throw fault(place === undefined ? text.length : Number(place), 'Expecting a JSON value')
-  }
+  const parsed = parseJson(text)
+  if ('offset' in parsed) throw fault(parsed.offset, 'Expecting a JSON value')
+  const { value } = parsed
   if (value === null) return { type: 'absent' }
   if (typeof value !== 'object' || Array.isArray(value)) return { type: 'not_an_object' }
   return { type: 'fields', fields: value as Fields, repeated: repeatedNames(text) } // safe: an object that JSON.parse made

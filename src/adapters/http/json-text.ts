@@ -1,19 +1,12 @@
-/** A JSON text that cannot be parsed, and where (both counted from 1). */
-export interface JsonFault {
-  readonly line: number
-  readonly column: number
-}
-
 /**
  * `JSON.parse` that says where it failed and never quotes the text: V8's own messages give either a position
  * or a piece of the text, and that piece may be a secret.
  */
-export function parseJson(text: string): { readonly value: unknown } | JsonFault {
+export function parseJson(text: string): { readonly value: unknown } | { readonly offset: number } {
   try {
     return { value: JSON.parse(text) }
   } catch {
-    const before = text.slice(0, offsetOfFault(text)).split('\n')
-    return { line: before.length, column: (before.at(-1) ?? '').length + 1 }
+    return { offset: offsetOfFault(text) }
   }
 }
 
