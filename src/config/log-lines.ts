@@ -3,7 +3,7 @@ import { destination } from 'pino'
 /** Where lines go, as pino's destinations take them. */
 interface Out {
   write(lines: string): unknown
-  /** Writes what waits, and waits itself until it is written. */
+  /** Writes what was not begun yet, and waits itself until it is written. */
   flushSync(): void
 }
 
@@ -11,6 +11,8 @@ interface LogLines extends Out {
   /** Hands on what waits. */
   flush(): void
 }
+
+const standardError = (sync: boolean): Out => destination({ dest: 2, sync })
 
 /** At most so often lines are handed on. */
 const gatherMilliseconds = 100
@@ -26,25 +28,27 @@ process.on('exit', () => {
  * once, those that come soon after it go together: each write is a job for libuv's few threads, which hash passwords.
  * What waits when the process exits is written then; of one that is killed, the lines of the last 100 ms may be missing.
  */
-export function logLines(out: Out = destination({ dest: 2, sync: false })): LogLines {
+export function logLines(open: (sync: boolean) => Out = standardError): LogLines {
+  const out = open(false)
   let waiting = ''
   let silence: NodeJS.Timeout | null = null
 
-  const handOn = (): void => {
+  const handOn = (to: Out): void => {
     if (waiting === '') return
-    out.write(waiting)
+    to.write(waiting)
     waiting = ''
     unwritten.delete(flushSync)
   }
+  /** Leaves nothing to threads: when a process exits, Node takes back what they have not begun. */
   const flushSync = (): void => {
-    handOn()
     out.flushSync()
+    handOn(open(true))
   }
   const gather = (): void => {
     silence = setTimeout(() => {
       silence = null
       if (waiting === '') return
-      handOn()
+      handOn(out)
       gather()
     }, gatherMilliseconds).unref()
   }
@@ -59,7 +63,7 @@ export function logLines(out: Out = destination({ dest: 2, sync: false })): LogL
         unwritten.add(flushSync)
       }
     },
-    flush: handOn,
+    flush: () => handOn(out),
     flushSync,
   }
 }
