@@ -82,7 +82,9 @@ export async function killWorkersAmidDeliveries(deployment: Deployment, sizes: S
   for (let kill = 0; kill < kills; kill += 1) {
     if (kills === 1) await eventually('deliveries to be under way', () => notes().length > total / 4, 60)
     else await delay(began + (kill + 1) * secondsBetweenKills * 1000 - performance.now())
-    const victim = working.shift()
+    // A single kill hits one that delivers, so that others have to go on with it.
+    const lastToDeliver = working.findIndex(({ pid }) => pid === notes().at(-1)?.pid)
+    const [victim] = working.splice(kills === 1 ? Math.max(0, lastToDeliver) : 0, 1)
     expect(await victim?.end('SIGKILL')).to.equal('SIGKILL')
     const next = await spawnWorker(env, folder)
     working.push(next)
