@@ -71,7 +71,7 @@ never repeated. \`loc\` is a path: \`["body", "email"]\` a field, \`["body"]\` t
 | \`value_error\` | No e-mail address, or a field that was sent twice |
 | \`string_pattern_mismatch\` | A \`grant_type\` other than \`password\` |
 | \`model_attributes_type\` | The body is no JSON object, or is not sent as \`application/json\` |
-| \`json_invalid\` | The body is malformed, or nests more than 32 levels |`
+| \`json_invalid\` | The body is malformed, or nests more than 32 levels. \`loc[1]\` is the place, in characters from 0, of the first that is wrong |`
 
 function providerRoutes(operations: readonly Named[]): string {
   const rows = operations
