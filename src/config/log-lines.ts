@@ -34,7 +34,6 @@ export function logLines(open: (sync: boolean) => Out = standardError): LogLines
   let silence: NodeJS.Timeout | null = null
 
   const handOn = (to: Out): void => {
-    if (waiting === '') return
     to.write(waiting)
     waiting = ''
     unwritten.delete(flushSync)
@@ -42,7 +41,7 @@ export function logLines(open: (sync: boolean) => Out = standardError): LogLines
   /** Leaves nothing to threads: when a process exits, Node takes back what they have not begun. */
   const flushSync = (): void => {
     out.flushSync()
-    handOn(open(true))
+    if (waiting !== '') handOn(open(true))
   }
   const gather = (): void => {
     silence = setTimeout(() => {
@@ -63,7 +62,9 @@ export function logLines(open: (sync: boolean) => Out = standardError): LogLines
         unwritten.add(flushSync)
       }
     },
-    flush: () => handOn(out),
+    flush() {
+      if (waiting !== '') handOn(out)
+    },
     flushSync,
   }
 }
