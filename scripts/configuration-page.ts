@@ -28,7 +28,7 @@ function section(group: string, leaves: readonly Leaf[]): string {
   const heading = group === '' ? '## Service' : `## ${group}`
   const rows = merged(leaves).map(
     (leaf) =>
-      `| \`${shownPath(leaf.path)}\` | \`${shownVariable(leaf.path, leaf.schema)}\` | ${defaultOf(leaf)} | ${cell(descriptionOf(leaf))} |`,
+      `| \`${shownPath(leaf.path)}\` | \`${shownVariable(leaf.path, leaf.schema)}\` | ${cell(standardOf(leaf))} | ${cell(descriptionOf(leaf))} |`,
   )
   const table = ['| Setting | Environment | Default | Meaning |', '|---|---|---|---|', ...rows].join('\n')
   return [heading, ...(intro === undefined ? [] : [intro]), table].join('\n\n')
@@ -38,21 +38,23 @@ function section(group: string, leaves: readonly Leaf[]): string {
 function merged(leaves: readonly Leaf[]): Leaf[] {
   const rows = new Map<string, Leaf>()
   for (const leaf of leaves) {
-    const text = JSON.stringify([leaf.path, defaultOf(leaf), descriptionOf({ ...leaf, kinds: [] })])
+    const text = JSON.stringify([leaf.path, standardOf(leaf), descriptionOf({ ...leaf, kinds: [] })])
     rows.set(text, { ...leaf, kinds: [...(rows.get(text)?.kinds ?? []), ...leaf.kinds] })
   }
   return [...rows.values()]
 }
 
-function defaultOf({ schema }: Leaf): string {
+/** What is in force where nothing is said. */
+export function standardOf({ schema }: Pick<Leaf, 'schema'>): string {
   const { default: standard, otherwise } = annotations(schema)
-  if (otherwise !== undefined) return cell(otherwise)
+  if (otherwise !== undefined) return otherwise
   if (standard === undefined) return 'required in a new entry'
-  if (Array.isArray(standard)) return standard.length === 0 ? 'none' : `\`${cell(standard.join(','))}\``
-  return `\`${cell(String(standard))}\``
+  if (Array.isArray(standard)) return standard.length === 0 ? 'none' : `\`${standard.join(',')}\``
+  return `\`${String(standard)}\``
 }
 
-function descriptionOf({ schema, kinds }: Leaf): string {
+/** What it means, with its kinds and limits. */
+export function descriptionOf({ schema, kinds }: Pick<Leaf, 'schema' | 'kinds'>): string {
   const { description = '' } = annotations(schema)
   const only = kinds.length === 0 ? '' : `(${kinds.join(', ')}) `
   return `${only}${description}${description === '' || description.endsWith('.') ? '' : '.'}${limits(schema)}`

@@ -1,4 +1,4 @@
-// npm run docs: writes the pages below docs/ that follow from the code. A test fails while they are not current.
+// npm run docs: writes the files that follow from the code. A test fails while they are not current.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,19 +10,18 @@ import { apiPage } from './api-page.ts'
 import { configurationPage } from './configuration-page.ts'
 import { emitDeclarations, entries } from './declarations.mjs'
 import { anyProvider, errorsPage, type Operations } from './errors-page.ts'
+import { settingsTypes } from './settings-types.ts'
 
-const folder = fileURLToPath(new URL('../docs/', import.meta.url))
+const root = fileURLToPath(new URL('..', import.meta.url))
 
-/** Every generated page, by its name below docs/. */
-export async function pages(): Promise<ReadonlyMap<string, string>> {
-  const document = await servedDocument({})
-  return new Map([
-    ['openapi.json', `${JSON.stringify(document, null, 2)}\n`],
-    ['errors.md', errorsPage(await servedDocument({ providers: { [anyProvider]: provider } }))],
-    ['configuration.md', configurationPage()],
-    ['api.md', publicApi()],
-  ])
-}
+/** How each generated file is made, by its path from the root, in this order: the API is read from the sources. */
+export const generated = new Map<string, () => string | Promise<string>>([
+  ['docs/openapi.json', async () => `${JSON.stringify(await servedDocument({}), null, 2)}\n`],
+  ['docs/errors.md', async () => errorsPage(await servedDocument({ providers: { [anyProvider]: provider } }))],
+  ['docs/configuration.md', configurationPage],
+  ['src/embedding/settings.ts', settingsTypes],
+  ['docs/api.md', publicApi],
+])
 
 function publicApi(): string {
   emitDeclarations()
@@ -74,5 +73,5 @@ async function servedDocument(file: unknown): Promise<Operations> {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  for (const [name, text] of await pages()) await writeFile(join(folder, name), text)
+  for (const [name, make] of generated) await writeFile(join(root, name), await make())
 }

@@ -2,6 +2,8 @@
 
 // Everything at once: settings in, use cases out
 export { openPortcullis } from './embedding/open-portcullis.ts'
+export type { PortcullisSettings } from './embedding/settings.ts'
+export type { TenantSettings } from './embedding/settings.ts'
 export type { Accounts } from './config/open-portcullis.ts'
 export type { Portcullis } from './config/open-portcullis.ts'
 export type { PortcullisOptions } from './config/open-portcullis.ts'

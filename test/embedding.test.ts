@@ -27,6 +27,15 @@ const snippets = [...snippetsOf('README.md'), ...snippetsOf('docs/embedding.md')
 /** What a program that embeds use cases has no use for. */
 const unwanted = /^(koa|@koa\/.*|koa-.*|mongodb|bson|ioredis|simple-oauth2|joi|openid-client|undici|bcrypt|commander)$/
 
+/** The types refuse each line after the first, and those of the settings what their schema would. */
+const misuses = `import { openPortcullis, toEmail } from 'portcullis'
+toEmail(5)
+openPortcullis({ dataFoldre: 'data' })
+openPortcullis({ stores: { users: { kind: 'sqlit' } } })
+openPortcullis({ tenants: { by: 'host', list: { a: { logs: {} } } } })
+openPortcullis({ providers: { google: { kind: 'google', clientId: 'i', clientSecret: 's' } } })
+`
+
 const twoUseCases = `
   const { isCommonPassword, newId, openStore, passwordHasher, ReadUser, RegisterUser, toEmail } = await import('portcullis')
   const { users, close } = await openStore({ kind: 'sqlite', dataFolder: 'data' })
@@ -79,10 +88,15 @@ describe('the package, installed into an empty project', function () {
 
   it('compiles with the snippets of the documents, strictly', async () => {
     expect(snippets).to.have.length.above(4)
-    const wrong = { file: 'wrong.ts', text: "import { toEmail } from 'portcullis'\ntoEmail(5)\n" }
+    const wrong = { file: 'wrong.ts', text: misuses }
     for (const { file, text } of [...snippets, wrong]) project.write(file, text)
     const faults = await project.compile([...snippets, wrong].map(({ file }) => file))
-    expect(faults.match(/^.*error TS\d+/gm), faults).to.deep.equal(['wrong.ts(2,9): error TS2345'])
+    expect(faults.match(/^.*error TS\d+/gm), faults).to.deep.equal([
+      'wrong.ts(2,9): error TS2345',
+      'wrong.ts(3,18): error TS2561',
+      'wrong.ts(4,37): error TS2820',
+      'wrong.ts(5,54): error TS2353',
+    ])
   })
 
   for (const { file, prints } of snippets) {

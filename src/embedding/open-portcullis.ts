@@ -1,10 +1,14 @@
 import type { Portcullis, PortcullisOptions } from '../config/open-portcullis.ts'
+import type { PortcullisSettings } from './settings.ts'
 
 /**
  * Opens what `settings` say, the same tree that the settings file holds, and loads no more than they name. Rejects with
  * a `SettingsFault` that lists everything wrong with them. Logs go to standard error (`logs.level`).
  */
-export async function openPortcullis(settings: object = {}, options: PortcullisOptions = {}): Promise<Portcullis> {
+export async function openPortcullis(
+  settings: PortcullisSettings = {},
+  options: PortcullisOptions = {},
+): Promise<Portcullis> {
   // Late: who makes single use cases with `new` needs neither settings nor a container.
   const { openPortcullis: open } = await import('../config/open-portcullis.ts')
   return open(settings, options)

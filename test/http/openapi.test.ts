@@ -1,7 +1,7 @@
-import { readdir, readFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { expect } from 'chai'
-import { pages } from '../../scripts/docs.ts'
+import { generated } from '../../scripts/docs.ts'
 import { anAddress } from '../support/answers.ts'
 import { answerOf, call, goodPassword, register } from '../support/client.ts'
 import { expectDescribed, judgeBy } from '../support/described.ts'
@@ -152,12 +152,12 @@ describe('the OpenAPI document', () => {
   })
 })
 
-describe('the generated pages of docs/', () => {
+describe('the generated files', () => {
   it('are current; `npm run docs` writes them', async () => {
-    for (const [name, text] of await pages()) {
-      const page = await readFile(new URL(`../../docs/${name}`, import.meta.url), 'utf8')
-      expect(page === text, `docs/${name} is current`).to.equal(true)
+    for (const [name, make] of generated) {
+      const file = await readFile(new URL(`../../${name}`, import.meta.url), 'utf8')
+      expect(file === (await make()), `${name} is current`).to.equal(true)
     }
-    expect(await readdir(new URL('../../docs/', import.meta.url))).to.include.members(['openapi.json', 'errors.md'])
+    expect([...generated.keys()]).to.include.members(['docs/openapi.json', 'docs/errors.md'])
   })
 })

@@ -1,0 +1,93 @@
+import { spawnSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import Type, { type TObject, type TSchema } from 'typebox'
+import { builtInParts } from '../src/config/parts.ts'
+import { branchesOf, valuesOf } from '../src/config/schema-leaves.ts'
+import { settingsSchema, tenantSchema } from '../src/config/settings.ts'
+import { descriptionOf, standardOf } from './configuration-page.ts'
+
+/** `src/embedding/settings.ts`: the settings as TypeScript's editors know them, with what the page says of each. */
+export function settingsTypes(): string {
+  const settings = settingsSchema(builtInParts)
+  return formatted(`// Generated from the schema of the settings by \`npm run docs\`.
+
+/** The settings, the same tree that the settings file holds. What is left out has its default. */
+export interface PortcullisSettings ${typeOf(settings)}
+
+/** The settings of one tenant, in which it differs from the others. */
+export interface TenantSettings ${typeOf(tenantSchema(builtInParts), settings)}
+`)
+}
+
+/** `known` has a type already: what is the same in it is named by its place there. */
+function typeOf(schema: TSchema, known?: TObject): string {
+  if (Type.IsObject(schema)) return membersOf(schema.properties, known)
+  const values = valuesOf(schema)
+  if (values !== null) return `{ readonly [name: string]: ${typeOf(values)} }`
+  if (Type.IsUnion(schema)) return unionOf([...branchesOf(schema).values()])
+  if (Type.IsArray(schema)) return `readonly ${typeOf(schema.items)}[]`
+  if (Type.IsEnum(schema)) return schema.enum.map((one) => JSON.stringify(one)).join(' | ')
+  if (Type.IsLiteral(schema)) return JSON.stringify(schema.const)
+  if (Type.IsString(schema)) return 'nullIsNone' in schema ? 'string | null' : 'string'
+  if (Type.IsBoolean(schema)) return 'boolean'
+  if (Type.IsNumber(schema) || Type.IsInteger(schema)) return 'number'
+  // The one schema that says nothing itself is that of the tenants, which are judged one by one.
+  if ('byEntry' in schema) return '{ readonly [tenant: string]: TenantSettings }'
+  throw new Error(`there is no type for ${JSON.stringify(schema)}`)
+}
+
+function membersOf(properties: Readonly<Record<string, TSchema>>, known?: TObject): string {
+  const members = Object.entries(properties).map(([key, schema]) => {
+    const same = known?.properties[key]
+    const isSame = JSON.stringify(same) === JSON.stringify(schema)
+    const type = isSame ? `PortcullisSettings['${key}']` : typeOf(schema)
+    return `${commentOf(schema)}readonly ${key}?: ${type}`
+  })
+  return `{\n${members.join('\n')}\n}`
+}
+
+/** What all branches have, by the very same schema, comes once. */
+function unionOf(branches: readonly TObject[]): string {
+  const shared = Object.entries(branches[0]?.properties ?? {}).filter(([key, schema]) =>
+    branches.every(({ properties }) => properties[key] === schema),
+  )
+  const own = branches.map(({ properties }) =>
+    membersOf(Object.fromEntries(Object.entries(properties).filter(([key]) => !shared.some(([one]) => one === key)))),
+  )
+  if (shared.length === 0) return own.join(' | ')
+  return `${membersOf(Object.fromEntries(shared))} & (${own.join(' | ')})`
+}
+
+function commentOf(schema: TSchema): string {
+  const description = descriptionOf({ schema, kinds: [] })
+  if (description === '') return ''
+  const isGroup = Type.IsObject(schema) || Type.IsUnion(schema) || valuesOf(schema) !== null
+  const lines = wrapped(isGroup ? description : `${description} Default: ${standardOf({ schema })}.`)
+  return lines.length === 1 ? `/** ${lines[0]} */\n` : `/**\n${lines.map((line) => ` * ${line}\n`).join('')} */\n`
+}
+
+const columns = 100
+
+function wrapped(text: string): string[] {
+  const lines: string[] = []
+  for (const word of text.split(' ')) {
+    const line = lines.at(-1)
+    if (line === undefined || line.length + word.length >= columns) lines.push(word)
+    else lines[lines.length - 1] = `${line} ${word}`
+  }
+  return lines
+}
+
+/** As the linter wants it. */
+function formatted(text: string): string {
+  const root = fileURLToPath(new URL('..', import.meta.url))
+  const biome = fileURLToPath(new URL('../node_modules/@biomejs/biome/bin/biome', import.meta.url))
+  const format = ['format', '--stdin-file-path=src/embedding/settings.ts']
+  const { status, stdout, stderr } = spawnSync(process.execPath, [biome, ...format], {
+    cwd: root,
+    input: text,
+    encoding: 'utf8',
+  })
+  if (status !== 0) throw new Error(stderr)
+  return stdout
+}
