@@ -2,7 +2,7 @@ import { readFile, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { parseJson } from '../adapters/http/json-text.ts'
 import { configVariable, type Environment } from './environment.ts'
-import { memberOf } from './json-tree.ts'
+import { isGroup, memberOf } from './json-tree.ts'
 import type { Fault } from './settings-fault.ts'
 
 const standardFile = 'portcullis.config.json'
@@ -24,7 +24,7 @@ export async function readConfigFile({ configFile, env, cwd }: Where, faults: Fa
   const fromEnvironment = env[configVariable] || undefined
   const named = configFile ?? fromEnvironment
   const path = resolve(cwd, named ?? standardFile)
-  const read = await readJsonFile(path)
+  const read = await readSettingsFile(path)
   if ('value' in read) return { path, value: read.value }
   if (read.isMissing && named === undefined) return { path: null, value: undefined }
   const source =
@@ -33,10 +33,16 @@ export async function readConfigFile({ configFile, env, cwd }: Where, faults: Fa
   return { path, value: undefined }
 }
 
-/** What a JSON file holds, or what is wrong with it in words that follow its name. */
-export async function readJsonFile(
-  path: string,
-): Promise<{ readonly value: unknown } | { readonly problem: string; readonly isMissing: boolean }> {
+type Read = { readonly value: unknown } | { readonly problem: string; readonly isMissing: boolean }
+
+/** The JSON object that a file holds, or what is wrong with it in words that follow its name. */
+export async function readSettingsFile(path: string): Promise<Read> {
+  const read = await readJsonFile(path)
+  if ('problem' in read || isGroup(read.value)) return read
+  return { problem: 'must be an object that holds settings', isMissing: false }
+}
+
+async function readJsonFile(path: string): Promise<Read> {
   let bytes: Buffer
   try {
     // Who reads a pipe that nobody writes to waits for ever, and so does the exit of the process.

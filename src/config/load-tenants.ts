@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Check } from 'typebox/value'
 import type { StoreRole } from '../adapters/stores/backend.ts'
-import { readJsonFile } from './config-file.ts'
+import { readSettingsFile } from './config-file.ts'
 import { defaultTenant } from './default-tenant.ts'
 import { isGroup, keysOf, memberOf } from './json-tree.ts'
 import { doubtsOf } from './judge-settings.ts'
@@ -105,7 +105,7 @@ async function readFolder(folder: string | null): Promise<Map<string, Given>> {
   return new Map(
     await Promise.all(
       files.map(async (name): Promise<[string, Given]> => {
-        const read = await readJsonFile(join(folder, name))
+        const read = await readSettingsFile(join(folder, name))
         const tree = 'value' in read ? read.value : {}
         return [
           name.slice(0, -'.json'.length),

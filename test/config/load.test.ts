@@ -119,6 +119,14 @@ describe('loading the settings', () => {
       expect(await folder.faults()).to.deep.equal([refused])
     })
 
+    it('names a file that holds anything but an object', async () => {
+      for (const text of ['[]', 'null', '"http"', '3000']) {
+        const path = await folder.write('portcullis.config.json', text)
+        const refused = { path: '', message: `${path} must be an object that holds settings`, source: 'file' }
+        expect(await folder.faults(), text).to.deep.equal([refused])
+      }
+    })
+
     it('refuses a file that is not UTF-8, and takes one with a byte order mark', async () => {
       const path = await folder.write('portcullis.config.json', Uint8Array.of(0x22, 0xff, 0x22))
       expect(await folder.faults()).to.deep.equal([{ path: '', message: `${path} is not UTF-8`, source: 'file' }])
