@@ -12,6 +12,8 @@ interface Needs {
   changeUser: ChangeUser
   vault: ProviderVault
   clock: () => Date
+  /** Hears why a provider refused a refresh token, or could not be asked. */
+  reportProvider: (provider: string, failure: CodeRefused | ProviderFailed) => void
 }
 
 /** A token that expires sooner is refreshed: it would not live through the call it is wanted for. */
@@ -76,7 +78,7 @@ export class ReadProviderToken {
   }
 
   async #refresh(userId: UserId, provider: OAuthProvider, account: OAuthAccount): Promise<string | null> {
-    const { vault } = this.#needs
+    const { vault, reportProvider } = this.#needs
     const refreshToken =
       account.sealedRefreshToken === null ? null : this.#unsealed(userId, account, account.sealedRefreshToken)
     if (refreshToken === null) return null
@@ -85,6 +87,7 @@ export class ReadProviderToken {
       await this.#write(userId, account, sealedTokens(vault, userId, provider.name, tokens, account))
       return tokens.accessToken
     } catch (thrown) {
+      if (thrown instanceof CodeRefused || thrown instanceof ProviderFailed) reportProvider(provider.name, thrown)
       await this.#write(userId, account, { refreshingUntil: null })
       if (thrown instanceof CodeRefused) return null
       if (thrown instanceof ProviderFailed) throw new Refusal('OAUTH_PROVIDER_ERROR', null, { cause: thrown })

@@ -1,4 +1,5 @@
 import type { HashPool } from '../adapters/crypto/hash-pool.ts'
+import { type Outbound, openOutbound } from '../adapters/oauth/outbound.ts'
 import type { Shares } from '../adapters/stores/backend.ts'
 import type { Subscribers } from '../application/ports/subscribers.ts'
 import { openHashPool } from './hasher.ts'
@@ -13,6 +14,7 @@ export interface Common {
   readonly clock: () => Date
   readonly shares: Shares
   readonly hashPool: HashPool
+  readonly outbound: Outbound
   /** Prints a line of `handlers.console`, which ends in a newline. */
   readonly write: (line: string) => void | Promise<void>
   /** In place of those of the settings. */
@@ -51,6 +53,7 @@ export function openCommon({
     isOneOfMany,
     shares: openShares(),
     hashPool: openHashPool(settings.passwords, { isShared: isOneOfMany }),
+    outbound: openOutbound(),
     ...(subscribers && { subscribers }),
   }
 }

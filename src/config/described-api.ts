@@ -11,7 +11,7 @@ import { version } from './version.ts'
  * The OpenAPI document of a tenant that differs in nothing from the common settings. Built from one that keeps
  * nothing and is never prepared, since no real one need be open for it.
  */
-export async function describedApi({ common, settings, outbound, portOf }: ServeNeeds): Promise<object> {
+export async function describedApi({ common, settings, portOf }: ServeNeeds): Promise<object> {
   const memory = { kind: 'memory' }
   const tenant = await openTenant({
     ...common,
@@ -25,8 +25,6 @@ export async function describedApi({ common, settings, outbound, portOf }: Serve
     failed: () => undefined,
   })
   const routers = routersOfTenant(tenant, {
-    outbound,
-    clock: common.clock,
     publicUrl: () => publicUrl(settings, portOf()),
     operations: [
       operationsRouter(

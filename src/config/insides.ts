@@ -11,7 +11,6 @@ export interface Insides {
   /** `null` where there is only one. */
   readonly tenants: LoadedTenants | null
   readonly log: Logger
-  readonly clock: () => Date
   knows(id: string): boolean
   /** Does `work` with a tenant that is known, which is open meanwhile. Throws `Unavailable`. */
   use<R>(id: string, work: (tenant: OpenTenant) => Promise<R>): Promise<R>

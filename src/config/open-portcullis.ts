@@ -5,6 +5,7 @@ import { CreateSuperuser } from '../application/create-superuser.ts'
 import { DeleteUser } from '../application/delete-user.ts'
 import { LogIn } from '../application/log-in.ts'
 import { LogOut } from '../application/log-out.ts'
+import type { OAuthProvider } from '../application/ports/oauth-provider.ts'
 import { ReadProviderToken } from '../application/read-provider-token.ts'
 import { ReadUser } from '../application/read-user.ts'
 import { RegisterUser } from '../application/register-user.ts'
@@ -41,6 +42,8 @@ export interface Accounts {
   readonly readProviderToken: ReadProviderToken
   /** How credentials are issued and read, by the names in the settings, in order of declaration. */
   readonly backends: ReadonlyMap<string, Backend>
+  /** Providers by the names in the settings, in order of declaration. */
+  readonly providers: ReadonlyMap<string, OAuthProvider>
 }
 
 export interface PortcullisOptions {
@@ -122,7 +125,6 @@ export async function openPortcullis(settings: object = {}, options: PortcullisO
     settings: loaded.settings,
     tenants,
     log,
-    clock: common.clock,
     knows: registry.knows,
     use: (id, work) => registry.use(id, ({ tenant }) => work(tenant)),
   })
@@ -150,19 +152,19 @@ async function openOne(needs: Parameters<typeof openPreparedTenant>[0], delivers
       await tenant.close()
     },
   }
-  const { settings, log, clock } = needs
+  const { settings, log } = needs
   keepInsides(portcullis, {
     settings,
     tenants: null,
     log,
-    clock,
     knows: (id) => id === defaultTenant,
     use: (_id, work) => use(() => work(tenant)),
   })
   return portcullis
 }
 
-function accountsOf({ container, backends }: OpenTenant): Accounts {
+function accountsOf(tenant: OpenTenant): Accounts {
+  const { container, backends } = tenant
   return {
     registerUser: container.get(RegisterUser),
     createSuperuser: container.get(CreateSuperuser),
@@ -178,6 +180,9 @@ function accountsOf({ container, backends }: OpenTenant): Accounts {
     unlinkOAuth: container.get(UnlinkOAuth),
     readProviderToken: container.get(ReadProviderToken),
     backends: new Map(backends.map((backend) => [backend.name, backend])),
+    get providers() {
+      return tenant.providers
+    },
   }
 }
 

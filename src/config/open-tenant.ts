@@ -5,6 +5,7 @@ import { nodeSecrets, secretMark } from '../adapters/crypto/node-secrets.ts'
 import { type RelayLoop, relayLoop } from '../adapters/events/relay-loop.ts'
 import type { HttpBackend } from '../adapters/http/access.ts'
 import { DeliverTokens } from '../application/deliver-tokens.ts'
+import type { OAuthProvider } from '../application/ports/oauth-provider.ts'
 import { RelayEvents } from '../application/relay-events.ts'
 import { Sweep } from '../application/sweep.ts'
 import { backendsOf } from './backends.ts'
@@ -14,6 +15,7 @@ import { type OpenHandlers, openHandlers } from './handlers.ts'
 import { openHasher } from './hasher.ts'
 import type { Logger } from './log.ts'
 import { type FailingStore, openStores } from './open-stores.ts'
+import { providersOf, reportProvider } from './providers.ts'
 import { resolveSecret } from './secret.ts'
 import type { Settings } from './settings.ts'
 import { SettingsFault } from './settings-fault.ts'
@@ -34,6 +36,8 @@ export interface OpenTenant {
   readonly log: Logger
   readonly container: Container
   readonly backends: readonly HttpBackend[]
+  /** Built when they are first asked for: who only delivers needs none. */
+  readonly providers: ReadonlyMap<string, OAuthProvider>
   /** Resolves when the first attempt at every store has ended, either way; rejects when one must not be used. */
   prepare(): Promise<void>
   failing(): Promise<readonly FailingStore[]>
@@ -58,7 +62,7 @@ const firstChoresMilliseconds = 200
 
 /** Throws `SettingsFault` or `Unsuitable` for what no repetition mends. */
 export async function openTenant(needs: Needs): Promise<OpenTenant> {
-  const { id, settings, clock, shares, write, hashPool, isOneOfMany, failed } = needs
+  const { id, settings, clock, shares, write, hashPool, outbound, isOneOfMany, failed } = needs
   const keyOwner = id === defaultTenant ? null : id
   const log = keyOwner === null ? needs.log : needs.log.child({ tenant: id })
 
@@ -100,9 +104,11 @@ export async function openTenant(needs: Needs): Promise<OpenTenant> {
     subscribers: handlers.subscribers,
     clock,
     report: (problem) => log.warn(problem, 'delivery failed'),
+    reportProvider: (name, failure) => reportProvider(log, name, failure),
     wake: () => events?.wake(),
   })
   const backends = backendsOf(settings.backends, { sessions, secrets, tenant: id, clock, newId })
+  let providers: ReadonlyMap<string, OAuthProvider> | null = null
   const timers: NodeJS.Timeout[] = []
   const logged = (work: () => Promise<unknown>): Promise<unknown> =>
     work().catch((err: unknown) => log.warn({ err }, 'a chore failed'))
@@ -118,6 +124,10 @@ export async function openTenant(needs: Needs): Promise<OpenTenant> {
     log,
     container,
     backends,
+    get providers() {
+      providers ??= providersOf(settings.providers, { outbound, clock })
+      return providers
+    },
     failing: stores.failing,
 
     async prepare() {

@@ -17,7 +17,7 @@ import { oktaKind } from '../adapters/oauth/okta.ts'
 import { openIdConnectKind } from '../adapters/oauth/openid-connect.ts'
 import { redditKind } from '../adapters/oauth/reddit.ts'
 import { shopifyKind } from '../adapters/oauth/shopify.ts'
-import { CodeRefused } from '../application/ports/oauth-provider.ts'
+import { CodeRefused, type OAuthProvider, type ProviderFailed } from '../application/ports/oauth-provider.ts'
 import { oauthStateSeconds } from '../application/start-oauth.ts'
 import { defaultTenant } from './default-tenant.ts'
 import { enabledOf } from './enabled.ts'
@@ -46,37 +46,64 @@ export const providers = [
   shopifyKind,
 ] as const
 
-interface Needs extends Omit<ProviderNeeds, 'name'> {
-  /** Known once the service listens. */
-  readonly publicUrl: () => string
-  readonly tenant: string
-  readonly log: Logger
+/** The providers that are enabled, by name, in order of declaration. */
+export function providersOf(
+  settings: Settings['providers'],
+  needs: Omit<ProviderNeeds, 'name'>,
+): ReadonlyMap<string, OAuthProvider> {
+  return new Map(
+    enabledOf(settings).map(([name, provider]) => [name, build(providers, provider, { ...needs, name })] as const),
+  )
 }
 
-/** The providers that are enabled, by name. */
-export function mountedProviders(settings: Settings, { tenant, log, ...needs }: Needs): Map<string, MountedProvider> {
-  const { host, publicUrl } = settings.http
-  const isSecure = publicUrl === undefined ? isLoopback(host) : isTrustworthy(new URL(publicUrl))
-  const browser = oauthBrowser(isSecure, oauthStateSeconds, tenant === defaultTenant ? '' : tenant)
-  return new Map(enabledOf(settings.providers).map(([name, provider]) => [name, mounted(name, provider)]))
+interface Tenant {
+  readonly id: string
+  readonly settings: Settings
+  readonly log: Logger
+  readonly providers: ReadonlyMap<string, OAuthProvider>
+}
 
-  function mounted(name: string, provider: ProviderSettings): MountedProvider {
-    const { associateByEmail, verifiedByDefault, requiresVerification, redirects } = provider
-    const pages = { login: provider.redirectUrl, link: provider.redirectUrlAssociate }
-    const prefixes = { login: provider.prefix, link: provider.associatePrefix }
+/**
+ * The providers of a tenant with what its routes need besides, by name.
+ *
+ * @param publicUrl known once the service listens
+ */
+export function mountedProviders(
+  { id, settings, log, providers: built }: Tenant,
+  publicUrl: () => string,
+): Map<string, MountedProvider> {
+  const { http } = settings
+  const isSecure = http.publicUrl === undefined ? isLoopback(http.host) : isTrustworthy(new URL(http.publicUrl))
+  const browser = oauthBrowser(isSecure, oauthStateSeconds, id === defaultTenant ? '' : id)
+  return new Map(enabledOf(settings.providers).map(([name, own]) => [name, mounted(name, own)]))
+
+  function mounted(name: string, own: ProviderSettings): MountedProvider {
+    const provider = built.get(name)
+    if (provider === undefined) throw new Error(`the provider ${name} is not built`)
+    const { associateByEmail, verifiedByDefault, requiresVerification, redirects } = own
+    const pages = { login: own.redirectUrl, link: own.redirectUrlAssociate }
+    const prefixes = { login: own.prefix, link: own.associatePrefix }
     return {
-      provider: build(providers, provider, { ...needs, name }),
+      provider,
       policy: { associateByEmail, verifiedByDefault, requiresVerification },
-      redirectUri: (flow) => pages[flow] ?? `${needs.publicUrl()}${prefixes[flow]}/callback`,
+      redirectUri: (flow) => pages[flow] ?? `${publicUrl()}${prefixes[flow]}/callback`,
       redirects,
       browser,
-      postsCallback: providers.some((one) => one.kind === provider.kind && 'postsCallback' in one),
-      report(failure, requestId) {
-        const what = failure instanceof CodeRefused ? 'a provider refused' : 'a provider failed'
-        log.warn({ requestId, provider: name, cause: failure.message }, what)
-      },
+      postsCallback: providers.some((one) => one.kind === own.kind && 'postsCallback' in one),
+      report: (failure, requestId) => reportProvider(log, name, failure, requestId),
     }
   }
+}
+
+/** Tells the operator why a provider refused or could not be used. */
+export function reportProvider(
+  log: Logger,
+  provider: string,
+  failure: CodeRefused | ProviderFailed,
+  requestId?: string,
+): void {
+  const what = failure instanceof CodeRefused ? 'a provider refused' : 'a provider failed'
+  log.warn({ requestId, provider, cause: failure.message }, what)
 }
 
 /** Where browsers keep Secure cookies (W3C Secure Contexts section 3.1). */

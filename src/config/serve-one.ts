@@ -6,12 +6,10 @@ import type { Served, ServeNeeds } from './served.ts'
 import { tenantHttp } from './tenant-http.ts'
 
 /** A deployment without tenants: the one there is answers everything. */
-export async function serveOne({ common, settings, failed, portOf, outbound, strict }: ServeNeeds): Promise<Served> {
+export async function serveOne({ common, settings, failed, portOf, strict }: ServeNeeds): Promise<Served> {
   const tenant = await openTenant({ ...common, id: defaultTenant, settings, failed })
   const { handle } = tenantHttp(tenant, {
-    outbound,
     strict,
-    clock: common.clock,
     publicUrl: () => publicUrl(settings, portOf()),
     operations: [operationsRouter(tenant.failing)],
   })

@@ -27,7 +27,7 @@ interface Opened {
 
 /** Many tenants behind one server: each request is taken to its own, which is opened when it is not. */
 export async function serveTenants(needs: Needs): Promise<Served> {
-  const { common, settings, strict, portOf, outbound } = needs
+  const { common, settings, strict, portOf } = needs
   const { by = 'header', header } = settings.tenants
   const allowedHeaders = by === 'header' ? [header] : []
   let { tenants } = needs
@@ -78,7 +78,7 @@ export async function serveTenants(needs: Needs): Promise<Served> {
     const tenant = await openPreparedTenant({ ...common, id, settings, failed })
     try {
       const publicUrl = (): string => urlOf(id, settings, hosts)
-      return { tenant, ...tenantHttp(tenant, { outbound, strict, clock: common.clock, publicUrl, allowedHeaders }) }
+      return { tenant, ...tenantHttp(tenant, { strict, publicUrl, allowedHeaders }) }
     } catch (thrown) {
       await tenant.close()
       throw thrown

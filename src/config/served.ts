@@ -1,5 +1,4 @@
 import type { Handle } from '../adapters/http/serving.ts'
-import type { Outbound } from '../adapters/oauth/outbound.ts'
 import type { Common } from './common.ts'
 import type { LoadedTenants } from './load-tenants.ts'
 import type { Settings } from './settings.ts'
@@ -18,7 +17,6 @@ export interface Served {
 export interface ServeNeeds {
   readonly common: Common
   readonly settings: Settings
-  readonly outbound: Outbound
   /** Right once the service listens. */
   readonly portOf: () => number
   readonly strict: boolean

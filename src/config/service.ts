@@ -1,6 +1,5 @@
 import { app } from '../adapters/http/app.ts'
 import { hasTryPage } from '../adapters/http/try-page.ts'
-import { openOutbound } from '../adapters/oauth/outbound.ts'
 import { openCommon, type ProcessNeeds } from './common.ts'
 import type { LoadedTenants } from './load-tenants.ts'
 import { publicUrl } from './public-url.ts'
@@ -29,7 +28,7 @@ export async function startService(needs: Needs): Promise<Service> {
   if (settings.try.enabled && !hasTryPage) log.warn('/try is not served: the folder examples/browser is missing')
   const common = openCommon({ ...needs, isOneOfMany: tenants !== null })
   let port = settings.http.port
-  const parts = { common, settings, strict, failed, outbound: openOutbound(), portOf: () => port }
+  const parts = { common, settings, strict, failed, portOf: () => port }
   const served = tenants === null ? await serveOne(parts) : await serveTenants({ ...parts, tenants })
 
   const isTls = settings.http.publicUrl?.startsWith('https:') ?? false

@@ -7,7 +7,6 @@ import { mount } from '../adapters/http/mount.ts'
 import { openapi } from '../adapters/http/openapi.ts'
 import { type Handle, serving } from '../adapters/http/serving.ts'
 import { mountTryPage } from '../adapters/http/try-page.ts'
-import type { Outbound } from '../adapters/oauth/outbound.ts'
 import { Authenticate } from '../application/authenticate.ts'
 import { prefixOf } from './backends.ts'
 import { oauthRoutersOf } from './oauth-routers.ts'
@@ -18,8 +17,6 @@ import { tryConfig } from './try-config.ts'
 import { version } from './version.ts'
 
 export interface HttpNeeds {
-  readonly outbound: Outbound
-  readonly clock: () => Date
   /** Where browsers reach this tenant, without a slash at the end. Known once the service listens. */
   readonly publicUrl: () => string
   /** In tests: a refusal that its endpoint does not list is a fault. */
@@ -65,10 +62,11 @@ export function tenantHttp(tenant: OpenTenant, needs: HttpNeeds): TenantHttp {
 }
 
 export function routersOfTenant(
-  { id, settings, log, container, backends }: OpenTenant,
-  { outbound, clock, publicUrl, operations = [] }: Omit<HttpNeeds, 'strict'>,
+  tenant: OpenTenant,
+  { publicUrl, operations = [] }: Pick<HttpNeeds, 'publicUrl' | 'operations'>,
 ): Router[] {
-  const providers = mountedProviders(settings, { outbound, clock, publicUrl, tenant: id, log })
+  const { settings, container, backends } = tenant
+  const providers = mountedProviders(tenant, publicUrl)
   return [
     ...routersOf(settings, container, backends),
     ...oauthRoutersOf(settings, container, backends, providers),

@@ -5,6 +5,7 @@ import { newId } from '../adapters/crypto/ids.ts'
 import { type NodeSecrets, newToken } from '../adapters/crypto/node-secrets.ts'
 import { providerVault } from '../adapters/crypto/provider-vault.ts'
 import type { DeliveryProblem } from '../application/delivery-problem.ts'
+import type { CodeRefused, ProviderFailed } from '../application/ports/oauth-provider.ts'
 import type { PasswordHasher } from '../application/ports/password-hasher.ts'
 import type { Subscribers } from '../application/ports/subscribers.ts'
 import type { UserStore } from '../application/ports/user-store.ts'
@@ -24,6 +25,7 @@ interface Parts {
   readonly subscribers: Subscribers
   readonly clock: () => Date
   readonly report: (problem: DeliveryProblem) => void
+  readonly reportProvider: (name: string, failure: CodeRefused | ProviderFailed) => void
   /** Called when events were written. */
   readonly wake: () => void
 }
@@ -61,6 +63,7 @@ export function tenantContainer(parts: Parts): Container {
   bind(t.LeaseSeconds, settings.events.leaseSeconds)
   bind(t.HandlerTimeoutSeconds, settings.handlers.timeoutSeconds)
   bind(t.Report, parts.report)
+  bind(t.ReportProvider, parts.reportProvider)
   const useCases = bindUseCases(container)
   requireOwnBindings(container, [...Object.values(t), ...useCases])
   return container

@@ -1,4 +1,5 @@
 import type { DeliveryProblem } from '../application/delivery-problem.ts'
+import type { CodeRefused, ProviderFailed } from '../application/ports/oauth-provider.ts'
 import type { OAuthStateStore } from '../application/ports/oauth-state-store.ts'
 import type { Outbox as OutboxPort } from '../application/ports/outbox.ts'
 import type { PasswordHasher } from '../application/ports/password-hasher.ts'
@@ -45,3 +46,5 @@ export const Lifetimes = token<Readonly<Record<TokenPurpose, number>>>('lifetime
 export const LeaseSeconds = token<number>('lease seconds')
 export const HandlerTimeoutSeconds = token<number>('handler timeout seconds')
 export const Report = token<(problem: DeliveryProblem) => void>('report')
+export const ReportProvider =
+  token<(name: string, failure: CodeRefused | ProviderFailed) => void>('report of providers')

@@ -68,6 +68,7 @@ export function bindUseCases(container: Container): readonly ServiceIdentifier[]
       changeUser: ChangeUser,
       vault: t.Vault,
       clock: t.Clock,
+      reportProvider: t.ReportProvider,
     }),
     bindClass(container, LogOut, { changeUser: ChangeUser, clock: t.Clock }),
     bindClass(container, RequestToken, { ...occasions, tokenRequests: t.TokenRequests, secrets: t.Secrets }),

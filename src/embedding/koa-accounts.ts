@@ -3,7 +3,6 @@ import { answering } from '../adapters/http/answering.ts'
 import { touch } from '../adapters/http/identify.ts'
 import type { Handle } from '../adapters/http/serving.ts'
 import { type TellTenant, tenancy } from '../adapters/http/tenancy.ts'
-import { openOutbound } from '../adapters/oauth/outbound.ts'
 import type { Authenticated } from '../application/authenticate.ts'
 import { defaultTenant } from '../config/default-tenant.ts'
 import { type Insides, insidesOf } from '../config/insides.ts'
@@ -139,16 +138,13 @@ function tellerOf({ settings, tenants }: Insides): TellTenant {
 }
 
 /** The routes of a tenant, which are built when they are first asked for, and go when it is closed. */
-function httpOfTenants({ settings: common, clock }: Insides): (tenant: OpenTenant) => TenantHttp {
+function httpOfTenants({ settings: common }: Insides): (tenant: OpenTenant) => TenantHttp {
   const { by, header } = common.tenants
-  const outbound = openOutbound()
   const built = new WeakMap<OpenTenant, TenantHttp>()
 
   function build(tenant: OpenTenant): TenantHttp {
     const { id, settings } = tenant
     return tenantHttp(tenant, {
-      outbound,
-      clock,
       strict: false,
       publicUrl: () => publicUrlOf(settings) + pathOfTenant(id, common),
       allowedHeaders: by === 'header' ? [header] : [],

@@ -86,7 +86,15 @@ async function everything() {
   const asked: string[] = []
   const subscribers = functionHandlers({ on_before_delete: () => void asked.push('on_before_delete') })
   const common = { ...needs, users, tokens, oauthStates, tokenRequests, hasher, policy, vault, changeUser, newId }
-  const all = { ...common, newToken, subscribers, freshLoginSeconds: null, providerNames: new Set<string>() }
+  const reportProvider = (): void => undefined
+  const all = {
+    ...common,
+    newToken,
+    subscribers,
+    freshLoginSeconds: null,
+    providerNames: new Set<string>(),
+    reportProvider,
+  }
 
   const revoked: unknown[] = []
   const backend: Backend = {

@@ -30,6 +30,7 @@ for (const store of [memoryUnderTest, sqliteUnderTest, mongoUnderTest]) {
     let provider: OAuthProvider
     let users: UserStore
     let ahead = 0
+    let reports: string[] = []
     let close = async () => {}
     /** Two programs on the same store. */
     let readers: readonly ReadProviderToken[] = []
@@ -46,11 +47,19 @@ for (const store of [memoryUnderTest, sqliteUnderTest, mongoUnderTest]) {
       close = () => opened.close()
       users = opened.role.users
       readers = [users, (await opened.second()).users].map(
-        (one) => new ReadProviderToken({ users: one, changeUser: new ChangeUser({ users: one }), vault, clock }),
+        (one) =>
+          new ReadProviderToken({
+            users: one,
+            changeUser: new ChangeUser({ users: one }),
+            vault,
+            clock,
+            reportProvider: (name, { message }) => void reports.push(`${name}: ${message}`),
+          }),
       )
     })
     beforeEach(() => {
       ahead = 0
+      reports = []
       acme.instead('token', null)
     })
     after(async () => {
@@ -185,6 +194,7 @@ for (const store of [memoryUnderTest, sqliteUnderTest, mongoUnderTest]) {
         acme.instead('token', answer)
         const thrown = await failureOf(read())
         expect(thrown).to.be.instanceOf(Refusal).with.property('code', 'OAUTH_PROVIDER_ERROR')
+        expect(reports).to.have.lengthOf(1)
         expect((await stored()).account).to.deep.equal(account)
         acme.instead('token', null)
         expect(await read(1)).to.match(/^acme-access-/)
@@ -198,6 +208,7 @@ for (const store of [memoryUnderTest, sqliteUnderTest, mongoUnderTest]) {
       acme.instead('token', invalidGrant)
       expect(await read()).to.equal(null)
       expect((await stored()).account).to.deep.equal(account)
+      expect(reports).to.deep.equal(['acme: the token endpoint refuses (invalid_grant, status 400)'])
     })
 
     it('that somebody else refreshes is waited for, for five seconds', async () => {
