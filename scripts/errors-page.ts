@@ -51,8 +51,14 @@ const generalErrors = `## On any path
 
 | Status | \`detail\` | Meaning |
 |---|---|---|
+| 400 | \`Bad Request\` | What was sent is no HTTP, or does not say which host is meant |
 | 404 | \`Not Found\` | No such path |
 | 405 | \`Method Not Allowed\` | The path has other methods: \`Allow\` names them all |
+| 408 | \`Request Timeout\` | The headers took longer than 5 s, or the whole request longer than 10 s |
+| 431 | \`Request Header Fields Too Large\` | Address and headers together are above 8 KiB |
+
+The connection is closed after 400 for what is no HTTP, 408 and 431, and after every answer that comes while more than
+16 KiB of a body may be on their way: nobody reads them.
 
 \`HEAD\` is 405 on every path that is there. So is \`OPTIONS\`, unless it is the preflight of a page whose origin
 \`http.allowedOrigins\` has: where a browser reports a failed preflight, that setting lacks the page's origin, which the

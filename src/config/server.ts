@@ -1,5 +1,7 @@
 import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
+import { isTooLong, mayGoOn } from '../adapters/http/body.ts'
+import { frameHeaders } from '../adapters/http/frame-headers.ts'
 
 /** Node's defaults let a client hold a connection for minutes before its request is complete. In milliseconds. */
 const limits = {
@@ -8,7 +10,11 @@ const limits = {
   connectionsCheckingInterval: 1_000,
   keepAliveTimeout: 65_000, // longer than load balancers keep idle connections, so that they close first
   maxHeaderSize: 8_192,
+  requireHostHeader: false, // Node's own refusal has no body: ours has one
 }
+
+/** How long somebody who still sends can read our last answer. */
+const lingerMilliseconds = 1_000
 
 export interface HttpServer {
   /** Resolves to the port. Rejects when the address cannot be had. */
@@ -17,27 +23,42 @@ export interface HttpServer {
   close(graceSeconds: number): Promise<void>
 }
 
-export function httpServer(listener: RequestListener): HttpServer {
+/** @param isTls whether browsers reach us by TLS */
+export function httpServer(listener: RequestListener, isTls: boolean): HttpServer {
   // By connection, so that its keys rarely change: a set of responses is rehashed again and again, and what V8's
   // dead tables hold lives until the next full collection. Measured: a fifth of the time of a request.
   const answering = new Map<Socket, ServerResponse | null>()
   let isClosing = false
 
-  const server: Server = createServer(limits, (request, response) => {
+  const take: RequestListener = (request, response) => {
     const { socket } = request
     answering.set(socket, response)
     response.once('close', () => {
       if (answering.get(socket) === response) answering.set(socket, null)
     })
     if (isClosing) response.setHeader('Connection', 'close')
+    if (mayGoOn(request)) socket.destroySoon = () => closeUnread(socket)
     listener(request, response)
+  }
+  const server: Server = createServer(limits, take)
+  // RFC 9110 section 10.1.1: nobody is asked to send what is refused already, and other expectations may be ignored.
+  server.on('checkContinue', (request, response) => {
+    if (!isTooLong(request.headers)) response.writeContinue()
+    take(request, response)
   })
+  server.on('checkExpectation', take)
+  server.on('connect', (_request, socket: Socket) => refuse(socket))
   server.on('connection', (socket: Socket) => socket.once('close', () => answering.delete(socket)))
 
-  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    if (socket.writable && error.code !== 'ECONNRESET') socket.end(unreadable(error.code))
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+    if (socket.writable && error.code !== 'ECONNRESET') refuse(socket, error.code)
     else socket.destroy()
   })
+
+  function refuse(socket: Socket, code?: string): void {
+    socket.write(unreadable(code, isTls))
+    closeGently(socket)
+  }
 
   return {
     listen(host, port) {
@@ -65,8 +86,23 @@ export function httpServer(listener: RequestListener): HttpServer {
   }
 }
 
+/**
+ * Lets what was answered arrive first: a connection that is closed while the other side sends is reset, which may take
+ * the answer with it (RFC 9112 section 9.6).
+ */
+function closeGently(socket: Socket): void {
+  socket.end()
+  setTimeout(() => socket.destroy(), lingerMilliseconds).unref()
+}
+
+/** What is left of the request stays where it is. */
+function closeUnread(socket: Socket): void {
+  closeGently(socket)
+  setImmediate(() => socket.pause()) // after Node, which goes on to read
+}
+
 /** What Node cannot read as HTTP never becomes a request; its sender gets an answer of our form all the same. */
-function unreadable(code: string | undefined): string {
+function unreadable(code: string | undefined, isTls: boolean): string {
   const [status, reason] =
     code === 'HPE_HEADER_OVERFLOW'
       ? [431, 'Request Header Fields Too Large']
@@ -78,7 +114,7 @@ function unreadable(code: string | undefined): string {
     `HTTP/1.1 ${status} ${reason}`,
     'Content-Type: application/json; charset=utf-8',
     `Content-Length: ${Buffer.byteLength(body)}`,
-    'Cache-Control: no-store',
+    ...frameHeaders(isTls).map(([name, value]) => `${name}: ${value}`),
     'Connection: close',
     '',
     body,

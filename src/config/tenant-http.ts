@@ -1,7 +1,7 @@
 import { ownOrigins } from '../adapters/http/access.ts'
-import { demandTls } from '../adapters/http/answering.ts'
 import { mountDocs } from '../adapters/http/docs-page.ts'
 import type { Router } from '../adapters/http/endpoint.ts'
+import { demandOfTls } from '../adapters/http/frame-headers.ts'
 import { type Identify, identifying } from '../adapters/http/identify.ts'
 import { mount } from '../adapters/http/mount.ts'
 import { openapi } from '../adapters/http/openapi.ts'
@@ -55,7 +55,7 @@ export function tenantHttp(tenant: OpenTenant, needs: HttpNeeds): TenantHttp {
   const served = serving({ router, allowedOrigins, allowedHeaders })
   const isTls = settings.http.publicUrl?.startsWith('https:') ?? false
   const handle: Handle = (ctx, next) => {
-    if (isTls) demandTls(ctx)
+    if (isTls) ctx.res.setHeader(...demandOfTls)
     return served(ctx, next)
   }
   return { handle, identify }

@@ -1,27 +1,29 @@
-import { connect } from 'node:net'
+import { once } from 'node:events'
+import { request } from 'node:http'
 import { expect } from 'chai'
 import { type HttpServer, httpServer } from '../../src/config/server.ts'
+import { connected, exchangeUntilClosed } from '../support/sockets.ts'
 
-/** Everything that comes back for these bytes. */
-function answerTo(port: number, bytes: string): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const socket = connect(port, '127.0.0.1', () => socket.write(bytes))
-    let answer = ''
-    socket.on('data', (chunk) => {
-      answer += chunk
-    })
-    socket.on('end', () => resolve(answer))
-    socket.on('error', reject)
-  })
-}
+const headersOnEvery = [
+  'Content-Type: application/json; charset=utf-8',
+  'Cache-Control: no-store',
+  'X-Content-Type-Options: nosniff',
+  'Referrer-Policy: no-referrer',
+  "Content-Security-Policy: default-src 'none'; frame-ancestors 'none'",
+  'Strict-Transport-Security: max-age=31536000; includeSubDomains',
+]
 
 describe('the HTTP server', () => {
   let server: HttpServer
-  let port: number
+  let url: string
+  let taken = 0
 
   before(async () => {
-    server = httpServer((_request, response) => response.end('fine'))
-    port = await server.listen('127.0.0.1', 0)
+    server = httpServer((_request, response) => {
+      taken++
+      response.end('fine')
+    }, true)
+    url = `http://127.0.0.1:${await server.listen('127.0.0.1', 0)}`
   })
   after(() => server.close(1))
 
@@ -33,6 +35,7 @@ describe('the HTTP server', () => {
       '400 Bad Request',
       'Bad Request',
     ],
+    ['a tunnel', 'CONNECT a:80 HTTP/1.1\r\nHost: a:80\r\n\r\n', '400 Bad Request', 'Bad Request'],
     [
       'headers above 8 KiB',
       `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(9000)}\r\n\r\n`,
@@ -41,10 +44,55 @@ describe('the HTTP server', () => {
     ],
   ] as const) {
     it(`answers ${what} in the form of every error, and closes`, async () => {
-      const answer = await answerTo(port, bytes)
-      expect(answer.split('\r\n')[0]).to.equal(`HTTP/1.1 ${status}`)
-      expect(answer).to.include('\r\nContent-Type: application/json; charset=utf-8\r\n')
-      expect(answer.split('\r\n\r\n')[1]).to.equal(JSON.stringify({ detail }))
+      const answer = await exchangeUntilClosed(url, bytes)
+      const [head = '', body] = answer.split('\r\n\r\n')
+      const [line, ...headers] = head.split('\r\n')
+      expect(line).to.equal(`HTTP/1.1 ${status}`)
+      expect(headers).to.include.members(headersOnEvery)
+      expect(headers.filter((header) => /^X-Request-Id: [0-9a-f-]{36}$/.test(header))).to.have.lengthOf(1)
+      expect(body).to.equal(JSON.stringify({ detail }))
     })
   }
+
+  it('closes on those, too, who do not close their side, and waits for none of them at its end', async () => {
+    const own = httpServer(() => undefined, false)
+    const { socket, text } = await connected(`http://127.0.0.1:${await own.listen('127.0.0.1', 0)}`, {
+      allowHalfOpen: true,
+    })
+    socket.write('nonsense\r\n\r\n')
+    await once(socket, 'end')
+    expect(text()).to.match(/^HTTP\/1\.1 400 /)
+    const began = performance.now()
+    await own.close(6)
+    expect(performance.now() - began).to.be.below(3_000)
+    socket.destroy()
+  })
+
+  it('asks nobody for a body that is too long, and takes no notice of other expectations', async () => {
+    const continued = (headers: Record<string, string>) =>
+      new Promise<boolean>((resolve, reject) => {
+        let isAsked = false
+        const asking = request(url, { method: 'POST', headers: { Connection: 'close', ...headers } })
+        asking.on('continue', () => {
+          isAsked = true
+          asking.end()
+        })
+        asking.on('response', (response) => {
+          response.resume()
+          resolve(isAsked)
+        })
+        asking.on('error', reject)
+        asking.flushHeaders()
+      })
+    const expecting = { Expect: '100-continue' }
+    expect(await continued({ ...expecting, 'Content-Length': '16385' })).to.equal(false)
+    expect(await continued({ ...expecting, 'Transfer-Encoding': 'chunked' })).to.equal(true)
+    const before = taken
+    expect(await continued({ Expect: 'the best', 'Transfer-Encoding': 'chunked' })).to.equal(false)
+    expect(taken).to.equal(before + 1)
+  })
+
+  it('keeps idle connections open for longer than load balancers do', async () => {
+    expect((await fetch(url)).headers.get('keep-alive')).to.equal('timeout=65')
+  })
 })

@@ -9,9 +9,10 @@ export interface Connection {
   closed(seconds?: number): Promise<string>
 }
 
-export async function connected(url: string): Promise<Connection> {
+/** @param allowHalfOpen does not close its side when the other one does, as whoever wants to do harm */
+export async function connected(url: string, { allowHalfOpen = false } = {}): Promise<Connection> {
   const { hostname, port } = new URL(url)
-  const socket = connect(Number(port), hostname)
+  const socket = connect({ port: Number(port), host: hostname, allowHalfOpen })
   let text = ''
   socket.setEncoding('latin1')
   socket.on('data', (chunk) => {

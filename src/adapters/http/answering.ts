@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import type { Context } from 'koa'
 import type { Logger } from 'pino'
+import { mayGoOn } from './body.ts'
 import { faultReply, replyTo, Unreadable } from './errors.ts'
+import { frameHeaders } from './frame-headers.ts'
 import { send } from './send.ts'
 import { unreadOrigins } from './unread-origins.ts'
 
@@ -20,15 +22,6 @@ export interface AnsweringNeeds {
  */
 export type Answering = (ctx: Context, serve: () => unknown, started?: number) => Promise<void>
 
-/** On every answer, whatever its status (OWASP HTTP Headers cheat sheet). */
-const headers = [
-  ['Cache-Control', 'no-store'],
-  ['X-Content-Type-Options', 'nosniff'],
-  ['Referrer-Policy', 'no-referrer'],
-  ['Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'"],
-] as const
-const hsts = 'max-age=31536000; includeSubDomains'
-
 const slowMilliseconds = 250
 const requestIdForm = /^[A-Za-z0-9._-]{8,64}$/
 
@@ -38,9 +31,7 @@ export function answering({ log, isTls, logRequests }: AnsweringNeeds): Answerin
   return async (ctx, serve, started = performance.now()) => {
     const requestId = requestIdOf(ctx)
     ctx.state.requestId = requestId
-    for (const [name, value] of headers) ctx.res.setHeader(name, value)
-    ctx.res.setHeader('X-Request-Id', requestId)
-    if (isTls) demandTls(ctx)
+    for (const [name, value] of frameHeaders(isTls, requestId)) ctx.res.setHeader(name, value)
     try {
       requireReadable(ctx)
       await serve()
@@ -49,6 +40,8 @@ export function answering({ log, isTls, logRequests }: AnsweringNeeds): Answerin
       if (reply === null || reply.status === 503) log.error({ requestId, err: thrown }, 'request failed')
       send(ctx, reply ?? faultReply)
     }
+    // Or Node would read on, however much it is, to find the next request behind it.
+    if (!ctx.req.complete && mayGoOn(ctx.req)) ctx.res.setHeader('Connection', 'close')
     noteUnread(ctx)
     logLine(ctx, performance.now() - started)
   }
@@ -73,20 +66,20 @@ export function answering({ log, isTls, logRequests }: AnsweringNeeds): Answerin
   }
 }
 
-/** Tells the browser to come by TLS only (RFC 6797), as it did this time. */
-export function demandTls(ctx: Context): void {
-  ctx.res.setHeader('Strict-Transport-Security', hsts)
-}
-
 /** The client's own, so that its log and ours can be read side by side, or a new one. */
 function requestIdOf({ req }: Context): string {
   const offered = req.headers['x-request-id']
   return typeof offered === 'string' && requestIdForm.test(offered) ? offered : randomUUID()
 }
 
-/** RFC 9112 section 3.2: Node passes on request targets that are no URL, which nothing below could read. */
+/**
+ * RFC 9112 section 3.2: Node passes on request targets that are no URL, which nothing below could read, and HTTP/1.1
+ * has to say which host is meant.
+ */
 function requireReadable(ctx: Context): void {
-  if (!isReadable(ctx)) throw new Unreadable(400, 'Bad Request')
+  const { httpVersion, headers } = ctx.req
+  if (!isReadable(ctx) || (httpVersion === '1.1' && headers.host === undefined))
+    throw new Unreadable(400, 'Bad Request')
 }
 
 export function isReadable(ctx: Context): boolean {

@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import type { Context } from 'koa'
 import { koaBody } from 'koa-body'
 import { type FieldFault, Invalid, Unreadable } from './errors.ts'
@@ -32,10 +33,20 @@ const read = koaBody({
 
 const unparsable = () => new Unreadable(400, 'There was an error parsing the body')
 
+/** Whether more than we would read of a body may follow the headers. */
+export function mayGoOn({ headers }: IncomingMessage): boolean {
+  return 'transfer-encoding' in headers || isTooLong(headers)
+}
+
+/** By what it says of itself. */
+export function isTooLong(headers: IncomingHttpHeaders): boolean {
+  return Number(headers['content-length']) > maxBodyBytes
+}
+
 export async function readBody(ctx: Context, encoding: 'json' | 'form'): Promise<RawBody> {
   const coding = ctx.get('Content-Encoding').toLowerCase()
   if (coding !== '' && coding !== 'identity') throw new Unreadable(415, 'UNSUPPORTED_MEDIA_TYPE')
-  if (Number(ctx.get('Content-Length')) > maxBodyBytes) throw new Unreadable(413, 'PAYLOAD_TOO_LARGE')
+  if (isTooLong(ctx.req.headers)) throw new Unreadable(413, 'PAYLOAD_TOO_LARGE')
   const charset = ctx.request.charset.toLowerCase()
   if (charset !== '' && charset !== 'utf-8' && charset !== 'utf8') throw new Unreadable(415, 'UNSUPPORTED_MEDIA_TYPE')
 
