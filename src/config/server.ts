@@ -1,7 +1,8 @@
+import { randomUUID } from 'node:crypto'
 import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { isTooLong, mayGoOn } from '../adapters/http/body.ts'
-import { frameHeaders } from '../adapters/http/frame-headers.ts'
+import { demandOfTls, headersOnEvery } from '../adapters/http/frame-headers.ts'
 
 /** Node's defaults let a client hold a connection for minutes before its request is complete. In milliseconds. */
 const limits = {
@@ -110,11 +111,12 @@ function unreadable(code: string | undefined, isTls: boolean): string {
         ? [408, 'Request Timeout']
         : [400, 'Bad Request']
   const body = JSON.stringify({ detail: reason })
+  const headers = [...headersOnEvery, ['X-Request-Id', randomUUID()], ...(isTls ? [demandOfTls] : [])]
   return [
     `HTTP/1.1 ${status} ${reason}`,
     'Content-Type: application/json; charset=utf-8',
     `Content-Length: ${Buffer.byteLength(body)}`,
-    ...frameHeaders(isTls).map(([name, value]) => `${name}: ${value}`),
+    ...headers.map(([name, value]) => `${name}: ${value}`),
     'Connection: close',
     '',
     body,

@@ -3,7 +3,7 @@ import type { Context } from 'koa'
 import type { Logger } from 'pino'
 import { mayGoOn } from './body.ts'
 import { faultReply, replyTo, Unreadable } from './errors.ts'
-import { frameHeaders } from './frame-headers.ts'
+import { demandOfTls, headersOnEvery } from './frame-headers.ts'
 import { send } from './send.ts'
 import { unreadOrigins } from './unread-origins.ts'
 
@@ -31,7 +31,9 @@ export function answering({ log, isTls, logRequests }: AnsweringNeeds): Answerin
   return async (ctx, serve, started = performance.now()) => {
     const requestId = requestIdOf(ctx)
     ctx.state.requestId = requestId
-    for (const [name, value] of frameHeaders(isTls, requestId)) ctx.res.setHeader(name, value)
+    for (const [name, value] of headersOnEvery) ctx.res.setHeader(name, value)
+    ctx.res.setHeader('X-Request-Id', requestId)
+    if (isTls) ctx.res.setHeader(...demandOfTls)
     try {
       requireReadable(ctx)
       await serve()
