@@ -35,8 +35,9 @@ interface Running {
 }
 
 /** Whoever tells it to stop is promised 10 s. */
-const deadlineMilliseconds = 9_300
-const lastWordsMilliseconds = 400
+const deadlineMilliseconds = 9_700
+/** Of them, for who reads the log. */
+const slowReaderMilliseconds = 3_000
 const pollMilliseconds = 20
 
 /** Runs until a signal or a fault ends it. SIGHUP makes it read its tenants again. */
@@ -64,7 +65,7 @@ export async function runUntilTold(options: Options, begin: Begin): Promise<Exit
     const code = await ending.reached
     await running.stop()
     log.info('stopped')
-    log.flush()
+    await Promise.race([written(log), delay(slowReaderMilliseconds)])
     await idleThreads()
     return code
   } finally {
@@ -116,16 +117,19 @@ function endOfProcess(log: Logger): { reached: Promise<ExitCode>; failed: (fault
 
 /** However far the start or the stop has come: whoever sent the signal does not wait for longer. */
 function endInTime(log: Logger): void {
-  setTimeout(async () => {
+  setTimeout(() => {
     log.error('stopping took too long')
     log.flush()
-    await delay(lastWordsMilliseconds) // the log is written by another thread, if anybody reads it
     // `process.exit` waits for threads, and one that hangs in a system call does not end.
     process.kill(process.pid, 'SIGKILL')
   }, deadlineMilliseconds)
 }
 
-/** Resolves when the log is written and the process can exit, which waits for files and name servers that do not answer. */
+function written(log: Logger): Promise<void> {
+  return new Promise((resolve) => log.flush(() => resolve()))
+}
+
+/** Resolves when the process can exit, which waits for files and name servers that do not answer. */
 async function idleThreads(): Promise<void> {
   const isBusy = (): boolean => process.getActiveResourcesInfo().some((one) => /^(FSReq|GetAddrInfoReq)/.test(one))
   while (isBusy()) await delay(pollMilliseconds)

@@ -5,6 +5,7 @@ import type { ExitCode } from './exit-code.ts'
 /** Runs one command line; answers the exit code. Commands load what they need only when they are the one asked for. */
 export async function main(argv: readonly string[]): Promise<ExitCode> {
   let code: ExitCode = 0
+  process.stderr.on('error', () => undefined) // its reader is gone, or its disk is full: there is nobody left to tell
   const program = new Command('portcullis')
     .description('Self-hosted account service')
     .version(version)

@@ -1,70 +1,132 @@
-import { destination } from 'pino'
+import { writeSync } from 'node:fs'
+import type { DestinationStream } from 'pino'
 
-/** Where lines go, as pino's destinations take them. */
-interface Out {
-  write(lines: string): unknown
-  /** Writes what was not begun yet, and waits itself until it is written. */
+/** Writes what of `bytes` is taken at once, and answers how much that was. Throws as `fs.writeSync` does. */
+type WriteSome = (bytes: Buffer) => number
+
+export interface LogLines extends DestinationStream {
+  /** `done` is called when nothing waits any more. */
+  flush(done?: () => void): void
+  /** Waits itself, for as long as a process at its end may. */
   flushSync(): void
 }
 
-interface LogLines extends Out {
-  /** Hands on what waits. */
-  flush(): void
+/** What is on its way: lines, of which nothing or a part has been taken. */
+interface Sending {
+  rest: Buffer
+  isBegun: boolean
+  readonly lines: number
+  /** Lost ones that it tells of. */
+  readonly complained: number
 }
-
-const standardError = (sync: boolean): Out => destination({ dest: 2, sync })
 
 /** At most so often lines are handed on. */
 const gatherMilliseconds = 100
+/** How much of a process's end a reader gets who does not read. */
+const lastMilliseconds = 400
+const retryMilliseconds = 10
+/** In characters; who reads nothing for so long loses what comes then. */
+const mostWaiting = 16 * 1024 * 1024
 
 /** Of those in which lines wait. One listener for all: a program may open any number. */
-const unwritten = new Set<() => void>()
+const unwritten = new Set<LogLines>()
+let isExiting = false
 process.on('exit', () => {
-  for (const flushSync of unwritten) flushSync()
+  isExiting = true
+  for (const lines of unwritten) lines.flushSync()
 })
 
 /**
- * Standard error, written by another thread, so that nobody waits for a slow reader. A line after a silence goes out at
- * once, those that come soon after it go together: each write is a job for libuv's few threads, which hash passwords.
- * What waits when the process exits is written then; of one that is killed, the lines of the last 100 ms may be missing.
+ * Standard error. A line after a silence goes out at once, those that come soon after it go together: a flood of lines is
+ * few writes. Nobody waits for a slow reader, and no fault of the reader's is one of ours: what it does not take waits,
+ * what it cannot take (a terminal that is closed, a disk that is full) is lost, and a line says how much that was.
  */
-export function logLines(open: (sync: boolean) => Out = standardError): LogLines {
-  const out = open(false)
-  let waiting = ''
+export function logLines(writeSome: WriteSome = toStandardError()): LogLines {
+  let waiting = { text: '', lines: 0 }
+  let sending: Sending | null = null
+  let lost = 0
+  let isTorn = false
+  const awaiting: (() => void)[] = []
   let silence: NodeJS.Timeout | null = null
 
-  const handOn = (to: Out): void => {
-    to.write(waiting)
-    waiting = ''
-    unwritten.delete(flushSync)
+  /** Hands on as much as is taken at once; answers whether nothing waits any more. */
+  function send(): boolean {
+    for (;;) {
+      if (sending === null && waiting.lines === 0) return true
+      sending ??= taken()
+      try {
+        sending.rest = sending.rest.subarray(writeSome(sending.rest))
+        sending.isBegun = true
+        if (sending.rest.length > 0) continue
+        lost -= sending.complained
+        isTorn = false
+      } catch (thrown) {
+        if (isBusy(thrown)) return false
+        lost += sending.lines
+        isTorn ||= sending.isBegun
+      }
+      sending = null
+    }
   }
-  /** Leaves nothing to threads: when a process exits, Node takes back what they have not begun. */
-  const flushSync = (): void => {
-    out.flushSync()
-    if (waiting !== '') handOn(open(true))
+
+  function taken(): Sending {
+    const { text, lines } = waiting
+    waiting = { text: '', lines: 0 }
+    return { rest: Buffer.from(complaint() + text), isBegun: false, lines, complained: lost }
   }
-  const gather = (): void => {
+
+  function complaint(): string {
+    if (lost === 0) return ''
+    const line = { level: 40, time: new Date(), lines: lost, msg: 'lines of the log were lost: nobody took them' }
+    return `${isTorn ? '\n' : ''}${JSON.stringify(line)}\n`
+  }
+
+  function sendAndTell(): void {
+    if (!send()) return
+    unwritten.delete(self)
+    for (const done of awaiting.splice(0)) done()
+  }
+
+  function gather(): void {
     silence = setTimeout(() => {
       silence = null
-      if (waiting === '') return
-      handOn(out)
+      if (sending === null && waiting.lines === 0) return
+      sendAndTell()
       gather()
     }, gatherMilliseconds).unref()
   }
 
-  return {
+  const self: LogLines = {
     write(line) {
-      if (silence === null) {
-        out.write(line)
-        gather()
-      } else {
-        waiting += line
-        unwritten.add(flushSync)
+      if (waiting.text.length + line.length > mostWaiting) {
+        lost += 1
+        return
       }
+      waiting = { text: waiting.text + line, lines: waiting.lines + 1 }
+      unwritten.add(self)
+      if (silence !== null && !isExiting) return
+      sendAndTell()
+      gather()
     },
-    flush() {
-      if (waiting !== '') handOn(out)
+    flush(done) {
+      if (done !== undefined) awaiting.push(done)
+      sendAndTell()
     },
-    flushSync,
+    flushSync() {
+      const until = performance.now() + lastMilliseconds
+      while (!send() && performance.now() < until) Atomics.wait(sleeper, 0, 0, retryMilliseconds)
+    },
   }
+  return self
+}
+
+const sleeper = new Int32Array(new SharedArrayBuffer(4))
+
+function isBusy(thrown: unknown): boolean {
+  return thrown instanceof Error && 'code' in thrown && thrown.code === 'EAGAIN'
+}
+
+function toStandardError(): WriteSome {
+  void process.stderr // opening it makes a pipe one that says that it is full, rather than wait until somebody reads
+  return (bytes) => writeSync(2, bytes)
 }

@@ -1,0 +1,108 @@
+import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, openSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { finished } from 'node:stream/promises'
+import { setTimeout as delay } from 'node:timers/promises'
+import { expect } from 'chai'
+import { executable, scratchFolder } from './support/spawned-service.ts'
+import { together } from './support/together.ts'
+
+/** More lines than a pipe has room for. */
+const count = 3_000
+
+/** A service that logs every request, and the address that it listens on. */
+async function serviceLoggingTo(stderr: 'pipe' | number): Promise<{ child: ChildProcess; url: string }> {
+  const folder = scratchFolder()
+  const port = await freePort()
+  const stdio: StdioOptions = ['ignore', 'ignore', stderr]
+  const env = {
+    PATH: process.env.PATH,
+    PORTCULLIS_HTTP__PORT: String(port),
+    PORTCULLIS_LOGS__REQUESTS: 'all',
+    PORTCULLIS_STORES__USERS__KIND: 'memory',
+    PORTCULLIS_DATA_FOLDER: join(folder, 'data'),
+  }
+  const child = spawn(process.execPath, [executable, 'serve'], { cwd: folder, env, stdio })
+  process.once('exit', () => child.kill('SIGKILL'))
+  const url = `http://127.0.0.1:${port}/healthz`
+  const isThere = (): Promise<boolean> =>
+    fetch(url).then(
+      ({ ok }) => ok,
+      () => false,
+    )
+  while (!(await isThere())) await delay(50)
+  return { child, url }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo // safe: a listening TCP server has one
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+const idOf = (at: number): string => `asked-${String(at).padStart(4, '0')}`
+
+async function ask(url: string): Promise<void> {
+  for (let at = 0; at < count; at++) {
+    const answer = await fetch(url, { headers: { 'X-Request-Id': idOf(at) } })
+    expect(await answer.json()).to.deep.equal({ status: 'alive' })
+  }
+}
+
+/** The exit code or the signal, and after how many seconds. */
+async function end(child: ChildProcess): Promise<{ how: unknown; seconds: number }> {
+  const began = performance.now()
+  child.kill('SIGTERM')
+  const [code, signal] = await once(child, 'exit')
+  return { how: code ?? signal, seconds: (performance.now() - began) / 1000 }
+}
+
+async function nobodyReads(): Promise<void> {
+  const { child, url } = await serviceLoggingTo('pipe')
+  await ask(url)
+  const { how, seconds } = await end(child)
+  expect(how).to.equal(0)
+  expect(seconds).to.be.below(10)
+}
+
+async function isReadLate(): Promise<void> {
+  const { child, url } = await serviceLoggingTo('pipe')
+  await ask(url)
+  const ended = end(child)
+  await delay(500)
+  const { stderr } = child
+  if (stderr === null) throw new Error('standard error is no pipe')
+  let text = ''
+  stderr.setEncoding('utf8').on('data', (chunk) => {
+    text += chunk
+  })
+  expect((await ended).how).to.equal(0)
+  await finished(stderr)
+  const lines = text.split('\n').filter((line) => line.startsWith('{') || line.includes('asked-'))
+  const asked = lines.map((line) => JSON.parse(line).requestId).filter((id) => id?.startsWith('asked-'))
+  expect(asked).to.deep.equal(Array.from({ length: count }, (_, at) => idOf(at)))
+}
+
+async function hasNoRoom(): Promise<void> {
+  const { child, url } = await serviceLoggingTo(openSync('/dev/full', 'w'))
+  await ask(url)
+  expect((await end(child)).how).to.equal(0)
+}
+
+describe('a service whose log', function () {
+  this.timeout(30_000)
+
+  together([
+    { title: 'nobody reads goes on, and ends when it is told to', run: nobodyReads },
+    { title: 'is read late has every line, whole and in order', run: isReadLate },
+    ...(existsSync('/dev/full')
+      ? [{ title: 'has no room on its disk goes on, and ends when it is told to', run: hasNoRoom }]
+      : []),
+  ])
+})
