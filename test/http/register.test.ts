@@ -5,6 +5,7 @@ import {
   boolParsing,
   boolType,
   invalid,
+  listType,
   missing,
   refused,
   seen,
@@ -75,6 +76,21 @@ describe('the Register router', () => {
       expect(status, JSON.stringify(value)).to.equal(201)
       expect(body).to.include({ email: address, is_active: true, is_superuser: false, is_verified: false })
     }
+  })
+
+  it('checks the types of an id and of linked accounts, and drops them', async () => {
+    const email = anAddress()
+    const password = goodPassword
+    const faults = invalid(stringType('id'), listType('oauth_accounts'))
+    for (const [id, accounts] of [
+      [5, 'x'],
+      [{}, {}],
+      [true, 1],
+    ]) {
+      expect(seen(await post({ email, password, id, oauth_accounts: accounts }))).to.deep.equal(faults)
+    }
+    expect((await post({ email, password, id: null, oauth_accounts: null })).status).to.equal(201)
+    expect((await post({ email: anAddress(), password, id: 'x', oauth_accounts: [] })).status).to.equal(201)
   })
 
   it('takes over nothing else of the body', async () => {

@@ -26,6 +26,7 @@ const fault = (type: string, msg: string, path: Path, ctx?: object) => ({
 /** The items of a 422. */
 export const missing = (...path: Path) => fault('missing', 'Field required', path)
 export const stringType = (...path: Path) => fault('string_type', 'Input should be a valid string', path)
+export const listType = (...path: Path) => fault('list_type', 'Input should be a valid list', path)
 export const boolType = (...path: Path) => fault('bool_type', 'Input should be a valid boolean', path)
 export const boolParsing = (...path: Path) =>
   fault('bool_parsing', 'Input should be a valid boolean, unable to interpret input', path)

@@ -25,6 +25,8 @@ const optional = {
     Type.Optional(Type.Unsafe<Email | undefined>({ type: ['string', 'null'], format: 'email', ...description(about) })),
   flag: (about: string) =>
     Type.Optional(Type.Unsafe<boolean | undefined>({ type: ['boolean', 'null'], ...description(about) })),
+  list: (about: string) =>
+    Type.Optional(Type.Unsafe<unknown[] | undefined>({ type: ['array', 'null'], ...description(about) })),
 }
 
 export const UserSchema = Type.Object(
@@ -110,6 +112,8 @@ export const RegisterBody = Type.Object(
     is_active: optional.flag(dropped),
     is_superuser: optional.flag(dropped),
     is_verified: optional.flag(dropped),
+    id: optional.text('Type-checked and ignored: every user gets a new one'),
+    oauth_accounts: optional.list('Type-checked and ignored: accounts are linked by signing in'),
   },
   { title: 'Registration' },
 )

@@ -63,13 +63,13 @@ function declared(sent: Fields, properties: Properties, required: ReadonlySet<st
     if (!Object.hasOwn(sent, name)) continue
     const value = sent[name]
     if (value === null && !required.has(name)) continue
-    fields[name] = isFlag(type) ? flag(value) : value
+    fields[name] = isOf('boolean', type) ? flag(value) : value
   }
   return fields
 }
 
-const isFlag = (type: Property['type']): boolean =>
-  type === 'boolean' || (Array.isArray(type) && type.includes('boolean'))
+const isOf = (wanted: string, type: Property['type']): boolean =>
+  type === wanted || (Array.isArray(type) && type.includes(wanted))
 
 function flag(value: unknown): unknown {
   if (value === 1 || (typeof value === 'string' && truthy.has(value.toLowerCase()))) return true
@@ -117,7 +117,8 @@ function faultOf(error: ErrorObject, name: string, value: unknown): FieldFault {
     case 'pattern':
       return fault('string_pattern_mismatch', [name], String(error.params.pattern))
     case 'type':
-      if (!isFlag(error.params.type)) return fault('string_type', [name])
+      if (isOf('array', error.params.type)) return fault('list_type', [name])
+      if (!isOf('boolean', error.params.type)) return fault('string_type', [name])
       return fault(typeof value === 'string' || Number.isInteger(value) ? 'bool_parsing' : 'bool_type', [name])
     default:
       return fault('string_type', [name])
@@ -134,6 +135,8 @@ function fault(type: string, path: readonly string[], about = ''): FieldFault {
       return { type, loc, msg: 'Input should be a valid string' }
     case 'bool_type':
       return { type, loc, msg: 'Input should be a valid boolean' }
+    case 'list_type':
+      return { type, loc, msg: 'Input should be a valid list' }
     case 'bool_parsing':
       return { type, loc, msg: 'Input should be a valid boolean, unable to interpret input' }
     case 'string_pattern_mismatch':
