@@ -49,31 +49,45 @@ export class UpdateUser {
     demandAuthenticated(by)
     // Field by field: what else a caller's object holds, such as rights, is not for its user to change.
     const { email, password } = demandChanges(input.changes)
-    const currentPassword = input.currentPassword ?? undefined
-    if (currentPassword !== undefined) demandText('currentPassword', currentPassword)
+    const currentPassword = demandCurrentPassword(input.currentPassword)
     demandText('requestId', requestId)
 
     if (currentPassword === undefined) this.#requireFreshLogin(by, { email, password })
-    const verified = currentPassword === undefined ? null : await this.#verify(by.user, currentPassword)
+    const verified = await this.#verify(by.user, currentPassword)
     return await this.#change(by.user, { email, password }, by.credential.id, requestId, (fresh) => {
       requireAlive(fresh, by)
-      if (verified !== null && fresh.passwordVersion !== verified) throw new Refusal('UPDATE_USER_BAD_CURRENT_PASSWORD')
+      requireStill(fresh, verified)
     })
   }
 
-  /** A superuser changes an account, perhaps their own. */
-  async any(input: { by: Authenticated; target: User; changes: AnyChanges; requestId: string }): Promise<User> {
+  /**
+   * A superuser changes an account, perhaps their own.
+   *
+   * @param input.currentPassword of whoever asks, not of whom it is about
+   */
+  async any(input: {
+    by: Authenticated
+    target: User
+    changes: AnyChanges
+    currentPassword?: string | undefined
+    requestId: string
+  }): Promise<User> {
     const { by, target, requestId } = input
     demandAuthenticated(by)
     if (!by.user.isSuperuser) throw new Refusal('FORBIDDEN')
     if (!isUserId(target?.id)) throw new Refusal('NOT_FOUND')
     const changes = demandChanges(input.changes)
+    const currentPassword = demandCurrentPassword(input.currentPassword)
     demandText('requestId', requestId)
 
-    if (by.user.id !== target.id) return await this.#change(target, changes, null, requestId, () => undefined)
-    this.#requireFreshLogin(by, changes) // or a stolen session of a superuser would be theirs for good, by the other route
+    const isOwn = by.user.id === target.id
+    // Or a stolen session of a superuser would be theirs for good, by the other route.
+    if (isOwn && currentPassword === undefined) this.#requireFreshLogin(by, changes)
+    const verified = await this.#verify(by.user, currentPassword)
+    if (!isOwn) return await this.#change(target, changes, null, requestId, () => undefined)
     return await this.#change(target, changes, by.credential.id, requestId, (fresh) => {
       requireAlive(fresh, by)
+      requireStill(fresh, verified)
       if (!fresh.isSuperuser) throw new Refusal('FORBIDDEN') // somebody took the right away meanwhile
     })
   }
@@ -120,7 +134,9 @@ export class UpdateUser {
     if (age > freshLoginSeconds * 1000) throw new Refusal('FRESH_LOGIN_REQUIRED')
   }
 
-  async #verify(user: User, currentPassword: string): Promise<number> {
+  /** Answers which password that was; `null` when none is given. */
+  async #verify(user: User, currentPassword: string | undefined): Promise<number | null> {
+    if (currentPassword === undefined) return null
     const verdict = await this.#needs.hasher.verify(currentPassword, user.passwordHash)
     if (verdict === 'mismatch') throw new Refusal('UPDATE_USER_BAD_CURRENT_PASSWORD')
     return user.passwordVersion
@@ -142,6 +158,17 @@ function demandChanges(given: AnyChanges): AnyChanges {
   if (password !== undefined) demandText('password', password)
   for (const [field, flag] of Object.entries({ isActive, isSuperuser, isVerified })) demandFlag(field, flag)
   return { email, password, isActive, isSuperuser, isVerified }
+}
+
+function demandCurrentPassword(given: string | undefined): string | undefined {
+  const currentPassword = given ?? undefined
+  if (currentPassword !== undefined) demandText('currentPassword', currentPassword)
+  return currentPassword
+}
+
+/** The password that was verified must not have been changed meanwhile. */
+function requireStill(fresh: User, verified: number | null): void {
+  if (verified !== null && fresh.passwordVersion !== verified) throw new Refusal('UPDATE_USER_BAD_CURRENT_PASSWORD')
 }
 
 /** A credential that was ended meanwhile must not be kept over a new password. */

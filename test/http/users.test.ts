@@ -370,6 +370,25 @@ describe('the Users router', () => {
       expect(seen(await get(user.id))).to.deep.equal(ok(user))
     })
 
+    it('check the current password of whoever asks, when it is given', async () => {
+      const { user, bearer } = await aUser()
+      await patch(user.id, { is_superuser: true, password: newPassword })
+      const own = await logIn(service.url, user.email, newPassword)
+      expect(seen(await me({ bearer }))).to.deep.equal(unauthorized)
+      const other = await someone()
+      const wrong = refused(400, 'UPDATE_USER_BAD_CURRENT_PASSWORD')
+      for (const whom of [user.id, other.id]) {
+        for (const current_password of [goodPassword, '']) {
+          const change = { email: anAddress(), current_password }
+          expect(seen(await patch(whom, change, { bearer: own }))).to.deep.equal(wrong)
+        }
+        const typed = await patch(whom, { current_password: 1 }, { bearer: own })
+        expect(seen(typed)).to.deep.equal(invalid(stringType('current_password')))
+        const right = { email: anAddress(), current_password: newPassword }
+        expect((await patch(whom, right, { bearer: own })).status).to.equal(200)
+      }
+    })
+
     it('end every session when they set a password', async () => {
       const { user, bearer, cookie } = await aUser()
       await patch(user.id, { password: newPassword })
@@ -521,6 +540,9 @@ describe('the Users router, with a demand for fresh logins', () => {
     expect(seen(await patch(id, { password: newPassword }))).to.deep.equal(refused(403, 'FRESH_LOGIN_REQUIRED'))
     expect(seen(await patch(id, { email: anAddress() }))).to.deep.equal(refused(403, 'FRESH_LOGIN_REQUIRED'))
     expect((await patch(other.id, { password: newPassword })).status).to.equal(200)
+    const wrong = await patch(id, { email: anAddress(), current_password: newPassword })
+    expect(seen(wrong)).to.deep.equal(refused(400, 'UPDATE_USER_BAD_CURRENT_PASSWORD'))
+    expect((await patch(id, { email: anAddress(), current_password: goodPassword })).status).to.equal(200)
     late = 0
     expect((await patch(id, { email: anAddress() })).status).to.equal(200)
   })

@@ -146,6 +146,7 @@ export const UpdateUserBody = Type.Object(
     is_active: optional.flag('`false` ends every session'),
     is_superuser: optional.flag('Whether the user may use these routes'),
     is_verified: optional.flag('Whether the address counts as verified'),
+    current_password: optional.text('Of whoever asks; checked when given'),
   },
   { title: 'Update' },
 )

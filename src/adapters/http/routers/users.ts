@@ -14,6 +14,12 @@ interface Needs {
 export function usersRouter({ readUser, updateUser, deleteUser, prefix }: Needs): Router {
   const target = ({ params }: { params: Readonly<Record<string, string>> }) => readUser.execute(params.user_id ?? '')
   const user = { 200: { description: 'The user', body: UserSchema } }
+  const changing = [
+    'UPDATE_USER_INVALID_PASSWORD',
+    'UPDATE_USER_EMAIL_ALREADY_EXISTS',
+    'UPDATE_USER_BAD_CURRENT_PASSWORD',
+    'FRESH_LOGIN_REQUIRED',
+  ] as const
   return {
     tag: 'users',
     prefix,
@@ -38,12 +44,7 @@ export function usersRouter({ readUser, updateUser, deleteUser, prefix }: Needs)
         access: 'user',
         body: UpdateMeBody,
         replies: user,
-        refusals: [
-          'UPDATE_USER_INVALID_PASSWORD',
-          'UPDATE_USER_EMAIL_ALREADY_EXISTS',
-          'UPDATE_USER_BAD_CURRENT_PASSWORD',
-          'FRESH_LOGIN_REQUIRED',
-        ],
+        refusals: changing,
         async handle({ by, body: { email, password, current_password: currentPassword }, requestId }) {
           const changes = { email, password }
           return { status: 200, body: userBody(await updateUser.own({ by, changes, currentPassword, requestId })) }
@@ -83,7 +84,7 @@ export function usersRouter({ readUser, updateUser, deleteUser, prefix }: Needs)
         target,
         body: UpdateUserBody,
         replies: user,
-        refusals: ['UPDATE_USER_INVALID_PASSWORD', 'UPDATE_USER_EMAIL_ALREADY_EXISTS', 'FRESH_LOGIN_REQUIRED'],
+        refusals: changing,
         async handle({ by, target, body, requestId }) {
           const changes = {
             email: body.email,
@@ -92,7 +93,11 @@ export function usersRouter({ readUser, updateUser, deleteUser, prefix }: Needs)
             isSuperuser: body.is_superuser,
             isVerified: body.is_verified,
           }
-          return { status: 200, body: userBody(await updateUser.any({ by, target, changes, requestId })) }
+          const { current_password: currentPassword } = body
+          return {
+            status: 200,
+            body: userBody(await updateUser.any({ by, target, changes, currentPassword, requestId })),
+          }
         },
       }),
       endpoint({
