@@ -1,4 +1,4 @@
-import { type Email, localPart } from './email.ts'
+import { type Email, emailKey, localPart } from './email.ts'
 
 /** What a new password must be. */
 export interface PasswordPolicy {
@@ -37,7 +37,7 @@ export function passwordObjection(password: string, email: Email, policy: Passwo
   const minLength = Math.max(1, policy.minLength) // an empty one is none, whatever a policy says
   if ([...normal].length < minLength) return `Password should be at least ${minLength} characters`
   const lower = normal.toLowerCase()
-  if (lower === email.toLowerCase() || lower === localPart(email).toLowerCase()) {
+  if ([email.toLowerCase(), emailKey(email), localPart(email).toLowerCase()].includes(lower)) {
     return 'Password should not be the e-mail address or the part before its @-sign'
   }
   if (policy.isCommon(lower)) return 'Password is one of the most common ones'

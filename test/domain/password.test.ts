@@ -35,6 +35,11 @@ describe('a new password', () => {
       expect(objection(password), password).to.match(/should not be the e-mail address/)
     }
     expect(objection('king.arthur1')).to.equal(null)
+    for (const password of ['zz@münchen.de', 'ZZ@xn--mnchen-3ya.de']) {
+      expect(passwordObjection(password, 'zz@münchen.de' as Email, policy), password).to.match(
+        /should not be the e-mail/,
+      )
+    }
   })
 
   it('is not a common one, in any case, but may contain one', () => {

@@ -13,6 +13,10 @@ describe('the list of common passwords', () => {
     expect(entries.filter((entry) => !isCommonPassword(entry))).to.deep.equal([])
   })
 
+  it('holds our own name, which is the first guess at a service of ours', () => {
+    expect(isCommonPassword('portcullis')).to.equal(true)
+  })
+
   it('does not object to what merely contains an entry', () => {
     expect(isCommonPassword('password')).to.equal(true)
     expect(isCommonPassword('a password of my own')).to.equal(false)
