@@ -23,13 +23,21 @@ export function judgeSettings(settings: Settings, parts: Parts, note: NoteFault)
 }
 
 /** What is allowed and will hardly be meant. */
-export function doubtsOf(settings: Settings): string[] {
-  return [...doubtsOfStores(settings), ...doubtsOfCookies(settings), ...doubtsOfProviders(settings)]
+export function doubtsOf(settings: Settings, parts: Parts): string[] {
+  return [...doubtsOfStores(settings, parts), ...doubtsOfCookies(settings), ...doubtsOfProviders(settings)]
 }
 
-function doubtsOfStores({ stores }: Settings): string[] {
-  if (stores.users.kind !== 'memory') return []
-  return ['users are kept in memory: they are gone when the process ends']
+function doubtsOfStores({ stores }: Settings, { storeKinds }: Parts): string[] {
+  const inClear = Object.entries(stores).flatMap(([role, { kind, url }]) => {
+    const hosts = url === undefined ? [] : (storeKinds.find((one) => one.kind === kind)?.hostsInClear?.(url) ?? [])
+    return hosts.every((host) => isLoopback(host)) ? [] : [`stores.${role}.url`]
+  })
+  return [
+    ...(stores.users.kind === 'memory' ? ['users are kept in memory: they are gone when the process ends'] : []),
+    ...(inClear.length === 0
+      ? []
+      : [`without TLS, by ${inClear.join(', ')}: let nobody else listen on the network to these stores`]),
+  ]
 }
 
 /** A browser that follows a provider's redirect shows the JSON it gets, and no program of the front end sees it. */
@@ -44,10 +52,16 @@ function doubtsOfProviders(settings: Settings): string[] {
 
 function doubtsOfCookies(settings: Settings): string[] {
   const { publicUrl } = settings.http
-  if (publicUrl === undefined || publicUrl.startsWith('https:') || leadsToLoopback(new URL(publicUrl))) return []
+  if (publicUrl === undefined || leadsToLoopback(new URL(publicUrl))) return []
   return enabledOf(settings.backends).flatMap(([name, { transport }]) => {
-    if (transport.kind !== 'cookie' || !transport.secure) return []
-    return [`browsers will drop the cookie of the backend ${name}: it is Secure and http.publicUrl is not https`]
+    if (transport.kind !== 'cookie') return []
+    const cookie = `the cookie of the backend ${name}`
+    const isDropped = transport.secure && !publicUrl.startsWith('https:')
+    return [
+      ...(isDropped ? [`browsers will drop ${cookie}: it is Secure and http.publicUrl is not https`] : []),
+      ...(transport.secure ? [] : [`${cookie} is not Secure: browsers will send it where others listen`]),
+      ...(transport.httpOnly ? [] : [`${cookie} is not HttpOnly: every script in the page can read it`]),
+    ]
   })
 }
 

@@ -70,13 +70,13 @@ export async function loadTenants(from: From): Promise<LoadedTenants> {
   const judged = read.map((one) => ({ ...one, faults: [...one.faults, ...(collisions.get(one.id) ?? [])] }))
   const enabled = judged.filter((one) => one.faults.length === 0)
   const disabled = judged.filter((one) => one.faults.length > 0)
-  const known = new Set(doubtsOf(common))
+  const known = new Set(doubtsOf(common, from.parts))
   return {
     enabled: new Map(enabled.map(({ id, hosts, settings, sources }) => [id, { id, hosts, settings, sources }])),
     disabled: new Map(disabled.map((one) => [one.id, one.faults])),
     disabledHosts: new Map(disabled.flatMap(({ id, hosts }) => hosts.map((host) => [host, id] as const))),
     warnings: enabled.flatMap(({ id, settings }) =>
-      doubtsOf(settings)
+      doubtsOf(settings, from.parts)
         .filter((doubt) => !known.has(doubt))
         .map((doubt) => `tenant ${id}: ${doubt}`),
     ),

@@ -64,7 +64,7 @@ export async function settingsOf(file: ConfigFile, from: LoadFrom, faults: Fault
   if (by === undefined && !isJudged && (folder !== undefined || list !== undefined)) {
     faults.push({ path: 'tenants.by', message: 'is required where there are tenants', source: 'default' })
   }
-  const warnings = [...environment.warnings, ...doubtsOf(settings)]
+  const warnings = [...environment.warnings, ...doubtsOf(settings, parts)]
   if (faults.length > 0) throw new SettingsFault(faults, warnings)
   if (by === undefined) return { settings, tenants: null, sources, file: file.path, warnings }
   const tenants = await loadTenants({

@@ -258,6 +258,39 @@ describe('judging the settings', () => {
       })
     }
 
+    it('warns of cookies that others can read, on every address but loopback', async () => {
+      const backends = { cookie: { transport: { name: 'session', secure: false, httpOnly: false } } }
+      const { warnings } = await folder.load({ http: { publicUrl: 'https://accounts.example.com' }, backends })
+      expect(warnings).to.deep.equal([
+        'the cookie of the backend cookie is not Secure: browsers will send it where others listen',
+        'the cookie of the backend cookie is not HttpOnly: every script in the page can read it',
+      ])
+      expect((await folder.load({ http: { publicUrl: 'http://localhost:3000' }, backends })).warnings).to.deep.equal([])
+    })
+
+    it('warns of stores on other machines that are reached without TLS', async () => {
+      const warningsOf = async (users: string, tokens: string) => {
+        const stores = { users: { kind: 'mongo', url: users }, tokens: { kind: 'redis', url: tokens } }
+        return (await folder.load({ secret: goodSecret, stores })).warnings
+      }
+      const words = (...roles: string[]) => [
+        `without TLS, by ${roles.join(', ')}: let nobody else listen on the network to these stores`,
+      ]
+      const [users, sessions, tokens] = ['stores.users.url', 'stores.sessions.url', 'stores.tokens.url']
+      for (const [mongo, redis, warnings] of [
+        ['mongodb://10.9.9.9/n', 'redis://10.9.9.9', words(users, sessions, tokens)],
+        ['mongodb://u:p@127.0.0.1:1,db.internal/n', 'redis://localhost', words(users, sessions)],
+        ['mongodb+srv://db.example/n?tls=false', 'rediss://10.9.9.9', words(users, sessions)],
+        ['mongodb://10.9.9.9/n?w=1&tls=true', 'redis://:p@cache.internal:6380/2', words(tokens)],
+        ['mongodb://10.9.9.9/n?ssl=true', 'rediss://10.9.9.9', []],
+        ['mongodb+srv://db.example/n', 'redis://[::1]', []],
+        ['mongodb://%2Ftmp%2Fmongodb-27017.sock/n', 'redis://127.0.0.2', []],
+        ['mongodb://[::1]:27017,localhost/n', 'redis://LOCALHOST/1', []],
+      ] as const) {
+        expect(await warningsOf(mongo, redis), `${mongo} ${redis}`).to.deep.equal(warnings)
+      }
+    })
+
     it('warns of a Secure cookie where browsers will drop it', async () => {
       const { warnings } = await folder.load({ http: { publicUrl: 'http://accounts.example.com' } })
       expect(warnings).to.deep.equal([

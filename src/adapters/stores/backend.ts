@@ -106,6 +106,8 @@ export interface StoreBackend {
   readonly needsDatabase?: boolean
   /** Why `url`, whose form is right, can never be used; `null` when it may. The words follow the name of the setting. */
   objection?(url: string): string | null
+  /** Hosts, without ports, that `url` leads to without TLS. */
+  hostsInClear?(url: string): readonly string[]
   /** Whether an address may come with a prefix, so that several tenants share a server. */
   readonly takesPrefix?: boolean
   /**

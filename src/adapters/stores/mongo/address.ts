@@ -54,6 +54,18 @@ export function objection(url: string): string | null {
   return `must name a database of at most ${longestName} bytes, and leads to one whose name has ${bytes}`
 }
 
+/** A service's name (SRV) goes with TLS unless its address says otherwise, any other address the other way round. */
+export function hostsInClear(url: string): readonly string[] {
+  const parts = partsOf(url)
+  if (parts === null) return []
+  const { protocol, hosts, query } = parts
+  const said = /[?&](?:tls|ssl)=(true|false)/i.exec(query)?.[1]?.toLowerCase()
+  const isTls = said === undefined ? protocol === 'mongodb+srv' : said === 'true'
+  if (isTls) return []
+  // A socket of this machine is written as a path, whose slashes are encoded.
+  return hosts.filter((host) => !host.includes('%2f')).map((host) => host.replace(/:\d+$|[[\]]/g, ''))
+}
+
 /**
  * Whether the server looks up the user of the address in its database. The name of a service brings along, as a rule,
  * where else; mechanisms other than passwords have a place of their own.

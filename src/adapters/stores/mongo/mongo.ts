@@ -1,5 +1,5 @@
 import { type StoreBackend, Unsuitable, unshared } from '../backend.ts'
-import { clientKey, databaseOf, inherited, objection, partsOf, placeOf } from './address.ts'
+import { clientKey, databaseOf, hostsInClear, inherited, objection, partsOf, placeOf } from './address.ts'
 import { openClient } from './client.ts'
 import { connectionOf } from './connection.ts'
 import { mongoOAuthStates } from './oauth-states.ts'
@@ -24,6 +24,7 @@ export const mongoBackend: StoreBackend = {
   objection,
   inherited,
   placeOf,
+  hostsInClear,
 
   async open({ url, clock, shares = unshared }) {
     const parts = url === null ? null : partsOf(url)

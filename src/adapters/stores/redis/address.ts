@@ -31,6 +31,12 @@ export function connectionKey(url: string): string {
   return `redis ${protocol}//${username}:${password}@${placeOfUrl(url)}${search}`
 }
 
+export function hostsInClear(url: string): readonly string[] {
+  if (!URL.canParse(url)) return []
+  const { protocol, hostname } = new URL(url)
+  return protocol === 'rediss:' ? [] : [hostname.replace(/^\[|\]$/g, '')]
+}
+
 /** What commonly leads to one server on this machine. Two that listen on one address each are the rarer case. */
 const loopback = /^(127(\.\d+){3}|\[::1\]):/
 

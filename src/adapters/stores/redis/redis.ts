@@ -1,6 +1,6 @@
 import { Unavailable } from '../../../domain/refusal.ts'
 import { type OpenOptions, type StoreBackend, type StoreHandle, Unsuitable, unshared } from '../backend.ts'
-import { addressFault, connectionKey, databaseOf, inherited, placeOf, prefixOf } from './address.ts'
+import { addressFault, connectionKey, databaseOf, hostsInClear, inherited, placeOf, prefixOf } from './address.ts'
 import { type Ask, redisConnection } from './connection.ts'
 import { redisOAuthStates } from './oauth-states.ts'
 import { redisSessionStore } from './sessions.ts'
@@ -14,6 +14,7 @@ export const redisBackend: StoreBackend = {
   takesPrefix: true,
   inherited,
   placeOf,
+  hostsInClear,
   open: (options) => openRedis(options),
 }
 
