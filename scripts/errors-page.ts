@@ -74,10 +74,13 @@ never repeated. \`loc\` is a path: \`["body", "email"]\` a field, \`["body"]\` t
 | \`missing\` | The field, or the whole body, is not there; a field of a form is also missing when it is empty |
 | \`string_type\` | Something else than well-formed text |
 | \`bool_type\`, \`bool_parsing\` | Nothing that can be read as a boolean |
+| \`list_type\` | No list |
 | \`value_error\` | No e-mail address, or a field that was sent twice |
 | \`string_pattern_mismatch\` | A \`grant_type\` other than \`password\` |
 | \`model_attributes_type\` | The body is no JSON object, or is not sent as \`application/json\` |
-| \`json_invalid\` | The body is malformed, or nests more than 32 levels. \`loc[1]\` is the place, in characters from 0, of the first that is wrong |`
+| \`json_invalid\` | The body is malformed, or nests more than 32 levels. \`loc[1]\` is the place, in UTF-16 units from 0, where what is wrong begins: a sign, or the word, number or text that is none |
+
+An optional field that is \`null\` is left out, and fields that a route does not know are ignored.`
 
 function providerRoutes(operations: readonly Named[]): string {
   const rows = operations

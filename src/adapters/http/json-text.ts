@@ -16,7 +16,10 @@ const space = /[ \t\n\r]*/y
 const scalar = /true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
 const openString = /"(?:[^"\\\p{Cc}]|[\u007f-\u009f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*/uy
 
-/** Offset of the first character that RFC 8259 does not allow where it stands; the length when the end is missing. */
+/**
+ * Where, in UTF-16 units, that begins which RFC 8259 does not allow where it stands: a sign, or the whole literal, number
+ * or string that is none. The length when the end is missing.
+ */
 export function offsetOfFault(text: string): number {
   const open: ('object' | 'array')[] = []
   let expected: Expected = 'value'
