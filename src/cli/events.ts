@@ -1,8 +1,8 @@
-import { createLog } from '../config/log.ts'
-import { openStorage, type Storage } from '../config/storage.ts'
+import type { Storage } from '../config/storage.ts'
 import { parseEventId } from '../domain/ids.ts'
 import type { ExitCode } from './exit-code.ts'
-import { type GlobalOptions, tenantHere } from './settings.ts'
+import type { GlobalOptions } from './settings.ts'
+import { storageHere } from './storage.ts'
 
 /** Prints the dead letters on standard output, one JSON line each. */
 export async function listEvents(options: GlobalOptions & { readonly limit: string }): Promise<ExitCode> {
@@ -55,8 +55,7 @@ async function withOutbox(
   where: GlobalOptions,
   work: (outbox: Storage['outbox']) => Promise<ExitCode>,
 ): Promise<ExitCode> {
-  const { settings } = await tenantHere(where, { withoutSecret: true })
-  const storage = await openStorage(settings, createLog({ ...settings.logs, level: 'silent' }))
+  const storage = await storageHere(where)
   try {
     return await work(storage.outbox)
   } finally {

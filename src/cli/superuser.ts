@@ -2,13 +2,12 @@ import { randomUUID } from 'node:crypto'
 import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
 import { domainToUnicode } from 'node:url'
-import { createLog } from '../config/log.ts'
 import { SettingsFault } from '../config/settings-fault.ts'
-import { openStorage } from '../config/storage.ts'
 import { type Email, parseEmail } from '../domain/email.ts'
 import { Refusal } from '../domain/refusal.ts'
 import type { ExitCode } from './exit-code.ts'
-import { type GlobalOptions, tenantHere } from './settings.ts'
+import type { GlobalOptions } from './settings.ts'
+import { storageHere } from './storage.ts'
 
 interface Options extends GlobalOptions {
   readonly email: string
@@ -18,10 +17,9 @@ interface Options extends GlobalOptions {
 
 /** Makes the first superuser of a deployment, or one more. */
 export async function createSuperuser(options: Options): Promise<ExitCode> {
-  const { settings } = await tenantHere(options, { withoutSecret: true })
   const email = emailOf(options)
   const requestId = `cli-${randomUUID()}`
-  const storage = await openStorage(settings, createLog({ ...settings.logs, level: 'silent' }))
+  const storage = await storageHere(options)
   try {
     const promoted = options.promote ? await storage.createSuperuser.promote({ email, requestId }) : null
     if (promoted !== null) {

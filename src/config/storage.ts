@@ -1,5 +1,7 @@
+import { existsSync } from 'node:fs'
 import { isCommonPassword } from '../adapters/crypto/common-passwords.ts'
 import { newId } from '../adapters/crypto/ids.ts'
+import { pathIn } from '../adapters/stores/sqlite/path.ts'
 import { ChangeUser } from '../application/change-user.ts'
 import { CreateSuperuser } from '../application/create-superuser.ts'
 import type { Outbox } from '../application/ports/outbox.ts'
@@ -12,6 +14,8 @@ import { SettingsFault } from './settings-fault.ts'
 export interface Storage {
   readonly createSuperuser: CreateSuperuser
   readonly outbox: Outbox
+  /** Where the users are kept, if that is a file which was not there before. */
+  readonly newFile: string | null
   close(): Promise<void>
 }
 
@@ -24,6 +28,8 @@ export async function openStorage(settings: Settings, log: Logger): Promise<Stor
     throw new SettingsFault([{ path: 'stores.users.kind', message, source: 'default' }])
   }
   const { users: role } = settings.stores
+  const file = role.kind === 'sqlite' ? pathIn(settings.dataFolder) : null
+  const newFile = file === null || existsSync(file) ? null : file
   const stores = await openStores({
     settings: { ...settings, stores: { users: role, sessions: role, tokens: role } },
     clock,
@@ -42,5 +48,5 @@ export async function openStorage(settings: Settings, log: Logger): Promise<Stor
   const hasher = openHasher(settings, openHashPool(settings.passwords))
   const changeUser = new ChangeUser({ users })
   const createSuperuser = new CreateSuperuser({ users, changeUser, hasher, policy, clock, newId })
-  return { createSuperuser, outbox, close: () => stores.close() }
+  return { createSuperuser, outbox, newFile, close: () => stores.close() }
 }

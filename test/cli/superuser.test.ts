@@ -39,6 +39,17 @@ describe('portcullis superuser create', function () {
     expect(told).to.deep.equal({ event: 'on_after_register', user })
   })
 
+  it('says so when nobody has kept users there before', async () => {
+    const elsewhere = { cwd: scratchFolder(), input: goodPassword }
+    const command = ['superuser', 'create', '--password-stdin', '--email']
+    const first = await portcullis([...command, 'root@example.com'], elsewhere)
+    expect(first.code).to.equal(0)
+    expect(first.err).to.match(
+      /^portcullis: \S+\/data\/portcullis\.sqlite is new: nobody has kept users there before\n/,
+    )
+    expect((await portcullis([...command, 'two@example.com'], elsewhere)).err).to.match(/^created superuser \S+ \S+\n$/)
+  })
+
   it('drops one newline at the end of the password and nothing else', async () => {
     for (const [email, input, password] of [
       ['one@example.com', ` ${goodPassword} \n`, ` ${goodPassword} `],
