@@ -1,6 +1,6 @@
 import { readFile, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { parseJson } from '../adapters/http/json-text.ts'
+import { parseJson, repeatedMembers } from '../adapters/http/json-text.ts'
 import { configVariable, type Environment } from './environment.ts'
 import { isGroup, memberOf } from './json-tree.ts'
 import type { Fault } from './settings-fault.ts'
@@ -33,20 +33,30 @@ export async function readConfigFile({ configFile, env, cwd }: Where, faults: Fa
   return { path, value: undefined }
 }
 
-type Read = { readonly value: unknown } | { readonly problem: string; readonly isMissing: boolean }
-
-/** The JSON object that a file holds, or what is wrong with it in words that follow its name. */
-export async function readSettingsFile(path: string): Promise<Read> {
-  const read = await readJsonFile(path)
-  if ('problem' in read || isGroup(read.value)) return read
-  return { problem: 'must be an object that holds settings', isMissing: false }
+interface Problem {
+  readonly problem: string
+  readonly isMissing: boolean
 }
 
-async function readJsonFile(path: string): Promise<Read> {
+const maxBytes = 1024 * 1024
+
+/** The JSON object that a file holds, or what is wrong with it in words that follow its name. */
+export async function readSettingsFile(path: string): Promise<{ readonly value: unknown } | Problem> {
+  const read = await readJsonFile(path)
+  if ('problem' in read) return read
+  const [twice] = repeatedMembers(read.text)
+  if (twice !== undefined) return { problem: `has ${twice.join('.')} twice`, isMissing: false }
+  if (!isGroup(read.value)) return { problem: 'must be an object that holds settings', isMissing: false }
+  return read
+}
+
+async function readJsonFile(path: string): Promise<{ readonly value: unknown; readonly text: string } | Problem> {
   let bytes: Buffer
   try {
     // Who reads a pipe that nobody writes to waits for ever, and so does the exit of the process.
-    if (!(await stat(path)).isFile()) return { problem: 'is no regular file', isMissing: false }
+    const status = await stat(path)
+    if (!status.isFile()) return { problem: 'is no regular file', isMissing: false }
+    if (status.size > maxBytes) return { problem: `has more than ${maxBytes} bytes`, isMissing: false }
     bytes = await readFile(path)
   } catch (error) {
     const code = memberOf(error, 'code')
@@ -60,7 +70,7 @@ async function readJsonFile(path: string): Promise<Read> {
     return { problem: 'is not UTF-8', isMissing: false }
   }
   const parsed = parseJson(text)
-  if ('value' in parsed) return { value: parsed.value }
+  if ('value' in parsed) return { value: parsed.value, text }
   const before = text.slice(0, parsed.offset).split('\n')
   const column = (before.at(-1) ?? '').length + 1
   return { problem: `is not JSON: line ${before.length}, column ${column}`, isMissing: false }

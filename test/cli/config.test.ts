@@ -14,9 +14,9 @@ describe('portcullis config check', function () {
     const env = {
       PORTCULLIS_SECRET: goodSecret,
       PORTCULLIS_STORES__USERS__KIND: 'mongo',
-      PORTCULLIS_STORES__USERS__URL: 'mongodb://keeper:hunter2hunter2@db.internal.example/accounts',
+      PORTCULLIS_STORES__USERS__URL: 'mongodb://keeper:hunter2hunter2@db.internal.example/accounts?tls=true',
       PORTCULLIS_STORES__SESSIONS__KIND: 'redis',
-      PORTCULLIS_STORES__SESSIONS__URL: 'redis://:letmeinletmein@cache.internal.example',
+      PORTCULLIS_STORES__SESSIONS__URL: 'rediss://:letmeinletmein@cache.internal.example',
     }
     const { code, out, err } = await portcullis(['config', 'check'], { cwd, env })
     expect([code, err]).to.deep.equal([0, ''])

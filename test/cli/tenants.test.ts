@@ -7,7 +7,7 @@ import { eventually } from '../support/eventually.ts'
 import { goodSecret } from '../support/settings.ts'
 import { type SpawnedService, scratchFolder, spawnService } from '../support/spawned-service.ts'
 
-const mongo = { kind: 'mongo', url: 'mongodb://keeper:hunter2hunter2@db.internal/acme' }
+const mongo = { kind: 'mongo', url: 'mongodb://keeper:hunter2hunter2@db.internal/acme?tls=true' }
 
 /** A folder with these settings of tenants in it. */
 async function folderWith(tenants: object | null): Promise<string> {

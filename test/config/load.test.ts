@@ -127,6 +127,22 @@ describe('loading the settings', () => {
       }
     })
 
+    it('refuses a file that has a setting twice, wherever, or is too long', async () => {
+      for (const [text, problem] of [
+        ['{"http":{"port":1},"http":{"host":"::1"}}', 'has http twice'],
+        ['{"http":{"port":1,"host":"::1","\\u0070ort":2}}', 'has http.port twice'],
+        [
+          '{"http":{"allowedOrigins":["a","a"]},"providers":{"a":{"b":{}},"c":{"b":[{"d":1,"d":2}]}}}',
+          'has providers.c.b..d twice',
+        ],
+        [`{"secret":"${'x'.repeat(1024 * 1024)}"}`, 'has more than 1048576 bytes'],
+      ] as const) {
+        const path = await folder.write('portcullis.config.json', text)
+        const refused = { path: '', message: `${path} ${problem}`, source: 'file' }
+        expect(await folder.faults(), problem).to.deep.equal([refused])
+      }
+    })
+
     it('refuses a file that is not UTF-8, and takes one with a byte order mark', async () => {
       const path = await folder.write('portcullis.config.json', Uint8Array.of(0x22, 0xff, 0x22))
       expect(await folder.faults()).to.deep.equal([{ path: '', message: `${path} is not UTF-8`, source: 'file' }])

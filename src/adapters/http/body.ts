@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import type { Context } from 'koa'
 import { koaBody } from 'koa-body'
 import { type FieldFault, Invalid, Unreadable } from './errors.ts'
-import { parseJson } from './json-text.ts'
+import { parseJson, repeatedMembers } from './json-text.ts'
 
 /** In bytes. */
 const maxBodyBytes = 16 * 1024
@@ -98,28 +98,12 @@ function jsonFields(text: string): RawBody {
   const { value } = parsed
   if (value === null) return { type: 'absent' }
   if (typeof value !== 'object' || Array.isArray(value)) return { type: 'not_an_object' }
-  return { type: 'fields', fields: value as Fields, repeated: repeatedNames(text) } // safe: an object that JSON.parse made
+  return { type: 'fields', fields: value as Fields, repeated: repeatedFields(text) } // safe: an object that JSON.parse made
 }
 
-/**
- * Which fields of an object are there twice. `JSON.parse` takes the last and other parsers the first (RFC 8259
- * section 4), so that whoever looked at the body before us may have seen another value.
- *
- * @param text of an object, and valid
- */
-function repeatedNames(text: string): ReadonlySet<string> {
-  const names = new Set<string>()
-  const repeated = new Set<string>()
-  let depth = 0
-  for (const [token, string, colon] of text.matchAll(/[{}[\]]|("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?/g)) {
-    if (string === undefined) depth += token === '{' || token === '[' ? 1 : -1
-    else if (depth === 1 && colon !== undefined) {
-      const name = String(JSON.parse(string))
-      if (names.has(name)) repeated.add(name)
-      names.add(name)
-    }
-  }
-  return repeated
+/** Which fields are there twice: whoever looked at the body before us may have seen another value. */
+function repeatedFields(text: string): ReadonlySet<string> {
+  return new Set(repeatedMembers(text).flatMap((path) => (path.length === 1 ? path : [])))
 }
 
 /** Where the text first nests deeper than `limit`; `null` when it never does. Linear, and before any parsing. */

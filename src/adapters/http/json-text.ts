@@ -10,6 +10,28 @@ export function parseJson(text: string): { readonly value: unknown } | { readonl
   }
 }
 
+/**
+ * The paths of members that their object has more than once: `JSON.parse` takes the last and other parsers the first
+ * (RFC 8259 section 4). What is in a list has an empty name.
+ *
+ * @param text valid JSON
+ */
+export function repeatedMembers(text: string): string[][] {
+  const repeated: string[][] = []
+  const open: { readonly names: Set<string>; name: string }[] = []
+  for (const [token, string, colon] of text.matchAll(/[{}[\]]|("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?/g)) {
+    const inside = open.at(-1)
+    if (token === '{' || token === '[') open.push({ names: new Set(), name: '' })
+    else if (token === '}' || token === ']') open.pop()
+    else if (colon !== undefined && inside !== undefined) {
+      inside.name = String(JSON.parse(string ?? ''))
+      if (inside.names.has(inside.name)) repeated.push(open.map(({ name }) => name))
+      inside.names.add(inside.name)
+    }
+  }
+  return repeated
+}
+
 type Expected = 'value' | 'value or end' | 'name' | 'name or end' | 'colon' | 'comma or end' | 'nothing'
 
 const space = /[ \t\n\r]*/y
