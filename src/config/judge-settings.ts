@@ -30,7 +30,7 @@ export function doubtsOf(settings: Settings, parts: Parts): string[] {
 function doubtsOfStores({ stores }: Settings, { storeKinds }: Parts): string[] {
   const inClear = Object.entries(stores).flatMap(([role, { kind, url }]) => {
     const hosts = url === undefined ? [] : (storeKinds.find((one) => one.kind === kind)?.hostsInClear?.(url) ?? [])
-    return hosts.every((host) => isLoopback(host)) ? [] : [`stores.${role}.url`]
+    return hosts.every((host) => isLoopback(host) || isNeighbour(host)) ? [] : [`stores.${role}.url`]
   })
   return [
     ...(stores.users.kind === 'memory' ? ['users are kept in memory: they are gone when the process ends'] : []),
@@ -38,6 +38,11 @@ function doubtsOfStores({ stores }: Settings, { storeKinds }: Parts): string[] {
       ? []
       : [`without TLS, by ${inClear.join(', ')}: let nobody else listen on the network to these stores`]),
   ]
+}
+
+/** A name of one label is looked up on a private network alone, such as that of a composition. */
+function isNeighbour(host: string): boolean {
+  return /^[a-z0-9_-]+$/i.test(host)
 }
 
 /** A browser that follows a provider's redirect shows the JSON it gets, and no program of the front end sees it. */

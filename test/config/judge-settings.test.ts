@@ -286,6 +286,8 @@ describe('judging the settings', () => {
         ['mongodb+srv://db.example/n', 'redis://[::1]', []],
         ['mongodb://%2Ftmp%2Fmongodb-27017.sock/n', 'redis://127.0.0.2', []],
         ['mongodb://[::1]:27017,localhost/n', 'redis://LOCALHOST/1', []],
+        ['mongodb://u:p@mongo:27017/n', 'redis://redis_1:6379', []],
+        ['mongodb://[fd00::1]:27017/n', 'redis://mongo', words(users, sessions)],
       ] as const) {
         expect(await warningsOf(mongo, redis), `${mongo} ${redis}`).to.deep.equal(warnings)
       }
