@@ -1,10 +1,13 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
+import { build } from 'esbuild'
 import { logLines } from '../../src/config/log-lines.ts'
 import { eventually } from '../support/eventually.ts'
+import { scratchFolder } from '../support/spawned-service.ts'
 
 /** Standard error that takes so many bytes at a time, or none for the reason of this code. */
 function aReader() {
@@ -127,8 +130,18 @@ describe('the lines of the log', () => {
     expect(found.at(-2)).to.equal('last')
   })
 
-  const cwd = fileURLToPath(new URL('../..', import.meta.url))
-  const log = new URL('../../src/config/log.ts', import.meta.url).href
+  /** Built, since a compiler on the way may make standard error one that is waited for: it is its own as well. */
+  const log = join(scratchFolder(), 'log.cjs')
+  before(() =>
+    build({
+      entryPoints: [fileURLToPath(new URL('../../src/config/log.ts', import.meta.url))],
+      outfile: log,
+      bundle: true,
+      platform: 'node',
+      format: 'cjs',
+    }),
+  )
+  const programOf = (script: string): string[] => ['--input-type=module', '--eval', script]
   const busy = `const { pbkdf2 } = await import('node:crypto')
     for (let one = 0; one < 8; one++) pbkdf2('a', 'b', 300_000, 32, 'sha256', () => undefined)`
   it('keep nobody waiting who writes them, while nobody reads', async () => {
@@ -140,7 +153,7 @@ describe('the lines of the log', () => {
       }
       await new Promise((resolve) => setTimeout(resolve, 200))
       console.log('done')`
-    const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '--eval', script], { cwd })
+    const child = spawn(process.execPath, programOf(script))
     try {
       const [printed] = await once(child.stdout, 'data')
       expect(String(printed)).to.equal('done\n')
@@ -163,8 +176,7 @@ describe('the lines of the log', () => {
         const log = createLog({ level: 'info' })
         for (let line = 0; line < ${isLater ? 999 : 1000}; line++) log.info({ line }, 'a line')
         ${end}`
-      const args = ['--import', 'tsx', '--input-type=module', '--eval', script]
-      const ended = await promisify(execFile)(process.execPath, args, { cwd }).then(
+      const ended = await promisify(execFile)(process.execPath, programOf(script)).then(
         ({ stderr }) => ({ code: 0, stderr }),
         (error: { code: number | null; stderr: string }) => ({ code: error.code, stderr: error.stderr }),
       )

@@ -48,6 +48,14 @@ describe('methods and paths', () => {
   })
   after(() => service.stop())
 
+  it('answers 400 to HTTP/1.1 that names no host, and takes HTTP/1.0 that does not', async () => {
+    const answer = await exchange(service.url, 'GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n')
+    expect(answer)
+      .to.match(/^HTTP\/1.1 400 /)
+      .and.to.include('{"detail":"Bad Request"}')
+    expect(await exchange(service.url, 'GET /healthz HTTP/1.0\r\n\r\n')).to.match(/^HTTP\/1.1 200 /)
+  })
+
   it('answers 400 to a target that is no URL, and logs no fault', async () => {
     for (const target of ['http://[', 'http://xn--/', 'http://a[b]/']) {
       const answer = await exchange(service.url, `GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)

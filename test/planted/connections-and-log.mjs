@@ -1,0 +1,47 @@
+// Guards of connections that are not worth keeping, and of a log that cannot be written. See scripts/planted-faults.mjs.
+
+const server = 'src/config/server.ts'
+const lines = 'src/config/log-lines.ts'
+const connections = ['test/overload.test.ts']
+const refusals = ['test/config/server.test.ts']
+const written = ['test/config/log-lines.test.ts']
+
+export default [
+  [
+    'the end of a connection behind an unread body',
+    'src/adapters/http/answering.ts',
+    "if (!ctx.req.complete && mayGoOn(ctx.req)) ctx.res.setHeader('Connection', 'close')",
+    '',
+    connections,
+  ],
+  ['a body that is read though nobody wants it', server, 'setImmediate(() => socket.pause())', '', connections],
+  [
+    'a refused connection that its other side keeps',
+    server,
+    'setTimeout(() => socket.destroy(), lingerMilliseconds).unref()',
+    '',
+    refusals,
+  ],
+  ['a body that is asked for in vain', server, 'if (!isTooLong(request.headers)) ', '', refusals],
+  ['headers of what is no request', server, '...headersOnEvery, ', '', refusals],
+  [
+    'a request that names no host',
+    'src/adapters/http/answering.ts',
+    " || (httpVersion === '1.1' && headers.host === undefined)",
+    '',
+    ['test/http/methods-and-paths.test.ts'],
+  ],
+  ['a standard error that is waited for', lines, 'void process.stderr', 'void 0', written],
+  ['a fault of the log that is one of ours', lines, 'lost += sending.lines', 'throw thrown', written],
+  [
+    'lines that nobody takes, beyond all bounds',
+    lines,
+    'waiting.text.length + line.length > mostWaiting',
+    'false',
+    written,
+  ],
+  ['a line behind a torn one', lines, 'isTorn ||= sending.isBegun', '', written],
+  ['how many lines were lost', lines, 'lost -= sending.complained', 'lost = 0', written],
+  ['lines at the exit', lines, 'for (const lines of unwritten) lines.flushSync()', '', written],
+  ['lines after the exit began', lines, ' && !isExiting', '', written],
+].map(([title, file, text, replacement, tests]) => ({ title, file, text, replacement, tests }))
