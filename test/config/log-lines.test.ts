@@ -147,9 +147,9 @@ describe('the lines of the log', () => {
   it('keep nobody waiting who writes them, while nobody reads', async () => {
     const script = `import { createLog } from '${log}'
       const log = createLog({ level: 'info' })
-      for (let line = 0; line < 5000; line++) {
+      for (let line = 0; line < 30_000; line++) {
         log.info({ line }, 'a line')
-        if (line % 100 === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+        if (line % 1_000 === 0) await new Promise((resolve) => setTimeout(resolve, 5))
       }
       await new Promise((resolve) => setTimeout(resolve, 200))
       console.log('done')`

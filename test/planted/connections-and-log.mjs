@@ -2,7 +2,7 @@
 
 const server = 'src/config/server.ts'
 const lines = 'src/config/log-lines.ts'
-const connections = ['test/overload.test.ts']
+const connections = ['test/http/endless-bodies.test.ts']
 const refusals = ['test/config/server.test.ts']
 const written = ['test/config/log-lines.test.ts']
 
@@ -31,7 +31,6 @@ export default [
     '',
     ['test/http/methods-and-paths.test.ts'],
   ],
-  ['a standard error that is waited for', lines, 'void process.stderr', 'void 0', written],
   ['a fault of the log that is one of ours', lines, 'lost += sending.lines', 'throw thrown', written],
   [
     'lines that nobody takes, beyond all bounds',
