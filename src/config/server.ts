@@ -56,9 +56,16 @@ export function httpServer(listener: RequestListener, isTls: boolean): HttpServe
     else socket.destroy()
   })
 
+  /** After the answers to what came before it on the connection. */
   function refuse(socket: Socket, code?: string): void {
-    socket.write(unreadable(code, isTls))
-    closeGently(socket)
+    socket.on('error', () => undefined) // of CONNECT Node leaves the socket to us, with all that may happen to it
+    const before = answering.get(socket)
+    const answer = (): void => {
+      if (socket.writable) socket.write(unreadable(code, isTls))
+      closeGently(socket)
+    }
+    if (before?.req.complete) before.once('close', answer)
+    else answer()
   }
 
   return {

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { request } from 'node:http'
+import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'chai'
 import { type HttpServer, httpServer } from '../../src/config/server.ts'
 import { connected, exchangeUntilClosed } from '../support/sockets.ts'
@@ -66,6 +67,36 @@ describe('the HTTP server', () => {
     await own.close(6)
     expect(performance.now() - began).to.be.below(3_000)
     socket.destroy()
+  })
+
+  it('outlives those who reset what it has refused', async () => {
+    for (const bytes of ['CONNECT a:1 HTTP/1.1\r\nHost: x\r\n\r\nzzzz', 'nonsense\r\n\r\n']) {
+      for (const milliseconds of [0, 1, 50]) {
+        const { socket } = await connected(url)
+        socket.write(bytes)
+        await delay(milliseconds)
+        socket.resetAndDestroy()
+      }
+    }
+    await delay(100)
+    expect(await (await fetch(url)).text()).to.equal('fine')
+  })
+
+  it('refuses what is no request after it has answered the one before', async () => {
+    let answer = (): void => undefined
+    const own = httpServer((_request, response) => {
+      answer = () => response.end('late')
+    }, false)
+    const at = `http://127.0.0.1:${await own.listen('127.0.0.1', 0)}`
+    for (const nonsense of ['CONNECT a:1 HTTP/1.1\r\nHost: x\r\n\r\n', 'nonsense\r\n\r\n']) {
+      const { socket, closed, text } = await connected(at)
+      socket.write(`GET / HTTP/1.1\r\nHost: x\r\n\r\n${nonsense}`)
+      await delay(50)
+      expect(text()).to.equal('')
+      answer()
+      expect((await closed()).match(/HTTP\/1\.1 \d+/g)).to.deep.equal(['HTTP/1.1 200', 'HTTP/1.1 400'])
+    }
+    await own.close(1)
   })
 
   it('asks nobody for a body that is too long, and takes no notice of other expectations', async () => {
