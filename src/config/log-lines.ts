@@ -1,4 +1,5 @@
-import { writeSync } from 'node:fs'
+import { constants, openSync, writeSync } from 'node:fs'
+import { isatty } from 'node:tty'
 import type { DestinationStream } from 'pino'
 
 /** Writes what of `bytes` is taken at once, and answers how much that was. Throws as `fs.writeSync` does. */
@@ -22,9 +23,10 @@ interface Sending {
 
 /** At most so often lines are handed on. */
 const gatherMilliseconds = 100
+/** After that, who was busy reading may have room again. */
+const retryMilliseconds = 10
 /** How much of a process's end a reader gets who does not read. */
 const lastMilliseconds = 400
-const retryMilliseconds = 10
 /** In characters; who reads nothing for so long loses what comes then. */
 const mostWaiting = 16 * 1024 * 1024
 
@@ -81,19 +83,22 @@ export function logLines(writeSome: WriteSome = toStandardError()): LogLines {
     return `${isTorn ? '\n' : ''}${JSON.stringify(line)}\n`
   }
 
-  function sendAndTell(): void {
-    if (!send()) return
+  function sendAndTell(): boolean {
+    if (!send()) return false
     unwritten.delete(self)
     for (const done of awaiting.splice(0)) done()
+    return true
   }
 
-  function gather(): void {
+  function lookIn(milliseconds: number): void {
     silence = setTimeout(() => {
       silence = null
-      if (sending === null && waiting.lines === 0) return
-      sendAndTell()
-      gather()
-    }, gatherMilliseconds).unref()
+      if (sending !== null || waiting.lines > 0) sendNow()
+    }, milliseconds).unref()
+  }
+
+  function sendNow(): void {
+    lookIn(sendAndTell() ? gatherMilliseconds : retryMilliseconds)
   }
 
   const self: LogLines = {
@@ -104,9 +109,8 @@ export function logLines(writeSome: WriteSome = toStandardError()): LogLines {
       }
       waiting = { text: waiting.text + line, lines: waiting.lines + 1 }
       unwritten.add(self)
-      if (silence !== null && !isExiting) return
-      sendAndTell()
-      gather()
+      if (silence === null) sendNow()
+      else if (isExiting) sendAndTell()
     },
     flush(done) {
       if (done !== undefined) awaiting.push(done)
@@ -126,7 +130,26 @@ function isBusy(thrown: unknown): boolean {
   return thrown instanceof Error && 'code' in thrown && thrown.code === 'EAGAIN'
 }
 
+/** Whichever it is says that it is full, rather than wait until somebody reads. */
 function toStandardError(): WriteSome {
-  void process.stderr // opening it makes a pipe one that says that it is full, rather than wait until somebody reads
-  return (bytes) => writeSync(2, bytes)
+  void process.stderr // opening it makes a pipe so
+  const descriptor = isatty(2) ? (ownTerminal() ?? 2) : 2
+  return (bytes) => writeSync(descriptor, bytes)
+}
+
+let terminal: number | null | undefined
+
+/** Our way to the terminal, which may be stopped (Ctrl-S): what is set on it is set for nobody else. `null` if there is none. */
+function ownTerminal(): number | null {
+  if (terminal !== undefined) return terminal
+  for (const path of ['/proc/self/fd/2', '/dev/tty']) {
+    try {
+      terminal = openSync(path, constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY)
+      return terminal
+    } catch {
+      // not on this system, or not ours to open
+    }
+  }
+  terminal = null
+  return terminal
 }

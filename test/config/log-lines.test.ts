@@ -59,6 +59,25 @@ describe('the lines of the log', () => {
     expect(isDone).to.equal(true)
   })
 
+  it('are handed on as fast as they are read, once somebody reads again', async () => {
+    let room = 0
+    let taken = 0
+    const lines = logLines((bytes) => {
+      if (room === 0) throw Object.assign(new Error('no'), { code: 'EAGAIN' })
+      const some = Math.min(room, bytes.length)
+      room = 0
+      taken += some
+      return some
+    })
+    const line = `${'x'.repeat(99)}\n`
+    for (let one = 0; one < 100; one++) lines.write(line)
+    const reading = setInterval(() => {
+      room = 1_000 // as of a pipe that is read at once
+    }, 1)
+    await eventually('the lines', () => taken === 10_000, 0.6)
+    clearInterval(reading)
+  })
+
   it('are not waited for by a process at its end for more than half a second', () => {
     const { reader, lines } = aReader()
     reader.takes = 'EAGAIN'
