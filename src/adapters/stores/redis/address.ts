@@ -34,7 +34,7 @@ export function connectionKey(url: string): string {
 export function hostsInClear(url: string): readonly string[] {
   if (!URL.canParse(url)) return []
   const { protocol, hostname } = new URL(url)
-  return protocol === 'rediss:' ? [] : [hostname.replace(/^\[|\]$/g, '')]
+  return protocol === 'rediss:' ? [] : [hostname.replace(/^\[|\]$/g, '') || 'localhost']
 }
 
 /** What commonly leads to one server on this machine. Two that listen on one address each are the rarer case. */
