@@ -33,7 +33,11 @@ export class ReadProviderToken {
     this.#needs = needs
   }
 
-  /** `null` when the user has no such account, or its token has expired and cannot be refreshed. */
+  /**
+   * `null` when the user has no such account, or its token has less than a minute to live and cannot be refreshed: who
+   * wants one has to sign in there again. Throws `Refusal` (`OAUTH_PROVIDER_ERROR`) when the provider cannot be asked or
+   * does not know us, `Unavailable` while somebody else refreshes for more than 5 s.
+   */
   async execute(input: { userId: UserId; provider: OAuthProvider; accountId: string }): Promise<string | null> {
     const { users, clock } = this.#needs
     const { userId, provider, accountId } = input
@@ -87,10 +91,11 @@ export class ReadProviderToken {
       await this.#write(userId, account, sealedTokens(vault, userId, provider.name, tokens, account))
       return tokens.accessToken
     } catch (thrown) {
-      if (thrown instanceof CodeRefused || thrown instanceof ProviderFailed) reportProvider(provider.name, thrown)
+      const isProviders = thrown instanceof CodeRefused || thrown instanceof ProviderFailed
+      if (isProviders) reportProvider(provider.name, thrown)
       await this.#write(userId, account, { refreshingUntil: null })
-      if (thrown instanceof CodeRefused) return null
-      if (thrown instanceof ProviderFailed) throw new Refusal('OAUTH_PROVIDER_ERROR', null, { cause: thrown })
+      if (thrown instanceof CodeRefused && !thrown.isAboutUs) return null
+      if (isProviders) throw new Refusal('OAUTH_PROVIDER_ERROR', null, { cause: thrown })
       throw thrown
     }
   }

@@ -211,6 +211,18 @@ for (const store of [memoryUnderTest, sqliteUnderTest, mongoUnderTest]) {
       expect(reports).to.deep.equal(['acme: the token endpoint refuses (invalid_grant, status 400)'])
     })
 
+    for (const error of ['invalid_client', 'unauthorized_client', 'incorrect_client_credentials']) {
+      it(`is not said to be gone when it is we who are refused (${error})`, async () => {
+        const { read, stored } = await linked(0)
+        const { account } = await stored()
+        acme.instead('token', { status: 401, body: { error } })
+        const thrown = await failureOf(read())
+        expect(thrown).to.be.instanceOf(Refusal).with.property('code', 'OAUTH_PROVIDER_ERROR')
+        expect(reports.join()).to.include(error)
+        expect((await stored()).account).to.deep.equal(account)
+      })
+    }
+
     it('that somebody else refreshes is waited for, for five seconds', async () => {
       const { read, refreshToken } = await linked(0, { refreshingUntil: new Date(clock().getTime() + 10_000) })
       const work = failureOf(read())

@@ -76,11 +76,14 @@ const knownErrors: ReadonlySet<unknown> = new Set([
   'bad_verification_code',
 ])
 
+const aboutWhatWeBring: ReadonlySet<unknown> = new Set(['invalid_request', 'invalid_grant', 'bad_verification_code'])
+
 /** Says why as far as it is a word that we know: any other may be the code itself, or its user's address. */
 export function refusalOf(status: number, answer: unknown): CodeRefused {
   const error = valueAt(answer, 'error')
   const why = knownErrors.has(error) ? `${error}, ` : ''
-  return new CodeRefused(`the token endpoint refuses (${why}status ${status})`)
+  const isAboutUs = error !== undefined && !aboutWhatWeBring.has(error) && knownErrors.has(error)
+  return new CodeRefused(`the token endpoint refuses (${why}status ${status})`, { isAboutUs })
 }
 
 /**

@@ -185,7 +185,11 @@ export const oauth2Kind = providerKind({
       emailVerified: path('email_verified', 'Where the profile vouches for the address, by `true`.'),
       integerAccountId: Type.Boolean({ default: false, description: 'The provider names accounts by numbers.' }),
     }),
-    scopeSeparator: Type.Enum([' ', ','], { default: ' ', description: 'Between two scopes.' }),
+    scopeSeparator: Type.Enum([' ', ','], {
+      expects: 'a space or a comma',
+      default: ' ',
+      description: 'Between two scopes.',
+    }),
     clientAuthentication: Type.Enum(['basic', 'post'], { default: 'basic', ...clientAuthentication }),
     issuer: Type.Optional(
       Type.String({ minLength: 1, otherwise: 'not compared', description: 'The `iss` of its answers (RFC 9207).' }),

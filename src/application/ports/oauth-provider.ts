@@ -22,6 +22,13 @@ export interface Journey {
  */
 export class CodeRefused extends Error {
   override readonly name = 'CodeRefused'
+  /** It is we who are refused, whatever we bring: our id and secret are wrong, or what we ask for is not ours to ask. */
+  readonly isAboutUs: boolean
+
+  constructor(message: string, { isAboutUs = false }: { isAboutUs?: boolean } = {}) {
+    super(message)
+    this.isAboutUs = isAboutUs
+  }
 }
 
 /** The provider did not answer in time, or nothing that makes sense. The message goes to the log: nothing of an answer is in it. */
