@@ -11,7 +11,7 @@ export function settingsTypes(): string {
   const settings = settingsSchema(builtInParts)
   return formatted(`// Generated from the schema of the settings by \`npm run docs\`.
 
-/** The settings, the same tree that the settings file holds. What is left out has its default. */
+/** The settings, the same tree that the settings file holds. What is left out, or \`undefined\`, has its default. */
 export interface PortcullisSettings ${typeOf(settings)}
 
 /** The settings of one tenant, in which it differs from the others. */
@@ -41,7 +41,7 @@ function membersOf(properties: Readonly<Record<string, TSchema>>, known?: TObjec
     const same = known?.properties[key]
     const isSame = JSON.stringify(same) === JSON.stringify(schema)
     const type = isSame ? `PortcullisSettings['${key}']` : typeOf(schema)
-    return `${commentOf(schema)}readonly ${key}?: ${type}`
+    return `${commentOf(schema)}readonly ${key}?: ${type} | undefined`
   })
   return `{\n${members.join('\n')}\n}`
 }
