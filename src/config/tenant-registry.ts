@@ -8,6 +8,7 @@ import type { Logger } from './log.ts'
 import type { OpenTenant } from './open-tenant.ts'
 import { roomFor } from './room.ts'
 import type { Settings } from './settings.ts'
+import { SettingsFault } from './settings-fault.ts'
 import { stores } from './stores.ts'
 
 /** What is kept of a tenant while it is open. */
@@ -123,7 +124,10 @@ export function tenantRegistry<T extends Opened>(needs: Needs<T>): TenantRegistr
 
   function settingsOf(id: string): TenantSettings {
     const settings = tenants.enabled.get(id)
-    if (settings === undefined) throw new Unavailable(`the tenant ${id}, which is disabled`)
+    if (settings === undefined) {
+      const cause = new SettingsFault(tenants.disabled.get(id) ?? [])
+      throw new Unavailable(`the tenant ${id}, which is disabled`, { cause })
+    }
     return settings
   }
 
