@@ -19,7 +19,7 @@ import { openCommon } from './common.ts'
 import { defaultTenant } from './default-tenant.ts'
 import type { Environment } from './environment.ts'
 import { keepInsides } from './insides.ts'
-import { settingsOf } from './load.ts'
+import { type LoadedSettings, settingsOf } from './load.ts'
 import { createLog } from './log.ts'
 import { type OpenTenant, openPreparedTenant } from './open-tenant.ts'
 import { overlay } from './overlay.ts'
@@ -53,7 +53,11 @@ export interface PortcullisOptions {
   readonly env?: Environment
   /** Where relative paths start; the folder the process was started in. */
   readonly cwd?: string
-  /** Whether this process delivers events and sweeps what has expired, `true` unless the settings' `events.relay` is `off`. */
+  /**
+   * Whether this process delivers events and sweeps what has expired. Unless given, it does where `events.relay` of the
+   * settings is on and it has somebody to tell: `handlers` (`{}` for nobody), a module or the console. What users in
+   * memory cause is out of everybody else's reach, and delivered in any case.
+   */
   readonly delivers?: boolean
   /** A store that came up late must not be used as it is set up. Unless given, it is thrown where nobody catches it. */
   readonly failed?: (fault: unknown) => void
@@ -95,8 +99,9 @@ export async function openPortcullis(settings: object = {}, options: PortcullisO
     write: (line) => void process.stdout.write(line),
     subscribers: handlers && functionHandlers(handlers),
   })
-  const delivers = options.delivers ?? loaded.settings.events.relay === 'on'
   const { tenants } = loaded
+  const delivers = options.delivers ?? deliversItself(loaded, handlers)
+  if (options.delivers === undefined && !delivers) log.info('without handlers events are left to a service or a worker')
   if (tenants === null) return openOne({ ...common, id: defaultTenant, settings: loaded.settings, failed }, delivers)
 
   logDisabled(log, tenants)
@@ -129,6 +134,16 @@ export async function openPortcullis(settings: object = {}, options: PortcullisO
     use: (id, work) => registry.use(id, ({ tenant }) => work(tenant)),
   })
   return portcullis
+}
+
+/** Or what a service is to tell would be told to nobody, by a program beside it that has no handlers. */
+function deliversItself({ settings, tenants }: LoadedSettings, handlers: Handlers | undefined): boolean {
+  if (settings.events.relay === 'off') return false
+  const all = tenants === null ? [settings] : [...tenants.enabled.values()].map((tenant) => tenant.settings)
+  const tellsSomebody = all.some(({ handlers: { module, console }, stores }) => {
+    return module !== null || console || stores.users.kind === 'memory'
+  })
+  return handlers !== undefined || tellsSomebody
 }
 
 async function openOne(needs: Parameters<typeof openPreparedTenant>[0], delivers: boolean): Promise<Portcullis> {

@@ -1,0 +1,71 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { expect } from 'chai'
+import {
+  openPortcullis,
+  type Portcullis,
+  type PortcullisOptions,
+  type PortcullisSettings,
+  toEmail,
+} from '../src/index.ts'
+import { anAddress } from './support/answers.ts'
+import { call, goodPassword, register } from './support/client.ts'
+import { eventually } from './support/eventually.ts'
+import { startTestService } from './support/service.ts'
+import { scratchFolder } from './support/spawned-service.ts'
+
+const silent = { logs: { level: 'silent' } } satisfies PortcullisSettings
+
+describe('events of a program', () => {
+  async function registered(portcullis: Portcullis): Promise<string> {
+    const email = toEmail(anAddress())
+    await portcullis.accounts.registerUser.execute({ email, password: goodPassword, requestId: 'a-program' })
+    return email
+  }
+
+  /** Whom a program with these options is told of that opens what others have left behind. */
+  async function toldAfter(settings: PortcullisSettings, options: PortcullisOptions): Promise<string[]> {
+    const dataFolder = scratchFolder()
+    const told: string[] = []
+    const first = await openPortcullis({ ...silent, ...settings, dataFolder }, options)
+    await registered(first)
+    await delay(300)
+    await first.close()
+    const handlers = { on_after_register: ({ email }: { email: string }) => void told.push(email) }
+    const second = await openPortcullis({ ...silent, dataFolder }, { handlers })
+    const last = await registered(second)
+    await eventually('the last event', () => told.includes(last))
+    await second.close()
+    return told.filter((email) => email !== last)
+  }
+
+  it('wait for somebody who has handlers, where it has none', async () => {
+    expect(await toldAfter({}, {})).to.have.lengthOf(1)
+    expect(await toldAfter({}, { delivers: false })).to.have.lengthOf(1)
+    expect(await toldAfter({ events: { relay: 'off' } }, { handlers: {} })).to.have.lengthOf(1)
+  })
+
+  it('are delivered to nobody, where it says that nobody is to be told', async () => {
+    expect(await toldAfter({}, { handlers: {} })).to.deep.equal([])
+    expect(await toldAfter({}, { delivers: true })).to.deep.equal([])
+  })
+
+  it('of a service beside it are left to the service, where it has no handlers', async () => {
+    const service = await startTestService()
+    const program = await openPortcullis({ ...silent, dataFolder: service.dataFolder })
+    const emails = Array.from({ length: 12 }, () => anAddress())
+    for (const email of emails) await register(service.url, email)
+    for (const email of emails) {
+      await call(service.url, 'POST', '/auth/forgot-password', { json: { email } })
+      await delay(100) // or one look of the service's takes all
+    }
+    const missing = () => {
+      const told = (event: string) =>
+        new Set(service.events.filter((one) => one.event === event).map(({ user }) => user.email))
+      const [registrations, resets] = [told('on_after_register'), told('on_after_forgot_password')]
+      return emails.filter((email) => !registrations.has(email) || !resets.has(email))
+    }
+    await eventually('an event of each', () => missing().length === 0, 5)
+    await program.close()
+    await service.stop()
+  })
+})
