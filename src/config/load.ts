@@ -65,7 +65,7 @@ export async function settingsOf(file: ConfigFile, from: LoadFrom, faults: Fault
     faults.push({ path: 'tenants.by', message: 'is required where there are tenants', source: 'default' })
   }
   const warnings = [...environment.warnings, ...doubtsOf(settings, parts)]
-  if (faults.length > 0) throw new SettingsFault(faults, warnings)
+  if (faults.length > 0) throw new SettingsFault(file.path === null ? faults.map(ofNoFile) : faults, warnings)
   if (by === undefined) return { settings, tenants: null, sources, file: file.path, warnings }
   const tenants = await loadTenants({
     common: settings,
@@ -78,6 +78,11 @@ export async function settingsOf(file: ConfigFile, from: LoadFrom, faults: Fault
     withoutSecret,
   })
   return { settings, tenants, sources, file: file.path, warnings: [...warnings, ...tenants.warnings] }
+}
+
+/** A program's settings come from nowhere else. */
+function ofNoFile(fault: Fault): Fault {
+  return fault.source === 'file' ? { ...fault, source: 'default' } : fault
 }
 
 function isOfTenant({ path }: Pick<Assignment, 'path'>): boolean {

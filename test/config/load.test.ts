@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { renderSettings } from '../../src/config/describe-settings.ts'
-import { type LoadFrom, loadSettings } from '../../src/config/load.ts'
+import { type LoadFrom, loadSettings, settingsOf } from '../../src/config/load.ts'
 import { faultsOf, goodSecret, SettingsFolder } from '../support/settings.ts'
 
 const mongo = { users: { kind: 'mongo', url: 'mongodb://127.0.0.1/accounts' } }
@@ -117,6 +117,14 @@ describe('loading the settings', () => {
       await rm(path)
       await mkdir(path)
       expect(await folder.faults()).to.deep.equal([refused])
+    })
+
+    it('names no file for what a program gives', async () => {
+      const given = { path: null, value: { http: { port: 'many' }, colour: 'blue' } }
+      const thrown = await settingsOf(given, { env: {}, cwd: folder.path }).catch((error: unknown) => error)
+      expect(String(thrown)).to.equal(
+        'SettingsFault: colour: no such setting\nhttp.port: must be a whole number from 0 to 65535',
+      )
     })
 
     it('names a file that holds anything but an object', async () => {
