@@ -64,8 +64,12 @@ export function httpServer(listener: RequestListener, isTls: boolean): HttpServe
       if (socket.writable) socket.write(unreadable(code, isTls))
       closeGently(socket)
     }
-    if (before?.req.complete) before.once('close', answer)
-    else answer()
+    if (before?.req.complete) {
+      socket.pause() // or each packet more would be refused anew
+      before.once('close', answer)
+    } else {
+      answer()
+    }
   }
 
   return {
