@@ -29,10 +29,15 @@ export function httpServer(listener: RequestListener, isTls: boolean): HttpServe
   // By connection, so that its keys rarely change: a set of responses is rehashed again and again, and what V8's
   // dead tables hold lives until the next full collection. Measured: a fifth of the time of a request.
   const answering = new Map<Socket, ServerResponse | null>()
+  /** Of a connection on which one request follows another before that is answered (RFC 9112 section 9.3.2): the one before. */
+  const before = new WeakMap<ServerResponse, ServerResponse>()
+  const refused = new WeakSet<Socket>()
   let isClosing = false
 
   const take: RequestListener = (request, response) => {
     const { socket } = request
+    const unfinished = answering.get(socket)
+    if (unfinished) before.set(response, unfinished)
     answering.set(socket, response)
     response.once('close', () => {
       if (answering.get(socket) === response) answering.set(socket, null)
@@ -48,7 +53,12 @@ export function httpServer(listener: RequestListener, isTls: boolean): HttpServe
     take(request, response)
   })
   server.on('checkExpectation', take)
-  server.on('connect', (_request, socket: Socket) => refuse(socket))
+  server.on('connect', (_request, socket: Socket) => {
+    // Node leaves the socket to us, with all that may happen to it, and sees to no answer on it any more.
+    socket.on('error', () => undefined)
+    if (answering.get(socket)) socket.destroy()
+    else refuse(socket)
+  })
   server.on('connection', (socket: Socket) => socket.once('close', () => answering.delete(socket)))
 
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
@@ -56,17 +66,20 @@ export function httpServer(listener: RequestListener, isTls: boolean): HttpServe
     else socket.destroy()
   })
 
-  /** After the answers to what came before it on the connection. */
+  /** In the place of an answer that is its own: what is still to be answered comes first. */
   function refuse(socket: Socket, code?: string): void {
-    socket.on('error', () => undefined) // of CONNECT Node leaves the socket to us, with all that may happen to it
-    const before = answering.get(socket)
+    if (refused.has(socket)) return // each packet more is unreadable anew
+    refused.add(socket)
+    const last = answering.get(socket)
     const answer = (): void => {
       if (socket.writable) socket.write(unreadable(code, isTls))
       closeGently(socket)
     }
-    if (before?.req.complete) {
-      socket.pause() // or each packet more would be refused anew
-      before.once('close', answer)
+    if (last?.req.complete) {
+      socket.pause()
+      last.once('close', answer)
+    } else if (last && before.get(last)?.writableFinished === false) {
+      socket.destroy() // its own request is what is broken, and another's answer would be taken for this
     } else {
       answer()
     }

@@ -82,21 +82,54 @@ describe('the HTTP server', () => {
     expect(await (await fetch(url)).text()).to.equal('fine')
   })
 
-  it('refuses what is no request after it has answered the one before', async () => {
-    let answer = (): void => undefined
-    const own = httpServer((_request, response) => {
-      answer = () => response.end('late')
-    }, false)
-    const at = `http://127.0.0.1:${await own.listen('127.0.0.1', 0)}`
-    for (const nonsense of ['CONNECT a:1 HTTP/1.1\r\nHost: x\r\n\r\n', 'nonsense\r\n\r\n']) {
+  describe('with a request that is still being answered', () => {
+    const request = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n'
+    const broken = 'POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzzz\r\n'
+    const tunnel = 'CONNECT a:1 HTTP/1.1\r\nHost: x\r\n\r\n'
+    let own: HttpServer
+    let at: string
+    let answers: (() => void)[] = []
+
+    beforeEach(async () => {
+      answers = []
+      own = httpServer((_request, response) => {
+        answers.push(() => response.end('late'))
+      }, false)
+      at = `http://127.0.0.1:${await own.listen('127.0.0.1', 0)}`
+    })
+    afterEach(() => own.close(1))
+
+    const statuses = (text: string) => text.match(/HTTP\/1\.1 \d+/g) ?? []
+
+    it('refuses what follows it and is no request after that, once', async () => {
       const { socket, closed, text } = await connected(at)
-      socket.write(`GET / HTTP/1.1\r\nHost: x\r\n\r\n${nonsense}`)
-      await delay(50)
+      socket.write(`${request}nonsense\r\n\r\n`)
+      for (let one = 0; one < 20; one++) {
+        socket.write('x')
+        await delay(2)
+      }
       expect(text()).to.equal('')
-      answer()
-      expect((await closed()).match(/HTTP\/1\.1 \d+/g)).to.deep.equal(['HTTP/1.1 200', 'HTTP/1.1 400'])
-    }
-    await own.close(1)
+      for (const answer of answers) answer()
+      expect(statuses(await closed())).to.deep.equal(['HTTP/1.1 200', 'HTTP/1.1 400'])
+    })
+
+    it('lets no refusal of the next one be taken for its answer', async () => {
+      for (const next of [broken, tunnel]) {
+        const { socket, closed } = await connected(at)
+        socket.write(`${request}${next}`)
+        expect(statuses(await closed(3)), next).to.deep.equal([])
+      }
+    })
+
+    it('waits at its end for nobody who asks for a tunnel behind it', async () => {
+      const all = await Promise.all(Array.from({ length: 10 }, () => connected(at, { allowHalfOpen: true })))
+      for (const { socket } of all) socket.write(`${request}${tunnel}`)
+      await delay(50)
+      const began = performance.now()
+      await own.close(6)
+      expect(performance.now() - began).to.be.below(2_000)
+      for (const { socket } of all) socket.destroy()
+    })
   })
 
   it('asks nobody for a body that is too long, and takes no notice of other expectations', async () => {
