@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'chai'
 import {
+  type Handlers,
   openPortcullis,
   type Portcullis,
   type PortcullisOptions,
@@ -47,6 +48,26 @@ describe('events of a program', () => {
   it('are delivered to nobody, where it says that nobody is to be told', async () => {
     expect(await toldAfter({}, { handlers: {} })).to.deep.equal([])
     expect(await toldAfter({}, { delivers: true })).to.deep.equal([])
+  })
+
+  it('of one tenant wait, whomever another one tells', async () => {
+    const dataFolder = scratchFolder()
+    const list = { here: { stores: { users: { kind: 'memory' } } }, kept: {} } as const
+    const tenants = { by: 'header', list } as const
+    const first = await openPortcullis({ ...silent, dataFolder, tenants })
+    for (const tenant of ['here', 'kept']) {
+      await first.withTenant(tenant, ({ registerUser }) =>
+        registerUser.execute({ email: toEmail('ada@example.com'), password: goodPassword, requestId: 'a-program' }),
+      )
+    }
+    await delay(300)
+    await first.close()
+    const told: string[] = []
+    const handlers: Handlers = { on_after_register: (_user, { tenant }) => void told.push(tenant) }
+    const second = await openPortcullis({ ...silent, dataFolder, tenants }, { handlers })
+    await eventually('the event', () => told.length > 0)
+    await second.close()
+    expect(told).to.deep.equal(['kept'])
   })
 
   it('of a service beside it are left to the service, where it has no handlers', async () => {

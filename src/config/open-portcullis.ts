@@ -19,10 +19,11 @@ import { openCommon } from './common.ts'
 import { defaultTenant } from './default-tenant.ts'
 import type { Environment } from './environment.ts'
 import { keepInsides } from './insides.ts'
-import { type LoadedSettings, settingsOf } from './load.ts'
+import { settingsOf } from './load.ts'
 import { createLog } from './log.ts'
 import { type OpenTenant, openPreparedTenant } from './open-tenant.ts'
 import { overlay } from './overlay.ts'
+import type { Settings } from './settings.ts'
 import { logDisabled, tenantRegistry } from './tenant-registry.ts'
 
 /** The use cases of one tenant. */
@@ -55,8 +56,8 @@ export interface PortcullisOptions {
   readonly cwd?: string
   /**
    * Whether this process delivers events and sweeps what has expired. Unless given, it does where `events.relay` of the
-   * settings is on and it has somebody to tell: `handlers` (`{}` for nobody), a module or the console. What users in
-   * memory cause is out of everybody else's reach, and delivered in any case.
+   * settings is on, but leaves events to others where it has nobody to tell: no `handlers` (`{}` is nobody to be told), no
+   * module and no console. What users in memory cause is out of everybody else's reach, and delivered in any case.
    */
   readonly delivers?: boolean
   /** A store that came up late must not be used as it is set up. Unless given, it is thrown where nobody catches it. */
@@ -83,7 +84,8 @@ const graceSeconds = 8
  * everything wrong with them. Logs go to standard error (`logs.level`).
  */
 export async function openPortcullis(settings: object = {}, options: PortcullisOptions = {}): Promise<Portcullis> {
-  const { handlers, env = {}, cwd = process.cwd(), failed = thrown } = options
+  const { env = {}, cwd = process.cwd(), failed = thrown } = options
+  const handlers = options.handlers ?? undefined
   // A program's standard output is its own, unless it asks for our events there.
   const value = overlay({ handlers: { console: false } }, settings)
   const loaded = await settingsOf({ path: null, value }, { env, cwd })
@@ -100,9 +102,15 @@ export async function openPortcullis(settings: object = {}, options: PortcullisO
     subscribers: handlers && functionHandlers(handlers),
   })
   const { tenants } = loaded
-  const delivers = options.delivers ?? deliversItself(loaded, handlers)
-  if (options.delivers === undefined && !delivers) log.info('without handlers events are left to a service or a worker')
-  if (tenants === null) return openOne({ ...common, id: defaultTenant, settings: loaded.settings, failed }, delivers)
+  const delivers = options.delivers ?? loaded.settings.events.relay === 'on'
+  const leavesEvents = (settings: Settings): boolean =>
+    options.delivers === undefined && handlers === undefined && !tellsSomebody(settings)
+  if (tenants === null) {
+    const { settings } = loaded
+    const left = leavesEvents(settings)
+    if (delivers && left) log.info('without handlers events are left to a service or a worker')
+    return openOne({ ...common, id: defaultTenant, settings, leavesEvents: left, failed }, delivers)
+  }
 
   logDisabled(log, tenants)
   const registry = tenantRegistry({
@@ -111,7 +119,7 @@ export async function openPortcullis(settings: object = {}, options: PortcullisO
     log,
     clock: common.clock,
     async open({ id, settings }, failed) {
-      const tenant = await openPreparedTenant({ ...common, id, settings, failed })
+      const tenant = await openPreparedTenant({ ...common, id, settings, leavesEvents: leavesEvents(settings), failed })
       return { tenant, accounts: accountsOf(tenant) }
     },
   })
@@ -137,13 +145,8 @@ export async function openPortcullis(settings: object = {}, options: PortcullisO
 }
 
 /** Or what a service is to tell would be told to nobody, by a program beside it that has no handlers. */
-function deliversItself({ settings, tenants }: LoadedSettings, handlers: Handlers | undefined): boolean {
-  if (settings.events.relay === 'off') return false
-  const all = tenants === null ? [settings] : [...tenants.enabled.values()].map((tenant) => tenant.settings)
-  const tellsSomebody = all.some(({ handlers: { module, console }, stores }) => {
-    return module !== null || console || stores.users.kind === 'memory'
-  })
-  return handlers !== undefined || tellsSomebody
+function tellsSomebody({ handlers: { module, console }, stores }: Settings): boolean {
+  return module !== null || console || stores.users.kind === 'memory'
 }
 
 async function openOne(needs: Parameters<typeof openPreparedTenant>[0], delivers: boolean): Promise<Portcullis> {

@@ -8,6 +8,7 @@ import { DeliverTokens } from '../application/deliver-tokens.ts'
 import type { OAuthProvider } from '../application/ports/oauth-provider.ts'
 import { RelayEvents } from '../application/relay-events.ts'
 import { Sweep } from '../application/sweep.ts'
+import { Unavailable } from '../domain/refusal.ts'
 import { backendsOf } from './backends.ts'
 import type { Common } from './common.ts'
 import { defaultTenant } from './default-tenant.ts'
@@ -24,6 +25,8 @@ import { tenantContainer } from './tenant.ts'
 interface Needs extends Common {
   readonly id: string
   readonly settings: Settings
+  /** Its events are for others to deliver: there is nobody here to tell. What has expired is swept all the same. */
+  readonly leavesEvents?: boolean
   /** A store that came up late turned out to be unsuitable: this tenant has to end. */
   readonly failed: (fault: unknown) => void
 }
@@ -41,7 +44,7 @@ export interface OpenTenant {
   /** Resolves when the first attempt at every store has ended, either way; rejects when one must not be used. */
   prepare(): Promise<void>
   failing(): Promise<readonly FailingStore[]>
-  /** From now on events are delivered, and what has expired is swept. */
+  /** From now on events are delivered, unless they are left to others, and what has expired is swept. */
   startDeliveries(): void
   /** Begins to deliver what is due and what has been asked for. */
   beginDue(): Promise<void>
@@ -62,7 +65,7 @@ const firstChoresMilliseconds = 200
 
 /** Throws `SettingsFault` or `Unsuitable` for what no repetition mends. */
 export async function openTenant(needs: Needs): Promise<OpenTenant> {
-  const { id, settings, clock, shares, write, hashPool, outbound, isOneOfMany, failed } = needs
+  const { id, settings, clock, shares, write, hashPool, outbound, isOneOfMany, leavesEvents = false, failed } = needs
   const keyOwner = id === defaultTenant ? null : id
   const log = keyOwner === null ? needs.log : needs.log.child({ tenant: id })
 
@@ -80,10 +83,15 @@ export async function openTenant(needs: Needs): Promise<OpenTenant> {
     isOneOfMany,
     failed,
     async whenUsersAreThere(users) {
-      if ((await users.checkSecret(secretMark(secret, keyOwner))) === 'other') {
+      const mark = await users.checkSecret(secretMark(secret, keyOwner))
+      if (mark === 'other') {
         const message = 'is not the one this user store was started with'
         throw new SettingsFault([{ path: 'secret', message, source: 'default' }])
       }
+      // The folder has the secret of users who are not there any more.
+      const isKept = settings.stores.users.kind !== 'memory'
+      if (mark === 'first' && origin === 'read' && isKept)
+        log.warn({ path }, 'the user store is new, and its secret is not')
       await hasher.prepare(await users.users.passwordSchemes())
     },
   }).catch(async (thrown: unknown) => {
@@ -111,7 +119,9 @@ export async function openTenant(needs: Needs): Promise<OpenTenant> {
   let providers: ReadonlyMap<string, OAuthProvider> | null = null
   const timers: NodeJS.Timeout[] = []
   const logged = (work: () => Promise<unknown>): Promise<unknown> =>
-    work().catch((err: unknown) => log.warn({ err }, 'a chore failed'))
+    work().catch((err: unknown) => {
+      if (!(err instanceof Unavailable)) log.warn({ err }, 'a chore failed') // of the other the store has a line
+    })
   const sweep = (): Promise<unknown> => container.get(Sweep).execute()
   const chore = (work: () => Promise<unknown>): void => {
     const done = (): unknown => logged(work)
@@ -144,12 +154,14 @@ export async function openTenant(needs: Needs): Promise<OpenTenant> {
         failed: (err: unknown) => log.error({ err }, 'deliveries are stuck'),
         recovered: () => log.info('deliveries go on'),
       }
+      chore(sweep)
+      if (leavesEvents) return
       events = relayLoop({ ...lane, work: container.get(RelayEvents), pollSeconds })
       requests = relayLoop({ ...lane, work: container.get(DeliverTokens), ...tokenBeat })
-      chore(sweep)
     },
 
     async beginDue() {
+      if (leavesEvents) return
       await Promise.all([container.get(RelayEvents).beginDue(), container.get(DeliverTokens).beginDue()])
     },
 
@@ -162,7 +174,7 @@ export async function openTenant(needs: Needs): Promise<OpenTenant> {
     },
 
     // Of events alone: nobody is told when the next request for a token is due.
-    nextDue: () => users.outbox.nextDue(),
+    nextDue: async () => (leavesEvents ? null : users.outbox.nextDue()),
 
     async close() {
       for (const timer of timers) clearTimeout(timer)
