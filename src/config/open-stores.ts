@@ -128,7 +128,7 @@ export async function openStores(needs: Needs): Promise<OpenStores> {
 
   /** The first failure of a row is told, and the end of the row; each request that fails has a line of its own. */
   function lost(store: Opened, err: unknown): void {
-    if (isClosed || store.isLost || !(err instanceof Unavailable)) return
+    if (isClosed || !store.isReady || store.isLost || !(err instanceof Unavailable)) return
     store.isLost = true
     log.error({ err, store: store.kind, roles: store.roles }, 'a store does not answer')
     askAgain(store)
@@ -152,7 +152,12 @@ export async function openStores(needs: Needs): Promise<OpenStores> {
     const answers = await Promise.allSettled(
       all.map((store) => (store.isReady ? store.handle.ping() : Promise.reject(new Unavailable(store.kind)))),
     )
-    return all.filter((_, at) => answers[at]?.status === 'rejected').map(({ kind, roles }) => ({ store: kind, roles }))
+    return all.flatMap((store, at) => {
+      const answer = answers[at]
+      if (answer?.status !== 'rejected') return []
+      lost(store, answer.reason)
+      return [{ store: store.kind, roles: store.roles }]
+    })
   }
 
   return {

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { chmod, mkdir, stat, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, rm, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -36,6 +36,21 @@ describe('portcullis serve', function () {
     expect([code, out]).to.deep.equal([2, ''])
     expect(words(err)).to.match(/secret: .*not the one this user store was started with/)
     expect(err).not.to.include(another).and.not.to.include(goodSecret)
+  })
+
+  it('says when the users are gone that its secret was made for, and only then', async () => {
+    const folder = scratchFolder()
+    const said = /"level":40.*"msg":"the user store is new, and its secret is not"/
+    const lines: boolean[] = []
+    for (const isRemoved of [false, false, true]) {
+      for (const end of isRemoved ? ['', '-wal', '-shm'] : []) {
+        await rm(join(folder, 'data', `portcullis.sqlite${end}`), { force: true })
+      }
+      const service = await spawnService({}, folder)
+      lines.push(service.errors.some((line) => said.test(line)))
+      await service.end('SIGTERM')
+    }
+    expect(lines).to.deep.equal([false, false, true])
   })
 
   it('ends with exit code 1 when the port is in use, and says so', async () => {

@@ -49,6 +49,11 @@ describe('a store that is lost while the service runs', () => {
       await stores.sessions.find('nobody')
       expect(said('a store does not answer')).to.have.length(1)
       expect(said('the store answers again')).to.have.length(1)
+
+      await proxy.set('refuse')
+      expect(await stores.failing()).to.deep.equal([{ store: 'redis', roles: ['sessions'] }])
+      expect(said('a store does not answer'), 'without any request').to.have.length(2)
+      expect(said('a store does not answer')[1]).to.include('"cause":{"type":')
     } finally {
       await stores.close()
       await proxy.close()

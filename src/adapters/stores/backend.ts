@@ -36,7 +36,7 @@ export interface StoreHandle {
    */
   prepare(): Promise<void>
 
-  /** Resolves when the store answers; throws `Unavailable` within 2 s when it does not. */
+  /** Resolves when the store answers and takes what is written; throws `Unavailable` within 2 s when it does not. */
   ping(): Promise<void>
 
   close(): Promise<void>

@@ -97,6 +97,7 @@ describe('a redis that is down, strange or refuses', function () {
     await raw.replicaof('127.0.0.1', 1)
     const { cause } = await expectUnavailable(() => sessionsOf(handle).put(aSession()))
     expect(inspect(cause)).to.contain('READONLY')
+    await expectUnavailable(() => handle.ping())
     await raw.replicaof('NO', 'ONE')
     raw.disconnect()
     await recovers(() => sessionsOf(handle).put(aSession()))
@@ -106,8 +107,10 @@ describe('a redis that is down, strange or refuses', function () {
     const handle = await prepared(server.url)
     await withSetting('maxmemory', '1', async () => {
       await expectUnavailable(() => sessionsOf(handle).put(aSession()))
+      await expectUnavailable(() => handle.ping())
     })
     await sessionsOf(handle).put(aSession())
+    await handle.ping()
   })
 
   it('refuses a server that evicts, says what to set, and puts nothing there until that is done', async () => {

@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { chmod, mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, copyFile, mkdtemp, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises'
@@ -420,6 +420,22 @@ describe('the SQLite store', function () {
       const fault = await faultOf(at.handle(() => new Worker('throw new Error("no thread today")', { eval: true })))
       expect(fault).to.be.instanceOf(Unavailable)
       expect(String(fault)).to.contain('no thread today')
+    })
+
+    it('does not answer once its file was removed or replaced', async () => {
+      const dataFolder = await mkdtemp(join(tmpdir(), 'portcullis-sqlite-'))
+      const path = join(dataFolder, 'portcullis.sqlite')
+      const handle = await sqliteBackend.open({ url: null, dataFolder, clock: at.clock, warn() {} })
+      await handle.prepare()
+      await handle.ping()
+      await rename(path, `${path}.old`)
+      expect(await faultOf(handle.ping())).to.be.instanceOf(Unavailable)
+      await copyFile(`${path}.old`, path)
+      expect(await faultOf(handle.ping())).to.be.instanceOf(Unavailable)
+      await rename(`${path}.old`, path)
+      await handle.ping()
+      await handle.close()
+      await rm(dataFolder, { recursive: true })
     })
 
     it('can be prepared once what was in the way is gone', async () => {

@@ -63,6 +63,7 @@ export function connectionOf(
   now: () => Date,
 ): Connection {
   const database = client.db(databaseName, durable(driver))
+  const meta: Collection<MetaDocument> = database.collection('meta')
   const underWay = new Set<() => void>()
   let isReady = false
   let isClosed = false
@@ -96,7 +97,7 @@ export function connectionOf(
     tokens: database.collection('tokens'),
     oauthStates: database.collection('oauth_states'),
     sessions: database.collection('sessions'),
-    meta: database.collection('meta'),
+    meta,
     expiring: (name) => database.collection(name),
     now,
     translate,
@@ -111,6 +112,7 @@ export function connectionOf(
         // The driver gives up for good when its very first attempt fails, unless it is told to connect again.
         await client.connect()
         await database.command({ ping: 1 })
+        if (isReady) await meta.updateOne({ _id: 'ping' }, { $set: { mark: now().toISOString() } }, { upsert: true })
       })
     },
 

@@ -82,7 +82,7 @@ export function redisConnection({ Redis }: Driver, url: string): RedisConnection
 
   return {
     async ask(command) {
-      if (redis.status !== 'ready') throw unavailable(lastError)
+      if (redis.status !== 'ready') throw unavailable(lastError ?? new Error('the connection was closed'))
       try {
         return await command(redis)
       } catch (error) {

@@ -58,7 +58,8 @@ async function openRedis(options: OpenOptions): Promise<StoreHandle> {
     },
 
     async ping() {
-      await whileOpen((redis) => redis.ping())
+      // A full server, or a replica, answers PING and takes nothing.
+      await whileOpen((redis) => redis.set(`${prefix}ping`, '1', 'PX', 1000))
     },
 
     async close() {

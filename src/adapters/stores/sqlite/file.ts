@@ -7,6 +7,7 @@ import { Unavailable } from '../../../domain/refusal.ts'
 import { type Lease, Unsuitable } from '../backend.ts'
 import { connectReader, type Driver, type Place } from './connection.ts'
 import { asFault, isBusy } from './faults.ts'
+import { samenessOf } from './ping.ts'
 import type { WriterThread } from './thread.ts'
 import { sqliteWriter, type Writer } from './writer.ts'
 
@@ -29,7 +30,7 @@ const passing = new Set(['EIO', 'ENOSPC', 'EDQUOT', 'EMFILE', 'ENFILE', 'ENOMEM'
 
 export function sqliteFile(driver: Driver, place: Place, thread: Lease<WriterThread>, warn: (message: string) => void) {
   const writer = sqliteWriter(thread.value.opening(place))
-  const ping = query<[], number>('SELECT count(*) FROM meta')
+  let demandSame = (): void => undefined
   let reader: Database | null = null
   let preparing: Promise<void> | null = null
 
@@ -50,10 +51,15 @@ export function sqliteFile(driver: Driver, place: Place, thread: Lease<WriterThr
     }
   }
 
+  function demandOpen(): void {
+    if (reader === null) throw new Unavailable('SQLite is not open')
+  }
+
   async function openBoth(): Promise<void> {
     await createFile(place.path, warn)
     await writer.start()
     reader = await connectedReader(driver, place)
+    demandSame = samenessOf(place.path)
   }
 
   return {
@@ -61,7 +67,7 @@ export function sqliteFile(driver: Driver, place: Place, thread: Lease<WriterThr
     tuples: (sql) => query(sql, true),
 
     async write(name, ...args) {
-      if (reader === null) throw new Unavailable('SQLite is not open')
+      demandOpen()
       return writer.run(name, ...args)
     },
 
@@ -74,8 +80,9 @@ export function sqliteFile(driver: Driver, place: Place, thread: Lease<WriterThr
     },
 
     async ping(): Promise<void> {
-      ping.get()
-      await writer.run('reach')
+      demandOpen()
+      demandSame()
+      await writer.run('ping')
     },
 
     async close(): Promise<void> {

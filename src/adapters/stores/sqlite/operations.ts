@@ -1,5 +1,6 @@
 import { oauthStateWrites } from './oauth-states.ts'
 import { outboxWrites } from './outbox.ts'
+import { pingWrites } from './ping.ts'
 import { secretMarkWrites } from './secret-mark.ts'
 import { sessionWrites } from './sessions.ts'
 import type { Statements } from './statements.ts'
@@ -20,8 +21,7 @@ export function operations(db: Statements) {
     ...oauthStateWrites(db),
     ...sessionWrites(db),
     ...secretMarkWrites(db),
-    /** Writes nothing; succeeds when the file can be opened and locked for writing. */
-    reach: () => null,
+    ...pingWrites(db),
   }
 }
 
