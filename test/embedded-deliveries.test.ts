@@ -40,14 +40,17 @@ describe('events of a program', () => {
   }
 
   it('wait for somebody who has handlers, where it has none', async () => {
-    expect(await toldAfter({}, {})).to.have.lengthOf(1)
-    expect(await toldAfter({}, { delivers: false })).to.have.lengthOf(1)
-    expect(await toldAfter({ events: { relay: 'off' } }, { handlers: {} })).to.have.lengthOf(1)
+    const told = await Promise.all([
+      toldAfter({}, {}),
+      toldAfter({}, { delivers: false }),
+      toldAfter({ events: { relay: 'off' } }, { handlers: {} }),
+    ])
+    expect(told.map(({ length }) => length)).to.deep.equal([1, 1, 1])
   })
 
   it('are delivered to nobody, where it says that nobody is to be told', async () => {
-    expect(await toldAfter({}, { handlers: {} })).to.deep.equal([])
-    expect(await toldAfter({}, { delivers: true })).to.deep.equal([])
+    const told = await Promise.all([toldAfter({}, { handlers: {} }), toldAfter({}, { delivers: true })])
+    expect(told).to.deep.equal([[], []])
   })
 
   it('of one tenant wait, whomever another one tells', async () => {
@@ -73,7 +76,7 @@ describe('events of a program', () => {
   it('of a service beside it are left to the service, where it has no handlers', async () => {
     const service = await startTestService()
     const program = await openPortcullis({ ...silent, dataFolder: service.dataFolder })
-    const emails = Array.from({ length: 12 }, () => anAddress())
+    const emails = Array.from({ length: 8 }, () => anAddress())
     for (const email of emails) await register(service.url, email)
     for (const email of emails) {
       await call(service.url, 'POST', '/auth/forgot-password', { json: { email } })

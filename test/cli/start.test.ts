@@ -4,6 +4,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { portcullis } from '../support/command-line.ts'
+import { startTestService } from '../support/service.ts'
 import { goodSecret } from '../support/settings.ts'
 import { scratchFolder, spawnService } from '../support/spawned-service.ts'
 
@@ -39,16 +40,14 @@ describe('portcullis serve', function () {
   })
 
   it('says when the users are gone that its secret was made for, and only then', async () => {
-    const folder = scratchFolder()
+    const dataFolder = join(scratchFolder(), 'data')
     const said = /"level":40.*"msg":"the user store is new, and its secret is not"/
     const lines: boolean[] = []
     for (const isRemoved of [false, false, true]) {
-      for (const end of isRemoved ? ['', '-wal', '-shm'] : []) {
-        await rm(join(folder, 'data', `portcullis.sqlite${end}`), { force: true })
-      }
-      const service = await spawnService({}, folder)
-      lines.push(service.errors.some((line) => said.test(line)))
-      await service.end('SIGTERM')
+      if (isRemoved) await rm(join(dataFolder, 'portcullis.sqlite'))
+      const service = await startTestService({}, { dataFolder })
+      lines.push(service.logLines.some((line) => said.test(line)))
+      await service.stop()
     }
     expect(lines).to.deep.equal([false, false, true])
   })

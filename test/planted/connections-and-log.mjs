@@ -42,5 +42,5 @@ export default [
   ['a line behind a torn one', lines, 'isTorn ||= sending.isBegun', '', written],
   ['how many lines were lost', lines, 'lost -= sending.complained', 'lost = 0', written],
   ['lines at the exit', lines, 'for (const lines of unwritten) lines.flushSync()', '', written],
-  ['lines after the exit began', lines, ' && !isExiting', '', written],
+  ['lines after the exit began', lines, 'else if (isExiting) sendAndTell()', '', written],
 ].map(([title, file, text, replacement, tests]) => ({ title, file, text, replacement, tests }))
