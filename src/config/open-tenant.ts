@@ -1,3 +1,4 @@
+import { stat } from 'node:fs/promises'
 import type { Container } from 'inversify'
 import { isCommonPassword } from '../adapters/crypto/common-passwords.ts'
 import { newId } from '../adapters/crypto/ids.ts'
@@ -61,6 +62,7 @@ const pollSeconds = 1
 /** Requests for tokens are looked at on a beat of their own, so that no answer's time depends on what they lead to. */
 const tokenBeat = { pollSeconds: 0.25, jitter: 0.5 }
 const hourMilliseconds = 3_600_000
+const firstStartMilliseconds = 60_000
 const firstChoresMilliseconds = 200
 
 /** Throws `SettingsFault` or `Unsuitable` for what no repetition mends. */
@@ -88,10 +90,10 @@ export async function openTenant(needs: Needs): Promise<OpenTenant> {
         const message = 'is not the one this user store was started with'
         throw new SettingsFault([{ path: 'secret', message, source: 'default' }])
       }
-      // The folder has the secret of users who are not there any more.
       const isKept = settings.stores.users.kind !== 'memory'
-      if (mark === 'first' && origin === 'read' && isKept)
+      if (mark === 'first' && isKept && path !== null && (await isOld(path))) {
         log.warn({ path }, 'the user store is new, and its secret is not')
+      }
       await hasher.prepare(await users.users.passwordSchemes())
     },
   }).catch(async (thrown: unknown) => {
@@ -182,6 +184,12 @@ export async function openTenant(needs: Needs): Promise<OpenTenant> {
       for (const one of closed) if (one.status === 'rejected') throw one.reason
     },
   }
+}
+
+/** Of several processes that start for the first time one makes the secret, and another may be the first to use it. */
+async function isOld(path: string): Promise<boolean> {
+  const { mtimeMs } = await stat(path)
+  return Date.now() - mtimeMs > firstStartMilliseconds
 }
 
 /** As `openTenant`, and prepared; nothing stays open when that fails. */

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { chmod, mkdir, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -44,7 +44,11 @@ describe('portcullis serve', function () {
     const said = /"level":40.*"msg":"the user store is new, and its secret is not"/
     const lines: boolean[] = []
     for (const isRemoved of [false, false, true]) {
-      if (isRemoved) await rm(join(dataFolder, 'portcullis.sqlite'))
+      if (isRemoved) {
+        await rm(join(dataFolder, 'portcullis.sqlite'))
+        const before = Date.now() / 1000 - 90
+        await utimes(join(dataFolder, 'secret'), before, before)
+      }
       const service = await startTestService({}, { dataFolder })
       lines.push(service.logLines.some((line) => said.test(line)))
       await service.stop()
