@@ -71,6 +71,7 @@ const address = fc.oneof(
 function likely({ type, format }: Field): fc.Arbitrary<unknown> {
   if (format === 'email') return address
   if (`${type}`.includes('boolean')) return fc.constantFrom(true, false, 'yes', 'off', 1, 0, null)
+  if (`${type}`.includes('array')) return fc.oneof(fc.constant([]), fc.array(anything, { maxLength: 3 }))
   return fc.oneof(fc.constantFrom(goodPassword, 'short', 'password'), fc.string({ unit: 'grapheme', maxLength: 40 }))
 }
 
@@ -81,8 +82,10 @@ function nearlyValid(fields: Readonly<Record<string, Field>>): fc.Arbitrary<Reco
     return [name, value] as const
   })
   const extra = fc.dictionary(fc.oneof(nasty, fc.string()), anything, { maxKeys: 2 })
+  const all = fc.record(Object.fromEntries(known))
+  const some = fc.record(Object.fromEntries(known), { requiredKeys: [] })
   return fc
-    .tuple(fc.record(Object.fromEntries(known), { requiredKeys: [] }), extra)
+    .tuple(fc.oneof({ weight: 2, arbitrary: some }, { weight: 1, arbitrary: all }), extra)
     .map(([one, other]) => ({ ...one, ...other }))
 }
 
