@@ -58,8 +58,8 @@ export function sqliteFile(driver: Driver, place: Place, thread: Lease<WriterThr
   async function openBoth(): Promise<void> {
     await createFile(place.path, warn)
     await writer.start()
-    reader = await connectedReader(driver, place)
     demandSame = samenessOf(place.path)
+    reader = await connectedReader(driver, place)
   }
 
   return {

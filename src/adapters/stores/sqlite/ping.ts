@@ -21,10 +21,17 @@ export function pingWrites(db: Statements) {
 
 /** Tells whether the file is still the one of its name: SQLite goes on to write what nobody will find again. */
 export function samenessOf(path: string): () => void {
-  const opened = statSync(path)
-  const isSame = ({ dev, ino }: Stats): boolean => dev === opened.dev && ino === opened.ino
+  const opened = found(path)
   return () => {
-    const found = statSync(path, { throwIfNoEntry: false })
-    if (found === undefined || !isSame(found)) throw new Unavailable(`${path}, which was removed or replaced`)
+    const { dev, ino } = found(path)
+    if (dev !== opened.dev || ino !== opened.ino) throw new Unavailable(`${path}, which was replaced`)
+  }
+}
+
+function found(path: string): Stats {
+  try {
+    return statSync(path)
+  } catch (cause) {
+    throw new Unavailable(`${path}, which is not to be found`, { cause })
   }
 }
