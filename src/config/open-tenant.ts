@@ -91,7 +91,7 @@ export async function openTenant(needs: Needs): Promise<OpenTenant> {
         throw new SettingsFault([{ path: 'secret', message, source: 'default' }])
       }
       const isKept = settings.stores.users.kind !== 'memory'
-      if (mark === 'first' && isKept && path !== null && (await isOld(path))) {
+      if (mark === 'first' && isKept && origin === 'read' && path !== null && (await isOld(path))) {
         log.warn({ path }, 'the user store is new, and its secret is not')
       }
       await hasher.prepare(await users.users.passwordSchemes())
@@ -188,8 +188,8 @@ export async function openTenant(needs: Needs): Promise<OpenTenant> {
 
 /** Of several processes that start for the first time one makes the secret, and another may be the first to use it. */
 async function isOld(path: string): Promise<boolean> {
-  const { mtimeMs } = await stat(path)
-  return Date.now() - mtimeMs > firstStartMilliseconds
+  const written = await stat(path).catch(() => null)
+  return written !== null && performance.timeOrigin - written.mtimeMs > firstStartMilliseconds
 }
 
 /** As `openTenant`, and prepared; nothing stays open when that fails. */

@@ -46,7 +46,7 @@ describe('portcullis serve', function () {
     for (const isRemoved of [false, false, true]) {
       if (isRemoved) {
         await rm(join(dataFolder, 'portcullis.sqlite'))
-        const before = Date.now() / 1000 - 90
+        const before = Date.now() / 1000 - 3600
         await utimes(join(dataFolder, 'secret'), before, before)
       }
       const service = await startTestService({}, { dataFolder })
