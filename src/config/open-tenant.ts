@@ -1,4 +1,3 @@
-import { stat } from 'node:fs/promises'
 import type { Container } from 'inversify'
 import { isCommonPassword } from '../adapters/crypto/common-passwords.ts'
 import { newId } from '../adapters/crypto/ids.ts'
@@ -62,7 +61,6 @@ const pollSeconds = 1
 /** Requests for tokens are looked at on a beat of their own, so that no answer's time depends on what they lead to. */
 const tokenBeat = { pollSeconds: 0.25, jitter: 0.5 }
 const hourMilliseconds = 3_600_000
-const firstStartMilliseconds = 60_000
 const firstChoresMilliseconds = 200
 
 /** Throws `SettingsFault` or `Unsuitable` for what no repetition mends. */
@@ -71,7 +69,7 @@ export async function openTenant(needs: Needs): Promise<OpenTenant> {
   const keyOwner = id === defaultTenant ? null : id
   const log = keyOwner === null ? needs.log : needs.log.child({ tenant: id })
 
-  const { secret, origin, path, warnings } = await resolveSecret(settings, { generate: true })
+  const { secret, origin, path, isOfAnEarlierStart, warnings } = await resolveSecret(settings, { generate: true })
   for (const warning of warnings) log.warn(warning)
   if (origin === 'generated') log.info({ path }, 'generated a secret: keep this file with the data')
 
@@ -90,8 +88,7 @@ export async function openTenant(needs: Needs): Promise<OpenTenant> {
         const message = 'is not the one this user store was started with'
         throw new SettingsFault([{ path: 'secret', message, source: 'default' }])
       }
-      const isKept = settings.stores.users.kind !== 'memory'
-      if (mark === 'first' && isKept && origin === 'read' && path !== null && (await isOld(path))) {
+      if (mark === 'first' && isOfAnEarlierStart && settings.stores.users.kind !== 'memory') {
         log.warn({ path }, 'the user store is new, and its secret is not')
       }
       await hasher.prepare(await users.users.passwordSchemes())
@@ -184,12 +181,6 @@ export async function openTenant(needs: Needs): Promise<OpenTenant> {
       for (const one of closed) if (one.status === 'rejected') throw one.reason
     },
   }
-}
-
-/** Of several processes that start for the first time one makes the secret, and another may be the first to use it. */
-async function isOld(path: string): Promise<boolean> {
-  const written = await stat(path).catch(() => null)
-  return written !== null && performance.timeOrigin - written.mtimeMs > firstStartMilliseconds
 }
 
 /** As `openTenant`, and prepared; nothing stays open when that fails. */

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import type { Stats } from 'node:fs'
 import { link, mkdir, open, readFile, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { memberOf } from './json-tree.ts'
@@ -7,6 +8,8 @@ import { SettingsFault } from './settings-fault.ts'
 
 /** NIST SP 800-107 section 5.3.4: a key of HMAC-SHA-256 is as strong as it is long, up to 32 bytes. */
 const leastBytes = 32
+
+const firstStartMilliseconds = 60_000
 
 /** Placeholders that people copy out of READMEs, tutorials and compose files, ours among them. */
 const samples: ReadonlySet<string> = new Set([
@@ -36,6 +39,8 @@ export interface MasterSecret {
   readonly origin: 'given' | 'read' | 'generated'
   /** The file in the data folder that holds it; `null` when it was given. */
   readonly path: string | null
+  /** Of several processes that start for the first time one generates it, and another may be the first to use it. */
+  readonly isOfAnEarlierStart: boolean
   readonly warnings: readonly string[]
 }
 
@@ -49,7 +54,7 @@ export async function resolveSecret(settings: Settings, options: { generate: boo
   if (settings.secret !== null) {
     const objection = secretObjection(settings.secret)
     if (objection !== null) throw fault('secret', objection)
-    return { secret: settings.secret, origin: 'given', path: null, warnings: [] }
+    return { secret: settings.secret, origin: 'given', path: null, isOfAnEarlierStart: false, warnings: [] }
   }
   if (!mayGenerateSecret(settings)) throw fault('secret', missingSecret)
 
@@ -79,14 +84,13 @@ function fault(path: string, message: string): SettingsFault {
   return new SettingsFault([{ path, message, source: 'default' }])
 }
 
-async function readSecret(path: string): Promise<Pick<MasterSecret, 'secret' | 'warnings'> | null> {
+async function readSecret(path: string): Promise<Omit<MasterSecret, 'origin' | 'path'> | null> {
   let text: string
-  let mode: number
+  let found: Stats
   try {
-    const found = await stat(path)
+    found = await stat(path)
     // Who reads a pipe that nobody writes to waits for ever, and so does the exit of the process.
     if (!found.isFile()) throw fault('dataFolder', `${path} is no regular file`)
-    mode = found.mode
     text = await readFile(path, 'utf8')
   } catch (error) {
     if (memberOf(error, 'code') === 'ENOENT') return null
@@ -95,8 +99,12 @@ async function readSecret(path: string): Promise<Pick<MasterSecret, 'secret' | '
   const secret = text.replace(/\r?\n$/, '')
   const objection = secretObjection(secret)
   if (objection !== null) throw fault('secret', `what ${path} holds ${objection}`)
-  const isPrivate = (mode & 0o077) === 0 || process.platform === 'win32'
-  return { secret, warnings: isPrivate ? [] : [`${path} can be read by others: chmod 600 ${path}`] }
+  const isPrivate = (found.mode & 0o077) === 0 || process.platform === 'win32'
+  return {
+    secret,
+    isOfAnEarlierStart: performance.timeOrigin - found.mtimeMs > firstStartMilliseconds,
+    warnings: isPrivate ? [] : [`${path} can be read by others: chmod 600 ${path}`],
+  }
 }
 
 /** The file appears whole or not at all, under its name only once: `link` refuses a name that is taken. */

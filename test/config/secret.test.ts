@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { chmod, mkdir, readdir, readFile, stat } from 'node:fs/promises'
+import { chmod, mkdir, readdir, readFile, stat, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { resolveSecret } from '../../src/config/secret.ts'
@@ -17,7 +17,13 @@ describe('the master secret', () => {
   it('is the one that is given', async () => {
     const { settings } = await folder.load({ secret: goodSecret })
     const found = await resolveSecret(settings, generate)
-    expect(found).to.deep.equal({ secret: goodSecret, origin: 'given', path: null, warnings: [] })
+    expect(found).to.deep.equal({
+      secret: goodSecret,
+      origin: 'given',
+      path: null,
+      isOfAnEarlierStart: false,
+      warnings: [],
+    })
     expect(await readdir(folder.path)).not.to.include('data')
   })
 
@@ -32,9 +38,29 @@ describe('the master secret', () => {
       expect((await stat(settings.dataFolder)).mode & 0o077).to.equal(0)
 
       const second = await resolveSecret(settings, { generate: false })
-      expect(second).to.deep.equal({ secret: first.secret, origin: 'read', path, warnings: [] })
+      expect(second).to.deep.equal({
+        secret: first.secret,
+        origin: 'read',
+        path,
+        isOfAnEarlierStart: false,
+        warnings: [],
+      })
     })
   }
+
+  it('is of an earlier start when it was there a minute before this process began', async () => {
+    const { settings } = await folder.load()
+    const path = pathOf(settings)
+    expect((await resolveSecret(settings, generate)).isOfAnEarlierStart).to.equal(false)
+    for (const [secondsBefore, expected] of [
+      [50, false],
+      [70, true],
+    ] as const) {
+      const written = performance.timeOrigin / 1000 - secondsBefore
+      await utimes(path, written, written)
+      expect((await resolveSecret(settings, generate)).isOfAnEarlierStart).to.equal(expected)
+    }
+  })
 
   it('is the same for all of 64 first starts at once, and one of them generated it', async () => {
     const { settings } = await folder.load()

@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { chmod, copyFile, mkdtemp, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, copyFile, mkdtemp, rename, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises'
@@ -430,6 +430,9 @@ describe('the SQLite store', function () {
       await handle.ping()
       await rename(path, `${path}.old`)
       expect(await faultOf(handle.ping())).to.be.instanceOf(Unavailable)
+      await symlink(path, path) // ELOOP: not every error of the file system is ENOENT
+      expect(await faultOf(handle.ping())).to.be.instanceOf(Unavailable)
+      await rm(path)
       await copyFile(`${path}.old`, path)
       expect(await faultOf(handle.ping())).to.be.instanceOf(Unavailable)
       await rename(`${path}.old`, path)
