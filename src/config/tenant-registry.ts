@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { Unavailable } from '../domain/refusal.ts'
 import { closedTenants } from './closed-tenants.ts'
 import { inTime } from './in-time.ts'
+import { leavingTenants } from './leaving-tenants.ts'
 import type { LoadedTenants, TenantSettings } from './load-tenants.ts'
 import type { Logger } from './log.ts'
 import type { OpenTenant } from './open-tenant.ts'
@@ -10,11 +11,7 @@ import { roomFor } from './room.ts'
 import type { Settings } from './settings.ts'
 import { SettingsFault } from './settings-fault.ts'
 import { stores } from './stores.ts'
-
-/** What is kept of a tenant while it is open. */
-export interface Opened {
-  readonly tenant: OpenTenant
-}
+import { notInOrder, type Opened, type Slot } from './tenant-slot.ts'
 
 interface Needs<T extends Opened> {
   readonly tenants: LoadedTenants
@@ -52,42 +49,14 @@ export interface TenantRegistry<T extends Opened> {
   close(graceSeconds: number): Promise<void>
 }
 
-/** An opening of a tenant, until it has been closed. */
-interface Slot<T> {
-  readonly settings: TenantSettings
-  readonly opened: Promise<T>
-  /** Rejects when requests are not to wait for the opening any longer. */
-  readonly patience: Promise<never>
-  /** Whether it counts among those that may be open. */
-  hasPlace: boolean
-  /** `null` while it is being opened. */
-  tenant: OpenTenant | null
-  /** Calls that are using it. */
-  users: number
-  /** When a request last did, by `performance.now`; 0 for one that was only looked after. */
-  lastUsed: number
-  /** Set once nobody new is let in. */
-  leaving: Promise<void> | null
-  /** Called when the last user has gone. */
-  abandoned: () => void
-}
-
 const roomPatienceSeconds = 10
 /** From when there is room. A store that does not answer takes no longer: its tenant opens without it. */
 const openingPatienceMilliseconds = 2_000
-/** Deliveries in hand keep the place of a tenant that closes for so long: a handler may take its time. */
-const placeMilliseconds = 400
-/** After their grace, for those that close in vain. */
-const lastMilliseconds = 1000
-const notInOrder = 'a tenant was not closed in order'
 /** What falls due while a scan looks gets so long to be delivered before the tenant is closed again. */
 const settleSeconds = 5
 const settlePollMilliseconds = 50
 /** Between two rounds through more tenants than may be open. */
 const turnMilliseconds = 1000
-/** Deliveries in hand may end before a tenant that is not needed any more is closed. */
-const deliveryGraceSeconds = 10
-
 /** Opens tenants on first use, at most `maxOpen`, and closes those that nobody uses. */
 export function tenantRegistry<T extends Opened>(needs: Needs<T>): TenantRegistry<T> {
   const { limits, log, clock, keepsOpen = false, openingSeconds = 10 } = needs
@@ -95,21 +64,8 @@ export function tenantRegistry<T extends Opened>(needs: Needs<T>): TenantRegistr
   const room = roomFor(limits.maxOpen)
   /** Those that new calls are let into. */
   const slots = new Map<string, Slot<T>>()
-  /** Those that are on their way out: a tenant can be opened anew while its former opening ends. */
-  const leaving = new Set<Slot<T>>()
-  /** How many of these have given their place away. */
-  let lingering = 0
   let isDelivering = false
   let isClosed = false
-  let isHurried = false
-  let hurryUp = (): void => undefined
-  /** Resolves when nothing is to be waited for any more. */
-  const hurry = new Promise<void>((resolve) => {
-    hurryUp = () => {
-      isHurried = true
-      resolve()
-    }
-  })
   const closed = closedTenants({
     ids: () => [...tenants.enabled.keys()].filter((id) => !slots.has(id)),
     has: (id) => tenants.enabled.has(id) && !slots.has(id),
@@ -119,6 +75,13 @@ export function tenantRegistry<T extends Opened>(needs: Needs<T>): TenantRegistr
       return takesTurns ? turnMilliseconds : limits.scanSeconds * 1000
     },
     clock,
+  })
+  const leaving = leavingTenants<T>({
+    mostLingering: limits.maxOpen,
+    mayReopen,
+    setAlarm: closed.setAlarm,
+    leavePlace,
+    log,
   })
   const idleCheck = keepsOpen ? undefined : setInterval(closeIdle, (limits.idleSeconds * 1000) / 4).unref()
 
@@ -140,7 +103,7 @@ export function tenantRegistry<T extends Opened>(needs: Needs<T>): TenantRegistr
     try {
       const isPatient = isBackground || slot.tenant !== null
       const opened = await (isPatient ? slot.opened : Promise.race([slot.opened, slot.patience]))
-      if (isHurried) throw new Unavailable('the process is stopping')
+      if (leaving.isHurried) throw new Unavailable('the process is stopping')
       return { slot, opened }
     } catch (error) {
       leave(slot)
@@ -202,7 +165,7 @@ export function tenantRegistry<T extends Opened>(needs: Needs<T>): TenantRegistr
   async function placeFor(slot: Slot<T>): Promise<void> {
     // Where all are in use, one takes no more requests after a second.
     const stillNone = (): void => {
-      if (room.waiting > vacating()) closeLeastRecentlyUsed(() => true)
+      if (room.waiting > leaving.vacating()) closeLeastRecentlyUsed(() => true)
     }
     const entering = room.enter(roomPatienceSeconds, stillNone)
     makeRoom()
@@ -237,14 +200,9 @@ export function tenantRegistry<T extends Opened>(needs: Needs<T>): TenantRegistr
     throw new Unavailable(`the tenant ${settings.id}, whose opening takes too long`)
   }
 
-  /** How many places those that leave will give back. */
-  function vacating(): number {
-    return [...leaving].filter(({ hasPlace }) => hasPlace).length
-  }
-
   /** Closes one that nobody uses for each that waits for room. */
   function makeRoom(): void {
-    while (room.waiting > vacating() && closeLeastRecentlyUsed(({ users }) => users === 0));
+    while (room.waiting > leaving.vacating() && closeLeastRecentlyUsed(({ users }) => users === 0));
   }
 
   /** Answers whether there is one that may be closed. */
@@ -276,56 +234,11 @@ export function tenantRegistry<T extends Opened>(needs: Needs<T>): TenantRegistr
   /** Lets nobody new in, waits for those inside, and closes. Never rejects. */
   function closeSlot(slot: Slot<T>): Promise<void> {
     forget(slot)
-    if (slot.leaving === null) {
-      leaving.add(slot)
-      slot.leaving = end(slot).finally(() => leaving.delete(slot))
-    }
-    return slot.leaving
+    return leaving.close(slot)
   }
 
-  async function end(slot: Slot<T>): Promise<void> {
-    const opened = await slot.opened.catch(() => null)
-    if (opened === null) return
-    await Promise.race([abandonment(slot), hurry])
-    const finished = finish(opened.tenant)
-    const end = await inTime(finished, placeMilliseconds)
-    // Others need not wait for a handler. Those that linger are no more than those that may be open.
-    if (end === 'late' && lingering < limits.maxOpen) {
-      lingering++
-      leavePlace(slot)
-      await finished
-      lingering--
-    } else {
-      await finished
-      leavePlace(slot)
-    }
-  }
-
-  /** Never rejects. */
-  async function finish(tenant: OpenTenant): Promise<void> {
-    const { id, beginDue, stopDeliveries, close } = tenant
-    const logged = (err: unknown): void => log.error({ err, tenant: id }, notInOrder)
-
-    if (mayReopen()) await beginDue().catch(() => undefined) // what a dead store keeps is not lost
-    await Promise.race([stopDeliveries(deliveryGraceSeconds), hurry]).catch(logged)
-    if (isHurried) await stopDeliveries(0).catch(logged)
-    if (mayReopen()) await setAlarm(tenant)
-    await close().catch(logged)
-  }
-
-  const mayReopen = (): boolean => isDelivering && !isClosed
-
-  async function abandonment(slot: Slot<T>): Promise<void> {
-    if (slot.users === 0) return
-    await new Promise<void>((resolve) => {
-      slot.abandoned = resolve
-    })
-  }
-
-  /** Before its store is out of reach: when is it to be opened again, if nobody asks for it? */
-  async function setAlarm({ id, nextDue }: OpenTenant): Promise<void> {
-    const due = await nextDue().catch(() => 'unknown' as const)
-    if (due !== null) closed.setAlarm(id, due)
+  function mayReopen(): boolean {
+    return isDelivering && !isClosed
   }
 
   /** Opens a tenant for what is due in it, and closes it when nobody else has come for it. */
@@ -390,10 +303,7 @@ export function tenantRegistry<T extends Opened>(needs: Needs<T>): TenantRegistr
       clearInterval(idleCheck)
       closed.end()
       for (const slot of slots.values()) void closeSlot(slot)
-      const patience = setTimeout(hurryUp, graceSeconds * 1000)
-      const inVain = hurry.then(() => delay(lastMilliseconds, undefined, { ref: false }))
-      await Promise.race([Promise.all([...leaving].map((slot) => slot.leaving)), inVain])
-      clearTimeout(patience)
+      await leaving.end(graceSeconds)
     },
   }
 }
