@@ -18,6 +18,7 @@ export function leadsToLoopback({ hostname }: URL): boolean {
 }
 
 /** Origin under which browsers reach the service, once it is known which port it listens on. */
-export function publicUrl(settings: Settings, port: number): string {
-  return settings.http.publicUrl ?? `http://localhost:${port}`
+export function publicUrl({ http }: Settings, port: number): string {
+  const isOther = http.host.startsWith('127.') && http.host !== '127.0.0.1' // RFC 6761 section 6.3: not what localhost is
+  return http.publicUrl ?? `http://${isOther ? http.host : 'localhost'}:${port}`
 }

@@ -13,6 +13,17 @@ describe('the public URL', () => {
     expect(publicUrl(settings, 40_123)).to.equal('https://accounts.example.com')
   })
 
+  for (const [host, expected] of [
+    ['127.0.0.1', 'localhost'],
+    ['localhost', 'localhost'],
+    ['::1', 'localhost'],
+    ['127.0.0.2', '127.0.0.2'],
+  ] as const) {
+    it(`leads to where the service listens: with ${host} to ${expected}`, async () => {
+      expect(publicUrl((await folder.load({ http: { host } })).settings, 3000)).to.equal(`http://${expected}:3000`)
+    })
+  }
+
   it('knows loopback addresses', () => {
     for (const host of ['localhost', 'LOCALHOST', '127.0.0.1', '127.8.9.10', '::1', '0:0:0:0:0:0:0:1']) {
       expect(isLoopback(host), host).to.equal(true)
