@@ -14,6 +14,9 @@ const limits = {
   requireHostHeader: false, // Node's own refusal has no body: ours has one
 }
 
+/** Of all connections together, requests that came before an earlier one was answered. Each takes some 2 KiB. */
+const mostWaiting = 10_000
+
 /** How long somebody who still sends can read our last answer. */
 const lingerMilliseconds = 1_000
 
@@ -31,11 +34,15 @@ export function httpServer(listener: RequestListener, isTls: boolean): HttpServe
   const answering = new Map<Socket, ServerResponse | null>()
   /** Of a connection on which one request follows another before that is answered (RFC 9112 section 9.3.2): the one before. */
   const before = new WeakMap<ServerResponse, ServerResponse>()
+  /** How many requests wait on each connection on which any has waited, and on all of them. */
+  const waiting = new Map<Socket, number>()
+  let allWaiting = 0
   const refused = new WeakSet<Socket>()
   let isClosing = false
 
   const take: RequestListener = (request, response) => {
     const { socket } = request
+    if (socket.destroyed) return // Node reads a packet to its end
     const unfinished = answering.get(socket)
     if (unfinished) before.set(response, unfinished)
     answering.set(socket, response)
@@ -44,7 +51,24 @@ export function httpServer(listener: RequestListener, isTls: boolean): HttpServe
     })
     if (isClosing) response.setHeader('Connection', 'close')
     if (mayGoOn(request)) socket.destroySoon = () => closeUnread(socket)
-    listener(request, response)
+    if (!unfinished) return listener(request, response)
+    // What follows may depend on what it changes (RFC 9112 section 9.3.2), and answers nobody takes would fill the memory.
+    if (allWaiting === mostWaiting) return void socket.destroy()
+    wait(socket, 1)
+    unfinished.once('close', () => {
+      wait(socket, -1)
+      if (socket.writable) listener(request, response)
+    })
+  }
+  function wait(socket: Socket, one: 1 | -1): void {
+    if (socket.destroyed) return
+    waiting.set(socket, (waiting.get(socket) ?? 0) + one)
+    allWaiting += one
+  }
+  function forget(socket: Socket): void {
+    answering.delete(socket)
+    allWaiting -= waiting.get(socket) ?? 0
+    waiting.delete(socket)
   }
   const server: Server = createServer(limits, take)
   // RFC 9110 section 10.1.1: nobody is asked to send what is refused already, and other expectations may be ignored.
@@ -59,7 +83,7 @@ export function httpServer(listener: RequestListener, isTls: boolean): HttpServe
     if (answering.get(socket)) socket.destroy()
     else refuse(socket)
   })
-  server.on('connection', (socket: Socket) => socket.once('close', () => answering.delete(socket)))
+  server.on('connection', (socket: Socket) => socket.once('close', () => forget(socket)))
 
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
     if (socket.writable && error.code !== 'ECONNRESET') refuse(socket, error.code)

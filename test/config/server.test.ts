@@ -3,6 +3,7 @@ import { request } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'chai'
 import { type HttpServer, httpServer } from '../../src/config/server.ts'
+import { eventually } from '../support/eventually.ts'
 import { connected, exchangeUntilClosed } from '../support/sockets.ts'
 
 const headersOnEvery = [
@@ -111,6 +112,47 @@ describe('the HTTP server', () => {
       expect(text()).to.equal('')
       for (const answer of answers) answer()
       expect(statuses(await closed())).to.deep.equal(['HTTP/1.1 200', 'HTTP/1.1 400'])
+    })
+
+    it('begins the next one once its answer has been taken, and none after the last', async () => {
+      const begun: string[] = []
+      const inTurn = httpServer((request, response) => {
+        begun.push(request.url ?? '')
+        if (request.url === '/last') response.setHeader('Connection', 'close')
+        setImmediate(() => response.end(request.url === '/much' ? 'x'.repeat(8_000_000) : 'little'))
+      }, false)
+      const { socket, closed } = await connected(`http://127.0.0.1:${await inTurn.listen('127.0.0.1', 0)}`)
+      socket.pause()
+      const paths = ['/little', '/much', '/after', '/last', '/never', '/never']
+      socket.write(paths.map((path) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`).join(''))
+      await eventually('the second request', () => begun.length === 2)
+      await delay(50)
+      expect(begun).to.deep.equal(['/little', '/much'])
+      socket.resume()
+      expect(statuses(await closed())).to.have.length(4)
+      expect(begun).to.deep.equal(['/little', '/much', '/after', '/last'])
+      await inTurn.close(1)
+    })
+
+    it('cuts off who has more wait when ten thousand do, until some of these are gone', async () => {
+      const crowd = request.repeat(1_001)
+      const many = await Promise.all(Array.from({ length: 10 }, () => connected(at)))
+      for (const { socket } of many) socket.write(crowd)
+      await eventually('ten first ones', () => answers.length === 10)
+      const late = await connected(at)
+      late.socket.write(request.repeat(2))
+      expect(await late.closed(3)).to.equal('')
+
+      many[0]?.socket.destroy()
+      await delay(100)
+      const next = await connected(at)
+      next.socket.write(request + request.replace('Host', 'Connection: close\r\nHost'))
+      await eventually('another first one', () => answers.length === 12)
+      answers[11]?.()
+      await eventually('the one behind it', () => answers.length === 13)
+      answers[12]?.()
+      expect(statuses(await next.closed(3))).to.have.length(2)
+      for (const { socket } of many) socket.destroy()
     })
 
     it('lets no refusal of the next one be taken for its answer', async () => {

@@ -1,4 +1,4 @@
-import { createReadStream } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname } from 'node:path'
 import type Router from '@koa/router'
@@ -67,9 +67,20 @@ export function mountDocs(router: Router, document: unknown): void {
     ctx.body = start
   })
   for (const [name, type] of Object.entries(assets)) {
-    router.get(`/docs/${name}`, (ctx) => {
+    router.get(`/docs/${name}`, async (ctx) => {
+      const content = await contentOf(`${swaggerFolder}/${name}`)
       ctx.type = type
-      ctx.body = createReadStream(`${swaggerFolder}/${name}`)
+      ctx.body = content
     })
   }
+}
+
+const contents = new Map<string, Promise<Buffer>>()
+
+/** Read once: a file that is open for each request is a descriptor that somebody who does not read can keep. */
+function contentOf(path: string): Promise<Buffer> {
+  const content = contents.get(path) ?? readFile(path)
+  contents.set(path, content)
+  content.catch(() => contents.delete(path))
+  return content
 }
