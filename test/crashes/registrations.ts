@@ -57,7 +57,8 @@ export async function killAmidRegistrations(deployment: Deployment, times: numbe
   const emails = [...journal.keys()]
   const answered = emails.filter((email) => journal.get(email) !== null)
   const told = (some: readonly string[]): boolean => {
-    const printed = new Set(lives.flatMap(({ events }) => events).map(({ user }) => user.email))
+    const registered = lives.flatMap(({ events }) => events).filter(({ event }) => event === 'on_after_register')
+    const printed = new Set(registered.map(({ user }) => user.email))
     return some.every((email) => printed.has(email))
   }
   await Promise.all([

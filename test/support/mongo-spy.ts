@@ -5,6 +5,8 @@ import { BSON } from 'mongodb'
 export interface MongoCommand {
   readonly name: string
   readonly database: string
+  readonly writeConcern: unknown
+  readonly readConcern: unknown
 }
 
 export interface MongoSpy {
@@ -57,5 +59,6 @@ function commandOf(message: Buffer): MongoCommand | null {
   const body = message.subarray(headerBytes + 4)
   if (body[0] !== 0) throw new Error('the first section is no command')
   const document = BSON.deserialize(body.subarray(1, 1 + body.readInt32LE(1)))
-  return { name: Object.keys(document)[0] ?? '', database: String(document.$db) }
+  const { $db: database, writeConcern, readConcern } = document
+  return { name: Object.keys(document)[0] ?? '', database: String(database), writeConcern, readConcern }
 }

@@ -18,6 +18,7 @@ import {
 } from '../../../src/testing/builders.ts'
 import { dropDatabase, mongoObstacle, openMongo } from '../../support/mongo.ts'
 import { type MongoServer, NoMongo, sharedMongo, startMongo } from '../../support/mongo-server.ts'
+import { mongoSpy } from '../../support/mongo-spy.ts'
 import { recovers } from '../../support/outages.ts'
 
 type Opened = Awaited<ReturnType<typeof openMongo>>
@@ -362,5 +363,32 @@ describe('the MongoDB store', function () {
       await recovers(() => handle.ping())
       expect(await outcomes(everyOperation(handle))).to.deep.equal(new Set(['ok']))
     })
+  })
+
+  it('has every write journaled by a majority, whatever the address says', async () => {
+    const url = new URL((await sharedMongo()).url())
+    const spy = await mongoSpy(Number(url.port))
+    const { href } = url
+    url.port = String(spy.port)
+    const lax = { w: '1', journal: 'false', readConcernLevel: 'local' }
+    for (const [name, value] of Object.entries(lax)) url.searchParams.set(name, value)
+    const handle = await open(url.href)
+    try {
+      await handle.prepare()
+      spy.commands.length = 0
+      await outcomes(everyOperation(handle))
+      const writes = spy.commands.filter(({ name }) => ['insert', 'update', 'delete', 'findAndModify'].includes(name))
+      expect(new Set(writes.map(({ name }) => name)).size).to.equal(4)
+      for (const { name, writeConcern } of writes) {
+        expect(writeConcern, name).to.include({ w: 'majority', j: true })
+      }
+      const reads = spy.commands.filter(({ name }) => name === 'find')
+      const levels = reads.map(({ readConcern }) => (readConcern as { level: string }).level)
+      expect(new Set(levels)).to.deep.equal(new Set(['majority', 'local']))
+    } finally {
+      await handle.close()
+      await spy.close()
+      await dropDatabase(href)
+    }
   })
 })

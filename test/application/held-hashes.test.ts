@@ -1,0 +1,124 @@
+import { expect } from 'chai'
+import type { Authenticated, Backend } from '../../src/application/authenticate.ts'
+import { ChangeUser } from '../../src/application/change-user.ts'
+import { LogIn } from '../../src/application/log-in.ts'
+import type { PasswordHasher } from '../../src/application/ports/password-hasher.ts'
+import { UpdateUser } from '../../src/application/update-user.ts'
+import { Refusal } from '../../src/domain/refusal.ts'
+import { endCredential, endSessions, withPassword } from '../../src/domain/user.ts'
+import { aUser } from '../../src/testing/builders.ts'
+import { fixedClock } from '../../src/testing/fixed-clock.ts'
+import { recordedHandlers } from '../../src/testing/recorded-handlers.ts'
+import { deliveryNeeds, occasionAt } from '../support/delivery.ts'
+
+/** Every password is right; each hash is held until `release`. */
+function heldHasher(verdict: 'match' | 'match_needs_rehash') {
+  const held: (() => void)[] = []
+  const hasher: PasswordHasher = {
+    hash: (password) => new Promise((resolve) => held.push(() => resolve(`$new$${password}`))),
+    verify: async () => verdict,
+  }
+  const release = async () => {
+    while (held.length === 0) await new Promise((resolve) => setImmediate(resolve))
+    held.shift()?.()
+  }
+  return { hasher, release }
+}
+
+const backend: Backend = {
+  name: 'jwt',
+  requiresVerification: false,
+  credentials: {
+    recognises: () => true,
+    issue: async () => 'credential',
+    read: async () => null,
+    revoke: async () => 'ended',
+    touch: async () => undefined,
+  },
+}
+
+async function scene(verdict: 'match' | 'match_needs_rehash') {
+  const clock = fixedClock()
+  const { users, outbox } = await deliveryNeeds(clock)
+  const user = aUser({
+    isActive: true,
+    passwordHash: '$old$',
+    endedCredentials: [],
+    sessions: { generation: 0, kept: null },
+  })
+  await users.insert(user, [])
+  const changeUser = new ChangeUser({ users })
+  const { hasher, release } = heldHasher(verdict)
+  const newId = () => occasionAt(clock()).eventId
+  const logIn = new LogIn({
+    users,
+    changeUser,
+    hasher,
+    subscribers: { ...recordedHandlers(), handles: () => false },
+    clock,
+    newId,
+  })
+  const updateUser = new UpdateUser({
+    changeUser,
+    hasher,
+    policy: { minLength: 8, isCommon: () => false },
+    freshLoginSeconds: null,
+    clock,
+    newId,
+  })
+  const credential = { id: 'credential', userId: user.id, generation: 0, issuedAt: clock(), expiresAt: clock() }
+  const by: Authenticated = { user, credential, backend }
+  return { users, outbox, clock, user, changeUser, release, logIn, updateUser, by }
+}
+const codeOf = (outcome: unknown) => (outcome instanceof Refusal ? outcome.code : outcome)
+
+describe('a password that is hashed', () => {
+  it('at a login, anew, is kept under the same version and told of to nobody', async () => {
+    const { users, outbox, clock, user, release, logIn } = await scene('match_needs_rehash')
+    const done = logIn.execute({ email: user.email, password: 'the password', backend, requestId: 'r' })
+    await release()
+    expect(await done).to.equal('credential')
+    expect(await users.find(user.id)).to.deep.equal({
+      ...user,
+      passwordHash: '$new$the password',
+      version: user.version + 1,
+    })
+    expect(await outbox.claim(clock(), 1, 20)).to.deep.equal([])
+  })
+
+  it('at a login, anew, does not bring back a password that was reset meanwhile', async () => {
+    const { users, user, release, logIn } = await scene('match_needs_rehash')
+    const done = logIn.execute({ email: user.email, password: 'the password', backend, requestId: 'r' })
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(await users.replace(endSessions(withPassword(user, '$reset$')), [])).to.equal('stored')
+    await release()
+    await done
+    expect((await users.find(user.id))?.passwordHash).to.equal('$reset$')
+  })
+
+  it('for a user who is logged out meanwhile is not set', async () => {
+    const { users, clock, user, changeUser, release, updateUser, by } = await scene('match')
+    const change = updateUser.own({ by, changes: { password: 'a quite long pass phrase' }, requestId: 'r' })
+    await changeUser.execute(user.id, (fresh) => ({
+      type: 'replace',
+      user: endCredential(fresh, { id: by.credential.id, expiresAt: new Date(clock().getTime() + 1e6) }, clock()),
+      events: [],
+    }))
+    await release()
+    expect(codeOf(await change.catch((error: unknown) => error))).to.equal('UNAUTHORIZED')
+    expect((await users.find(user.id))?.passwordHash).to.equal('$old$')
+  })
+
+  it('is set by one of two changes that give the same current password', async () => {
+    const { users, user, release, updateUser, by } = await scene('match')
+    const change = (password: string) =>
+      updateUser.own({ by, changes: { password }, currentPassword: 'the password', requestId: 'r' })
+    const first = change('first quite long pass phrase')
+    const second = change('second quite long pass phrase')
+    await release()
+    await first
+    await release()
+    expect(codeOf(await second.catch((error: unknown) => error))).to.equal('UPDATE_USER_BAD_CURRENT_PASSWORD')
+    expect((await users.find(user.id))?.passwordHash).to.equal('$new$first quite long pass phrase')
+  })
+})
