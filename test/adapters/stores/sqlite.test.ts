@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { chmod, copyFile, mkdtemp, rename, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -57,6 +57,12 @@ describe('the SQLite store', function () {
   this.timeout(20_000)
   let at: Folder
 
+  /** Without what makes its file. */
+  function writerAlone(isSmall = false): Database.Database {
+    writeFileSync(at.path, '', { flag: 'a' })
+    return connectWriter(Database, { path: at.path, isSmall })
+  }
+
   beforeEach(async () => {
     at = await sqliteFolder()
   })
@@ -68,7 +74,7 @@ describe('the SQLite store', function () {
 
   describe('as a file', () => {
     it('is durable, has a log, uses no memory map, and never waits for a lock', () => {
-      const writer = connectWriter(Database, { path: at.path, isSmall: false })
+      const writer = writerAlone()
       const reader = connectReader(Database, { path: at.path, isSmall: false })
       const settings = (db: Database.Database) =>
         ['journal_mode', 'synchronous', 'foreign_keys', 'mmap_size', 'busy_timeout', 'query_only'].map((name) =>
@@ -85,9 +91,7 @@ describe('the SQLite store', function () {
         [true, -512],
         [false, -16_000],
       ] as const) {
-        const connections = [connectWriter, connectReader].map((connect) =>
-          connect(Database, { path: at.path, isSmall }),
-        )
+        const connections = [writerAlone(isSmall), connectReader(Database, { path: at.path, isSmall })]
         for (const db of connections.reverse()) {
           expect(db.pragma('cache_size', { simple: true })).to.equal(size)
           db.close()
@@ -195,7 +199,7 @@ describe('the SQLite store', function () {
     })
 
     it('data that a newer release wrote, and leaves it alone', async () => {
-      const db = connectWriter(Database, { path: at.path, isSmall: false })
+      const db = writerAlone()
       db.pragma(`user_version = ${schemaVersion + 1}`)
       db.close()
       expect(await objection(at.folder)).to.contain(`newer release (schema ${schemaVersion + 1}`)
@@ -310,7 +314,7 @@ describe('the SQLite store', function () {
     }
 
     it('never begins what its caller has given up', () => {
-      const runner = batchRunner(() => connectWriter(Database, { path: at.path, isSmall: false }))
+      const runner = batchRunner(() => writerAlone())
       const [late, inTime] = [aUser(), aUser()]
       const [refused, stored] = ran(runner, [insert(late, -1), insert(inTime)])
       expect(refused).to.have.nested.property('fault.kind', 'unavailable')
@@ -323,7 +327,7 @@ describe('the SQLite store', function () {
     it('refuses the whole batch when the disk is full, and writes again when there is room', () => {
       let pages = 40
       const runner = batchRunner(() => {
-        const db = connectWriter(Database, { path: at.path, isSmall: false })
+        const db = writerAlone()
         db.pragma(`max_page_count = ${pages}`)
         return db
       })
@@ -422,21 +426,27 @@ describe('the SQLite store', function () {
       expect(String(fault)).to.contain('no thread today')
     })
 
-    it('does not answer once its file was removed or replaced', async () => {
+    it('neither writes nor is ready once its file was removed or replaced', async () => {
       const dataFolder = await mkdtemp(join(tmpdir(), 'portcullis-sqlite-'))
       const path = join(dataFolder, 'portcullis.sqlite')
       const handle = await sqliteBackend.open({ url: null, dataFolder, clock: at.clock, warn() {} })
+      const { users } = handle.users ?? expect.fail('no users')
+      const isOut = async () => {
+        expect(await faultOf(handle.ping())).to.be.instanceOf(Unavailable)
+        expect(await faultOf(users.insert(aUser(), []))).to.be.instanceOf(Unavailable)
+      }
       await handle.prepare()
       await handle.ping()
       await rename(path, `${path}.old`)
-      expect(await faultOf(handle.ping())).to.be.instanceOf(Unavailable)
+      await isOut()
       await symlink(path, path) // ELOOP: not every error of the file system is ENOENT
-      expect(await faultOf(handle.ping())).to.be.instanceOf(Unavailable)
+      await isOut()
       await rm(path)
       await copyFile(`${path}.old`, path)
-      expect(await faultOf(handle.ping())).to.be.instanceOf(Unavailable)
+      await isOut()
       await rename(`${path}.old`, path)
       await handle.ping()
+      expect(await users.insert(aUser(), [])).to.equal('stored')
       await handle.close()
       await rm(dataFolder, { recursive: true })
     })

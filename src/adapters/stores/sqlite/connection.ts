@@ -50,7 +50,7 @@ function connected(
   { path, isSmall }: Place,
   setUp: (db: Database.Database) => void,
 ): Database.Database {
-  const db = new driver(path, { timeout: 0 })
+  const db = new driver(path, { timeout: 0, fileMustExist: true }) // SQLite's own would be readable by others
   try {
     const objection = libraryObjection(db.prepare<[], string>('SELECT sqlite_version()').pluck().get() ?? '')
     if (objection !== null) throw new Unsuitable(objection)

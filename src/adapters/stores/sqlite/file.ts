@@ -51,8 +51,10 @@ export function sqliteFile(driver: Driver, place: Place, thread: Lease<WriterThr
     }
   }
 
-  function demandOpen(): void {
+  /** What is written to a file that has lost its name is lost. */
+  function demandSound(): void {
     if (reader === null) throw new Unavailable('SQLite is not open')
+    demandSame()
   }
 
   async function openBoth(): Promise<void> {
@@ -67,7 +69,7 @@ export function sqliteFile(driver: Driver, place: Place, thread: Lease<WriterThr
     tuples: (sql) => query(sql, true),
 
     async write(name, ...args) {
-      demandOpen()
+      demandSound()
       return writer.run(name, ...args)
     },
 
@@ -80,8 +82,7 @@ export function sqliteFile(driver: Driver, place: Place, thread: Lease<WriterThr
     },
 
     async ping(): Promise<void> {
-      demandOpen()
-      demandSame()
+      demandSound()
       await writer.run('ping')
     },
 
