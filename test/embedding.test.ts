@@ -67,9 +67,15 @@ describe('the package, installed into an empty project', function () {
   it('holds what is run, imported or compiled against, and nothing else', () => {
     const files = project.files()
     const wanted =
-      /^(package\.json|README\.md|LICENSE|dist\/[\w-]+\.js(\.map)?|dist\/types\/.*\.d\.ts|examples\/browser\/[\w.-]+)$/
+      /^(package\.json|README\.md|LICENSE|bin\/portcullis\.js|dist\/[\w-]+\.js(\.map)?|dist\/types\/.*\.d\.ts|examples\/browser\/[\w.-]+)$/
     expect(files.filter((file) => !wanted.test(file))).to.deep.equal([])
-    expect(files).to.include.members(['dist/portcullis.js', 'dist/index.js', 'dist/testing.js', 'dist/index.js.map'])
+    expect(files).to.include.members([
+      'bin/portcullis.js',
+      'dist/portcullis.js',
+      'dist/index.js',
+      'dist/testing.js',
+      'dist/index.js.map',
+    ])
   })
 
   it('has the file and the types of every entry, and names in both that are the same', async () => {

@@ -1,5 +1,10 @@
+import { spawnSync } from 'node:child_process'
+import { cpSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { expect } from 'chai'
 import { portcullis } from '../support/command-line.ts'
+import { projectFile, projectRoot } from '../support/readme-blocks.ts'
+import { scratchFolder } from '../support/spawned-service.ts'
 
 const commands = [
   [],
@@ -65,5 +70,20 @@ describe('the command line', function () {
     const { code, out } = await portcullis(['--version'])
     expect(code).to.equal(0)
     expect(out).to.match(/^\d+\.\d+\.\d+\n$/)
+  })
+
+  it('is there before anything is built, since npx never looks again, and says how that is done', async () => {
+    // Safe: the project's own manifest.
+    const { bin, version } = JSON.parse(projectFile('package.json')) as { bin: { portcullis: string }; version: string }
+    const command = join(projectRoot, bin.portcullis)
+    expect(statSync(command).mode & 0o111).to.equal(0o111)
+    expect(spawnSync(command, ['--version'], { encoding: 'utf8' }).stdout).to.equal(`${version}\n`)
+
+    const unbuilt = scratchFolder()
+    cpSync(dirname(command), join(unbuilt, 'bin'), { recursive: true })
+    writeFileSync(join(unbuilt, 'package.json'), '{"type":"module"}')
+    const { status, stderr } = spawnSync(join(unbuilt, bin.portcullis), ['serve'], { encoding: 'utf8' })
+    expect(stderr).to.match(/^portcullis: not built yet; npm start does that/)
+    expect(status).to.equal(1)
   })
 })
