@@ -158,8 +158,8 @@ Settings come from a file and from the environment, which wins. The file is the 
 - A secret can be read from a file, without its last newline: \`PORTCULLIS_SECRET_FILE\`,
   \`PORTCULLIS_STORES__USERS__URL_FILE\` and so on for the other addresses.
 - Relative paths start where the service is started.
-- Anything wrong or unknown stops the start with exit code 2, and all of it is reported at once. An unknown variable with
-  one \`_\` where a setting would have two is only warned about: Kubernetes sets such variables by itself.
+- Anything wrong or unknown stops the start with exit code 2, and all of it is reported at once. An unknown variable
+  without \`__\` is only warned about: Kubernetes sets such variables by itself.
 
 \`portcullis config check\` prints what is in force and where it came from, \`portcullis config check --env\` the names of all
 variables.`

@@ -17,7 +17,7 @@ import { requireNode, root } from './prepare.mjs'
  * @property {string} [only] part of the titles of those tests that are run
  */
 
-const copied = ['package.json', 'tsconfig.json', '.mocharc.json', 'src', 'test', 'scripts']
+const copied = ['package.json', 'tsconfig.json', '.mocharc.json', 'bin', 'src', 'test', 'scripts']
 const shared = ['node_modules', '.cache', 'examples']
 const limitMilliseconds = 180_000
 

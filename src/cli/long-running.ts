@@ -3,6 +3,7 @@ import { explain } from '../config/explain.ts'
 import type { LoadedSettings } from '../config/load.ts'
 import type { LoadedTenants } from '../config/load-tenants.ts'
 import { createLog, type Logger } from '../config/log.ts'
+import { linePrinter } from '../config/printed-lines.ts'
 import type { ExitCode } from './exit-code.ts'
 import { oneAtATime } from './one-at-a-time.ts'
 import { only, settingsHere } from './settings.ts'
@@ -60,7 +61,7 @@ export async function runUntilTold(options: Options, begin: Begin): Promise<Exit
   // Where no tenant is open, nothing else keeps the process alive.
   const alive = setInterval(() => undefined, deadlineMilliseconds)
   try {
-    const running = await begin({ ...loaded, log, write: printLine, failed: ending.failed })
+    const running = await begin({ ...loaded, log, write: linePrinter(), failed: ending.failed })
     begun({ running, log, hasTenants: loaded.tenants !== null })
     const code = await ending.reached
     await running.stop()
@@ -109,7 +110,6 @@ function endOfProcess(log: Logger): { reached: Promise<ExitCode>; failed: (fault
     log.fatal({ err }, 'a fault that nobody expected; stopping')
     end(1)
   }
-  process.stdout.on('error', (err) => log.error({ err }, 'standard output is closed'))
   process.on('unhandledRejection', crashed)
   process.on('uncaughtException', crashed)
   return { reached, failed }
@@ -133,11 +133,4 @@ function written(log: Logger): Promise<void> {
 async function idleThreads(): Promise<void> {
   const isBusy = (): boolean => process.getActiveResourcesInfo().some((one) => /^(FSReq|GetAddrInfoReq)/.test(one))
   while (isBusy()) await delay(pollMilliseconds)
-}
-
-/** Rejects when nobody reads any more: the event then waits for the next start. */
-function printLine(line: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    process.stdout.write(line, (error) => (error ? reject(error) : resolve()))
-  })
 }

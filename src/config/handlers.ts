@@ -5,6 +5,7 @@ import { functionHandlers } from '../adapters/events/function-handlers.ts'
 import { type HandlerModule, handlerModule } from '../adapters/events/handler-module.ts'
 import type { Lease, Shares } from '../adapters/stores/backend.ts'
 import type { Subscribers } from '../application/ports/subscribers.ts'
+import type { ProcessNeeds } from './common.ts'
 import type { Logger } from './log.ts'
 import type { Settings } from './settings.ts'
 import { SettingsFault } from './settings-fault.ts'
@@ -35,6 +36,13 @@ export async function openHandlers(
       ? combinedHandlers(leased.value.module, printed)
       : (leased?.value.module ?? printed ?? functionHandlers({}))
   return { subscribers, close: async () => leased?.release() }
+}
+
+/** Says so where nobody hears of anything: an event that has no handler counts as told, and its token reaches nobody. */
+export function warnOfNoHandlers(log: Logger, { settings, tenants }: ProcessNeeds): void {
+  const all = tenants ? [...tenants.enabled.values()].map((tenant) => tenant.settings) : [settings]
+  if (all.length === 0 || all.some(({ handlers }) => handlers.module !== null || handlers.console)) return
+  log.warn('there are no handlers: events are told to nobody, and the tokens of reset and verification reach nobody')
 }
 
 interface Loaded {

@@ -1,9 +1,5 @@
-import { constants, openSync, writeSync } from 'node:fs'
-import { isatty } from 'node:tty'
 import type { DestinationStream } from 'pino'
-
-/** Writes what of `bytes` is taken at once, and answers how much that was. Throws as `fs.writeSync` does. */
-type WriteSome = (bytes: Buffer) => number
+import { isBusy, type WriteSome, writeSomeTo } from './without-waiting.ts'
 
 export interface LogLines extends DestinationStream {
   /** `done` is called when nothing waits any more. */
@@ -43,7 +39,7 @@ process.on('exit', () => {
  * few writes. Nobody waits for a slow reader, and no fault of the reader's is one of ours: what it does not take waits,
  * what it cannot take (a terminal that is closed, a disk that is full) is lost, and a line says how much that was.
  */
-export function logLines(writeSome: WriteSome = toStandardError()): LogLines {
+export function logLines(writeSome: WriteSome = writeSomeTo(2)): LogLines {
   let waiting = { text: '', lines: 0 }
   let sending: Sending | null = null
   let lost = 0
@@ -125,31 +121,3 @@ export function logLines(writeSome: WriteSome = toStandardError()): LogLines {
 }
 
 const sleeper = new Int32Array(new SharedArrayBuffer(4))
-
-function isBusy(thrown: unknown): boolean {
-  return thrown instanceof Error && 'code' in thrown && thrown.code === 'EAGAIN'
-}
-
-/** Whichever it is says that it is full, rather than wait until somebody reads. */
-function toStandardError(): WriteSome {
-  void process.stderr // opening it makes a pipe so
-  const descriptor = isatty(2) ? (ownTerminal() ?? 2) : 2
-  return (bytes) => writeSync(descriptor, bytes)
-}
-
-let terminal: number | null | undefined
-
-/** Our way to the terminal, which may be stopped (Ctrl-S): what is set on it is set for nobody else. `null` if there is none. */
-function ownTerminal(): number | null {
-  if (terminal !== undefined) return terminal
-  for (const path of ['/proc/self/fd/2', '/dev/tty']) {
-    try {
-      terminal = openSync(path, constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY)
-      return terminal
-    } catch {
-      // not on this system, or not ours to open
-    }
-  }
-  terminal = null
-  return terminal
-}

@@ -23,6 +23,7 @@ import { settingsOf } from './load.ts'
 import { createLog } from './log.ts'
 import { type OpenTenant, openPreparedTenant } from './open-tenant.ts'
 import { overlay } from './overlay.ts'
+import { linePrinter } from './printed-lines.ts'
 import type { Settings } from './settings.ts'
 import { logDisabled, tenantRegistry } from './tenant-registry.ts'
 
@@ -98,7 +99,7 @@ export async function openPortcullis(settings: object = {}, options: PortcullisO
     settings: loaded.settings,
     log,
     isOneOfMany: loaded.tenants !== null,
-    write: (line) => void process.stdout.write(line),
+    write: linePrinter(),
     subscribers: handlers && functionHandlers(handlers),
   })
   const { tenants } = loaded

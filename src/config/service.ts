@@ -1,6 +1,7 @@
 import { app } from '../adapters/http/app.ts'
 import { hasTryPage } from '../adapters/http/try-page.ts'
 import { openCommon, type ProcessNeeds } from './common.ts'
+import { warnOfNoHandlers } from './handlers.ts'
 import type { LoadedTenants } from './load-tenants.ts'
 import { publicUrl } from './public-url.ts'
 import { serveOne } from './serve-one.ts'
@@ -41,7 +42,10 @@ export async function startService(needs: Needs): Promise<Service> {
     await served.close(0)
     throw thrown
   }
-  if (settings.events.relay === 'on') served.startDeliveries()
+  if (settings.events.relay === 'on') {
+    warnOfNoHandlers(log, needs)
+    served.startDeliveries()
+  }
 
   return {
     port,

@@ -1,5 +1,6 @@
 import { type Common, openCommon, type ProcessNeeds } from './common.ts'
 import { defaultTenant } from './default-tenant.ts'
+import { warnOfNoHandlers } from './handlers.ts'
 import type { LoadedTenants } from './load-tenants.ts'
 import { openPreparedTenant } from './open-tenant.ts'
 import type { Settings } from './settings.ts'
@@ -19,6 +20,7 @@ const graceSeconds = 8
 export async function startWorker(needs: ProcessNeeds): Promise<Worker> {
   const { settings, tenants = null, failed } = needs
   const common = openCommon({ ...needs, isOneOfMany: tenants !== null })
+  warnOfNoHandlers(common.log, needs)
   return tenants === null ? workOnOne(common, settings, failed) : workOnAll(common, settings, tenants)
 }
 

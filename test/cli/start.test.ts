@@ -56,6 +56,18 @@ describe('portcullis serve', function () {
     expect(lines).to.deep.equal([false, false, true])
   })
 
+  it('says when nobody hears of events, unless others deliver them', async () => {
+    const said = /"level":40.*"msg":"there are no handlers: /
+    const warns = async (env: Readonly<Record<string, string>>) => {
+      const service = await startTestService({ PORTCULLIS_STORES__USERS__KIND: 'memory', ...env })
+      await service.stop()
+      return service.logLines.some((line) => said.test(line))
+    }
+    const silent = { PORTCULLIS_HANDLERS__CONSOLE: 'false' }
+    const outcomes = await Promise.all([{}, silent, { ...silent, PORTCULLIS_EVENTS__RELAY: 'off' }].map(warns))
+    expect(outcomes).to.deep.equal([false, true, false])
+  })
+
   it('ends with exit code 1 when the port is in use, and says so', async () => {
     const other = createServer().listen(0, '127.0.0.1')
     await once(other, 'listening')

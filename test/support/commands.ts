@@ -13,7 +13,7 @@ import { scratchFolder } from './spawned-service.ts'
  */
 export function workingCopy(): string {
   const folder = scratchFolder()
-  for (const name of ['package.json', 'scripts', 'node_modules', 'dist', 'examples']) {
+  for (const name of ['package.json', 'bin', 'scripts', 'node_modules', 'dist', 'examples']) {
     symlinkSync(join(projectRoot, name), join(folder, name))
   }
   return folder
