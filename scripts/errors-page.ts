@@ -51,11 +51,12 @@ const generalErrors = `## On any path
 
 | Status | \`detail\` | Meaning |
 |---|---|---|
-| 400 | \`Bad Request\` | What was sent is no HTTP, or does not say which host is meant |
+| 400 | \`Bad Request\` | What was sent is no HTTP, or does not say which one host is meant |
 | 404 | \`Not Found\` | No such path |
 | 405 | \`Method Not Allowed\` | The path has other methods: \`Allow\` names them all |
 | 408 | \`Request Timeout\` | The headers took longer than 5 s, or the whole request longer than 10 s |
 | 431 | \`Request Header Fields Too Large\` | Address and headers together are above 8 KiB |
+| 501 | \`Not Implemented\` | A transfer coding other than \`chunked\` |
 
 The connection is closed after 400 for what is no HTTP, 408 and 431, and after every answer that comes while more than
 16 KiB of a body may be on their way: nobody reads them.

@@ -56,6 +56,47 @@ describe('methods and paths', () => {
     expect(await exchange(service.url, 'GET /healthz HTTP/1.0\r\n\r\n')).to.match(/^HTTP\/1.1 200 /)
   })
 
+  it('answers 400 to what names two hosts, or one that is none', async () => {
+    const answerTo = (hosts: readonly string[], version = '1.1') => {
+      const lines = [
+        `GET /healthz HTTP/${version}`,
+        ...hosts.map((host) => `hOst: ${host}`),
+        'Connection: close',
+        '',
+        '',
+      ]
+      return exchange(service.url, lines.join('\r\n'))
+    }
+    for (const host of ['', 'a', 'a_b.example:80', '[::1]:3000', '127.0.0.1:', 'x%20y']) {
+      expect(await answerTo([host]), host).to.match(/^HTTP\/1.1 200 /)
+    }
+    for (const host of ['a b', 'a/b', 'u@h', 'a:b', 'a:1:2', '[::1', '::1', 'a?b', 'a#b', 'ü']) {
+      expect(await answerTo([host]), host).to.match(/^HTTP\/1.1 400 /)
+    }
+    expect(await answerTo(['a', 'b'])).to.match(/^HTTP\/1.1 400 /)
+    expect(await answerTo(['a', 'a'], '1.0')).to.match(/^HTTP\/1.1 400 /)
+  })
+
+  it('answers 501 to transfer codings other than chunks', async () => {
+    const answerTo = (coding: string) => {
+      const lines = [
+        'POST /auth/forgot-password HTTP/1.1',
+        'Host: x',
+        `Transfer-Encoding: ${coding}`,
+        'Connection: close',
+      ]
+      const body = '{"email":"a@example.com"}'
+      const type = 'Content-Type: application/json'
+      return exchange(service.url, [...lines, type, '', body.length.toString(16), body, '0', '', ''].join('\r\n'))
+    }
+    expect(await answerTo('Chunked')).to.match(/^HTTP\/1.1 202 /)
+    for (const coding of ['gzip, chunked', 'identity, chunked']) {
+      expect(await answerTo(coding), coding)
+        .to.match(/^HTTP\/1.1 501 /)
+        .and.to.include('"Not Implemented"')
+    }
+  })
+
   it('answers 400 to a target that is no URL, and logs no fault', async () => {
     for (const target of ['http://[', 'http://xn--/', 'http://a[b]/']) {
       const answer = await exchange(service.url, `GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)

@@ -2,8 +2,11 @@
 
 const server = 'src/config/server.ts'
 const lines = 'src/config/log-lines.ts'
+const printed = 'src/config/printed-lines.ts'
 const connections = ['test/http/endless-bodies.test.ts']
 const refusals = ['test/config/server.test.ts']
+const paths = ['test/http/methods-and-paths.test.ts']
+const prints = ['test/config/printed-lines.test.ts']
 const written = ['test/config/log-lines.test.ts']
 
 export default [
@@ -27,10 +30,28 @@ export default [
   [
     'a request that names no host',
     'src/adapters/http/answering.ts',
-    " || (httpVersion === '1.1' && headers.host === undefined)",
-    '',
-    ['test/http/methods-and-paths.test.ts'],
+    "return httpVersion !== '1.1'",
+    'return true',
+    paths,
   ],
+  ['a request that names two hosts', 'src/adapters/http/answering.ts', 'named === 1 && ', '', paths],
+  ['a host that is none', 'src/adapters/http/answering.ts', ' && hostForm.test(headers.host)', '', paths],
+  [
+    'a transfer coding that nobody undoes',
+    'src/adapters/http/answering.ts',
+    "&& coding !== 'chunked'",
+    '&& false',
+    paths,
+  ],
+  [
+    'a request that is begun before the one before it is answered',
+    server,
+    'if (!unfinished) return listener',
+    'return listener',
+    refusals,
+  ],
+  ['a request behind the last one', server, 'if (socket.writable) listener', 'listener', refusals],
+  ['requests that wait without bounds', server, 'if (allWaiting === mostWaiting)', 'if (false)', refusals],
   ['a fault of the log that is one of ours', lines, 'lost += sending.lines', 'throw thrown', written],
   [
     'lines that nobody takes, beyond all bounds',
@@ -41,6 +62,9 @@ export default [
   ],
   ['a line behind a torn one', lines, 'isTorn ||= sending.isBegun', '', written],
   ['how many lines were lost', lines, 'lost -= sending.complained', 'lost = 0', written],
+  ['an event whose line was torn', printed, 'isTorn ||= first.isBegun', '', prints],
+  ['an event that nobody reads', printed, 'giveUp()\n', '\n', prints],
+  ['a line that is cut where it stops', printed, 'one.isBegun || ', '', prints],
   ['lines at the exit', lines, 'for (const lines of unwritten) lines.flushSync()', '', written],
   ['lines after the exit began', lines, 'else if (isExiting) sendAndTell()', '', written],
 ].map(([title, file, text, replacement, tests]) => ({ title, file, text, replacement, tests }))

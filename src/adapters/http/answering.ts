@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
 import type { Context } from 'koa'
 import type { Logger } from 'pino'
 import { mayGoOn } from './body.ts'
@@ -74,14 +75,24 @@ function requestIdOf({ req }: Context): string {
   return typeof offered === 'string' && requestIdForm.test(offered) ? offered : randomUUID()
 }
 
-/**
- * RFC 9112 section 3.2: Node passes on request targets that are no URL, which nothing below could read, and HTTP/1.1
- * has to say which host is meant.
- */
+/** What Node passes on, though nothing below could read it, or others on the way may have read it otherwise. */
 function requireReadable(ctx: Context): void {
-  const { httpVersion, headers } = ctx.req
-  if (!isReadable(ctx) || (httpVersion === '1.1' && headers.host === undefined))
-    throw new Unreadable(400, 'Bad Request')
+  if (!isReadable(ctx) || !namesOneHost(ctx.req)) throw new Unreadable(400, 'Bad Request')
+  const coding = ctx.req.headers['transfer-encoding']?.toLowerCase()
+  if (coding !== undefined && coding !== 'chunked') throw new Unreadable(501, 'Not Implemented') // RFC 9112 section 6.1
+}
+
+/** RFC 3986 section 3.2.2: a name, or an address of IPv6 in brackets; and a port. May be empty. */
+const hostForm = /^(?:[\w.~!$&'()*+,;=%-]*|\[[\da-f:.]+\])(?::\d*)?$/i
+
+/** RFC 9112 section 3.2. HTTP/1.0 need not name one. Of several, Node keeps the first. */
+function namesOneHost({ httpVersion, headers, rawHeaders }: IncomingMessage): boolean {
+  if (headers.host === undefined) return httpVersion !== '1.1'
+  let named = 0
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    if (rawHeaders[at]?.length === 4 && rawHeaders[at]?.toLowerCase() === 'host') named++
+  }
+  return named === 1 && hostForm.test(headers.host)
 }
 
 export function isReadable(ctx: Context): boolean {

@@ -23,9 +23,9 @@ export class Invalid extends Error {
 /** The request cannot be read at all, for a reason that HTTP has a status for. */
 export class Unreadable extends Error {
   override readonly name = 'Unreadable'
-  readonly status: 400 | 413 | 415
+  readonly status: 400 | 413 | 415 | 501
   readonly detail: string
-  constructor(status: 400 | 413 | 415, detail: string) {
+  constructor(status: 400 | 413 | 415 | 501, detail: string) {
     super(detail)
     this.status = status
     this.detail = detail
