@@ -230,6 +230,11 @@ export function openJournalStore(path, { clock = () => new Date() } = {}) {
         const ours = requests.filter((request) => waitingFor(request) !== undefined)
         commit(...ours.map(({ id }) => /** @type {Change} */ (['requests', id, null])))
       },
+      async sweep(askedBefore, limit) {
+        const old = [...state.requests.values()].filter(({ request }) => request.at < askedBefore).slice(0, limit)
+        commit(...old.map(({ request }) => /** @type {Change} */ (['requests', request.id, null])))
+        return old.length
+      },
     },
 
     async checkSecret(mark) {

@@ -97,9 +97,11 @@ export function bindUseCases(container: Container): readonly ServiceIdentifier[]
     bindClass(container, Sweep, {
       sessions: t.Sessions,
       tokens: t.Tokens,
+      tokenRequests: t.TokenRequests,
       oauthStates: t.OAuthStates,
       outbox: t.Outbox,
       clock: t.Clock,
+      lifetimes: t.Lifetimes,
     }),
   ]
 }

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { Sweep } from '../../src/application/sweep.ts'
 import { Unavailable } from '../../src/domain/refusal.ts'
-import { anOAuthState, aSession, aToken, aUser } from '../../src/testing/builders.ts'
+import { anOAuthState, aSession, aToken, aTokenRequest, aUser } from '../../src/testing/builders.ts'
 import { fixedClock } from '../../src/testing/fixed-clock.ts'
 import { deliveryNeeds, registered } from '../support/delivery.ts'
 
@@ -17,10 +17,12 @@ function full(rows: number) {
   return { limits, sweep }
 }
 
+const lifetimes = { reset_password: 3600, verify_email: 7200 }
+
 describe('the sweep', () => {
-  it('removes expired sessions, tokens and OAuth states, and dead letters older than 30 days, and nothing else', async () => {
+  it('removes expired sessions, tokens and OAuth states, forgotten requests, dead letters older than 30 days, and no more', async () => {
     const clock = fixedClock()
-    const { sessions, tokens, oauthStates, outbox, users } = await deliveryNeeds(clock)
+    const { sessions, tokens, tokenRequests, oauthStates, outbox, users } = await deliveryNeeds(clock)
     const soon = new Date(clock().getTime() + 1000)
     const lasting = {
       session: aSession({ idleSeconds: null, endsAt: new Date(soon.getTime() + 1e10) }),
@@ -44,25 +46,44 @@ describe('the sweep', () => {
     clock.advance(28 * 86_400 + 1)
     await tokens.put({ ...lasting.token, expiresAt: new Date(clock().getTime() + 1000) })
 
-    const swept = await new Sweep({ sessions, tokens, oauthStates, outbox, clock }).execute()
-    expect(swept).to.deep.equal({ sessions: 1, tokens: 1, oauthStates: 1, deadLetters: 1 })
+    const dayBefore = new Date(clock().getTime() - 86_400_000)
+    await tokenRequests.ask(aTokenRequest({ at: dayBefore }))
+    const waiting = aTokenRequest({ at: new Date(clock().getTime() - 7_200_000) })
+    await tokenRequests.ask(waiting)
+
+    const swept = await new Sweep({ sessions, tokens, tokenRequests, oauthStates, outbox, clock, lifetimes }).execute()
+    expect(swept).to.deep.equal({ sessions: 1, tokens: 1, tokenRequests: 1, oauthStates: 1, deadLetters: 1 })
     expect(await sessions.find(lasting.session.digest)).not.to.equal(null)
     expect(await tokens.find(lasting.token.purpose, lasting.token.digest)).not.to.equal(null)
     expect(await oauthStates.take(lasting.state.digest)).to.deep.equal(lasting.state)
     expect(await outbox.listDead(10)).to.have.length(1)
+    expect((await tokenRequests.claim(clock(), 10, 20)).map(({ request }) => request)).to.deep.equal([waiting])
   })
 
   it('removes at most 500 at a time, until fewer went', async () => {
-    const [many, full500, few, none] = [full(1200), full(500), full(3), full(0)]
+    const [many, full500, full501, few, none] = [full(1200), full(500), full(501), full(3), full(0)]
     const needs = await deliveryNeeds(fixedClock())
     const sessions = { ...needs.sessions, sweep: many.sweep }
     const tokens = { ...needs.tokens, sweep: full500.sweep }
+    const tokenRequests = {
+      ...needs.tokenRequests,
+      sweep: (_before: Date, limit: number) => full501.sweep(limit),
+    }
     const oauthStates = { ...needs.oauthStates, sweep: few.sweep }
     const outbox = { ...needs.outbox, sweepDead: (_before: Date, limit: number) => none.sweep(limit) }
-    const swept = await new Sweep({ ...needs, sessions, tokens, oauthStates, outbox }).execute()
-    expect(swept).to.deep.equal({ sessions: 1200, tokens: 500, oauthStates: 3, deadLetters: 0 })
-    expect([many, full500, few, none].map(({ limits }) => limits)).to.deep.equal([
+    const swept = await new Sweep({
+      ...needs,
+      lifetimes,
+      sessions,
+      tokens,
+      tokenRequests,
+      oauthStates,
+      outbox,
+    }).execute()
+    expect(swept).to.deep.equal({ sessions: 1200, tokens: 500, tokenRequests: 501, oauthStates: 3, deadLetters: 0 })
+    expect([many, full500, full501, few, none].map(({ limits }) => limits)).to.deep.equal([
       [500, 500, 500],
+      [500, 500],
       [500, 500],
       [500],
       [500],
@@ -74,7 +95,7 @@ describe('the sweep', () => {
     const some = full(3)
     const tokens = { ...needs.tokens, sweep: some.sweep }
     const sessions = { ...needs.sessions, sweep: () => Promise.reject(new Unavailable('sessions')) }
-    const sweeping = new Sweep({ ...needs, sessions, tokens }).execute()
+    const sweeping = new Sweep({ ...needs, lifetimes, sessions, tokens }).execute()
     const fault = await sweeping.catch((error) => error)
     expect(fault).to.be.instanceOf(Unavailable)
     expect(some.limits).to.deep.equal([500])

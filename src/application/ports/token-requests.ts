@@ -33,4 +33,7 @@ export interface TokenRequests {
 
   /** Forgets them, in one write. */
   settle(requests: readonly TokenRequest[]): Promise<void>
+
+  /** Forgets at most `limit` that were asked before then, waiting or leased; answers how many. */
+  sweep(askedBefore: Date, limit: number): Promise<number>
 }

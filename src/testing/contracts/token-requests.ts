@@ -154,6 +154,20 @@ export function tokenRequestsContract(open: Open<OpenedUsers>): ContractCase[] {
       assert.deepEqual((await claimOne(role, inSeconds(0))).request, left)
     }),
 
+    on(
+      'sweeps what was asked before a time, at most so many, and a leased one as well',
+      async ({ role, inSeconds }) => {
+        for (const age of [30, 20, 10]) await asked(role, { at: inSeconds(-age) })
+        assert.equal((await role.tokenRequests.claim(inSeconds(0), 1, 60)).length, 1)
+        const askedBefore = inSeconds(-5)
+        const later = await asked(role, { at: askedBefore })
+        assert.equal(await role.tokenRequests.sweep(askedBefore, 2), 2)
+        assert.equal(await role.tokenRequests.sweep(askedBefore, 500), 1)
+        assert.equal(await role.tokenRequests.sweep(askedBefore, 500), 0)
+        assert.deepEqual((await claimOne(role, inSeconds(3600))).request, later)
+      },
+    ),
+
     {
       title: `lets ${maxWaitingRequests.toLocaleString('en')} wait and refuses more, whoever asks`,
       run: () =>

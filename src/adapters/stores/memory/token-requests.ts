@@ -54,5 +54,11 @@ export function memoryTokenRequests(): TokenRequests {
         if (entryOf(request) !== undefined) waiting.delete(request.id)
       }
     },
+
+    async sweep(askedBefore, limit) {
+      const old = [...waiting.values()].filter(({ request }) => request.at < askedBefore).slice(0, limit)
+      for (const { request } of old) waiting.delete(request.id)
+      return old.length
+    },
   }
 }

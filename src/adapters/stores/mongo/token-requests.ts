@@ -93,6 +93,18 @@ export function mongoTokenRequests({ tokenRequests, run, isDuplicate }: Connecti
         const eventIds = requests.map(({ eventId }) => eventId)
         await tokenRequests.deleteMany({ _id: { $in: ids }, eventId: { $in: eventIds } })
       }),
+
+    sweep: (askedBefore, limit) =>
+      run(async () => {
+        const old = { at: { $lt: askedBefore } }
+        const found = await tokenRequests
+          .find(old, { projection: { _id: 1 } })
+          .limit(limit)
+          .toArray()
+        if (found.length === 0) return 0
+        const { deletedCount } = await tokenRequests.deleteMany({ _id: { $in: found.map(({ _id }) => _id) }, ...old })
+        return deletedCount
+      }),
   }
 }
 

@@ -1,7 +1,7 @@
 import { maxWaitingRequests, type TokenRequests } from '../../../application/ports/token-requests.ts'
 import type { EventId } from '../../../domain/ids.ts'
 import type { TokenPurpose, TokenRequest } from '../../../domain/one-time-token.ts'
-import { nothingDue } from './bulk.ts'
+import { bulk, nothingDue } from './bulk.ts'
 import type { SqliteFile } from './file.ts'
 import type { Statements } from './statements.ts'
 
@@ -34,6 +34,9 @@ export function tokenRequestWrites(db: Statements) {
   const postpone = db.prepare<[number, string, EventId]>(
     'UPDATE token_requests SET ready_at = ? WHERE id = ? AND event_id = ?',
   )
+  const sweep = db.prepare<[number, number]>(
+    'DELETE FROM token_requests WHERE id IN (SELECT id FROM token_requests WHERE asked_at < ? LIMIT ?)',
+  )
   const forget = db.prepare<[string, EventId]>('DELETE FROM token_requests WHERE id = ? AND event_id = ?')
 
   return {
@@ -57,11 +60,14 @@ export function tokenRequestWrites(db: Statements) {
     settleTokenRequests(requests: readonly { id: string; eventId: EventId }[]): void {
       for (const { id, eventId } of requests) forget.run(id, eventId)
     },
+
+    sweepTokenRequests: (askedBefore: number, limit: number): number => sweep.run(askedBefore, limit).changes,
   }
 }
 
 export function sqliteTokenRequests(file: SqliteFile, clock: () => Date): TokenRequests {
   const ready = file.query<[number], unknown>('SELECT 1 FROM token_requests WHERE ready_at <= ? LIMIT 1')
+  const asked = file.query<[number], unknown>('SELECT 1 FROM token_requests WHERE asked_at < ? LIMIT 1')
 
   return {
     ask: (request) => file.write('askForToken', request, clock().getTime()),
@@ -80,6 +86,11 @@ export function sqliteTokenRequests(file: SqliteFile, clock: () => Date): TokenR
         'settleTokenRequests',
         requests.map(({ id, eventId }) => ({ id, eventId })),
       ),
+
+    async sweep(askedBefore, limit) {
+      if (asked.get(askedBefore.getTime()) === undefined) return 0
+      return file.write('sweepTokenRequests', askedBefore.getTime(), Math.min(limit, bulk))
+    },
   }
 }
 
