@@ -4,7 +4,7 @@ import type { ExitCode } from './exit-code.ts'
 import type { GlobalOptions } from './settings.ts'
 import { storageHere } from './storage.ts'
 
-/** Prints the dead letters on standard output, one JSON line each. */
+/** Prints the oldest dead letters on standard output, one JSON line each. */
 export async function listEvents(options: GlobalOptions & { readonly limit: string }): Promise<ExitCode> {
   const limit = Number(options.limit)
   if (!Number.isInteger(limit) || limit < 1) {
@@ -12,10 +12,13 @@ export async function listEvents(options: GlobalOptions & { readonly limit: stri
     return 2
   }
   return await withOutbox(options, async (outbox) => {
-    for (const { event, attempts, reason, diedAt } of await outbox.listDead(limit)) {
+    const dead = await outbox.listDead(limit + 1)
+    for (const { event, attempts, reason, diedAt } of dead.slice(0, limit)) {
       const { id, type, user, at } = event
       process.stdout.write(`${JSON.stringify({ id, type, userId: user.id, at, attempts, reason, diedAt })}\n`)
     }
+    if (dead.length === 0) process.stderr.write('There are no dead letters\n')
+    if (dead.length > limit) process.stderr.write(`These are the oldest ${limit}; there are more: --limit <count>\n`)
     return 0
   })
 }

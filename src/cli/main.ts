@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Command, CommanderError } from 'commander'
 import { version } from '../config/version.ts'
 import type { ExitCode } from './exit-code.ts'
@@ -6,6 +7,11 @@ import type { ExitCode } from './exit-code.ts'
 export async function main(argv: readonly string[]): Promise<ExitCode> {
   let code: ExitCode = 0
   process.stderr.on('error', () => undefined) // its reader is gone, or its disk is full: there is nobody left to tell
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') return // who reads has read enough, as `head` does
+    process.stderr.write(`portcullis: standard output cannot be written (${error.code})\n`)
+    process.exit(1)
+  })
   const program = new Command('portcullis')
     .description('Self-hosted account service')
     .version(version)
@@ -99,6 +105,7 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
 
   try {
     await program.parseAsync(argv)
+    await nextTurn() // by then it is known whether all was printed
     return code
   } catch (thrown) {
     // Commander has said what was wrong; asking for help is no error.

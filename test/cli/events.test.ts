@@ -1,13 +1,17 @@
+import { spawnSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
+import { existsSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
+import { sqliteBackend } from '../../src/adapters/stores/sqlite/sqlite.ts'
+import { anEvent, aUser } from '../../src/testing/builders.ts'
 import { type ScratchModule, scratchModule } from '../adapters/events/scratch-module.ts'
 import { register } from '../support/client.ts'
 import { portcullis } from '../support/command-line.ts'
 import { eventually } from '../support/eventually.ts'
 import { startTestService, type TestService } from '../support/service.ts'
-import { scratchFolder } from '../support/spawned-service.ts'
+import { executable, scratchFolder } from '../support/spawned-service.ts'
 
 interface Note {
   readonly email: string
@@ -25,13 +29,12 @@ describe('portcullis events', function () {
   const notesOf = (email: string) => (module.notes() as Note[]).filter((note) => note.email === email) // safe: as below
   const events = (...args: string[]) =>
     portcullis(['events', ...args], { cwd: dirname(dataFolder), env: { PORTCULLIS_DATA_FOLDER: dataFolder } })
-  const listed = async () => {
-    const { code, out, err } = await events('list')
-    expect([code, err]).to.deep.equal([0, ''])
-    return out
-      .split('\n')
-      .slice(0, -1)
-      .map((line) => JSON.parse(line))
+  const none = { code: 0, out: '', err: 'There are no dead letters\n' }
+  const listed = async (...args: string[]) => {
+    const { code, out, err } = await events('list', ...args)
+    expect(code).to.equal(0)
+    const lines = out.split('\n').slice(0, -1)
+    return { letters: lines.map((line) => JSON.parse(line)), err }
   }
 
   /** Registers somebody whose event fails so often that it is a dead letter. */
@@ -67,8 +70,8 @@ describe('portcullis events', function () {
   })
 
   it('lists nothing and retries nothing where nothing failed for good', async () => {
-    expect(await listed()).to.deep.equal([])
-    expect(await events('retry', '--all')).to.deep.equal({ code: 0, out: '', err: 'There are no dead letters\n' })
+    expect(await events('list')).to.deep.equal(none)
+    expect(await events('retry', '--all')).to.deep.equal(none)
     expect(await events('retry', randomUUID())).to.deep.equal({
       code: 1,
       out: '',
@@ -79,8 +82,9 @@ describe('portcullis events', function () {
   it('lists an event that failed ten times, without its address, and has it delivered again', async () => {
     const email = 'fails@example.com'
     const { id, eventId } = await buried(email)
-    const [letter, ...others] = await listed()
-    expect(others).to.deep.equal([])
+    const { letters, err } = await listed()
+    const [letter, ...others] = letters
+    expect([others, err]).to.deep.equal([[], ''])
     const { at, diedAt, ...rest } = letter
     expect(rest).to.deep.equal({
       id: eventId,
@@ -98,7 +102,40 @@ describe('portcullis events', function () {
     })
     await eventually('the event', () => notesOf(email).length === attempts + 1, 3)
     expect(new Set(notesOf(email).map((note) => note.eventId)).size).to.equal(1)
-    expect(await listed()).to.deep.equal([])
+    expect(await events('list')).to.deep.equal(none)
+  })
+
+  it('lists the oldest, says when there are more, and minds no reader who has had enough', async () => {
+    const folder = scratchFolder()
+    const env = { PORTCULLIS_DATA_FOLDER: folder }
+    const storage = await sqliteBackend.open({ url: null, dataFolder: folder, clock: () => new Date(), warn() {} })
+    await storage.prepare()
+    const { users, outbox } = storage.users ?? expect.fail('no users')
+    const letters = Array.from({ length: 101 }, () => aUser())
+    for (const user of letters) await users.insert(user, [anEvent(user)])
+    const claims = await outbox.claim(new Date(), 101, 20)
+    for (const [at, claim] of claims.entries()) await outbox.bury(claim, new Date(at), 'no')
+    await storage.close()
+
+    const { out, err } = await portcullis(['events', 'list'], { env })
+    expect(out.match(/\n/g)).to.have.length(100)
+    expect(err).to.equal('These are the oldest 100; there are more: --limit <count>\n')
+    const all = await portcullis(['events', 'list', '--limit', '101'], { env })
+    expect([all.out.match(/\n/g)?.length, all.err]).to.deep.equal([101, ''])
+
+    const command = `"$0" "$1" events list --limit 101 | true`
+    const cut = spawnSync('sh', ['-c', command, process.execPath, executable], {
+      env: { ...env, PATH: process.env.PATH },
+      encoding: 'utf8',
+    })
+    expect(cut.stderr).to.equal('')
+    if (!existsSync('/dev/full')) return
+    const full = spawnSync(process.execPath, [executable, 'events', 'list', '--limit', '101'], {
+      env: { ...env, PATH: process.env.PATH },
+      stdio: ['ignore', openSync('/dev/full', 'w'), 'pipe'],
+      encoding: 'utf8',
+    })
+    expect([full.status, full.stderr]).to.deep.equal([1, 'portcullis: standard output cannot be written (ENOSPC)\n'])
   })
 
   it('refuses with exit code 2 where users live in the memory of another process', async () => {
