@@ -54,7 +54,8 @@ export class UpdateUser {
 
     if (currentPassword === undefined) this.#requireFreshLogin(by, { email, password })
     const verified = await this.#verify(by.user, currentPassword)
-    return await this.#change(by.user, { email, password }, by.credential.id, requestId, (fresh) => {
+    const hash = await this.#hashed({ email, password }, by.user)
+    return await this.#change(by.user, { email, password }, hash, by.credential.id, requestId, (fresh) => {
       requireAlive(fresh, by)
       requireStill(fresh, verified)
     })
@@ -84,26 +85,40 @@ export class UpdateUser {
     // Or a stolen session of a superuser would be theirs for good, by the other route.
     if (isOwn && currentPassword === undefined) this.#requireFreshLogin(by, changes)
     const verified = await this.#verify(by.user, currentPassword)
-    if (!isOwn) return await this.#change(target, changes, null, requestId, () => undefined)
-    return await this.#change(target, changes, by.credential.id, requestId, (fresh) => {
+    const requireRight = (fresh: User): void => {
       requireAlive(fresh, by)
       requireStill(fresh, verified)
       if (!fresh.isSuperuser) throw new Refusal('FORBIDDEN') // somebody took the right away meanwhile
+    }
+    const hash = await this.#hashed(changes, target)
+    if (isOwn) return await this.#change(target, changes, hash, by.credential.id, requestId, requireRight)
+    await this.#judgeAgain(by.user, requireRight)
+    return await this.#change(target, changes, hash, null, requestId, () => undefined)
+  }
+
+  /** Passwords take their time: what was true of who asks is looked at once more. */
+  async #judgeAgain({ id }: User, judge: (fresh: User) => void): Promise<void> {
+    const { type } = await this.#needs.changeUser.execute(id, (fresh) => {
+      judge(fresh)
+      return { type: 'keep' }
     })
+    if (type === 'gone') throw new Refusal('UNAUTHORIZED')
+  }
+
+  async #hashed(changes: AnyChanges, user: User): Promise<string | null> {
+    this.#requireGoodPassword(changes, user)
+    return changes.password === undefined ? null : await this.#needs.hasher.hash(changes.password)
   }
 
   async #change(
     target: User,
     changes: AnyChanges,
+    hash: string | null,
     kept: string | null,
     requestId: string,
     judge: (fresh: User) => void,
   ): Promise<User> {
-    const { changeUser, hasher } = this.#needs
-    this.#requireGoodPassword(changes, target)
-    const hash = changes.password === undefined ? null : await hasher.hash(changes.password)
-
-    const outcome = await changeUser.execute(target.id, (fresh): Change => {
+    const outcome = await this.#needs.changeUser.execute(target.id, (fresh): Change => {
       judge(fresh)
       this.#requireGoodPassword(changes, fresh)
       const { user, changed } = applied(fresh, changes, hash, kept)

@@ -5,7 +5,7 @@ import { LogIn } from '../../src/application/log-in.ts'
 import type { PasswordHasher } from '../../src/application/ports/password-hasher.ts'
 import { UpdateUser } from '../../src/application/update-user.ts'
 import { Refusal } from '../../src/domain/refusal.ts'
-import { endCredential, endSessions, withPassword } from '../../src/domain/user.ts'
+import { endCredential, endSessions, type User, withPassword } from '../../src/domain/user.ts'
 import { aUser } from '../../src/testing/builders.ts'
 import { fixedClock } from '../../src/testing/fixed-clock.ts'
 import { recordedHandlers } from '../../src/testing/recorded-handlers.ts'
@@ -37,7 +37,7 @@ const backend: Backend = {
   },
 }
 
-async function scene(verdict: 'match' | 'match_needs_rehash') {
+async function scene(verdict: 'match' | 'match_needs_rehash', fields: Partial<User> = {}) {
   const clock = fixedClock()
   const { users, outbox } = await deliveryNeeds(clock)
   const user = aUser({
@@ -45,6 +45,7 @@ async function scene(verdict: 'match' | 'match_needs_rehash') {
     passwordHash: '$old$',
     endedCredentials: [],
     sessions: { generation: 0, kept: null },
+    ...fields,
   })
   await users.insert(user, [])
   const changeUser = new ChangeUser({ users })
@@ -108,6 +109,25 @@ describe('a password that is hashed', () => {
     expect(codeOf(await change.catch((error: unknown) => error))).to.equal('UNAUTHORIZED')
     expect((await users.find(user.id))?.passwordHash).to.equal('$old$')
   })
+
+  for (const [what, meanwhile, code] of [
+    ['has lost the right', (root: User) => ({ ...root, isSuperuser: false }), 'FORBIDDEN'],
+    ['is inactive', (root: User) => ({ ...root, isActive: false }), 'UNAUTHORIZED'],
+    ['is gone', null, 'UNAUTHORIZED'],
+  ] as const) {
+    it(`by a superuser who ${what} meanwhile is not set`, async () => {
+      const { users, user, release, updateUser, by } = await scene('match', { isSuperuser: true })
+      const target = aUser()
+      await users.insert(target, [])
+      const changes = { password: 'a quite long pass phrase' }
+      const change = updateUser.any({ by, target, changes, requestId: 'r' })
+      if (meanwhile === null) await users.remove(user, [])
+      else await users.replace(meanwhile(user), [])
+      await release()
+      expect(codeOf(await change.catch((error: unknown) => error))).to.equal(code)
+      expect(await users.find(target.id)).to.deep.equal(target)
+    })
+  }
 
   it('is set by one of two changes that give the same current password', async () => {
     const { users, user, release, updateUser, by } = await scene('match')
