@@ -101,7 +101,7 @@ describe('the architecture', () => {
     expect(readers).to.not.deep.equal([])
   })
 
-  it('knows Inversify in config alone, and no decorators anywhere', () => {
+  it('has no decorators anywhere', () => {
     const texts = sourceFiles().filter(({ text }) => /^\s*@\w+\(/m.test(text))
     expect(texts.map(({ file }) => file)).to.deep.equal([])
   })

@@ -1,3 +1,4 @@
+import { leastCosts } from '../adapters/crypto/least-costs.ts'
 import { claimsOf } from './claims.ts'
 import { enabledOf } from './enabled.ts'
 import type { Parts, StoreKind } from './parts.ts'
@@ -168,15 +169,6 @@ function judgePaths(settings: Settings, parts: Parts, note: NoteFault): void {
     if (first !== undefined) note(setting, `puts ${first.route} where ${first.owner} has it already`, [first.owner])
   }
 }
-
-/** OWASP Password Storage Cheat Sheet: each pair is as strong as the others. */
-const leastCosts = [
-  { memoryKiB: 47_104, timeCost: 1 },
-  { memoryKiB: 19_456, timeCost: 2 },
-  { memoryKiB: 12_288, timeCost: 3 },
-  { memoryKiB: 9216, timeCost: 4 },
-  { memoryKiB: 7168, timeCost: 5 },
-]
 
 function judgePasswords({ passwords }: Settings, note: NoteFault): void {
   const { memoryKiB, timeCost, parallelism, concurrency } = passwords

@@ -61,7 +61,9 @@ export async function serveTenants(needs: Needs): Promise<Served> {
     handle: operationsFirst(operations, settings.http.allowedOrigins, ofTenants),
     async prepare() {
       logDisabled(common.log, tenants)
-      if (tenants.enabled.has(defaultTenant)) await registry.use(defaultTenant, async () => undefined).catch(() => {})
+      if (tenants.enabled.has(defaultTenant)) {
+        await registry.use(defaultTenant, async () => undefined).catch(() => {}) // the registry has said it
+      }
     },
     startDeliveries: registry.startDeliveries,
     async stopDeliveries() {},

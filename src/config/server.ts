@@ -27,8 +27,15 @@ export interface HttpServer {
   close(graceSeconds: number): Promise<void>
 }
 
-/** @param isTls whether browsers reach us by TLS */
-export function httpServer(listener: RequestListener, isTls: boolean): HttpServer {
+/**
+ * @param isTls whether browsers reach us by TLS
+ * @param lost called with why a connection could not be accepted, such as too little memory of the system's
+ */
+export function httpServer(
+  listener: RequestListener,
+  isTls: boolean,
+  lost: (fault: Error) => void = () => undefined,
+): HttpServer {
   // By connection, so that its keys rarely change: a set of responses is rehashed again and again, and what V8's
   // dead tables hold lives until the next full collection. Measured: a fifth of the time of a request.
   const answering = new Map<Socket, ServerResponse | null>()
@@ -115,6 +122,7 @@ export function httpServer(listener: RequestListener, isTls: boolean): HttpServe
         server.once('error', reject)
         server.listen(port, host, () => {
           server.off('error', reject)
+          server.on('error', lost)
           resolve((server.address() as AddressInfo).port) // safe: a listening TCP server has one
         })
       })

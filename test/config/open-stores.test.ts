@@ -1,11 +1,59 @@
+import { rename } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'chai'
 import { loadSettings } from '../../src/config/load.ts'
 import { createLog } from '../../src/config/log.ts'
 import { openStores } from '../../src/config/open-stores.ts'
+import { emailKey } from '../../src/domain/email.ts'
 import { Unavailable } from '../../src/domain/refusal.ts'
+import { aUser } from '../../src/testing/builders.ts'
 import { eventually } from '../support/eventually.ts'
 import { faultProxy } from '../support/fault-proxy.ts'
 import { needsRedisServer, sharedRedisUrl } from '../support/redis.ts'
+import { scratchFolder } from '../support/spawned-service.ts'
+
+describe('the stores', () => {
+  async function onSqlite(whenUsersAreThere: () => Promise<void>) {
+    const cwd = scratchFolder()
+    const { settings } = await loadSettings({ cwd, env: {} })
+    const log = createLog(settings.logs, { write: () => undefined })
+    const stores = await openStores({ settings, log, clock: () => new Date(), whenUsersAreThere, failed: () => {} })
+    return { stores, file: join(cwd, 'data', 'portcullis.sqlite') }
+  }
+
+  it('let nobody at the users before it is known that the secret is theirs', async () => {
+    let isKnown: () => void = () => undefined
+    const known = new Promise<void>((resolve) => {
+      isKnown = resolve
+    })
+    let isAsked = false
+    const { stores } = await onSqlite(() => {
+      isAsked = true
+      return known
+    })
+    const prepared = stores.prepare()
+    await eventually('the question', () => isAsked)
+    const found = await stores.users.users.findByEmail(emailKey(aUser().email)).catch((fault) => fault)
+    expect(found).to.be.instanceOf(Unavailable)
+    isKnown()
+    await prepared
+    expect(await stores.users.users.findByEmail(emailKey(aUser().email))).to.equal(null)
+    await stores.close()
+  })
+
+  it('are asked at most once a second whether they fail', async () => {
+    const { stores, file } = await onSqlite(async () => undefined)
+    await stores.prepare()
+    expect(await stores.failing()).to.deep.equal([])
+    await rename(file, `${file}.away`)
+    expect(await stores.failing()).to.deep.equal([])
+    await delay(1_050)
+    expect(await stores.failing()).to.deep.equal([{ store: 'sqlite', roles: ['users', 'sessions', 'tokens'] }])
+    await rename(`${file}.away`, file)
+    await stores.close()
+  })
+})
 
 describe('a store that is lost while the service runs', () => {
   before(function () {

@@ -134,6 +134,18 @@ describe('the HTTP server', () => {
       await inTurn.close(1)
     })
 
+    it('says to who comes while it closes that this answer is the last', async () => {
+      const { socket, closed } = await connected(at)
+      socket.write(request.slice(0, 10))
+      await delay(50)
+      const ended = own.close(6)
+      socket.write(request.slice(10))
+      await eventually('the request', () => answers.length === 1)
+      answers[0]?.()
+      expect(await closed()).to.match(/^Connection: close\r$/m)
+      await ended
+    })
+
     it('cuts off who has more wait when ten thousand do, until some of these are gone', async () => {
       const crowd = request.repeat(1_001)
       const many = await Promise.all(Array.from({ length: 10 }, () => connected(at)))

@@ -88,6 +88,16 @@ describe('bodies', () => {
       expect(seen(await chunked(300_000, ''))).to.deep.equal(tooLarge)
     })
 
+    it('are refused for their length before anything else about them', async () => {
+      const lines = [
+        'POST /auth/register HTTP/1.1',
+        'Host: x',
+        'Content-Type: application/json; charset=latin1',
+        `Content-Length: ${limit + 1}`,
+      ]
+      expect(await exchange(service.url, [...lines, '', ''].join('\r\n'))).to.match(/^HTTP\/1.1 413 /)
+    })
+
     it('are as long as they say: what comes after is another request', async () => {
       const body = '{"email":"a@example.com"}'
       const head = (length: number | string) =>

@@ -337,6 +337,7 @@ describe('an origin whose pages a browser keeps our answers from', () => {
   it('is none that is allowed or our own, that a form came from, or that is no origin', async () => {
     await fromPage(allowed)
     await get({ Origin: service.url, 'Sec-Fetch-Mode': 'cors', 'Sec-Fetch-Site': 'same-origin' })
+    await get({ Origin: service.url, 'Sec-Fetch-Mode': 'cors' })
     await get({ Origin: 'https://provider.example', 'Sec-Fetch-Mode': 'navigate', 'Sec-Fetch-Site': 'cross-site' })
     await get({ Origin: 'https://one.example' })
     const tooLong = `https://${'a.'.repeat(130)}example`

@@ -83,10 +83,16 @@ describe('headers', () => {
   })
 
   it('carry the request id that was sent, when it is one, into the answer and the log', async () => {
+    const logging = await startTestService({
+      PORTCULLIS_STORES__USERS__KIND: 'memory',
+      PORTCULLIS_LOGS__REQUESTS: 'all',
+    })
     for (const id of ['12345678', 'a-B.c_D-0123456789', 'x'.repeat(64)]) {
-      const answer = await call(service.url, 'GET', '/healthz', { headers: { 'X-Request-Id': id } })
+      const answer = await call(logging.url, 'GET', '/healthz', { headers: { 'X-Request-Id': id } })
       expect(answer.headers.get('X-Request-Id')).to.equal(id)
+      expect(logging.logLines.filter((line) => line.includes(`"requestId":"${id}"`))).to.have.length(1)
     }
+    await logging.stop()
     for (const id of ['1234567', 'x'.repeat(65), 'with space', 'semi;colon', '<script>1', 'caf\u00e9-caf\u00e9']) {
       const answer = await call(service.url, 'GET', '/healthz', { headers: { 'X-Request-Id': id } })
       expect(answer.headers.get('X-Request-Id')).to.match(uuid)

@@ -1,3 +1,5 @@
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
 import { expect } from 'chai'
 import {
   anAddress,
@@ -189,6 +191,17 @@ describe('the Reset password router', () => {
       expect((await call(service.url, 'GET', `/users/${id}`, { bearer: admin })).body).to.include({ is_active: false })
       await patch(id, { is_active: true })
       expect((await login(email, goodPassword)).status).to.equal(200)
+    })
+
+    it('leaves nothing of a token that was used', async () => {
+      const { email } = await aUser()
+      const token = await resetToken(service, email)
+      const db = new Database(join(service.dataFolder, 'portcullis.sqlite'), { readonly: true })
+      const left = () => db.prepare("SELECT count(*) FROM tokens WHERE purpose = 'reset_password'").pluck().get()
+      const before = Number(left())
+      expect((await reset({ token, password: newPassword })).status).to.equal(200)
+      expect(left()).to.equal(before - 1)
+      db.close()
     })
 
     it('is won by one of sixteen callers', async () => {

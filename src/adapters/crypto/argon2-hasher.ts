@@ -10,6 +10,7 @@ import {
   schemeOfHash,
   schemeOfPrefix,
 } from './hash-schemes.ts'
+import { leastCosts } from './least-costs.ts'
 
 /** The hasher of one tenant. */
 export interface Argon2Hasher extends PasswordHasher {
@@ -26,14 +27,6 @@ interface Options extends Partial<Argon2idParameters> {
   readonly pool: HashPool
 }
 
-/** Memory and passes that are as good as each other (OWASP Password Storage Cheat Sheet, ASVS appendix C). */
-const weakest = [
-  { memoryKiB: 47_104, timeCost: 1 },
-  { memoryKiB: 19_456, timeCost: 2 },
-  { memoryKiB: 12_288, timeCost: 3 },
-  { memoryKiB: 9216, timeCost: 4 },
-  { memoryKiB: 7168, timeCost: 5 },
-]
 /** How much longer than the dearest scheme's measured cost a mismatch takes while there are several. */
 const floorFactor = 1.5
 
@@ -42,7 +35,7 @@ export function argon2Hasher(options: Options): Argon2Hasher {
   const parameters = { memoryKiB, timeCost, parallelism }
   const today = schemeOfPrefix(argon2idPrefix(parameters))
   if (today === null) throw new RangeError('argon2id parameters out of range')
-  if (!weakest.some((least) => memoryKiB >= least.memoryKiB && timeCost >= least.timeCost)) {
+  if (!leastCosts.some((least) => memoryKiB >= least.memoryKiB && timeCost >= least.timeCost)) {
     throw new RangeError(`argon2id with m=${memoryKiB} KiB and t=${timeCost} is too weak to keep passwords with`)
   }
 

@@ -15,10 +15,11 @@ export function unreadOrigins(log: Logger): (ctx: Context) => void {
   const told = new Set<string>()
   let since = performance.now()
   return ({ req, res, state }) => {
-    const { origin, 'sec-fetch-mode': mode, 'sec-fetch-site': site } = req.headers
+    const { origin, host, 'sec-fetch-mode': mode, 'sec-fetch-site': site } = req.headers
     // Forms that a provider's page posts carry an origin, too, and are answered to nobody's script.
     if (origin === undefined || mode !== 'cors' || site === 'same-origin') return
     if (res.hasHeader('Access-Control-Allow-Origin') || !isOrigin(origin)) return
+    if (new URL(origin).host === host) return // by what only pretends to be a browser, such as Node's own `fetch`
     if (performance.now() - since > hourMilliseconds) {
       told.clear()
       since = performance.now()

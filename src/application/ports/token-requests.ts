@@ -1,6 +1,6 @@
 import type { TokenRequest } from '../../domain/one-time-token.ts'
 
-/** How many requests may wait at once; more are `'full'`, whoever asks. */
+/** How many requests may wait at once, but for some that are asked at the same moment; more are `'full'`, whoever asks. */
 export const maxWaitingRequests = 10_000
 
 export interface ClaimedRequest {

@@ -1,0 +1,8 @@
+/** Memory and passes of argon2id that are as good as each other (OWASP Password Storage Cheat Sheet, ASVS appendix C). */
+export const leastCosts = [
+  { memoryKiB: 47_104, timeCost: 1 },
+  { memoryKiB: 19_456, timeCost: 2 },
+  { memoryKiB: 12_288, timeCost: 3 },
+  { memoryKiB: 9216, timeCost: 4 },
+  { memoryKiB: 7168, timeCost: 5 },
+]

@@ -1,0 +1,104 @@
+// Guards of logging in, of passwords, of answers that are durable, and of readiness. See scripts/planted-faults.mjs.
+
+const hashes = ['test/application/held-hashes.test.ts']
+const update = 'src/application/update-user.ts'
+const concerns = 'src/adapters/stores/mongo/connection.ts'
+const mongo = ['test/adapters/stores/mongo.test.ts']
+const sqlite = ['test/adapters/stores/sqlite.test.ts']
+const stores = ['test/config/open-stores.test.ts']
+
+export default [
+  [
+    'a hash that is not renewed',
+    'src/application/log-in.ts',
+    "if (verdict === 'match_needs_rehash') await this.#rehash(user, input.password)",
+    '',
+    hashes,
+  ],
+  [
+    'a renewed hash over a new password',
+    'src/application/log-in.ts',
+    'await this.#needs.users.replace({ ...user, passwordHash: await this.#needs.hasher.hash(password) }, [])',
+    `const passwordHash = await this.#needs.hasher.hash(password)
+      await this.#needs.changeUser.execute(user.id, (fresh) => ({
+        type: 'replace',
+        user: { ...fresh, passwordHash },
+        events: [],
+      }))`,
+    hashes,
+  ],
+  [
+    'a login that nobody listens to, written down',
+    'src/application/admit.ts',
+    "needs.subscribers.handles('on_after_login')",
+    'true',
+    hashes,
+  ],
+  ['a password of who was logged out', update, 'if (!isAlive(fresh, by.credential)) throw', 'if (false) throw', hashes],
+  ['two passwords by one current password', update, 'fresh.passwordVersion !== verified', 'false', hashes],
+  ['a right that was taken away', update, 'await this.#judgeAgain(by.user, requireRight)', '', hashes],
+  [
+    'a used token that stays',
+    'src/application/redeem-token.ts',
+    'await tokens.remove(token.purpose, token.digest)',
+    'await Promise.resolve()',
+    ['test/http/reset-password.test.ts'],
+  ],
+  [
+    'a write that one server has',
+    concerns,
+    "w: 'majority' as const, journal: true",
+    'w: 1 as const, journal: false',
+    mongo,
+  ],
+  [
+    'a read of what may be rolled back',
+    concerns,
+    "new driver.ReadConcern('majority')",
+    "new driver.ReadConcern('local')",
+    mongo,
+  ],
+  ['a write to a file without a name', 'src/adapters/stores/sqlite/file.ts', '    demandSame()\n', '', sqlite],
+  [
+    'a file that others can read',
+    'src/adapters/stores/sqlite/connection.ts',
+    ', fileMustExist: true',
+    '',
+    ['test/adapters/stores/sqlite.test.ts'],
+  ],
+  [
+    'requests that nobody looks at',
+    'src/application/sweep.ts',
+    'exhaust(() => tokenRequests.sweep(askedBefore, batch))',
+    'Promise.resolve(0)',
+    ['test/application/sweep.test.ts'],
+  ],
+  [
+    'users behind a secret that may be another’s',
+    'src/config/open-stores.ts',
+    '() => store.isReady && !isClosed',
+    '() => !isClosed',
+    stores,
+  ],
+  [
+    'stores that are asked by every probe',
+    'src/config/open-stores.ts',
+    'now - lastPing.at > pingMemorySeconds * 1000',
+    'true',
+    stores,
+  ],
+  [
+    'a last answer that does not say so',
+    'src/config/server.ts',
+    "if (isClosing) response.setHeader('Connection', 'close')",
+    '',
+    ['test/config/server.test.ts'],
+  ],
+  [
+    'a length that is judged late',
+    'src/adapters/http/body.ts',
+    "if (isTooLong(ctx.req.headers)) throw new Unreadable(413, 'PAYLOAD_TOO_LARGE')",
+    '',
+    ['test/http/bodies.test.ts'],
+  ],
+].map(([title, file, text, replacement, tests]) => ({ title: `core: ${title}`, file, text, replacement, tests }))
