@@ -1,7 +1,7 @@
 // npm run test:planted [part of a title]: proves that the tests notice when a guard is taken away. Each fault listed
 // in test/planted/*.mjs is put into a copy of the sources, and the tests named for it have to fail.
 import { spawn } from 'node:child_process'
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -68,6 +68,7 @@ async function listed() {
 /** @returns {Promise<string>} */
 async function copyOfSources() {
   const folder = await mkdtemp(join(tmpdir(), 'portcullis-planted-'))
+  await chmod(folder, 0o755) // a test of root's becomes somebody else
   await Promise.all(copied.map((name) => cp(join(root, name), join(folder, name), { recursive: true })))
   await Promise.all(shared.map((name) => symlink(join(root, name), join(folder, name))))
   return folder

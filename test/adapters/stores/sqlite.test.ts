@@ -112,6 +112,11 @@ describe('the SQLite store', function () {
       await handle.close()
     })
 
+    it('is never one of SQLite’s own, which others could read', () => {
+      expect(() => connectWriter(Database, { path: at.path, isSmall: false })).to.throw('unable to open')
+      expect(existsSync(at.path)).to.equal(false)
+    })
+
     it('warns of a file that others can read', async () => {
       await (await at.handle()).close()
       await chmod(at.path, 0o644)
