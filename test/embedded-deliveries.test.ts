@@ -48,6 +48,25 @@ describe('events of a program', () => {
     expect(told.map(({ length }) => length)).to.deep.equal([1, 1, 1])
   })
 
+  it('are printed where it prints itself, when it asks for that', async () => {
+    const { write } = process.stdout
+    const lines: string[] = []
+    process.stdout.write = ((line: string, done: () => void) => {
+      lines.push(line)
+      done()
+      return true
+    }) as typeof write // safe: of its forms this one is called
+    try {
+      const settings = { ...silent, handlers: { console: true }, stores: { users: { kind: 'memory' } } } as const
+      const portcullis = await openPortcullis({ ...settings, dataFolder: scratchFolder() })
+      const email = await registered(portcullis)
+      await eventually('the line', () => lines.some((line) => line.includes(email)))
+      await portcullis.close()
+    } finally {
+      process.stdout.write = write
+    }
+  })
+
   it('are delivered to nobody, where it says that nobody is to be told', async () => {
     const told = await Promise.all([toldAfter({}, { handlers: {} }), toldAfter({}, { delivers: true })])
     expect(told).to.deep.equal([[], []])

@@ -105,7 +105,7 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
 
   try {
     await program.parseAsync(argv)
-    await nextTurn() // by then it is known whether all was printed
+    await allPrinted()
     return code
   } catch (thrown) {
     // Commander has said what was wrong; asking for help is no error.
@@ -116,6 +116,13 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
     process.stderr.write(`portcullis: ${text}\n`)
     return blame === 'settings' ? 2 : 1
   }
+}
+
+/** A pipe takes what it has room for, and the rest waits in this process. */
+async function allPrinted(): Promise<void> {
+  const { stdout } = process
+  if (stdout.writableLength > 0) await new Promise<void>((resolve) => stdout.write('', () => resolve()))
+  await nextTurn() // by then a fault was told
 }
 
 /**

@@ -53,7 +53,7 @@ export function logLines(writeSome: WriteSome = writeSomeTo(2)): LogLines {
       if (sending === null && waiting.lines === 0) return true
       sending ??= taken()
       try {
-        sending.rest = sending.rest.subarray(writeSome(sending.rest))
+        sending.rest = sending.rest.subarray(writeSome(wholeLines(sending.rest)))
         sending.isBegun = true
         if (sending.rest.length > 0) continue
         lost -= sending.complained
@@ -118,6 +118,16 @@ export function logLines(writeSome: WriteSome = writeSomeTo(2)): LogLines {
     },
   }
   return self
+}
+
+/** POSIX, `write`: a pipe takes so much at once or nothing, so that what others write comes between lines. */
+const pipeBytes = 4096
+const lineEnd = 0x0a
+
+function wholeLines(bytes: Buffer): Buffer {
+  if (bytes.length <= pipeBytes) return bytes
+  const end = bytes.lastIndexOf(lineEnd, pipeBytes - 1)
+  return bytes.subarray(0, (end === -1 ? bytes.indexOf(lineEnd) : end) + 1 || bytes.length)
 }
 
 const sleeper = new Int32Array(new SharedArrayBuffer(4))

@@ -23,7 +23,6 @@ import { settingsOf } from './load.ts'
 import { createLog } from './log.ts'
 import { type OpenTenant, openPreparedTenant } from './open-tenant.ts'
 import { overlay } from './overlay.ts'
-import { linePrinter } from './printed-lines.ts'
 import type { Settings } from './settings.ts'
 import { logDisabled, tenantRegistry } from './tenant-registry.ts'
 
@@ -99,7 +98,7 @@ export async function openPortcullis(settings: object = {}, options: PortcullisO
     settings: loaded.settings,
     log,
     isOneOfMany: loaded.tenants !== null,
-    write: linePrinter(),
+    write: printed,
     subscribers: handlers && functionHandlers(handlers),
   })
   const { tenants } = loaded
@@ -143,6 +142,13 @@ export async function openPortcullis(settings: object = {}, options: PortcullisO
     use: (id, work) => registry.use(id, ({ tenant }) => work(tenant)),
   })
   return portcullis
+}
+
+/** As the program itself prints: its own lines and ours wait in one queue, and it may have led its output elsewhere. */
+function printed(line: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    process.stdout.write(line, (error) => (error ? reject(error) : resolve()))
+  })
 }
 
 /** Or what a service is to tell would be told to nobody, by a program beside it that has no handlers. */

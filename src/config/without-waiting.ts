@@ -25,14 +25,15 @@ function descriptorOf(stream: 1 | 2): number {
   return descriptor
 }
 
-/** Our way to the terminal, which may be stopped (Ctrl-S): what is set on it is set for nobody else. `null` if there is none. */
+/**
+ * Our way to the terminal, which may be stopped (Ctrl-S): what is set on it is set for nobody else. `null` where there is
+ * none, on systems without `/proc` and on terminals that are not ours to open: who writes there waits, as Node does.
+ * Never `/dev/tty`, which may be another one.
+ */
 function ownTerminal(stream: 1 | 2): number | null {
-  for (const path of [`/proc/self/fd/${stream}`, '/dev/tty']) {
-    try {
-      return openSync(path, constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY)
-    } catch {
-      // not on this system, or not ours to open
-    }
+  try {
+    return openSync(`/proc/self/fd/${stream}`, constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY)
+  } catch {
+    return null
   }
-  return null
 }

@@ -111,26 +111,29 @@ describe('portcullis events', function () {
     const storage = await sqliteBackend.open({ url: null, dataFolder: folder, clock: () => new Date(), warn() {} })
     await storage.prepare()
     const { users, outbox } = storage.users ?? expect.fail('no users')
-    const letters = Array.from({ length: 101 }, () => aUser())
-    for (const user of letters) await users.insert(user, [anEvent(user)])
-    const claims = await outbox.claim(new Date(), 101, 20)
-    for (const [at, claim] of claims.entries()) await outbox.bury(claim, new Date(at), 'no')
+    const letters = Array.from({ length: 500 }, () => aUser())
+    await Promise.all(letters.map((user) => users.insert(user, [anEvent(user)])))
+    const claims = await outbox.claim(new Date(), 500, 20)
+    await Promise.all(claims.map((claim, at) => outbox.bury(claim, new Date(at), 'no'.repeat(100))))
     await storage.close()
 
     const { out, err } = await portcullis(['events', 'list'], { env })
     expect(out.match(/\n/g)).to.have.length(100)
     expect(err).to.equal('These are the oldest 100; there are more: --limit <count>\n')
-    const all = await portcullis(['events', 'list', '--limit', '101'], { env })
-    expect([all.out.match(/\n/g)?.length, all.err]).to.deep.equal([101, ''])
+    const all = await portcullis(['events', 'list', '--limit', '500'], { env })
+    expect([all.out.match(/\n/g)?.length, all.err]).to.deep.equal([500, ''])
+    expect(all.out.length, 'more than a pipe has room for').to.be.above(100_000)
 
-    const command = `"$0" "$1" events list --limit 101 | true`
-    const cut = spawnSync('sh', ['-c', command, process.execPath, executable], {
-      env: { ...env, PATH: process.env.PATH },
-      encoding: 'utf8',
-    })
+    const piped = (reader: string) =>
+      spawnSync('sh', ['-c', `"$0" "$1" events list --limit 500 | ${reader}`, process.execPath, executable], {
+        env: { ...env, PATH: process.env.PATH },
+        encoding: 'utf8',
+      })
+    expect(Number(piped('{ sleep 1; wc -l; }').stdout)).to.equal(500)
+    const cut = piped('true')
     expect(cut.stderr).to.equal('')
     if (!existsSync('/dev/full')) return
-    const full = spawnSync(process.execPath, [executable, 'events', 'list', '--limit', '101'], {
+    const full = spawnSync(process.execPath, [executable, 'events', 'list', '--limit', '500'], {
       env: { ...env, PATH: process.env.PATH },
       stdio: ['ignore', openSync('/dev/full', 'w'), 'pipe'],
       encoding: 'utf8',

@@ -59,6 +59,17 @@ describe('the lines of the log', () => {
     expect(isDone).to.equal(true)
   })
 
+  it('are handed on as whole lines, as much at a time as a pipe takes at once', () => {
+    const { reader, lines } = aReader()
+    reader.takes = 'EAGAIN'
+    const all = [100, 2_000, 5_000, 100, 4_000, 2_500, 100].map((length) => `${'x'.repeat(length - 1)}\n`)
+    for (const line of all) lines.write(line)
+    reader.takes = 1_000_000
+    lines.flushSync()
+    expect(reader.writes.map(({ length }) => length)).to.deep.equal([100, 2_000, 5_000, 100, 4_000, 2_600])
+    expect(reader.writes.join('')).to.equal(all.join(''))
+  })
+
   it('are handed on as fast as they are read, once somebody reads again', async () => {
     let room = 0
     let taken = 0

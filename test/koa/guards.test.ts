@@ -15,6 +15,24 @@ function bytesOf({ status, headers, text }: Answer) {
   return { status, text, headers: [...headers].filter(([name]) => !left.includes(name)) }
 }
 
+describe('routes in an app on a server that is not Node’s own', () => {
+  it('need no raw headers, which an adapter of functions in a cloud does not make', async () => {
+    const app = await startKoaApp({
+      settings: { stores: { users: { kind: 'memory' } }, secret: goodSecret },
+      compose(koa, accounts) {
+        koa
+          .use((ctx, next) => {
+            ctx.req.rawHeaders = []
+            return next()
+          })
+          .use(accounts.routes())
+      },
+    })
+    expect(seen(await call(app.url, 'GET', '/users/me'))).to.deep.equal(unauthorized)
+    await app.stop()
+  })
+})
+
 describe('guards in an app of somebody else', () => {
   let app: KoaApp
   let people: Record<'plain' | 'verified' | 'superuser', Person>

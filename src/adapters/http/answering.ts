@@ -85,14 +85,14 @@ function requireReadable(ctx: Context): void {
 /** RFC 3986 section 3.2.2: a name, or an address of IPv6 in brackets; and a port. May be empty. */
 const hostForm = /^(?:[\w.~!$&'()*+,;=%-]*|\[[\da-f:.]+\])(?::\d*)?$/i
 
-/** RFC 9112 section 3.2. HTTP/1.0 need not name one. Of several, Node keeps the first. */
+/** RFC 9112 section 3.2. HTTP/1.0 need not name one. Of several, Node keeps the first; other servers may have no raw ones. */
 function namesOneHost({ httpVersion, headers, rawHeaders }: IncomingMessage): boolean {
   if (headers.host === undefined) return httpVersion !== '1.1'
   let named = 0
   for (let at = 0; at < rawHeaders.length; at += 2) {
     if (rawHeaders[at]?.length === 4 && rawHeaders[at]?.toLowerCase() === 'host') named++
   }
-  return named === 1 && hostForm.test(headers.host)
+  return named <= 1 && hostForm.test(headers.host)
 }
 
 export function isReadable(ctx: Context): boolean {
