@@ -67,13 +67,6 @@ export default [
     'writeSome(sending.rest)',
     written,
   ],
-  [
-    'a list that ends where the pipe is full',
-    'src/cli/main.ts',
-    'stdout.writableLength > 0',
-    'false',
-    ['test/cli/events.test.ts'],
-  ],
   ['a line behind a torn one', lines, 'isTorn ||= sending.isBegun', '', written],
   ['how many lines were lost', lines, 'lost -= sending.complained', 'lost = 0', written],
   ['an event whose line was torn', printed, 'isTorn ||= first.isBegun', '', prints],
