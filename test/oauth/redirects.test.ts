@@ -130,8 +130,12 @@ describe(`${payloads.length} addresses of somebody else`, function () {
       sent.end()
     })
   }
+  const isHeader = (payload: string) => /^[\x20-\x7e]+$/.test(payload)
+  const isHost = (payload: string) => /^[\w.~!$&'()*+,;=%-]*(:\d*)?$/.test(payload)
   const carried = (payload: string): Record<string, string> =>
-    /^[\x20-\x7e]+$/.test(payload) ? Object.fromEntries(headerNames.map((name) => [name, payload])) : {}
+    isHeader(payload)
+      ? Object.fromEntries(headerNames.flatMap((name) => (name !== 'Host' || isHost(payload) ? [[name, payload]] : [])))
+      : {}
   const everywhere = (payload: string, more: Readonly<Record<string, string>> = {}) =>
     new URLSearchParams({ ...Object.fromEntries(names.map((name) => [name, payload])), ...more })
   const redirectOf = ({ text }: Got): string | null =>
@@ -146,6 +150,13 @@ describe(`${payloads.length} addresses of somebody else`, function () {
       const answer = await get(`/auth/acme/authorize?${everywhere(payload)}`, carried(payload))
       expect(answer.status, payload).to.equal(200)
       expect(redirectOf(answer), payload).to.equal(`${origin}/auth/acme/callback`)
+    }
+  })
+
+  it('are no hosts, unless they have the form of one', async () => {
+    for (const payload of payloads.filter((one) => isHeader(one) && !isHost(one))) {
+      const answer = await get('/auth/acme/authorize', { Host: payload })
+      expect([answer.status, answer.text], payload).to.deep.equal([400, '{"detail":"Bad Request"}'])
     }
   })
 

@@ -5,8 +5,8 @@ export default [
   {
     title: 'embedded: a user’s own changes hold whatever the caller passes on',
     file: 'src/application/update-user.ts',
-    text: 'return await this.#change(by.user, { email, password }, by.credential.id',
-    replacement: 'return await this.#change(by.user, input.changes, by.credential.id',
+    text: 'return await this.#change(by.user, { email, password }, hash',
+    replacement: 'return await this.#change(by.user, input.changes, hash',
     tests,
   },
   {
