@@ -301,6 +301,14 @@ const ways: readonly Case[] = [
       new UpdateUser(all).any({ by, target, changes: { isActive: false }, requestId }),
   },
   {
+    // Whether there is such a user is not for everybody to know.
+    of: 'UpdateUser.any',
+    says: 'FORBIDDEN',
+    wrong: [null, {}, { id: 'nobody' }],
+    call: ({ all, byPlain: by }, target) =>
+      new UpdateUser(all).any({ by, target, changes: { isActive: false }, requestId }),
+  },
+  {
     of: 'DeleteUser',
     says: 'NOT_FOUND',
     wrong: [null, undefined, {}, ...nonIds.map((id) => ({ id }))],
