@@ -104,8 +104,9 @@ both kinds:
 By header, the page \`/try\` is out of a browser's reach, which sends no such header by itself. By path, \`/docs\`,
 \`/openapi.json\`, \`/healthz\` and \`/readyz\` are the service's: they are not served below \`/t/acme\`. However
 tenants are told, \`/openapi.json\` has the routes of the common settings, also where a tenant has switched one off or has
-more of them. By host, each tenant lists its own \`hosts\`, in lower case and without a port; it inherits \`http.publicUrl\` with the first of them as
-its host, unless it has one of its own (in the environment: \`PORTCULLIS_TENANTS__LIST__ACME__HOSTS\`, with commas):
+more of them. By host, each tenant lists its own \`hosts\`, in lower case and without a port; it inherits
+\`http.publicUrl\` with the first of them as its host, unless it has one of its own (in the environment:
+\`PORTCULLIS_TENANTS__LIST__ACME__HOSTS\`, with commas):
 
 \`\`\`json
 {

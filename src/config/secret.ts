@@ -9,6 +9,7 @@ import { SettingsFault } from './settings-fault.ts'
 /** NIST SP 800-107 section 5.3.4: a key of HMAC-SHA-256 is as strong as it is long, up to 32 bytes. */
 const leastBytes = 32
 
+/** Of several processes that start for the first time one generates it, and another may be the first to use it. */
 const firstStartMilliseconds = 60_000
 
 /** Placeholders that people copy out of READMEs, tutorials and compose files, ours among them. */
@@ -39,7 +40,7 @@ export interface MasterSecret {
   readonly origin: 'given' | 'read' | 'generated'
   /** The file in the data folder that holds it; `null` when it was given. */
   readonly path: string | null
-  /** Of several processes that start for the first time one generates it, and another may be the first to use it. */
+  /** Whether its file was there a minute before this process began. */
   readonly isOfAnEarlierStart: boolean
   readonly warnings: readonly string[]
 }
