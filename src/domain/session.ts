@@ -17,7 +17,7 @@ export interface Session {
 }
 
 /** When `session` is over if it is not used again. */
-export function expiryOf(session: Session): Date {
+export function expiryOf(session: Pick<Session, 'seenAt' | 'idleSeconds' | 'endsAt'>): Date {
   if (session.idleSeconds === null) return session.endsAt
   return new Date(Math.min(session.endsAt.getTime(), session.seenAt.getTime() + session.idleSeconds * 1000))
 }

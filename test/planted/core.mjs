@@ -101,4 +101,11 @@ export default [
     '',
     ['test/http/bodies.test.ts'],
   ],
+  [
+    'a moment of reading that never ends',
+    'src/adapters/stores/sqlite/read-transaction.ts',
+    'began.then(finishAfterMicrotasks)',
+    '',
+    ['test/adapters/stores/sqlite-reads.test.ts'],
+  ],
 ].map(([title, file, text, replacement, tests]) => ({ title: `core: ${title}`, file, text, replacement, tests }))

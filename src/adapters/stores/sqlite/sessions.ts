@@ -2,7 +2,7 @@ import type { SessionStore } from '../../../application/ports/session-store.ts'
 import type { UserId } from '../../../domain/ids.ts'
 import { expiryOf, type Session } from '../../../domain/session.ts'
 import { bulk } from './bulk.ts'
-import type { SqliteFile } from './file.ts'
+import type { SqliteFile, ValuesOf } from './file.ts'
 import type { Statements } from './statements.ts'
 
 interface SessionRow {
@@ -17,10 +17,12 @@ interface SessionRow {
   readonly expires_at: number
 }
 
+/** What is read back, in the order of `fromRow`. */
+const readColumns = ['user_id', 'generation', 'created_at', 'seen_at', 'idle_seconds', 'ends_at'] as const
+type ReadRow = ValuesOf<SessionRow, typeof readColumns>
+
 /** A live session by its digest, from a moment on. */
-const live = `
-  SELECT user_id, generation, created_at, seen_at, idle_seconds, ends_at FROM sessions WHERE digest = ? AND expires_at > ?`
-type LiveRow = Omit<SessionRow, 'digest' | 'expires_at'>
+const live = `SELECT ${readColumns.join(', ')} FROM sessions WHERE digest = ? AND expires_at > ?`
 
 /** What runs in the writer's thread. */
 export function sessionWrites(db: Statements) {
@@ -29,7 +31,7 @@ export function sessionWrites(db: Statements) {
        (digest, user_id, generation, created_at, seen_at, idle_seconds, ends_at, expires_at)
      VALUES (@digest, @user_id, @generation, @created_at, @seen_at, @idle_seconds, @ends_at, @expires_at)`,
   )
-  const find = db.prepare<[string, number], LiveRow>(live)
+  const find = db.prepare<[string, number], Omit<SessionRow, 'digest' | 'expires_at'>>(live)
   const touch = db.prepare<[number, number, string]>('UPDATE sessions SET seen_at = ?, expires_at = ? WHERE digest = ?')
   const remove = db.prepare<[string], { expires_at: number }>(
     'DELETE FROM sessions WHERE digest = ? RETURNING expires_at',
@@ -48,7 +50,8 @@ export function sessionWrites(db: Statements) {
     touchSession(digest: string, at: Date, now: number): void {
       const row = find.get(digest, Math.max(now, at.getTime()))
       if (row === undefined || row.seen_at >= at.getTime()) return
-      touch.run(at.getTime(), expiryOf({ ...fromRow(digest, row), seenAt: at }).getTime(), digest)
+      const expiry = expiryOf({ seenAt: at, idleSeconds: row.idle_seconds, endsAt: new Date(row.ends_at) })
+      touch.run(at.getTime(), expiry.getTime(), digest)
     },
 
     removeSession(digest: string, now: number): boolean {
@@ -65,7 +68,7 @@ export function sessionWrites(db: Statements) {
 }
 
 export function sqliteSessions(file: SqliteFile, clock: () => Date): SessionStore {
-  const byDigest = file.query<[string, number], LiveRow>(live)
+  const byDigest = file.tuples<[string, number], ReadRow>(live)
   const byUser = file.query<[UserId, number], { digest: string }>(
     'SELECT digest FROM sessions WHERE user_id = ? AND expires_at > ? ORDER BY created_at',
   )
@@ -75,6 +78,7 @@ export function sqliteSessions(file: SqliteFile, clock: () => Date): SessionStor
     put: (session) => file.write('putSession', session),
 
     async find(digest) {
+      file.together() // whose session it is, is asked next
       const row = byDigest.get(digest, clock().getTime())
       return row === undefined ? null : fromRow(digest, row)
     },
@@ -109,14 +113,15 @@ function toRow(session: Session): SessionRow {
   }
 }
 
-function fromRow(digest: string, row: LiveRow): Session {
+function fromRow(digest: string, row: ReadRow): Session {
+  const [userId, generation, createdAt, seenAt, idleSeconds, endsAt] = row
   return {
     digest,
-    userId: row.user_id,
-    generation: row.generation,
-    createdAt: new Date(row.created_at),
-    seenAt: new Date(row.seen_at),
-    idleSeconds: row.idle_seconds,
-    endsAt: new Date(row.ends_at),
+    userId,
+    generation,
+    createdAt: new Date(createdAt),
+    seenAt: new Date(seenAt),
+    idleSeconds,
+    endsAt: new Date(endsAt),
   }
 }

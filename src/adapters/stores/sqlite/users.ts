@@ -4,7 +4,7 @@ import type { AccountEvent } from '../../../domain/events.ts'
 import type { UserId } from '../../../domain/ids.ts'
 import { passwordScheme } from '../../../domain/password.ts'
 import type { EndedCredential, User } from '../../../domain/user.ts'
-import type { SqliteFile } from './file.ts'
+import type { SqliteFile, ValuesOf } from './file.ts'
 import { oauthAccountsFromText, oauthAccountsToText, oauthClaims } from './oauth-claims.ts'
 import { eventAppender } from './outbox.ts'
 import type { Statements } from './statements.ts'
@@ -43,9 +43,7 @@ const readColumns = [
   'version',
   'oauth_accounts',
 ] as const satisfies readonly (keyof UserRow)[]
-type ValuesOf<Names extends readonly (keyof UserRow)[]> = { readonly [At in keyof Names]: UserRow[Names[At]] }
-/** By place and not by name: every request of somebody reads one, and as an array it takes 1.6 µs in place of 2.8. */
-type ReadRow = ValuesOf<typeof readColumns>
+type ReadRow = ValuesOf<UserRow, typeof readColumns>
 /** And what nobody reads back: the first follows from the address, the second from the hash. */
 const columns = [...readColumns, 'email_key', 'password_scheme'] as const
 
