@@ -87,8 +87,8 @@ const inHttp = [
   [
     'HEAD runs GET',
     'src/adapters/http/serving.ts',
-    "ctx.method === 'HEAD'",
-    "ctx.method === 'TRACE'",
+    "ctx.req.method === 'HEAD'",
+    "ctx.req.method === 'TRACE'",
     attacks,
     onSqlite,
   ],

@@ -14,12 +14,12 @@ export interface IdentifyNeeds {
 export type Identify = (request: Asking) => Promise<Authenticated>
 
 interface Asking {
-  readonly method: string
+  readonly method?: string | undefined
   readonly headers: IncomingHttpHeaders
 }
 
 /** RFC 9110 section 9.2.1: what is asked by these changes nothing, so that no page gains by asking it. */
-const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE'])
+const safeMethods: ReadonlySet<string | undefined> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE'])
 
 export function identifying({ authenticate, backends, ownOrigins }: IdentifyNeeds): Identify {
   const ambient = new Set(backends.filter(({ transport }) => transport.isAmbient).map(({ name }) => name))

@@ -48,7 +48,7 @@ function server(endpoint: Endpoint, needs: MountNeeds): (ctx: Context) => Promis
     const raw = validate === null ? null : await readBody(ctx, encoding)
 
     const by = access === 'public' ? null : await identify(ctx)
-    if (endpoint.ownOriginsOnly && isForeign(ctx.headers, needs.ownOrigins())) throw new Refusal('FORBIDDEN')
+    if (endpoint.ownOriginsOnly && isForeign(ctx.req.headers, needs.ownOrigins())) throw new Refusal('FORBIDDEN')
     if (access === 'superuser' && !by?.user.isSuperuser) throw new Refusal('FORBIDDEN')
 
     // Safe from here: `endpoint` typed target and handle against this very access, body and target.
@@ -62,13 +62,13 @@ function server(endpoint: Endpoint, needs: MountNeeds): (ctx: Context) => Promis
       by: by as never,
       params,
       query: endpoint.query === undefined ? noQuery : new URLSearchParams(ctx.querystring),
-      cookie: ctx.headers.cookie,
+      cookie: ctx.req.headers.cookie,
       requestId: ctx.state.requestId,
     })
   }
 
   async function identify(ctx: Context): Promise<Authenticated> {
-    const by = await needs.identify(ctx)
+    const by = await needs.identify(ctx.req)
     ctx.state.by = by
     return by
   }

@@ -1,5 +1,5 @@
 import cors from '@koa/cors'
-import type Router from '@koa/router'
+import Router from '@koa/router'
 import type { Context, Middleware } from 'koa'
 import { errorReply } from './errors.ts'
 import { send } from './send.ts'
@@ -16,14 +16,30 @@ export interface Serving {
 
 /** Answers what `router` has, to whom CORS allows it, and says 404 or 405 to all else. */
 export function serving({ router, allowedOrigins, allowedHeaders = [] }: Serving): Handle {
-  const routes = router.routes()
+  const all = router.routes()
+  const fixed = routesOfFixedPaths(router)
   const crossOrigin = allowedOrigins.length === 0 ? null : corsFor(new Set(allowedOrigins), allowedHeaders)
   // FastAPI has no HEAD; a HEAD that ran a GET could change state without anybody seeing an answer.
-  const served = (ctx: Context): unknown =>
-    ctx.method === 'HEAD'
-      ? answerUnserved(ctx, router)
-      : routes(ctx as Parameters<typeof routes>[0], async () => answerUnserved(ctx, router)) // safe: it adds what it needs
+  const served = (ctx: Context): unknown => {
+    if (ctx.req.method === 'HEAD') return answerUnserved(ctx, router)
+    const routes = fixed.get(ctx.path) ?? all
+    return routes(ctx as Parameters<Routes>[0], async () => answerUnserved(ctx, router)) // safe: it adds what it needs
+  }
   return crossOrigin === null ? served : (ctx) => crossOrigin(ctx, async () => void (await served(ctx)))
+}
+
+type Routes = ReturnType<Router['routes']>
+
+/** Of what has no parameters: a router tries its layers one after another, which takes longer than to look a user up. */
+function routesOfFixedPaths(router: Router): ReadonlyMap<string, Routes> {
+  const byPath = new Map<string, Routes>()
+  for (const { path, paramNames } of router.stack) {
+    if (typeof path !== 'string' || paramNames.length > 0 || byPath.has(path)) continue
+    const few = new Router(router.opts)
+    few.stack = router.stack.filter((layer) => layer.match(path))
+    byPath.set(path, few.routes())
+  }
+  return byPath
 }
 
 function answerUnserved(ctx: Context, router: Router): void {
