@@ -75,11 +75,20 @@ export function sqliteFile(driver: Driver, place: Place, thread: Lease<WriterThr
   return {
     query: (sql) => query(sql),
     tuples: (sql) => query(sql, true),
-    together: () => transaction?.begin(),
+
+    together() {
+      try {
+        transaction?.begin()
+      } catch (error) {
+        throw asFault(error)
+      }
+    },
 
     async write(name, ...args) {
       demandSound()
-      return writer.run(name, ...args)
+      const answer = await writer.run(name, ...args)
+      transaction?.end() // whatever a program's fake timers keep from ending: what we wrote is read
+      return answer
     },
 
     async prepare(): Promise<void> {

@@ -1,15 +1,19 @@
-import { nextTick } from 'node:process' // not the global one, which a program's tests may replace
+import process from 'node:process'
 import type { Database } from 'better-sqlite3'
+
+const { nextTick } = process // a program's tests may replace it
 
 export interface ReadTransaction {
   /** Unless one runs. */
   begin(): void
+  /** If one runs. */
+  end(): void
 }
 
 /**
  * A read on its own takes a lock of the log and leaves it, by two calls of the system: half of what it costs. Those in
  * one transaction share it. It ends with the callback of the event loop in which it began, so that nobody who was told
- * of a later write can be served by it.
+ * of a later write can be served by it, unless that callback itself has waited for the write of another process.
  */
 export function readTransaction(db: Database): ReadTransaction {
   const begin = db.prepare('BEGIN')
@@ -32,5 +36,6 @@ export function readTransaction(db: Database): ReadTransaction {
       isOpen = true
       began.then(finishAfterMicrotasks)
     },
+    end: finish,
   }
 }
