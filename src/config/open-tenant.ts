@@ -17,9 +17,9 @@ import { openHasher } from './hasher.ts'
 import type { Logger } from './log.ts'
 import { type FailingStore, openStores } from './open-stores.ts'
 import { providersOf, reportProvider } from './providers.ts'
-import { resolveSecret } from './secret.ts'
+import { discardGenerated, type MasterSecret, resolveSecret } from './secret.ts'
 import type { Settings } from './settings.ts'
-import { SettingsFault } from './settings-fault.ts'
+import { type Fault, SettingsFault } from './settings-fault.ts'
 import { tenantContainer } from './tenant.ts'
 
 interface Needs extends Common {
@@ -63,15 +63,21 @@ const tokenBeat = { pollSeconds: 0.25, jitter: 0.5 }
 const hourMilliseconds = 3_600_000
 const firstChoresMilliseconds = 200
 
+/** What is wrong with a secret that is not its store's. */
+function otherSecret({ origin, path }: Pick<MasterSecret, 'origin' | 'path'>): Fault {
+  const where = { given: 'is', read: `in ${path} is`, generated: `is missing: one made anew for ${path} is` }[origin]
+  return { path: 'secret', message: `${where} not the one this user store was started with`, source: 'default' }
+}
+
 /** Throws `SettingsFault` or `Unsuitable` for what no repetition mends. */
 export async function openTenant(needs: Needs): Promise<OpenTenant> {
   const { id, settings, clock, shares, write, hashPool, outbound, isOneOfMany, leavesEvents = false, failed } = needs
   const keyOwner = id === defaultTenant ? null : id
   const log = keyOwner === null ? needs.log : needs.log.child({ tenant: id })
 
-  const { secret, origin, path, isOfAnEarlierStart, warnings } = await resolveSecret(settings, { generate: true })
+  const master = await resolveSecret(settings, { generate: true })
+  const { secret, origin, path, isOfAnEarlierStart, warnings } = master
   for (const warning of warnings) log.warn(warning)
-  if (origin === 'generated') log.info({ path }, 'generated a secret: keep this file with the data')
 
   const hasher = openHasher(settings, hashPool)
   const handlers = await handlersOf(needs, { log, write, shares, tenant: keyOwner })
@@ -85,9 +91,10 @@ export async function openTenant(needs: Needs): Promise<OpenTenant> {
     async whenUsersAreThere(users) {
       const mark = await users.checkSecret(secretMark(secret, keyOwner))
       if (mark === 'other') {
-        const message = 'is not the one this user store was started with'
-        throw new SettingsFault([{ path: 'secret', message, source: 'default' }])
+        await discardGenerated(master)
+        throw new SettingsFault([otherSecret(master)])
       }
+      if (origin === 'generated') log.info({ path }, 'generated a secret: keep this file with the data')
       if (mark === 'first' && isOfAnEarlierStart && settings.stores.users.kind !== 'memory') {
         log.warn({ path }, 'the user store is new, and its secret is not')
       }

@@ -74,6 +74,13 @@ export async function resolveSecret(settings: Settings, options: { generate: boo
   }
 }
 
+/** Removes a secret that this start has made and nobody can use, lest the next start takes it for the right one. */
+export async function discardGenerated({ secret, origin, path }: MasterSecret): Promise<void> {
+  if (origin !== 'generated' || path === null) return
+  const found = await readSecret(path)
+  if (found?.secret === secret) await rm(path, { force: true })
+}
+
 export const missingSecret = 'is required where users are kept on a server of their own, the same for every replica'
 
 /** Whether the users live where the generated secret does: in this process or in its data folder. */

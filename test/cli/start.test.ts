@@ -1,5 +1,6 @@
 import { once } from 'node:events'
-import { chmod, mkdir, rm, stat, utimes, writeFile } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { chmod, mkdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -37,6 +38,33 @@ describe('portcullis serve', function () {
     expect([code, out]).to.deep.equal([2, ''])
     expect(words(err)).to.match(/secret: .*not the one this user store was started with/)
     expect(err).not.to.include(another).and.not.to.include(goodSecret)
+  })
+
+  it('makes no secret for users that had another one, which was not restored with them', async () => {
+    const folder = scratchFolder()
+    const path = join(folder, 'data', 'secret')
+    const first = await spawnService({}, folder)
+    expect(await first.end('SIGTERM')).to.equal(0)
+    const kept = await readFile(path)
+    await rm(path)
+    for (let start = 0; start < 2; start++) {
+      const { code, err } = await portcullis(['serve'], { cwd: folder, env: anyPort })
+      expect(code).to.equal(2)
+      expect(words(err)).to.match(/secret: is missing: .*secret is not the one this user store was started with/)
+      expect(err).not.to.include('generated a secret')
+      expect(existsSync(path)).to.equal(false)
+    }
+    await writeFile(path, kept)
+    const again = await spawnService({}, folder)
+    expect(await again.end('SIGTERM')).to.equal(0)
+  })
+
+  it('says where it listens, and for whom, when its address is another', async () => {
+    const service = await spawnService({ PORTCULLIS_HTTP__PUBLIC_URL: 'https://accounts.example.com' }, scratchFolder())
+    expect(await service.end('SIGTERM')).to.equal(0)
+    expect(service.errors).to.include(
+      `Portcullis listens on http://127.0.0.1:${new URL(service.url).port}, for https://accounts.example.com`,
+    )
   })
 
   it('says when the users are gone that its secret was made for, and only then', async () => {
