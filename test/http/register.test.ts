@@ -190,8 +190,8 @@ describe('the Register router', () => {
     it('is counted in code points, up to 1 024 bytes', async () => {
       for (const password of [
         '😀😁😂🤣😃😄😅😆',
-        'é'.repeat(512),
-        'y'.repeat(1024),
+        'éê'.repeat(256),
+        'yy-'.repeat(341),
         'a long one with common password in it',
       ]) {
         const email = anAddress()

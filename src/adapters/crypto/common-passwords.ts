@@ -8,12 +8,19 @@ const ownName = 'portcullis'
 
 /**
  * Whether `lowerCased` is one of some 49 000 passwords that guessers try first (NIST SP 800-63B-4 section
- * 3.1.1.2, ASVS 6.2.4), or our own name. The first call reads the list, about 15 ms: make it once after the start,
+ * 3.1.1.2, ASVS 6.2.4), one sign over and over, or a row such as `abcdefgh`, or our own name. The first call reads the list, about 15 ms: make it once after the start,
  * before a caller has to wait for it.
  */
 export function isCommonPassword(lowerCased: string): boolean {
   common ??= new Set(readList())
-  return lowerCased === ownName || common.has(lowerCased)
+  return lowerCased === ownName || isRow(lowerCased) || common.has(lowerCased)
+}
+
+/** Whether each sign is the one before it, or each the next, or each the last: no list has them in every length. */
+function isRow(text: string): boolean {
+  const signs = Array.from(text, (sign) => sign.codePointAt(0) ?? 0)
+  const steps = new Set(signs.slice(1).map((sign, at) => sign - (signs[at] ?? 0)))
+  return steps.size === 1 && [-1, 0, 1].some((step) => steps.has(step))
 }
 
 /**

@@ -17,6 +17,23 @@ describe('the list of common passwords', () => {
     expect(isCommonPassword('portcullis')).to.equal(true)
   })
 
+  it('holds one sign over and over, and rows of signs, of any length', () => {
+    for (const row of [
+      '00000000',
+      'aaaaaaaaaaaaaaaaa',
+      '        ',
+      '😀😀😀😀😀😀😀😀',
+      'abcdefgh',
+      '456789:;',
+      'zyxwvutsrq',
+    ]) {
+      expect(isCommonPassword(row), row).to.equal(true)
+    }
+    for (const other of ['aaaaaaab', 'abcdefgi', 'acegikmo', 'abababab', 'x']) {
+      expect(isCommonPassword(other), other).to.equal(false)
+    }
+  })
+
   it('does not object to what merely contains an entry', () => {
     expect(isCommonPassword('password')).to.equal(true)
     expect(isCommonPassword('a password of my own')).to.equal(false)
