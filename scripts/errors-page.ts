@@ -63,7 +63,11 @@ The connection is closed after 400 for what is no HTTP, 408 and 431, and after e
 
 \`HEAD\` is 405 on every path that is there. So is \`OPTIONS\`, unless it is the preflight of a page whose origin
 \`http.allowedOrigins\` has: where a browser reports a failed preflight, that setting lacks the page's origin, which the
-log names.`
+log names, or the page sends a header that none of ours reads. It may send \`Authorization\`, \`Content-Type\`,
+\`X-Request-Id\` and the header that names the tenant; what a library adds to every request (\`X-Requested-With\`,
+\`sentry-trace\`, \`baggage\`) has to be kept from ours.
+
+A page of your own that is answered 403 for what anybody may do has an origin that \`http.allowedOrigins\` lacks.`
 
 const invalidItems = `## Items of a 422
 
@@ -72,7 +76,7 @@ never repeated. \`loc\` is a path: \`["body", "email"]\` a field, \`["body"]\` t
 
 | \`type\` | Meaning |
 |---|---|
-| \`missing\` | The field, or the whole body, is not there; a field of a form is also missing when it is empty |
+| \`missing\` | The field, or the whole body, is not there; a field of a form is also missing when it is empty, or the form is not sent as \`application/x-www-form-urlencoded\` |
 | \`string_type\` | Something else than well-formed text |
 | \`bool_type\`, \`bool_parsing\` | Nothing that can be read as a boolean |
 | \`list_type\` | No list |
