@@ -181,6 +181,11 @@ describe(`${payloads.length} addresses of somebody else`, function () {
     }
   })
 
+  it('have no cookie to remove when they come without a journey', async () => {
+    const { status, headers } = await get('/auth/acme/callback?code=x')
+    expect([status, headers['set-cookie']]).to.deep.equal([303, undefined])
+  })
+
   it('lead a login to its own page alone', async () => {
     const person = aPerson()
     for (const payload of payloads) {

@@ -10,7 +10,7 @@ export interface OAuthBrowser {
   begin(state: string, value: string, header: string | undefined): readonly Cookie[]
   /** The value that was set for this state. */
   valueOf(state: string, header: string | undefined): string | null
-  /** The cookies to remove when it has ended. */
+  /** The cookies to remove when it has ended: none, of a state that no journey has. */
   end(state: string): readonly Cookie[]
 }
 
@@ -41,6 +41,9 @@ export function oauthBrowser(isSecure: boolean, lifetimeSeconds: number, owner =
       return [...forgotten.map((name) => cookie(name, '', 0)), cookie(nameFor(state), value, lifetimeSeconds)]
     },
     valueOf: (state, header) => cookieValue(header, nameFor(state)),
-    end: (state) => [cookie(nameFor(state), '', 0)],
+    end(state) {
+      const name = nameFor(state)
+      return name === prefix ? [] : [cookie(name, '', 0)]
+    },
   }
 }
