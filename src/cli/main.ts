@@ -19,7 +19,10 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
     .showHelpAfterError()
     .helpCommand('help [command]', 'Explain a command')
     .configureHelp({ showGlobalOptions: true })
-    .option('-c, --config <file>', 'settings file (default: portcullis.config.json, where there is one)')
+    .option(
+      '-c, --config <file>',
+      'settings file (default: PORTCULLIS_CONFIG, else portcullis.config.json, where there is one)',
+    )
     .option('-t, --tenant <name>', 'the tenant that the command is about, where there are several')
   const configFile = (): string | undefined => program.opts<{ config?: string }>().config
   const tenant = (): string | undefined => program.opts<{ tenant?: string }>().tenant

@@ -13,7 +13,8 @@ interface Explained {
 /** Why a command ended, for a person and without a stack; and whether what it was given was wrong, or what it met. */
 export function explain(thrown: unknown): Explained {
   if (thrown instanceof SettingsFault) {
-    const text = `wrong settings:\n${thrown.message.replace(/^/gm, '  ')}`
+    const isOfArguments = thrown.faults.every(({ path }) => path.startsWith('--'))
+    const text = `wrong ${isOfArguments ? 'arguments' : 'settings'}:\n${thrown.message.replace(/^/gm, '  ')}`
     return { text, blame: 'settings', warnings: thrown.warnings }
   }
   if (thrown instanceof Unsuitable) return { text: thrown.message, blame: 'settings', warnings: [] }

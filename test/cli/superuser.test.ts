@@ -77,7 +77,7 @@ describe('portcullis superuser create', function () {
   it('refuses what is no address with exit code 2', async () => {
     const { code, err } = await create('nobody', goodPassword)
     expect(code).to.equal(2)
-    expect(err).to.include('--email').and.to.include('@-sign')
+    expect(err).to.include('wrong arguments').and.to.include('--email').and.to.include('@-sign')
   })
 
   it('makes an existing user a superuser only with --promote, and leaves the password alone', async () => {
