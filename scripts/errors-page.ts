@@ -76,7 +76,7 @@ never repeated. \`loc\` is a path: \`["body", "email"]\` a field, \`["body"]\` t
 
 | \`type\` | Meaning |
 |---|---|
-| \`missing\` | The field, or the whole body, is not there; a field of a form is also missing when it is empty, or the form is not sent as \`application/x-www-form-urlencoded\` |
+| \`missing\` | The field, or the whole body, is not there; a field of a form is also missing when it is empty, or what is sent is no form (JSON, for example) |
 | \`string_type\` | Something else than well-formed text |
 | \`bool_type\`, \`bool_parsing\` | Nothing that can be read as a boolean |
 | \`list_type\` | No list |

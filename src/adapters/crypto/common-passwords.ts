@@ -8,8 +8,8 @@ const ownName = 'portcullis'
 
 /**
  * Whether `lowerCased` is one of some 49 000 passwords that guessers try first (NIST SP 800-63B-4 section
- * 3.1.1.2, ASVS 6.2.4), one sign over and over, or a row such as `abcdefgh`, or our own name. The first call reads the list, about 15 ms: make it once after the start,
- * before a caller has to wait for it.
+ * 3.1.1.2, ASVS 6.2.4), one sign over and over, a row such as `abcdefgh`, or our own name. The first call reads the
+ * list, about 15 ms: make it once after the start, before a caller has to wait for it.
  */
 export function isCommonPassword(lowerCased: string): boolean {
   common ??= new Set(readList())

@@ -10,7 +10,7 @@ export interface OAuthBrowser {
   begin(state: string, value: string, header: string | undefined): readonly Cookie[]
   /** The value that was set for this state. */
   valueOf(state: string, header: string | undefined): string | null
-  /** The cookies to remove when it has ended: none, of a state that no journey has. */
+  /** The cookies to remove when it has ended: none, of a state that can name no cookie. */
   end(state: string): readonly Cookie[]
 }
 
