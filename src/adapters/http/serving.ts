@@ -30,7 +30,7 @@ export function serving({ router, allowedOrigins, allowedHeaders = [] }: Serving
 
 type Routes = ReturnType<Router['routes']>
 
-/** Of what has no parameters: a router tries its layers one after another, which takes longer than to look a user up. */
+/** Of what has no parameters: a router tries its layers one after another, and composes anew those that match. */
 function routesOfFixedPaths(router: Router): ReadonlyMap<string, Routes> {
   const byPath = new Map<string, Routes>()
   for (const { path, paramNames } of router.stack) {
