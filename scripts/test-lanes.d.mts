@@ -2,6 +2,8 @@ export interface TestRun {
   /** Run first, one group after another: the files of a group at the same time, with nothing else beside them. */
   readonly alone: readonly (readonly string[])[]
   readonly together: readonly string[]
+  /** Run one at a time beside `together`, in a process of their own that then runs some of `together`. */
+  readonly waiting: readonly string[]
   /** How many processes run files of `together` at a time. */
   readonly lanes: number
   /** How long a file may take. */

@@ -13,16 +13,18 @@ const program = fileURLToPath(new URL('test-lane.mjs', import.meta.url))
 
 /**
  * Runs first the groups of `alone`, one after another: the files of a group at the same time, with nothing else beside
- * them. Then runs the files of `together`, `lanes` at a time. A file also fails that ends its process, takes longer than
+ * them. Then runs the files of `together`, `lanes` at a time, and beside them those of `waiting`, one at a time, in a
+ * lane that helps the others once it is through. A file also fails that ends its process, takes longer than
  * `limitSeconds`, or holds no test.
  *
  * @param {{
- *   alone: readonly (readonly string[])[], together: readonly string[], lanes: number, limitSeconds: number,
- *   cwd: string, execArgv: readonly string[], timeout: number, color: boolean, print(text: string): void
+ *   alone: readonly (readonly string[])[], together: readonly string[], waiting: readonly string[], lanes: number,
+ *   limitSeconds: number, cwd: string, execArgv: readonly string[], timeout: number, color: boolean,
+ *   print(text: string): void
  * }} what `timeout` is mocha's for one test, in milliseconds; `execArgv` are options of Node
  * @returns {Promise<boolean>} whether everything passed
  */
-export async function runTests({ alone, together, lanes, print, ...how }) {
+export async function runTests({ alone, together, waiting, lanes, print, ...how }) {
   const began = performance.now()
   const scratch = mkdtempSync(join(tmpdir(), 'portcullis-tests-'))
   const results = []
@@ -58,7 +60,9 @@ export async function runTests({ alone, together, lanes, print, ...how }) {
     idle = [...used, ...idle.slice(group.length)]
   }
   const queue = [...together]
-  await Promise.all(Array.from({ length: lanes }, (_, at) => work(queue, idle[at])))
+  const busy = Array.from({ length: lanes }, (_, at) => work(queue, idle[at]))
+  const beside = work([...waiting], idle[lanes]).then((lane) => work(queue, lane))
+  await Promise.all([...busy, beside])
   for (const lane of started) results.push(await lane.end())
   for (const { file, output } of results) if (file === null && output !== '') print(`\n${output}`)
   process.removeListener('SIGINT', stop).removeListener('SIGTERM', stop)
@@ -70,7 +74,7 @@ export async function runTests({ alone, together, lanes, print, ...how }) {
   for (const { file, text, crash } of failed) print(`${file ?? 'after the last file'}\n${text}${crash}\n`)
   const [passes, failures, pending] = [sum('passes'), sum('failures'), sum('pending')]
   const seconds = Math.round((performance.now() - began) / 1000)
-  print(`\n${alone.flat().length + together.length} files in ${seconds} s\n`)
+  print(`\n${[...alone.flat(), ...together, ...waiting].length} files in ${seconds} s\n`)
   print(`${passes} passed, ${failures} failed${pending > 0 ? `, ${pending} skipped` : ''}\n`)
   return failures === 0
 }

@@ -17,6 +17,31 @@ const alone = [
   ['test/overload.test.ts'], // compares times under load with those without
 ]
 
+/**
+ * What leaves its processor idle for most of its time: for a lease, a time-out or an outage to be over. One of these
+ * at a time takes little from those beside it.
+ */
+const waiting = [
+  'test/outages.test.ts',
+  'test/handler-faults.test.ts',
+  'test/workers/relay.test.ts',
+  'test/workers/worker.test.ts',
+  'test/tenants/registry.test.ts',
+  'test/log-readers.test.ts',
+  'test/embedded-deliveries.test.ts',
+  'test/oauth/faults.test.ts',
+  'test/adapters/events/delivery.test.ts',
+  'test/adapters/events/handler-module.test.ts',
+  'test/adapters/events/relay-loop.test.ts',
+  'test/adapters/oauth/oauth2.test.ts',
+  'test/adapters/oauth/openid-connect.test.ts',
+  'test/adapters/stores/mongo-monitors.test.ts',
+  'test/adapters/stores/mongo.test.ts',
+  'test/adapters/stores/redis-outages.test.ts',
+  'test/adapters/stores/shared.test.ts',
+  'test/adapters/stores/sqlite.test.ts',
+]
+
 const isLong = process.env.TEST_LONG === '1'
 
 requireNode()
@@ -39,12 +64,14 @@ function runAll() {
     .filter((name) => name.endsWith('.test.ts'))
     .map((name) => `test/${name.replaceAll('\\', '/')}`)
     .sort((a, b) => depth(a) - depth(b) || (a < b ? -1 : 1))
-  const missing = alone.flat().filter((file) => !files.includes(file))
-  if (missing.length > 0) throw new Error(`to be run alone, but not there: ${missing.join(', ')}`)
+  const placed = [...alone.flat(), ...waiting]
+  const missing = placed.filter((file) => !files.includes(file))
+  if (missing.length > 0) throw new Error(`to be run alone or beside the others, but not there: ${missing.join(', ')}`)
   const { timeout, import: imports } = JSON.parse(readFileSync(join(root, '.mocharc.json'), 'utf8'))
   return runTests({
     alone,
-    together: files.filter((file) => !alone.flat().includes(file)),
+    together: files.filter((file) => !placed.includes(file)),
+    waiting,
     // No more than processors: many tests hold the service to its bounds of 2 s, and want a share of one.
     lanes: Number(process.env.TEST_LANES ?? availableParallelism()),
     limitSeconds: isLong ? 1200 : 400,

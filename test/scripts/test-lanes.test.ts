@@ -7,6 +7,11 @@ import { scratchFolder } from '../support/spawned-service.ts'
 
 const passes = "it('passes', () => {})"
 
+const notes =
+  "import { appendFileSync, readFileSync } from 'node:fs'; const note = (text) => appendFileSync('notes', text)"
+const takes = (name: string) => `${notes}
+  it('takes a while', async () => { note('+${name}'); await new Promise(setImmediate); note('-${name} ') })`
+
 /** Runs these files, given by their names and contents; answers what was printed, and the exit. */
 async function run(files: Readonly<Record<string, string>>, how: Partial<TestRun> = {}) {
   const cwd = scratchFolder()
@@ -15,7 +20,17 @@ async function run(files: Readonly<Record<string, string>>, how: Partial<TestRun
   const print = (text: string): void => {
     printed += text
   }
-  const settings = { alone: [], lanes: 2, limitSeconds: 10, cwd, execArgv: [], timeout: 2000, color: false, print }
+  const settings = {
+    alone: [],
+    waiting: [],
+    lanes: 2,
+    limitSeconds: 10,
+    cwd,
+    execArgv: [],
+    timeout: 2000,
+    color: false,
+    print,
+  }
   const passed = await runTests({ ...settings, together: Object.keys(files), ...how })
   const lines = printed.trimEnd().split('\n')
   const [before = '', after = ''] = printed.split('\nFAILURES\n')
@@ -89,10 +104,6 @@ describe('the tests, in several processes', function () {
   })
 
   it('run alone what is to be run alone, group by group before the others, and those at the same time', async () => {
-    const notes =
-      "import { appendFileSync, readFileSync } from 'node:fs'; const note = (text) => appendFileSync('notes', text)"
-    const takes = (name: string) => `${notes}
-      it('takes a while', async () => { note('+${name}'); await new Promise(setImmediate); note('-${name} ') })`
     const meets = (name: string, other: string) => `${notes}
       it('meets', async () => {
         note('${name}')
@@ -110,5 +121,28 @@ describe('the tests, in several processes', function () {
     const { lastLine, cwd } = await run(files, how)
     expect(lastLine).to.equal('6 passed, 0 failed')
     expect(readFileSync(join(cwd, 'notes'), 'utf8')).to.match(/^\+a-a (cd|dc)\+b-b (ef|fe)$/)
+  })
+
+  it('run beside the others, one at a time, what mostly waits, and the others in its place afterwards', async () => {
+    const takesLong = (name: string) => `${notes}
+      it('takes long', async () => {
+        note('+${name}')
+        await new Promise((resolve) => setTimeout(resolve, 200))
+        note('-${name} ')
+      })`
+    const files = {
+      'a.mjs': `${notes}
+        it('is there to the end', async () => {
+          note('+a ')
+          while (!readFileSync('notes', 'utf8').includes('-d')) await new Promise(setImmediate)
+        })`,
+      'b.mjs': takesLong('b'),
+      'c.mjs': takesLong('c'),
+      'd.mjs': takes('d'),
+    }
+    const how = { lanes: 1, together: ['a.mjs', 'd.mjs'], waiting: ['b.mjs', 'c.mjs'] }
+    const { lastLine, cwd } = await run(files, how)
+    expect(lastLine).to.equal('4 passed, 0 failed')
+    expect(readFileSync(join(cwd, 'notes'), 'utf8').replace('+a ', '')).to.equal('+b-b +c-c +d-d ')
   })
 })
