@@ -142,6 +142,31 @@ describe('the hash pool', () => {
     expect((await queue.run(1, async () => 'ran')).value).to.equal('ran')
   })
 
+  it('hands over four results at a time while twice as many jobs wait, and each at once when fewer do', async () => {
+    const queue = hashPool({ size: 1, maxWaitSeconds: 60, monotonic }).queue()
+    const jobs = Array.from({ length: 16 }, heldJob)
+    let answered = 0
+    for (const { job } of jobs) void queue.run(1, job).then(() => (answered += 1))
+    const seen: number[] = []
+    for (const { finish } of jobs) {
+      finish()
+      await turnOfLoop()
+      seen.push(answered)
+    }
+    expect(seen).to.deep.equal([0, 0, 0, 4, 4, 4, 4, 8, 9, 10, 11, 12, 13, 14, 15, 16])
+  })
+
+  it('keeps no result for good when those that wait fail', async () => {
+    const queue = hashPool({ size: 1, maxWaitSeconds: 60, monotonic }).queue()
+    const kept = [queue.run(1, turnOfLoop), queue.run(1, turnOfLoop)]
+    const failing = Array.from({ length: 8 }, () => queue.run(1, () => Promise.reject(new Error('broken'))))
+    const outcomes = await Promise.allSettled([...kept, ...failing])
+    expect(outcomes.map(({ status }) => status)).to.deep.equal([
+      ...Array(2).fill('fulfilled'),
+      ...Array(8).fill('rejected'),
+    ])
+  })
+
   it('is not to be had without a permit', () => {
     for (const size of [0, -1, 1.5, Number.NaN]) {
       expect(() => hashPool({ size, maxWaitSeconds: 1 }), `${size}`).to.throw(RangeError)
