@@ -4,7 +4,7 @@ export interface TestRun {
   readonly together: readonly string[]
   /** Run one at a time beside `together`, in a process of their own that then runs some of `together`. */
   readonly waiting: readonly string[]
-  /** How many processes run files of `together` at a time. */
+  /** How many processes run files of `together` at a time; one more once it is through with `waiting`. */
   readonly lanes: number
   /** How long a file may take. */
   readonly limitSeconds: number

@@ -61,8 +61,8 @@ export async function runTests({ alone, together, waiting, lanes, print, ...how 
   }
   const queue = [...together]
   const busy = Array.from({ length: lanes }, (_, at) => work(queue, idle[at]))
-  const beside = work([...waiting], idle[lanes]).then((lane) => work(queue, lane))
-  await Promise.all([...busy, beside])
+  if (waiting.length > 0) busy.push(work([...waiting], idle[lanes]).then((lane) => work(queue, lane)))
+  await Promise.all(busy)
   for (const lane of started) results.push(await lane.end())
   for (const { file, output } of results) if (file === null && output !== '') print(`\n${output}`)
   process.removeListener('SIGINT', stop).removeListener('SIGTERM', stop)

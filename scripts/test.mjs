@@ -72,7 +72,8 @@ function runAll() {
     alone,
     together: files.filter((file) => !placed.includes(file)),
     waiting,
-    // No more than processors: many tests hold the service to its bounds of 2 s, and want a share of one.
+    // No more than processors: many tests hold the service to its bounds of 2 s, and want a share of one. When those
+    // that wait are through, what is left is small.
     lanes: Number(process.env.TEST_LANES ?? availableParallelism()),
     limitSeconds: isLong ? 1200 : 400,
     cwd: root,

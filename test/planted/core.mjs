@@ -1,6 +1,7 @@
 // Guards of logging in, of passwords, of answers that are durable, and of readiness. See scripts/planted-faults.mjs.
 
 const hashes = ['test/application/held-hashes.test.ts']
+const pool = ['test/adapters/crypto/hash-pool.test.ts']
 const update = 'src/application/update-user.ts'
 const concerns = 'src/adapters/stores/mongo/connection.ts'
 const mongo = ['test/adapters/stores/mongo.test.ts']
@@ -11,10 +12,42 @@ export default [
   [
     'a result of a hash that is kept until more of them come, which nobody wants',
     'src/adapters/crypto/hash-pool.ts',
-    'line.jobs.length >= 2 * handedOverTogether && ready.length',
-    'ready.length',
-    ['test/adapters/crypto/hash-pool.test.ts'],
+    'line.jobs.length >= 2 * handedOverTogether &&',
+    '',
+    pool,
     'hands over four results',
+  ],
+  [
+    'a result of a hash that is kept though those it waits for have failed',
+    'src/adapters/crypto/hash-pool.ts',
+    `return { value, beganAt, tookMs }
+          } finally {
+            giveBack(line, permits)
+            await handedOver(isTimed)`,
+    `giveBack(line, permits)
+            await handedOver(isTimed)
+            return { value, beganAt, tookMs }
+          } catch (error) {
+            giveBack(line, permits)
+            throw error`,
+    pool,
+    'when those that wait fail',
+  ],
+  [
+    'a result of a dear hash that is kept for long',
+    'src/adapters/crypto/hash-pool.ts',
+    'secondsOf(line, handedOverTogether - 1) <= longestKeptSeconds',
+    'true',
+    pool,
+    'a tenth of a second',
+  ],
+  [
+    'a mismatch that is kept beyond the moment it is answered at',
+    'src/adapters/crypto/argon2-hasher.ts',
+    'isTimed: floorMs > 0',
+    'isTimed: false',
+    ['test/adapters/crypto/argon2-hasher.test.ts'],
+    'answered at a moment',
   ],
   [
     'a hash that is not renewed',

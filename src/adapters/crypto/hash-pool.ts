@@ -8,13 +8,21 @@ export interface Ran<T> {
   readonly tookMs: number
 }
 
+interface How {
+  /** How long it may be expected to wait for its turn; `maxWaitSeconds` unless it is said here. */
+  readonly patienceSeconds?: number
+  /** Whether the moment in which its result is there matters: then it is never kept. */
+  readonly isTimed?: boolean
+}
+
 /** Where the jobs of one tenant wait, in order of asking. */
 export interface HashQueue {
   /**
    * Runs `job` when its turn has come and as many permits are free as it has lanes (all of them, when it has more).
-   * Throws `Unavailable` at once when the wait would be longer than `patienceSeconds`.
+   * Throws `Unavailable` at once when the wait would be longer than `patienceSeconds`. While many wait, what a job came
+   * to may be kept for a tenth of a second, until others are done as well.
    */
-  run<T>(lanes: number, job: () => Promise<T>, patienceSeconds?: number): Promise<Ran<T>>
+  run<T>(lanes: number, job: () => Promise<T>, how?: How): Promise<Ran<T>>
 }
 
 export interface HashPool {
@@ -67,6 +75,8 @@ const weight = 0.1
  * first reads it from memory again. As network cards coalesce interrupts; some 3 % more logins on two processors.
  */
 const handedOverTogether = 4
+/** What that spares is no more when hashes are dearer, and the first of them waits for the last one. */
+const longestKeptSeconds = 0.1
 /** Of what may be waited for: how much of it one tenant may fill where there are several … */
 const ownShare = 1 / 2
 /** … and from how much on it leaves a permit to the others. */
@@ -166,10 +176,12 @@ export function hashPool(options: Options): HashPool {
       const line: Line = { jobs: [], permits: 0, held: 0, lastTurn: 0, meanCostMs: null }
       const ready: (() => void)[] = []
       /** Whoever is kept here is let go by one of those that wait: all of them come by. */
-      const handedOver = (): Promise<void> | void => {
-        if (line.jobs.length >= 2 * handedOverTogether && ready.length + 1 < handedOverTogether) {
-          return new Promise((go) => ready.push(go))
-        }
+      const handedOver = (isTimed: boolean): Promise<void> | void => {
+        const mayWait =
+          !isTimed &&
+          line.jobs.length >= 2 * handedOverTogether &&
+          secondsOf(line, handedOverTogether - 1) <= longestKeptSeconds
+        if (mayWait && ready.length + 1 < handedOverTogether) return new Promise((go) => ready.push(go))
         for (const go of ready.splice(0)) go()
       }
       const learn = (tookMs: number): void => {
@@ -177,7 +189,7 @@ export function hashPool(options: Options): HashPool {
         line.meanCostMs = meanCostMs === null ? tookMs : meanCostMs + (tookMs - meanCostMs) * weight
       }
       return {
-        async run(lanes, job, patienceSeconds = maxWaitSeconds) {
+        async run(lanes, job, { patienceSeconds = maxWaitSeconds, isTimed = false } = {}) {
           const permits = Math.min(lanes, size)
           if (waiting.length === 0 && permits <= free) take(line, permits)
           else await turn(line, permits, patienceSeconds)
@@ -189,7 +201,7 @@ export function hashPool(options: Options): HashPool {
             return { value, beganAt, tookMs }
           } finally {
             giveBack(line, permits)
-            await handedOver()
+            await handedOver(isTimed)
           }
         },
       }

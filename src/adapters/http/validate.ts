@@ -11,7 +11,8 @@ interface Property {
 
 type Properties = Readonly<Record<string, Property>>
 
-// The schemas are TypeBox's own: to have them judged by the meta-schema would compile that at each start.
+// The schemas are the program's own: to have them judged by the meta-schema would compile that at each start. Unknown
+// keywords and formats are refused all the same.
 const ajv = new Ajv({ allErrors: true, strict: true, allowUnionTypes: true, validateSchema: false })
 ajv.addFormat('email', { type: 'string', validate: (text: string) => 'email' in parseAddress(text) })
 ajv.addFormat('uuid', true)

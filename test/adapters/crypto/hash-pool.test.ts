@@ -127,7 +127,7 @@ describe('the hash pool', () => {
     const held = heldJob()
     const running = queue.run(1, held.job)
     await refusal(queue.run(1, async () => 'refused'))
-    const patient = queue.run(1, async () => 'ran', Number.POSITIVE_INFINITY)
+    const patient = queue.run(1, async () => 'ran', { patienceSeconds: Number.POSITIVE_INFINITY })
     held.finish()
     expect((await patient).value).to.equal('ran')
     await running
@@ -142,29 +142,46 @@ describe('the hash pool', () => {
     expect((await queue.run(1, async () => 'ran')).value).to.equal('ran')
   })
 
-  it('hands over four results at a time while twice as many jobs wait, and each at once when fewer do', async () => {
-    const queue = hashPool({ size: 1, maxWaitSeconds: 60, monotonic }).queue()
+  /** How many of sixteen jobs, each of which costs so much, are answered when the first, the second, … of them is done. */
+  async function answered(costMs: number, isTimed: (index: number) => boolean = () => false): Promise<number[]> {
+    const clock = steppedClock()
+    const queue = hashPool({ size: 1, maxWaitSeconds: 60, monotonic: clock.monotonic }).queue()
     const jobs = Array.from({ length: 16 }, heldJob)
-    let answered = 0
-    for (const { job } of jobs) void queue.run(1, job).then(() => (answered += 1))
+    let count = 0
+    for (const [index, { job }] of jobs.entries()) {
+      void queue.run(1, job, { isTimed: isTimed(index) }).then(() => (count += 1))
+    }
     const seen: number[] = []
     for (const { finish } of jobs) {
+      clock.step(costMs)
       finish()
       await turnOfLoop()
-      seen.push(answered)
+      seen.push(count)
     }
-    expect(seen).to.deep.equal([0, 0, 0, 4, 4, 4, 4, 8, 9, 10, 11, 12, 13, 14, 15, 16])
+    return seen
+  }
+
+  const oneByOne = Array.from({ length: 16 }, (_, index) => index + 1)
+
+  it('hands over four results at a time while twice as many jobs wait, and each at once when fewer do', async () => {
+    expect(await answered(33)).to.deep.equal([0, 0, 0, 4, 4, 4, 4, 8, ...oneByOne.slice(8)])
+  })
+
+  it('hands over each at once when three more would take longer than a tenth of a second', async () => {
+    expect(await answered(34)).to.deep.equal(oneByOne)
+  })
+
+  it('keeps none whose moment matters, and none that is there before it', async () => {
+    expect(await answered(1, () => true)).to.deep.equal(oneByOne)
+    expect(await answered(1, (index) => index === 2)).to.deep.equal([0, 0, 3, 3, 3, 3, 7, 8, ...oneByOne.slice(8)])
   })
 
   it('keeps no result for good when those that wait fail', async () => {
     const queue = hashPool({ size: 1, maxWaitSeconds: 60, monotonic }).queue()
-    const kept = [queue.run(1, turnOfLoop), queue.run(1, turnOfLoop)]
-    const failing = Array.from({ length: 8 }, () => queue.run(1, () => Promise.reject(new Error('broken'))))
-    const outcomes = await Promise.allSettled([...kept, ...failing])
-    expect(outcomes.map(({ status }) => status)).to.deep.equal([
-      ...Array(2).fill('fulfilled'),
-      ...Array(8).fill('rejected'),
-    ])
+    const kept = queue.run(1, turnOfLoop)
+    const failing = Array.from({ length: 12 }, () => queue.run(1, () => Promise.reject(new Error('broken'))))
+    const outcomes = await Promise.allSettled([kept, ...failing])
+    expect(outcomes.map(({ status }) => status)).to.deep.equal(['fulfilled', ...Array(12).fill('rejected')])
   })
 
   it('is not to be had without a permit', () => {
