@@ -325,7 +325,7 @@ describe('an origin whose pages a browser keeps our answers from', () => {
   const told = () =>
     service.logLines
       .map((line) => JSON.parse(line))
-      .flatMap(({ msg, origin }) => (/not allowed/.test(msg) ? [origin] : []))
+      .flatMap(({ msg, origin }) => (/another origin/.test(msg) ? [origin] : []))
 
   it('is told in the log, once', async () => {
     for (const origin of ['https://one.example', 'https://two.example:8443', 'https://one.example']) {

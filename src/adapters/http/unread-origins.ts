@@ -27,7 +27,7 @@ export function unreadOrigins(log: Logger): (ctx: Context) => void {
     const line = `${state.tenant} ${origin}`
     if (told.has(line) || told.size >= mostOrigins) return
     told.add(line)
-    log.warn({ origin, tenant: state.tenant }, 'browsers keep our answers from pages of an origin that is not allowed')
+    log.warn({ origin, tenant: state.tenant }, 'browsers keep answers from pages of another origin')
   }
 }
 
