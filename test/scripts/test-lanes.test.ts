@@ -1,4 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs'
+import { getPriority } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'chai'
@@ -144,5 +145,16 @@ describe('the tests, in several processes', function () {
     const { lastLine, cwd } = await run(files, how)
     expect(lastLine).to.equal('4 passed, 0 failed')
     expect(readFileSync(join(cwd, 'notes'), 'utf8').replace('+a ', '')).to.equal('+b-b +c-c +d-d ')
+  })
+
+  it('give way to what waits', async () => {
+    const tells = (name: string) => `import { writeFileSync } from 'node:fs'
+      import { getPriority } from 'node:os'
+      it('tells', () => writeFileSync('${name}', String(getPriority())))`
+    const files = { 'heavy.mjs': tells('heavy'), 'waits.mjs': tells('waits') }
+    const { cwd } = await run(files, { lanes: 1, together: ['heavy.mjs'], waiting: ['waits.mjs'] })
+    const niceness = (name: string): number => Number(readFileSync(join(cwd, name), 'utf8'))
+    expect(niceness('waits')).to.equal(getPriority())
+    expect(niceness('heavy')).to.be.above(getPriority())
   })
 })
