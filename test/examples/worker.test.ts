@@ -13,7 +13,7 @@ import { projectRoot } from '../support/readme-blocks.ts'
 import { scratchFolder } from '../support/spawned-service.ts'
 
 const script = join(projectRoot, 'examples/worker/import-users.js')
-const lines = rounds(200, 10_000)
+const lines = rounds(300, 10_000)
 const kills = rounds(2, 8)
 
 const password = (line: number): string => `tide lamp quartz ${line}`

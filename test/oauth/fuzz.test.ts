@@ -108,7 +108,7 @@ describe('a provider that answers anything at all', function () {
       }
       expect(links.map(({ account_id: name }) => name)).to.include((profile.body as { id: unknown }).id)
     })
-    await fc.assert(property, { numRuns: rounds(200, 2000) })
+    await fc.assert(property, { numRuns: rounds(300, 2000) })
     expect([...seen].sort()).to.deep.equal([200, 400, 502])
     expect(service.logLines.filter((line) => /request failed/.test(line))).to.deep.equal([])
   })

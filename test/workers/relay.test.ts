@@ -7,7 +7,7 @@ const few: Sizes = {
   workers: 2,
   services: 2,
   users: 20,
-  eventsPerUser: 10,
+  eventsPerUser: 15,
   kills: 1,
   secondsBetweenKills: 0,
   leaseSeconds: 4,

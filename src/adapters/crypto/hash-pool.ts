@@ -20,7 +20,7 @@ export interface HashQueue {
   /**
    * Runs `job` when its turn has come and as many permits are free as it has lanes (all of them, when it has more).
    * Throws `Unavailable` at once when the wait would be longer than `patienceSeconds`. While many wait, what a job came
-   * to may be kept for a tenth of a second, until others are done as well.
+   * to may be kept until three more of its queue are done, where these cost no more than a tenth of a second.
    */
   run<T>(lanes: number, job: () => Promise<T>, how?: How): Promise<Ran<T>>
 }
