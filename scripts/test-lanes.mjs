@@ -49,7 +49,7 @@ export async function runTests({ alone, together, waiting, lanes, print, ...how 
     let lane = given
     for (let file = files.shift(); file !== undefined; file = files.shift()) {
       if (lane?.isOver() !== false) lane = start()
-      if (!isWaiting) lane.giveWay()
+      if (!isWaiting && waiting.length > 0) lane.giveWay()
       const result = await lane.run(file)
       print(`\n${file} (${result.seconds.toFixed(1)} s)\n${result.output}${result.crash}`)
       results.push(result)

@@ -22,6 +22,7 @@ const alone = [
  * at a time takes little from those beside it.
  */
 const waiting = [
+  'test/shutdown.test.ts',
   'test/outages.test.ts',
   'test/handler-faults.test.ts',
   'test/workers/relay.test.ts',
@@ -64,17 +65,19 @@ function runAll() {
     .filter((name) => name.endsWith('.test.ts'))
     .map((name) => `test/${name.replaceAll('\\', '/')}`)
     .sort((a, b) => depth(a) - depth(b) || (a < b ? -1 : 1))
-  const placed = [...alone.flat(), ...waiting]
+  const { TEST_LANES: lanes } = process.env
+  const beside = lanes === undefined ? waiting : []
+  const placed = [...alone.flat(), ...beside]
   const missing = placed.filter((file) => !files.includes(file))
   if (missing.length > 0) throw new Error(`to be run alone or beside the others, but not there: ${missing.join(', ')}`)
   const { timeout, import: imports } = JSON.parse(readFileSync(join(root, '.mocharc.json'), 'utf8'))
   return runTests({
     alone,
     together: files.filter((file) => !placed.includes(file)),
-    waiting,
+    waiting: beside,
     // No more than processors: many tests hold the service to its bounds of 2 s, and want a share of one. When those
     // that wait are through, what is left is small.
-    lanes: Number(process.env.TEST_LANES ?? availableParallelism()),
+    lanes: Number(lanes ?? availableParallelism()),
     limitSeconds: isLong ? 1200 : 400,
     cwd: root,
     execArgv: imports.flatMap((name) => ['--import', name]),
