@@ -11,8 +11,10 @@ import { patience, processorSeconds, root, run, type Server, secret, startBare, 
 import { spreadOf } from '../statistics.ts'
 
 const connections = 32
-/** V8 compiles well what was called often, and logins are slow to come. */
-const warmUpSeconds = { requests: 4, logins: 20 }
+/** V8 compiles well what was called often, and logins are slow to come: in the first 40 s it does so beside them. */
+const warmUpSeconds = { requests: 4, logins: 45 }
+/** A login takes as long as a thousand requests: it takes longer to see as much of them. */
+const roundFactor = 3
 /** Before each, so that none finds the processors warmer than another. */
 const pauseMilliseconds = 500
 const goal = 0.95
@@ -55,11 +57,12 @@ export const logins: Measure = {
       const count = (rate * (performance.now() - started)) / 1000
       return { rate, costMilliseconds: ((processorSeconds(pid) - before) / count) * 1000 }
     }
-    const loggingIn = ({ url, pid }: Server, duration = seconds): Promise<Sample> =>
+    const roundSeconds = seconds * roundFactor
+    const loggingIn = ({ url, pid }: Server, duration = roundSeconds): Promise<Sample> =>
       costing(pid, drizzle(url, shots, duration))
     const verifying = (): Promise<Sample> => {
       const rate = raw.next(/^rate (.+)$/)
-      raw.tell(`${seconds}`)
+      raw.tell(`${roundSeconds}`)
       return costing(raw.pid, rate.then(Number))
     }
     const who = { ours: () => loggingIn(service), raw: verifying, bare: () => loggingIn(bare) }
