@@ -23,9 +23,9 @@ export default [
     `return { value, beganAt, tookMs }
           } finally {
             giveBack(line, permits)
-            await handedOver(isTimed)`,
+            await handedOver(permits, isTimed)`,
     `giveBack(line, permits)
-            await handedOver(isTimed)
+            await handedOver(permits, isTimed)
             return { value, beganAt, tookMs }
           } catch (error) {
             giveBack(line, permits)
@@ -40,6 +40,38 @@ export default [
     'true',
     pool,
     'a tenth of a second',
+  ],
+  [
+    'a result of a hash that waits for the turns of another tenant',
+    'src/adapters/crypto/hash-pool.ts',
+    'waiting.length === 1 && ',
+    '',
+    pool,
+    'those of another tenant wait',
+  ],
+  [
+    'a result of a hash that is kept when another tenant lines up',
+    'src/adapters/crypto/hash-pool.ts',
+    'if (waiting.length > 1) handOver()',
+    '',
+    pool,
+    'when one of another tenant comes',
+  ],
+  [
+    'a result of a hash that waits beside a job of another tenant',
+    'src/adapters/crypto/hash-pool.ts',
+    'line.held === size - free && ',
+    '',
+    pool,
+    'while one of another tenant runs',
+  ],
+  [
+    'a result of a hash that waits for three of several lanes',
+    'src/adapters/crypto/hash-pool.ts',
+    ' && permits === 1',
+    '',
+    pool,
+    'jobs of several lanes',
   ],
   [
     'a mismatch that is kept beyond the moment it is answered at',

@@ -19,8 +19,9 @@ interface How {
 export interface HashQueue {
   /**
    * Runs `job` when its turn has come and as many permits are free as it has lanes (all of them, when it has more).
-   * Throws `Unavailable` at once when the wait would be longer than `patienceSeconds`. While many wait, what a job came
-   * to may be kept until three more of its queue are done, where these cost no more than a tenth of a second.
+   * Throws `Unavailable` at once when the wait would be longer than `patienceSeconds`. While many wait in this queue and
+   * nobody in another, what a job came to may be kept until three more of it are done, where these cost no more than a
+   * tenth of a second.
    */
   run<T>(lanes: number, job: () => Promise<T>, how?: How): Promise<Ran<T>>
 }
@@ -91,6 +92,8 @@ export function hashPool(options: Options): HashPool {
   if (!Number.isSafeInteger(size) || size < 1) throw new RangeError('a hash pool needs at least one permit')
   /** Those in which somebody waits; first the one whose last turn is longest ago. */
   const waiting: Line[] = []
+  /** Lets go of a result that is kept; of one queue alone. */
+  const kept: (() => void)[] = []
   let free = size
   let turns = 0
 
@@ -140,6 +143,7 @@ export function hashPool(options: Options): HashPool {
     return new Promise((begin) => {
       line.jobs.push({ permits, begin })
       if (line.jobs.length === 1) lineUp(line)
+      if (waiting.length > 1) handOver()
       admit()
     })
   }
@@ -170,19 +174,27 @@ export function hashPool(options: Options): HashPool {
     }
   }
 
+  const handOver = (): void => {
+    for (const go of kept.splice(0)) go()
+  }
+
+  /** Otherwise what it waits for would wait for others' turns, or for jobs of which one takes as long as several. */
+  const isAlone = (line: Line, permits: number): boolean =>
+    waiting.length === 1 && line.held === size - free && permits === 1
+
   return {
     monotonic,
     queue() {
       const line: Line = { jobs: [], permits: 0, held: 0, lastTurn: 0, meanCostMs: null }
-      const ready: (() => void)[] = []
-      /** Whoever is kept here is let go by one of those that wait: all of them come by. */
-      const handedOver = (isTimed: boolean): Promise<void> | void => {
+      /** Whoever is kept is let go by one of those that wait, all of whom come by, or by who lines up beside them. */
+      const handedOver = (permits: number, isTimed: boolean): Promise<void> | void => {
         const mayWait =
           !isTimed &&
           line.jobs.length >= 2 * handedOverTogether &&
+          isAlone(line, permits) &&
           secondsOf(line, handedOverTogether - 1) <= longestKeptSeconds
-        if (mayWait && ready.length + 1 < handedOverTogether) return new Promise((go) => ready.push(go))
-        for (const go of ready.splice(0)) go()
+        if (mayWait && kept.length + 1 < handedOverTogether) return new Promise((go) => kept.push(go))
+        handOver()
       }
       const learn = (tookMs: number): void => {
         const { meanCostMs } = line
@@ -201,7 +213,7 @@ export function hashPool(options: Options): HashPool {
             return { value, beganAt, tookMs }
           } finally {
             giveBack(line, permits)
-            await handedOver(isTimed)
+            await handedOver(permits, isTimed)
           }
         },
       }

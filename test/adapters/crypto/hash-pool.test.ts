@@ -176,6 +176,54 @@ describe('the hash pool', () => {
     expect(await answered(1, (index) => index === 2)).to.deep.equal([0, 0, 3, 3, 3, 3, 7, 8, ...oneByOne.slice(8)])
   })
 
+  it('hands over each at once of jobs of several lanes, and while those of another tenant wait', async () => {
+    const pool = hashPool({ size: 2, maxWaitSeconds: 60, monotonic: steppedClock().monotonic })
+    for (const { lanes, others } of [
+      { lanes: 2, others: 0 },
+      { lanes: 1, others: 1 },
+    ]) {
+      const [queue, other] = [pool.queue(), pool.queue()]
+      const jobs = Array.from({ length: 16 }, heldJob)
+      const held = Array.from({ length: 20 * others }, heldJob)
+      let count = 0
+      const running = jobs.map(({ job }) => queue.run(lanes, job).then(() => (count += 1)))
+      const besides = held.map(({ job }) => other.run(2, job))
+      for (const [index, { finish }] of jobs.entries()) {
+        finish()
+        await turnOfLoop()
+        held[index]?.finish()
+        await turnOfLoop()
+        expect(count).to.equal(index + 1)
+      }
+      for (const { finish } of held) finish()
+      await Promise.all([...running, ...besides])
+    }
+  })
+
+  it('hands over what is kept when one of another tenant comes, and keeps none while one of another tenant runs', async () => {
+    const pool = hashPool({ size: 2, maxWaitSeconds: 60, monotonic: steppedClock().monotonic })
+    const queue = pool.queue()
+    const jobs = Array.from({ length: 16 }, heldJob)
+    let count = 0
+    const running = jobs.map(({ job }) => queue.run(1, job).then(() => (count += 1)))
+    const finish = async (index: number) => {
+      jobs[index]?.finish()
+      await turnOfLoop()
+      return count
+    }
+    expect([await finish(0), await finish(1)]).to.deep.equal([0, 0])
+    const held = heldJob()
+    const other = pool.queue().run(1, held.job)
+    await turnOfLoop()
+    expect(count).to.equal(2)
+    expect([await finish(2), await finish(3)]).to.deep.equal([3, 4]) // beside the one of the other
+    held.finish()
+    await other
+    expect([await finish(4), await finish(5)]).to.deep.equal([4, 4])
+    for (const { finish } of jobs) finish()
+    await Promise.all(running)
+  })
+
   it('keeps no result for good when those that wait fail', async () => {
     const queue = hashPool({ size: 1, maxWaitSeconds: 60, monotonic }).queue()
     const kept = queue.run(1, turnOfLoop)
