@@ -11,9 +11,10 @@ export async function checkConfig(options: GlobalOptions & { readonly env?: true
     return 0
   }
   const loaded = await (options.tenant === undefined ? settingsHere(options.configFile) : tenantHere(options))
-  for (const warning of loaded.warnings) process.stderr.write(`portcullis: ${warning}\n`)
+  const warn = (warning: string): unknown => process.stderr.write(`portcullis: ${warning}\n`)
+  loaded.warnings.forEach(warn)
   const { module } = loaded.settings.handlers
-  for (const [, message] of await handlerFaults([module])) {
+  for (const [, message] of await handlerFaults([module], warn)) {
     throw new SettingsFault([
       { path: 'handlers.module', message, source: loaded.sources.get('handlers.module') ?? 'default' },
     ])

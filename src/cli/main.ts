@@ -90,7 +90,7 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
     .description('List and retry events that could not be delivered (dead letters)')
   events
     .command('list')
-    .description('List the dead letters, oldest first')
+    .description('List the dead letters, first those that died first')
     .option('--limit <count>', 'how many at the most', '100')
     .action(async (options: { limit: string }) => {
       const { listEvents } = await import('./events.ts')

@@ -36,7 +36,8 @@ export async function checkTenants(options: GlobalOptions): Promise<ExitCode> {
 }
 
 async function faultsOfHandlers({ enabled }: LoadedTenants): Promise<Map<string, readonly Fault[]>> {
-  const faults = await handlerFaults([...enabled.values()].map(({ settings }) => settings.handlers.module))
+  const modules = [...enabled.values()].map(({ settings }) => settings.handlers.module)
+  const faults = await handlerFaults(modules, (warning) => process.stderr.write(`portcullis: ${warning}\n`))
   return new Map(
     [...enabled.values()].flatMap(({ id, settings, sources }) => {
       const message = faults.get(settings.handlers.module ?? '')

@@ -65,10 +65,19 @@ async function lease(path: string, log: Logger, shares: Shares): Promise<Lease<L
   }
 }
 
-/** What is wrong with modules that cannot be loaded, by their paths. Each is loaded as the service would, and let go of. */
-export async function handlerFaults(modules: readonly (string | null)[]): Promise<Map<string, string>> {
+/**
+ * What is wrong with modules that cannot be loaded, by their paths. Each is loaded as the service would, and let go of.
+ *
+ * @param warn told what the service will warn of
+ */
+export async function handlerFaults(
+  modules: readonly (string | null)[],
+  warn: (text: string) => void,
+): Promise<Map<string, string>> {
   const faults = new Map<string, string>()
-  const log = { warn: () => undefined } // the service says it when it starts
+  const log = {
+    warn: (fields: object, message: string) => warn([message, ...Object.values(fields)].join(': ')),
+  }
   for (const path of new Set(modules)) {
     if (path === null) continue
     const module = handlerModule({ url: pathToFileURL(path), log })

@@ -1,5 +1,5 @@
 import { functionHandlers, type Handlers } from '../adapters/events/function-handlers.ts'
-import { namesIn, unknownHandlers } from '../adapters/events/unknown-handlers.ts'
+import { noHandlers } from '../adapters/events/no-handlers.ts'
 import { Authenticate, type Backend } from '../application/authenticate.ts'
 import { CreateSuperuser } from '../application/create-superuser.ts'
 import { DeleteUser } from '../application/delete-user.ts'
@@ -91,7 +91,7 @@ export async function openPortcullis(settings: object = {}, options: PortcullisO
   const loaded = await settingsOf({ path: null, value }, { env, cwd })
   const log = createLog(loaded.settings.logs)
   for (const warning of loaded.warnings) log.warn(warning)
-  for (const name of unknownHandlers(namesIn(handlers ?? {}))) {
+  for (const name of noHandlers(handlers ?? {})) {
     log.warn({ handler: name }, 'the handlers have something that is no handler')
   }
   const common = openCommon({

@@ -56,6 +56,14 @@ describe('portcullis config check', function () {
       .and.to.include('environment PORTCULLIS_HANDLERS__MODULE')
     expect((await checked('missing.mjs')).err).to.include(`there is no file ${join(cwd, 'missing.mjs')}`)
     expect(await checked('good.mjs')).to.include({ code: 0, err: '' })
+
+    await writeFile(join(cwd, 'mistaken.mjs'), 'export function on_after_registration() {}')
+    const mistaken = await checked('mistaken.mjs')
+    expect(mistaken.code).to.equal(0)
+    expect(mistaken.err).to.equal(
+      'portcullis: the handler module exports something that is no handler: on_after_registration\n' +
+        'portcullis: the handler module exports no handler\n',
+    )
   })
 
   it('prints what it is warned of also where something is wrong', async () => {

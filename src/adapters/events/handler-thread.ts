@@ -1,8 +1,8 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { handlerNames } from '../../domain/events.ts'
 import { describe } from './failure.ts'
+import { noHandlers } from './no-handlers.ts'
 import type { FromThread, ThreadData, ToThread } from './thread-messages.ts'
-import { unknownHandlers } from './unknown-handlers.ts'
 
 /**
  * The entry of the thread in which the deployer's module runs: loads it, says what it handles, calls it.
@@ -20,8 +20,7 @@ async function load(url: string): Promise<void> {
   }
 
   const names = handlerNames.filter((name) => typeof exported[name] === 'function')
-  const noFunctions = handlerNames.filter((name) => name in exported && typeof exported[name] !== 'function')
-  const unknown = [...noFunctions, ...unknownHandlers(Object.keys(exported))]
+  const unknown = noHandlers(exported)
 
   parentPort?.on('message', async ({ id, name, args }: ToThread) => {
     post({ type: 'begun', id })

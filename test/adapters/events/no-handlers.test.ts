@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { namesIn, unknownHandlers } from '../../../src/adapters/events/unknown-handlers.ts'
+import { noHandlers } from '../../../src/adapters/events/no-handlers.ts'
 import { environmentOf, startCommand } from '../../support/commands.ts'
 import { projectRoot } from '../../support/readme-blocks.ts'
 
@@ -7,7 +7,7 @@ const program = `
 import { openPortcullis } from './src/index.ts'
 const portcullis = await openPortcullis(
   { stores: { users: { kind: 'memory' } } },
-  { handlers: { onAfterRegister() {}, on_after_login() {} }, delivers: false },
+  { handlers: { onAfterRegister() {}, on_after_login() {}, on_after_verify: undefined }, delivers: false },
 )
 await portcullis.close()
 `
@@ -24,8 +24,13 @@ describe('names of handlers', function () {
       readonly once = 1
       on_after_registration() {}
     }
-    expect(unknownHandlers(namesIn(new Ours()))).to.have.members(['on_after_registration', 'onAfterLogin'])
-    expect(unknownHandlers(namesIn({ on_before_delete() {}, one: 1 }))).to.deep.equal([])
+    expect(noHandlers(new Ours())).to.have.members(['on_after_registration', 'onAfterLogin'])
+    expect(noHandlers({ on_before_delete() {}, one: 1 })).to.deep.equal([])
+  })
+
+  it('of what is no function are found', () => {
+    const handlers = { on_after_login: undefined, on_after_delete: null, on_after_update: 3, on_before_delete() {} }
+    expect(noHandlers(handlers)).to.deep.equal(['on_after_login', 'on_after_delete', 'on_after_update'])
   })
 
   it('are warned about in a program that embeds us', async () => {
@@ -36,6 +41,9 @@ describe('names of handlers', function () {
       .trimEnd()
       .split('\n')
       .map((line) => JSON.parse(line))
-    expect(lines.map(({ handler }) => handler).filter((one) => one !== undefined)).to.deep.equal(['onAfterRegister'])
+    expect(lines.map(({ handler }) => handler).filter((one) => one !== undefined)).to.deep.equal([
+      'onAfterRegister',
+      'on_after_verify',
+    ])
   })
 })
