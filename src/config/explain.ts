@@ -25,6 +25,7 @@ export function explain(thrown: unknown): Explained {
 const whyNotListening: Readonly<Record<string, string>> = {
   EADDRINUSE: 'http.port: another program listens there already',
   EADDRNOTAVAIL: 'http.host: is no address of this machine',
+  ENOTFOUND: 'http.host: is no address, and no name that is known here',
 }
 
 function inWords(thrown: unknown): string {

@@ -25,7 +25,12 @@ export function judgeSettings(settings: Settings, parts: Parts, note: NoteFault)
 
 /** What is allowed and will hardly be meant. */
 export function doubtsOf(settings: Settings, parts: Parts): string[] {
-  return [...doubtsOfStores(settings, parts), ...doubtsOfCookies(settings), ...doubtsOfProviders(settings)]
+  return [
+    ...doubtsOfStores(settings, parts),
+    ...doubtsOfCookies(settings),
+    ...doubtsOfProviders(settings),
+    ...doubtsOfTryingOut(settings),
+  ]
 }
 
 function doubtsOfStores({ stores }: Settings, { storeKinds }: Parts): string[] {
@@ -54,6 +59,17 @@ function doubtsOfProviders(settings: Settings): string[] {
       `providers.${name} logs in by a bearer token, which no page can take from our callback: set its redirectUrl`,
     ]
   })
+}
+
+/** What is on by default when listening on loopback, which a proxy on the same machine makes public. */
+function doubtsOfTryingOut({ handlers, try: page, http: { publicUrl } }: Settings): string[] {
+  if (publicUrl === undefined || leadsToLoopback(new URL(publicUrl))) return []
+  return [
+    ...(handlers.console
+      ? ['handlers.console prints tokens: who reads standard output can verify addresses and reset passwords']
+      : []),
+    ...(page.enabled ? ['/try, a page to try the service out, is there for everybody: see try.enabled'] : []),
+  ]
 }
 
 function doubtsOfCookies(settings: Settings): string[] {

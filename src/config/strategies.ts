@@ -39,11 +39,7 @@ const stored = part({
   kind: 'stored',
   options: {
     lifetimeSeconds: lifetime(30 * 86_400, 'Life of a session, however often it is used.'),
-    idleSeconds: lifetime(86_400, 'Life of a session that is not used.'),
-  },
-  objections({ lifetimeSeconds, idleSeconds }) {
-    if (idleSeconds <= lifetimeSeconds) return []
-    return [{ option: 'idleSeconds', message: 'must be at most lifetimeSeconds' }]
+    idleSeconds: lifetime(86_400, 'Life of a session that is not used; it ends after `lifetimeSeconds` in any case.'),
   },
   build: (options, { sessions, secrets, clock }: StrategyNeeds) =>
     storedCredentials({ ...options, sessions, digest: secrets.digest, newToken, clock }),

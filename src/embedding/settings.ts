@@ -123,7 +123,10 @@ export interface PortcullisSettings {
                 readonly kind?: 'stored' | undefined
                 /** Life of a session, however often it is used. From 1 to 34560000. Default: `2592000`. */
                 readonly lifetimeSeconds?: number | undefined
-                /** Life of a session that is not used. From 1 to 34560000. Default: `86400`. */
+                /**
+                 * Life of a session that is not used; it ends after `lifetimeSeconds` in any case. From 1 to 34560000.
+                 * Default: `86400`.
+                 */
                 readonly idleSeconds?: number | undefined
               }
             | undefined

@@ -121,11 +121,6 @@ describe('judging the settings', () => {
         ['backends.web.transport.name'],
       ],
       [
-        'a session idle for longer than it lives',
-        { backends: { cookie: { strategy: { lifetimeSeconds: 60 } } } },
-        ['backends.cookie.strategy.idleSeconds'],
-      ],
-      [
         'a life of no time',
         { backends: { jwt: { strategy: { lifetimeSeconds: 0 } } } },
         ['backends.jwt.strategy.lifetimeSeconds'],
@@ -258,9 +253,13 @@ describe('judging the settings', () => {
       })
     }
 
+    /** Nothing that is for trying out. */
+    const inUse = { handlers: { console: false }, try: { enabled: false } }
+
     it('warns of cookies that others can read, on every address but loopback', async () => {
       const backends = { cookie: { transport: { name: 'session', secure: false, httpOnly: false } } }
-      const { warnings } = await folder.load({ http: { publicUrl: 'https://accounts.example.com' }, backends })
+      const http = { publicUrl: 'https://accounts.example.com' }
+      const { warnings } = await folder.load({ http, backends, ...inUse })
       expect(warnings).to.deep.equal([
         'the cookie of the backend cookie is not Secure: browsers will send it where others listen',
         'the cookie of the backend cookie is not HttpOnly: every script in the page can read it',
@@ -294,10 +293,22 @@ describe('judging the settings', () => {
     })
 
     it('warns of a Secure cookie where browsers will drop it', async () => {
-      const { warnings } = await folder.load({ http: { publicUrl: 'http://accounts.example.com' } })
+      const { warnings } = await folder.load({ http: { publicUrl: 'http://accounts.example.com' }, ...inUse })
       expect(warnings).to.deep.equal([
         'browsers will drop the cookie of the backend cookie: it is Secure and http.publicUrl is not https',
       ])
+    })
+
+    it('warns of what is for trying out where a proxy makes it public', async () => {
+      const publicUrl = 'https://accounts.example.com'
+      const { warnings } = await folder.load({ http: { publicUrl } })
+      expect(warnings).to.deep.equal([
+        'handlers.console prints tokens: who reads standard output can verify addresses and reset passwords',
+        '/try, a page to try the service out, is there for everybody: see try.enabled',
+      ])
+      for (const quiet of [{ http: { publicUrl }, ...inUse }, { http: { publicUrl: 'http://localhost:8080' } }, {}]) {
+        expect((await folder.load(quiet)).warnings).to.deep.equal([])
+      }
     })
   })
 })

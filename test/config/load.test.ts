@@ -218,6 +218,11 @@ describe('loading the settings', () => {
       expect(settings.backends.jwt?.strategy).to.include({ kind: 'stored', idleSeconds: 86_400 })
     })
 
+    it('lets a session end before it could be idle for too long', async () => {
+      const { settings } = await folder.load({ backends: { cookie: { strategy: { lifetimeSeconds: 60 } } } })
+      expect(settings.backends.cookie?.strategy).to.include({ lifetimeSeconds: 60, idleSeconds: 86_400 })
+    })
+
     it('keeps a disabled one apart from the rules for those in use', async () => {
       const cookie = { transport: { kind: 'cookie' }, strategy: { kind: 'stored' } }
       const { settings } = await folder.load({ backends: { cookie: { enabled: false }, web: cookie } })

@@ -36,7 +36,8 @@ describe('docs/providers.md', () => {
       it('shows settings that a login can end with, once its secret is there', async () => {
         const [[name = '', { kind: shown }] = ['', { kind: '' }]] = Object.entries(example().providers)
         expect(shown).to.equal(kind)
-        const { settings, warnings } = await folder.load(example(), secretOf(name, kind))
+        const inUse = { handlers: { console: false }, try: { enabled: false } }
+        const { settings, warnings } = await folder.load({ ...inUse, ...example() }, secretOf(name, kind))
         expect(warnings).to.deep.equal([])
         expect(settings.providers[name]).to.include({ kind, enabled: true, backend: 'cookie' })
         expect(settings.providers[name]?.redirects).to.have.all.keys('success', 'linked', 'failure')
