@@ -56,6 +56,8 @@ export function httpServer(
     response.once('close', () => {
       if (answering.get(socket) === response) answering.set(socket, null)
     })
+    // Node answers who asks for another protocol (RFC 9110 section 7.8) and drops what came with it: no more is asked here.
+    if (request.headers.upgrade !== undefined) response.setHeader('Connection', 'close')
     if (isClosing) response.setHeader('Connection', 'close')
     if (mayGoOn(request)) socket.destroySoon = () => closeUnread(socket)
     if (!unfinished) return listener(request, response)

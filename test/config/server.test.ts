@@ -210,6 +210,14 @@ describe('the HTTP server', () => {
     expect(taken).to.equal(before + 1)
   })
 
+  it('closes after the answer to who asks for another protocol, since Node drops what comes with that', async () => {
+    const asks = 'GET / HTTP/1.1\r\nHost: a\r\nUpgrade: h2c\r\nConnection: Upgrade\r\n\r\n'
+    const before = taken
+    const answer = await exchangeUntilClosed(url, `${asks}GET /behind HTTP/1.1\r\nHost: a\r\n\r\n`)
+    expect(answer).to.match(/^HTTP\/1\.1 200 OK\r\nConnection: close\r\n.*fine$/s)
+    expect(taken - before).to.equal(1)
+  })
+
   it('keeps idle connections open for longer than load balancers do', async () => {
     expect((await fetch(url)).headers.get('keep-alive')).to.equal('timeout=65')
   })
