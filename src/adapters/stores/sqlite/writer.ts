@@ -6,7 +6,7 @@ import type { Opening } from './thread.ts'
 
 const maxBatch = 200
 /** Less than the 2 s in which everybody is to have an answer, whatever else it takes. */
-const patienceMs = 1_900
+const patienceMs = 1_950
 /** Starting the thread, loading the driver and building the tables may take longer than a write. */
 const startPatienceMs = 10_000
 /** More wait only while the disk hangs; those that were given up make room then. */

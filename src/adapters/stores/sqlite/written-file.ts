@@ -3,7 +3,7 @@ import { type batchRunner, monotonicMs, type Outcome, type Step } from './batche
 /** Short, since whoever wants the lock of a file finds it free by chance only: SQLite keeps no queue. */
 const longestPauseMs = 10
 /** Who opens the file waits longer for the thread to start, and for a lock no longer than everybody. */
-const lockPatienceMs = 1_900
+const lockPatienceMs = 1_950
 
 /**
  * One file in the writer's thread, which writes a batch at a time. While another process has the lock, it tries again
