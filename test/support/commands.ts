@@ -71,19 +71,22 @@ export function startCommand(words: readonly string[], cwd: string, env: NodeJS.
   }
 }
 
-/** `wanted` where nobody listens there, otherwise any free port of loopback. */
+/**
+ * `wanted` where nobody listens there, otherwise one that nobody is given by the system: until it is listened on again,
+ * a port of the ephemeral range (RFC 6335 section 6; on Linux from 32768 on) may become somebody else's.
+ */
 export async function portNear(wanted: number): Promise<number> {
-  const server = createServer()
-  server.listen(wanted, '127.0.0.1')
-  try {
-    await once(server, 'listening')
-  } catch {
-    server.listen(0, '127.0.0.1')
-    await once(server, 'listening')
+  const another = (): number => 20_000 + Math.floor(Math.random() * 12_000)
+  for (let port = wanted === 0 ? another() : wanted; ; port = another()) {
+    const server = createServer()
+    server.listen(port, '127.0.0.1')
+    try {
+      await once(server, 'listening')
+    } catch {
+      continue
+    }
+    server.close()
+    await once(server, 'close')
+    return port
   }
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('a TCP server has an address')
-  server.close()
-  await once(server, 'close')
-  return address.port
 }
