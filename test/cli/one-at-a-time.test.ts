@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'chai'
 import { oneAtATime } from '../../src/cli/one-at-a-time.ts'
+import { eventually } from '../support/eventually.ts'
 
 describe('work that is done one at a time', () => {
   it('never runs twice at once, and once more for whatever number of calls came while it ran', async () => {
@@ -20,11 +21,12 @@ describe('work that is done one at a time', () => {
       settings = next
       ask()
     }
-    await delay(60)
+    await eventually('the second run', () => seen.length > 1)
+    await delay(30) // a third would be there by then
     expect(seen).to.deep.equal(['old', 'newest'])
     settings = 'newer still'
     ask()
-    await delay(20)
+    await eventually('the third run', () => seen.length > 2)
     expect(seen).to.deep.equal(['old', 'newest', 'newer still'])
   })
 })
