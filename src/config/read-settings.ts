@@ -108,7 +108,7 @@ export function readSettings(schema: TSchema, file: unknown, environment: readon
       sources.set(path.join('.'), source)
       return value
     }
-    fault(path, `must be ${expectation(schema)}`, source)
+    fault(path, `must be ${expectation(schema)}${wrongItems(schema, value)}`, source)
     return fallback
   }
 
@@ -143,4 +143,11 @@ function expectation(schema: TSchema): string {
   if (Type.IsInteger(schema)) return `a whole number from ${minimum} to ${maximum}`
   if (Type.IsNumber(schema)) return `a number from ${minimum} to ${maximum}`
   return 'text'
+}
+
+/** Which items of a list are wrong, counted from 1: what they say may be a secret. */
+function wrongItems(schema: TSchema, value: unknown): string {
+  if (!Type.IsArray(schema) || !Array.isArray(value)) return ''
+  const wrong = value.flatMap((item, index) => (Check(schema.items, item) ? [] : [index + 1]))
+  return wrong.length === 0 ? '' : `; not so: number ${wrong.join(', ')}`
 }

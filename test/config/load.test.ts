@@ -151,6 +151,15 @@ describe('loading the settings', () => {
       }
     })
 
+    it('says which items of a list are wrong, by their places', async () => {
+      const [fault] = await folder.faults({
+        http: { allowedOrigins: ['https://a.example', 'b', 'https://c.example/'] },
+      })
+      expect(fault?.message).to.match(/^must be a list .*; not so: number 2, 3$/)
+      const [text] = await folder.faults({ http: { allowedOrigins: 'b' } })
+      expect(text?.message).to.match(/no final \/\)$/)
+    })
+
     it('refuses a file that is not UTF-8, and takes one with a byte order mark', async () => {
       const path = await folder.write('portcullis.config.json', Uint8Array.of(0x22, 0xff, 0x22))
       expect(await folder.faults()).to.deep.equal([{ path: '', message: `${path} is not UTF-8`, source: 'file' }])
