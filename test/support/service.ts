@@ -1,11 +1,11 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { DestinationStream } from 'pino'
 import { type LoadedSettings, loadSettings } from '../../src/config/load.ts'
 import { createLog } from '../../src/config/log.ts'
 import { startService } from '../../src/config/service.ts'
 import { forgetDocument, isDescribedAt } from './described.ts'
+import { scratchFolder } from './spawned-service.ts'
 
 /** One line of `handlers.console`. */
 export interface PrintedEvent {
@@ -44,7 +44,7 @@ export async function startTestService(
   env: Readonly<Record<string, string>> = {},
   options: { clock?: () => Date; dataFolder?: string; files?: Files } = {},
 ): Promise<TestService> {
-  const scratch = await mkdtemp(join(tmpdir(), 'portcullis-'))
+  const scratch = scratchFolder()
   const dataFolder = options.dataFolder ?? join(scratch, 'data')
   const settingsNow = async (files: Files): Promise<LoadedSettings> => {
     for (const [name, content] of Object.entries(files)) {
