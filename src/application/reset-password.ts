@@ -33,7 +33,7 @@ export class ResetPassword {
   }
 
   async execute(input: { token: string; password: string; requestId: string }): Promise<void> {
-    const { changeUser, hasher, policy } = this.#needs
+    const { changeUser, hasher, policy, clock } = this.#needs
     demandText('token', input.token)
     demandText('password', input.password)
     demandText('requestId', input.requestId)
@@ -48,7 +48,7 @@ export class ResetPassword {
 
     const outcome = await changeUser.execute(token.userId, (fresh) => {
       if (!fresh.isActive || !stands(token, fresh)) throw new Refusal('RESET_PASSWORD_BAD_TOKEN')
-      const user = endSessions(withPassword(withProvedAccounts(fresh), hash))
+      const user = endSessions(withPassword(withProvedAccounts(fresh), hash), clock())
       const event = happened('password_reset', user, occasion(this.#needs, input.requestId))
       return { type: 'replace', user, events: [{ ...event, sessionsEnded: { kept: null } }] }
     })

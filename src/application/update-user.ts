@@ -121,7 +121,7 @@ export class UpdateUser {
     const outcome = await this.#needs.changeUser.execute(target.id, (fresh): Change => {
       judge(fresh)
       this.#requireGoodPassword(changes, fresh)
-      const { user, changed } = applied(fresh, changes, hash, kept)
+      const { user, changed } = applied(fresh, changes, { hash, kept, now: this.#needs.clock() })
       if (Object.keys(changed).length === 0) return { type: 'keep' }
       const moved = user.sessions.generation !== fresh.sessions.generation
       const event = {
@@ -192,7 +192,11 @@ function requireAlive(fresh: User, by: Authenticated): void {
 }
 
 /** `fresh` with `changes`, and those of them that change something. */
-function applied(fresh: User, changes: AnyChanges, hash: string | null, kept: string | null) {
+function applied(
+  fresh: User,
+  changes: AnyChanges,
+  { hash, kept, now }: { readonly hash: string | null; readonly kept: string | null; readonly now: Date },
+) {
   let user: User = fresh
   const changed: { -readonly [K in keyof UserChanges]: UserChanges[K] } = {}
 
@@ -207,9 +211,9 @@ function applied(fresh: User, changes: AnyChanges, hash: string | null, kept: st
     if (user[flag] !== fresh[flag]) changed[flag] = user[flag]
   }
   if (hash !== null) {
-    user = endSessions(withPassword(user, hash), kept)
+    user = endSessions(withPassword(user, hash), now, kept)
     changed.password = true
   }
-  if (changed.isActive === false) user = endSessions(user)
+  if (changed.isActive === false) user = endSessions(user, now)
   return { user, changed }
 }

@@ -5,7 +5,7 @@ import type { OAuthAccount } from './oauth-account.ts'
 /**
  * Which of a user's credentials are alive. A credential carries the generation of the very record whose
  * password was verified for it; it lives while that is the current generation, or while it is the one `kept`.
- * No clock is compared: a login that raced a deactivation carries the old generation and is dead.
+ * No times are compared: a login that raced a deactivation carries the old generation and is dead.
  */
 export interface Sessions {
   readonly generation: number
@@ -81,17 +81,21 @@ export function isAlive(user: User, credential: { readonly id: string; readonly 
   return !user.endedCredentials.some((ended) => ended.id === credential.id)
 }
 
-/** Ends every credential of `user`, except the one `kept`. */
-export function endSessions(user: User, kept: string | null = null): User {
+/**
+ * Ends every credential of `user`, except the one `kept`. The generation moves on to the time (in milliseconds): had it
+ * the next number, a user restored from a backup would come to one again that credentials given out since then carry.
+ */
+export function endSessions(user: User, now: Date, kept: string | null = null): User {
   const ended = user.endedCredentials.filter((one) => one.id === kept)
-  return { ...user, sessions: { generation: user.sessions.generation + 1, kept }, endedCredentials: ended }
+  const generation = Math.max(user.sessions.generation + 1, now.getTime())
+  return { ...user, sessions: { generation, kept }, endedCredentials: ended }
 }
 
 /** Ends one self-contained credential, as durably as the user is stored. */
 export function endCredential(user: User, credential: EndedCredential, now: Date): User {
   const kept = user.sessions.kept === credential.id ? null : user.sessions.kept
   const remembered = user.endedCredentials.filter((one) => one.expiresAt > now && one.id !== credential.id)
-  if (remembered.length >= maxEndedCredentials) return endSessions(user, kept)
+  if (remembered.length >= maxEndedCredentials) return endSessions(user, now, kept)
   return {
     ...user,
     sessions: { ...user.sessions, kept },

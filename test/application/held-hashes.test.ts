@@ -88,10 +88,10 @@ describe('a password that is hashed', () => {
   })
 
   it('at a login, anew, does not bring back a password that was reset meanwhile', async () => {
-    const { users, user, release, logIn } = await scene('match_needs_rehash')
+    const { users, user, clock, release, logIn } = await scene('match_needs_rehash')
     const done = logIn.execute({ email: user.email, password: 'the password', backend, requestId: 'r' })
     await new Promise((resolve) => setImmediate(resolve))
-    expect(await users.replace(endSessions(withPassword(user, '$reset$')), [])).to.equal('stored')
+    expect(await users.replace(endSessions(withPassword(user, '$reset$'), clock()), [])).to.equal('stored')
     await release()
     await done
     expect((await users.find(user.id))?.passwordHash).to.equal('$reset$')

@@ -297,8 +297,8 @@ describe('the relay of events', () => {
       const asking = aSession({ generation: 0 })
       const user = aUser({ id: asking.userId, sessions: { generation: 0, kept: null } })
       const old = aSession({ userId: user.id, generation: 0 })
-      const changed = endSessions(user, asking.digest)
-      const young = aSession({ userId: user.id, generation: 1 })
+      const changed = endSessions(user, clock(), asking.digest)
+      const young = aSession({ userId: user.id, generation: changed.sessions.generation })
       for (const one of [asking, old, young]) await sessions.put(one)
       await users.insert(changed, [passwordChanged(changed, asking.digest, clock())])
       await doDue(relay)
@@ -346,7 +346,7 @@ describe('the relay of events', () => {
     it('removes every session that a reset ended', async () => {
       const { users, sessions, relay, clock } = await setUp()
       const session = aSession({ generation: 0 })
-      const user = endSessions(aUser({ id: session.userId, sessions: { generation: 0, kept: null } }))
+      const user = endSessions(aUser({ id: session.userId, sessions: { generation: 0, kept: null } }), clock())
       await sessions.put(session)
       const event = { ...happened('password_reset', user, occasionAt(clock())), sessionsEnded: { kept: null } }
       await users.insert(user, [event])

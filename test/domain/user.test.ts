@@ -45,7 +45,7 @@ describe('a new user', () => {
 describe('a credential', () => {
   it('lives while its generation does', () => {
     expect(isAlive(arthur, loggedIn(arthur, 'a'))).to.equal(true)
-    expect(isAlive(endSessions(arthur), loggedIn(arthur, 'a'))).to.equal(false)
+    expect(isAlive(endSessions(arthur, now), loggedIn(arthur, 'a'))).to.equal(false)
   })
 
   it('of a later generation than the user is dead as well', () => {
@@ -53,16 +53,16 @@ describe('a credential', () => {
   })
 
   it('is dead while its user is inactive, even the kept one', () => {
-    const changed = { ...endSessions(arthur, 'a'), isActive: false }
+    const changed = { ...endSessions(arthur, now, 'a'), isActive: false }
     expect(isAlive(changed, loggedIn(arthur, 'a'))).to.equal(false)
     expect(isAlive(changed, loggedIn(changed, 'b'))).to.equal(false)
   })
 
   it('that is kept outlives one step of the generation, not two', () => {
-    const changed = endSessions(arthur, 'a')
+    const changed = endSessions(arthur, now, 'a')
     expect(isAlive(changed, loggedIn(arthur, 'a'))).to.equal(true)
     expect(isAlive(changed, loggedIn(arthur, 'b'))).to.equal(false)
-    expect(isAlive(endSessions(changed, 'c'), loggedIn(arthur, 'a'))).to.equal(false)
+    expect(isAlive(endSessions(changed, now, 'c'), loggedIn(arthur, 'a'))).to.equal(false)
   })
 
   it('that was ended is dead, all others live on', () => {
@@ -72,7 +72,7 @@ describe('a credential', () => {
   })
 
   it('that was kept and then ended is dead', () => {
-    const kept = endSessions(arthur, 'a')
+    const kept = endSessions(arthur, now, 'a')
     const changed = endCredential(kept, { id: 'a', expiresAt: later(60) }, now)
     expect(isAlive(changed, loggedIn(arthur, 'a'))).to.equal(false)
     expect(changed.sessions.kept).to.equal(null)
@@ -80,7 +80,7 @@ describe('a credential', () => {
 
   it('that was ended is not brought back by being kept', () => {
     const ended = endCredential(arthur, { id: 'a', expiresAt: later(60) }, now)
-    expect(isAlive(endSessions(ended, 'a'), loggedIn(arthur, 'a'))).to.equal(false)
+    expect(isAlive(endSessions(ended, now, 'a'), loggedIn(arthur, 'a'))).to.equal(false)
   })
 
   it('that was ended is forgotten once it has expired', () => {
@@ -111,7 +111,7 @@ describe('a credential', () => {
             ended.add(one.id)
           } else {
             // Whoever asks to be kept is judged alive on the very record that is changed.
-            user = endSessions(user, one.kept !== null && before.includes(one.kept) ? one.kept : null)
+            user = endSessions(user, now, one.kept !== null && before.includes(one.kept) ? one.kept : null)
           }
           for (const id of ids) {
             const alive = isAlive(user, { id, generation: 0 })
@@ -125,6 +125,19 @@ describe('a credential', () => {
     )
   })
 
+  it('stay dead when a user who was restored from a backup ends them once more', () => {
+    const since = endSessions(arthur, now)
+    const stolen = loggedIn(since, 'stolen')
+    expect(isAlive(since, stolen)).to.equal(true)
+    const restored = endSessions(arthur, later(1))
+    expect(isAlive(restored, stolen)).to.equal(false)
+  })
+
+  it('move on when a clock was set back', () => {
+    const moved = endSessions(endSessions(arthur, later(60)), now)
+    expect(moved.sessions.generation).to.equal(later(60).getTime() + 1)
+  })
+
   it('number 33 that is ended moves the generation on instead', () => {
     let user = arthur
     for (let count = 0; count < 32; count += 1) {
@@ -133,7 +146,7 @@ describe('a credential', () => {
     expect(user.sessions.generation).to.equal(0)
     expect(user.endedCredentials).to.have.length(32)
     const changed = endCredential(user, { id: 'one too many', expiresAt: later(60) }, now)
-    expect(changed.sessions.generation).to.equal(1)
+    expect(changed.sessions.generation).to.equal(now.getTime())
     for (const dead of ['0', '31', 'one too many', 'another']) {
       expect(isAlive(changed, loggedIn(arthur, dead)), dead).to.equal(false)
     }
