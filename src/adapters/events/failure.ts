@@ -14,13 +14,25 @@ export interface Thrown {
 
 const maxNameLength = 60
 
+/** Never throws, whatever was thrown: JavaScript lets it be anything, and an error's fields be of any type. */
 export function describe(thrown: unknown): Thrown {
-  if (!(thrown instanceof Error)) {
-    return { name: 'NotAnError', message: String(thrown), where: null, refusal: refusalIn(thrown) }
+  try {
+    return thrown instanceof Error ? describeError(thrown) : describeOther(thrown)
+  } catch {
+    return { name: 'NotAnError', message: 'what was thrown cannot be read', where: null, refusal: null }
   }
+}
+
+function describeError(thrown: Error): Thrown {
   // A name goes to the log, where a message must not: it is kept to what names of errors consist of.
-  const name = thrown.name.replace(/[^\w$.-]/g, '_').slice(0, maxNameLength)
-  return { name, message: thrown.message, where: whereOf(thrown), refusal: refusalIn(thrown) }
+  const name = String(thrown.name)
+    .replace(/[^\w$.-]/g, '_')
+    .slice(0, maxNameLength)
+  return { name, message: String(thrown.message), where: whereOf(thrown), refusal: refusalIn(thrown) }
+}
+
+function describeOther(thrown: unknown): Thrown {
+  return { name: 'NotAnError', message: String(thrown), where: null, refusal: refusalIn(thrown) }
 }
 
 /** The error that a caller of `name` gets for what the handler threw. Only `on_before_delete` may refuse. */
@@ -33,10 +45,11 @@ export function failureOf(name: HandlerName, thrown: Thrown): Refusal | HandlerF
 function refusalIn(thrown: unknown): string | null {
   if (typeof thrown !== 'object' || thrown === null) return null
   if ('reason' in thrown && typeof thrown.reason === 'string') return thrown.reason
-  return thrown instanceof Error && thrown.name === 'Refusal' ? thrown.message : null
+  return thrown instanceof Error && thrown.name === 'Refusal' ? String(thrown.message) : null
 }
 
-function whereOf({ stack = '', message }: Error): string | null {
+function whereOf(thrown: Error): string | null {
+  const [stack, message] = [String(thrown.stack), String(thrown.message)]
   const frames = message === '' ? stack : stack.slice(stack.indexOf(message) + message.length)
   return /^ +at .*?([^\s/\\()]+:\d+:\d+)\)?$/m.exec(frames)?.[1] ?? null
 }

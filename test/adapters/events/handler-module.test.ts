@@ -144,6 +144,29 @@ describe('a module of handlers', function () {
     expect(warnings).to.deep.equal([])
   })
 
+  it('lives on whatever a handler throws', async () => {
+    const { module, warnings } = await started(
+      `const error = (fields) => Object.assign(new Error('no'), fields)
+       const thrown = [
+         Object.create(null), { toString() { throw 1 } }, Symbol('s'), undefined, null, 42n,
+         error({ name: null }), error({ name: 42 }), error({ name: Symbol('n') }), error({ stack: null }),
+         error({ message: Symbol('m') }), error({ message: null }), error({ name: 'Refusal', message: {} }),
+         new Proxy(new Error('no'), { get() { throw new Error('trap') } }),
+         Object.defineProperty(new Error('no'), 'name', { get() { throw new Error('getter') } }),
+       ]
+       export const on_after_login = (user, { requestId }) => { throw thrown[requestId] }
+       export const on_after_register = () => new Promise((done) => setTimeout(done, 500))`,
+    )
+    const beside = module.call(aCall('on_after_register'), 5)
+    for (let one = 0; one < 15; one += 1) {
+      const call = aCall('on_after_login')
+      const failed = await failureOf(module.call({ ...call, context: { ...call.context, requestId: `${one}` } }, 5))
+      expect(failed.name, `${one}`).not.to.equal('HandlerThreadEnded')
+    }
+    await beside
+    expect(warnings).to.deep.equal([])
+  })
+
   it('runs several calls at a time', async () => {
     const { module } = await started(
       `let arrived = 0, open
