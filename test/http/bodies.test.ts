@@ -415,6 +415,38 @@ describe('bodies', () => {
       )
     })
 
+    it('hold the bytes of a password as they are, a byte order mark among them', async () => {
+      const marked = `king-\ufeffpüß-${goodPassword}`
+      for (const [address, own] of [
+        ['marked-first@example.com', `\ufeff${goodPassword}`],
+        ['marked-inside@example.com', marked],
+      ]) {
+        const body = JSON.stringify({ email: address, password: own })
+        expect((await post('/auth/register', json, body)).status).to.equal(201)
+        const asMultipart = async (password: string) => {
+          const parts = [part('name="username"', `${address}`), part('name="password"', password)]
+          return (await login(`${parts.join('')}--${boundary}--\r\n`, multipart)).status
+        }
+        expect(await asMultipart(`${own}`)).to.equal(200)
+        expect(await asMultipart(`${own}`.replace('\ufeff', ''))).to.equal(400)
+      }
+      for (const marks of ['\ufeff', '\ufeff\ufeff']) {
+        const other = part('name="password"', `${marks}${goodPassword}`)
+        expect(seen(await login(body(username(), other), multipart))).to.deep.equal(badCredentials)
+        const another = part('name="username"', `${marks}${email}`)
+        expect(seen(await login(body(another, password), multipart))).to.deep.equal(badCredentials)
+      }
+    })
+
+    it('have no part in an encoding of its own, which could stand for other bytes than it shows', async () => {
+      for (const header of ['Content-Transfer-Encoding: base64', 'content-transfer-encoding:BASE64']) {
+        const encoded = part(`name="password"\r\n${header}`, Buffer.from(goodPassword).toString('base64'))
+        expect(seen(await login(body(username(), encoded), multipart)), header).to.deep.equal(unparsable)
+      }
+      const plain = part('name="password"\r\nContent-Transfer-Encoding: 8bit', goodPassword)
+      expect((await login(body(username(), plain), multipart)).status).to.equal(200)
+    })
+
     it('hold text and no files, and never reach the disk', async () => {
       const before = new Set(readdirSync(tmpdir()))
       const file = part('name="password"; filename="password.txt"', goodPassword)

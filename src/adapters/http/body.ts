@@ -155,11 +155,18 @@ function urlencodedPairs(bytes: Buffer): [string, string][] {
     })
 }
 
+/** RFC 7578 section 4.7 wants no encodings of parts. The parser would decode it, and replace what is not UTF-8. */
+const encodedPart = /^content-transfer-encoding[ \t]*:[ \t]*base64/im
+
 async function multipartPairs(ctx: Context, bytes: Buffer): Promise<[string, string][]> {
-  const text = utf8(bytes)
+  utf8(bytes)
+  // One character a byte: of a text the parser would drop a byte order mark, by which two passwords would become equal.
+  const text = bytes.toString('latin1')
+  if (encodedPart.test(text)) throw unparsable()
+  const decode = (part: string): string => utf8(Buffer.from(part, 'latin1'))
   try {
     const form = await new Response(text, { headers: { 'Content-Type': ctx.get('Content-Type') } }).formData()
-    return [...form].flatMap(([name, value]) => (typeof value === 'string' ? [[name, value]] : []))
+    return [...form].flatMap(([name, value]) => (typeof value === 'string' ? [[decode(name), decode(value)]] : []))
   } catch {
     throw unparsable()
   }
