@@ -20,8 +20,8 @@ export interface HashQueue {
   /**
    * Runs `job` when its turn has come and as many permits are free as it has lanes (all of them, when it has more).
    * Throws `Unavailable` at once when the wait would be longer than `patienceSeconds`. While many wait in this queue and
-   * nobody in another, what a job came to may be kept until three more of it are done, where these cost no more than a
-   * tenth of a second.
+   * nobody in another, what a job came to may be kept until three more of it are done, for a tenth of a second at the
+   * most.
    */
   run<T>(lanes: number, job: () => Promise<T>, how?: How): Promise<Ran<T>>
 }
@@ -94,6 +94,7 @@ export function hashPool(options: Options): HashPool {
   const waiting: Line[] = []
   /** Lets go of a result that is kept; of one queue alone. */
   const kept: (() => void)[] = []
+  let latest: NodeJS.Timeout | undefined
   let free = size
   let turns = 0
 
@@ -175,7 +176,14 @@ export function hashPool(options: Options): HashPool {
   }
 
   const handOver = (): void => {
+    clearTimeout(latest)
     for (const go of kept.splice(0)) go()
+  }
+
+  /** Those that wait may turn out to be dearer than the mean of those before them. */
+  const keep = (): Promise<void> => {
+    if (kept.length === 0) latest = setTimeout(handOver, longestKeptSeconds * 1000)
+    return new Promise((go) => kept.push(go))
   }
 
   /** Otherwise what it waits for would wait for others' turns, or for jobs of which one takes as long as several. */
@@ -193,7 +201,7 @@ export function hashPool(options: Options): HashPool {
           line.jobs.length >= 2 * handedOverTogether &&
           isAlone(line, permits) &&
           secondsOf(line, handedOverTogether - 1) <= longestKeptSeconds
-        if (mayWait && kept.length + 1 < handedOverTogether) return new Promise((go) => kept.push(go))
+        if (mayWait && kept.length + 1 < handedOverTogether) return keep()
         handOver()
       }
       const learn = (tookMs: number): void => {

@@ -226,10 +226,27 @@ describe('the hash pool', () => {
 
   it('keeps no result for good when those that wait fail', async () => {
     const queue = hashPool({ size: 1, maxWaitSeconds: 60, monotonic }).queue()
-    const kept = queue.run(1, turnOfLoop)
+    let isHandedOver = false
+    const kept = queue.run(1, turnOfLoop).then(() => (isHandedOver = true))
     const failing = Array.from({ length: 12 }, () => queue.run(1, () => Promise.reject(new Error('broken'))))
-    const outcomes = await Promise.allSettled([kept, ...failing])
-    expect(outcomes.map(({ status }) => status)).to.deep.equal(['fulfilled', ...Array(12).fill('rejected')])
+    const outcomes = await Promise.allSettled(failing)
+    expect(outcomes.map(({ status }) => status)).to.deep.equal(Array(12).fill('rejected'))
+    await turnOfLoop()
+    expect(isHandedOver).to.equal(true)
+    await kept
+  })
+
+  it('keeps no result for more than a tenth of a second beside jobs that are dearer than those before them', async () => {
+    const queue = hashPool({ size: 2, maxWaitSeconds: 60 }).queue()
+    const dear = heldJob()
+    const jobs = [queue.run(1, turnOfLoop), queue.run(1, dear.job)]
+    const others = Array.from({ length: 12 }, heldJob)
+    const waiting = others.map(({ job }) => queue.run(1, job))
+    const begun = performance.now()
+    await jobs[0]
+    expect(performance.now() - begun).to.be.within(80, 1_000)
+    for (const { finish } of [dear, ...others]) finish()
+    await Promise.all([...jobs, ...waiting])
   })
 
   it('is not to be had without a permit', () => {
