@@ -292,7 +292,9 @@ describe('a store that is away', function () {
         }
         const command = startCommand([process.execPath, executable, 'serve'], scratchFolder(), environmentOf(env))
         expect(await command.ended).to.equal(2)
-        expect(command.output.error).to.match(/^portcullis: redis: maxmemory-policy is allkeys-lru.*noeviction$/m)
+        expect(command.output.error).to.match(
+          /^portcullis: stores\.sessions: redis: maxmemory-policy is allkeys-lru.*noeviction$/m,
+        )
       } finally {
         await evicting.close()
       }

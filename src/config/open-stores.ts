@@ -68,7 +68,13 @@ export async function openStores(needs: Needs): Promise<OpenStores> {
       const known = opened.get(key)
       if (known !== undefined) known.roles.push(role)
       else
-        opened.set(key, { kind: store.kind, handle: await open(store), roles: [role], isReady: false, isLost: false })
+        opened.set(key, {
+          kind: store.kind,
+          handle: await namingRoles([role], () => open(store)),
+          roles: [role],
+          isReady: false,
+          isLost: false,
+        })
     }
   } catch (thrown) {
     await Promise.allSettled([...opened.values()].map(({ handle }) => handle.close()))
@@ -96,7 +102,7 @@ export async function openStores(needs: Needs): Promise<OpenStores> {
   }
 
   async function prepareOne(store: Opened): Promise<void> {
-    await store.handle.prepare()
+    await namingRoles(store.roles, () => store.handle.prepare())
     if (store.roles.includes('users') && store.handle.users) await whenUsersAreThere(store.handle.users)
     store.isReady = true
   }
@@ -211,6 +217,17 @@ export async function openStores(needs: Needs): Promise<OpenStores> {
       throw new Unsuitable(`${settings.stores[role].kind} cannot store ${role}`)
     }
     return [store, port]
+  }
+}
+
+/** A store knows what it is, and not what for. */
+async function namingRoles<T>(roles: readonly StoreRole[], work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (thrown) {
+    if (!(thrown instanceof Unsuitable)) throw thrown
+    const settings = roles.map((role) => `stores.${role}`).join(', ')
+    throw new Unsuitable(`${settings}: ${thrown.message}`, { cause: thrown.cause })
   }
 }
 

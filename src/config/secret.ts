@@ -99,7 +99,7 @@ async function readSecret(path: string): Promise<Omit<MasterSecret, 'origin' | '
     found = await stat(path)
     // Who reads a pipe that nobody writes to waits for ever, and so does the exit of the process.
     if (!found.isFile()) throw fault('dataFolder', `${path} is no regular file`)
-    text = await readFile(path, 'utf8')
+    text = await readable(path)
   } catch (error) {
     if (memberOf(error, 'code') === 'ENOENT') return null
     throw error
@@ -112,6 +112,17 @@ async function readSecret(path: string): Promise<Omit<MasterSecret, 'origin' | '
     secret,
     isOfAnEarlierStart: performance.timeOrigin - found.mtimeMs > firstStartMilliseconds,
     warnings: isPrivate ? [] : [`${path} can be read by others: chmod 600 ${path}`],
+  }
+}
+
+/** After a restore it may be somebody else's. */
+async function readable(path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8')
+  } catch (error) {
+    const code = memberOf(error, 'code')
+    if (code !== 'EACCES' && code !== 'EPERM') throw error
+    throw fault('secret', `${path} is there, and this process must not read it (${code}): see whose it is`)
   }
 }
 

@@ -58,6 +58,14 @@ describe('judging the settings', () => {
       ['MongoDB without a database', mongoAt('mongodb://h'), ['stores.users.url']],
       ['MongoDB without a database, with a slash', mongoAt('mongodb://h:1,i:2/?w=1'), ['stores.users.url']],
       ['MongoDB by another protocol', mongoAt('http://h/name'), ['stores.users.url']],
+      ['MongoDB with a bare @ in its password', mongoAt('mongodb://u:p@ss@h/name'), ['stores.users.url']],
+      ['MongoDB with a bare % in its password', mongoAt('mongodb://u:p%ss@h/name'), ['stores.users.url']],
+      ['MongoDB at a port that is none', mongoAt('mongodb://h:1,i:65536/name'), ['stores.users.url']],
+      ['Redis with a bare % in its password', redisAt('redis://:p%ss@h'), ['stores.sessions.url']],
+      ['Redis at a port that is none', redisAt('redis://h:65536'), ['stores.sessions.url']],
+      ['Redis at half an address', redisAt('redis://[::1'), ['stores.sessions.url']],
+      ['Redis with a database that is no number', redisAt('redis://h/zzz'), ['stores.sessions.url']],
+      ['Redis with a word that the driver would obey', redisAt('redis://h/1?db=2'), ['stores.sessions.url']],
       ['an address that is none', mongoAt('somewhere'), ['stores.users.url']],
       ['Redis without an address', { stores: { tokens: { kind: 'redis' } } }, ['stores.tokens.url']],
       [
@@ -155,6 +163,10 @@ describe('judging the settings', () => {
       return { secret: goodSecret, stores: { users: { kind: 'mongo', url } } }
     }
 
+    function redisAt(url: string) {
+      return { stores: { sessions: { kind: 'redis', url } } }
+    }
+
     for (const [title, file, paths] of bad) {
       it(`refuses ${title}, and nothing else`, async () => {
         const faults = await folder.faults(file)
@@ -236,7 +248,7 @@ describe('judging the settings', () => {
       ['an IPv6 address', { http: { host: '::1' } }],
       [
         'several MongoDB hosts',
-        { secret: goodSecret, stores: { users: { kind: 'mongo', url: 'mongodb://u:p@a:1,b:2/n?w=1' } } },
+        { secret: goodSecret, stores: { users: { kind: 'mongo', url: 'mongodb://u:p%40%25@a:1,b:65535/n?w=1' } } },
       ],
       ['Redis over TLS', { stores: { tokens: { kind: 'redis', url: 'rediss://:p@h:1/2' } } }],
       ['a plain cookie without Secure', { backends: { cookie: { transport: { name: 'x', secure: false } } } }],

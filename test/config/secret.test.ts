@@ -117,6 +117,24 @@ describe('the master secret', () => {
     expect(fault).to.include({ path: 'dataFolder', message: `${pathOf(settings)} is no regular file` })
   })
 
+  it('is told to be there when it cannot be read', async () => {
+    const { settings } = await folder.load()
+    await resolveSecret(settings, generate)
+    const path = pathOf(settings)
+    await chmod(path, 0o000)
+    await chmod(folder.path, 0o755)
+    await chmod(settings.dataFolder, 0o755)
+    const isRoot = process.geteuid?.() === 0 // who may read everything, and lays that down for this case
+    if (isRoot) process.seteuid?.(65_534)
+    try {
+      const [fault] = await faultsOf(resolveSecret(settings, generate))
+      expect(fault).to.include({ path: 'secret' })
+      expect(fault?.message).to.match(/secret is there, and this process must not read it \(EACCES\)/)
+    } finally {
+      if (isRoot) process.seteuid?.(0)
+    }
+  })
+
   it('names the data folder when nothing can be kept there', async () => {
     const dataFolder = join(await folder.write('file', ''), 'data')
     const { settings } = await folder.load({ dataFolder })

@@ -144,6 +144,30 @@ describe('a redis that is down, strange or refuses', function () {
     expect(warnings[0]).to.contain('CONFIG is forbidden')
   })
 
+  it('refuses a user who may not do what the stores need, at the start and by name', async () => {
+    const raw = new Redis(server.url)
+    const may = async (...rules: readonly string[]) => {
+      await raw.acl('SETUSER', 'clerk', 'reset', 'on', '>clerk-pass', ...rules)
+      return opened(`redis://clerk:clerk-pass@127.0.0.1:${server.port}`)
+    }
+    for (const rules of [
+      ['~other:*', '+@all'],
+      ['~*', '+@all', '-eval'],
+      ['~*', '+@all', '-set'],
+      ['~*', '+@all', '-getdel'],
+      ['~*', '+@all', '-zrem'],
+      ['~*', '+@all', '-zremrangebyscore'],
+    ]) {
+      const { message } = await refusal((await may(...rules)).prepare())
+      expect(message, `${rules}`).to.match(/^redis: its user lacks a permission: /)
+    }
+    const handle = await may(...'~portcullis:* +@read +@write +@scripting +@connection +info +config|get'.split(' '))
+    await handle.prepare()
+    await sessionsOf(handle).put(aSession())
+    expect(warnings).to.deep.equal([])
+    raw.disconnect()
+  })
+
   it('refuses a wrong password, and repeats it nowhere', async () => {
     const raw = new Redis(server.url)
     await raw.acl('SETUSER', 'owner', 'on', '>owner-pass', '~*', '+@all')

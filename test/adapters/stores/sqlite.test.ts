@@ -221,6 +221,14 @@ describe('the SQLite store', function () {
       expect(await objection(folder)).to.match(/^the data folder \S+ cannot be used \(ENOTDIR\): it must be a folder/)
     })
 
+    it('what is there in place of the file, by name', async () => {
+      const path = join(at.folder, 'portcullis.sqlite')
+      await symlink(path, path)
+      expect(await objection(at.folder)).to.equal(
+        `${path} cannot be used (ELOOP): it must be a file that this process may read and write`,
+      )
+    })
+
     it('a folder that it may not write in', async () => {
       const isRoot = process.geteuid?.() === 0 // who may write everywhere, and lays that down for this case
       await chmod(at.folder, 0o500)

@@ -32,9 +32,11 @@ export function partsOf(url: string): Parts | null {
 }
 
 /** What its name says, `null` where it cannot be decoded. */
-export function databaseOf({ database }: Parts): string | null {
+export const databaseOf = ({ database }: Parts): string | null => decoded(database)
+
+function decoded(text: string): string | null {
   try {
-    return decodeURIComponent(database)
+    return decodeURIComponent(text)
   } catch {
     return null
   }
@@ -46,7 +48,10 @@ const forbidden = /[/\\. "$\0]/
 
 export function objection(url: string): string | null {
   const parts = partsOf(url)
-  if (parts === null) return null
+  if (parts === null || decoded(parts.credentials) === null) {
+    return 'must be like mongodb://user:password@host:27017/name, with each @, :, / and % of user and password percent-encoded'
+  }
+  if (parts.hosts.some((host) => Number(/:(\d+)$/.exec(host)?.[1] ?? 0) > 65_535)) return 'must have ports up to 65535'
   const name = databaseOf(parts)
   if (name === null || forbidden.test(name)) return 'must name a database without a space or any of /\\."$'
   const bytes = Buffer.byteLength(name)

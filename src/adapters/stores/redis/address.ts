@@ -4,17 +4,27 @@ const usualPrefix = 'portcullis:'
 
 export const prefixOf = ({ prefix }: StoreAddress): string => prefix ?? usualPrefix
 
-/** Why this address would be misread; `null` when it would not. */
-export function addressFault(url: string): string | null {
-  if (!URL.canParse(url)) return 'the address is no URL'
-  const { pathname, searchParams } = new URL(url)
+/** Why this address would be misread, in words that follow its name; `null` when it would not. */
+export function objection(url: string): string | null {
+  if (!URL.canParse(url)) return 'must be a URL such as redis://user:password@host:6379/0'
+  const { username, password, pathname, searchParams } = new URL(url)
+  if (!isEncoded(username + password)) return 'must have each % of its user and password percent-encoded, as %25'
   // ioredis takes what is no number for database 0.
-  if (!/^\/?\d*$/.test(pathname)) return 'the path of the address must be the number of a database'
+  if (!/^\/?\d*$/.test(pathname)) return 'must have the number of a database for its path, or none'
   for (const name of searchParams.keys()) {
     // ioredis would let it override any option.
-    if (name !== 'family') return `the address has the query parameter "${name}"; only "family" is known`
+    if (name !== 'family') return `must not have the query parameter "${name}": only "family" is known`
   }
   return null
+}
+
+function isEncoded(text: string): boolean {
+  try {
+    decodeURIComponent(text)
+    return true
+  } catch {
+    return false
+  }
 }
 
 export const databaseOf = (url: string): number => Number(new URL(url).pathname.slice(1))
@@ -41,7 +51,7 @@ export function hostsInClear(url: string): readonly string[] {
 const loopback = /^(127(\.\d+){3}|\[::1\]):/
 
 export function placeOf(address: StoreAddress): string | null {
-  if (address.url === null || addressFault(address.url) !== null) return null
+  if (address.url === null || objection(address.url) !== null) return null
   return `${placeOfUrl(address.url).replace(loopback, 'localhost:')} ${prefixOf(address)}`
 }
 

@@ -54,7 +54,7 @@ const notNow = new Set([
   'OOM',
 ])
 
-/** Nothing is connected yet. `url` has no `addressFault`. */
+/** Nothing is connected yet. To `url` there is no `objection`. */
 export function redisConnection({ Redis }: Driver, url: string): RedisConnection {
   const redis = new Redis(url, options)
   let lastError: unknown

@@ -1,6 +1,7 @@
+import type { Redis } from 'ioredis'
 import { Unavailable } from '../../../domain/refusal.ts'
 import { type OpenOptions, type StoreBackend, type StoreHandle, Unsuitable, unshared } from '../backend.ts'
-import { addressFault, connectionKey, databaseOf, hostsInClear, inherited, placeOf, prefixOf } from './address.ts'
+import { connectionKey, databaseOf, hostsInClear, inherited, objection, placeOf, prefixOf } from './address.ts'
 import { type Ask, redisConnection } from './connection.ts'
 import { redisOAuthStates } from './oauth-states.ts'
 import { redisSessionStore } from './sessions.ts'
@@ -12,6 +13,7 @@ export const redisBackend: StoreBackend = {
   roles: ['sessions', 'tokens'],
   protocols: ['redis:', 'rediss:'],
   takesPrefix: true,
+  objection,
   inherited,
   placeOf,
   hostsInClear,
@@ -22,8 +24,8 @@ async function openRedis(options: OpenOptions): Promise<StoreHandle> {
   const { url, clock, warn, shares = unshared } = options
   const prefix = prefixOf(options)
   if (url === null) throw new Unsuitable('redis: needs an address, redis://host:port/database')
-  const fault = addressFault(url)
-  if (fault !== null) throw new Unsuitable(`redis: ${fault}`)
+  const fault = objection(url)
+  if (fault !== null) throw new Unsuitable(`redis: the address ${fault}`)
 
   const driver = await import('ioredis')
   const { value: connection, release } = shares.lease(
@@ -54,6 +56,7 @@ async function openRedis(options: OpenOptions): Promise<StoreHandle> {
       await selectDatabase(whileOpen, databaseOf(url))
       await judgeServer(whileOpen)
       await judgeSettings(whileOpen, warn)
+      await judgePermissions(whileOpen, `${prefix}probe`)
       isPrepared = true
     },
 
@@ -104,6 +107,31 @@ async function judgeSettings(ask: Ask, warn: (message: string) => void): Promise
   }
   if (settings.get('appendonly') === 'no') {
     warn('redis: appendonly is no, so that a crash of the server forgets sessions and log-outs; set it to yes')
+  }
+}
+
+/** Each kind of command that the stores send. On a key that nobody uses, all find nothing. */
+const needed: readonly ((redis: Redis, key: string) => Promise<unknown>)[] = [
+  (redis, key) => redis.set(key, '1', 'PX', 1),
+  (redis, key) => redis.get(key),
+  (redis, key) => redis.getdel(key),
+  (redis, key) => redis.del(key),
+  (redis, key) => redis.pexpireat(key, 1),
+  (redis, key) => redis.zrange(key, '0', '-1'),
+  (redis, key) => redis.zrem(key, '1'),
+  (redis, key) => redis.eval("return redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', '0')", 1, key),
+]
+
+/** What the server does not let its user do (ACL) is told at the start, and not by the first login. */
+async function judgePermissions(ask: Ask, key: string): Promise<void> {
+  for (const command of needed) {
+    try {
+      await ask((redis) => command(redis, key))
+    } catch (error) {
+      // Whatever else it says, such as that it is full, it may say at any time, and is no reason not to start.
+      if (!(error instanceof Error) || !/NOPERM|^ERR The user executing the script/.test(error.message)) continue
+      throw new Unsuitable(`redis: its user lacks a permission: ${error.message}`, { cause: error })
+    }
   }
 }
 

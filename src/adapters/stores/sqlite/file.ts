@@ -150,9 +150,13 @@ async function createFile(path: string, warn: (message: string) => void): Promis
     if ((mode & 0o077) !== 0) warn(`${path} can be opened by other users of this machine: chmod 600 it`)
   } catch (error) {
     const code = errorCode(error)
-    const message = `the data folder ${folder} cannot be used (${code})`
+    const isFile = error instanceof Error && 'path' in error && error.path === path
+    const message = `${isFile ? path : `the data folder ${folder}`} cannot be used (${code})`
     if (passing.has(code)) throw new Unavailable(message, { cause: error })
-    throw new Unsuitable(`${message}: it must be a folder in which this process may create and write files`)
+    const wanted = isFile
+      ? 'a file that this process may read and write'
+      : 'a folder in which this process may create and write files'
+    throw new Unsuitable(`${message}: it must be ${wanted}`)
   }
 }
 
