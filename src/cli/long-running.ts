@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { changedForAll } from '../config/changed-for-all.ts'
 import { explain } from '../config/explain.ts'
 import type { LoadedSettings } from '../config/load.ts'
 import type { LoadedTenants } from '../config/load-tenants.ts'
@@ -6,12 +7,11 @@ import { createLog, type Logger } from '../config/log.ts'
 import { linePrinter } from '../config/printed-lines.ts'
 import type { ExitCode } from './exit-code.ts'
 import { oneAtATime } from './one-at-a-time.ts'
-import { only, settingsHere } from './settings.ts'
+import { type GlobalOptions, only, settingsHere } from './settings.ts'
 
-export interface Options {
-  configFile: string | undefined
-  /** The only one to serve, of several. */
-  tenant: string | undefined
+interface Options extends GlobalOptions {
+  /** Whether it opens a port. */
+  readonly listens: boolean
 }
 
 /** What runs until it is told to stop. */
@@ -32,7 +32,7 @@ type Begin = (
 interface Running {
   readonly running: LongRunning
   readonly log: Logger
-  readonly hasTenants: boolean
+  readonly loaded: LoadedSettings
 }
 
 /** Whoever tells it to stop is promised 10 s. */
@@ -51,7 +51,7 @@ export async function runUntilTold(options: Options, begin: Begin): Promise<Exit
   const readAgain = oneAtATime(async () => reload(options, await started))
   process.on('SIGHUP', readAgain)
 
-  const given = await settingsHere(options.configFile)
+  const given = await settingsHere(options.configFile, options)
   const loaded = { ...given, tenants: only(given.tenants, options.tenant) }
   const log = createLog(loaded.settings.logs)
   for (const warning of loaded.warnings) log.warn(warning)
@@ -62,7 +62,7 @@ export async function runUntilTold(options: Options, begin: Begin): Promise<Exit
   const alive = setInterval(() => undefined, deadlineMilliseconds)
   try {
     const running = await begin({ ...loaded, log, write: linePrinter(), failed: ending.failed })
-    begun({ running, log, hasTenants: loaded.tenants !== null })
+    begun({ running, log, loaded })
     const code = await ending.reached
     await running.stop()
     log.info('stopped')
@@ -75,13 +75,16 @@ export async function runUntilTold(options: Options, begin: Begin): Promise<Exit
 }
 
 /** Tenants alone are read again: what belongs to the process needs a new one. Never rejects. */
-async function reload({ configFile, tenant }: Options, { running, log, hasTenants }: Running): Promise<void> {
-  if (!hasTenants) return log.info('SIGHUP: without tenants there is nothing to read again')
+async function reload(options: Options, { running, log, loaded }: Running): Promise<void> {
+  if (loaded.tenants === null) return log.info('SIGHUP: without tenants there is nothing to read again')
   try {
-    const { tenants: all, warnings } = await settingsHere(configFile)
-    const tenants = only(all, tenant)
+    const { settings, tenants: all, warnings } = await settingsHere(options.configFile, options)
+    const tenants = only(all, options.tenant)
     for (const warning of warnings) log.warn(warning)
     if (tenants === null) return log.error('tenants are gone from the settings: restart to go on without them')
+    const changed = changedForAll(loaded.settings, settings)
+    if (changed.length > 0)
+      log.warn({ settings: changed }, 'settings of the whole have changed: restart to take them up')
     running.reload(tenants)
     log.info({ enabled: tenants.enabled.size, disabled: tenants.disabled.size }, 'read the tenants again')
   } catch (err) {

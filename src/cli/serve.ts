@@ -1,11 +1,12 @@
 import { isIPv6 } from 'node:net'
 import { startService } from '../config/service.ts'
 import type { ExitCode } from './exit-code.ts'
-import { type Options, runUntilTold } from './long-running.ts'
+import { runUntilTold } from './long-running.ts'
+import type { GlobalOptions } from './settings.ts'
 
 /** Serves until it is told to stop, or cannot go on. */
-export function serve(options: Options): Promise<ExitCode> {
-  return runUntilTold(options, async (needs) => {
+export function serve(options: GlobalOptions): Promise<ExitCode> {
+  return runUntilTold({ ...options, listens: true }, async (needs) => {
     const service = await startService(needs)
     const { log, settings } = needs
     const { host, publicUrl } = settings.http

@@ -1,5 +1,5 @@
 import { defaultTenant } from '../config/default-tenant.ts'
-import { type LoadedSettings, loadSettings } from '../config/load.ts'
+import { type LoadedSettings, type LoadFrom, loadSettings } from '../config/load.ts'
 import type { LoadedTenants } from '../config/load-tenants.ts'
 import { SettingsFault } from '../config/settings-fault.ts'
 
@@ -13,7 +13,7 @@ export interface GlobalOptions {
 /** The settings of this process: file, environment, and the folder it was started in. */
 export function settingsHere(
   configFile: string | undefined,
-  options: { withoutSecret?: boolean } = {},
+  options: Pick<LoadFrom, 'withoutSecret' | 'listens'> = {},
 ): Promise<LoadedSettings> {
   return loadSettings({ configFile, env: process.env, cwd: process.cwd(), ...options })
 }

@@ -39,6 +39,7 @@ interface From {
   /** What all tenants inherit, as it was given. */
   readonly base: unknown
   readonly folder: string | null
+  readonly folderSource: Source
   /** Variables and their faults, all below `tenants.list.<tenant>`. */
   readonly assignments: readonly Assignment[]
   readonly faults: readonly Fault[]
@@ -49,11 +50,11 @@ interface From {
 
 /** Reads each tenant's settings over the common ones. Never throws for what is wrong with one of them. */
 export async function loadTenants(from: From): Promise<LoadedTenants> {
-  const { common, folder, assignments, faults } = from
+  const { common, folder, folderSource, assignments, faults } = from
   const given = new Map<string, Given>()
   const inlined = common.tenants.list
   for (const id of keysOf(inlined)) given.set(id, { tree: memberOf(inlined, id), source: 'file', problem: null })
-  for (const [id, file] of await readFolder(folder)) {
+  for (const [id, file] of await readFolder(folder, folderSource)) {
     const isTwice = given.has(id)
     given.set(id, isTwice ? { ...file, problem: 'is in tenants.list as well' } : file)
   }
@@ -91,14 +92,14 @@ interface Given {
 }
 
 /** A folder that cannot be read is not one tenant's fault. */
-async function readFolder(folder: string | null): Promise<Map<string, Given>> {
+async function readFolder(folder: string | null, source: Source): Promise<Map<string, Given>> {
   if (folder === null) return new Map()
   let names: string[]
   try {
     names = await readdir(folder)
   } catch (error) {
     const message = `${folder} cannot be read (${String(memberOf(error, 'code') ?? error)})`
-    throw new SettingsFault([{ path: 'tenants.folder', message, source: 'file' }])
+    throw new SettingsFault([{ path: 'tenants.folder', message, source }])
   }
   // Editors and Kubernetes leave files of their own there, whose names begin with a dot.
   const files = names.filter((name) => name.endsWith('.json') && !name.startsWith('.')).sort()
@@ -168,7 +169,7 @@ async function readTenant(id: string, { tree, source, problem }: Given, from: Fr
 }
 
 /** Paths of what is there and belongs to the service as a whole. */
-function shared(own: Readonly<Record<string, unknown>>, parts: Parts): string[] {
+export function shared(own: Readonly<Record<string, unknown>>, parts: Parts): string[] {
   const whole = settingsSchema(parts).properties
   const ofTenant = tenantSchema(parts).properties
   const groups = (['http', 'passwords'] as const).flatMap((group) =>

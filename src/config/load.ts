@@ -32,6 +32,8 @@ export interface LoadFrom {
   readonly parts?: Parts
   /** For commands that work on the storage alone: a missing secret is no fault. */
   readonly withoutSecret?: boolean
+  /** `false` for what opens no port: it prints events only when it is told to. */
+  readonly listens?: boolean
 }
 
 /**
@@ -45,13 +47,17 @@ export async function loadSettings(from: LoadFrom): Promise<LoadedSettings> {
 
 /** As `loadSettings`, of a file that was read, or of a tree in place of one. */
 export async function settingsOf(file: ConfigFile, from: LoadFrom, faults: Fault[] = []): Promise<LoadedSettings> {
-  const { env, cwd, parts = builtInParts, withoutSecret = false } = from
-  const environment = await readEnvironment({ env, cwd, schema: environmentSchema(parts), file: file.value })
+  const { env, cwd, parts = builtInParts, withoutSecret = false, listens = true } = from
+  const value = listens ? file.value : overlay({ handlers: { console: false } }, file.value)
+  const environment = await readEnvironment({ env, cwd, schema: environmentSchema(parts), file: value })
   const common = environment.assignments.filter((one) => !isOfTenant(one))
-  faults.push(...environment.faults.filter((fault) => !isOfTenant({ path: fault.path.split('.') })))
+  const ofTenants = environment.assignments.filter(isOfTenant)
+  const isFaultOfTenant = ({ path }: Fault): boolean => isOfTenant({ path: path.split('.') })
+  const faultsOfTenants = environment.faults.filter(isFaultOfTenant)
+  faults.push(...environment.faults.filter((fault) => !isFaultOfTenant(fault)))
 
   const { settings, sources } = await readJudged({
-    tree: file.value,
+    tree: value,
     assignments: common,
     cwd,
     parts,
@@ -61,7 +67,8 @@ export async function settingsOf(file: ConfigFile, from: LoadFrom, faults: Fault
   })
   const { by, folder, list } = settings.tenants
   const isJudged = faults.some(({ path }) => path === 'tenants.by')
-  if (by === undefined && !isJudged && (folder !== undefined || list !== undefined)) {
+  const areThere = folder !== undefined || list !== undefined || ofTenants.length > 0 || faultsOfTenants.length > 0
+  if (by === undefined && !isJudged && areThere) {
     faults.push({ path: 'tenants.by', message: 'is required where there are tenants', source: 'default' })
   }
   const warnings = [...environment.warnings, ...doubtsOf(settings, parts)]
@@ -69,10 +76,11 @@ export async function settingsOf(file: ConfigFile, from: LoadFrom, faults: Fault
   if (by === undefined) return { settings, tenants: null, sources, file: file.path, warnings }
   const tenants = await loadTenants({
     common: settings,
-    base: overlay(file.value, treeOf(common)),
+    base: overlay(value, treeOf(common)),
     folder: folder === undefined ? null : resolve(cwd, folder),
-    assignments: environment.assignments.filter(isOfTenant),
-    faults: environment.faults.filter((fault) => isOfTenant({ path: fault.path.split('.') })),
+    folderSource: sources.get('tenants.folder') ?? 'default',
+    assignments: ofTenants,
+    faults: faultsOfTenants,
     cwd,
     parts,
     withoutSecret,

@@ -22,7 +22,6 @@ import { keepInsides } from './insides.ts'
 import { settingsOf } from './load.ts'
 import { createLog } from './log.ts'
 import { type OpenTenant, openPreparedTenant } from './open-tenant.ts'
-import { overlay } from './overlay.ts'
 import type { Settings } from './settings.ts'
 import { logDisabled, tenantRegistry } from './tenant-registry.ts'
 
@@ -87,8 +86,7 @@ export async function openPortcullis(settings: object = {}, options: PortcullisO
   const { env = {}, cwd = process.cwd(), failed = thrown } = options
   const handlers = options.handlers ?? undefined
   // A program's standard output is its own, unless it asks for our events there.
-  const value = overlay({ handlers: { console: false } }, settings)
-  const loaded = await settingsOf({ path: null, value }, { env, cwd })
+  const loaded = await settingsOf({ path: null, value: settings }, { env, cwd, listens: false })
   const log = createLog(loaded.settings.logs)
   for (const warning of loaded.warnings) log.warn(warning)
   for (const name of noHandlers(handlers ?? {})) {

@@ -173,4 +173,17 @@ describe('SIGHUP', function () {
     await hangUp('read the tenants again')
     expect([await statusAt('bolt'), await statusAt('dune')]).to.deep.equal([401, 401])
   })
+
+  it('says which settings only a restart takes up', async () => {
+    const line = 'settings of the whole have changed'
+    expect(service.errors.filter((one) => one.includes(line))).to.deep.equal([])
+    const common = { http: { port: 1, allowedOrigins: ['https://a.example'] }, logs: { requests: 'all' } }
+    await config({ by: 'header', header: 'X-Customer', folder: 'tenants', list: { bolt: {}, elm: {} } }, common)
+    await hangUp('read the tenants again')
+    const lines = service.errors.filter((one) => one.includes(line))
+    expect(lines.map((one) => JSON.parse(one).settings.sort())).to.deep.equal([
+      ['logs', 'tenants.by', 'tenants.header'],
+    ])
+    expect([await statusAt('bolt'), await statusAt('elm')]).to.deep.equal([401, 401])
+  })
 })

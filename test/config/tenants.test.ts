@@ -452,6 +452,21 @@ describe('settings of tenants', () => {
     }
   })
 
+  it('end the start as well when the environment alone has them, and nothing says how they are told', async () => {
+    for (const variable of ['HOSTS', 'SECRET', 'FOO', 'STORES__USERS__KIND']) {
+      const env = { [`PORTCULLIS_TENANTS__LIST__ACME__${variable}`]: 'x' }
+      expect(pathsOf(await folder.faults(undefined, env)), variable).to.deep.equal(['tenants.by'])
+    }
+  })
+
+  it('name the variable of a folder that is not there', async () => {
+    const env = { PORTCULLIS_TENANTS__BY: 'path', PORTCULLIS_TENANTS__FOLDER: 'nowhere' }
+    const faults = await folder.faults(undefined, env)
+    expect(faults.map(({ path, source }) => ({ path, source }))).to.deep.equal([
+      { path: 'tenants.folder', source: 'environment PORTCULLIS_TENANTS__FOLDER' },
+    ])
+  })
+
   it('never show a secret where they are printed', async () => {
     const tenants = list(
       { acme: { secret: `acme ${goodSecret}`, stores: { users: mongo } } },

@@ -52,13 +52,14 @@ export async function spawnService(
   return { ...spawned, url }
 }
 
-/** The built worker, once it works. */
+/** The built worker, once it works. It prints events, unless it has a module for them. */
 export async function spawnWorker(
   env: Readonly<Record<string, string>>,
   cwd = scratchFolder(),
   args: readonly string[] = [],
 ): Promise<Spawned> {
-  const { spawned } = await spawnPortcullis(['worker', ...args], env, cwd, /"msg":"working"/)
+  const printing = env.PORTCULLIS_HANDLERS__MODULE === undefined && { PORTCULLIS_HANDLERS__CONSOLE: 'true' }
+  const { spawned } = await spawnPortcullis(['worker', ...args], { ...printing, ...env }, cwd, /"msg":"working"/)
   return spawned
 }
 

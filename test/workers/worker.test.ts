@@ -63,6 +63,16 @@ describe('a worker', function () {
     await endAll(worker)
   })
 
+  it('prints no events unless it is told to, though no port of its own is open to others than this machine', async () => {
+    const folder = scratchFolder()
+    const [service, worker] = await Promise.all([
+      spawnService(relayOff, folder),
+      spawnWorker({ PORTCULLIS_HANDLERS__CONSOLE: '' }, folder),
+    ])
+    await endAll(service, worker)
+    expect(worker.errors.join()).to.include('there are no handlers')
+  })
+
   it('hands out tokens that the service redeems', async () => {
     const folder = scratchFolder()
     const [service, worker] = await Promise.all([spawnService(relayOff, folder), spawnWorker({}, folder)])
