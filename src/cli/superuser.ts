@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { randomUUID } from 'node:crypto'
 import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
@@ -53,7 +54,9 @@ function isTaken(thrown: unknown): boolean {
 async function readPassword(): Promise<string> {
   const chunks: Buffer[] = []
   for await (const chunk of process.stdin) chunks.push(Buffer.from(chunk))
-  const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Buffer.concat(chunks))
+  const bytes = Buffer.concat(chunks)
+  if (!isUtf8(bytes)) throw new Error('the password on standard input is not UTF-8')
+  const text = bytes.toString()
   return text.endsWith('\n') ? text.slice(0, -1) : text
 }
 

@@ -75,11 +75,11 @@ export async function handlerFaults(
   warn: (text: string) => void,
 ): Promise<Map<string, string>> {
   const faults = new Map<string, string>()
-  const log = {
-    warn: (fields: object, message: string) => warn([message, ...Object.values(fields)].join(': ')),
-  }
   for (const path of new Set(modules)) {
     if (path === null) continue
+    const log = {
+      warn: (fields: object, message: string) => warn([path, message, ...Object.values(fields)].join(': ')),
+    }
     const module = handlerModule({ url: pathToFileURL(path), log })
     await module.start().catch((error: unknown) => faults.set(path, reasonOf(error)))
     await module.close()

@@ -155,15 +155,15 @@ export async function openTenant(needs: Needs): Promise<OpenTenant> {
     },
 
     startDeliveries() {
-      const lane = {
+      const lane = (of: 'events' | 'token requests') => ({
         clock,
-        failed: (err: unknown) => log.error({ err }, 'deliveries are stuck'),
-        recovered: () => log.info('deliveries go on'),
-      }
+        failed: (err: unknown) => log.error({ err, of }, 'deliveries are stuck'),
+        recovered: () => log.info({ of }, 'deliveries go on'),
+      })
       chore(sweep)
       if (leavesEvents) return
-      events = relayLoop({ ...lane, work: container.get(RelayEvents), pollSeconds })
-      requests = relayLoop({ ...lane, work: container.get(DeliverTokens), ...tokenBeat })
+      events = relayLoop({ ...lane('events'), work: container.get(RelayEvents), pollSeconds })
+      requests = relayLoop({ ...lane('token requests'), work: container.get(DeliverTokens), ...tokenBeat })
     },
 
     async beginDue() {

@@ -61,8 +61,8 @@ describe('portcullis config check', function () {
     const mistaken = await checked('mistaken.mjs')
     expect(mistaken.code).to.equal(0)
     expect(mistaken.err).to.equal(
-      'portcullis: the handler module exports something that is no handler: on_after_registration\n' +
-        'portcullis: the handler module exports no handler\n',
+      `portcullis: ${join(cwd, 'mistaken.mjs')}: the handler module exports something that is no handler: on_after_registration\n` +
+        `portcullis: ${join(cwd, 'mistaken.mjs')}: the handler module exports no handler\n`,
     )
   })
 
