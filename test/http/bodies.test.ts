@@ -439,10 +439,19 @@ describe('bodies', () => {
     })
 
     it('have no part in an encoding of its own, which could stand for other bytes than it shows', async () => {
-      for (const header of ['Content-Transfer-Encoding: base64', 'content-transfer-encoding:BASE64']) {
+      for (const header of [
+        'Content-Transfer-Encoding: base64',
+        'content-transfer-encoding:BASE64',
+        ' Content-Transfer-Encoding: base64',
+        '\tContent-Transfer-Encoding\t:\tbase64',
+        'Content-Type: text/plain\r\nContent-Transfer-Encoding: base64 ',
+        'Content-Transfer-Encoding: quoted-printable',
+      ]) {
         const encoded = part(`name="password"\r\n${header}`, Buffer.from(goodPassword).toString('base64'))
         expect(seen(await login(body(username(), encoded), multipart)), header).to.deep.equal(unparsable)
       }
+      const extra = part('name="extra"', 'a\r\nContent-Transfer-Encoding: base64\r\n')
+      expect((await login(body(username(), password, extra), multipart)).status).to.equal(200)
       const plain = part('name="password"\r\nContent-Transfer-Encoding: 8bit', goodPassword)
       expect((await login(body(username(), plain), multipart)).status).to.equal(200)
     })

@@ -155,14 +155,26 @@ function urlencodedPairs(bytes: Buffer): [string, string][] {
     })
 }
 
-/** RFC 7578 section 4.7 wants no encodings of parts. The parser would decode it, and replace what is not UTF-8. */
-const encodedPart = /^content-transfer-encoding[ \t]*:[ \t]*base64/im
+/**
+ * RFC 7578 section 4.7 wants no encodings of parts. The parser would decode base64 and drop a byte order mark. Lines
+ * behind one that looks like a boundary are headers, until an empty one.
+ */
+function hasEncodedPart(text: string): boolean {
+  let isHeader = false
+  return text.split('\r\n').some((line) => {
+    if (line.startsWith('--')) isHeader = true
+    else if (line === '') isHeader = false
+    return isHeader && encoding.test(line) && !noEncoding.test(line)
+  })
+}
+const encoding = /^[ \t]*content-transfer-encoding/i
+const noEncoding = /:[ \t]*(7bit|8bit|binary)[ \t]*$/i
 
 async function multipartPairs(ctx: Context, bytes: Buffer): Promise<[string, string][]> {
   utf8(bytes)
   // One character a byte: of a text the parser would drop a byte order mark, by which two passwords would become equal.
   const text = bytes.toString('latin1')
-  if (encodedPart.test(text)) throw unparsable()
+  if (hasEncodedPart(text)) throw unparsable()
   const decode = (part: string): string => utf8(Buffer.from(part, 'latin1'))
   try {
     const form = await new Response(text, { headers: { 'Content-Type': ctx.get('Content-Type') } }).formData()
