@@ -5,6 +5,7 @@ import { Redis } from 'ioredis'
 import { type StoreHandle, Unsuitable } from '../../../src/adapters/stores/backend.ts'
 import { redisBackend } from '../../../src/adapters/stores/redis/redis.ts'
 import { aSession, aToken } from '../../../src/testing/builders.ts'
+import { eventually } from '../../support/eventually.ts'
 import { type FaultProxy, faultProxy } from '../../support/fault-proxy.ts'
 import { expectUnavailable, recovers } from '../../support/outages.ts'
 import { needsRedisServer, type RedisServer, sessionsOf, startRedis, tokensOf } from '../../support/redis.ts'
@@ -157,6 +158,7 @@ describe('a redis that is down, strange or refuses', function () {
       ['~*', '+@all', '-getdel'],
       ['~*', '+@all', '-zrem'],
       ['~*', '+@all', '-zremrangebyscore'],
+      ['~*', '+@all', '-zadd'],
     ]) {
       const { message } = await refusal((await may(...rules)).prepare())
       expect(message, `${rules}`).to.match(/^redis: its user lacks a permission: /)
@@ -166,6 +168,34 @@ describe('a redis that is down, strange or refuses', function () {
     await sessionsOf(handle).put(aSession())
     expect(warnings).to.deep.equal([])
     raw.disconnect()
+  })
+
+  it('judges such a user later, when the server is busy at the start', async () => {
+    const raw = new Redis(server.url)
+    await raw.acl('SETUSER', 'clerk', 'reset', 'on', '>clerk-pass', '~*', '+@all', '-eval')
+    const handle = await opened(`redis://clerk:clerk-pass@127.0.0.1:${server.port}`)
+    await raw.call('CLIENT', 'PAUSE', '1500', 'WRITE')
+    await expectUnavailable(() => handle.prepare())
+    await raw.call('CLIENT', 'UNPAUSE')
+    await expectUnavailable(() => sessionsOf(handle).find('x'))
+    const judged = await eventually('a word about the user', () =>
+      handle.prepare().then(
+        () => 'none',
+        (fault: unknown) => (fault instanceof Unsuitable ? fault.message : null),
+      ),
+    )
+    expect(judged).to.match(/lacks a permission/)
+    raw.disconnect()
+  })
+
+  it('may begin while the server is full: what is there is read', async () => {
+    const session = aSession()
+    await sessionsOf(await prepared(server.url)).put(session)
+    await withSetting('maxmemory', '1', async () => {
+      const handle = await prepared(server.url)
+      expect(await sessionsOf(handle).find(session.digest)).to.deep.equal(session)
+      await expectUnavailable(() => handle.ping())
+    })
   })
 
   it('refuses a wrong password, and repeats it nowhere', async () => {

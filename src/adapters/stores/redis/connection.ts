@@ -109,7 +109,7 @@ export function redisConnection({ Redis }: Driver, url: string): RedisConnection
 
 const unavailable = (cause: unknown): Unavailable => new Unavailable('redis does not answer', { cause })
 
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : '')
+export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : '')
 
 /** What is no error reply comes from the driver: a connection that is gone, closed, silent or not yet there. */
 function isOutage(error: unknown): boolean {

@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis'
 import { Unavailable } from '../../../domain/refusal.ts'
 import { type OpenOptions, type StoreBackend, type StoreHandle, Unsuitable, unshared } from '../backend.ts'
 import { connectionKey, databaseOf, hostsInClear, inherited, objection, placeOf, prefixOf } from './address.ts'
-import { type Ask, redisConnection } from './connection.ts'
+import { type Ask, messageOf, redisConnection } from './connection.ts'
 import { redisOAuthStates } from './oauth-states.ts'
 import { redisSessionStore } from './sessions.ts'
 import { redisTokenStore } from './tokens.ts'
@@ -110,6 +110,16 @@ async function judgeSettings(ask: Ask, warn: (message: string) => void): Promise
   }
 }
 
+/** What the scripts of the stores call, in one of its own, which leaves nothing. */
+const calls = `
+redis.call('ZADD', KEYS[1], 1, 'a')
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', 0)
+redis.call('ZRANGE', KEYS[1], -1, -1, 'WITHSCORES')
+redis.call('PEXPIREAT', KEYS[1], 1)
+redis.call('SET', KEYS[1], 'a', 'PXAT', 1)
+redis.call('GET', KEYS[1])
+redis.call('DEL', KEYS[1])`
+
 /** Each kind of command that the stores send. On a key that nobody uses, all find nothing. */
 const needed: readonly ((redis: Redis, key: string) => Promise<unknown>)[] = [
   (redis, key) => redis.set(key, '1', 'PX', 1),
@@ -119,7 +129,7 @@ const needed: readonly ((redis: Redis, key: string) => Promise<unknown>)[] = [
   (redis, key) => redis.pexpireat(key, 1),
   (redis, key) => redis.zrange(key, '0', '-1'),
   (redis, key) => redis.zrem(key, '1'),
-  (redis, key) => redis.eval("return redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', '0')", 1, key),
+  (redis, key) => redis.eval(calls, 1, `${key}-scripts`),
 ]
 
 /** What the server does not let its user do (ACL) is told at the start, and not by the first login. */
@@ -128,9 +138,11 @@ async function judgePermissions(ask: Ask, key: string): Promise<void> {
     try {
       await ask((redis) => command(redis, key))
     } catch (error) {
-      // Whatever else it says, such as that it is full, it may say at any time, and is no reason not to start.
-      if (!(error instanceof Error) || !/NOPERM|^ERR The user executing the script/.test(error.message)) continue
-      throw new Unsuitable(`redis: its user lacks a permission: ${error.message}`, { cause: error })
+      const { cause } = Object(error)
+      // A server that takes no writes now still answers for the sessions that are there.
+      if (error instanceof Unavailable && !/^(OOM|READONLY|MISCONF|NOREPLICAS) /.test(messageOf(cause))) throw error
+      if (!/NOPERM|The user executing the script/.test(messageOf(error))) continue
+      throw new Unsuitable(`redis: its user lacks a permission: ${messageOf(error)}`, { cause: error })
     }
   }
 }
