@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import type { Stats } from 'node:fs'
-import { link, mkdir, open, readFile, rm, stat } from 'node:fs/promises'
+import { link, open, readFile, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { makeFolder } from '../adapters/stores/sqlite/make-folder.ts'
 import { memberOf } from './json-tree.ts'
 import type { Settings } from './settings.ts'
 import { SettingsFault } from './settings-fault.ts'
@@ -128,7 +129,7 @@ async function readable(path: string): Promise<string> {
 
 /** The file appears whole or not at all, under its name only once: `link` refuses a name that is taken. */
 async function writeSecret(path: string, secret: string): Promise<'generated' | 'read'> {
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+  await makeFolder(dirname(path))
   const draft = `${path}.${randomBytes(6).toString('hex')}`
   try {
     const file = await open(draft, 'wx', 0o600)

@@ -126,6 +126,16 @@ describe('portcullis serve', function () {
       .to.include(join(cwd, 'file', 'data'))
       .and.to.include('ENOTDIR')
 
+    if (process.platform === 'linux') {
+      // Where Node's recursive mkdir would try for ever.
+      const nowhere = await portcullis(['serve'], {
+        cwd,
+        env: { ...anyPort, PORTCULLIS_DATA_FOLDER: '/proc/none/data' },
+      })
+      expect(nowhere.code).to.equal(2)
+      expect(words(nowhere.err)).to.include('/proc/none/data').and.to.include('ENOENT')
+    }
+
     await mkdir(join(cwd, 'closed'))
     await chmod(join(cwd, 'closed'), 0o500)
     if (process.getuid?.() === 0) return // root may write anywhere

@@ -1,5 +1,5 @@
 import { constants } from 'node:fs'
-import { access, link, mkdir, open, stat, unlink } from 'node:fs/promises'
+import { access, link, open, stat, unlink } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Database, Statement } from 'better-sqlite3'
@@ -7,6 +7,7 @@ import { Unavailable } from '../../../domain/refusal.ts'
 import { type Lease, Unsuitable } from '../backend.ts'
 import { connectReader, type Driver, type Place } from './connection.ts'
 import { asFault, isBusy } from './faults.ts'
+import { isThere, makeFolder, unless } from './make-folder.ts'
 import { samenessOf } from './ping.ts'
 import { type ReadTransaction, readTransaction } from './read-transaction.ts'
 import type { WriterThread } from './thread.ts'
@@ -135,9 +136,9 @@ async function createFile(path: string, warn: (message: string) => void): Promis
   const folder = dirname(path)
   const draft = `${path}.${process.pid}-${Math.random().toString(36).slice(2)}`
   try {
-    await mkdir(folder, { recursive: true, mode: 0o700 })
+    await makeFolder(folder)
     await access(folder, constants.R_OK | constants.W_OK | constants.X_OK)
-    if (!(await exists(path))) {
+    if (!(await isThere(path))) {
       await (await open(draft, 'wx', 0o600)).close()
       try {
         await link(draft, path).catch(unless('EEXIST'))
@@ -157,22 +158,6 @@ async function createFile(path: string, warn: (message: string) => void): Promis
       ? 'a file that this process may read and write'
       : 'a folder in which this process may create and write files'
     throw new Unsuitable(`${message}: it must be ${wanted}`)
-  }
-}
-
-function exists(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    (error) => {
-      unless('ENOENT')(error)
-      return false
-    },
-  )
-}
-
-function unless(code: string): (error: unknown) => void {
-  return (error) => {
-    if (errorCode(error) !== code) throw error
   }
 }
 
