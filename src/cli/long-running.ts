@@ -83,6 +83,9 @@ async function reload(options: Options, { running, log, loaded }: Running): Prom
     for (const warning of warnings) log.warn(warning)
     if (tenants === null) return log.error('tenants are gone from the settings: restart to go on without them')
     const changed = changedForAll(loaded.settings, settings)
+    // They are judged by it: served in the old way, they would be wrong in the new one.
+    if (changed.includes('tenants.by'))
+      return log.error('tenants.by has changed: restart to take it up; the tenants stay')
     if (changed.length > 0)
       log.warn({ settings: changed }, 'settings of the whole have changed: restart to take them up')
     running.reload(tenants)

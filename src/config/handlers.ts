@@ -39,11 +39,21 @@ export async function openHandlers(
 }
 
 /** Says so where nobody hears of anything: an event that has no handler counts as told, and its token reaches nobody. */
-export function warnOfNoHandlers(log: Logger, { settings, tenants }: ProcessNeeds): void {
-  const all = tenants ? [...tenants.enabled.values()].map((tenant) => tenant.settings) : [settings]
-  if (all.length === 0 || all.some(({ handlers }) => handlers.module !== null || handlers.console)) return
-  log.warn('there are no handlers: events are told to nobody, and the tokens of reset and verification reach nobody')
+export function warnOfNoHandlers(
+  log: Logger,
+  { settings, tenants = null }: Pick<ProcessNeeds, 'settings' | 'tenants'>,
+): void {
+  const tellsNobody = ({ handlers }: Settings): boolean => handlers.module === null && !handlers.console
+  const which = tenants && [...tenants.enabled.values()].filter((tenant) => tellsNobody(tenant.settings))
+  if (which ? which.length === 0 : !tellsNobody(settings)) return
+  log.warn(
+    which ? { count: which.length, tenants: which.slice(0, mostNamed).map(({ id }) => id) } : {},
+    'there are no handlers: events are told to nobody, and the tokens of reset and verification reach nobody',
+  )
 }
+
+/** More names would be a line that nobody reads. */
+const mostNamed = 20
 
 interface Loaded {
   readonly module: HandlerModule

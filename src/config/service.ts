@@ -42,7 +42,8 @@ export async function startService(needs: Needs): Promise<Service> {
     await served.close(0)
     throw thrown
   }
-  if (settings.events.relay === 'on') {
+  const delivers = settings.events.relay === 'on'
+  if (delivers) {
     warnOfNoHandlers(log, needs)
     served.startDeliveries()
   }
@@ -50,7 +51,10 @@ export async function startService(needs: Needs): Promise<Service> {
   return {
     port,
     publicUrl: publicUrl(settings, port),
-    reload: (changed) => served.reload(changed),
+    reload(changed) {
+      if (delivers) warnOfNoHandlers(log, { settings, tenants: changed })
+      served.reload(changed)
+    },
     async stop() {
       await Promise.all([server.close(graceSeconds.requests), served.stopDeliveries(graceSeconds.deliveries)])
       await served.close(graceSeconds.deliveries)

@@ -56,6 +56,7 @@ async function workOnAll(common: Common, settings: Settings, given: LoadedTenant
   registry.startDeliveries()
   return {
     reload(given) {
+      warnOfNoHandlers(common.log, { settings, tenants: given })
       const changed = reachable(given)
       logDisabled(common.log, changed)
       registry.replace(changed)

@@ -178,12 +178,16 @@ describe('SIGHUP', function () {
     const line = 'settings of the whole have changed'
     expect(service.errors.filter((one) => one.includes(line))).to.deep.equal([])
     const common = { http: { port: 1, allowedOrigins: ['https://a.example'] }, logs: { requests: 'all' } }
-    await config({ by: 'header', header: 'X-Customer', folder: 'tenants', list: { bolt: {}, elm: {} } }, common)
+    await config({ by: 'path', pathPrefix: '/of', folder: 'tenants', list: { bolt: {}, elm: {} } }, common)
     await hangUp('read the tenants again')
     const lines = service.errors.filter((one) => one.includes(line))
-    expect(lines.map((one) => JSON.parse(one).settings.sort())).to.deep.equal([
-      ['logs', 'tenants.by', 'tenants.header'],
-    ])
+    expect(lines.map((one) => JSON.parse(one).settings.sort())).to.deep.equal([['logs', 'tenants.pathPrefix']])
+    expect([await statusAt('bolt'), await statusAt('elm')]).to.deep.equal([401, 401])
+  })
+
+  it('leaves the tenants as they were when they are to be told in another way', async () => {
+    await config({ by: 'host', folder: 'tenants', list: { bolt: {} } })
+    await hangUp('tenants.by has changed: restart to take it up')
     expect([await statusAt('bolt'), await statusAt('elm')]).to.deep.equal([401, 401])
   })
 })

@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -71,6 +72,28 @@ describe('a worker', function () {
     ])
     await endAll(service, worker)
     expect(worker.errors.join()).to.include('there are no handlers')
+  })
+
+  it('names the tenants of which it tells nobody, also those that come later', async () => {
+    const folder = scratchFolder()
+    const module = scratchModule('export const on_after_register = () => {}')
+    const settle = (list: object) =>
+      writeFile(join(folder, 'portcullis.config.json'), JSON.stringify({ tenants: { by: 'path', list } }))
+    const acme = { handlers: { module: fileURLToPath(module.url) } }
+    await settle({ acme, bolt: {} })
+    const worker = await spawnWorker({ PORTCULLIS_HANDLERS__CONSOLE: '' }, folder)
+    const named = () =>
+      worker.errors
+        .filter((line) => line.includes('there are no handlers'))
+        .map((line) => JSON.parse(line))
+        .map(({ count, tenants }) => ({ count, tenants }))
+    expect(named()).to.deep.equal([{ count: 1, tenants: ['bolt'] }])
+    await settle({ acme, bolt: {}, core: { handlers: { console: true } }, dyne: {} })
+    process.kill(worker.pid, 'SIGHUP')
+    await eventually('the new ones to be named', () => named().length === 2)
+    expect(named()[1]).to.deep.equal({ count: 2, tenants: ['bolt', 'dyne'] })
+    await endAll(worker)
+    module.remove()
   })
 
   it('hands out tokens that the service redeems', async () => {
