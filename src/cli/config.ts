@@ -1,3 +1,4 @@
+import { addressFaults } from '../config/address-faults.ts'
 import { renderSettings, renderVariables } from '../config/describe-settings.ts'
 import { handlerFaults } from '../config/handlers.ts'
 import { SettingsFault } from '../config/settings-fault.ts'
@@ -14,11 +15,12 @@ export async function checkConfig(options: GlobalOptions & { readonly env?: true
   const warn = (warning: string): unknown => process.stderr.write(`portcullis: ${warning}\n`)
   loaded.warnings.forEach(warn)
   const { module } = loaded.settings.handlers
-  for (const [, message] of await handlerFaults([module], warn)) {
-    throw new SettingsFault([
-      { path: 'handlers.module', message, source: loaded.sources.get('handlers.module') ?? 'default' },
-    ])
-  }
+  const source = loaded.sources.get('handlers.module') ?? 'default'
+  const ofHandlers = [...(await handlerFaults([module], warn)).values()].map((message) => {
+    return { path: 'handlers.module', message, source }
+  })
+  const faults = [...(await addressFaults(loaded)), ...ofHandlers]
+  if (faults.length > 0) throw new SettingsFault(faults)
   process.stdout.write(`${renderSettings(loaded)}\n`)
   return 0
 }

@@ -1,3 +1,4 @@
+import { addressFaults } from '../config/address-faults.ts'
 import { handlerFaults } from '../config/handlers.ts'
 import type { LoadedTenants } from '../config/load-tenants.ts'
 import { type Fault, renderFaults } from '../config/settings-fault.ts'
@@ -26,7 +27,7 @@ export async function checkTenants(options: GlobalOptions): Promise<ExitCode> {
   const tenants = await tenantsHere(options)
   if (tenants === null) return 0
   for (const warning of tenants.warnings) process.stderr.write(`portcullis: ${warning}\n`)
-  const faults = new Map([...tenants.disabled, ...(await faultsOfHandlers(tenants))])
+  const faults = new Map([...tenants.disabled, ...(await faultsOfEnabled(tenants))])
   for (const [id, found] of faults) {
     process.stderr.write(`portcullis: the tenant ${id} is disabled:\n${renderFaults(found).replace(/^/gm, '  ')}\n`)
   }
@@ -35,16 +36,23 @@ export async function checkTenants(options: GlobalOptions): Promise<ExitCode> {
   return faults.size === 0 ? 0 : 2
 }
 
-async function faultsOfHandlers({ enabled }: LoadedTenants): Promise<Map<string, readonly Fault[]>> {
+async function faultsOfEnabled({ enabled }: LoadedTenants): Promise<Map<string, readonly Fault[]>> {
   const modules = [...enabled.values()].map(({ settings }) => settings.handlers.module)
-  const faults = await handlerFaults(modules, (warning) => process.stderr.write(`portcullis: ${warning}\n`))
-  return new Map(
-    [...enabled.values()].flatMap(({ id, settings, sources }) => {
-      const message = faults.get(settings.handlers.module ?? '')
-      const source = sources.get('handlers.module') ?? 'default'
-      return message === undefined ? [] : [[id, [{ path: `tenants.list.${id}.handlers.module`, message, source }]]]
-    }),
-  )
+  const ofModules = await handlerFaults(modules, (warning) => process.stderr.write(`portcullis: ${warning}\n`))
+  const found = new Map<string, readonly Fault[]>()
+  for (const tenant of enabled.values()) {
+    const { id, settings, sources } = tenant
+    const faults = await addressFaults(tenant)
+    const message = ofModules.get(settings.handlers.module ?? '')
+    const source = sources.get('handlers.module') ?? 'default'
+    if (message !== undefined) faults.push({ path: 'handlers.module', message, source })
+    if (faults.length > 0)
+      found.set(
+        id,
+        faults.map((fault) => ({ ...fault, path: `tenants.list.${id}.${fault.path}` })),
+      )
+  }
+  return found
 }
 
 /** `null`, which it says, where there are none. */

@@ -43,6 +43,25 @@ describe('portcullis config check', function () {
     expect(served).to.deep.equal({ code: 2, out: '', err })
   })
 
+  it('says what a driver will object to in an address, without asking anybody', async () => {
+    for (const url of [
+      'mongodb://u:p:q@h/n',
+      'mongodb://h:0/n',
+      'mongodb+srv://h:27017/n',
+      'mongodb://h/n?nonsense=1',
+    ]) {
+      const env = {
+        PORTCULLIS_STORES__USERS__KIND: 'mongo',
+        PORTCULLIS_STORES__USERS__URL: url,
+        PORTCULLIS_SECRET: goodSecret,
+      }
+      const { code, out, err } = await portcullis(['config', 'check'], { env })
+      expect([code, out], url).to.deep.equal([2, ''])
+      expect(err).to.match(/stores\.users\.url: .*\(environment PORTCULLIS_STORES__USERS__URL\)/)
+      expect(err).not.to.include(url)
+    }
+  })
+
   it('loads the handler module, and says which one cannot be', async () => {
     const cwd = scratchFolder()
     await writeFile(join(cwd, 'broken.mjs'), 'export function on_after_register( {')
