@@ -142,7 +142,9 @@ export const UpdateMeBody = Type.Object(
 export const UpdateUserBody = Type.Object(
   {
     email: optional.address('A new address; not verified unless is_verified says so'),
-    password: optional.text('A new password; ends every session'),
+    password: optional.text(
+      'A new password; ends every session, but for the one that asks where it is about themselves',
+    ),
     is_active: optional.flag('`false` ends every session'),
     is_superuser: optional.flag('Whether the user may use these routes'),
     is_verified: optional.flag('Whether the address counts as verified'),
