@@ -260,6 +260,14 @@ export default [
     ['test/adapters/stores/redis-outages.test.ts'],
     'may not do',
   ],
+  [
+    'a system call for each command to Redis',
+    'src/adapters/stores/redis/connection.ts',
+    'sendTogether(redis.stream)\n',
+    '\n',
+    ['test/adapters/stores/redis.test.ts'],
+    'in one turn',
+  ],
 ].map(([title, file, text, replacement, tests, only]) => ({
   title: `core: ${title}`,
   file,
