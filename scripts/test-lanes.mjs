@@ -2,10 +2,11 @@
 // reads as if they had run one after another; failures are repeated at the end, and the last line counts.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
-import { getPriority, setPriority, tmpdir } from 'node:os'
+import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs'
+import { getPriority, setPriority } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { scratchSpace } from './scratch-space.mjs'
 
 /** How long a process may take to start, or to end, on a machine that is busy. */
 const startSeconds = 60
@@ -28,18 +29,18 @@ const program = fileURLToPath(new URL('test-lane.mjs', import.meta.url))
  */
 export async function runTests({ alone, together, waiting, lanes, print, ...how }) {
   const began = performance.now()
-  const scratch = mkdtempSync(join(tmpdir(), 'portcullis-tests-'))
+  const scratch = scratchSpace()
   const results = []
   const started = []
   const stop = (signal) => {
     for (const lane of started) lane.kill()
-    rmSync(scratch, { recursive: true, force: true })
+    scratch.remove()
     process.kill(process.pid, signal)
   }
   process.once('SIGINT', stop).once('SIGTERM', stop)
 
   function start() {
-    const lane = startLane(join(scratch, `${started.length}`), how)
+    const lane = startLane(join(scratch.path, `${started.length}`), how)
     started.push(lane)
     return lane
   }
@@ -69,7 +70,7 @@ export async function runTests({ alone, together, waiting, lanes, print, ...how 
   for (const lane of started) results.push(await lane.end())
   for (const { file, output } of results) if (file === null && output !== '') print(`\n${output}`)
   process.removeListener('SIGINT', stop).removeListener('SIGTERM', stop)
-  rmSync(scratch, { recursive: true })
+  scratch.remove()
 
   const sum = (of) => results.reduce((total, result) => total + result[of], 0)
   const failed = results.filter(({ failures }) => failures > 0)
@@ -82,11 +83,15 @@ export async function runTests({ alone, together, waiting, lanes, print, ...how 
   return failures === 0
 }
 
-function startLane(outputFile, { cwd, execArgv, timeout, color, limitSeconds }) {
+function startLane(folder, { cwd, execArgv, timeout, color, limitSeconds }) {
+  const temporary = join(folder, 'tmp')
+  mkdirSync(temporary, { recursive: true })
+  const outputFile = join(folder, 'output')
   const descriptor = openSync(outputFile, 'a')
   // A group of its own, so that nothing that its tests have started outlives it.
   const child = spawn(process.execPath, [...execArgv, program], {
     cwd,
+    env: { ...process.env, TMPDIR: temporary },
     detached: true,
     stdio: ['ignore', descriptor, descriptor, 'ipc'],
   })
