@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { expect } from 'chai'
@@ -8,6 +8,7 @@ import { scratchSpace } from '../../scripts/scratch-space.mjs'
 describe('the folder that tests write to', () => {
   const memory = mkdtempSync(join(tmpdir(), 'portcullis-memory-'))
   const wanted = { memory, bytes: 1, given: null }
+  after(() => rmSync(memory, { recursive: true }))
 
   it('is in memory where there is room, runs programs, and can be looked into', () => {
     const { path, remove } = scratchSpace(wanted)
