@@ -88,7 +88,8 @@ export function fileSessions(place: () => string, clock: () => Date): SessionSto
     find: live,
 
     async touch(digest, at) {
-      if ((await live(digest)) !== null) await unlessMissing(utimes(pathOf(digest), at, at))
+      const session = await live(digest)
+      if (session !== null && session.seenAt < at) await unlessMissing(utimes(pathOf(digest), at, at))
     },
 
     async remove(digest) {

@@ -5,7 +5,10 @@ import type { Session } from '../../domain/session.ts'
 export interface SessionStore {
   put(session: Session): Promise<void>
   find(digest: string): Promise<Session | null>
-  /** Writes down a use. Never brings back a session that ended meanwhile, never passes its absolute end. */
+  /**
+   * Writes down a use, unless a later one is. Never brings back a session that ended meanwhile, never passes its absolute
+   * end.
+   */
   touch(digest: string, at: Date): Promise<void>
   /** `true` for exactly one of the callers that end a session. */
   remove(digest: string): Promise<boolean>

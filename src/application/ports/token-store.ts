@@ -3,7 +3,7 @@ import type { OneTimeToken, TokenPurpose } from '../../domain/one-time-token.ts'
 
 /** One-time tokens that were handed out. Of each purpose a user has at most one; an expired one is absent. */
 export interface TokenStore {
-  /** Supersedes the user's token of the same purpose. A digest that is there already keeps its expiry. */
+  /** Supersedes the user's token of the same purpose. A digest that is there and alive keeps its expiry. */
   put(token: OneTimeToken): Promise<void>
   find(purpose: TokenPurpose, digest: string): Promise<OneTimeToken | null>
   /** The user's live token of this purpose. */

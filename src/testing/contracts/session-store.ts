@@ -94,6 +94,16 @@ export function sessionStoreContract(
       assert.equal(await store.find(session.digest), null)
     }),
 
+    on('is not seen earlier than it was by a touch that comes late', async (store, clock) => {
+      const session = await begun(store, clock, { idleSeconds: 60 })
+      const earlier = inSeconds(clock, 10)
+      clock.advance(40)
+      const seenAt = clock()
+      await store.touch(session.digest, seenAt)
+      await store.touch(session.digest, earlier)
+      assert.deepEqual(await store.find(session.digest), { ...session, seenAt })
+    }),
+
     on('is not carried past its absolute end by a touch', async (store, clock) => {
       const session = await begun(store, clock, { idleSeconds: 60, endsAt: inSeconds(clock, 70) })
       clock.advance(50)

@@ -107,6 +107,16 @@ export function tokenStoreContract(
       assert.deepEqual(await store.find(token.purpose, token.digest), token)
     }),
 
+    on('gives a token that has expired, and is put again, its new expiry', async (store, clock) => {
+      const token = await handedOut(store, clock)
+      clock.advance(900)
+      assert.equal(await store.find(token.purpose, token.digest), null)
+      const again = { ...token, createdAt: clock(), expiresAt: inSeconds(clock, 900) }
+      await store.put(again)
+      assert.deepEqual(await store.find(token.purpose, token.digest), again)
+      assert.deepEqual(await store.current(token.purpose, token.userId), again)
+    }),
+
     on('hides an expired token', async (store, clock) => {
       const token = await handedOut(store, clock)
       clock.advance(899)

@@ -33,7 +33,7 @@ export function memorySessionStore(clock: () => Date): SessionStore {
 
     async touch(digest, at) {
       const session = live(digest)
-      if (session !== null) sessions.set(digest, { ...session, seenAt: at })
+      if (session !== null && session.seenAt < at) sessions.set(digest, { ...session, seenAt: at })
     },
 
     async remove(digest) {

@@ -17,8 +17,10 @@ export function mongoTokenStore({ tokens, expiring, now, run, isDuplicate }: Con
         const _id = idOf(purpose, userId)
         const $set = { purpose, userId, digest, eventId, fact, createdAt, expiresAt }
         await upserted(isDuplicate, async () => {
-          if ((await tokens.findOne({ _id, digest: literal(digest) }, latest)) !== null) return
-          await tokens.updateOne({ _id, digest: { $ne: literal(digest) } }, { $set }, { upsert: true })
+          if ((await tokens.findOne({ _id, digest: literal(digest), expiresAt: { $gt: now() } }, latest)) !== null)
+            return
+          const isAnotherOrOver = { $or: [{ digest: { $ne: literal(digest) } }, { expiresAt: { $lte: now() } }] }
+          await tokens.updateOne({ _id, ...isAnotherOrOver }, { $set }, { upsert: true })
         })
       }),
 

@@ -17,13 +17,13 @@ interface TokenRow {
 
 /** What runs in the writer's thread. */
 export function tokenWrites(db: Statements) {
-  const put = db.prepare<[TokenRow]>(
+  const put = db.prepare<[TokenRow & { readonly now: number }]>(
     `INSERT INTO tokens (purpose, user_id, digest, event_id, fact, created_at, expires_at)
      VALUES (@purpose, @user_id, @digest, @event_id, @fact, @created_at, @expires_at)
      ON CONFLICT (purpose, user_id) DO UPDATE SET
        digest = excluded.digest, event_id = excluded.event_id, fact = excluded.fact,
        created_at = excluded.created_at, expires_at = excluded.expires_at
-     WHERE digest <> excluded.digest`,
+     WHERE digest <> excluded.digest OR tokens.expires_at <= @now`,
   )
   const remove = db.prepare<[TokenPurpose, string]>('DELETE FROM tokens WHERE purpose = ? AND digest = ?')
   const removeAllOf = db.prepare<[UserId]>('DELETE FROM tokens WHERE user_id = ?')
@@ -32,8 +32,8 @@ export function tokenWrites(db: Statements) {
   )
 
   return {
-    putToken(token: OneTimeToken): void {
-      put.run(toRow(token))
+    putToken(token: OneTimeToken, now: number): void {
+      put.run({ ...toRow(token), now })
     },
     removeToken(purpose: TokenPurpose, digest: string): void {
       remove.run(purpose, digest)
@@ -55,7 +55,7 @@ export function sqliteTokens(file: SqliteFile, clock: () => Date): TokenStore {
   const expired = file.query<[number], unknown>('SELECT 1 FROM tokens WHERE expires_at <= ? LIMIT 1')
 
   return {
-    put: (token) => file.write('putToken', token),
+    put: (token) => file.write('putToken', token, clock().getTime()),
 
     async find(purpose, digest) {
       return fromRow(byDigest.get(purpose, digest, clock().getTime()))
