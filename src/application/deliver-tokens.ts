@@ -119,7 +119,8 @@ export class DeliverTokens implements DueWork {
 
   async #handle(wanted: Wanted): Promise<void> {
     const { tokenRequests, clock, random, report } = this.#needs
-    const { request, attempts } = wanted
+    const { request } = wanted
+    const attempts = wanted.attempts + 1
     const stopRenewing = this.#keepRenewing(request)
     const delivery = { eventId: request.eventId, handler: tokenHandlerOf[request.purpose], attempts }
     try {

@@ -304,6 +304,34 @@ describe('the delivery of tokens', () => {
     await delivery.idle()
   })
 
+  it('counts no attempt for what waits for a free hand', async () => {
+    const finishes: (() => void)[] = []
+    const { delivery, ask, stored, calls, clock, problems } = await setUp(
+      recording(() => {
+        if (finishes.length < 16) return new Promise<void>((resolve) => finishes.push(resolve))
+        throw new HandlerFailed('MailServerDown', 'no')
+      }),
+    )
+    for (let count = 0; count < 17; count++) {
+      clock.advance(0.001) // so that it is known which of them waits
+      await ask(await stored())
+    }
+    for (let second = 0; second < 8; second++) {
+      await delivery.beginDue()
+      await new Promise(setImmediate)
+      clock.advance(1)
+    }
+    expect(calls).to.have.length(16)
+    for (const finish of finishes) finish()
+    await delivery.idle()
+    await doDue(delivery)
+    expect(calls).to.have.length(17)
+    expect(problems.map(({ attempts }) => attempts)).to.deep.equal([1])
+    clock.advance(1)
+    await doDue(delivery)
+    expect(problems.map(({ attempts }) => attempts)).to.deep.equal([1, 2])
+  })
+
   it('settles what strangers ask for while every handler hangs', async () => {
     const { delivery, ask, stored, tokenRequests, clock } = await setUp(
       recording(() => new Promise<void>(() => undefined)),

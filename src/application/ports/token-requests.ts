@@ -7,6 +7,7 @@ export interface ClaimedRequest {
   readonly request: TokenRequest
   /** The fact that `bind` wrote at an earlier delivery; `null` when there was none. */
   readonly boundFact: string | null
+  /** Earlier deliveries: how often `bind` was asked for. */
   readonly attempts: number
 }
 
@@ -18,13 +19,13 @@ export interface TokenRequests {
   /** The same single write for every address. Replaces a waiting request of the same id. */
   ask(request: TokenRequest): Promise<'asked' | 'full'>
 
-  /** At most `limit` waiting ones, oldest first, that nobody has leased. Counts the attempt. */
+  /** At most `limit` waiting ones, oldest first, that nobody has leased. */
   claim(now: Date, limit: number, leaseSeconds: number): Promise<readonly ClaimedRequest[]>
 
   /**
    * Writes down the fact that the token of this request is bound to, before it is handed out, so that a
-   * repeated delivery never mints another token after this one was redeemed. `false`: a newer request took
-   * its place, or it is gone.
+   * repeated delivery never mints another token after this one was redeemed, and counts the delivery. `false`: a
+   * newer request took its place, or it is gone.
    */
   bind(request: TokenRequest, fact: string): Promise<boolean>
 

@@ -31,7 +31,6 @@ export function memoryTokenRequests(): TokenRequests {
       // They came in nearly this order, and a sort is linear then.
       due.sort((a, b) => a.request.at.getTime() - b.request.at.getTime())
       return due.slice(0, limit).map((entry) => {
-        entry.attempts++
         entry.heldUntil = now.getTime() + leaseSeconds * 1000
         return { request: entry.request, boundFact: entry.boundFact, attempts: entry.attempts }
       })
@@ -41,6 +40,7 @@ export function memoryTokenRequests(): TokenRequests {
       const entry = entryOf(request)
       if (entry === undefined) return false
       entry.boundFact = fact
+      entry.attempts++
       return true
     },
 

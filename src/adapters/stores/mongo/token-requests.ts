@@ -61,10 +61,7 @@ export function mongoTokenRequests({ tokenRequests, run, isDuplicate }: Connecti
             .toArray()
           if (candidates.length === 0) break
           const ids = candidates.map(({ _id }) => _id)
-          await tokenRequests.updateMany(
-            { _id: { $in: ids }, ...due },
-            { $set: { leaseId, dueAt: leaseUntil }, $inc: { attempts: 1 } },
-          )
+          await tokenRequests.updateMany({ _id: { $in: ids }, ...due }, { $set: { leaseId, dueAt: leaseUntil } })
           const won = await tokenRequests
             .find({ _id: { $in: ids }, leaseId })
             .sort({ at: 1 })
@@ -77,7 +74,8 @@ export function mongoTokenRequests({ tokenRequests, run, isDuplicate }: Connecti
 
     bind: (request, fact) =>
       run(async () => {
-        const { matchedCount } = await tokenRequests.updateOne(same(request), { $set: { boundFact: fact } })
+        const delivery = { $set: { boundFact: fact }, $inc: { attempts: 1 } }
+        const { matchedCount } = await tokenRequests.updateOne(same(request), delivery)
         return matchedCount === 1
       }),
 

@@ -24,12 +24,12 @@ export function tokenRequestWrites(db: Statements) {
      VALUES (?, ?, ?, ?, ?, ?, ?)`,
   )
   const claim = db.prepare<[number, number, number], RequestRow>(
-    `UPDATE token_requests SET attempts = attempts + 1, ready_at = ?
+    `UPDATE token_requests SET ready_at = ?
      WHERE id IN (SELECT id FROM token_requests WHERE ready_at <= ? ORDER BY ready_at, asked_at LIMIT ?)
      RETURNING id, event_id, purpose, sealed_email, request_id, asked_at, bound_fact, attempts`,
   )
   const bind = db.prepare<[string, string, EventId]>(
-    'UPDATE token_requests SET bound_fact = ? WHERE id = ? AND event_id = ?',
+    'UPDATE token_requests SET bound_fact = ?, attempts = attempts + 1 WHERE id = ? AND event_id = ?',
   )
   const postpone = db.prepare<[number, string, EventId]>(
     'UPDATE token_requests SET ready_at = ? WHERE id = ? AND event_id = ?',
