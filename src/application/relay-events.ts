@@ -1,6 +1,7 @@
 import { type AccountEvent, type ClaimedEvent, handlerOf, type UserChanges } from '../domain/events.ts'
 import type { UserId } from '../domain/ids.ts'
 import { Unavailable } from '../domain/refusal.ts'
+import type { Session } from '../domain/session.ts'
 import { isAlive } from '../domain/user.ts'
 import { type DeliveryProblem, nameOf, problemOf, retryAt } from './delivery-problem.ts'
 import { Lane } from './lane.ts'
@@ -33,6 +34,7 @@ const maxAttempts = 10
 const maxRetrySeconds = 300
 const defaultLeaseSeconds = 20
 const maxReasonLength = 200
+const sessionsAtOnce = 32
 
 /**
  * Delivers events at least once, each user's in the order of writing: first to the service itself, which removes
@@ -175,17 +177,19 @@ export class RelayEvents implements DueWork {
 
   /**
    * Only dead ones: the event may come late, when its user has long logged in again. The user is read after the
-   * sessions, so that no session is of a younger generation than the record it is judged by.
+   * sessions, so that no session is of a younger generation than the record it is judged by. A few at a time: somebody
+   * may have thousands, and others are waiting for the store.
    */
   async #removeDeadSessions(userId: UserId): Promise<void> {
     const { sessions, users } = this.#needs
     const digests = await sessions.listOf(userId)
-    const found = await Promise.all(digests.map((digest) => sessions.find(digest)))
-    const user = await users.find(userId)
-    for (const session of found) {
-      if (session === null) continue
-      const lives = user !== null && isAlive(user, { id: session.digest, generation: session.generation })
-      if (!lives) await sessions.remove(session.digest)
+    for (let first = 0; first < digests.length; first += sessionsAtOnce) {
+      const some = digests.slice(first, first + sessionsAtOnce)
+      const found = await Promise.all(some.map((digest) => sessions.find(digest)))
+      const user = await users.find(userId)
+      const lives = ({ digest: id, generation }: Session) => user !== null && isAlive(user, { id, generation })
+      const dead = found.filter((session) => session !== null && !lives(session))
+      await Promise.all(dead.map((session) => session && sessions.remove(session.digest)))
     }
   }
 

@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { doDue } from '../../src/application/do-due.ts'
+import type { SessionStore } from '../../src/application/ports/session-store.ts'
 import { HandlerFailed } from '../../src/application/ports/subscribers.ts'
 import { RelayEvents } from '../../src/application/relay-events.ts'
 import { happened } from '../../src/domain/events.ts'
@@ -305,6 +306,40 @@ describe('the relay of events', () => {
       expect(await sessions.find(old.digest)).to.equal(null)
       expect(await sessions.find(asking.digest)).not.to.equal(null)
       expect(await sessions.find(young.digest)).not.to.equal(null)
+    })
+
+    it('asks for a few of a user’s thousand sessions at a time, and removes all that ended', async () => {
+      const { users, sessions, clock, ...needs } = await setUp()
+      let now = 0
+      let most = 0
+      const watched: SessionStore = {
+        ...sessions,
+        find: (digest) => counted(() => sessions.find(digest)),
+        remove: (digest) => counted(() => sessions.remove(digest)),
+      }
+      async function counted<T>(work: () => Promise<T>): Promise<T> {
+        most = Math.max(most, ++now)
+        await new Promise(setImmediate)
+        now--
+        return work()
+      }
+      const user = aUser({ sessions: { generation: 0, kept: null } })
+      const changed = endSessions(user, clock())
+      const young = aSession({ userId: user.id, generation: changed.sessions.generation })
+      for (let count = 0; count < 1000; count++) await sessions.put(aSession({ userId: user.id, generation: 0 }))
+      await sessions.put(young)
+      await users.insert(changed, [passwordChanged(changed, null, clock())])
+      const relay = new RelayEvents({
+        ...needs,
+        users,
+        clock,
+        sessions: watched,
+        subscribers: recording(),
+        handlerTimeoutSeconds: 10,
+      })
+      await doDue(relay)
+      expect(await sessions.listOf(user.id)).to.deep.equal([young.digest])
+      expect(most).to.be.within(2, 32)
     })
 
     it('removes the tokens of an address that a user has left, and no others', async () => {
