@@ -1,5 +1,5 @@
 import { isUserId, type UserId } from '../domain/ids.ts'
-import { accountOf, type OAuthAccount, withAccount } from '../domain/oauth-account.ts'
+import { accountOf, type OAuthAccount, type ProviderTokens, withAccount } from '../domain/oauth-account.ts'
 import { Refusal, Unavailable } from '../domain/refusal.ts'
 import type { ChangeUser } from './change-user.ts'
 import { CodeRefused, type OAuthProvider, ProviderFailed } from './ports/oauth-provider.ts'
@@ -20,7 +20,8 @@ interface Needs {
 const leastLifeSeconds = 60
 const claimSeconds = 10
 const waitSeconds = 5
-const lookMilliseconds = 200
+const keepSeconds = 10
+const aWhile = (): Promise<unknown> => new Promise((resolve) => setTimeout(resolve, 200))
 
 /**
  * The provider's access token of a user, for programs that call the provider's API on the user's behalf. An expired
@@ -48,11 +49,13 @@ export class ReadProviderToken {
       const account = user === null ? null : accountOf(user, provider.name, accountId)
       if (account === null) return null
       if (this.#isFresh(account)) return this.#unsealed(userId, account, account.sealedAccessToken)
-      if (account.sealedRefreshToken === null) return null
+      const { sealedRefreshToken: sealed } = account
+      const refreshToken = sealed === null ? null : this.#unsealed(userId, account, sealed)
+      if (refreshToken === null) return null
 
-      if (await this.#claim(userId, account)) return await this.#refresh(userId, provider, account)
+      if (await this.#claim(userId, account)) return await this.#refresh(userId, provider, account, refreshToken)
       if (clock().getTime() >= deadline) throw new Unavailable('a provider token that somebody else refreshes')
-      await new Promise((resolve) => setTimeout(resolve, lookMilliseconds))
+      await aWhile()
     }
   }
 
@@ -81,15 +84,16 @@ export class ReadProviderToken {
     return isOurs
   }
 
-  async #refresh(userId: UserId, provider: OAuthProvider, account: OAuthAccount): Promise<string | null> {
+  async #refresh(
+    userId: UserId,
+    provider: OAuthProvider,
+    account: OAuthAccount,
+    refreshToken: string,
+  ): Promise<string | null> {
     const { vault, reportProvider } = this.#needs
-    const refreshToken =
-      account.sealedRefreshToken === null ? null : this.#unsealed(userId, account, account.sealedRefreshToken)
-    if (refreshToken === null) return null
+    let tokens: ProviderTokens
     try {
-      const tokens = await provider.refresh(refreshToken)
-      await this.#write(userId, account, sealedTokens(vault, userId, provider.name, tokens, account))
-      return tokens.accessToken
+      tokens = await provider.refresh(refreshToken)
     } catch (thrown) {
       const isProviders = thrown instanceof CodeRefused || thrown instanceof ProviderFailed
       if (isProviders) reportProvider(provider.name, thrown)
@@ -97,6 +101,25 @@ export class ReadProviderToken {
       if (thrown instanceof CodeRefused && !thrown.isAboutUs) return null
       if (isProviders) throw new Refusal('OAUTH_PROVIDER_ERROR', null, { cause: thrown })
       throw thrown
+    }
+    await this.#keep(userId, account, sealedTokens(vault, userId, provider.name, tokens, account))
+    return tokens.accessToken
+  }
+
+  /**
+   * Tries again for ten seconds: a provider that rotates has taken the old refresh token back, and takes the next one who
+   * shows it for a thief.
+   */
+  async #keep(userId: UserId, account: OAuthAccount, fields: Partial<OAuthAccount>): Promise<void> {
+    const { clock } = this.#needs
+    const deadline = clock().getTime() + keepSeconds * 1000
+    for (;;) {
+      try {
+        return await this.#write(userId, account, fields)
+      } catch (fault) {
+        if (!(fault instanceof Unavailable) || clock().getTime() >= deadline) throw fault
+      }
+      await aWhile()
     }
   }
 

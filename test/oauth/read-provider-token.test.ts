@@ -284,6 +284,35 @@ for (const store of [memoryUnderTest, sqliteUnderTest, mongoUnderTest]) {
       }
     })
 
+    it('that another secret sealed, and no other, is neither claimed nor waited for', async () => {
+      const other = providerVault(nodeSecrets(`another ${goodSecret}`).providerTokenKey())
+      const sealedRefreshToken = other.seal('refresh', randomUUID() as UserId, 'acme') // safe: a UUID
+      const { read, stored } = await linked(0, { sealedRefreshToken })
+      for (const caller of [0, 1]) expect(await read(caller)).to.equal(null)
+      expect((await stored()).account.refreshingUntil).to.equal(null)
+    })
+
+    it('is written down in the end when the store fails once after the provider has given it', async () => {
+      const { id, stored, refreshToken } = await linked(0)
+      const { accountId } = (await stored()).account
+      acme.instead('token', rotating())
+      let writes = 0
+      const failing: UserStore = {
+        ...users,
+        find: (userId) => users.find(userId),
+        async replace(user, events) {
+          if (++writes === 2) throw new Unavailable('the store')
+          return users.replace(user, events)
+        },
+      }
+      const needs = { vault, clock, reportProvider: () => undefined }
+      const one = new ReadProviderToken({ ...needs, users: failing, changeUser: new ChangeUser({ users: failing }) })
+      expect(await one.execute({ userId: id, provider, accountId })).to.equal('rotated-1')
+      expect(await stored()).to.deep.include({ accessToken: 'rotated-1', refreshToken: 'next-rotated-1' })
+      expect(writes).to.equal(3)
+      expect(refreshes(refreshToken)).to.equal(1)
+    })
+
     async function change(id: UserId, of: (account: OAuthAccount) => OAuthAccount): Promise<void> {
       const judge = (user: User) => ({ ...user, oauthAccounts: user.oauthAccounts.map(of) })
       await new ChangeUser({ users }).execute(id, (user) => ({ type: 'replace', user: judge(user), events: [] }))
