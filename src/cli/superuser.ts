@@ -22,7 +22,7 @@ export async function createSuperuser(options: Options): Promise<ExitCode> {
   const requestId = `cli-${randomUUID()}`
   const storage = await storageHere(options)
   try {
-    const promoted = options.promote ? await storage.createSuperuser.promote({ email, requestId }) : null
+    const promoted = options.promote ? await storage.promoteUser.execute({ email, requestId }) : null
     if (promoted !== null) {
       process.stderr.write(`${promoted.email} is a superuser now (${promoted.id})\n`)
       return 0

@@ -6,6 +6,7 @@ import { DeleteUser } from '../application/delete-user.ts'
 import { LogIn } from '../application/log-in.ts'
 import { LogOut } from '../application/log-out.ts'
 import type { OAuthProvider } from '../application/ports/oauth-provider.ts'
+import { PromoteUser } from '../application/promote-user.ts'
 import { ReadProviderToken } from '../application/read-provider-token.ts'
 import { ReadUser } from '../application/read-user.ts'
 import { RegisterUser } from '../application/register-user.ts'
@@ -29,6 +30,7 @@ import { logDisabled, tenantRegistry } from './tenant-registry.ts'
 export interface Accounts {
   readonly registerUser: RegisterUser
   readonly createSuperuser: CreateSuperuser
+  readonly promoteUser: PromoteUser
   readonly logIn: LogIn
   readonly logOut: LogOut
   readonly authenticate: Authenticate
@@ -191,6 +193,7 @@ function accountsOf(tenant: OpenTenant): Accounts {
   return {
     registerUser: container.get(RegisterUser),
     createSuperuser: container.get(CreateSuperuser),
+    promoteUser: container.get(PromoteUser),
     logIn: container.get(LogIn),
     logOut: container.get(LogOut),
     authenticate: container.get(Authenticate),

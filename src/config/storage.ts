@@ -5,6 +5,7 @@ import { pathIn } from '../adapters/stores/sqlite/path.ts'
 import { ChangeUser } from '../application/change-user.ts'
 import { CreateSuperuser } from '../application/create-superuser.ts'
 import type { Outbox } from '../application/ports/outbox.ts'
+import { PromoteUser } from '../application/promote-user.ts'
 import { openHasher, openHashPool } from './hasher.ts'
 import type { Logger } from './log.ts'
 import { openStores } from './open-stores.ts'
@@ -13,6 +14,7 @@ import { SettingsFault } from './settings-fault.ts'
 
 export interface Storage {
   readonly createSuperuser: CreateSuperuser
+  readonly promoteUser: PromoteUser
   readonly outbox: Outbox
   /** Where the users are kept, if that is a file which was not there before. */
   readonly newFile: string | null
@@ -46,7 +48,11 @@ export async function openStorage(settings: Settings, log: Logger): Promise<Stor
   const { users, outbox } = stores.users
   const policy = { minLength: settings.passwords.minLength, isCommon: isCommonPassword }
   const hasher = openHasher(settings, openHashPool(settings.passwords))
-  const changeUser = new ChangeUser({ users })
-  const createSuperuser = new CreateSuperuser({ users, changeUser, hasher, policy, clock, newId })
-  return { createSuperuser, outbox, newFile, close: () => stores.close() }
+  return {
+    createSuperuser: new CreateSuperuser({ users, hasher, policy, clock, newId }),
+    promoteUser: new PromoteUser({ users, changeUser: new ChangeUser({ users }), clock, newId }),
+    outbox,
+    newFile,
+    close: () => stores.close(),
+  }
 }

@@ -8,6 +8,7 @@ import { FinishOAuth } from '../application/finish-oauth.ts'
 import { LinkOAuth } from '../application/link-oauth.ts'
 import { LogIn } from '../application/log-in.ts'
 import { LogOut } from '../application/log-out.ts'
+import { PromoteUser } from '../application/promote-user.ts'
 import { ReadProviderToken } from '../application/read-provider-token.ts'
 import { ReadUser } from '../application/read-user.ts'
 import { RegisterUser } from '../application/register-user.ts'
@@ -44,7 +45,8 @@ export function bindUseCases(container: Container): readonly ServiceIdentifier[]
     bindClass(container, ChangeUser, { users: t.Users }),
     bindClass(container, Authenticate, { users: t.Users }),
     bindClass(container, RegisterUser, { ...occasions, ...choosing, users: t.Users }),
-    bindClass(container, CreateSuperuser, { ...occasions, ...choosing, users: t.Users, changeUser: ChangeUser }),
+    bindClass(container, CreateSuperuser, { ...occasions, ...choosing, users: t.Users }),
+    bindClass(container, PromoteUser, { ...occasions, users: t.Users, changeUser: ChangeUser }),
     bindClass(container, LogIn, {
       ...occasions,
       users: t.Users,

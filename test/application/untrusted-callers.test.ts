@@ -13,6 +13,7 @@ import { FinishOAuth } from '../../src/application/finish-oauth.ts'
 import { LinkOAuth } from '../../src/application/link-oauth.ts'
 import { LogIn } from '../../src/application/log-in.ts'
 import { LogOut } from '../../src/application/log-out.ts'
+import { PromoteUser } from '../../src/application/promote-user.ts'
 import { ReadProviderToken } from '../../src/application/read-provider-token.ts'
 import { ReadUser } from '../../src/application/read-user.ts'
 import { RegisterUser } from '../../src/application/register-user.ts'
@@ -170,10 +171,10 @@ const ways: readonly Case[] = [
       call: ({ all }, email) => new CreateSuperuser(all).execute({ email, password: good, requestId }),
     },
     {
-      of: 'CreateSuperuser.promote',
+      of: 'PromoteUser',
       says: 'email',
       wrong,
-      call: ({ all }, email) => new CreateSuperuser(all).promote({ email, requestId }),
+      call: ({ all }, email) => new PromoteUser(all).execute({ email, requestId }),
     },
     {
       of: 'RequestToken',

@@ -32,7 +32,7 @@ describe('Portcullis that has been closed', () => {
       expect(await thrownBy(portcullis.withTenant('nobody', async () => 1))).to.be.instanceOf(RangeError)
       const asked: (() => Promise<unknown>)[] = [
         () => accounts.registerUser.execute({ ...one, email: toEmail('bob@example.com') }),
-        () => accounts.createSuperuser.promote(one),
+        () => accounts.promoteUser.execute(one),
         () => accounts.readUser.execute(user.id),
         () => accounts.logIn.execute({ ...one, backend }),
         () => accounts.authenticate.execute([{ backend, value }]),

@@ -1,0 +1,46 @@
+import { expect } from 'chai'
+import { ChangeUser } from '../../src/application/change-user.ts'
+import { doDue } from '../../src/application/do-due.ts'
+import { PromoteUser } from '../../src/application/promote-user.ts'
+import { RelayEvents } from '../../src/application/relay-events.ts'
+import type { User } from '../../src/domain/user.ts'
+import { aUser } from '../../src/testing/builders.ts'
+import { fixedClock } from '../../src/testing/fixed-clock.ts'
+import { deliveryNeeds, occasionAt, recording } from '../support/delivery.ts'
+
+describe('promoting a user', () => {
+  const requestId = 'request-1'
+
+  async function promoted(fields: Partial<User>) {
+    const needs = await deliveryNeeds(fixedClock())
+    const { users, clock } = needs
+    const user = aUser(fields)
+    await users.insert(user, [])
+    const newId = () => occasionAt(clock()).eventId
+    const promote = new PromoteUser({ users, changeUser: new ChangeUser({ users }), clock, newId })
+    const answer = await promote.execute({ email: user.email, requestId })
+    const subscribers = recording()
+    await doDue(new RelayEvents({ ...needs, subscribers, handlerTimeoutSeconds: 10 }))
+    return { user, answer, stored: await users.find(user.id), calls: subscribers.calls }
+  }
+
+  const rights = { isActive: true, isSuperuser: true, isVerified: true }
+
+  it('tells what changed, and nothing that was so before', async () => {
+    for (const missing of [['isSuperuser'], ['isActive', 'isVerified'], ['isActive', 'isSuperuser', 'isVerified']]) {
+      const fields = Object.fromEntries(missing.map((flag) => [flag, false]))
+      const { user, answer, stored, calls } = await promoted({ ...rights, ...fields })
+      expect(stored).to.deep.equal({ ...user, ...rights, version: user.version + 1 })
+      expect(answer).to.deep.equal(stored)
+      const changes = Object.fromEntries(missing.map((flag) => [flag, true]))
+      expect(calls.map((call) => [call.name, call.changes])).to.deep.equal([['on_after_update', changes]])
+    }
+  })
+
+  it('changes nothing of who is an active, verified superuser already, and tells nobody', async () => {
+    const { user, answer, stored, calls } = await promoted(rights)
+    expect(stored).to.deep.equal(user)
+    expect(answer).to.deep.equal(user)
+    expect(calls).to.deep.equal([])
+  })
+})
