@@ -1,6 +1,7 @@
 import { type Email, emailKey } from '../domain/email.ts'
 import { happened } from '../domain/events.ts'
 import type { UserId } from '../domain/ids.ts'
+import { demandText } from '../domain/invalid-input.ts'
 import { accountOf, type OAuthIdentity, withAccount } from '../domain/oauth-account.ts'
 import { Refusal, Unavailable } from '../domain/refusal.ts'
 import { newUser, type User } from '../domain/user.ts'
@@ -47,6 +48,7 @@ export class FinishOAuth {
     requestId: string
   }): Promise<string> {
     const { back, claim, policy, backend, requestId } = input
+    demandText('requestId', requestId)
     const identity = await identityOf(this.#needs, back, { ...claim, flow: 'login', userId: null })
     const user = await this.#userOf(identity, claim.provider.name, policy, requestId)
 

@@ -261,6 +261,19 @@ const ways: readonly Case[] = [
         new UpdateUser(all).any({ by, target, changes: { isActive: false }, requestId }),
     },
     {
+      of: 'FinishOAuth',
+      says: 'requestId',
+      wrong,
+      call: ({ all, provider, backend }, requestId) =>
+        new FinishOAuth(all).execute({
+          back: { code: 'a', state: 'a', error: null, iss: null },
+          claim: { provider, browserOf: () => null },
+          policy: { associateByEmail: true, verifiedByDefault: true, requiresVerification: false },
+          backend,
+          requestId,
+        }),
+    },
+    {
       of: 'DeleteUser',
       says: 'requestId',
       wrong,
