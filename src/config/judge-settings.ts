@@ -1,4 +1,4 @@
-import { leastCosts } from '../adapters/crypto/least-costs.ts'
+import { leastCosts } from '../adapters/crypto/cost-bounds.ts'
 import { claimsOf } from './claims.ts'
 import { enabledOf } from './enabled.ts'
 import type { Parts, StoreKind } from './parts.ts'

@@ -1,4 +1,5 @@
 import Type from 'typebox'
+import { greatestCost } from '../adapters/crypto/cost-bounds.ts'
 import type { Annotations } from './annotations.ts'
 import { maxLifetimeSeconds } from './strategies.ts'
 
@@ -100,11 +101,16 @@ export const passwords = Type.Object({
   ),
   memoryKiB: Type.Integer({
     minimum: 7168,
-    maximum: 4_194_304,
+    maximum: greatestCost.memoryKiB,
     default: 19_456,
     description: 'Memory of one argon2id hash, in KiB.',
   }),
-  timeCost: Type.Integer({ minimum: 1, maximum: 100, default: 2, description: 'Passes of one argon2id hash.' }),
+  timeCost: Type.Integer({
+    minimum: 1,
+    maximum: greatestCost.timeCost,
+    default: 2,
+    description: 'Passes of one argon2id hash.',
+  }),
   parallelism: Type.Integer({ minimum: 1, maximum: 16, default: 1, description: 'Lanes of one argon2id hash.' }),
 })
 

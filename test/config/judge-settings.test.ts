@@ -148,6 +148,8 @@ describe('judging the settings', () => {
       ['passwords of 7 characters', { passwords: { minLength: 7 } }, ['passwords.minLength']],
       ['cheap hashes: memory', { passwords: { memoryKiB: 12_288 } }, ['passwords.memoryKiB']],
       ['cheap hashes: passes', { passwords: { timeCost: 1 } }, ['passwords.timeCost']],
+      ['hashes that take too much memory', { passwords: { memoryKiB: 1_048_577 } }, ['passwords.memoryKiB']],
+      ['hashes of too many passes', { passwords: { timeCost: 100 } }, ['passwords.timeCost']],
       ['fewer lanes than one hash has', { passwords: { concurrency: 1, parallelism: 2 } }, ['passwords.concurrency']],
       [
         'a reset token that lives for days',

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { PasswordHasher } from '../../application/ports/password-hasher.ts'
 import { isHashable, normalisePassword } from '../../domain/password.ts'
+import { leastCosts } from './cost-bounds.ts'
 import type { HashPool } from './hash-pool.ts'
 import {
   type Argon2idParameters,
@@ -10,7 +11,6 @@ import {
   schemeOfHash,
   schemeOfPrefix,
 } from './hash-schemes.ts'
-import { leastCosts } from './least-costs.ts'
 
 /** The hasher of one tenant. */
 export interface Argon2Hasher extends PasswordHasher {
@@ -34,7 +34,8 @@ export function argon2Hasher(options: Options): Argon2Hasher {
   const { pool, memoryKiB = 19_456, timeCost = 2, parallelism = 1 } = options
   const parameters = { memoryKiB, timeCost, parallelism }
   const today = schemeOfPrefix(argon2idPrefix(parameters))
-  if (today === null) throw new RangeError('argon2id parameters out of range')
+  if (today === null)
+    throw new RangeError(`argon2id with m=${memoryKiB} KiB, t=${timeCost}, p=${parallelism} cannot be had`)
   if (!leastCosts.some((least) => memoryKiB >= least.memoryKiB && timeCost >= least.timeCost)) {
     throw new RangeError(`argon2id with m=${memoryKiB} KiB and t=${timeCost} is too weak to keep passwords with`)
   }

@@ -6,3 +6,6 @@ export const leastCosts = [
   { memoryKiB: 9216, timeCost: 4 },
   { memoryKiB: 7168, timeCost: 5 },
 ]
+
+/** Dearer than anybody's hashes: one in the store would be an attack on memory, or a mistake. */
+export const greatestCost = { memoryKiB: 1024 * 1024, timeCost: 99 }

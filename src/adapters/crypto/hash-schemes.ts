@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import argon2 from 'argon2'
+import { greatestCost } from './cost-bounds.ts'
 
 /** An algorithm and its cost. Every hash of one scheme costs the same to verify. */
 export interface HashScheme {
@@ -45,8 +46,6 @@ const argon2Hash = /^(\$argon2.*)\$[A-Za-z0-9+/]{11,86}\$[A-Za-z0-9+/]{16,172}$/
 const bcryptPrefix = /^\$2[aby]\$(0[4-9]|1[0-6])$/
 const bcryptHash = /^(\$2[aby]\$\d\d)\$[./A-Za-z0-9]{53}$/
 
-/** Dearer than anybody's hashes: such a string in the store would be an attack on memory, or a mistake. */
-const maxMemoryKiB = 1024 * 1024
 /** bcrypt reads no further. */
 const maxBcryptBytes = 72
 
@@ -64,7 +63,7 @@ export function schemeOfPrefix(prefix: string): HashScheme | null {
     const [, algorithm, memoryKiB, t1, p1, p2, t2] = parameters
     const lanes = Number(p1 ?? p2)
     // RFC 9106 section 3.1: at least eight blocks a lane.
-    if (Number(memoryKiB) > maxMemoryKiB || Number(memoryKiB) < 8 * lanes) return null
+    if (Number(memoryKiB) > greatestCost.memoryKiB || Number(memoryKiB) < 8 * lanes) return null
     return argon2Scheme(`${algorithm}$m=${memoryKiB},t=${t1 ?? t2},p=${lanes}`, lanes)
   }
   return bcryptPrefix.test(trimmed) ? bcryptScheme(trimmed) : null

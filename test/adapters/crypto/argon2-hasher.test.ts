@@ -2,6 +2,7 @@ import argon2 from 'argon2'
 import bcrypt from 'bcrypt'
 import { expect } from 'chai'
 import { argon2Hasher } from '../../../src/adapters/crypto/argon2-hasher.ts'
+import { greatestCost } from '../../../src/adapters/crypto/cost-bounds.ts'
 import { type HashPool, hashPool } from '../../../src/adapters/crypto/hash-pool.ts'
 import { Unavailable } from '../../../src/domain/refusal.ts'
 import { nativeHashesDuring, password, patientHasher, todays } from '../../support/hashes.ts'
@@ -40,6 +41,18 @@ describe('hashing a password', function () {
     const hash = await hasher.hash(longest)
     expect(await hasher.verify(longest, hash)).to.equal('match')
     expect(await hasher.verify(`${longest.slice(1)}y`, hash)).to.equal('mismatch')
+  })
+
+  it('takes the greatest cost that settings allow', () => {
+    for (const cost of [{ memoryKiB: greatestCost.memoryKiB }, { timeCost: greatestCost.timeCost }, greatestCost]) {
+      const pool = hashPool({ size: 1, maxWaitSeconds: 1 })
+      expect(() => argon2Hasher({ pool, ...cost, parallelism: 16 })).not.to.throw()
+    }
+    const tooGreat = { memoryKiB: greatestCost.memoryKiB + 1, timeCost: greatestCost.timeCost + 1 }
+    for (const cost of [{ memoryKiB: tooGreat.memoryKiB }, { timeCost: tooGreat.timeCost }]) {
+      const pool = hashPool({ size: 1, maxWaitSeconds: 1 })
+      expect(() => argon2Hasher({ pool, ...cost })).to.throw(RangeError, 'cannot be had')
+    }
   })
 
   it('does not hash what no policy lets through', async () => {
