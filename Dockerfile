@@ -24,9 +24,10 @@ VOLUME /data
 COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules node_modules
 COPY --from=build /app/dist dist
-COPY --from=build /app/examples examples
+COPY --from=build /app/examples/browser examples/browser
 USER node
 EXPOSE 3000
+# A port that only the settings file names is not known here.
 HEALTHCHECK --interval=10s --timeout=3s --start-period=10s --retries=3 \
     CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORTCULLIS_HTTP__PORT || 3000}/healthz`).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
 # No npm: the service gets the signals itself.

@@ -119,7 +119,7 @@ export const mounting = {
   redirects: Type.Object({
     success: page('Where a login goes on to, in place of a JSON answer.', 'none'),
     linked: page('Where linking goes on to, in place of a JSON answer.', 'none'),
-    failure: page('Where a refusal goes on to, with `?error=CODE`.', 'none'),
+    failure: page('Where a refusal goes on to, with `?error=` and what would have been `detail`.', 'none'),
   }),
   redirectUrl: page('Page of the front end that calls our callback by fetch.', 'our callback'),
   redirectUrlAssociate: page('The same for linking.', 'our callback for linking'),

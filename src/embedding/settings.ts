@@ -200,7 +200,7 @@ export interface PortcullisSettings {
                 readonly success?: string | undefined
                 /** Where linking goes on to, in place of a JSON answer. Default: none. */
                 readonly linked?: string | undefined
-                /** Where a refusal goes on to, with `?error=CODE`. Default: none. */
+                /** Where a refusal goes on to, with `?error=` and what would have been `detail`. Default: none. */
                 readonly failure?: string | undefined
               }
             | undefined
@@ -418,9 +418,9 @@ export interface PortcullisSettings {
          * processors at hand.
          */
         readonly concurrency?: number | undefined
-        /** Memory of one argon2id hash, in KiB. From 7168 to 4194304. Default: `19456`. */
+        /** Memory of one argon2id hash, in KiB. From 7168 to 1048576. Default: `19456`. */
         readonly memoryKiB?: number | undefined
-        /** Passes of one argon2id hash. From 1 to 100. Default: `2`. */
+        /** Passes of one argon2id hash. From 1 to 99. Default: `2`. */
         readonly timeCost?: number | undefined
         /** Lanes of one argon2id hash. From 1 to 16. Default: `1`. */
         readonly parallelism?: number | undefined
@@ -543,9 +543,9 @@ export interface TenantSettings {
     | {
         /** Least number of characters of a new password. From 8 to 64. Default: `8`. */
         readonly minLength?: number | undefined
-        /** Memory of one argon2id hash, in KiB. From 7168 to 4194304. Default: `19456`. */
+        /** Memory of one argon2id hash, in KiB. From 7168 to 1048576. Default: `19456`. */
         readonly memoryKiB?: number | undefined
-        /** Passes of one argon2id hash. From 1 to 100. Default: `2`. */
+        /** Passes of one argon2id hash. From 1 to 99. Default: `2`. */
         readonly timeCost?: number | undefined
         /** Lanes of one argon2id hash. From 1 to 16. Default: `1`. */
         readonly parallelism?: number | undefined

@@ -77,7 +77,7 @@ export function mountDocs(router: Router, document: unknown): void {
 
 const contents = new Map<string, Promise<Buffer>>()
 
-/** Read once: a file that is open for each request is a descriptor that somebody who does not read can keep. */
+/** Read once: it is more than a megabyte, and anybody may ask for it again and again. */
 function contentOf(path: string): Promise<Buffer> {
   const content = contents.get(path) ?? readFile(path)
   contents.set(path, content)
