@@ -101,7 +101,8 @@ both kinds:
 }
 \`\`\`
 
-By header, the page \`/try\` is out of a browser's reach, which sends no such header by itself. By path, \`/docs\`,
+By header, the page \`/try\` is out of a browser's reach, which sends no such header by itself. By header and by path, \`/docs\`
+authorizes with a token that its login route has answered, at the tenant that you fill in. By path, \`/docs\`,
 \`/openapi.json\`, \`/healthz\` and \`/readyz\` are the service's: they are not served below \`/t/acme\`. However
 tenants are told, \`/openapi.json\` has the routes of the common settings, also where a tenant has switched one off or has
 more of them. By host, each tenant lists its own \`hosts\`, in lower case and without a port; it inherits

@@ -35,7 +35,11 @@ export async function describedApi({ common, settings, portOf }: ServeNeeds): Pr
   })
   const { by, pathPrefix, header } = settings.tenants
   const ofPath = { url: `${pathPrefix}/{tenant}`, variables: { tenant: { default: 'default' } } }
-  return openapi(routers, describedBackends(tenant), version, {
+  const backends = describedBackends(tenant).map(({ backend, loginPath }) => ({
+    backend,
+    loginPath: by === 'host' ? loginPath : null,
+  }))
+  return openapi(routers, backends, version, {
     server: by === 'path' ? ofPath : { url: '/' },
     header: by === 'header' ? header : null,
   })

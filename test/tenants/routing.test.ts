@@ -42,6 +42,21 @@ function callAt(url: string, host: string, method: string, path: string, json?: 
   })
 }
 
+const atRoot = [[{ url: '/' }], [{ url: '/' }]]
+
+/** What the OpenAPI document says of the bearer backend's credential, and of where the probes are. */
+async function tellingOf(url: string) {
+  const answer = await callAt(url, 'bolt.example', 'GET', '/openapi.json')
+  // Safe: the service's own document, which has these.
+  const { components, paths } = answer.body as {
+    components: { securitySchemes: { jwt: object } }
+    paths: Record<string, { get: { servers?: object[] } }>
+  }
+  const servers = (path: string) => paths[path]?.get.servers
+  expect(servers('/users/me')).to.equal(undefined)
+  return { jwt: components.securitySchemes.jwt, probes: [servers('/healthz'), servers('/readyz')] }
+}
+
 const person = (email: string) => ({ json: { email, password: goodPassword } })
 
 describe('the tenant of a request', () => {
@@ -123,6 +138,10 @@ describe('the tenant of a request', () => {
       expect((await call(service.url, 'GET', '/openapi.json')).text).not.to.include('acme')
     })
 
+    it('is not to be told by where a token comes from, or where the probes are', async () => {
+      expect(await tellingOf(service.url)).to.deep.equal({ jwt: { type: 'http', scheme: 'bearer' }, probes: atRoot })
+    })
+
     it('cannot be named by a preflight: pages of any tenant’s front end may ask', async () => {
       const preflight = (origin: string) =>
         call(service.url, 'OPTIONS', '/auth/register', {
@@ -186,6 +205,10 @@ describe('the tenant of a request', () => {
         expect(seen(await call(service.url, 'GET', path))).to.deep.equal(notFound)
       })
     }
+
+    it('is not to be told by where a token comes from, or where the probes are', async () => {
+      expect(await tellingOf(service.url)).to.deep.equal({ jwt: { type: 'http', scheme: 'bearer' }, probes: atRoot })
+    })
 
     it('keeps the cookies of several apart under one host', async () => {
       const jar = new Map<string, string>()
@@ -256,6 +279,11 @@ describe('the tenant of a request', () => {
       service = await start({ ...acme.env(), ...asked }, { files: tenantsOf({ by: 'host', list }) })
     })
     after(() => acme?.close())
+
+    it('is told by where a token comes from', async () => {
+      const flows = { password: { tokenUrl: '/auth/jwt/login', scopes: {} } }
+      expect(await tellingOf(service.url)).to.deep.equal({ jwt: { type: 'oauth2', flows }, probes: atRoot })
+    })
 
     it('is the one whose host the request names, with any port and in any case', async () => {
       const json = { email: 'ada@example.com', password: goodPassword }

@@ -9,7 +9,8 @@ type Json = Record<string, unknown>
 
 interface Described {
   readonly backend: HttpBackend
-  readonly loginPath: string
+  /** `null` where it takes more than a path to come to a tenant's. */
+  readonly loginPath: string | null
 }
 
 /** How the tenant of a request is told, where there are several. */
@@ -34,10 +35,12 @@ export function openapi(
     for (const endpoint of endpoints) {
       const path = `${prefix}${endpoint.path}`.replace(/:(\w+)/g, '{$1}')
       const operations = paths[path] ?? {}
-      const ofTenant = tag === 'operations' ? endpoint : atTenant(endpoint, tenants)
-      operations[endpoint.method.toLowerCase()] = operation(ofTenant, tag, security, (schema) =>
-        reference(schema, schemas),
-      )
+      const isOfAll = tag === 'operations' && tenants !== null
+      const described = isOfAll ? endpoint : atTenant(endpoint, tenants)
+      operations[endpoint.method.toLowerCase()] = {
+        ...operation(described, tag, security, (schema) => reference(schema, schemas)),
+        ...(isOfAll && { servers: [{ url: '/' }] }),
+      }
       paths[path] = operations
     }
   }

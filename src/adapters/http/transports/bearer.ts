@@ -17,5 +17,8 @@ export const bearerTransport: Transport = {
   clear: () => ({ status: 204 }),
   isAmbient: false,
   replies: { 200: { description: 'Logged in: the token is presented as `Authorization: Bearer …`', body: Token } },
-  securityScheme: (loginPath) => ({ type: 'oauth2', flows: { password: { tokenUrl: loginPath, scopes: {} } } }),
+  securityScheme: (loginPath) =>
+    loginPath === null
+      ? { type: 'http', scheme: 'bearer' }
+      : { type: 'oauth2', flows: { password: { tokenUrl: loginPath, scopes: {} } } },
 }

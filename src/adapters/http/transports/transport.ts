@@ -14,6 +14,6 @@ export interface Transport {
   readonly isAmbient: boolean
   /** What `deliver` answers, for the OpenAPI document. */
   readonly replies: Readonly<Record<number, ReplySchema>>
-  /** How OpenAPI describes the credential, given where the backend's login is. */
-  securityScheme(loginPath: string): Readonly<Record<string, unknown>>
+  /** How OpenAPI describes the credential, given where the backend's login is; `null`: a path alone does not lead there. */
+  securityScheme(loginPath: string | null): Readonly<Record<string, unknown>>
 }
