@@ -450,6 +450,15 @@ describe('bodies', () => {
         const encoded = part(`name="password"\r\n${header}`, Buffer.from(goodPassword).toString('base64'))
         expect(seen(await login(body(username(), encoded), multipart)), header).to.deep.equal(unparsable)
       }
+      // What the parser takes for a header, and others take for something else.
+      for (const ending of ['\n\n', '\r\r', '\rx', 'x\n']) {
+        const odd = `name="password"${ending}Content-Transfer-Encoding: base64`
+        for (const value of [goodPassword, `\ufeff${goodPassword}`, `${goodPassword}`.replace('e', '\u0165')]) {
+          const encoded = part(odd, Buffer.from(value).toString('base64'))
+          const answer = seen(await login(body(username(), encoded), multipart))
+          expect(answer, JSON.stringify(ending)).to.deep.equal(unparsable)
+        }
+      }
       const extra = part('name="extra"', 'a\r\nContent-Transfer-Encoding: base64\r\n')
       expect((await login(body(username(), password, extra), multipart)).status).to.equal(200)
       const plain = part('name="password"\r\nContent-Transfer-Encoding: 8bit', goodPassword)

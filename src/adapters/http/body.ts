@@ -178,7 +178,12 @@ async function multipartPairs(ctx: Context, bytes: Buffer): Promise<[string, str
   const decode = (part: string): string => utf8(Buffer.from(part, 'latin1'))
   try {
     const form = await new Response(text, { headers: { 'Content-Type': ctx.get('Content-Type') } }).formData()
-    return [...form].flatMap(([name, value]) => (typeof value === 'string' ? [[decode(name), decode(value)]] : []))
+    return [...form].flatMap(([name, value]) => {
+      if (typeof value !== 'string') return []
+      // Whatever the parser took for headers: a value that does not stand there as it is was decoded.
+      if (!text.includes(`\r\n\r\n${value}\r\n--`)) throw unparsable()
+      return [[decode(name), decode(value)]]
+    })
   } catch {
     throw unparsable()
   }
