@@ -97,6 +97,22 @@ describe('methods and paths', () => {
     }
   })
 
+  it('answers 400 to a coding in HTTP/1.0, which knows none, and reads nothing behind it', async () => {
+    const lines = [
+      'POST /auth/forgot-password HTTP/1.0',
+      'Connection: keep-alive',
+      'Transfer-Encoding: chunked',
+      '',
+      '',
+    ]
+    const next = 'GET /healthz HTTP/1.0\r\n\r\n'
+    const answer = await exchange(service.url, `${lines.join('\r\n')}0\r\n\r\n${next}`)
+    expect(answer)
+      .to.match(/^HTTP\/1.1 400 /)
+      .and.to.include('Connection: close')
+      .and.not.to.include('alive"')
+  })
+
   it('answers 400 to a target that is no URL, and logs no fault', async () => {
     for (const target of ['http://[', 'http://xn--/', 'http://a[b]/']) {
       const answer = await exchange(service.url, `GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)

@@ -78,8 +78,13 @@ function requestIdOf({ req }: Context): string {
 /** What Node passes on, though nothing below could read it, or others on the way may have read it otherwise. */
 function requireReadable(ctx: Context): void {
   if (!isReadable(ctx) || !namesOneHost(ctx.req)) throw new Unreadable(400, 'Bad Request')
+  // RFC 9112 section 6.1, also for what follows: HTTP/1.0 knows no codings, so others may see another end of it.
   const coding = ctx.req.headers['transfer-encoding']?.toLowerCase()
-  if (coding !== undefined && coding !== 'chunked') throw new Unreadable(501, 'Not Implemented') // RFC 9112 section 6.1
+  if (coding !== undefined && ctx.req.httpVersion === '1.0') {
+    ctx.res.setHeader('Connection', 'close')
+    throw new Unreadable(400, 'Bad Request')
+  }
+  if (coding !== undefined && coding !== 'chunked') throw new Unreadable(501, 'Not Implemented')
 }
 
 /** RFC 3986 section 3.2.2: a name, or an address of IPv6 in brackets; and a port. May be empty. */
