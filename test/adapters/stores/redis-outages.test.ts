@@ -198,6 +198,31 @@ describe('a redis that is down, strange or refuses', function () {
     })
   })
 
+  it('tells of a user who lacks any command of the scripts, also while the server is full', async () => {
+    const raw = new Redis(server.url)
+    for (const missing of ['-zremrangebyscore', '-eval', '-getdel', '-zrange']) {
+      await raw.acl('SETUSER', 'clerk', 'reset', 'on', '>clerk-pass', '~*', '+@all', missing)
+      await withSetting('maxmemory', '1', async () => {
+        const handle = await opened(`redis://clerk:clerk-pass@127.0.0.1:${server.port}`)
+        expect((await refusal(handle.prepare())).message, missing).to.match(/lacks a permission/)
+      })
+    }
+    raw.disconnect()
+  })
+
+  it('may begin while the server is somebody’s replica: what is there is read', async () => {
+    const session = aSession()
+    await sessionsOf(await prepared(server.url)).put(session)
+    const raw = new Redis(server.url)
+    await raw.replicaof('127.0.0.1', 1)
+    const handle = await prepared(server.url)
+    expect(await recovers(() => sessionsOf(handle).find(session.digest))).to.deep.equal(session)
+    await expectUnavailable(() => sessionsOf(handle).put(aSession()))
+    await raw.replicaof('NO', 'ONE')
+    raw.disconnect()
+    await recovers(() => sessionsOf(handle).put(aSession()))
+  })
+
   it('refuses a wrong password, and repeats it nowhere', async () => {
     const raw = new Redis(server.url)
     await raw.acl('SETUSER', 'owner', 'on', '>owner-pass', '~*', '+@all')

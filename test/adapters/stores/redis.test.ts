@@ -1,4 +1,7 @@
+import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { Redis } from 'ioredis'
 import type { StoreHandle } from '../../../src/adapters/stores/backend.ts'
@@ -88,6 +91,12 @@ describe('sessions, tokens and OAuth states in redis', function () {
     await Promise.all(Array.from({ length: 1_000 }, () => sessions.find('x')))
     // One of them is the question itself; a message of 60 KB may come in some pieces.
     expect((await reads()) - before).to.be.within(2, 20)
+  })
+
+  it('sends it all the same with fake timers, which a program had before it opened this', async () => {
+    const script = fileURLToPath(new URL('../../support/held-immediates.ts', import.meta.url))
+    const program = spawn(process.execPath, ['--import', 'tsx', script, server.url], { stdio: 'inherit' })
+    expect(await once(program, 'close')).to.deep.equal([0, null])
   })
 
   it('ends a session for exactly one of 64 callers on two connections', async () => {

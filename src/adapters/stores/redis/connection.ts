@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import type { Writable } from 'node:stream'
 import type { Redis, RedisOptions } from 'ioredis'
 import { Unavailable } from '../../../domain/refusal.ts'
-import { Unsuitable } from '../backend.ts'
+import { atEndOfTurn, Unsuitable } from '../backend.ts'
 
 /**
  * Sends one command and answers its reply. Throws `Unavailable` within 1 s when the server cannot answer it now;
@@ -108,9 +108,6 @@ export function redisConnection({ Redis }: Driver, url: string): RedisConnection
     },
   }
 }
-
-/** As it is when this is loaded: a program's fake timers would hold commands back. */
-const atEndOfTurn = setImmediate
 
 /**
  * What is written from here to the end of this turn of the event loop goes out in one system call. The driver makes one

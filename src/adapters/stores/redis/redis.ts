@@ -110,10 +110,10 @@ async function judgeSettings(ask: Ask, warn: (message: string) => void): Promise
   }
 }
 
-/** What the scripts of the stores call, in one of its own, which leaves nothing. */
+/** What the scripts of the stores call, in one of its own, which leaves nothing. A full server lets none but the first pass. */
 const calls = `
-redis.call('ZADD', KEYS[1], 1, 'a')
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', 0)
+redis.call('ZADD', KEYS[1], 1, 'a')
 redis.call('ZRANGE', KEYS[1], -1, -1, 'WITHSCORES')
 redis.call('PEXPIREAT', KEYS[1], 1)
 redis.call('SET', KEYS[1], 'a', 'PXAT', 1)
@@ -122,12 +122,12 @@ redis.call('DEL', KEYS[1])`
 
 /** Each kind of command that the stores send. On a key that nobody uses, all find nothing. */
 const needed: readonly ((redis: Redis, key: string) => Promise<unknown>)[] = [
-  (redis, key) => redis.set(key, '1', 'PX', 1),
   (redis, key) => redis.get(key),
+  (redis, key) => redis.zrange(key, '0', '-1'),
+  (redis, key) => redis.set(key, '1', 'PX', 1),
   (redis, key) => redis.getdel(key),
   (redis, key) => redis.del(key),
   (redis, key) => redis.pexpireat(key, 1),
-  (redis, key) => redis.zrange(key, '0', '-1'),
   (redis, key) => redis.zrem(key, '1'),
   (redis, key) => redis.eval(calls, 1, `${key}-scripts`),
 ]
@@ -139,8 +139,10 @@ async function judgePermissions(ask: Ask, key: string): Promise<void> {
       await ask((redis) => command(redis, key))
     } catch (error) {
       const { cause } = Object(error)
-      // A server that takes no writes now still answers for the sessions that are there.
-      if (error instanceof Unavailable && !/^(OOM|READONLY|MISCONF|NOREPLICAS) /.test(messageOf(cause))) throw error
+      // A server that takes no writes now still answers for the sessions that are there. A replica cannot be asked more:
+      // its connection was given up for one to who may be the master by now.
+      if (error instanceof Unavailable && /^READONLY /.test(messageOf(cause))) return
+      if (error instanceof Unavailable && !/^(OOM|MISCONF|NOREPLICAS) /.test(messageOf(cause))) throw error
       if (!/NOPERM|The user executing the script/.test(messageOf(error))) continue
       throw new Unsuitable(`redis: its user lacks a permission: ${messageOf(error)}`, { cause: error })
     }
