@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+import { createSecureContext } from 'node:tls'
 import type { MongoClient } from 'mongodb'
 import { Unsuitable } from '../backend.ts'
 import { reviveLostMonitors } from './lost-monitors.ts'
@@ -24,6 +26,12 @@ export function openClient(driver: Driver, url: string): Client {
 }
 
 function clientOf(driver: Driver, url: string): MongoClient {
+  const client = parsed(driver, url)
+  judgeFiles(client)
+  return client
+}
+
+function parsed(driver: Driver, url: string): MongoClient {
   try {
     return new driver.MongoClient(url, {
       appName: 'portcullis',
@@ -37,5 +45,28 @@ function clientOf(driver: Driver, url: string): MongoClient {
   } catch (error) {
     // The cause is kept back: its message may repeat the address, with its password.
     throw new Unsuitable(`the address of MongoDB cannot be used (${error instanceof Error ? error.name : 'unknown'})`)
+  }
+}
+
+/** The driver reads these files once it connects, and what is wrong with them would look like an outage. */
+function judgeFiles({ options }: MongoClient): void {
+  const { tlsCAFile, tlsCRLFile, tlsCertificateKeyFile: keyFile } = options
+  contentOf('tlsCAFile', tlsCAFile)
+  contentOf('tlsCRLFile', tlsCRLFile)
+  const pem = contentOf('tlsCertificateKeyFile', keyFile)
+  if (pem === undefined) return
+  try {
+    createSecureContext({ cert: pem, key: pem, passphrase: options.passphrase })
+  } catch {
+    throw new Unsuitable('the address of MongoDB: its tlsCertificateKeyFile holds no certificate with its key')
+  }
+}
+
+function contentOf(option: string, path: string | undefined): Buffer | undefined {
+  try {
+    return path === undefined ? undefined : readFileSync(path)
+  } catch (error) {
+    const why = error instanceof Error && 'code' in error ? ` (${error.code})` : ''
+    throw new Unsuitable(`the address of MongoDB: its ${option} cannot be read${why}`)
   }
 }

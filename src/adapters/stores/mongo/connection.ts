@@ -1,6 +1,6 @@
 import type { Collection } from 'mongodb'
 import { Unavailable } from '../../../domain/refusal.ts'
-import type { Lease } from '../backend.ts'
+import { type Lease, Unsuitable } from '../backend.ts'
 import type { Client, Driver } from './client.ts'
 import type {
   ExpiringDocument,
@@ -72,7 +72,10 @@ export function connectionOf(
     try {
       return await operation()
     } catch (error) {
-      throw isOutage(driver, error) ? new Unavailable('MongoDB does not answer', { cause: error }) : error
+      if (isOutage(driver, error)) throw new Unavailable('MongoDB does not answer', { cause: error })
+      // Known only once the server has been asked: of a way to log in, of a compression.
+      if (!(error instanceof driver.MongoMissingDependencyError)) throw error
+      throw new Unsuitable(`the address of MongoDB wants a package that is not installed: ${error.message}`)
     }
   }
 
@@ -173,7 +176,9 @@ function isOutage(driver: Driver, error: unknown): boolean {
   // An error of Node's own: besides those of ended sockets, what DNS says when an address of the kind mongodb+srv
   // cannot be looked up.
   if (!(error instanceof driver.MongoError)) {
-    return error instanceof Error && ('syscall' in error || ('code' in error && endedSocketCodes.has(error.code)))
+    if (!(error instanceof Error)) return false
+    const isOfNetwork = 'syscall' in error && !('path' in error) // what has a path is about a file
+    return isOfNetwork || ('code' in error && endedSocketCodes.has(error.code))
   }
   if (error instanceof driver.MongoServerError) {
     return (
