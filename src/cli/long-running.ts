@@ -16,8 +16,8 @@ interface Options extends GlobalOptions {
 
 /** What runs until it is told to stop. */
 export interface LongRunning {
-  /** Takes up changed settings of tenants. */
-  reload(tenants: LoadedTenants): void
+  /** Takes up changed settings of tenants; answers them, with those disabled that it cannot work on. */
+  reload(tenants: LoadedTenants): LoadedTenants
   stop(): Promise<void>
 }
 
@@ -88,8 +88,8 @@ async function reload(options: Options, { running, log, loaded }: Running): Prom
       return log.error('tenants.by has changed: restart to take it up; the tenants stay')
     if (changed.length > 0)
       log.warn({ settings: changed }, 'settings of the whole have changed: restart to take them up')
-    running.reload(tenants)
-    log.info({ enabled: tenants.enabled.size, disabled: tenants.disabled.size }, 'read the tenants again')
+    const { enabled, disabled } = running.reload(tenants)
+    log.info({ enabled: enabled.size, disabled: disabled.size }, 'read the tenants again')
   } catch (err) {
     log.error({ err }, 'the settings cannot be read: the tenants stay as they were')
   }

@@ -13,6 +13,8 @@ export async function addressFaults({ settings, sources }: From): Promise<Fault[
   const faults: Fault[] = []
   for (const role of ['users', 'sessions', 'tokens'] as const) {
     const { kind, url, prefix = null } = settings.stores[role]
+    const source = sources.get(`stores.${role}.url`)
+    if (source === undefined) continue // it is that of the users, which is told of once
     const backend = stores.find((one) => one.kind === kind)
     if (backend === undefined || url === undefined) continue
     const { dataFolder } = settings
@@ -21,8 +23,7 @@ export async function addressFaults({ settings, sources }: From): Promise<Fault[
       await handle.close()
     } catch (thrown) {
       if (!(thrown instanceof Unsuitable)) throw thrown
-      const path = `stores.${role}.url`
-      faults.push({ path, message: thrown.message, source: sources.get(path) ?? 'default' })
+      faults.push({ path: `stores.${role}.url`, message: thrown.message, source })
     }
   }
   return faults

@@ -12,7 +12,7 @@ export interface Service {
   readonly port: number
   readonly publicUrl: string
   /** Takes up changed settings of tenants; those of the service itself stay as they are. */
-  reload(tenants: LoadedTenants): void
+  reload(tenants: LoadedTenants): LoadedTenants
   /** Finishes what runs and closes the stores, within 10 s. */
   stop(): Promise<void>
 }
@@ -54,6 +54,7 @@ export async function startService(needs: Needs): Promise<Service> {
     reload(changed) {
       if (delivers) warnOfNoHandlers(log, { settings, tenants: changed })
       served.reload(changed)
+      return changed
     },
     async stop() {
       await Promise.all([server.close(graceSeconds.requests), served.stopDeliveries(graceSeconds.deliveries)])

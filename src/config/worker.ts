@@ -8,8 +8,8 @@ import { type Fault, SettingsFault } from './settings-fault.ts'
 import { logDisabled, tenantRegistry } from './tenant-registry.ts'
 
 export interface Worker {
-  /** Takes up changed settings of tenants. */
-  reload(tenants: LoadedTenants): void
+  /** Takes up changed settings of tenants; answers them, with those disabled whose events it cannot reach. */
+  reload(tenants: LoadedTenants): LoadedTenants
   /** Lets what is being delivered end, gives back the rest and closes the stores. */
   stop(): Promise<void>
 }
@@ -18,9 +18,12 @@ const graceSeconds = 8
 
 /** Delivers events and sweeps what has expired, without HTTP; any number of them share the work with each other. */
 export async function startWorker(needs: ProcessNeeds): Promise<Worker> {
-  const { settings, tenants = null, failed } = needs
+  const { settings, tenants: given = null, failed } = needs
+  const tenants = given && reachable(given)
+  if (given !== null && given.enabled.size > 0 && tenants?.enabled.size === 0)
+    throw new SettingsFault([...tenants.disabled.values()].flat())
   const common = openCommon({ ...needs, isOneOfMany: tenants !== null })
-  warnOfNoHandlers(common.log, needs)
+  warnOfNoHandlers(common.log, { settings, tenants })
   return tenants === null ? workOnOne(common, settings, failed) : workOnAll(common, settings, tenants)
 }
 
@@ -30,7 +33,7 @@ async function workOnOne(common: Common, settings: Settings, failed: (fault: unk
   const tenant = await openPreparedTenant({ ...common, id: defaultTenant, settings, failed })
   tenant.startDeliveries()
   return {
-    reload: () => undefined,
+    reload: (none) => none,
     async stop() {
       await tenant.stopDeliveries(graceSeconds)
       await tenant.close()
@@ -38,10 +41,7 @@ async function workOnOne(common: Common, settings: Settings, failed: (fault: unk
   }
 }
 
-async function workOnAll(common: Common, settings: Settings, given: LoadedTenants): Promise<Worker> {
-  const tenants = reachable(given)
-  if (tenants.enabled.size === 0 && given.enabled.size > 0)
-    throw new SettingsFault([...tenants.disabled.values()].flat())
+async function workOnAll(common: Common, settings: Settings, tenants: LoadedTenants): Promise<Worker> {
   const registry = tenantRegistry({
     tenants,
     limits: settings.tenants,
@@ -56,10 +56,11 @@ async function workOnAll(common: Common, settings: Settings, given: LoadedTenant
   registry.startDeliveries()
   return {
     reload(given) {
-      warnOfNoHandlers(common.log, { settings, tenants: given })
       const changed = reachable(given)
+      warnOfNoHandlers(common.log, { settings, tenants: changed })
       logDisabled(common.log, changed)
       registry.replace(changed)
+      return changed
     },
     stop: () => registry.close(graceSeconds),
   }

@@ -147,6 +147,14 @@ async function leaveOutMemory({ folder, settle, service, worker }: Scene): Promi
   const said = working.errors.filter((line) => line.includes('a tenant is disabled'))
   expect(said).to.have.lengthOf(1)
   expect(said[0]).to.include('"tenant":"fleeting"').and.include('stores.users.kind')
+
+  const handlers = { console: false }
+  await settle({ a: { handlers }, fleeting: { handlers, stores: { users: { kind: 'memory' } } } })
+  process.kill(working.pid, 'SIGHUP')
+  const line = (words: string) => working.errors.find((text) => text.includes(words)) ?? 'null'
+  await eventually('the settings to be read', () => line('read the tenants again') !== 'null')
+  expect(JSON.parse(line('read the tenants again'))).to.include({ enabled: 1, disabled: 1 })
+  expect(JSON.parse(line('there are no handlers'))).to.deep.include({ count: 1, tenants: ['a'] })
   const { code } = await portcullis(['--tenant', 'fleeting', 'worker'], { cwd: folder.path })
   expect(code).to.equal(2)
 }
