@@ -52,7 +52,7 @@ const generalErrors = `## On any path
 | Status | \`detail\` | Meaning |
 |---|---|---|
 | 400 | \`Bad Request\` | What was sent is no HTTP, or does not say which one host is meant |
-| 404 | \`Not Found\` | No such path |
+| 404 | \`Not Found\` | No such path; where there are tenants, no such tenant, or none told |
 | 405 | \`Method Not Allowed\` | The path has other methods: \`Allow\` names them all |
 | 408 | \`Request Timeout\` | The headers took longer than 5 s, or the whole request longer than 10 s |
 | 431 | \`Request Header Fields Too Large\` | Address and headers together are above 8 KiB |
@@ -63,9 +63,13 @@ The connection is closed after 400 for what is no HTTP, 408 and 431, and after e
 
 \`HEAD\` is 405 on every path that is there. So is \`OPTIONS\`, unless it is the preflight of a page whose origin
 \`http.allowedOrigins\` has: where a browser reports a failed preflight, that setting lacks the page's origin, which the
-log names, or the page sends a header that none of ours reads. It may send \`Authorization\`, \`Content-Type\`,
+log names, or the page sends a header that none of ours reads, or a method other than \`GET\`, \`POST\`, \`PATCH\` and
+\`DELETE\`. It may send \`Authorization\`, \`Content-Type\`,
 \`X-Request-Id\` and the header that names the tenant; what a library adds to every request (\`X-Requested-With\`,
 \`sentry-trace\`, \`baggage\`) has to be kept from ours.
+
+A 503 is over after a while, with one exception: a tenant that is disabled is 503 until its settings are mended. A 429 is
+never ours, but of the proxy in front of us, which limits the rate ([how](operations.md#proxy)): ask again later.
 
 A page of your own that is answered 403 for what anybody may do has an origin that \`http.allowedOrigins\` lacks.`
 

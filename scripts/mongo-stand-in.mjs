@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { mkdir, readFile, rename, rm } from 'node:fs/promises'
@@ -44,6 +44,8 @@ export async function buildMongoStandIn() {
 
 if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
   const started = Date.now()
-  await buildMongoStandIn()
+  const standIn = await buildMongoStandIn()
   process.stdout.write(`stand-in for MongoDB: ready after ${Date.now() - started} ms\n`)
+  const [port] = process.argv.slice(2)
+  if (port !== undefined) spawn('java', [...standIn, port], { stdio: 'inherit' }) // until its standard input ends
 }

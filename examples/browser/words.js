@@ -28,6 +28,11 @@ const sayings = {
   'Bad Request': [null, 'It was cancelled, or the provider refused. Nothing has changed.'],
   Unauthorized: [null, 'Your session has ended. Please sign in again.'],
   'Not Found': [null, 'This does not exist any more.'],
+  Forbidden: [null, 'You may not do this.'],
+  DELETE_USER_REFUSED: [null, '…'],
+  PAYLOAD_TOO_LARGE: [null, 'This is too long.'],
+  TOO_MANY_REQUESTS: [null, 'That was too often. Please wait for a minute and try again.'],
+  INTERNAL_SERVER_ERROR: [null, 'Something went wrong in the service. Please try again later.'],
   SERVICE_UNAVAILABLE: [null, 'The service is busy. Please try again in a moment.'],
 }
 

@@ -26,15 +26,17 @@ const whyNotListening: Readonly<Record<string, string>> = {
   EADDRINUSE: 'http.port: another program listens there already',
   EADDRNOTAVAIL: 'http.host: is no address of this machine',
   ENOTFOUND: 'http.host: is no address, and no name that is known here',
+  EACCES: 'http.port: this user may not listen there',
 }
 
 function inWords(thrown: unknown): string {
   if (thrown instanceof Refusal) return thrown.reason ?? thrown.code
   if (thrown instanceof Unavailable) {
     const why = thrown.cause instanceof Error ? ` (${scrub(thrown.cause.message)})` : ''
-    return `does not answer: ${thrown.message}${why}`
+    return `cannot be done now: ${thrown.message}${why}`
   }
   if (!(thrown instanceof Error)) return 'failed'
-  const why = 'code' in thrown && typeof thrown.code === 'string' ? whyNotListening[thrown.code] : undefined
+  const isOfListening = 'syscall' in thrown && (thrown.syscall === 'listen' || thrown.syscall === 'getaddrinfo')
+  const why = isOfListening && 'code' in thrown ? whyNotListening[String(thrown.code)] : undefined
   return why === undefined ? scrub(thrown.message) : `${why} (${scrub(thrown.message)})`
 }

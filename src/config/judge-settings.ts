@@ -27,6 +27,7 @@ export function judgeSettings(settings: Settings, parts: Parts, note: NoteFault)
 export function doubtsOf(settings: Settings, parts: Parts): string[] {
   return [
     ...doubtsOfStores(settings, parts),
+    ...(enabledOf(settings.backends).length === 0 ? ['backends: none is enabled, so that nobody can log in'] : []),
     ...doubtsOfCookies(settings),
     ...doubtsOfProviders(settings),
     ...doubtsOfTryingOut(settings),

@@ -57,8 +57,8 @@ export interface PortcullisOptions {
   readonly cwd?: string
   /**
    * Whether this process delivers events and sweeps what has expired. Unless given, it does where `events.relay` of the
-   * settings is on, but leaves events to others where it has nobody to tell: no `handlers` (`{}` is nobody to be told), no
-   * module and no console. What users in memory cause is out of everybody else's reach, and delivered in any case.
+   * settings is on, but leaves events to others where it was not told whom to tell: it has no `handlers`, no module and no
+   * console. `handlers: {}` is to tell nobody: the events are done with. What users in memory cause is out of everybody else's reach, and delivered in any case.
    */
   readonly delivers?: boolean
   /** A store that came up late must not be used as it is set up. Unless given, it is thrown where nobody catches it. */

@@ -281,6 +281,14 @@ describe('judging the settings', () => {
       expect((await folder.load({ http: { publicUrl: 'http://localhost:3000' }, backends })).warnings).to.deep.equal([])
     })
 
+    it('warns where no backend is enabled', async () => {
+      const off = { enabled: false }
+      expect((await folder.load({ backends: { jwt: off, cookie: off } })).warnings).to.deep.equal([
+        'backends: none is enabled, so that nobody can log in',
+      ])
+      expect((await folder.load({ backends: { jwt: off } })).warnings).to.deep.equal([])
+    })
+
     it('warns of stores on other machines that are reached without TLS', async () => {
       const warningsOf = async (users: string, tokens: string) => {
         const stores = { users: { kind: 'mongo', url: users }, tokens: { kind: 'redis', url: tokens } }

@@ -1,0 +1,24 @@
+import { expect } from 'chai'
+import { explain } from '../../src/config/explain.ts'
+import { Unavailable } from '../../src/domain/refusal.ts'
+
+describe('the reason why a command ended', () => {
+  const failed = (code: string, syscall: string, message = `${syscall} ${code}`) =>
+    explain(Object.assign(new Error(message), { code, syscall })).text
+
+  it('names the setting that a server cannot listen by', () => {
+    expect(failed('EADDRINUSE', 'listen')).to.match(/^http\.port: another program/)
+    expect(failed('EACCES', 'listen')).to.match(/^http\.port: this user/)
+    expect(failed('EADDRNOTAVAIL', 'listen')).to.match(/^http\.host: is no address of this machine/)
+    expect(failed('ENOTFOUND', 'getaddrinfo')).to.match(/^http\.host: is no address, and no name/)
+  })
+
+  it('blames no setting for a file that cannot be opened', () => {
+    expect(failed('EACCES', 'open', 'EACCES: permission denied')).to.equal('EACCES: permission denied')
+  })
+
+  it('is what does not answer, and why', () => {
+    const { text, blame } = explain(new Unavailable('MongoDB does not answer', { cause: new Error('timed out') }))
+    expect([text, blame]).to.deep.equal(['cannot be done now: MongoDB does not answer (timed out)', 'circumstances'])
+  })
+})
