@@ -1,4 +1,6 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'chai'
+import { eventually } from '../support/eventually.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { connected } from '../support/sockets.ts'
 import { together } from '../support/together.ts'
@@ -9,7 +11,7 @@ const chunked = Buffer.concat([Buffer.from('f4240\r\n'), megabyte, Buffer.from('
 describe('a body without end', () => {
   let service: TestService
   before(async () => {
-    service = await startTestService({ PORTCULLIS_STORES__USERS__KIND: 'memory' })
+    service = await startTestService({ PORTCULLIS_STORES__USERS__KIND: 'memory', PORTCULLIS_LOGS__REQUESTS: 'all' })
   })
   after(() => service.stop())
 
@@ -28,6 +30,18 @@ describe('a body without end', () => {
     // What both kernels keep for a connection is a few of them.
     expect(socket.bytesWritten - socket.writableLength).to.be.below(20_000_000)
   }
+
+  it('that stops coming is no bad request in the log', async () => {
+    const { socket } = await connected(service.url)
+    const requestId = 'left-in-the-middle'
+    const head = ['POST /auth/register HTTP/1.1', 'Host: x', `X-Request-Id: ${requestId}`, 'Content-Length: 9', '', '{']
+    socket.write(head.join('\r\n'))
+    await delay(50)
+    socket.destroy()
+    const line = () => service.logLines.find((text) => text.includes(requestId))
+    await eventually('the line of the request', () => line() !== undefined)
+    expect(JSON.parse(line() ?? '')).to.include({ route: '/auth/register', status: 499 })
+  })
 
   const cases = [
     ['/auth/register', 413],

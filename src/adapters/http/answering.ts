@@ -50,7 +50,8 @@ export function answering({ log, isTls, logRequests }: AnsweringNeeds): Answerin
   }
 
   function logLine(ctx: Context, milliseconds: number): void {
-    const { statusCode: status } = ctx.res
+    // Nobody hears the answer to a body that was never sent: nginx's number for it, which log readers know.
+    const status = ctx.req.readableAborted ? 499 : ctx.res.statusCode
     if (logRequests !== 'all' && status < 500 && milliseconds < slowMilliseconds) return
     // The route's pattern, never the path: a path may hold what somebody typed.
     const route: unknown = ctx.routerPath ?? ctx._matchedRoute
