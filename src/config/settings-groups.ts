@@ -5,7 +5,7 @@ import { maxLifetimeSeconds } from './strategies.ts'
 
 /** Whether `text` is written exactly as browsers write an origin: `https://app.example.com`, no path, no slash. */
 function isOrigin(text: string): boolean {
-  if (!/^https?:/.test(text) || !URL.canParse(text)) return false
+  if (!/^https?:/.test(text) || text.includes('*') || !URL.canParse(text)) return false
   return new URL(text).origin === text
 }
 
