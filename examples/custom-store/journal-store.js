@@ -212,14 +212,14 @@ export function openJournalStore(path, { clock = () => new Date() } = {}) {
         const heldUntil = secondsAfter(now, leaseSeconds)
         const due = [...state.requests.values()].filter((waiting) => waiting.heldUntil <= now)
         const oldest = due.sort((a, b) => a.request.at.getTime() - b.request.at.getTime()).slice(0, limit)
-        const claimed = oldest.map((waiting) => ({ ...waiting, attempts: waiting.attempts + 1, heldUntil }))
+        const claimed = oldest.map((waiting) => ({ ...waiting, heldUntil }))
         commit(...claimed.map((waiting) => /** @type {Change} */ (['requests', waiting.request.id, waiting])))
         return claimed.map(({ request, boundFact, attempts }) => ({ request, boundFact, attempts }))
       },
       async bind(request, boundFact) {
         const waiting = waitingFor(request)
         if (waiting === undefined) return false
-        commit(['requests', request.id, { ...waiting, boundFact }])
+        commit(['requests', request.id, { ...waiting, boundFact, attempts: waiting.attempts + 1 }])
         return true
       },
       async postpone(request, heldUntil) {
