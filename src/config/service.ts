@@ -1,4 +1,5 @@
 import { app } from '../adapters/http/app.ts'
+import { httpServer } from '../adapters/http/server.ts'
 import { hasTryPage } from '../adapters/http/try-page.ts'
 import { openCommon, type ProcessNeeds } from './common.ts'
 import { warnOfNoHandlers } from './handlers.ts'
@@ -6,7 +7,6 @@ import type { LoadedTenants } from './load-tenants.ts'
 import { publicUrl } from './public-url.ts'
 import { serveOne } from './serve-one.ts'
 import { serveTenants } from './serve-tenants.ts'
-import { httpServer } from './server.ts'
 
 export interface Service {
   readonly port: number

@@ -1,10 +1,10 @@
 // Guards of connections that are not worth keeping, and of a log that cannot be written. See scripts/planted-faults.mjs.
 
-const server = 'src/config/server.ts'
+const server = 'src/adapters/http/server.ts'
 const lines = 'src/config/log-lines.ts'
 const printed = 'src/config/printed-lines.ts'
 const connections = ['test/http/endless-bodies.test.ts']
-const refusals = ['test/config/server.test.ts']
+const refusals = ['test/http/server.test.ts']
 const paths = ['test/http/methods-and-paths.test.ts']
 const prints = ['test/config/printed-lines.test.ts']
 const written = ['test/config/log-lines.test.ts']

@@ -170,17 +170,17 @@ export default [
   ],
   [
     'a last answer that does not say so',
-    'src/config/server.ts',
+    'src/adapters/http/server.ts',
     "if (isClosing) response.setHeader('Connection', 'close')",
     '',
-    ['test/config/server.test.ts'],
+    ['test/http/server.test.ts'],
   ],
   [
     'a connection that goes on after another protocol was asked for',
-    'src/config/server.ts',
+    'src/adapters/http/server.ts',
     "if (request.headers.upgrade !== undefined) response.setHeader('Connection', 'close')",
     '',
-    ['test/config/server.test.ts'],
+    ['test/http/server.test.ts'],
     'another protocol',
   ],
   [

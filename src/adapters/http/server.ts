@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
-import { isTooLong, mayGoOn } from '../adapters/http/body.ts'
-import { demandOfTls, headersOnEvery } from '../adapters/http/frame-headers.ts'
+import { isTooLong, mayGoOn } from './body.ts'
+import { demandOfTls, headersOnEvery } from './frame-headers.ts'
 
 /** Node's defaults let a client hold a connection for minutes before its request is complete. In milliseconds. */
 const limits = {
