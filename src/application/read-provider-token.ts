@@ -20,7 +20,6 @@ interface Needs {
 const leastLifeSeconds = 60
 const claimSeconds = 10
 const waitSeconds = 5
-const keepSeconds = 10
 const aWhile = (): Promise<unknown> => new Promise((resolve) => setTimeout(resolve, 200))
 
 /**
@@ -53,7 +52,9 @@ export class ReadProviderToken {
       const refreshToken = sealed === null ? null : this.#unsealed(userId, account, sealed)
       if (refreshToken === null) return null
 
-      if (await this.#claim(userId, account)) return await this.#refresh(userId, provider, account, refreshToken)
+      const until = await this.#claim(userId, account)
+      if (until !== null)
+        return await this.#refresh(userId, provider, { ...account, refreshingUntil: until }, refreshToken)
       if (clock().getTime() >= deadline) throw new Unavailable('a provider token that somebody else refreshes')
       await aWhile()
     }
@@ -67,21 +68,21 @@ export class ReadProviderToken {
     return this.#needs.vault.unseal(sealed, userId, provider)
   }
 
-  /** `true` for one caller until it is done, or its ten seconds are over. */
-  async #claim(userId: UserId, wanted: OAuthAccount): Promise<boolean> {
+  /** When it ends, for one caller until that is done or its ten seconds are over; `null` for all others. */
+  async #claim(userId: UserId, wanted: OAuthAccount): Promise<Date | null> {
     const { changeUser, clock } = this.#needs
-    let isOurs = false
+    let until: Date | null = null
     await changeUser.execute(userId, (fresh) => {
-      isOurs = false
+      until = null
       const now = clock()
       const account = accountOf(fresh, wanted.provider, wanted.accountId)
       if (account === null || account.sealedAccessToken !== wanted.sealedAccessToken) return { type: 'keep' }
       if (account.refreshingUntil !== null && account.refreshingUntil > now) return { type: 'keep' }
-      isOurs = true
       const refreshingUntil = new Date(now.getTime() + claimSeconds * 1000)
+      until = refreshingUntil
       return { type: 'replace', user: withAccount(fresh, { ...account, refreshingUntil }), events: [] }
     })
-    return isOurs
+    return until
   }
 
   async #refresh(
@@ -107,12 +108,12 @@ export class ReadProviderToken {
   }
 
   /**
-   * Tries again for ten seconds: a provider that rotates has taken the old refresh token back, and takes the next one who
-   * shows it for a thief.
+   * Tries again until the claim ends: a provider that rotates has taken the old refresh token back, and takes the next one
+   * who shows it for a thief.
    */
   async #keep(userId: UserId, account: OAuthAccount, fields: Partial<OAuthAccount>): Promise<void> {
     const { clock } = this.#needs
-    const deadline = clock().getTime() + keepSeconds * 1000
+    const deadline = account.refreshingUntil?.getTime() ?? 0
     for (;;) {
       try {
         return await this.#write(userId, account, fields)

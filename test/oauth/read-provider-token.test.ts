@@ -313,6 +313,30 @@ for (const store of [memoryUnderTest, sqliteUnderTest, mongoUnderTest]) {
       expect(refreshes(refreshToken)).to.equal(1)
     })
 
+    it('is not tried to be written down once somebody else may refresh it', async () => {
+      const { id, stored, refreshToken } = await linked(0)
+      const { accountId } = (await stored()).account
+      acme.instead('token', rotating())
+      let writes = 0
+      const failing: UserStore = {
+        ...users,
+        find: (userId) => users.find(userId),
+        async replace(user, events) {
+          if (++writes > 1) throw new Unavailable('the store')
+          return users.replace(user, events)
+        },
+      }
+      const needs = { vault, clock, reportProvider: () => undefined }
+      const one = new ReadProviderToken({ ...needs, users: failing, changeUser: new ChangeUser({ users: failing }) })
+      const work = failureOf(one.execute({ userId: id, provider, accountId }))
+      await eventually('the provider is asked', () => refreshes(refreshToken) === 1)
+      ahead = 5 // while it answers
+      await eventually('a write that fails', () => writes > 1)
+      ahead = 10.1 // since the claim
+      expect(await work).to.be.instanceOf(Unavailable)
+      expect(writes).to.be.below(5)
+    })
+
     async function change(id: UserId, of: (account: OAuthAccount) => OAuthAccount): Promise<void> {
       const judge = (user: User) => ({ ...user, oauthAccounts: user.oauthAccounts.map(of) })
       await new ChangeUser({ users }).execute(id, (user) => ({ type: 'replace', user: judge(user), events: [] }))

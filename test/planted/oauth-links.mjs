@@ -35,7 +35,7 @@ const inProofs = [
 ].map(([title, file, text, replacement]) => ({ title, file, text, replacement, tests: preHijack, only: 'off' }))
 
 const inReading = [
-  ['everybody refreshes', 'if (await this.#claim(userId, account)) return', 'if (true) return'],
+  ['everybody refreshes', 'const until = await this.#claim(userId, account)', 'const until = new Date()'],
   [
     'a claim that nobody minds',
     'account.refreshingUntil !== null && account.refreshingUntil > now',
