@@ -41,6 +41,8 @@ const defaultLeaseSeconds = 20
 /** When all hands are busy, how long until a request is looked at again. */
 const busySeconds = 1
 const maxRetrySeconds = 60
+/** Until what the store could not bind is tried again: that counts as no attempt, of which the pauses would grow. */
+const unboundSeconds = 5
 
 /**
  * Finds out whose the addresses are that tokens were asked for, mints the tokens and hands them to the deployer's
@@ -123,12 +125,18 @@ export class DeliverTokens implements DueWork {
     const attempts = wanted.attempts + 1
     const stopRenewing = this.#keepRenewing(request)
     const delivery = { eventId: request.eventId, handler: tokenHandlerOf[request.purpose], attempts }
+    let isBound: boolean | null = null
     try {
       try {
-        await this.#deliver(wanted)
+        // Written down before anybody has the token, so that once it is redeemed no repetition mints another.
+        isBound = await tokenRequests.bind(request, wanted.fact)
+        if (isBound) await this.#deliver(wanted)
       } catch (error) {
         stopRenewing()
-        await tokenRequests.postpone(request, retryAt(clock(), attempts, maxRetrySeconds, random))
+        const now = clock()
+        const uncounted = new Date(now.getTime() + unboundSeconds * 1000)
+        const again = isBound === null ? uncounted : retryAt(now, attempts, maxRetrySeconds, random)
+        await tokenRequests.postpone(request, again)
         return report(problemOf(delivery, 'postponed', error))
       }
       await tokenRequests.settle([request])
@@ -152,11 +160,8 @@ export class DeliverTokens implements DueWork {
   }
 
   async #deliver(wanted: Wanted): Promise<void> {
-    const { tokenRequests, subscribers, tenant, handlerTimeoutSeconds } = this.#needs
-    const { request, user, fact } = wanted
-    // Written down before anybody has the token, so that once it is redeemed no repetition mints another.
-    if (!(await tokenRequests.bind(request, fact))) return
-
+    const { subscribers, tenant, handlerTimeoutSeconds } = this.#needs
+    const { request, user } = wanted
     const token = await this.#tokenFor(wanted)
     const context = { eventId: request.eventId, requestId: request.requestId, tenant, at: request.at }
     const name = tokenHandlerOf[request.purpose]

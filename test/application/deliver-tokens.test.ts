@@ -2,9 +2,11 @@ import { expect } from 'chai'
 import { DeliverTokens } from '../../src/application/deliver-tokens.ts'
 import { doDue } from '../../src/application/do-due.ts'
 import { HandlerFailed } from '../../src/application/ports/subscribers.ts'
+import type { TokenRequests } from '../../src/application/ports/token-requests.ts'
 import { RequestToken } from '../../src/application/request-token.ts'
 import type { Email, emailKey } from '../../src/domain/email.ts'
 import type { TokenPurpose } from '../../src/domain/one-time-token.ts'
+import { Unavailable } from '../../src/domain/refusal.ts'
 import { type User, viewOf, withPassword } from '../../src/domain/user.ts'
 import { aTokenRequest, aUser } from '../../src/testing/builders.ts'
 import { fixedClock } from '../../src/testing/fixed-clock.ts'
@@ -330,6 +332,32 @@ describe('the delivery of tokens', () => {
     clock.advance(1)
     await doDue(delivery)
     expect(problems.map(({ attempts }) => attempts)).to.deep.equal([1, 2])
+  })
+
+  it('tries again every five seconds what the store cannot bind, and counts none of it', async () => {
+    const { ask, stored, calls, clock, problems, tokenRequests, ...needs } = await setUp()
+    let binds = 0
+    const failing: TokenRequests = {
+      ...tokenRequests,
+      async bind(request, fact) {
+        if (++binds <= 3) throw new Unavailable('the store')
+        return tokenRequests.bind(request, fact)
+      },
+    }
+    const subscribers = recording(() => {
+      throw new HandlerFailed('MailServerDown', 'no')
+    })
+    const more = { tokenRequests: failing, subscribers, clock, lifetimes, handlerTimeoutSeconds: 10 }
+    const delivery = new DeliverTokens({ ...needs, report: (problem) => void problems.push(problem), ...more })
+    await ask(await stored())
+    for (let second = 0; second < 16; second++) {
+      await doDue(delivery)
+      clock.advance(1)
+    }
+    expect(binds).to.equal(4)
+    expect(problems.map(({ attempts }) => attempts)).to.deep.equal([1, 1, 1, 1])
+    expect(subscribers.calls).to.have.length(1)
+    expect(calls).to.deep.equal([])
   })
 
   it('settles what strangers ask for while every handler hangs', async () => {
