@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { rootCertificates } from 'node:tls'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { MongoClient } from 'mongodb'
@@ -154,6 +155,10 @@ describe('the MongoDB store', function () {
       ]) {
         expect(await objection(`tlsCertificateKeyFile=${path}`)).to.equal(`${words} tlsCertificateKeyFile ${why}`)
       }
+      expect(await objection(`tlsCAFile=${there}`)).to.equal(`${words} tlsCAFile holds no certificate`)
+      const noList = 'tlsCRLFile holds no list of revoked certificates'
+      expect(await objection(`tlsCRLFile=${there}`)).to.equal(`${words} ${noList}`)
+      await writeFile(file, rootCertificates[0] ?? '')
       expect(await objection(`tlsCAFile=${there}`)).to.equal(null)
       await rm(folder, { recursive: true })
     })

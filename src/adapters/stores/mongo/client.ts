@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { createSecureContext } from 'node:tls'
+import { createSecureContext, type SecureContextOptions } from 'node:tls'
 import type { MongoClient } from 'mongodb'
 import { Unsuitable } from '../backend.ts'
 import { reviveLostMonitors } from './lost-monitors.ts'
@@ -51,22 +51,32 @@ function parsed(driver: Driver, url: string): MongoClient {
 /** The driver reads these files once it connects, and what is wrong with them would look like an outage. */
 function judgeFiles({ options }: MongoClient): void {
   const { tlsCAFile, tlsCRLFile, tlsCertificateKeyFile: keyFile } = options
-  contentOf('tlsCAFile', tlsCAFile)
-  contentOf('tlsCRLFile', tlsCRLFile)
+  const ca = contentOf('tlsCAFile', tlsCAFile)
+  // Node takes anything for a list of certificates, and then trusts nobody.
+  if (ca !== undefined && !ca.includes('CERTIFICATE-----')) throw unusable('tlsCAFile holds no certificate')
+  const crl = contentOf('tlsCRLFile', tlsCRLFile)
+  if (crl !== undefined) usable({ crl }, 'tlsCRLFile holds no list of revoked certificates')
   const pem = contentOf('tlsCertificateKeyFile', keyFile)
   if (pem === undefined) return
+  const own = { cert: pem, key: pem, passphrase: options.passphrase }
+  usable(own, 'tlsCertificateKeyFile holds no certificate with its key')
+}
+
+function usable(options: SecureContextOptions, objection: string): void {
   try {
-    createSecureContext({ cert: pem, key: pem, passphrase: options.passphrase })
+    createSecureContext(options)
   } catch {
-    throw new Unsuitable('the address of MongoDB: its tlsCertificateKeyFile holds no certificate with its key')
+    throw unusable(objection)
   }
 }
+
+const unusable = (objection: string) => new Unsuitable(`the address of MongoDB: its ${objection}`)
 
 function contentOf(option: string, path: string | undefined): Buffer | undefined {
   try {
     return path === undefined ? undefined : readFileSync(path)
   } catch (error) {
     const why = error instanceof Error && 'code' in error ? ` (${error.code})` : ''
-    throw new Unsuitable(`the address of MongoDB: its ${option} cannot be read${why}`)
+    throw unusable(`${option} cannot be read${why}`)
   }
 }
