@@ -459,6 +459,16 @@ describe('bodies', () => {
           expect(answer, JSON.stringify(ending)).to.deep.equal(unparsable)
         }
       }
+      const hidden = part(
+        'name="password"\n\nContent-Transfer-Encoding: base64',
+        Buffer.from(goodPassword).toString('base64'),
+      )
+      for (const parts of [
+        [hidden, part('name="extra"', goodPassword)],
+        [part('name="extra"', goodPassword), hidden],
+      ]) {
+        expect(seen(await login(body(username(), ...parts), multipart))).to.deep.equal(unparsable)
+      }
       const extra = part('name="extra"', 'a\r\nContent-Transfer-Encoding: base64\r\n')
       expect((await login(body(username(), password, extra), multipart)).status).to.equal(200)
       const plain = part('name="password"\r\nContent-Transfer-Encoding: 8bit', goodPassword)

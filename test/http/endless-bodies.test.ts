@@ -1,5 +1,10 @@
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'chai'
+import Koa from 'koa'
+import { answering } from '../../src/adapters/http/answering.ts'
+import { createLog } from '../../src/config/log.ts'
 import { eventually } from '../support/eventually.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { connected } from '../support/sockets.ts'
@@ -41,6 +46,28 @@ describe('a body without end', () => {
     const line = () => service.logLines.find((text) => text.includes(requestId))
     await eventually('the line of the request', () => line() !== undefined)
     expect(JSON.parse(line() ?? '')).to.include({ route: '/auth/register', status: 499 })
+  })
+
+  it('that was never announced makes nobody’s answer a 499', async () => {
+    const lines: string[] = []
+    const log = createLog({ level: 'info', requests: 'all' }, { write: (line) => void lines.push(line) })
+    const answer = answering({ log, isTls: false, logRequests: 'all' })
+    const app = new Koa().use((ctx) =>
+      answer(ctx, async () => {
+        await delay(100)
+        ctx.status = 204
+      }),
+    )
+    const server = app.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo // safe: it listens on TCP
+    const { socket } = await connected(`http://127.0.0.1:${port}`)
+    socket.write('DELETE /users/somebody HTTP/1.1\r\nHost: x\r\n\r\n')
+    await delay(50)
+    socket.destroy()
+    await eventually('the line of the request', () => lines.length === 1)
+    server.close()
+    expect(JSON.parse(lines[0] ?? '')).to.include({ status: 204 })
   })
 
   const cases = [

@@ -51,7 +51,8 @@ export function answering({ log, isTls, logRequests }: AnsweringNeeds): Answerin
 
   function logLine(ctx: Context, milliseconds: number): void {
     // Nobody hears the answer to a body that was never sent: nginx's number for it, which log readers know.
-    const status = ctx.req.readableAborted ? 499 : ctx.res.statusCode
+    const isCutOff = ctx.req.readableAborted && ctx.res.statusCode === 400
+    const status = isCutOff ? 499 : ctx.res.statusCode
     if (logRequests !== 'all' && status < 500 && milliseconds < slowMilliseconds) return
     // The route's pattern, never the path: a path may hold what somebody typed.
     const route: unknown = ctx.routerPath ?? ctx._matchedRoute
@@ -81,7 +82,7 @@ function requireReadable(ctx: Context): void {
   if (!isReadable(ctx) || !namesOneHost(ctx.req)) throw new Unreadable(400, 'Bad Request')
   // RFC 9112 section 6.1, also for what follows: HTTP/1.0 knows no codings, so others may see another end of it.
   const coding = ctx.req.headers['transfer-encoding']?.toLowerCase()
-  if (coding !== undefined && ctx.req.httpVersion === '1.0') {
+  if (coding !== undefined && ctx.req.httpVersion !== '1.1') {
     ctx.res.setHeader('Connection', 'close')
     throw new Unreadable(400, 'Bad Request')
   }

@@ -178,10 +178,13 @@ async function multipartPairs(ctx: Context, bytes: Buffer): Promise<[string, str
   const decode = (part: string): string => utf8(Buffer.from(part, 'latin1'))
   try {
     const form = await new Response(text, { headers: { 'Content-Type': ctx.get('Content-Type') } }).formData()
+    let read = 0
     return [...form].flatMap(([name, value]) => {
       if (typeof value !== 'string') return []
-      // Whatever the parser took for headers: a value that does not stand there as it is was decoded.
-      if (!text.includes(`\r\n\r\n${value}\r\n--`)) throw unparsable()
+      // Whatever the parser took for headers: a value that does not stand there as it is, part by part, was decoded.
+      const at = text.indexOf(`\r\n\r\n${value}\r\n--`, read)
+      if (at === -1) throw unparsable()
+      read = at + 4 + value.length
       return [[decode(name), decode(value)]]
     })
   } catch {
