@@ -68,7 +68,7 @@ log names, or the page sends a header that none of ours reads, or a method other
 \`X-Request-Id\` and the header that names the tenant; what a library adds to every request (\`X-Requested-With\`,
 \`sentry-trace\`, \`baggage\`) has to be kept from ours.
 
-A 503 is over after a while, with one exception: a tenant that is disabled is 503 until its settings are mended. A 429 is
+A 503 is over after a while, with one exception: a tenant whose settings are wrong is 503 until they are mended. A 429 is
 never ours, but of the proxy in front of us, which limits the rate ([how](operations.md#proxy)): ask again later.
 
 A page of your own that is answered 403 for what anybody may do has an origin that \`http.allowedOrigins\` lacks.`

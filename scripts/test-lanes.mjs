@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { scratchSpace } from './scratch-space.mjs'
 
+const ends = ['SIGINT', 'SIGTERM', 'SIGHUP']
 /** How long a process may take to start, or to end, on a machine that is busy. */
 const startSeconds = 60
 /** Of whoever is not about to wait for something: what was waited for is done first, and seldom takes long. */
@@ -37,7 +38,7 @@ export async function runTests({ alone, together, waiting, lanes, print, ...how 
     scratch.remove()
     process.kill(process.pid, signal)
   }
-  process.once('SIGINT', stop).once('SIGTERM', stop)
+  for (const signal of ends) process.once(signal, stop)
 
   function start() {
     const lane = startLane(join(scratch.path, `${started.length}`), how)
@@ -69,7 +70,7 @@ export async function runTests({ alone, together, waiting, lanes, print, ...how 
   await Promise.all(busy)
   for (const lane of started) results.push(await lane.end())
   for (const { file, output } of results) if (file === null && output !== '') print(`\n${output}`)
-  process.removeListener('SIGINT', stop).removeListener('SIGTERM', stop)
+  for (const signal of ends) process.removeListener(signal, stop)
   scratch.remove()
 
   const sum = (of) => results.reduce((total, result) => total + result[of], 0)
