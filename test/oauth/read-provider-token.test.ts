@@ -296,20 +296,10 @@ for (const store of [memoryUnderTest, sqliteUnderTest, mongoUnderTest]) {
       const { id, stored, refreshToken } = await linked(0)
       const { accountId } = (await stored()).account
       acme.instead('token', rotating())
-      let writes = 0
-      const failing: UserStore = {
-        ...users,
-        find: (userId) => users.find(userId),
-        async replace(user, events) {
-          if (++writes === 2) throw new Unavailable('the store')
-          return users.replace(user, events)
-        },
-      }
-      const needs = { vault, clock, reportProvider: () => undefined }
-      const one = new ReadProviderToken({ ...needs, users: failing, changeUser: new ChangeUser({ users: failing }) })
+      const { one, writes } = whoseWritesFail((write) => write === 2)
       expect(await one.execute({ userId: id, provider, accountId })).to.equal('rotated-1')
       expect(await stored()).to.deep.include({ accessToken: 'rotated-1', refreshToken: 'next-rotated-1' })
-      expect(writes).to.equal(3)
+      expect(writes()).to.equal(3)
       expect(refreshes(refreshToken)).to.equal(1)
     })
 
@@ -317,25 +307,31 @@ for (const store of [memoryUnderTest, sqliteUnderTest, mongoUnderTest]) {
       const { id, stored, refreshToken } = await linked(0)
       const { accountId } = (await stored()).account
       acme.instead('token', rotating())
+      const { one, writes } = whoseWritesFail((write) => write > 1)
+      const work = failureOf(one.execute({ userId: id, provider, accountId }))
+      await eventually('the provider is asked', () => refreshes(refreshToken) === 1)
+      ahead = 5 // while it answers
+      await eventually('a write that fails', () => writes() > 1)
+      ahead = 10.1 // since the claim
+      expect(await work).to.be.instanceOf(Unavailable)
+      expect(writes()).to.be.below(5)
+    })
+
+    /** A program on a store that does not answer some of its writes, which are counted from 1. */
+    function whoseWritesFail(fails: (write: number) => boolean) {
       let writes = 0
       const failing: UserStore = {
         ...users,
         find: (userId) => users.find(userId),
         async replace(user, events) {
-          if (++writes > 1) throw new Unavailable('the store')
+          if (fails(++writes)) throw new Unavailable('the store')
           return users.replace(user, events)
         },
       }
       const needs = { vault, clock, reportProvider: () => undefined }
       const one = new ReadProviderToken({ ...needs, users: failing, changeUser: new ChangeUser({ users: failing }) })
-      const work = failureOf(one.execute({ userId: id, provider, accountId }))
-      await eventually('the provider is asked', () => refreshes(refreshToken) === 1)
-      ahead = 5 // while it answers
-      await eventually('a write that fails', () => writes > 1)
-      ahead = 10.1 // since the claim
-      expect(await work).to.be.instanceOf(Unavailable)
-      expect(writes).to.be.below(5)
-    })
+      return { one, writes: () => writes }
+    }
 
     async function change(id: UserId, of: (account: OAuthAccount) => OAuthAccount): Promise<void> {
       const judge = (user: User) => ({ ...user, oauthAccounts: user.oauthAccounts.map(of) })

@@ -110,7 +110,10 @@ async function judgeSettings(ask: Ask, warn: (message: string) => void): Promise
   }
 }
 
-/** What the scripts of the stores call, in one of its own, which leaves nothing. A full server lets none but the first pass. */
+/**
+ * What the scripts of the stores call, in one of its own, which leaves nothing. What a full server lets pass comes first,
+ * since the script ends at what it does not.
+ */
 const calls = `
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', 0)
 redis.call('ZADD', KEYS[1], 1, 'a')
