@@ -1,9 +1,9 @@
 import Type, { type TSchema } from 'typebox'
-import { annotations } from '../src/config/annotations.ts'
-import { shownPath, shownVariable } from '../src/config/describe-settings.ts'
-import { builtInParts } from '../src/config/parts.ts'
-import { type Leaf, leavesOf } from '../src/config/schema-leaves.ts'
-import { settingsSchema } from '../src/config/settings.ts'
+import { builtInParts } from '../src/config/plugins/parts.ts'
+import { shownPath, shownVariable } from '../src/config/settings/describe.ts'
+import { annotations } from '../src/config/settings/schema/annotations.ts'
+import { settingsSchema } from '../src/config/settings/schema/schema.ts'
+import { type Leaf, leavesOf } from '../src/config/settings/schema/tree.ts'
 
 /** `docs/configuration.md`. */
 export function configurationPage(): string {

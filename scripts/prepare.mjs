@@ -52,8 +52,8 @@ export async function build() {
     entryPoints: {
       portcullis: 'src/cli/portcullis.ts',
       main: 'src/cli/main.ts',
-      'sqlite-writer-thread': 'src/adapters/stores/sqlite/writer-thread.ts',
-      'handler-thread': 'src/adapters/events/handler-thread.ts',
+      'sqlite-writer-thread': 'src/adapters/stores/sqlite/write/thread.ts',
+      'handler-thread': 'src/adapters/events/module/thread.ts',
       ...publicEntries(),
     },
     outdir: 'dist',

@@ -1,9 +1,9 @@
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import Type, { type TObject, type TSchema } from 'typebox'
-import { builtInParts } from '../src/config/parts.ts'
-import { branchesOf, valuesOf } from '../src/config/schema-leaves.ts'
-import { settingsSchema, tenantSchema } from '../src/config/settings.ts'
+import { builtInParts } from '../src/config/plugins/parts.ts'
+import { settingsSchema, tenantSchema } from '../src/config/settings/schema/schema.ts'
+import { branchesOf, valuesOf } from '../src/config/settings/schema/tree.ts'
 import { descriptionOf, standardOf } from './configuration-page.ts'
 
 /** `src/embedding/settings.ts`: the settings as TypeScript's editors know them, with what the page says of each. */

@@ -12,28 +12,34 @@ interface Rule {
 const domain = /^domain\//
 const application = /^application\//
 const ports = /^application\/ports\//
+const lib = /^lib\//
 const everything = /./
 
 /** Who may import whom. A new package is a new entry here; the reason stands in docs/architecture.md. */
 const rules: readonly Rule[] = [
+  { folder: lib, files: [lib], packages: ['node:'] },
   { folder: domain, files: [domain], packages: [] },
   { folder: application, files: [domain, application], packages: [] },
   {
     folder: /^adapters\/http\//,
-    files: [domain, application, /^adapters\/http\//],
+    files: [lib, domain, application, /^adapters\/http\//],
     packages: ['node:', 'koa', '@koa/router', '@koa/cors', 'koa-body', 'ajv', 'typebox', 'pino', 'swagger-ui-dist'],
   },
   store('memory', []),
   store('sqlite', ['better-sqlite3', 'esbuild']),
   store('mongo', ['mongodb']),
   store('redis', ['ioredis']),
-  { folder: /^adapters\/stores\/backend\.ts$/, files: [domain, ports], packages: [] },
+  { folder: /^adapters\/stores\/store-backend\.ts$/, files: [domain, ports], packages: [] },
   adapter('credentials', ['jsonwebtoken', 'lru-cache']),
   adapter('crypto', ['argon2', 'bcrypt', 'uuid', '@zxcvbn-ts/language-common']),
   adapter('events', ['esbuild']),
   adapter('oauth', ['simple-oauth2', 'openid-client', 'undici', 'jsonwebtoken', 'typebox']),
   { folder: /^config\//, files: [everything], packages: ['node:', 'inversify', 'reflect-metadata', 'typebox', 'pino'] },
-  { folder: /^cli\//, files: [/^config\//, /^cli\//, domain], packages: ['node:', 'commander'] },
+  {
+    folder: /^cli\//,
+    files: [/^config\//, /^cli\//, /^adapters\/stores\/store-backend\.ts$/, domain, lib],
+    packages: ['node:', 'commander'],
+  },
   { folder: /^testing\//, files: [everything], packages: ['node:'] },
   { folder: /^(koa\.ts|embedding\/koa-)/, files: [everything], packages: ['node:', 'koa'] },
   { folder: /^(index\.ts|embedding\/)/, files: [everything], packages: ['node:'] },
@@ -43,14 +49,14 @@ function store(name: string, packages: readonly string[]): Rule {
   const own = new RegExp(`^adapters/stores/${name}/`)
   return {
     folder: own,
-    files: [domain, ports, own, /^adapters\/stores\/backend\.ts$/],
+    files: [lib, domain, ports, own, /^adapters\/stores\/store-backend\.ts$/],
     packages: ['node:', ...packages],
   }
 }
 
 function adapter(name: string, packages: readonly string[]): Rule {
   const own = new RegExp(`^adapters/${name}/`)
-  return { folder: own, files: [domain, ports, own], packages: ['node:', ...packages] }
+  return { folder: own, files: [lib, domain, ports, own], packages: ['node:', ...packages] }
 }
 
 /** Arrows that no rule allows, in words. */

@@ -1,4 +1,4 @@
-import { nodeSecrets } from '../../src/adapters/crypto/node-secrets.ts'
+import { nodeSecrets } from '../../src/adapters/crypto/derived-keys.ts'
 import { only, rain, type Shot } from '../load.ts'
 import { bothCores, loadCore, moveTo, serverCore } from '../machine.ts'
 import type { Effort, Figure, Measure } from '../measure.ts'

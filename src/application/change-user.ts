@@ -2,7 +2,7 @@ import type { AccountEvent } from '../domain/events.ts'
 import { isUserId, type UserId } from '../domain/ids.ts'
 import { Unavailable } from '../domain/refusal.ts'
 import type { User } from '../domain/user.ts'
-import type { UserStore } from './ports/user-store.ts'
+import type { UserStore } from './ports/stores/user-store.ts'
 
 export type Change =
   | { readonly type: 'replace'; readonly user: User; readonly events: readonly AccountEvent[] }

@@ -1,7 +1,7 @@
-import { addressFaults } from '../config/address-faults.ts'
-import { renderSettings, renderVariables } from '../config/describe-settings.ts'
-import { handlerFaults } from '../config/handlers.ts'
-import { SettingsFault } from '../config/settings-fault.ts'
+import { addressFaults } from '../config/composition/address-faults.ts'
+import { handlerFaults } from '../config/composition/handlers.ts'
+import { renderSettings, renderVariables } from '../config/settings/describe.ts'
+import { SettingsFault } from '../config/settings/schema/fault.ts'
 import type { ExitCode } from './exit-code.ts'
 import { type GlobalOptions, settingsHere, tenantHere } from './settings.ts'
 

@@ -1,4 +1,4 @@
-import type { Storage } from '../config/storage.ts'
+import type { Storage } from '../config/composition/storage.ts'
 import { parseEventId } from '../domain/ids.ts'
 import type { ExitCode } from './exit-code.ts'
 import type { GlobalOptions } from './settings.ts'

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Command, CommanderError } from 'commander'
-import { version } from '../config/version.ts'
+import { version } from '../lib/version.ts'
 import type { ExitCode } from './exit-code.ts'
 
 /** Runs one command line; answers the exit code. Commands load what they need only when they are the one asked for. */
@@ -113,7 +113,7 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
   } catch (thrown) {
     // Commander has said what was wrong; asking for help is no error.
     if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? 0 : 2
-    const { explain } = await import('../config/explain.ts')
+    const { explain } = await import('./explain.ts')
     const { text, blame, warnings } = explain(thrown)
     for (const warning of warnings) process.stderr.write(`portcullis: ${warning}\n`)
     process.stderr.write(`portcullis: ${text}\n`)

@@ -1,7 +1,7 @@
 import { isIPv6 } from 'node:net'
-import { startService } from '../config/service.ts'
+import { startService } from '../config/runtime/service.ts'
 import type { ExitCode } from './exit-code.ts'
-import { runUntilTold } from './long-running.ts'
+import { runUntilTold } from './run-process.ts'
 import type { GlobalOptions } from './settings.ts'
 
 /** Serves until it is told to stop, or cannot go on. */

@@ -1,7 +1,7 @@
-import { addressFaults } from '../config/address-faults.ts'
-import { handlerFaults } from '../config/handlers.ts'
-import type { LoadedTenants } from '../config/load-tenants.ts'
-import { type Fault, renderFaults } from '../config/settings-fault.ts'
+import { addressFaults } from '../config/composition/address-faults.ts'
+import { handlerFaults } from '../config/composition/handlers.ts'
+import { type Fault, renderFaults } from '../config/settings/schema/fault.ts'
+import type { LoadedTenants } from '../config/settings/tenants.ts'
 import type { ExitCode } from './exit-code.ts'
 import { type GlobalOptions, noSuchTenant, settingsHere } from './settings.ts'
 

@@ -1,6 +1,6 @@
-import { startWorker } from '../config/worker.ts'
+import { startWorker } from '../config/runtime/worker.ts'
 import type { ExitCode } from './exit-code.ts'
-import { runUntilTold } from './long-running.ts'
+import { runUntilTold } from './run-process.ts'
 import type { GlobalOptions } from './settings.ts'
 
 /** Delivers events and sweeps until it is told to stop, or cannot go on. */

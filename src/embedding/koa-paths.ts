@@ -1,12 +1,12 @@
 import type { Context } from 'koa'
-import { isReadable } from '../adapters/http/answering.ts'
-import { servedPaths } from '../adapters/http/served-paths.ts'
-import { isPreflight, type TellTenant } from '../adapters/http/tenancy.ts'
-import { claimsOf } from '../config/claims.ts'
-import { defaultTenant } from '../config/default-tenant.ts'
-import type { Insides } from '../config/insides.ts'
-import { builtInParts } from '../config/parts.ts'
-import type { Settings } from '../config/settings.ts'
+import { servedPaths } from '../adapters/http/pipeline/served-paths.ts'
+import { isPreflight, type TellTenant } from '../adapters/http/pipeline/whose-request.ts'
+import { isReadable } from '../adapters/http/server/answer.ts'
+import { builtInParts } from '../config/plugins/parts.ts'
+import type { Insides } from '../config/runtime/insides.ts'
+import { claimsOf } from '../config/settings/claims.ts'
+import { defaultTenant } from '../config/settings/default-tenant.ts'
+import type { Settings } from '../config/settings/schema/schema.ts'
 
 /**
  * Tells the requests that are for us to answer: by their path, and with tenants by whose they are, without that tenant

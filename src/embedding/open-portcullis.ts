@@ -1,4 +1,4 @@
-import type { Portcullis, PortcullisOptions } from '../config/open-portcullis.ts'
+import type { Portcullis, PortcullisOptions } from '../config/runtime/embedded.ts'
 import type { PortcullisSettings } from './settings.ts'
 
 /**
@@ -10,6 +10,6 @@ export async function openPortcullis(
   options: PortcullisOptions = {},
 ): Promise<Portcullis> {
   // Late: who makes single use cases with `new` needs neither settings nor a container.
-  const { openPortcullis: open } = await import('../config/open-portcullis.ts')
+  const { openPortcullis: open } = await import('../config/runtime/embedded.ts')
   return open(settings, options)
 }

@@ -1,8 +1,8 @@
-import type { StoreBackend, StoreHandle, UsersRole } from '../adapters/stores/backend.ts'
-import { Unsuitable } from '../adapters/stores/backend.ts'
-import type { OAuthStateStore } from '../application/ports/oauth-state-store.ts'
-import type { SessionStore } from '../application/ports/session-store.ts'
-import type { TokenStore } from '../application/ports/token-store.ts'
+import type { StoreBackend, StoreHandle, UsersRole } from '../adapters/stores/store-backend.ts'
+import { Unsuitable } from '../adapters/stores/store-backend.ts'
+import type { OAuthStateStore } from '../application/ports/stores/oauth-state-store.ts'
+import type { SessionStore } from '../application/ports/stores/session-store.ts'
+import type { TokenStore } from '../application/ports/stores/token-store.ts'
 
 /** Sessions, one-time tokens and OAuth states of one opened store. */
 export interface OpenSessions {

@@ -1,4 +1,4 @@
-import type { HandlerCall, Subscribers } from '../application/ports/subscribers.ts'
+import type { HandlerCall, Subscribers } from '../application/ports/event-handlers.ts'
 import type { HandlerName } from '../domain/events.ts'
 
 /** Handlers that remember how they were called. */

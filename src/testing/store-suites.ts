@@ -2,9 +2,15 @@ import type { ContractCase } from './contract.ts'
 import { deadLetterContract } from './contracts/dead-letters.ts'
 import { oauthAccountsContract } from './contracts/oauth-accounts.ts'
 import { oauthStateStoreContract } from './contracts/oauth-state-store.ts'
-import type { Open, OpenedOAuthStates, OpenedSessions, OpenedTokens, OpenedUsers } from './contracts/opened.ts'
 import { outboxContract } from './contracts/outbox.ts'
 import { sessionStoreContract } from './contracts/session-store.ts'
+import type {
+  Open,
+  OpenedOAuthStates,
+  OpenedSessions,
+  OpenedTokens,
+  OpenedUsers,
+} from './contracts/store-under-test.ts'
 import { tokenRequestsContract } from './contracts/token-requests.ts'
 import { tokenStoreContract } from './contracts/token-store.ts'
 import { userStoreContract } from './contracts/user-store.ts'

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { Sweep } from '../../src/application/sweep.ts'
+import { Sweep } from '../../src/application/deliveries/sweep.ts'
 import { Unavailable } from '../../src/domain/refusal.ts'
 import { anOAuthState, aSession, aToken, aTokenRequest, aUser } from '../../src/testing/builders.ts'
 import { fixedClock } from '../../src/testing/fixed-clock.ts'

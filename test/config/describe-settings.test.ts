@@ -1,8 +1,8 @@
 import { expect } from 'chai'
-import { renderSettings, renderVariables } from '../../src/config/describe-settings.ts'
-import { builtInParts } from '../../src/config/parts.ts'
-import { leavesOf } from '../../src/config/schema-leaves.ts'
-import { settingsSchema } from '../../src/config/settings.ts'
+import { builtInParts } from '../../src/config/plugins/parts.ts'
+import { renderSettings, renderVariables } from '../../src/config/settings/describe.ts'
+import { settingsSchema } from '../../src/config/settings/schema/schema.ts'
+import { leavesOf } from '../../src/config/settings/schema/tree.ts'
 import { goodSecret, SettingsFolder } from '../support/settings.ts'
 
 describe('describing the settings', () => {

@@ -1,11 +1,11 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { expect } from 'chai'
-import { annotations } from '../../src/config/annotations.ts'
-import type { LoadFrom } from '../../src/config/load.ts'
-import { builtInParts } from '../../src/config/parts.ts'
-import { providers } from '../../src/config/providers.ts'
-import { leavesOf } from '../../src/config/schema-leaves.ts'
-import { settingsSchema } from '../../src/config/settings.ts'
+import { builtInParts } from '../../src/config/plugins/parts.ts'
+import { providers } from '../../src/config/plugins/providers.ts'
+import type { LoadFrom } from '../../src/config/settings/load.ts'
+import { annotations } from '../../src/config/settings/schema/annotations.ts'
+import { settingsSchema } from '../../src/config/settings/schema/schema.ts'
+import { leavesOf } from '../../src/config/settings/schema/tree.ts'
 import { goodSecret, SettingsFolder } from '../support/settings.ts'
 
 describe('settings from the environment', () => {

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { explain } from '../../src/config/explain.ts'
+import { explain } from '../../src/cli/explain.ts'
 import { Unavailable } from '../../src/domain/refusal.ts'
 
 describe('the reason why a command ended', () => {

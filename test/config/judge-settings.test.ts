@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { SettingsFault } from '../../src/config/settings-fault.ts'
+import { SettingsFault } from '../../src/config/settings/schema/fault.ts'
 import { goodSecret, SettingsFolder } from '../support/settings.ts'
 
 const mongo = { users: { kind: 'mongo', url: 'mongodb://127.0.0.1/accounts' } }

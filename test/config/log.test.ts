@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { createLog } from '../../src/config/log.ts'
+import { createLog } from '../../src/config/runtime/log.ts'
 import { Unavailable } from '../../src/domain/refusal.ts'
 
 describe('a fault in the log', () => {

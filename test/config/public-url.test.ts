@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { isLoopback, leadsToLoopback, publicUrl } from '../../src/config/public-url.ts'
+import { isLoopback, leadsToLoopback, publicUrl } from '../../src/config/tenancy/public-url.ts'
 import { SettingsFolder } from '../support/settings.ts'
 
 describe('the public URL', () => {

@@ -1,6 +1,6 @@
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises'
 import { expect } from 'chai'
-import { roomFor } from '../../src/config/room.ts'
+import { roomFor } from '../../src/config/tenancy/room.ts'
 import { Unavailable } from '../../src/domain/refusal.ts'
 
 const nothing = () => undefined

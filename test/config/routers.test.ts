@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { routers } from '../../src/config/routers.ts'
+import { routers } from '../../src/config/plugins/routers.ts'
 
 describe('the registry of routers', () => {
   for (const router of routers) {

@@ -57,10 +57,10 @@ describe('docs/extending.md', function () {
 
   it('adds a store, a router, a provider and a transport, each to its registry', () => {
     expect(recipes.filter((recipe) => !isNew(recipe)).map(({ path }) => path)).to.include.members([
-      'src/config/stores.ts',
-      'src/config/routers.ts',
-      'src/config/providers.ts',
-      'src/config/transports.ts',
+      'src/config/plugins/stores.ts',
+      'src/config/plugins/routers.ts',
+      'src/config/plugins/providers.ts',
+      'src/config/plugins/transports.ts',
     ])
     expect(recipes.filter(isNew)).to.have.lengthOf.above(6)
   })

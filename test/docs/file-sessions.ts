@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { open, readdir, readFile, rename, stat, unlink, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { SessionStore } from '../../src/application/ports/session-store.ts'
+import type { SessionStore } from '../../src/application/ports/stores/session-store.ts'
 import { Unavailable } from '../../src/domain/refusal.ts'
 import { expiryOf, type Session } from '../../src/domain/session.ts'
 

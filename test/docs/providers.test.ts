@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { expect } from 'chai'
-import { annotations } from '../../src/config/annotations.ts'
-import { providers } from '../../src/config/providers.ts'
+import { providers } from '../../src/config/plugins/providers.ts'
+import { annotations } from '../../src/config/settings/schema/annotations.ts'
 import { blocksOf, projectFile, theBlock } from '../support/readme-blocks.ts'
 import { SettingsFolder } from '../support/settings.ts'
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { offsetOfFault, parseJson } from '../../src/adapters/http/json-text.ts'
+import { offsetOfFault, parseJson } from '../../src/adapters/http/body/json.ts'
 
 describe('parsing JSON', () => {
   const bad: [text: string, offset: number][] = [

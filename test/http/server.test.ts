@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { request } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'chai'
-import { type HttpServer, httpServer } from '../../src/adapters/http/server.ts'
+import { type HttpServer, httpServer } from '../../src/adapters/http/server/http-server.ts'
 import { eventually } from '../support/eventually.ts'
 import { connected, exchangeUntilClosed } from '../support/sockets.ts'
 

@@ -2,12 +2,12 @@
 
 const redis = 'src/adapters/stores/redis/redis.ts'
 const outages = ['test/adapters/stores/redis-outages.test.ts']
-const provided = 'src/application/read-provider-token.ts'
+const provided = 'src/application/oauth/read-provider-token.ts'
 
 export default [
   [
     'a part of a form that is encoded behind what the parser alone takes for a header',
-    'src/adapters/http/body.ts',
+    'src/adapters/http/body/read-body.ts',
     'if (at === -1) throw unparsable()',
     '',
     ['test/http/bodies.test.ts'],
@@ -15,7 +15,7 @@ export default [
   ],
   [
     'a body of HTTP/1.0 whose end others see elsewhere',
-    'src/adapters/http/answering.ts',
+    'src/adapters/http/server/answer.ts',
     "ctx.req.httpVersion !== '1.1'",
     "ctx.req.httpVersion === '0.9'",
     ['test/http/methods-and-paths.test.ts'],
@@ -39,7 +39,7 @@ export default [
   ],
   [
     'thousands of sessions that are asked for at once',
-    'src/application/relay-events.ts',
+    'src/application/deliveries/relay-events.ts',
     'const sessionsAtOnce = 32',
     'const sessionsAtOnce = 100_000',
     ['test/application/relay-events.test.ts'],
@@ -47,7 +47,7 @@ export default [
   ],
   [
     'sessions beyond the first few that nobody tidies',
-    'src/application/relay-events.ts',
+    'src/application/deliveries/relay-events.ts',
     'first < digests.length',
     'first < sessionsAtOnce',
     ['test/application/relay-events.test.ts'],
@@ -55,7 +55,7 @@ export default [
   ],
   [
     'a promotion that tells of what was so before',
-    'src/application/promote-user.ts',
+    'src/application/accounts/promote-user.ts',
     '...(!fresh.isVerified && { isVerified: true })',
     'isVerified: true',
     ['test/application/promote-user.test.ts'],
@@ -86,7 +86,7 @@ export default [
   ],
   [
     'hashes at a cost that none can be verified at',
-    'src/config/settings-groups.ts',
+    'src/config/settings/schema/settings-groups.ts',
     'maximum: greatestCost.memoryKiB',
     'maximum: 4 * greatestCost.memoryKiB',
     ['test/config/judge-settings.test.ts'],

@@ -1,8 +1,8 @@
 // Guards of connections that are not worth keeping, and of a log that cannot be written. See scripts/planted-faults.mjs.
 
-const server = 'src/adapters/http/server.ts'
-const lines = 'src/config/log-lines.ts'
-const printed = 'src/config/printed-lines.ts'
+const server = 'src/adapters/http/server/http-server.ts'
+const lines = 'src/config/runtime/log-lines.ts'
+const printed = 'src/config/runtime/printed-lines.ts'
 const connections = ['test/http/endless-bodies.test.ts']
 const refusals = ['test/http/server.test.ts']
 const paths = ['test/http/methods-and-paths.test.ts']
@@ -12,7 +12,7 @@ const written = ['test/config/log-lines.test.ts']
 export default [
   [
     'the end of a connection behind an unread body',
-    'src/adapters/http/answering.ts',
+    'src/adapters/http/server/answer.ts',
     "if (!ctx.req.complete && mayGoOn(ctx.req)) ctx.res.setHeader('Connection', 'close')",
     '',
     connections,
@@ -29,16 +29,16 @@ export default [
   ['headers of what is no request', server, '...headersOnEvery, ', '', refusals],
   [
     'a request that names no host',
-    'src/adapters/http/answering.ts',
+    'src/adapters/http/server/answer.ts',
     "return httpVersion !== '1.1'",
     'return true',
     paths,
   ],
-  ['a request that names two hosts', 'src/adapters/http/answering.ts', 'named <= 1 && ', '', paths],
-  ['a host that is none', 'src/adapters/http/answering.ts', ' && hostForm.test(headers.host)', '', paths],
+  ['a request that names two hosts', 'src/adapters/http/server/answer.ts', 'named <= 1 && ', '', paths],
+  ['a host that is none', 'src/adapters/http/server/answer.ts', ' && hostForm.test(headers.host)', '', paths],
   [
     'a transfer coding that nobody undoes',
-    'src/adapters/http/answering.ts',
+    'src/adapters/http/server/answer.ts',
     "&& coding !== 'chunked'",
     '&& false',
     paths,

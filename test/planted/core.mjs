@@ -2,7 +2,7 @@
 
 const hashes = ['test/application/held-hashes.test.ts']
 const pool = ['test/adapters/crypto/hash-pool.test.ts']
-const update = 'src/application/update-user.ts'
+const update = 'src/application/accounts/update-user.ts'
 const concerns = 'src/adapters/stores/mongo/connection.ts'
 const mongo = ['test/adapters/stores/mongo.test.ts']
 const sqlite = ['test/adapters/stores/sqlite.test.ts']
@@ -91,14 +91,14 @@ export default [
   ],
   [
     'a hash that is not renewed',
-    'src/application/log-in.ts',
+    'src/application/sign-in/log-in.ts',
     "if (verdict === 'match_needs_rehash') await this.#rehash(user, input.password)",
     '',
     hashes,
   ],
   [
     'a renewed hash over a new password',
-    'src/application/log-in.ts',
+    'src/application/sign-in/log-in.ts',
     'await this.#needs.users.replace({ ...user, passwordHash: await this.#needs.hasher.hash(password) }, [])',
     `const passwordHash = await this.#needs.hasher.hash(password)
       await this.#needs.changeUser.execute(user.id, (fresh) => ({
@@ -110,7 +110,7 @@ export default [
   ],
   [
     'a login that nobody listens to, written down',
-    'src/application/admit.ts',
+    'src/application/sign-in/issue-credential.ts',
     "needs.subscribers.handles('on_after_login')",
     'true',
     hashes,
@@ -120,7 +120,7 @@ export default [
   ['a right that was taken away', update, 'await this.#judgeAgain(by.user, requireRight)', '', hashes],
   [
     'a used token that stays',
-    'src/application/redeem-token.ts',
+    'src/application/accounts/redeem-token.ts',
     'await tokens.remove(token.purpose, token.digest)',
     'await Promise.resolve()',
     ['test/http/reset-password.test.ts'],
@@ -149,35 +149,35 @@ export default [
   ],
   [
     'requests that nobody looks at',
-    'src/application/sweep.ts',
+    'src/application/deliveries/sweep.ts',
     'exhaust(() => tokenRequests.sweep(askedBefore, batch))',
     'Promise.resolve(0)',
     ['test/application/sweep.test.ts'],
   ],
   [
     'users behind a secret that may be another’s',
-    'src/config/open-stores.ts',
+    'src/config/composition/stores.ts',
     '() => store.isReady && !isClosed',
     '() => !isClosed',
     stores,
   ],
   [
     'stores that are asked by every probe',
-    'src/config/open-stores.ts',
+    'src/config/composition/stores.ts',
     'now - lastPing.at > pingMemorySeconds * 1000',
     'true',
     stores,
   ],
   [
     'a last answer that does not say so',
-    'src/adapters/http/server.ts',
+    'src/adapters/http/server/http-server.ts',
     "if (isClosing) response.setHeader('Connection', 'close')",
     '',
     ['test/http/server.test.ts'],
   ],
   [
     'a connection that goes on after another protocol was asked for',
-    'src/adapters/http/server.ts',
+    'src/adapters/http/server/http-server.ts',
     "if (request.headers.upgrade !== undefined) response.setHeader('Connection', 'close')",
     '',
     ['test/http/server.test.ts'],
@@ -185,7 +185,7 @@ export default [
   ],
   [
     'a handler that is no function, of which nobody hears',
-    'src/adapters/events/no-handlers.ts',
+    'src/adapters/events/handler-names.ts',
     "known.has(name) ? typeof Reflect.get(object, name) !== 'function' : ",
     '!known.has(name) && ',
     ['test/adapters/events/no-handlers.test.ts'],
@@ -193,7 +193,7 @@ export default [
   ],
   [
     'tokens printed behind a proxy, of which nobody hears',
-    'src/config/judge-settings.ts',
+    'src/config/settings/validate.ts',
     '...doubtsOfTryingOut(settings),',
     '',
     ['test/config/judge-settings.test.ts'],
@@ -201,7 +201,7 @@ export default [
   ],
   [
     'a length that is judged late',
-    'src/adapters/http/body.ts',
+    'src/adapters/http/body/read-body.ts',
     "if (isTooLong(ctx.req.headers)) throw new Unreadable(413, 'PAYLOAD_TOO_LARGE')",
     '',
     ['test/http/bodies.test.ts'],
@@ -215,7 +215,7 @@ export default [
   ],
   [
     'a byte order mark that multipart passwords lose',
-    'src/adapters/http/body.ts',
+    'src/adapters/http/body/read-body.ts',
     "const text = bytes.toString('latin1')\n  if (has",
     'const text = bytes.toString()\n  if (has',
     ['test/http/bodies.test.ts'],
@@ -223,7 +223,7 @@ export default [
   ],
   [
     'a part of a form that stands for other bytes than it shows',
-    'src/adapters/http/body.ts',
+    'src/adapters/http/body/read-body.ts',
     'if (hasEncodedPart(text)) throw unparsable()',
     '',
     ['test/http/bodies.test.ts'],
@@ -238,7 +238,7 @@ export default [
   ],
   [
     'a handler that ends its thread by what it throws',
-    'src/adapters/events/failure.ts',
+    'src/adapters/events/handler-failure.ts',
     'return thrown instanceof Error ? describeError(thrown) : describeOther(thrown)\n  } catch {',
     "return thrown instanceof Error ? describeError(thrown) : describeOther(thrown)\n  } catch (e) {\n    if (e !== '') throw e",
     ['test/adapters/events/handler-module.test.ts'],
@@ -246,7 +246,7 @@ export default [
   ],
   [
     'tenants of the environment that nobody serves',
-    'src/config/load.ts',
+    'src/config/settings/load.ts',
     ' || ofTenants.length > 0 || faultsOfTenants.length > 0',
     '',
     ['test/config/tenants.test.ts'],

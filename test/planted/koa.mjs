@@ -9,14 +9,14 @@ const paths = 'src/embedding/koa-paths.ts'
 export default [
   [
     'a foreign page with a cookie, in an app',
-    'src/adapters/http/identify.ts',
+    'src/adapters/http/pipeline/identify.ts',
     'if (isByPage && isForeign(headers, ownOrigins()))',
     'if (false)',
     guards,
   ],
   [
     'a page with a cookie that only reads, in an app',
-    'src/adapters/http/identify.ts',
+    'src/adapters/http/pipeline/identify.ts',
     '&& !safeMethods.has(method)',
     '',
     guards,
@@ -38,5 +38,11 @@ export default [
     tenants,
   ],
   ['preflights of all tenants, in an app', paths, 'if (tellsByHeader && isPreflight(ctx))', 'if (false)', tenants],
-  ['cookies of the app', 'src/adapters/http/send.ts', "ctx.append('Set-Cookie'", "ctx.set('Set-Cookie'", routes],
+  [
+    'cookies of the app',
+    'src/adapters/http/pipeline/send.ts',
+    "ctx.append('Set-Cookie'",
+    "ctx.set('Set-Cookie'",
+    routes,
+  ],
 ].map(([title, file, text, replacement, tests]) => ({ title, file, text, replacement, tests }))

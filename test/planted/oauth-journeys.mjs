@@ -20,7 +20,7 @@ const inJourney = [
   ['a state for another user', 'begun.userId === claim.userId', 'true'],
 ].map(([title, text, replacement]) => ({
   title,
-  file: 'src/application/oauth-journey.ts',
+  file: 'src/application/oauth/redeem-return.ts',
   text,
   replacement,
   tests: attacks,
@@ -41,7 +41,7 @@ const inStart = [
   ['any scope', 'if (!scopes.every((scope) => provider.scopes.includes(scope)))', 'if (scopes.length > 99)'],
 ].map(([title, text, replacement]) => ({
   title,
-  file: 'src/application/start-oauth.ts',
+  file: 'src/application/oauth/start-oauth.ts',
   text,
   replacement,
   tests: signIn,
@@ -102,7 +102,7 @@ const inFinish = [
   ],
 ].map(([title, text, replacement, tests]) => ({
   title,
-  file: 'src/application/finish-oauth.ts',
+  file: 'src/application/oauth/finish-oauth.ts',
   text,
   replacement,
   tests,
@@ -111,26 +111,31 @@ const inFinish = [
 const inLinking = [
   [
     'a link for who has logged out',
-    'src/application/link-oauth.ts',
+    'src/application/oauth/link-oauth.ts',
     'if (!isAlive(fresh, by.credential))',
     'if (by.user.id === null)',
   ],
   [
     'a link without an address',
-    'src/application/link-oauth.ts',
+    'src/application/oauth/link-oauth.ts',
     'if (identity.email === null)',
     'if (identity.accountId === null)',
   ],
-  ['the last way to log in is unlinked', 'src/application/unlink-oauth.ts', 'if (!canLogIn)', 'if (fresh.id === null)'],
+  [
+    'the last way to log in is unlinked',
+    'src/application/oauth/unlink-oauth.ts',
+    'if (!canLogIn)',
+    'if (fresh.id === null)',
+  ],
   [
     'a provider that is off counts as a way to log in',
-    'src/application/unlink-oauth.ts',
+    'src/application/oauth/unlink-oauth.ts',
     'others.some((one) => providerNames.has(one.provider))',
     'others.length > 0',
   ],
   [
     'unlinked at another provider',
-    'src/application/unlink-oauth.ts',
+    'src/application/oauth/unlink-oauth.ts',
     'one.id === id && one.provider === provider',
     'one.id === id',
   ],
@@ -142,7 +147,7 @@ const inLinking = [
   ],
   [
     'a posted callback that is posted again',
-    'src/adapters/http/oauth-journeys.ts',
+    'src/adapters/http/oauth/journey.ts',
     'return seeOther(',
     'const posted = (to) => ({ ...seeOther(to), status: 307 }); return posted(',
   ],

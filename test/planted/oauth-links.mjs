@@ -7,28 +7,33 @@ const reading = ['test/oauth/read-provider-token.test.ts']
 const inMemory = 'with users in memory'
 
 const inProofs = [
-  ['unproved links outlive a reset', 'src/application/reset-password.ts', 'withProvedAccounts(fresh)', 'fresh'],
+  [
+    'unproved links outlive a reset',
+    'src/application/accounts/reset-password.ts',
+    'withProvedAccounts(fresh)',
+    'fresh',
+  ],
   [
     'a new address keeps the proof of the old one',
-    'src/application/update-user.ts',
+    'src/application/accounts/update-user.ts',
     'withDoubtedAccounts(user)',
     'user',
   ],
   [
     'vouching for another address proves this one',
-    'src/application/sealed-account.ts',
+    'src/application/oauth/link-account.ts',
     ' && emailKey(email) === emailKey(user.email)',
     '',
   ],
   [
     'a claim to the address proves it',
-    'src/application/sealed-account.ts',
+    'src/application/oauth/link-account.ts',
     'isEmailVerified && email !== null',
     'email !== null',
   ],
   [
     'a renewal proves the link',
-    'src/application/sealed-account.ts',
+    'src/application/oauth/link-account.ts',
     '(known?.isProved ?? user.isVerified)',
     'user.isVerified',
   ],
@@ -62,7 +67,7 @@ const inReading = [
   ],
 ].map(([title, text, replacement]) => ({
   title,
-  file: 'src/application/read-provider-token.ts',
+  file: 'src/application/oauth/read-provider-token.ts',
   text,
   replacement,
   tests: reading,
@@ -72,7 +77,7 @@ const inReading = [
 const atRest = [
   {
     title: 'tokens are stored as they are',
-    file: 'src/application/sealed-account.ts',
+    file: 'src/application/oauth/link-account.ts',
     text: 'sealedAccessToken: vault.seal(accessToken, userId, provider)',
     replacement: 'sealedAccessToken: accessToken',
     tests: atRestTests,
@@ -80,7 +85,7 @@ const atRest = [
   },
   {
     title: 'states and cookies are stored as they are',
-    file: 'src/adapters/crypto/node-secrets.ts',
+    file: 'src/adapters/crypto/derived-keys.ts',
     text: "return hash('sha256', token, 'base64url')",
     replacement: 'return token',
     tests: atRestTests,

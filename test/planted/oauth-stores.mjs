@@ -56,7 +56,7 @@ const faults = [
   [
     'accounts that are never free again',
     'SQLite',
-    'sqlite/oauth-claims.ts',
+    'sqlite/write/unique-accounts.ts',
     '      removeAllOf.run(user.id)\n      put(user)',
     '      for (const { provider, accountId } of user.oauthAccounts) if (ownerOf.get(provider, accountId) === undefined) insert.run(provider, accountId, user.id)',
   ],
@@ -72,7 +72,7 @@ const faults = [
   [
     'a claim to refresh that is lost',
     'SQLite',
-    'sqlite/oauth-claims.ts',
+    'sqlite/write/unique-accounts.ts',
     'refreshingUntil: refreshingUntil === null ? null : new Date(refreshingUntil),',
     'refreshingUntil: null,',
   ],

@@ -4,35 +4,35 @@ const tests = ['test/application/untrusted-callers.test.ts']
 export default [
   {
     title: 'embedded: a user’s own changes hold whatever the caller passes on',
-    file: 'src/application/update-user.ts',
+    file: 'src/application/accounts/update-user.ts',
     text: 'return await this.#change(by.user, { email, password }, hash',
     replacement: 'return await this.#change(by.user, input.changes, hash',
     tests,
   },
   {
     title: 'embedded: anybody changes anybody, by a use case',
-    file: 'src/application/update-user.ts',
+    file: 'src/application/accounts/update-user.ts',
     text: "    if (!by.user.isSuperuser) throw new Refusal('FORBIDDEN')\n",
     replacement: '',
     tests,
   },
   {
     title: 'embedded: a flag is whatever is truthy',
-    file: 'src/application/update-user.ts',
+    file: 'src/application/accounts/update-user.ts',
     text: '  for (const [field, flag] of Object.entries({ isActive, isSuperuser, isVerified })) demandFlag(field, flag)\n',
     replacement: '',
     tests,
   },
   {
     title: 'embedded: the credential of one user acts for another',
-    file: 'src/application/authenticate.ts',
+    file: 'src/application/sign-in/authenticate.ts',
     text: 'const isTheirs = isUserId(user?.id) && credential?.userId === user.id',
     replacement: 'const isTheirs = isUserId(user?.id) && isUserId(credential?.userId)',
     tests,
   },
   {
     title: 'embedded: an address is registered as it was typed',
-    file: 'src/application/register-user.ts',
+    file: 'src/application/accounts/register-user.ts',
     text: "  demandEmail('email', email)\n",
     replacement: '',
     tests,
@@ -46,7 +46,7 @@ export default [
   },
   {
     title: 'embedded: a query is an id',
-    file: 'src/application/read-provider-token.ts',
+    file: 'src/application/oauth/read-provider-token.ts',
     text: '    if (!isUserId(userId)) return null\n',
     replacement: '',
     tests,
@@ -60,7 +60,7 @@ export default [
   },
   {
     title: 'embedded: a token is requested for any purpose',
-    file: 'src/application/request-token.ts',
+    file: 'src/application/accounts/request-token.ts',
     text: "    if (!isTokenPurpose(purpose)) throw new InvalidInput('purpose', 'must be reset_password or verify_email')\n",
     replacement: '',
     tests,

@@ -1,9 +1,9 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { DestinationStream } from 'pino'
-import { type LoadedSettings, loadSettings } from '../../src/config/load.ts'
-import { createLog } from '../../src/config/log.ts'
-import { startService } from '../../src/config/service.ts'
+import { createLog } from '../../src/config/runtime/log.ts'
+import { startService } from '../../src/config/runtime/service.ts'
+import { type LoadedSettings, loadSettings } from '../../src/config/settings/load.ts'
 import { forgetDocument, isDescribedAt } from './described.ts'
 import { scratchFolder } from './spawned-service.ts'
 

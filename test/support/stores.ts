@@ -7,7 +7,7 @@ import type {
   OpenedSessions,
   OpenedTokens,
   OpenedUsers,
-} from '../../src/testing/contracts/opened.ts'
+} from '../../src/testing/contracts/store-under-test.ts'
 import { memoryUnderTest } from './memory.ts'
 import { mongoUnderTest } from './mongo.ts'
 import { redisUnderTest } from './redis.ts'

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { openPortcullis } from '../../src/config/open-portcullis.ts'
+import { openPortcullis } from '../../src/config/runtime/embedded.ts'
 import { Unavailable } from '../../src/domain/refusal.ts'
 import { toEmail } from '../../src/embedding/email.ts'
 import { goodPassword } from '../support/client.ts'

@@ -1,5 +1,5 @@
 import type { Credential, Credentials } from '../../application/ports/credentials.ts'
-import type { SessionStore } from '../../application/ports/session-store.ts'
+import type { SessionStore } from '../../application/ports/stores/session-store.ts'
 import { expiryOf, isWorthTouching, type Session } from '../../domain/session.ts'
 
 interface Options {

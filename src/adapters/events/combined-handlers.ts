@@ -1,4 +1,4 @@
-import type { Subscribers } from '../../application/ports/subscribers.ts'
+import type { Subscribers } from '../../application/ports/event-handlers.ts'
 
 /**
  * Calls `first`, then `second`, each where it listens and each with the whole time-out. When `first` fails,

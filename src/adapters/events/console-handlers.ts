@@ -1,5 +1,5 @@
-import type { Subscribers } from '../../application/ports/subscribers.ts'
-import { wireChanges, wireUser } from './wire.ts'
+import type { Subscribers } from '../../application/ports/event-handlers.ts'
+import { wireChanges, wireUser } from './handler-arguments.ts'
 
 /**
  * Writes each event as one line of JSON: `{"event":"on_after_register","user":{…}}`, with `token` or `changes`

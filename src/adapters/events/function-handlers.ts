@@ -1,7 +1,7 @@
-import { type HandlerContext, HandlerFailed, type Subscribers } from '../../application/ports/subscribers.ts'
+import { type HandlerContext, HandlerFailed, type Subscribers } from '../../application/ports/event-handlers.ts'
 import type { HandlerName } from '../../domain/events.ts'
-import { describe, failureOf } from './failure.ts'
-import { argumentsOf, type WireChanges, type WireUser } from './wire.ts'
+import { argumentsOf, type WireChanges, type WireUser } from './handler-arguments.ts'
+import { describe, failureOf } from './handler-failure.ts'
 
 type Awaitable = void | Promise<void>
 

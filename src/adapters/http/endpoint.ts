@@ -1,5 +1,5 @@
 import type { Static, TSchema } from 'typebox'
-import type { Authenticated } from '../../application/authenticate.ts'
+import type { Authenticated } from '../../application/sign-in/authenticate.ts'
 import type { RefusalCode } from '../../domain/refusal.ts'
 import type { Reply } from './reply.ts'
 

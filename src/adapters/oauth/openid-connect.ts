@@ -4,8 +4,8 @@ import Type from 'typebox'
 import { CodeRefused, type OAuthProvider, ProviderFailed } from '../../application/ports/oauth-provider.ts'
 import { type Claims, identityOf, refusalOf, refuses, tokensOf, valueAt } from './identity.ts'
 import { clientAuthentication, clientOptions, loading, type ProviderNeeds, providerKind, providerUrl } from './kind.ts'
+import { accountInTenant, demandKeyOfIssuer, isForManyTenants } from './many-issuers.ts'
 import { limits, underDeadline } from './outbound.ts'
-import { accountInTenant, demandKeyOfIssuer, isForManyTenants } from './tenants.ts'
 
 type Library = typeof import('openid-client')
 

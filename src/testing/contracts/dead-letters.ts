@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
-import type { UsersRole } from '../../adapters/stores/backend.ts'
+import type { UsersRole } from '../../adapters/stores/store-backend.ts'
 import type { ClaimedEvent } from '../../domain/events.ts'
 import { anEvent, aUser } from '../builders.ts'
 import type { ContractCase } from '../contract.ts'
 import { claimNothing, claimOne, deliverAll } from './deliveries.ts'
-import type { Open, OpenedUsers } from './opened.ts'
+import type { Open, OpenedUsers } from './store-under-test.ts'
 import { onQuietStore, withEvents } from './users-scene.ts'
 
 /** Buries the one event that can be claimed now. */

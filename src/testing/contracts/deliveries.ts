@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import type { UsersRole } from '../../adapters/stores/backend.ts'
-import type { Outbox } from '../../application/ports/outbox.ts'
+import type { UsersRole } from '../../adapters/stores/store-backend.ts'
+import type { Outbox } from '../../application/ports/stores/outbox.ts'
 import type { AccountEvent, ClaimedEvent } from '../../domain/events.ts'
 import type { EventId } from '../../domain/ids.ts'
 

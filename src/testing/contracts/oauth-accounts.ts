@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
-import type { UsersRole } from '../../adapters/stores/backend.ts'
+import type { UsersRole } from '../../adapters/stores/store-backend.ts'
 import { emailKey } from '../../domain/email.ts'
 import type { OAuthAccount } from '../../domain/oauth-account.ts'
 import type { User } from '../../domain/user.ts'
 import { anAccount, anEvent, aUser } from '../builders.ts'
 import type { ContractCase } from '../contract.ts'
 import { deliverAll } from './deliveries.ts'
-import type { Open, OpenedUsers } from './opened.ts'
+import type { Open, OpenedUsers } from './store-under-test.ts'
 import { callers, count, onQuietRoles, stored } from './users-scene.ts'
 
 /** The same account at the provider, linked anew: with a link and tokens of its own. */

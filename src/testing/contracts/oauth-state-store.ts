@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
-import type { OAuthStateStore } from '../../application/ports/oauth-state-store.ts'
+import type { OAuthStateStore } from '../../application/ports/stores/oauth-state-store.ts'
 import type { OAuthState } from '../../domain/oauth-account.ts'
 import { anOAuthState } from '../builders.ts'
 import type { ContractCase } from '../contract.ts'
 import type { FixedClock } from '../fixed-clock.ts'
-import { afresh, type Open, type OpenedOAuthStates, type SweepOptions, shared } from './opened.ts'
+import { afresh, type Open, type OpenedOAuthStates, type SweepOptions, shared } from './store-under-test.ts'
 
 /** What every store of OAuth states promises: `OAuthStateStore` of `application/ports`. */
 export function oauthStateStoreContract(

@@ -5,7 +5,7 @@ import type { EventId } from '../../domain/ids.ts'
 import { anEvent, aUser } from '../builders.ts'
 import type { ContractCase } from '../contract.ts'
 import { claimNothing, claimOne, deliverAll, relay } from './deliveries.ts'
-import type { Open, OpenedUsers } from './opened.ts'
+import type { Open, OpenedUsers } from './store-under-test.ts'
 import { onQuietStore, withEvents } from './users-scene.ts'
 
 /** What every store of users promises of the events that wait there: `Outbox` of `application/ports`. */

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import type { SessionStore } from '../../application/ports/session-store.ts'
+import type { SessionStore } from '../../application/ports/stores/session-store.ts'
 import type { UserId } from '../../domain/ids.ts'
 import type { Session } from '../../domain/session.ts'
 import { aSession } from '../builders.ts'
 import type { ContractCase } from '../contract.ts'
 import type { FixedClock } from '../fixed-clock.ts'
-import { afresh, type Open, type OpenedSessions, type SweepOptions, shared } from './opened.ts'
+import { afresh, type Open, type OpenedSessions, type SweepOptions, shared } from './store-under-test.ts'
 
 const aUserId = (): UserId => randomUUID() as UserId
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
-import type { UsersRole } from '../../adapters/stores/backend.ts'
-import { type ClaimedRequest, maxWaitingRequests } from '../../application/ports/token-requests.ts'
+import type { UsersRole } from '../../adapters/stores/store-backend.ts'
+import { type ClaimedRequest, maxWaitingRequests } from '../../application/ports/stores/token-requests.ts'
 import type { TokenRequest } from '../../domain/one-time-token.ts'
 import { aTokenRequest } from '../builders.ts'
 import type { ContractCase } from '../contract.ts'
-import { afresh, type Open, type OpenedUsers } from './opened.ts'
+import { afresh, type Open, type OpenedUsers } from './store-under-test.ts'
 import { onQuietStore } from './users-scene.ts'
 
 /** What every store of users promises of requests for tokens: `TokenRequests` of `application/ports`. */

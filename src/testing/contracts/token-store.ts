@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import type { TokenStore } from '../../application/ports/token-store.ts'
+import type { TokenStore } from '../../application/ports/stores/token-store.ts'
 import type { UserId } from '../../domain/ids.ts'
 import type { OneTimeToken } from '../../domain/one-time-token.ts'
 import { aToken } from '../builders.ts'
 import type { ContractCase } from '../contract.ts'
 import type { FixedClock } from '../fixed-clock.ts'
-import { afresh, type Open, type OpenedTokens, type SweepOptions, shared } from './opened.ts'
+import { afresh, type Open, type OpenedTokens, type SweepOptions, shared } from './store-under-test.ts'
 
 /** What every store of one-time tokens promises: `TokenStore` of `application/ports`. */
 export function tokenStoreContract(

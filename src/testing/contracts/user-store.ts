@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import type { UsersRole } from '../../adapters/stores/backend.ts'
+import type { UsersRole } from '../../adapters/stores/store-backend.ts'
 import { type Email, emailKey } from '../../domain/email.ts'
 import { anEvent, aUser } from '../builders.ts'
 import type { ContractCase } from '../contract.ts'
 import { deliverAll } from './deliveries.ts'
-import { afresh, type Open, type OpenedUsers } from './opened.ts'
+import { afresh, type Open, type OpenedUsers } from './store-under-test.ts'
 import { callers, count, onQuietRoles, stored } from './users-scene.ts'
 
 /** An address of its own, which `spelling` then spells in 2^32 ways that all have one key. */

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
-import type { UsersRole } from '../../adapters/stores/backend.ts'
+import type { UsersRole } from '../../adapters/stores/store-backend.ts'
 import type { AccountEvent } from '../../domain/events.ts'
 import type { User } from '../../domain/user.ts'
 import { anEvent, aUser } from '../builders.ts'
 import type { ContractCase } from '../contract.ts'
 import type { FixedClock } from '../fixed-clock.ts'
 import { forgetWaiting } from './deliveries.ts'
-import { type Open, type OpenedUsers, shared } from './opened.ts'
+import { type Open, type OpenedUsers, shared } from './store-under-test.ts'
 
 export interface UsersScene {
   readonly role: UsersRole

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { expect } from 'chai'
 import { storedCredentials } from '../../../src/adapters/credentials/stored.ts'
-import type { SessionStore } from '../../../src/application/ports/session-store.ts'
+import type { SessionStore } from '../../../src/application/ports/stores/session-store.ts'
 import { Unavailable } from '../../../src/domain/refusal.ts'
 import { expiryOf, type Session } from '../../../src/domain/session.ts'
 import { aUser } from '../../../src/testing/builders.ts'

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { newId } from '../../../src/adapters/crypto/ids.ts'
+import { newId } from '../../../src/adapters/crypto/new-id.ts'
 import { parseUserId } from '../../../src/domain/ids.ts'
 
 describe('a new id', () => {

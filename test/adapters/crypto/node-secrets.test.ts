@@ -1,7 +1,7 @@
 import { createHash, createHmac, hkdfSync, randomBytes } from 'node:crypto'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { newToken, nodeSecrets, secretMark } from '../../../src/adapters/crypto/node-secrets.ts'
+import { newToken, nodeSecrets, secretMark } from '../../../src/adapters/crypto/derived-keys.ts'
 import type { EmailKey } from '../../../src/domain/email.ts'
 import type { EventId, UserId } from '../../../src/domain/ids.ts'
 

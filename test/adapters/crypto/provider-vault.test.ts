@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { nodeSecrets } from '../../../src/adapters/crypto/node-secrets.ts'
+import { nodeSecrets } from '../../../src/adapters/crypto/derived-keys.ts'
 import { providerVault } from '../../../src/adapters/crypto/provider-vault.ts'
 import { aUser } from '../../../src/testing/builders.ts'
 import { goodSecret } from '../../support/settings.ts'

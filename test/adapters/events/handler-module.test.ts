@@ -1,8 +1,8 @@
 import { performance } from 'node:perf_hooks'
 import { expect } from 'chai'
-import { handlerModule } from '../../../src/adapters/events/handler-module.ts'
-import { wireUser } from '../../../src/adapters/events/wire.ts'
-import { HandlerFailed } from '../../../src/application/ports/subscribers.ts'
+import { wireUser } from '../../../src/adapters/events/handler-arguments.ts'
+import { handlerModule } from '../../../src/adapters/events/module/module-handlers.ts'
+import { HandlerFailed } from '../../../src/application/ports/event-handlers.ts'
 import { Refusal, Unavailable } from '../../../src/domain/refusal.ts'
 import { aCall, collecting, scratchModule } from './scratch-module.ts'
 

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { noHandlers } from '../../../src/adapters/events/no-handlers.ts'
+import { noHandlers } from '../../../src/adapters/events/handler-names.ts'
 import { environmentOf, startCommand } from '../../support/commands.ts'
 import { projectRoot } from '../../support/readme-blocks.ts'
 

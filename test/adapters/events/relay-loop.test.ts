@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { type RelayLoop, type RelayLoopOptions, relayLoop } from '../../../src/adapters/events/relay-loop.ts'
+import { type RelayLoop, type RelayLoopOptions, relayLoop } from '../../../src/adapters/events/delivery-loop.ts'
 import type { DueWork } from '../../../src/application/ports/due-work.ts'
 
 const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds))

@@ -2,13 +2,13 @@ import { generateKeyPairSync } from 'node:crypto'
 import { expect } from 'chai'
 import Type, { type TProperties } from 'typebox'
 import Value from 'typebox/value'
-import { appleKind } from '../../../src/adapters/oauth/apple.ts'
-import { microsoftKind } from '../../../src/adapters/oauth/microsoft.ts'
 import { oauth2Kind } from '../../../src/adapters/oauth/oauth2.ts'
-import { oktaKind } from '../../../src/adapters/oauth/okta.ts'
 import { openIdConnectKind } from '../../../src/adapters/oauth/openid-connect.ts'
 import { isSecure } from '../../../src/adapters/oauth/outbound.ts'
-import { shopifyKind } from '../../../src/adapters/oauth/shopify.ts'
+import { appleKind } from '../../../src/adapters/oauth/presets/apple.ts'
+import { microsoftKind } from '../../../src/adapters/oauth/presets/microsoft.ts'
+import { oktaKind } from '../../../src/adapters/oauth/presets/okta.ts'
+import { shopifyKind } from '../../../src/adapters/oauth/presets/shopify.ts'
 
 const client = { clientId: 'us', clientSecret: 'secret' }
 const fits = (options: TProperties, given: object) => {

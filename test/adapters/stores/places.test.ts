@@ -2,13 +2,13 @@ import { mkdir, mkdtemp, realpath, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import type { StoreAddress, StoreBackend } from '../../../src/adapters/stores/backend.ts'
 import { clientKey, partsOf } from '../../../src/adapters/stores/mongo/address.ts'
 import { mongoBackend } from '../../../src/adapters/stores/mongo/mongo.ts'
 import { connectionKey } from '../../../src/adapters/stores/redis/address.ts'
 import { redisBackend } from '../../../src/adapters/stores/redis/redis.ts'
 import { sqliteBackend } from '../../../src/adapters/stores/sqlite/sqlite.ts'
-import { stores } from '../../../src/config/stores.ts'
+import type { StoreAddress, StoreBackend } from '../../../src/adapters/stores/store-backend.ts'
+import { stores } from '../../../src/config/plugins/stores.ts'
 
 const at = (url: string | null, prefix: string | null = null): StoreAddress => ({ url, prefix, dataFolder: '' })
 const placeIn = (backend: StoreBackend, address: StoreAddress) => backend.placeOf?.(address) ?? null

@@ -1,8 +1,8 @@
-import type { LogIn } from '../../../application/log-in.ts'
-import type { LogOut } from '../../../application/log-out.ts'
-import type { HttpBackend } from '../access.ts'
+import type { LogIn } from '../../../application/sign-in/log-in.ts'
+import type { LogOut } from '../../../application/sign-in/log-out.ts'
 import { endpoint, type Router } from '../endpoint.ts'
 import { LoginForm, parseAddress } from '../schemas.ts'
+import type { HttpBackend } from '../transports/http-backend.ts'
 
 interface Needs {
   logIn: LogIn

@@ -1,9 +1,8 @@
-import type { LinkOAuth } from '../../../application/link-oauth.ts'
+import type { LinkOAuth } from '../../../application/oauth/link-oauth.ts'
+import type { StartOAuth } from '../../../application/oauth/start-oauth.ts'
+import type { UnlinkOAuth } from '../../../application/oauth/unlink-oauth.ts'
 import type { ProviderVault } from '../../../application/ports/provider-vault.ts'
-import type { StartOAuth } from '../../../application/start-oauth.ts'
-import type { UnlinkOAuth } from '../../../application/unlink-oauth.ts'
 import { endpoint, type Router } from '../endpoint.ts'
-import type { MountedProvider } from '../mounted-provider.ts'
 import {
   AuthorizationUrl,
   arrive,
@@ -13,7 +12,8 @@ import {
   postedCallback,
   returnOf,
   scopesParameter,
-} from '../oauth-journeys.ts'
+} from '../oauth/journey.ts'
+import type { MountedProvider } from '../oauth/mounted-provider.ts'
 import { UserWithAccountsSchema, userWithAccountsBody } from '../schemas.ts'
 
 interface Needs {

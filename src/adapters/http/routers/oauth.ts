@@ -1,8 +1,6 @@
-import type { FinishOAuth } from '../../../application/finish-oauth.ts'
-import type { StartOAuth } from '../../../application/start-oauth.ts'
-import type { HttpBackend } from '../access.ts'
+import type { FinishOAuth } from '../../../application/oauth/finish-oauth.ts'
+import type { StartOAuth } from '../../../application/oauth/start-oauth.ts'
 import { endpoint, type Router } from '../endpoint.ts'
-import type { MountedProvider } from '../mounted-provider.ts'
 import {
   AuthorizationUrl,
   arrive,
@@ -12,7 +10,9 @@ import {
   postedCallback,
   returnOf,
   scopesParameter,
-} from '../oauth-journeys.ts'
+} from '../oauth/journey.ts'
+import type { MountedProvider } from '../oauth/mounted-provider.ts'
+import type { HttpBackend } from '../transports/http-backend.ts'
 
 interface Needs {
   startOAuth: StartOAuth

@@ -1,4 +1,4 @@
-import type { RegisterUser } from '../../../application/register-user.ts'
+import type { RegisterUser } from '../../../application/accounts/register-user.ts'
 import { endpoint, type Router } from '../endpoint.ts'
 import { RegisterBody, UserSchema, userBody } from '../schemas.ts'
 

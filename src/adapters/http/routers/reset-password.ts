@@ -1,5 +1,5 @@
-import type { RequestToken } from '../../../application/request-token.ts'
-import type { ResetPassword } from '../../../application/reset-password.ts'
+import type { RequestToken } from '../../../application/accounts/request-token.ts'
+import type { ResetPassword } from '../../../application/accounts/reset-password.ts'
 import { endpoint, type Router } from '../endpoint.ts'
 import { EmailBody, ResetPasswordBody } from '../schemas.ts'
 

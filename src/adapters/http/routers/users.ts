@@ -1,6 +1,6 @@
-import type { DeleteUser } from '../../../application/delete-user.ts'
-import type { ReadUser } from '../../../application/read-user.ts'
-import type { UpdateUser } from '../../../application/update-user.ts'
+import type { DeleteUser } from '../../../application/accounts/delete-user.ts'
+import type { ReadUser } from '../../../application/accounts/read-user.ts'
+import type { UpdateUser } from '../../../application/accounts/update-user.ts'
 import { endpoint, type Router } from '../endpoint.ts'
 import { AccountsSchema, accountBody, UpdateMeBody, UpdateUserBody, UserSchema, userBody } from '../schemas.ts'
 

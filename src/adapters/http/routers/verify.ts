@@ -1,5 +1,5 @@
-import type { RequestToken } from '../../../application/request-token.ts'
-import type { VerifyUser } from '../../../application/verify-user.ts'
+import type { RequestToken } from '../../../application/accounts/request-token.ts'
+import type { VerifyUser } from '../../../application/accounts/verify-user.ts'
 import { endpoint, type Router } from '../endpoint.ts'
 import { EmailBody, UserSchema, userBody, VerifyBody } from '../schemas.ts'
 

@@ -1,5 +1,5 @@
-import { cookieValue } from '../cookies.ts'
 import type { Cookie } from '../reply.ts'
+import { cookieValue } from './cookie-header.ts'
 import type { Transport } from './transport.ts'
 
 /** What a cookie is besides its value. The credential's own end is judged by the service, not by the browser. */

@@ -1,4 +1,4 @@
-import type { OpenOptions, StoreBackend, StoreHandle, UsersRole } from '../backend.ts'
+import type { OpenOptions, StoreBackend, StoreHandle, UsersRole } from '../store-backend.ts'
 import { memoryOAuthStates } from './oauth-states.ts'
 import { memoryOutbox } from './outbox.ts'
 import { memorySessionStore } from './sessions.ts'

@@ -1,4 +1,4 @@
-import type { OAuthStateStore } from '../../../application/ports/oauth-state-store.ts'
+import type { OAuthStateStore } from '../../../application/ports/stores/oauth-state-store.ts'
 import type { OAuthState } from '../../../domain/oauth-account.ts'
 
 export function memoryOAuthStates(clock: () => Date): OAuthStateStore {

@@ -1,4 +1,4 @@
-import type { Outbox } from '../../../application/ports/outbox.ts'
+import type { Outbox } from '../../../application/ports/stores/outbox.ts'
 import type { AccountEvent, ClaimedEvent, DeadEvent } from '../../../domain/events.ts'
 import type { EventId, UserId } from '../../../domain/ids.ts'
 

@@ -1,4 +1,4 @@
-import type { SessionStore } from '../../../application/ports/session-store.ts'
+import type { SessionStore } from '../../../application/ports/stores/session-store.ts'
 import type { UserId } from '../../../domain/ids.ts'
 import { expiryOf, type Session } from '../../../domain/session.ts'
 

@@ -1,4 +1,4 @@
-import { maxWaitingRequests, type TokenRequests } from '../../../application/ports/token-requests.ts'
+import { maxWaitingRequests, type TokenRequests } from '../../../application/ports/stores/token-requests.ts'
 import type { TokenRequest } from '../../../domain/one-time-token.ts'
 
 interface Waiting {

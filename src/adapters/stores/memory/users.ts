@@ -1,4 +1,4 @@
-import type { UserStore } from '../../../application/ports/user-store.ts'
+import type { UserStore } from '../../../application/ports/stores/user-store.ts'
 import { type EmailKey, emailKey } from '../../../domain/email.ts'
 import type { AccountEvent } from '../../../domain/events.ts'
 import type { UserId } from '../../../domain/ids.ts'

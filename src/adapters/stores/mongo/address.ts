@@ -1,4 +1,4 @@
-import type { StoreAddress } from '../backend.ts'
+import type { StoreAddress } from '../store-backend.ts'
 
 /** The parts of an address as they are written. It may name several hosts, so that no parser of URLs takes it. */
 interface Parts {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { createSecureContext, type SecureContextOptions } from 'node:tls'
 import type { MongoClient } from 'mongodb'
-import { Unsuitable } from '../backend.ts'
+import { Unsuitable } from '../store-backend.ts'
 import { reviveLostMonitors } from './lost-monitors.ts'
 
 export type Driver = typeof import('mongodb')

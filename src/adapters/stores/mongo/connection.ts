@@ -1,6 +1,6 @@
 import type { Collection } from 'mongodb'
 import { Unavailable } from '../../../domain/refusal.ts'
-import { type Lease, Unsuitable } from '../backend.ts'
+import { type Lease, Unsuitable } from '../store-backend.ts'
 import type { Client, Driver } from './client.ts'
 import type {
   ExpiringDocument,

@@ -1,4 +1,4 @@
-import { type StoreBackend, Unsuitable, unshared } from '../backend.ts'
+import { type StoreBackend, Unsuitable, unshared } from '../store-backend.ts'
 import { clientKey, databaseOf, hostsInClear, inherited, objection, partsOf, placeOf } from './address.ts'
 import { openClient } from './client.ts'
 import { connectionOf } from './connection.ts'

@@ -1,4 +1,4 @@
-import type { OAuthStateStore } from '../../../application/ports/oauth-state-store.ts'
+import type { OAuthStateStore } from '../../../application/ports/stores/oauth-state-store.ts'
 import type { OAuthState } from '../../../domain/oauth-account.ts'
 import type { Connection } from './connection.ts'
 import { literal, type OAuthStateDocument } from './documents.ts'

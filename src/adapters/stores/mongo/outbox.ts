@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { Outbox } from '../../../application/ports/outbox.ts'
+import type { Outbox } from '../../../application/ports/stores/outbox.ts'
 import type { ClaimedEvent, DeadEvent } from '../../../domain/events.ts'
 import { type Connection, latest } from './connection.ts'
 import { type DeadLetter, literal, type UserDocument } from './documents.ts'

@@ -1,5 +1,5 @@
 import { Unavailable } from '../../../domain/refusal.ts'
-import { Unsuitable } from '../backend.ts'
+import { Unsuitable } from '../store-backend.ts'
 import type { Connection } from './connection.ts'
 
 /**

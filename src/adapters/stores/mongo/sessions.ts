@@ -1,4 +1,4 @@
-import type { SessionStore } from '../../../application/ports/session-store.ts'
+import type { SessionStore } from '../../../application/ports/stores/session-store.ts'
 import { expiryOf, type Session } from '../../../domain/session.ts'
 import type { Connection } from './connection.ts'
 import { literal, type SessionDocument } from './documents.ts'

@@ -3,7 +3,7 @@ import {
   type ClaimedRequest,
   maxWaitingRequests,
   type TokenRequests,
-} from '../../../application/ports/token-requests.ts'
+} from '../../../application/ports/stores/token-requests.ts'
 import type { TokenRequest } from '../../../domain/one-time-token.ts'
 import { type Connection, latest } from './connection.ts'
 import { literal, type RequestDocument } from './documents.ts'

@@ -1,4 +1,4 @@
-import type { TokenStore } from '../../../application/ports/token-store.ts'
+import type { TokenStore } from '../../../application/ports/stores/token-store.ts'
 import type { UserId } from '../../../domain/ids.ts'
 import type { OneTimeToken, TokenPurpose } from '../../../domain/one-time-token.ts'
 import { type Connection, latest } from './connection.ts'

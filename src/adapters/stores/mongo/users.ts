@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { UserStore } from '../../../application/ports/user-store.ts'
+import type { UserStore } from '../../../application/ports/stores/user-store.ts'
 import type { AccountEvent } from '../../../domain/events.ts'
 import { Unavailable } from '../../../domain/refusal.ts'
 import type { User } from '../../../domain/user.ts'

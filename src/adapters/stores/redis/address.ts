@@ -1,4 +1,4 @@
-import type { StoreAddress } from '../backend.ts'
+import type { StoreAddress } from '../store-backend.ts'
 
 const usualPrefix = 'portcullis:'
 

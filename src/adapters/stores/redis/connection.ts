@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import type { Writable } from 'node:stream'
 import type { Redis, RedisOptions } from 'ioredis'
 import { Unavailable } from '../../../domain/refusal.ts'
-import { atEndOfTurn, Unsuitable } from '../backend.ts'
+import { atEndOfTurn, Unsuitable } from '../store-backend.ts'
 
 /**
  * Sends one command and answers its reply. Throws `Unavailable` within 1 s when the server cannot answer it now;

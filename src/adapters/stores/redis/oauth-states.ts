@@ -1,4 +1,4 @@
-import type { OAuthStateStore } from '../../../application/ports/oauth-state-store.ts'
+import type { OAuthStateStore } from '../../../application/ports/stores/oauth-state-store.ts'
 import type { UserId } from '../../../domain/ids.ts'
 import type { OAuthFlow, OAuthState } from '../../../domain/oauth-account.ts'
 import type { Ask } from './connection.ts'

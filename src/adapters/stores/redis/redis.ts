@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis'
 import { Unavailable } from '../../../domain/refusal.ts'
-import { type OpenOptions, type StoreBackend, type StoreHandle, Unsuitable, unshared } from '../backend.ts'
+import { type OpenOptions, type StoreBackend, type StoreHandle, Unsuitable, unshared } from '../store-backend.ts'
 import { connectionKey, databaseOf, hostsInClear, inherited, objection, placeOf, prefixOf } from './address.ts'
 import { type Ask, messageOf, redisConnection } from './connection.ts'
 import { redisOAuthStates } from './oauth-states.ts'

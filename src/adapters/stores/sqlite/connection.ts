@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3'
-import { Unsuitable } from '../backend.ts'
+import { Unsuitable } from '../store-backend.ts'
 import { codeOf } from './faults.ts'
 import { migrate, refuseNewerSchema } from './schema.ts'
 

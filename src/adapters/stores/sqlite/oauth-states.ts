@@ -1,9 +1,9 @@
-import type { OAuthStateStore } from '../../../application/ports/oauth-state-store.ts'
+import type { OAuthStateStore } from '../../../application/ports/stores/oauth-state-store.ts'
 import type { UserId } from '../../../domain/ids.ts'
 import type { OAuthFlow, OAuthState } from '../../../domain/oauth-account.ts'
 import { bulk } from './bulk.ts'
 import type { SqliteFile } from './file.ts'
-import type { Statements } from './statements.ts'
+import type { Statements } from './write/statements.ts'
 
 interface StateRow {
   readonly digest: string

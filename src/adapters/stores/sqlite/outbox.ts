@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 
-import type { Outbox } from '../../../application/ports/outbox.ts'
+import type { Outbox } from '../../../application/ports/stores/outbox.ts'
 import type { AccountEvent } from '../../../domain/events.ts'
 import type { EventId, UserId } from '../../../domain/ids.ts'
 import { bulk, nothingDue } from './bulk.ts'
 import type { SqliteFile } from './file.ts'
-import type { Statements } from './statements.ts'
+import type { Statements } from './write/statements.ts'
 
 interface ClaimRow {
   readonly userId: UserId

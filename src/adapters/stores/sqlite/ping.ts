@@ -1,6 +1,6 @@
 import { type Stats, statSync } from 'node:fs'
 import { Unavailable } from '../../../domain/refusal.ts'
-import type { Statements } from './statements.ts'
+import type { Statements } from './write/statements.ts'
 
 export function pingWrites(db: Statements) {
   const note = db.prepare<[]>(

@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3'
-import { Unsuitable } from '../backend.ts'
+import { Unsuitable } from '../store-backend.ts'
 
 /**
  * One entry for each version of the tables; entries that were released are never changed. Times are

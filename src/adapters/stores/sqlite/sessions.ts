@@ -1,9 +1,9 @@
-import type { SessionStore } from '../../../application/ports/session-store.ts'
+import type { SessionStore } from '../../../application/ports/stores/session-store.ts'
 import type { UserId } from '../../../domain/ids.ts'
 import { expiryOf, type Session } from '../../../domain/session.ts'
 import { bulk } from './bulk.ts'
 import type { SqliteFile, ValuesOf } from './file.ts'
-import type { Statements } from './statements.ts'
+import type { Statements } from './write/statements.ts'
 
 interface SessionRow {
   readonly digest: string

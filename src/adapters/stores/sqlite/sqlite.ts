@@ -1,16 +1,16 @@
 import type { Worker } from 'node:worker_threads'
-import { type OpenOptions, type StoreBackend, type StoreHandle, unshared } from '../backend.ts'
+import { type OpenOptions, type StoreBackend, type StoreHandle, unshared } from '../store-backend.ts'
+import { pathIn, realPath } from './data-file.ts'
 import { sqliteFile } from './file.ts'
 import { sqliteOAuthStates } from './oauth-states.ts'
 import { sqliteOutbox } from './outbox.ts'
-import { pathIn, realPath } from './path.ts'
-import { secretMark } from './secret-mark.ts'
 import { sqliteSessions } from './sessions.ts'
 import { startThread } from './start-thread.ts'
 import { writerThread } from './thread.ts'
 import { sqliteTokenRequests } from './token-requests.ts'
 import { sqliteTokens } from './tokens.ts'
 import { sqliteUsers } from './users.ts'
+import { secretMark } from './write/meta.ts'
 
 /** Users, sessions and tokens in one file of the data folder, `portcullis.sqlite`: the embedded default. */
 export const sqliteBackend: StoreBackend = {

@@ -7,7 +7,7 @@ export function startThread(): Worker {
   if (!import.meta.url.endsWith('.ts')) {
     return new Worker(new URL('./sqlite-writer-thread.js', import.meta.url))
   }
-  bundle ??= bundleOf(fileURLToPath(new URL('./writer-thread.ts', import.meta.url)))
+  bundle ??= bundleOf(fileURLToPath(new URL('./write/thread.ts', import.meta.url)))
   return new Worker(bundle, { eval: true, execArgv: [] })
 }
 

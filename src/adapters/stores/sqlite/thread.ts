@@ -1,7 +1,7 @@
 import type { Worker } from 'node:worker_threads'
-import type { Fault, Outcome, Step } from './batches.ts'
 import type { Place } from './connection.ts'
-import type { Order, Report } from './writer-thread.ts'
+import type { Fault, Outcome, Step } from './write/batch.ts'
+import type { Order, Report } from './write/thread.ts'
 
 const endPatienceMs = 2_000
 

@@ -1,9 +1,9 @@
-import { maxWaitingRequests, type TokenRequests } from '../../../application/ports/token-requests.ts'
+import { maxWaitingRequests, type TokenRequests } from '../../../application/ports/stores/token-requests.ts'
 import type { EventId } from '../../../domain/ids.ts'
 import type { TokenPurpose, TokenRequest } from '../../../domain/one-time-token.ts'
 import { bulk, nothingDue } from './bulk.ts'
 import type { SqliteFile } from './file.ts'
-import type { Statements } from './statements.ts'
+import type { Statements } from './write/statements.ts'
 
 interface RequestRow {
   readonly id: string

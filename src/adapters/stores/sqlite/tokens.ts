@@ -1,9 +1,9 @@
-import type { TokenStore } from '../../../application/ports/token-store.ts'
+import type { TokenStore } from '../../../application/ports/stores/token-store.ts'
 import type { EventId, UserId } from '../../../domain/ids.ts'
 import type { OneTimeToken, TokenPurpose } from '../../../domain/one-time-token.ts'
 import { bulk } from './bulk.ts'
 import type { SqliteFile } from './file.ts'
-import type { Statements } from './statements.ts'
+import type { Statements } from './write/statements.ts'
 
 interface TokenRow {
   readonly purpose: TokenPurpose

@@ -1,13 +1,13 @@
-import type { UserStore } from '../../../application/ports/user-store.ts'
+import type { UserStore } from '../../../application/ports/stores/user-store.ts'
 import { type Email, type EmailKey, emailKey } from '../../../domain/email.ts'
 import type { AccountEvent } from '../../../domain/events.ts'
 import type { UserId } from '../../../domain/ids.ts'
 import { passwordScheme } from '../../../domain/password.ts'
 import type { EndedCredential, User } from '../../../domain/user.ts'
 import type { SqliteFile, ValuesOf } from './file.ts'
-import { oauthAccountsFromText, oauthAccountsToText, oauthClaims } from './oauth-claims.ts'
 import { eventAppender } from './outbox.ts'
-import type { Statements } from './statements.ts'
+import type { Statements } from './write/statements.ts'
+import { oauthAccountsFromText, oauthAccountsToText, oauthClaims } from './write/unique-accounts.ts'
 
 interface UserRow {
   readonly id: UserId

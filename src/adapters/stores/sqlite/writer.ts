@@ -1,8 +1,8 @@
 import { Unavailable } from '../../../domain/refusal.ts'
-import { Unsuitable } from '../backend.ts'
-import { type Fault, monotonicMs, type Outcome, type Step } from './batches.ts'
-import type { OperationName, Operations } from './operations.ts'
+import { Unsuitable } from '../store-backend.ts'
 import type { Opening } from './thread.ts'
+import { type Fault, monotonicMs, type Outcome, type Step } from './write/batch.ts'
+import type { OperationName, Operations } from './write/operations.ts'
 
 const maxBatch = 200
 /** Less than the 2 s in which everybody is to have an answer, whatever else it takes. */

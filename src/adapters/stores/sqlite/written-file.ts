@@ -1,4 +1,4 @@
-import { type batchRunner, monotonicMs, type Outcome, type Step } from './batches.ts'
+import { type batchRunner, monotonicMs, type Outcome, type Step } from './write/batch.ts'
 
 /** Short, since whoever wants the lock of a file finds it free by chance only: SQLite keeps no queue. */
 const longestPauseMs = 10

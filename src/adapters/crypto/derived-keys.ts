@@ -1,0 +1,109 @@
+import { createHmac, createSecretKey, hash, hkdfSync, type KeyObject, randomBytes } from 'node:crypto'
+import type { Secrets } from '../../application/ports/key-ring.ts'
+import type { EmailKey } from '../../domain/email.ts'
+import { open, seal } from './sealed-box.ts'
+
+type KeyPurpose = 'reset_password' | 'verify_email' | 'token requests' | 'seal' | 'jwt' | 'provider tokens'
+
+export interface NodeSecrets extends Secrets {
+  /** The key that JWTs are signed with. */
+  jwtKey(): KeyObject
+  /** The key that providers' tokens are kept under. */
+  providerTokenKey(): KeyObject
+}
+
+/** Room for every address key and the two bytes of its length: what is sealed is always this long. */
+const paddedBytes = 320
+
+/**
+ * @param master the deployment's secret; at least 32 bytes of it are the caller's to demand
+ * @param tenant whose keys they are, where several share a secret; `null` for the only one
+ */
+export function nodeSecrets(master: Buffer | string, tenant: string | null = null): NodeSecrets {
+  // RFC 5869; the master secret is random, so no salt is needed (section 3.1).
+  const keyFor = (purpose: KeyPurpose): KeyObject =>
+    createSecretKey(Buffer.from(hkdfSync('sha256', master, '', `portcullis ${purpose}${ofTenant(tenant)}`, 32)))
+
+  const tokenKeys = { reset_password: keyFor('reset_password'), verify_email: keyFor('verify_email') }
+  const requestKey = keyFor('token requests')
+  const sealKey = keyFor('seal')
+  const jwtKey = keyFor('jwt')
+  const providerTokenKey = keyFor('provider tokens')
+
+  return {
+    digest(token) {
+      return hash('sha256', token, 'base64url')
+    },
+
+    tokenFor(purpose, eventId, userId, fact) {
+      return createHmac('sha256', tokenKeys[purpose])
+        .update(framed(eventId, userId, fact))
+        .digest('base64url')
+    },
+
+    requestId(purpose, key) {
+      return createHmac('sha256', requestKey).update(framed(purpose, key)).digest('base64url')
+    },
+
+    sealEmail(key, requestId) {
+      return seal(sealKey, padded(key), Buffer.from(requestId)).toString('base64url')
+    },
+
+    unsealEmail(sealed, requestId) {
+      const plain = open(sealKey, Buffer.from(sealed, 'base64url'), Buffer.from(requestId))
+      if (plain === null || plain.length !== paddedBytes) return null
+      // Safe: the tag proves that it was sealed above, from an EmailKey.
+      return plain.subarray(2, 2 + plain.readUInt16BE(0)).toString() as EmailKey
+    },
+
+    jwtKey() {
+      return jwtKey
+    },
+
+    providerTokenKey() {
+      return providerTokenKey
+    },
+  }
+}
+
+/**
+ * What a user store keeps of the secret and the tenant it was started with: tells whether others are the same, and no
+ * more.
+ */
+export function secretMark(master: Buffer | string, tenant: string | null = null): string {
+  return createHmac('sha256', master)
+    .update(`portcullis check${ofTenant(tenant)}`)
+    .digest('base64url')
+}
+
+/** No purpose ends like this, so that no tenant's key is another purpose's. */
+function ofTenant(tenant: string | null): string {
+  return tenant === null ? '' : ` of tenant ${tenant}`
+}
+
+/** A session's token: 43 characters, 256 random bits. */
+export function newToken(): string {
+  return randomBytes(32).toString('base64url')
+}
+
+/** Each field after its length, so that no two lists of fields are the same bytes. */
+function framed(...fields: readonly string[]): Buffer {
+  return Buffer.concat(
+    fields.flatMap((field) => {
+      const bytes = Buffer.from(field)
+      const length = Buffer.alloc(4)
+      length.writeUInt32BE(bytes.length)
+      return [length, bytes]
+    }),
+  )
+}
+
+/** Of fixed length, so that the length of what is stored tells nothing about the address. */
+function padded(text: string): Buffer {
+  const bytes = Buffer.from(text)
+  if (bytes.length > paddedBytes - 2) throw new RangeError(`cannot seal ${bytes.length} bytes`)
+  const room = Buffer.alloc(paddedBytes)
+  room.writeUInt16BE(bytes.length)
+  bytes.copy(room, 2)
+  return room
+}

@@ -1,0 +1,49 @@
+import type { HandlerCall, HandlerContext } from '../../application/ports/event-handlers.ts'
+import type { UserChanges } from '../../domain/events.ts'
+import type { UserView } from '../../domain/user.ts'
+
+/** A user as handlers get it: the five fields of the HTTP answers, in their order. */
+export interface WireUser {
+  readonly id: string
+  readonly email: string
+  readonly is_active: boolean
+  readonly is_superuser: boolean
+  readonly is_verified: boolean
+}
+
+/** What changed, with its new values. Only the fields that changed; `password: true` stands for a new password. */
+export interface WireChanges {
+  readonly email?: string
+  readonly password?: true
+  readonly is_active?: boolean
+  readonly is_superuser?: boolean
+  readonly is_verified?: boolean
+}
+
+export function wireUser(user: UserView): WireUser {
+  return {
+    id: user.id,
+    email: user.email,
+    is_active: user.isActive,
+    is_superuser: user.isSuperuser,
+    is_verified: user.isVerified,
+  }
+}
+
+export function wireChanges(changes: UserChanges): WireChanges {
+  return {
+    ...(changes.email !== undefined && { email: changes.email }),
+    ...(changes.password !== undefined && { password: changes.password }),
+    ...(changes.isActive !== undefined && { is_active: changes.isActive }),
+    ...(changes.isSuperuser !== undefined && { is_superuser: changes.isSuperuser }),
+    ...(changes.isVerified !== undefined && { is_verified: changes.isVerified }),
+  }
+}
+
+/** The arguments of the handler `call.name`, in fastapi-users' order, the context last. */
+export function argumentsOf({ user, token, changes, context }: HandlerCall): readonly unknown[] {
+  const { eventId, requestId, tenant, at } = context
+  const last: HandlerContext = { eventId, requestId, tenant, at }
+  const extra = [...(token === undefined ? [] : [token]), ...(changes === undefined ? [] : [wireChanges(changes)])]
+  return [wireUser(user), ...extra, last]
+}

@@ -1,0 +1,55 @@
+import { HandlerFailed } from '../../application/ports/event-handlers.ts'
+import type { HandlerName } from '../../domain/events.ts'
+import { Refusal } from '../../domain/refusal.ts'
+
+/** What is known of something that a handler threw; plain data, so that it crosses threads. */
+export interface Thrown {
+  readonly name: string
+  readonly message: string
+  /** File, line and column of the throw; `null` for what has no stack. */
+  readonly where: string | null
+  /** Set when it reads as a refusal: see `refusalIn`. */
+  readonly refusal: string | null
+}
+
+const maxNameLength = 60
+
+/** Never throws, whatever was thrown: JavaScript lets it be anything, and an error's fields be of any type. */
+export function describe(thrown: unknown): Thrown {
+  try {
+    return thrown instanceof Error ? describeError(thrown) : describeOther(thrown)
+  } catch {
+    return { name: 'NotAnError', message: 'what was thrown cannot be read', where: null, refusal: null }
+  }
+}
+
+function describeError(thrown: Error): Thrown {
+  // A name goes to the log, where a message must not: it is kept to what names of errors consist of.
+  const name = String(thrown.name)
+    .replace(/[^\w$.-]/g, '_')
+    .slice(0, maxNameLength)
+  return { name, message: String(thrown.message), where: whereOf(thrown), refusal: refusalIn(thrown) }
+}
+
+function describeOther(thrown: unknown): Thrown {
+  return { name: 'NotAnError', message: String(thrown), where: null, refusal: refusalIn(thrown) }
+}
+
+/** The error that a caller of `name` gets for what the handler threw. Only `on_before_delete` may refuse. */
+export function failureOf(name: HandlerName, thrown: Thrown): Refusal | HandlerFailed {
+  if (name === 'on_before_delete' && thrown.refusal !== null) return new Refusal('DELETE_USER_REFUSED', thrown.refusal)
+  return new HandlerFailed(thrown.name, thrown.message, thrown.where)
+}
+
+/** The `reason` of what was thrown, when it is a string; the message of an error named `Refusal` without one. */
+function refusalIn(thrown: unknown): string | null {
+  if (typeof thrown !== 'object' || thrown === null) return null
+  if ('reason' in thrown && typeof thrown.reason === 'string') return thrown.reason
+  return thrown instanceof Error && thrown.name === 'Refusal' ? String(thrown.message) : null
+}
+
+function whereOf(thrown: Error): string | null {
+  const [stack, message] = [String(thrown.stack), String(thrown.message)]
+  const frames = message === '' ? stack : stack.slice(stack.indexOf(message) + message.length)
+  return /^ +at .*?([^\s/\\()]+:\d+:\d+)\)?$/m.exec(frames)?.[1] ?? null
+}

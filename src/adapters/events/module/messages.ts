@@ -1,0 +1,29 @@
+import type { HandlerName } from '../../../domain/events.ts'
+import type { Thrown } from '../handler-failure.ts'
+
+/** What the service and the handler thread tell each other. */
+
+export interface ThreadData {
+  /** The deployer's module. */
+  readonly url: string
+}
+
+export interface ToThread {
+  readonly id: number
+  readonly name: HandlerName
+  readonly args: readonly unknown[]
+}
+
+export interface Loaded {
+  readonly type: 'loaded'
+  readonly names: readonly HandlerName[]
+  /** Exports that look like handlers and are none. */
+  readonly unknown: readonly string[]
+}
+
+export type FromThread =
+  | Loaded
+  | { readonly type: 'not_loaded'; readonly reason: string }
+  | { readonly type: 'begun'; readonly id: number }
+  | { readonly type: 'done'; readonly id: number }
+  | { readonly type: 'threw'; readonly id: number; readonly thrown: Thrown }

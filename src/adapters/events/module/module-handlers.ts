@@ -1,0 +1,185 @@
+import { HandlerFailed, type Subscribers } from '../../../application/ports/event-handlers.ts'
+import type { HandlerName } from '../../../domain/events.ts'
+import { Unavailable } from '../../../domain/refusal.ts'
+import { argumentsOf } from '../handler-arguments.ts'
+import { failureOf } from '../handler-failure.ts'
+import type { FromThread, ToThread } from './messages.ts'
+import { startThread, type Thread } from './start-thread.ts'
+
+export interface HandlerModuleOptions {
+  /** An ES module whose exports are handlers by their names: see `Handlers`. */
+  readonly url: URL
+  readonly log: { warn(fields: object, message: string): void }
+  /** Gets what handlers print. Not standard output, which may be a stream of events. */
+  readonly output?: NodeJS.WritableStream
+  /** How long the module may take to load. */
+  readonly loadSeconds?: number
+}
+
+export interface HandlerModule extends Subscribers {
+  /** Loads the module and answers what it handles; until then nothing is. Rejects when it cannot be loaded. */
+  start(): Promise<readonly HandlerName[]>
+  /** Ends the thread, and rejects what runs in it or waits for it. */
+  close(): Promise<void>
+}
+
+interface Waiting {
+  readonly message: ToThread
+  readonly resolve: () => void
+  readonly reject: (error: Error) => void
+  readonly timer: NodeJS.Timeout
+  progress: 'queued' | 'sent' | 'begun'
+}
+
+const firstDelaySeconds = 0.1
+const maxDelaySeconds = 5
+
+/**
+ * Runs the deployer's handlers in one thread, several calls at a time. A handler that exits, loops or outlives
+ * its time-out costs that thread, which is started again: calls that had begun in it reject, those that had not
+ * go to the next one.
+ */
+export function handlerModule(options: HandlerModuleOptions): HandlerModule {
+  const { url, log, output = process.stderr, loadSeconds = 10 } = options
+  const waiting = new Map<number, Waiting>()
+  let handled: ReadonlySet<HandlerName> = new Set()
+  let thread: Thread | null = null
+  let starting: Promise<void> = Promise.resolve()
+  let restart: NodeJS.Timeout | undefined
+  let endsInARow = 0
+  let lastId = 0
+  const closing = new AbortController()
+  const { signal } = closing
+
+  async function startOne(): Promise<readonly HandlerName[]> {
+    const started = await startThread({ url, loadSeconds, signal, output, onMessage, onEnd })
+    if (signal.aborted) {
+      await started.end()
+      return []
+    }
+    thread = started
+    handled = new Set(started.loaded.names)
+    for (const one of waiting.values()) send(one)
+    return started.loaded.names
+  }
+
+  function send(one: Waiting): void {
+    if (thread === null) return
+    one.progress = 'sent'
+    thread.send(one.message)
+  }
+
+  function onMessage(message: FromThread): void {
+    if (message.type === 'loaded' || message.type === 'not_loaded') return
+    const one = waiting.get(message.id)
+    if (one === undefined) return
+    if (message.type === 'begun') {
+      one.progress = 'begun'
+      return
+    }
+    forget(one)
+    if (message.type === 'threw') {
+      one.reject(failureOf(one.message.name, message.thrown))
+    } else {
+      endsInARow = 0
+      one.resolve()
+    }
+  }
+
+  function forget(one: Waiting): void {
+    clearTimeout(one.timer)
+    waiting.delete(one.message.id)
+  }
+
+  function onEnd(why: object): void {
+    thread = null
+    for (const one of waiting.values()) {
+      if (one.progress === 'begun') {
+        forget(one)
+        one.reject(new HandlerFailed('HandlerThreadEnded', `the handler thread ended while ${one.message.name} ran`))
+      } else {
+        one.progress = 'queued'
+      }
+    }
+    if (signal.aborted) return
+    log.warn(why, 'the handler thread ended and is started again')
+    startAgain()
+  }
+
+  function startAgain(): void {
+    const seconds = Math.min(maxDelaySeconds, firstDelaySeconds * 2 ** endsInARow)
+    endsInARow += 1
+    restart = setTimeout(() => {
+      starting = startOne().then(
+        () => {},
+        (error: Error) => {
+          if (signal.aborted) return
+          log.warn({ error: error.message }, 'the handler module cannot be loaded again')
+          startAgain()
+        },
+      )
+    }, seconds * 1000)
+  }
+
+  function onTimeout(one: Waiting, seconds: number): void {
+    forget(one)
+    const { name } = one.message
+    const hasBegun = one.progress === 'begun'
+    if (hasBegun) one.reject(new HandlerFailed('HandlerTimedOut', `${name} did not end within ${seconds} s`))
+    else one.reject(new Unavailable(`the handlers were busy for ${seconds} s`))
+
+    // A thread that does not begin what it was sent is stuck: in a call, whose own time-out ends it, or in
+    // something that outlived its call.
+    const others = [...waiting.values()]
+    const isStuck = one.progress === 'sent' && !others.some((other) => other.progress === 'begun')
+    if (!hasBegun && !isStuck) return
+    const stuck = thread
+    thread = null
+    void stuck?.end()
+  }
+
+  return {
+    async start() {
+      const first = startOne()
+      starting = first.then(
+        () => {},
+        () => {},
+      )
+      const names = await first
+      for (const name of thread?.loaded.unknown ?? []) {
+        log.warn({ export: name }, 'the handler module exports something that is no handler')
+      }
+      if (names.length === 0) log.warn({}, 'the handler module exports no handler')
+      return names
+    },
+
+    handles: (name) => handled.has(name),
+
+    call(call, timeoutSeconds) {
+      if (signal.aborted) return Promise.reject(new Unavailable('the handlers are closed'))
+      return new Promise((resolve, reject) => {
+        lastId += 1
+        const one: Waiting = {
+          message: { id: lastId, name: call.name, args: argumentsOf(call) },
+          resolve,
+          reject,
+          timer: setTimeout(() => onTimeout(one, timeoutSeconds), timeoutSeconds * 1000),
+          progress: 'queued',
+        }
+        waiting.set(lastId, one)
+        send(one)
+      })
+    },
+
+    async close() {
+      closing.abort()
+      clearTimeout(restart)
+      for (const one of waiting.values()) {
+        forget(one)
+        one.reject(new Unavailable('the handlers are closed'))
+      }
+      await starting
+      await thread?.end()
+    },
+  }
+}

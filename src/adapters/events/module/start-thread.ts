@@ -1,0 +1,94 @@
+import { createRequire } from 'node:module'
+import { fileURLToPath } from 'node:url'
+import { Worker } from 'node:worker_threads'
+import { describe } from '../handler-failure.ts'
+import type { FromThread, Loaded, ThreadData, ToThread } from './messages.ts'
+
+export interface Thread {
+  readonly loaded: Loaded
+  send(message: ToThread): void
+  /** Ends it at once, whatever it is doing; `onEnd` is called as for any other end. */
+  end(): Promise<void>
+}
+
+export interface ThreadOptions {
+  /** The deployer's module. */
+  readonly url: URL
+  readonly loadSeconds: number
+  /** Gives up loading. */
+  readonly signal: AbortSignal
+  /** Gets what the thread writes to its standard output and error. */
+  readonly output: NodeJS.WritableStream
+  readonly onMessage: (message: FromThread) => void
+  /** Why the thread ended: the name of what it did not catch, or its exit code. Not called before it loaded. */
+  readonly onEnd: (why: { readonly error: string | null; readonly where: string | null; readonly code: number }) => void
+}
+
+/** A thread that has loaded the module. Rejects, with the thread gone, when the module cannot be loaded. */
+export function startThread(options: ThreadOptions): Promise<Thread> {
+  const { url, loadSeconds, signal, output, onMessage, onEnd } = options
+  return new Promise((resolve, reject) => {
+    const worker = newWorker({ url: url.href })
+    worker.stdout.pipe(output, { end: false })
+    worker.stderr.pipe(output, { end: false })
+
+    let isLoaded = false
+    let uncaught: unknown = null
+    let objection = 'it ended while it was loaded'
+    const giveUp = (why: string): void => {
+      objection = why
+      void worker.terminate()
+    }
+    const onAbort = (): void => giveUp('it is not needed any more')
+    const timer = setTimeout(() => giveUp(`it did not load within ${loadSeconds} s`), loadSeconds * 1000)
+    const loadingEnded = (): void => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', onAbort)
+    }
+    signal.addEventListener('abort', onAbort)
+
+    worker.on('message', (message: FromThread) => {
+      if (message.type === 'not_loaded') return giveUp(message.reason)
+      if (message.type !== 'loaded') return onMessage(message)
+      loadingEnded()
+      isLoaded = true
+      resolve({
+        loaded: message,
+        send: (call) => worker.postMessage(call),
+        end: async () => {
+          await worker.terminate()
+        },
+      })
+    })
+    worker.on('error', (error) => {
+      uncaught = error
+    })
+    worker.on('exit', (code) => {
+      loadingEnded()
+      if (!isLoaded) {
+        const why = uncaught === null ? objection : String(uncaught)
+        return reject(new Error(`the handler module ${url.href} cannot be used: ${why}`, { cause: uncaught }))
+      }
+      const { name, where } = uncaught === null ? { name: null, where: null } : describe(uncaught)
+      onEnd({ error: name, where, code })
+    })
+  })
+}
+
+/** From the bundle beside this module, or from source. */
+function newWorker(workerData: ThreadData): Worker {
+  const options = { workerData, stdout: true, stderr: true }
+  if (!import.meta.url.endsWith('.ts')) return new Worker(new URL('./handler-thread.js', import.meta.url), options)
+  bundle ??= bundleOf(fileURLToPath(new URL('./thread.ts', import.meta.url)))
+  return new Worker(bundle, { ...options, eval: true, execArgv: [] })
+}
+
+let bundle: string | undefined
+
+/** A thread that is given TypeScript spends half a second on loading what loads it, each time. */
+function bundleOf(entry: string): string {
+  const require = createRequire(entry)
+  const esbuild: typeof import('esbuild') = require('esbuild')
+  const { outputFiles } = esbuild.buildSync({ entryPoints: [entry], bundle: true, write: false, platform: 'node' })
+  return outputFiles.map(({ text }) => text).join('')
+}

@@ -1,0 +1,39 @@
+import { parentPort, workerData } from 'node:worker_threads'
+import { handlerNames } from '../../../domain/events.ts'
+import { describe } from '../handler-failure.ts'
+import { noHandlers } from '../handler-names.ts'
+import type { FromThread, ThreadData, ToThread } from './messages.ts'
+
+/**
+ * The entry of the thread in which the deployer's module runs: loads it, says what it handles, calls it.
+ * Whatever the module does to this thread, the service learns from the thread's end.
+ */
+
+const post = (message: FromThread): void => parentPort?.postMessage(message)
+
+async function load(url: string): Promise<void> {
+  let exported: Record<string, unknown>
+  try {
+    exported = await import(url)
+  } catch (error) {
+    return post({ type: 'not_loaded', reason: String(error) })
+  }
+
+  const names = handlerNames.filter((name) => typeof exported[name] === 'function')
+  const unknown = noHandlers(exported)
+
+  parentPort?.on('message', async ({ id, name, args }: ToThread) => {
+    post({ type: 'begun', id })
+    try {
+      const handler = exported[name]
+      if (typeof handler === 'function') await handler(...args)
+      post({ type: 'done', id })
+    } catch (error) {
+      post({ type: 'threw', id, thrown: describe(error) })
+    }
+  })
+  post({ type: 'loaded', names, unknown })
+}
+
+// Safe: only `startThread` starts this file, and it passes a `ThreadData`.
+void load((workerData as ThreadData).url)

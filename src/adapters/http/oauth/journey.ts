@@ -1,0 +1,148 @@
+import { Type } from 'typebox'
+import type { Claim, Return } from '../../../application/oauth/redeem-return.ts'
+import type { StartOAuth } from '../../../application/oauth/start-oauth.ts'
+import { CodeRefused, ProviderFailed } from '../../../application/ports/oauth-provider.ts'
+import type { UserId } from '../../../domain/ids.ts'
+import type { OAuthFlow } from '../../../domain/oauth-account.ts'
+import { Refusal } from '../../../domain/refusal.ts'
+import { type Endpoint, endpoint, type Incoming, type QueryParameter } from '../endpoint.ts'
+import { statusOf } from '../errors.ts'
+import type { Reply } from '../reply.ts'
+import type { MountedProvider } from './mounted-provider.ts'
+
+export const AuthorizationUrl = Type.Object(
+  { authorization_url: Type.String({ format: 'uri', description: 'Where to send the browser' }) },
+  { title: 'AuthorizationUrl', additionalProperties: false },
+)
+
+/** What a journey needs to know of a request. */
+type Asked = Pick<Incoming<unknown, unknown, unknown>, 'query' | 'cookie' | 'requestId'>
+
+export const scopesParameter: QueryParameter = {
+  name: 'scopes',
+  description: 'Scopes to ask for, of those set up; all of them when there is none',
+  isRepeated: true,
+}
+
+export const callbackParameters: readonly QueryParameter[] = [
+  { name: 'code', description: 'As the provider gave it' },
+  { name: 'state', description: 'As the authorization URL had it' },
+  { name: 'error', description: 'As the provider gave it; never repeated in the answer' },
+  { name: 'iss', description: 'Who answers (RFC 9207)' },
+]
+
+function scopesOf(query: URLSearchParams): readonly string[] | null {
+  const scopes = query.getAll('scopes')
+  return scopes.length === 0 ? null : scopes
+}
+
+/**
+ * A parameter that is there twice counts as missing: which of the two was meant is anybody's guess. Two issuers mean
+ * that no code is to be sent to either.
+ */
+export function returnOf(query: URLSearchParams): Return {
+  const only = (name: string): string | null => {
+    const values = query.getAll(name)
+    return values.length === 1 ? values[0] || null : null
+  }
+  const code = query.getAll('iss').length > 1 ? null : only('code')
+  return { code, state: only('state'), error: query.get('error'), iss: only('iss'), all: [...query] }
+}
+
+export function claimOf(
+  { provider, browser }: MountedProvider,
+  cookie: string | undefined,
+): Omit<Claim, 'flow' | 'userId'> {
+  return { provider, browserOf: (state) => browser.valueOf(state, cookie) }
+}
+
+/** Reports what goes wrong at the provider meanwhile. */
+async function reporting<T>({ report }: MountedProvider, requestId: string, act: () => Promise<T>): Promise<T> {
+  try {
+    return await act()
+  } catch (thrown) {
+    const cause = thrown instanceof Refusal ? thrown.cause : null
+    if (cause instanceof ProviderFailed || cause instanceof CodeRefused) report(cause, requestId)
+    throw thrown
+  }
+}
+
+/** The reply that begins a journey: where to send the browser, and the journey's cookie. */
+export async function depart(
+  startOAuth: StartOAuth,
+  mounted: MountedProvider,
+  whose: { readonly flow: OAuthFlow; readonly userId: UserId | null },
+  { query, cookie, requestId }: Asked,
+): Promise<Reply> {
+  const { provider, browser } = mounted
+  const redirectUri = mounted.redirectUri(whose.flow)
+  const begun = await reporting(mounted, requestId, () =>
+    startOAuth.execute({ provider, ...whose, scopes: scopesOf(query), redirectUri }),
+  )
+  return {
+    status: 200,
+    body: { authorization_url: begun.authorizationUrl },
+    cookies: browser.begin(begun.state, begun.browser, cookie),
+  }
+}
+
+/** The reply of a callback, or a redirect to the page named for it. The journey's cookie goes with both. */
+export async function arrive(
+  mounted: MountedProvider,
+  { query, requestId }: Pick<Asked, 'query' | 'requestId'>,
+  page: string | undefined,
+  act: () => Promise<Reply>,
+): Promise<Reply> {
+  const { browser, redirects } = mounted
+  const ended = browser.end(query.get('state') ?? '')
+  const withEnd = (reply: Reply): Reply => ({ ...reply, cookies: [...(reply.cookies ?? []), ...ended] })
+  try {
+    const reply = await reporting(mounted, requestId, act)
+    return withEnd(page === undefined ? reply : { ...seeOther(page), cookies: reply.cookies ?? [] })
+  } catch (thrown) {
+    if (redirects.failure === undefined || !(thrown instanceof Refusal)) throw thrown
+    return withEnd(seeOther(withError(redirects.failure, thrown)))
+  }
+}
+
+function withError(page: string, refusal: Refusal): string {
+  const url = new URL(page)
+  const { detail } = statusOf[refusal.code]
+  url.searchParams.set('error', typeof detail === 'object' ? detail.text : refusal.code)
+  return url.href
+}
+
+function seeOther(location: string): Reply {
+  return { status: 303, headers: { Location: location } }
+}
+
+/** A cross-site POST carries no Lax cookie; the GET that it is turned into does. */
+export function postedCallback(mounted: MountedProvider, operationId: string): Endpoint[] {
+  if (!mounted.postsCallback) return []
+  return [
+    endpoint({
+      method: 'POST',
+      path: '/callback',
+      operationId,
+      summary: `Come back from ${mounted.provider.name}, which posts`,
+      access: 'public',
+      encoding: 'form',
+      body: Type.Object(
+        Object.fromEntries(
+          callbackParameters.map(({ name, description }) => [name, Type.Optional(Type.String({ description }))]),
+        ),
+        { title: 'PostedCallback' },
+      ),
+      replies: { 303: { description: 'On to the same callback by GET', body: null } },
+      refusals: [],
+      async handle({ body }) {
+        const query = new URLSearchParams()
+        for (const { name } of callbackParameters) {
+          const value: unknown = body[name]
+          if (typeof value === 'string') query.set(name, value)
+        }
+        return seeOther(`?${query}`)
+      },
+    }),
+  ]
+}

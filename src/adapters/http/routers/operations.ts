@@ -1,0 +1,76 @@
+import { Type } from 'typebox'
+import { endpoint, type Router } from '../endpoint.ts'
+
+/** A store that does not answer, by its technology and by what it is used for. */
+interface Failing {
+  readonly store: string
+  readonly roles: readonly string[]
+}
+
+const Alive = Type.Object({ status: Type.Literal('alive') }, { title: 'Alive' })
+const Counts = Type.Object({ open: Type.Integer(), disabled: Type.Integer() })
+const ofTenants = { tenants: Counts }
+const ready = { status: Type.Literal('ready') }
+const Ready = Type.Object(ready, { title: 'Ready' })
+const ReadyTenants = Type.Object({ ...ready, ...ofTenants }, { title: 'Ready' })
+const notReady = {
+  detail: Type.Literal('SERVICE_UNAVAILABLE'),
+  failing: Type.Array(Type.Object({ store: Type.String(), roles: Type.Array(Type.String()) })),
+}
+const NotReady = Type.Object(notReady, { title: 'NotReady' })
+const NotReadyTenants = Type.Object({ ...notReady, ...ofTenants }, { title: 'NotReady' })
+
+/**
+ * What an orchestrator asks: whether to restart us, and whether to send us requests.
+ *
+ * @param counts of tenants, where there are several; their names are nobody's business
+ */
+export function operationsRouter(
+  failing: () => Promise<readonly Failing[]>,
+  counts?: () => { readonly open: number; readonly disabled: number },
+): Router {
+  return {
+    tag: 'operations',
+    prefix: '',
+    endpoints: [
+      endpoint({
+        method: 'GET',
+        path: '/healthz',
+        operationId: 'operations:healthz',
+        summary: 'Whether the process is alive; asks no store',
+        access: 'public',
+        replies: { 200: { description: 'Alive', body: Alive } },
+        refusals: [],
+        async handle() {
+          return { status: 200, body: { status: 'alive' } }
+        },
+      }),
+      endpoint({
+        method: 'GET',
+        path: '/readyz',
+        operationId: 'operations:readyz',
+        summary: 'Whether every store answers',
+        access: 'public',
+        replies: {
+          200: { description: 'Ready', body: counts ? ReadyTenants : Ready },
+          503: { description: 'Some stores do not answer', body: counts ? NotReadyTenants : NotReady },
+        },
+        refusals: [],
+        async handle() {
+          const stores = await failing()
+          const tenants = counts && { tenants: counts() }
+          if (stores.length === 0) return { status: 200, body: { status: 'ready', ...tenants } }
+          return {
+            status: 503,
+            headers: { 'Retry-After': '1' },
+            body: {
+              detail: 'SERVICE_UNAVAILABLE',
+              failing: stores.map(({ store, roles }) => ({ store, roles })),
+              ...tenants,
+            },
+          }
+        },
+      }),
+    ],
+  }
+}

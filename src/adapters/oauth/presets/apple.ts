@@ -1,0 +1,75 @@
+import { createPrivateKey } from 'node:crypto'
+import jsonwebtoken from 'jsonwebtoken'
+import Type from 'typebox'
+import { valueAt } from '../identity.ts'
+import { clientId, providerKind, scopes } from '../kind.ts'
+import { type Authentication, openIdConnectProvider } from '../openid-connect.ts'
+
+const issuer = 'https://appleid.apple.com'
+const secretLifeSeconds = 300 // Apple allows six months.
+
+const appleId = (description: string) =>
+  Type.String({ pattern: '^[A-Z0-9]{10}$', expects: 'ten letters and digits, as Apple shows them', description })
+
+/** Apple Developer, "Sign in with Apple REST API": "Creating a client secret" and "Request an authorization". */
+export const appleKind = providerKind({
+  kind: 'apple',
+  // "If you requested any scopes, the value must be form_post."
+  postsCallback: true,
+  options: {
+    clientId,
+    scopes: scopes(['openid', 'email']),
+    teamId: appleId('The team that the Services ID belongs to.'),
+    keyId: appleId('The name of the private key.'),
+    privateKey: Type.Refine(
+      Type.String({
+        secret: true,
+        expects: 'an elliptic-curve key in PEM (the .p8 file)',
+        description: 'Signs the client secrets.',
+      }),
+      isEllipticKey,
+    ),
+  },
+  build: ({ teamId, keyId, privateKey, ...client }, needs) =>
+    openIdConnectProvider(
+      {
+        issuer,
+        authenticate: signedSecret({ teamId, keyId, privateKey, clientId: client.clientId, clock: needs.clock }),
+        authorizeParameters: { response_mode: 'form_post' },
+        // "The value can be a string ("true" or "false") or a Boolean." Private relay addresses are verified, too.
+        read(claims) {
+          const isVerified = valueAt(claims, 'email_verified')
+          return { email: valueAt(claims, 'email'), emailVerified: isVerified === true || isVerified === 'true' }
+        },
+      },
+      client,
+      needs,
+    ),
+})
+
+interface SecretOptions {
+  readonly teamId: string
+  readonly keyId: string
+  readonly privateKey: string
+  readonly clientId: string
+  readonly clock: () => Date
+}
+
+/** A fresh secret for each request. */
+function signedSecret({ teamId, keyId, privateKey, clientId, clock }: SecretOptions): Authentication {
+  const key = createPrivateKey(privateKey)
+  return () => (_server, _client, body) => {
+    const iat = Math.floor(clock().getTime() / 1000)
+    const claims = { iss: teamId, iat, exp: iat + secretLifeSeconds, aud: issuer, sub: clientId }
+    body.set('client_id', clientId)
+    body.set('client_secret', jsonwebtoken.sign(claims, key, { algorithm: 'ES256', keyid: keyId }))
+  }
+}
+
+function isEllipticKey(pem: string): boolean {
+  try {
+    return createPrivateKey(pem).asymmetricKeyDetails?.namedCurve === 'prime256v1'
+  } catch {
+    return false
+  }
+}

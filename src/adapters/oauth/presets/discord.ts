@@ -1,0 +1,32 @@
+import { valueAt } from '../identity.ts'
+import { clientOptions, providerKind } from '../kind.ts'
+import { oauth2Provider } from '../oauth2.ts'
+
+/**
+ * Discord Developer Portal, "OAuth2" and "Users Resource": `verified`, "whether the email on this account has been
+ * verified"; "Account Linking from Your Game" for a secret and PKCE together, and for the errors. Its metadata
+ * (/.well-known/oauth-authorization-server) promise an `iss`, the redirect that "OAuth2" shows has none: one that is sent
+ * is compared, a missing one is no fault.
+ */
+export const discordKind = providerKind({
+  kind: 'discord',
+  options: clientOptions(['identify', 'email']),
+  build: (client, needs) =>
+    oauth2Provider(
+      {
+        authorizeUrl: 'https://discord.com/oauth2/authorize',
+        tokenUrl: 'https://discord.com/api/oauth2/token',
+        issuer: 'https://discord.com',
+        async read({ get }) {
+          const user = await get('https://discord.com/api/v10/users/@me')
+          return {
+            accountId: valueAt(user, 'id'),
+            email: valueAt(user, 'email'),
+            emailVerified: valueAt(user, 'verified'),
+          }
+        },
+      },
+      client,
+      needs,
+    ),
+})

@@ -1,0 +1,27 @@
+import { valueAt } from '../identity.ts'
+import { clientOptions, providerKind } from '../kind.ts'
+import { oauth2Provider } from '../oauth2.ts'
+
+/**
+ * Meta for Developers, "Manually Build a Login Flow" and "Graph API Reference: User". The address is absent for
+ * accounts made with a telephone number; nothing says that it is verified.
+ */
+export const facebookKind = providerKind({
+  kind: 'facebook',
+  options: clientOptions(['email', 'public_profile']),
+  build: (client, needs) =>
+    oauth2Provider(
+      {
+        authorizeUrl: 'https://www.facebook.com/v25.0/dialog/oauth',
+        tokenUrl: 'https://graph.facebook.com/v25.0/oauth/access_token',
+        clientAuthentication: 'post',
+        scopeSeparator: ',',
+        async read({ get }) {
+          const user = await get('https://graph.facebook.com/v25.0/me?fields=id,email')
+          return { accountId: valueAt(user, 'id'), email: valueAt(user, 'email'), emailVerified: false }
+        },
+      },
+      client,
+      needs,
+    ),
+})

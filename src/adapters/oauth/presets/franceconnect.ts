@@ -1,0 +1,40 @@
+import Type from 'typebox'
+import { valueAt } from '../identity.ts'
+import { clientOptions, providerKind } from '../kind.ts'
+import { openIdConnectProvider, secretAuthentication } from '../openid-connect.ts'
+
+const issuers = {
+  production: 'https://oidc.franceconnect.gouv.fr/api/v2',
+  integration: 'https://fcp-low.integ01.dev-franceconnect.fr/api/v2',
+}
+
+/**
+ * FranceConnect, "Endpoints disponibles" and "Les évolutions de la nouvelle version" (v2): the level `eidas1` must be
+ * asked for, id and secret go into the body, and the user information comes as a signed JWT. The address is the one that
+ * an identity provider has on file; nobody vouches for it.
+ *
+ * No PKCE: `code_challenge` is not among the parameters listed there, and whatever is not is answered with the error page
+ * Y000400 (`forbidNonWhitelisted` on `AuthorizeParamsDto` in the published sources, france-connect/sources).
+ */
+export const franceConnectKind = providerKind({
+  kind: 'franceconnect',
+  options: {
+    ...clientOptions(['openid', 'email']),
+    environment: Type.Enum(['production', 'integration'], {
+      default: 'production',
+      description: 'Which FranceConnect is asked.',
+    }),
+  },
+  build: ({ environment, clientSecret, ...client }, needs) =>
+    openIdConnectProvider(
+      {
+        issuer: issuers[environment],
+        authenticate: secretAuthentication(clientSecret, 'post'),
+        authorizeParameters: { acr_values: 'eidas1' },
+        hasPkce: false,
+        read: (claims) => ({ email: valueAt(claims, 'email'), emailVerified: false }),
+      },
+      client,
+      needs,
+    ),
+})

@@ -1,0 +1,35 @@
+import { type Claims, valueAt } from '../identity.ts'
+import { clientOptions, providerKind } from '../kind.ts'
+import { type Answers, oauth2Provider } from '../oauth2.ts'
+
+/**
+ * GitHub Docs, "Authorizing OAuth apps", "REST API endpoints for users" and "… for emails". The address in a profile
+ * is whatever its owner shows to the public; the primary one of /user/emails says whether it is verified.
+ */
+export const githubKind = providerKind({
+  kind: 'github',
+  options: clientOptions(['user:email']),
+  build: (client, needs) =>
+    oauth2Provider(
+      {
+        authorizeUrl: 'https://github.com/login/oauth/authorize',
+        tokenUrl: 'https://github.com/login/oauth/access_token',
+        clientAuthentication: 'post',
+        hasIntegerIds: true,
+        read,
+      },
+      client,
+      needs,
+    ),
+})
+
+async function read({ get, getIfGranted }: Answers): Promise<Claims> {
+  const profile = await get('https://api.github.com/user')
+  const emails = await getIfGranted('https://api.github.com/user/emails?per_page=100')
+  const primary = Array.isArray(emails) ? emails.find((one) => valueAt(one, 'primary') === true) : undefined
+  return {
+    accountId: valueAt(profile, 'id'),
+    email: valueAt(primary, 'email'),
+    emailVerified: valueAt(primary, 'verified'),
+  }
+}

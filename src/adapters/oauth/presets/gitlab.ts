@@ -1,0 +1,13 @@
+import { clientOptions, providerKind, providerUrl } from '../kind.ts'
+import { openIdConnectProvider, secretAuthentication } from '../openid-connect.ts'
+
+/** GitLab Docs, "GitLab as OpenID Connect identity provider". */
+export const gitlabKind = providerKind({
+  kind: 'gitlab',
+  options: {
+    ...clientOptions(['openid', 'email']),
+    url: providerUrl('The address of GitLab, which may be your own.', 'https://gitlab.com'),
+  },
+  build: ({ url, clientSecret, ...client }, needs) =>
+    openIdConnectProvider({ issuer: url, authenticate: secretAuthentication(clientSecret) }, client, needs),
+})

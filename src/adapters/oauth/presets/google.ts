@@ -1,0 +1,30 @@
+import { valueAt } from '../identity.ts'
+import { clientOptions, providerKind } from '../kind.ts'
+import { openIdConnectProvider, secretAuthentication } from '../openid-connect.ts'
+
+/**
+ * Google for Developers, "OpenID Connect", and "Verify the Google ID token on your server side": Google speaks for an
+ * address only when it hosts it, which is when it ends in @gmail.com, or is verified and has a hosted domain (`hd`).
+ * Any other may have changed hands since Google verified it.
+ */
+export const googleKind = providerKind({
+  kind: 'google',
+  options: clientOptions(['openid', 'email', 'profile']),
+  build: ({ clientSecret, ...client }, needs) =>
+    openIdConnectProvider(
+      {
+        issuer: 'https://accounts.google.com',
+        authenticate: secretAuthentication(clientSecret),
+        authorizeParameters: { access_type: 'offline' },
+        read(claims) {
+          const email = valueAt(claims, 'email')
+          const hostedDomain = valueAt(claims, 'hd')
+          const isHosted = typeof hostedDomain === 'string' && hostedDomain !== ''
+          const isGmail = typeof email === 'string' && email.toLowerCase().endsWith('@gmail.com')
+          return { email, emailVerified: valueAt(claims, 'email_verified') === true && (isHosted || isGmail) }
+        },
+      },
+      client,
+      needs,
+    ),
+})

@@ -1,0 +1,34 @@
+import { valueAt } from '../identity.ts'
+import { clientOptions, providerKind } from '../kind.ts'
+import { oauth2Provider } from '../oauth2.ts'
+
+/**
+ * Kakao Developers, "Kakao Login: REST API". An address that now belongs to another Kakao account is no longer valid
+ * (`is_email_valid`), though it was verified once.
+ */
+export const kakaoKind = providerKind({
+  kind: 'kakao',
+  options: clientOptions(['account_email']),
+  build: (client, needs) =>
+    oauth2Provider(
+      {
+        authorizeUrl: 'https://kauth.kakao.com/oauth/authorize',
+        tokenUrl: 'https://kauth.kakao.com/oauth/token',
+        clientAuthentication: 'post',
+        scopeSeparator: ',',
+        hasIntegerIds: true,
+        async read({ get }) {
+          const user = await get('https://kapi.kakao.com/v2/user/me')
+          const account = valueAt(user, 'kakao_account')
+          return {
+            accountId: valueAt(user, 'id'),
+            email: valueAt(account, 'email'),
+            emailVerified:
+              valueAt(account, 'is_email_valid') === true && valueAt(account, 'is_email_verified') === true,
+          }
+        },
+      },
+      client,
+      needs,
+    ),
+})

@@ -1,0 +1,49 @@
+import { happened } from '../../domain/events.ts'
+import { isUserId } from '../../domain/ids.ts'
+import { demandText } from '../../domain/invalid-input.ts'
+import { Refusal, Unavailable } from '../../domain/refusal.ts'
+import { type User, viewOf } from '../../domain/user.ts'
+import type { ChangeUser } from '../change-user.ts'
+import { type OccasionNeeds, occasion } from '../event-metadata.ts'
+import type { Subscribers } from '../ports/event-handlers.ts'
+
+interface Needs extends OccasionNeeds {
+  changeUser: ChangeUser
+  subscribers: Subscribers
+  tenant: string
+}
+
+/** How long `on_before_delete` may think about it. */
+const objectionTimeoutSeconds = 2
+
+/** Removes an account; sessions and tokens, dead from here on, go with it when the event is delivered. */
+export class DeleteUser {
+  readonly #needs: Needs
+  constructor(needs: Needs) {
+    this.#needs = needs
+  }
+
+  async execute(input: { target: User; requestId: string }): Promise<void> {
+    if (!isUserId(input.target?.id)) throw new Refusal('NOT_FOUND')
+    demandText('requestId', input.requestId)
+    await this.#askForObjection(input.target, input.requestId)
+    const outcome = await this.#needs.changeUser.execute(input.target.id, (fresh) => ({
+      type: 'remove',
+      events: [happened('deleted', fresh, occasion(this.#needs, input.requestId))],
+    }))
+    if (outcome.type !== 'removed') throw new Refusal('NOT_FOUND')
+  }
+
+  async #askForObjection(user: User, requestId: string): Promise<void> {
+    const { subscribers, tenant } = this.#needs
+    if (!subscribers.handles('on_before_delete')) return
+    const { eventId, at } = occasion(this.#needs, requestId)
+    const context = { eventId, requestId, tenant, at }
+    try {
+      await subscribers.call({ name: 'on_before_delete', user: viewOf(user), context }, objectionTimeoutSeconds)
+    } catch (cause) {
+      if (cause instanceof Refusal) throw cause
+      throw new Unavailable('on_before_delete', { cause })
+    }
+  }
+}

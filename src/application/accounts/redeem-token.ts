@@ -1,0 +1,36 @@
+import { factOf, type OneTimeToken, type TokenPurpose } from '../../domain/one-time-token.ts'
+import type { User } from '../../domain/user.ts'
+import type { Secrets } from '../ports/key-ring.ts'
+import type { TokenStore } from '../ports/stores/token-store.ts'
+import type { UserStore } from '../ports/stores/user-store.ts'
+
+interface Needs {
+  users: UserStore
+  tokens: TokenStore
+  secrets: Secrets
+}
+
+/** A live token and its user; `null` when it is unknown, expired, superseded, of another purpose, or its fact is gone. */
+export async function findRedeemable(
+  { users, tokens, secrets }: Needs,
+  purpose: TokenPurpose,
+  value: string,
+): Promise<{ token: OneTimeToken; user: User } | null> {
+  const token = await tokens.find(purpose, secrets.digest(value))
+  if (token === null) return null
+  const user = await users.find(token.userId)
+  return user !== null && stands(token, user) ? { token, user } : null
+}
+
+/** Whether the fact that the token is bound to still is one. */
+export function stands(token: OneTimeToken, user: User): boolean {
+  return token.fact === factOf(token.purpose, user)
+}
+
+/**
+ * Tidies up after the act that spent the token. A failure is no matter: the act has killed it already, and the relay
+ * removes one that might come alive again.
+ */
+export async function discard({ tokens }: Pick<Needs, 'tokens'>, token: OneTimeToken): Promise<void> {
+  await tokens.remove(token.purpose, token.digest).catch(() => undefined)
+}

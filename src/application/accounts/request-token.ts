@@ -1,0 +1,44 @@
+import { type Email, emailKey } from '../../domain/email.ts'
+import type { EventId } from '../../domain/ids.ts'
+import { demandEmail, demandText, InvalidInput } from '../../domain/invalid-input.ts'
+import { isTokenPurpose, type TokenPurpose } from '../../domain/one-time-token.ts'
+import { Unavailable } from '../../domain/refusal.ts'
+import type { OccasionNeeds } from '../event-metadata.ts'
+import type { Secrets } from '../ports/key-ring.ts'
+import type { TokenRequests } from '../ports/stores/token-requests.ts'
+
+interface Needs extends OccasionNeeds {
+  tokenRequests: TokenRequests
+  secrets: Secrets
+}
+
+/**
+ * Notes that somebody asked for a reset or verification token: one small write, the same for every address.
+ * Whether the address is a user's is found out later, off the request's path (OWASP Forgot Password cheat sheet).
+ */
+export class RequestToken {
+  readonly #needs: Needs
+  constructor(needs: Needs) {
+    this.#needs = needs
+  }
+
+  async execute(input: { purpose: TokenPurpose; email: Email; requestId: string }): Promise<void> {
+    const { tokenRequests, secrets, clock, newId } = this.#needs
+    const { purpose, requestId } = input
+    if (!isTokenPurpose(purpose)) throw new InvalidInput('purpose', 'must be reset_password or verify_email')
+    demandEmail('email', input.email)
+    demandText('requestId', requestId)
+    const key = emailKey(input.email)
+    const id = secrets.requestId(purpose, key)
+
+    const outcome = await tokenRequests.ask({
+      id,
+      eventId: newId() as EventId, // safe: `newId` promises a UUID
+      purpose,
+      sealedEmail: secrets.sealEmail(key, id),
+      requestId,
+      at: clock(),
+    })
+    if (outcome === 'full') throw new Unavailable('token requests', { retryAfterSeconds: 5 })
+  }
+}

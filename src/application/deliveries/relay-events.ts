@@ -1,0 +1,230 @@
+import { type AccountEvent, type ClaimedEvent, handlerOf, type UserChanges } from '../../domain/events.ts'
+import type { UserId } from '../../domain/ids.ts'
+import { Unavailable } from '../../domain/refusal.ts'
+import type { Session } from '../../domain/session.ts'
+import { isAlive } from '../../domain/user.ts'
+import { stands } from '../accounts/redeem-token.ts'
+import type { DueWork } from '../ports/due-work.ts'
+import type { Subscribers } from '../ports/event-handlers.ts'
+import type { Outbox } from '../ports/stores/outbox.ts'
+import type { SessionStore } from '../ports/stores/session-store.ts'
+import type { TokenStore } from '../ports/stores/token-store.ts'
+import type { UserStore } from '../ports/stores/user-store.ts'
+import { type DeliveryProblem, nameOf, problemOf, retryAt } from './delivery-problem.ts'
+import { Lane } from './task-queue.ts'
+
+interface Needs {
+  outbox: Outbox
+  users: UserStore
+  sessions: SessionStore
+  tokens: TokenStore
+  subscribers: Subscribers
+  tenant: string
+  clock: () => Date
+  /** From 0 to 1, 1 excluded. */
+  random: () => number
+  handlerTimeoutSeconds: number
+  /** How long nobody else touches a user's events after this process was last heard of. */
+  leaseSeconds?: number
+  report: (problem: DeliveryProblem) => void
+}
+
+const maxInHand = 16
+const maxAttempts = 10
+const maxRetrySeconds = 300
+const defaultLeaseSeconds = 20
+const maxReasonLength = 200
+const sessionsAtOnce = 32
+
+/**
+ * Delivers events at least once, each user's in the order of writing: first to the service itself, which removes
+ * the sessions and tokens that the change has killed, then to the deployer's handler. An event that fails holds
+ * back its user's later ones until it succeeds or, after ten attempts, is a dead letter.
+ */
+export class RelayEvents implements DueWork {
+  readonly #needs: Needs
+  readonly #leaseSeconds: number
+  readonly #lane = new Lane(maxInHand)
+  readonly #inHand = new Set<ClaimedEvent>()
+
+  constructor(needs: Needs) {
+    this.#needs = needs
+    this.#leaseSeconds = needs.leaseSeconds ?? defaultLeaseSeconds
+  }
+
+  async beginDue(ended?: () => void): Promise<number> {
+    const { outbox, clock } = this.#needs
+    let begun = 0
+    while (this.#lane.free > 0) {
+      const wanted = this.#lane.free
+      const claims = await outbox.claim(clock(), wanted, this.#leaseSeconds)
+      for (const claim of claims) this.#begin(claim, ended)
+      begun += claims.length
+      if (claims.length < wanted) break
+    }
+    return begun
+  }
+
+  /** Two looks at the same time may claim more than there are free hands: what waits for one is in hand, too. */
+  #begin(claim: ClaimedEvent, ended?: () => void): void {
+    this.#inHand.add(claim)
+    this.#lane.run(() => this.#handle(claim).finally(ended))
+  }
+
+  async nextDue(): Promise<Date | null> {
+    return this.#lane.free > 0 ? this.#needs.outbox.nextDue() : null
+  }
+
+  idle(): Promise<void> {
+    return this.#lane.idle()
+  }
+
+  async giveBack(): Promise<void> {
+    this.#lane.drop()
+    await Promise.allSettled([...this.#inHand].map((claim) => this.#needs.outbox.release(claim)))
+  }
+
+  async #handle(claim: ClaimedEvent): Promise<void> {
+    const { outbox, clock, report } = this.#needs
+    const stopRenewing = this.#keepRenewing(claim)
+    try {
+      if (claim.attempts > maxAttempts) {
+        // Its last attempt did not even live to say how it ended: it may be what ended the process.
+        await outbox.bury(claim, clock(), `no attempt of ${maxAttempts} came to an end`)
+        report(problemOf(deliveryOf(claim), 'buried', new Unfinished()))
+      } else {
+        await this.#attempt(claim)
+      }
+    } catch (fault) {
+      report(problemOf(deliveryOf(claim), 'unknown', fault))
+    } finally {
+      stopRenewing()
+      this.#inHand.delete(claim)
+    }
+  }
+
+  async #attempt(claim: ClaimedEvent): Promise<void> {
+    const { outbox, clock, random, report } = this.#needs
+    try {
+      await this.#deliver(claim)
+    } catch (error) {
+      if (error instanceof NotBegun) {
+        await outbox.release(claim)
+        report(problemOf(deliveryOf(claim), 'not_begun', error.cause))
+      } else if (claim.attempts < maxAttempts) {
+        await outbox.postpone(claim, retryAt(clock(), claim.attempts, maxRetrySeconds, random))
+        report(problemOf(deliveryOf(claim), 'postponed', error))
+      } else {
+        await outbox.bury(claim, clock(), reasonOf(error))
+        report(problemOf(deliveryOf(claim), 'buried', error))
+      }
+      return
+    }
+    await outbox.settle(claim)
+  }
+
+  async #deliver({ event, userId, attempts }: ClaimedEvent): Promise<void> {
+    try {
+      await this.#tidy(event, userId)
+    } catch (error) {
+      // What it removes is dead by the user record: not worth a dead letter that the handler never sees.
+      if (attempts < maxAttempts) throw error
+    }
+    await this.#callHandler(event)
+  }
+
+  async #callHandler(event: AccountEvent): Promise<void> {
+    const { subscribers, tenant, handlerTimeoutSeconds } = this.#needs
+    const name = handlerOf[event.type]
+    if (!subscribers.handles(name)) return
+    const changes: { changes?: UserChanges } = event.type === 'updated' ? { changes: event.changes } : {}
+    const context = { eventId: event.id, requestId: event.requestId, tenant, at: event.at }
+    try {
+      await subscribers.call({ name, user: event.user, ...changes, context }, handlerTimeoutSeconds)
+    } catch (error) {
+      throw error instanceof Unavailable ? new NotBegun(error) : error
+    }
+  }
+
+  async #tidy(event: AccountEvent, userId: UserId): Promise<void> {
+    const { sessions, tokens } = this.#needs
+    if (event.type === 'deleted') {
+      await Promise.all([sessions.removeAllOf(userId), tokens.removeAllOf(userId)])
+      return
+    }
+    if ('sessionsEnded' in event && event.sessionsEnded !== null) await this.#removeDeadSessions(userId)
+    if (event.type === 'updated' && event.changes.email !== undefined) await this.#removeDeadTokens(userId)
+    if (event.type === 'verified') await this.#removeSpentToken(userId, event.at)
+  }
+
+  /** Or it would verify once more a user whom a superuser has un-verified: its fact, the address, is what it was. */
+  async #removeSpentToken(userId: UserId, spentAt: Date): Promise<void> {
+    const { tokens } = this.#needs
+    const token = await tokens.current('verify_email', userId)
+    if (token !== null && token.createdAt <= spentAt) await tokens.remove(token.purpose, token.digest)
+  }
+
+  /** Or they would come alive again when the user goes back to the older address. */
+  async #removeDeadTokens(userId: UserId): Promise<void> {
+    const { tokens, users } = this.#needs
+    for (const purpose of ['reset_password', 'verify_email'] as const) {
+      const token = await tokens.current(purpose, userId)
+      const user = await users.find(userId)
+      if (token === null || (user !== null && stands(token, user))) continue
+      await tokens.remove(purpose, token.digest)
+    }
+  }
+
+  /**
+   * Only dead ones: the event may come late, when its user has long logged in again. The user is read after the
+   * sessions, so that no session is of a younger generation than the record it is judged by. A few at a time: somebody
+   * may have thousands, and others are waiting for the store.
+   */
+  async #removeDeadSessions(userId: UserId): Promise<void> {
+    const { sessions, users } = this.#needs
+    const digests = await sessions.listOf(userId)
+    for (let first = 0; first < digests.length; first += sessionsAtOnce) {
+      const some = digests.slice(first, first + sessionsAtOnce)
+      const found = await Promise.all(some.map((digest) => sessions.find(digest)))
+      const user = await users.find(userId)
+      const lives = ({ digest: id, generation }: Session) => user !== null && isAlive(user, { id, generation })
+      const dead = found.filter((session) => session !== null && !lives(session))
+      await Promise.all(dead.map((session) => session && sessions.remove(session.digest)))
+    }
+  }
+
+  #keepRenewing(claim: ClaimedEvent): () => void {
+    const { outbox, clock } = this.#needs
+    const milliseconds = this.#leaseSeconds * 1000
+    const timer = setInterval(async () => {
+      // A fault is no reason to stop: the lease lives on, and the next renewal may succeed.
+      const isLost = await outbox.renew(claim, new Date(clock().getTime() + milliseconds)).then(
+        (isHeld) => !isHeld,
+        () => false,
+      )
+      if (isLost) clearInterval(timer)
+    }, milliseconds / 3)
+    return () => clearInterval(timer)
+  }
+}
+
+/** The handler did not see the event, so that the attempt does not count. */
+class NotBegun extends Error {
+  constructor(cause: Unavailable) {
+    super('the handler was not begun', { cause })
+  }
+}
+
+class Unfinished extends Error {
+  override readonly name = 'Unfinished'
+}
+
+function deliveryOf({ event, attempts }: ClaimedEvent) {
+  return { eventId: event.id, handler: handlerOf[event.type], attempts }
+}
+
+/** For the operator who lists dead letters on a terminal: short, on one line. */
+function reasonOf(error: unknown): string {
+  const words = error instanceof Error ? `${error.name}: ${error.message}` : nameOf(error)
+  return words.replace(/[\p{C}\p{Z}]+/gu, ' ').slice(0, maxReasonLength)
+}

@@ -1,0 +1,76 @@
+import type { TokenPurpose } from '../../domain/one-time-token.ts'
+import type { OAuthStateStore } from '../ports/stores/oauth-state-store.ts'
+import type { Outbox } from '../ports/stores/outbox.ts'
+import type { SessionStore } from '../ports/stores/session-store.ts'
+import type { TokenRequests } from '../ports/stores/token-requests.ts'
+import type { TokenStore } from '../ports/stores/token-store.ts'
+
+interface Needs {
+  sessions: SessionStore
+  tokens: TokenStore
+  tokenRequests: TokenRequests
+  oauthStates: OAuthStateStore
+  outbox: Outbox
+  clock: () => Date
+  /** Of tokens, in seconds. */
+  lifetimes: Readonly<Record<TokenPurpose, number>>
+}
+
+/** How many of each went. */
+interface Swept {
+  sessions: number
+  tokens: number
+  tokenRequests: number
+  oauthStates: number
+  deadLetters: number
+}
+
+/** Rows that one write removes: so few that nobody waits long for it. */
+const batch = 500
+const deadLetterDays = 30
+
+/**
+ * Removes what is over and only takes up room: what expired of sessions, tokens and OAuth states, old dead letters, and
+ * requests for tokens that nobody has looked at for longer than any token lives.
+ */
+export class Sweep {
+  readonly #needs: Needs
+  constructor(needs: Needs) {
+    this.#needs = needs
+  }
+
+  /** A store that fails does not keep the others from being swept. */
+  async execute(): Promise<Swept> {
+    const { sessions, tokens, tokenRequests, oauthStates, outbox, clock, lifetimes } = this.#needs
+    const ago = (seconds: number): Date => new Date(clock().getTime() - seconds * 1000)
+    const askedBefore = ago(Math.max(...Object.values(lifetimes)))
+    const diedBefore = ago(deadLetterDays * 86_400)
+    const results = await Promise.allSettled([
+      exhaust(() => sessions.sweep(batch)),
+      exhaust(() => tokens.sweep(batch)),
+      exhaust(() => tokenRequests.sweep(askedBefore, batch)),
+      exhaust(() => oauthStates.sweep(batch)),
+      exhaust(() => outbox.sweepDead(diedBefore, batch)),
+    ])
+    const [ended, spent, unread, lost, dead] = results.map((result) => {
+      if (result.status === 'rejected') throw result.reason
+      return result.value
+    })
+    return {
+      sessions: ended ?? 0,
+      tokens: spent ?? 0,
+      tokenRequests: unread ?? 0,
+      oauthStates: lost ?? 0,
+      deadLetters: dead ?? 0,
+    }
+  }
+}
+
+async function exhaust(sweepSome: () => Promise<number>): Promise<number> {
+  let total = 0
+  for (;;) {
+    const removed = await sweepSome()
+    total += removed
+    if (removed < batch) return total
+  }
+}

@@ -1,0 +1,42 @@
+import { emailKey } from '../../domain/email.ts'
+import type { UserId } from '../../domain/ids.ts'
+import { accountOf, type OAuthAccount, type OAuthIdentity, type ProviderTokens } from '../../domain/oauth-account.ts'
+import type { User } from '../../domain/user.ts'
+import type { ProviderVault } from '../ports/provider-vault.ts'
+
+interface Needs {
+  vault: ProviderVault
+  newId: () => string
+}
+
+/** The link that `identity` makes to `user`: a new one, or the one there is with fresh tokens. */
+export function sealedAccount(needs: Needs, user: User, provider: string, identity: OAuthIdentity): OAuthAccount {
+  const { accountId, email, isEmailVerified, tokens } = identity
+  const known = accountOf(user, provider, accountId)
+  const isVouchedFor = isEmailVerified && email !== null && emailKey(email) === emailKey(user.email)
+  return {
+    id: known?.id ?? needs.newId(),
+    provider,
+    accountId,
+    accountEmail: email ?? known?.accountEmail ?? '',
+    isProved: isVouchedFor || (known?.isProved ?? user.isVerified),
+    ...sealedTokens(needs.vault, user.id, provider, tokens, known),
+  }
+}
+
+/** A provider that sends no new refresh token keeps the old one. */
+export function sealedTokens(
+  vault: ProviderVault,
+  userId: UserId,
+  provider: string,
+  { accessToken, refreshToken, expiresAt }: ProviderTokens,
+  known: OAuthAccount | null,
+) {
+  return {
+    sealedAccessToken: vault.seal(accessToken, userId, provider),
+    sealedRefreshToken:
+      refreshToken === null ? (known?.sealedRefreshToken ?? null) : vault.seal(refreshToken, userId, provider),
+    expiresAt,
+    refreshingUntil: null,
+  }
+}

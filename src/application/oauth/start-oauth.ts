@@ -1,0 +1,72 @@
+import { isUserId, type UserId } from '../../domain/ids.ts'
+import { InvalidInput } from '../../domain/invalid-input.ts'
+import type { OAuthFlow } from '../../domain/oauth-account.ts'
+import { Refusal } from '../../domain/refusal.ts'
+import type { Secrets } from '../ports/key-ring.ts'
+import { type OAuthProvider, ProviderFailed } from '../ports/oauth-provider.ts'
+import type { OAuthStateStore } from '../ports/stores/oauth-state-store.ts'
+
+interface Needs {
+  oauthStates: OAuthStateStore
+  secrets: Secrets
+  clock: () => Date
+  /** 43 characters, 256 random bits. */
+  newToken: () => string
+}
+
+export const oauthStateSeconds = 600
+
+/** Begins a journey to a provider. Each has a state, a verifier and a browser's cookie of its own: two tabs both work. */
+export class StartOAuth {
+  readonly #needs: Needs
+  constructor(needs: Needs) {
+    this.#needs = needs
+  }
+
+  async execute(input: {
+    provider: OAuthProvider
+    flow: OAuthFlow
+    userId: UserId | null
+    /** `null`: all that the provider is set up for. */
+    scopes: readonly string[] | null
+    redirectUri: string
+  }): Promise<{ authorizationUrl: string; state: string; browser: string }> {
+    const { oauthStates, secrets, clock, newToken } = this.#needs
+    const { provider, flow, userId, redirectUri } = input
+    const isWhole = flow === 'link' ? isUserId(userId) : flow === 'login' && userId === null
+    if (!isWhole) throw new InvalidInput('flow', 'must be login, without a user, or link, with one')
+    if (typeof redirectUri !== 'string' || !URL.canParse(redirectUri)) {
+      throw new InvalidInput('redirectUri', 'must be an absolute address')
+    }
+
+    const scopes = input.scopes ?? provider.scopes
+    if (!Array.isArray(scopes)) throw new InvalidInput('scopes', 'must be a list, or null')
+    if (!scopes.every((scope) => provider.scopes.includes(scope))) throw new Refusal('OAUTH_SCOPE_NOT_ALLOWED')
+
+    const [state, browser, codeVerifier, nonce] = [newToken(), newToken(), newToken(), newToken()]
+    const journey = { redirectUri, codeVerifier, nonce }
+    const authorizationUrl = await urlOf(provider, { ...journey, state, scopes })
+    await oauthStates.put({
+      ...journey,
+      digest: secrets.digest(state),
+      browserDigest: secrets.digest(browser),
+      provider: provider.name,
+      flow,
+      userId,
+      expiresAt: new Date(clock().getTime() + oauthStateSeconds * 1000),
+    })
+    return { authorizationUrl, state, browser }
+  }
+}
+
+async function urlOf(
+  provider: OAuthProvider,
+  journey: Parameters<OAuthProvider['authorizationUrl']>[0],
+): Promise<string> {
+  try {
+    return await provider.authorizationUrl(journey)
+  } catch (thrown) {
+    if (thrown instanceof ProviderFailed) throw new Refusal('OAUTH_PROVIDER_ERROR', null, { cause: thrown })
+    throw thrown
+  }
+}

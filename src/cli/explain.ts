@@ -1,0 +1,42 @@
+import { Unsuitable } from '../adapters/stores/store-backend.ts'
+import { scrub } from '../config/runtime/log.ts'
+import { SettingsFault } from '../config/settings/schema/fault.ts'
+import { Refusal, Unavailable } from '../domain/refusal.ts'
+
+interface Explained {
+  readonly text: string
+  readonly blame: 'settings' | 'circumstances'
+  /** What was noticed besides. */
+  readonly warnings: readonly string[]
+}
+
+/** Why a command ended, for a person and without a stack; and whether what it was given was wrong, or what it met. */
+export function explain(thrown: unknown): Explained {
+  if (thrown instanceof SettingsFault) {
+    const isOfArguments = thrown.faults.every(({ path }) => path.startsWith('--'))
+    const text = `wrong ${isOfArguments ? 'arguments' : 'settings'}:\n${thrown.message.replace(/^/gm, '  ')}`
+    return { text, blame: 'settings', warnings: thrown.warnings }
+  }
+  if (thrown instanceof Unsuitable) return { text: thrown.message, blame: 'settings', warnings: [] }
+  return { text: inWords(thrown), blame: 'circumstances', warnings: [] }
+}
+
+/** Faults of `listen`, by their codes. */
+const whyNotListening: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'http.port: another program listens there already',
+  EADDRNOTAVAIL: 'http.host: is no address of this machine',
+  ENOTFOUND: 'http.host: is no address, and no name that is known here',
+  EACCES: 'http.port: this user may not listen there',
+}
+
+function inWords(thrown: unknown): string {
+  if (thrown instanceof Refusal) return thrown.reason ?? thrown.code
+  if (thrown instanceof Unavailable) {
+    const why = thrown.cause instanceof Error ? ` (${scrub(thrown.cause.message)})` : ''
+    return `cannot be done now: ${thrown.message}${why}`
+  }
+  if (!(thrown instanceof Error)) return 'failed'
+  const isOfListening = 'syscall' in thrown && (thrown.syscall === 'listen' || thrown.syscall === 'getaddrinfo')
+  const why = isOfListening && 'code' in thrown ? whyNotListening[String(thrown.code)] : undefined
+  return why === undefined ? scrub(thrown.message) : `${why} (${scrub(thrown.message)})`
+}

@@ -1,0 +1,106 @@
+import { pathToFileURL } from 'node:url'
+import { combinedHandlers } from '../../adapters/events/combined-handlers.ts'
+import { consoleHandlers } from '../../adapters/events/console-handlers.ts'
+import { functionHandlers } from '../../adapters/events/function-handlers.ts'
+import { type HandlerModule, handlerModule } from '../../adapters/events/module/module-handlers.ts'
+import type { Lease, Shares } from '../../adapters/stores/store-backend.ts'
+import type { Subscribers } from '../../application/ports/event-handlers.ts'
+import type { Logger } from '../runtime/log.ts'
+import { SettingsFault } from '../settings/schema/fault.ts'
+import type { Settings } from '../settings/schema/schema.ts'
+import type { ProcessNeeds } from './shared-resources.ts'
+
+interface Needs {
+  readonly log: Logger
+  /** Prints a line of the console, which ends in a newline. */
+  readonly write: (line: string) => void | Promise<void>
+  readonly shares: Shares
+  /** `null` for the only one. */
+  readonly tenant: string | null
+}
+
+export interface OpenHandlers {
+  readonly subscribers: Subscribers
+  close(): Promise<void>
+}
+
+/** The deployer's handlers: the module, the console, both or neither. Tenants with the same module share its thread. */
+export async function openHandlers(
+  { module, console }: Settings['handlers'],
+  { log, write, shares, tenant }: Needs,
+): Promise<OpenHandlers> {
+  const leased = module === null ? null : await lease(module, log, shares)
+  const printed = console ? consoleHandlers(write, tenant) : null
+  const subscribers =
+    leased !== null && printed !== null
+      ? combinedHandlers(leased.value.module, printed)
+      : (leased?.value.module ?? printed ?? functionHandlers({}))
+  return { subscribers, close: async () => leased?.release() }
+}
+
+/** Says so where nobody hears of anything: an event that has no handler counts as told, and its token reaches nobody. */
+export function warnOfNoHandlers(
+  log: Logger,
+  { settings, tenants = null }: Pick<ProcessNeeds, 'settings' | 'tenants'>,
+): void {
+  const tellsNobody = ({ handlers }: Settings): boolean => handlers.module === null && !handlers.console
+  const which = tenants && [...tenants.enabled.values()].filter((tenant) => tellsNobody(tenant.settings))
+  if (which ? which.length === 0 : !tellsNobody(settings)) return
+  log.warn(
+    which ? { count: which.length, tenants: which.slice(0, mostNamed).map(({ id }) => id) } : {},
+    'there are no handlers: events are told to nobody, and the tokens of reset and verification reach nobody',
+  )
+}
+
+/** More names would be a line that nobody reads. */
+const mostNamed = 20
+
+interface Loaded {
+  readonly module: HandlerModule
+  readonly started: Promise<unknown>
+}
+
+async function lease(path: string, log: Logger, shares: Shares): Promise<Lease<Loaded>> {
+  const leased = shares.lease(
+    `handlers ${path}`,
+    () => started(handlerModule({ url: pathToFileURL(path), log })),
+    ({ module }) => module.close(),
+  )
+  try {
+    await leased.value.started
+    return leased
+  } catch (error) {
+    await leased.release()
+    throw new SettingsFault([{ path: 'handlers.module', message: reasonOf(error), source: 'default' }])
+  }
+}
+
+/**
+ * What is wrong with modules that cannot be loaded, by their paths. Each is loaded as the service would, and let go of.
+ *
+ * @param warn told what the service will warn of
+ */
+export async function handlerFaults(
+  modules: readonly (string | null)[],
+  warn: (text: string) => void,
+): Promise<Map<string, string>> {
+  const faults = new Map<string, string>()
+  for (const path of new Set(modules)) {
+    if (path === null) continue
+    const log = {
+      warn: (fields: object, message: string) => warn([path, message, ...Object.values(fields)].join(': ')),
+    }
+    const module = handlerModule({ url: pathToFileURL(path), log })
+    await module.start().catch((error: unknown) => faults.set(path, reasonOf(error)))
+    await module.close()
+  }
+  return faults
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
+
+function started(module: HandlerModule): Loaded {
+  return { module, started: module.start() }
+}

@@ -1,0 +1,49 @@
+import Type from 'typebox'
+import { jwtCredentials } from '../../adapters/credentials/jwt.ts'
+import { storedCredentials } from '../../adapters/credentials/stored.ts'
+import { type NodeSecrets, newToken } from '../../adapters/crypto/derived-keys.ts'
+import type { SessionStore } from '../../application/ports/stores/session-store.ts'
+import { part } from './plugin.ts'
+
+export interface StrategyNeeds {
+  readonly sessions: SessionStore
+  readonly secrets: NodeSecrets
+  readonly tenant: string
+  readonly clock: () => Date
+  readonly newId: () => string
+}
+
+/** Browsers keep no cookie for longer (RFC 6265bis section 5.5: at most 400 days). */
+export const maxLifetimeSeconds = 400 * 86_400
+
+const lifetime = (seconds: number, description: string) =>
+  Type.Integer({ minimum: 1, maximum: maxLifetimeSeconds, default: seconds, description })
+
+const jwt = part({
+  kind: 'jwt',
+  options: {
+    audience: Type.String({
+      minLength: 1,
+      maxLength: 256,
+      default: 'portcullis:auth',
+      expects: 'a text of 1 to 256 characters',
+      description: 'The claim `aud`: written into a token, and demanded of one that is presented.',
+    }),
+    lifetimeSeconds: lifetime(3600, 'Life of a token.'),
+  },
+  build: (options, { secrets, tenant, clock, newId }: StrategyNeeds) =>
+    jwtCredentials({ ...options, key: secrets.jwtKey(), tenant, clock, newId }),
+})
+
+const stored = part({
+  kind: 'stored',
+  options: {
+    lifetimeSeconds: lifetime(30 * 86_400, 'Life of a session, however often it is used.'),
+    idleSeconds: lifetime(86_400, 'Life of a session that is not used; it ends after `lifetimeSeconds` in any case.'),
+  },
+  build: (options, { sessions, secrets, clock }: StrategyNeeds) =>
+    storedCredentials({ ...options, sessions, digest: secrets.digest, newToken, clock }),
+})
+
+/** Everything a credential can be. */
+export const strategies = [jwt, stored] as const

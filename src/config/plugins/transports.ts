@@ -1,0 +1,71 @@
+import Type from 'typebox'
+import { bearerTransport } from '../../adapters/http/transports/bearer.ts'
+import { cookieTransport } from '../../adapters/http/transports/cookie.ts'
+import { type Objection, part } from './plugin.ts'
+
+/** What a transport may know of the credentials it carries. */
+interface Login {
+  /** How long a browser may keep one. */
+  readonly maxAgeSeconds: number
+}
+
+const bearer = part({ kind: 'bearer', options: {}, build: (_options, _login: Login) => bearerTransport })
+
+const cookie = part({
+  kind: 'cookie',
+  options: {
+    name: Type.String({
+      // A token of RFC 9110 section 5.6.2.
+      pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$",
+      expects: 'a cookie name: letters, digits, - and _, at most 64',
+      default: '__Host-session',
+      description: 'Name of the cookie. A `__Host-` name makes browsers refuse a cookie that another host has set.',
+    }),
+    secure: Type.Boolean({ default: true, description: 'Sent over HTTPS only (and to localhost).' }),
+    httpOnly: Type.Boolean({ default: true, description: 'Out of reach of scripts in the page.' }),
+    sameSite: Type.Enum(['lax', 'strict', 'none'], {
+      default: 'lax',
+      description: 'With `none` other sites may send it; requests of theirs that change something are still refused.',
+    }),
+    path: Type.String({
+      pattern: '^/[!-:<-~]*$',
+      expects: 'a path that starts with / and has no spaces and no ;',
+      default: '/',
+      description: 'Path below which browsers send it.',
+    }),
+    domain: Type.Optional(
+      Type.String({
+        pattern: '^[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)*$',
+        expects: 'a domain name without a leading dot',
+        otherwise: 'the host alone',
+        description: 'Shares the cookie with the subdomains of this domain. Not with a `__Host-` name.',
+      }),
+    ),
+  },
+  objections({ name, secure, sameSite, path, domain }) {
+    const found: Objection[] = []
+    // RFC 6265bis section 4.1.3; browsers compare the prefixes without regard to case (section 5.7).
+    const prefix = /^__(host|secure)-/i.exec(name)?.[1]?.toLowerCase()
+    if (prefix !== undefined && !secure) {
+      found.push({ option: 'secure', message: `must be true: the cookie's name starts with __${title(prefix)}-` })
+    }
+    if (prefix === 'host' && path !== '/') {
+      found.push({ option: 'path', message: "must be /: the cookie's name starts with __Host-" })
+    }
+    if (prefix === 'host' && domain !== undefined) {
+      found.push({ option: 'domain', message: "must not be given: the cookie's name starts with __Host-" })
+    }
+    if (prefix === undefined && sameSite === 'none' && !secure) {
+      found.push({ option: 'secure', message: 'must be true: browsers refuse sameSite none without it' })
+    }
+    return found
+  },
+  build: (options, { maxAgeSeconds }: Login) => cookieTransport({ ...options, maxAgeSeconds }),
+})
+
+function title(word: string): string {
+  return word.slice(0, 1).toUpperCase() + word.slice(1)
+}
+
+/** Every way a credential can travel. */
+export const transports = [bearer, cookie] as const

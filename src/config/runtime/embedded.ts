@@ -1,0 +1,217 @@
+import { functionHandlers, type Handlers } from '../../adapters/events/function-handlers.ts'
+import { noHandlers } from '../../adapters/events/handler-names.ts'
+import { CreateSuperuser } from '../../application/accounts/create-superuser.ts'
+import { DeleteUser } from '../../application/accounts/delete-user.ts'
+import { PromoteUser } from '../../application/accounts/promote-user.ts'
+import { ReadUser } from '../../application/accounts/read-user.ts'
+import { RegisterUser } from '../../application/accounts/register-user.ts'
+import { RequestToken } from '../../application/accounts/request-token.ts'
+import { ResetPassword } from '../../application/accounts/reset-password.ts'
+import { UpdateUser } from '../../application/accounts/update-user.ts'
+import { VerifyUser } from '../../application/accounts/verify-user.ts'
+import { ReadProviderToken } from '../../application/oauth/read-provider-token.ts'
+import { UnlinkOAuth } from '../../application/oauth/unlink-oauth.ts'
+import type { OAuthProvider } from '../../application/ports/oauth-provider.ts'
+import { Authenticate, type Backend } from '../../application/sign-in/authenticate.ts'
+import { LogIn } from '../../application/sign-in/log-in.ts'
+import { LogOut } from '../../application/sign-in/log-out.ts'
+import { Unavailable } from '../../domain/refusal.ts'
+import { openCommon } from '../composition/shared-resources.ts'
+import { type OpenTenant, openPreparedTenant } from '../composition/tenant.ts'
+import { defaultTenant } from '../settings/default-tenant.ts'
+import { settingsOf } from '../settings/load.ts'
+import type { Settings } from '../settings/schema/schema.ts'
+import type { Environment } from '../settings/sources/environment.ts'
+import { logDisabled, tenantRegistry } from '../tenancy/tenant-pool.ts'
+import { keepInsides } from './insides.ts'
+import { createLog } from './log.ts'
+
+/** The use cases of one tenant. */
+export interface Accounts {
+  readonly registerUser: RegisterUser
+  readonly createSuperuser: CreateSuperuser
+  readonly promoteUser: PromoteUser
+  readonly logIn: LogIn
+  readonly logOut: LogOut
+  readonly authenticate: Authenticate
+  readonly requestToken: RequestToken
+  readonly resetPassword: ResetPassword
+  readonly verifyUser: VerifyUser
+  readonly readUser: ReadUser
+  readonly updateUser: UpdateUser
+  readonly deleteUser: DeleteUser
+  readonly unlinkOAuth: UnlinkOAuth
+  readonly readProviderToken: ReadProviderToken
+  /** How credentials are issued and read, by the names in the settings, in order of declaration. */
+  readonly backends: ReadonlyMap<string, Backend>
+  /** Providers by the names in the settings, in order of declaration. */
+  readonly providers: ReadonlyMap<string, OAuthProvider>
+}
+
+export interface PortcullisOptions {
+  /** In place of `handlers.module`: functions of this process, which nothing protects it from. */
+  readonly handlers?: Handlers
+  /** Variables as the service reads them, which win over the settings; none unless given. */
+  readonly env?: Environment
+  /** Where relative paths start; the folder the process was started in. */
+  readonly cwd?: string
+  /**
+   * Whether this process delivers events and sweeps what has expired. Unless given, it does where `events.relay` of the
+   * settings is on, but leaves events to others where it was not told whom to tell: it has no `handlers`, no module and no
+   * console. `handlers: {}` is to tell nobody: the events are done with. What users in memory cause is out of everybody else's reach, and delivered in any case.
+   */
+  readonly delivers?: boolean
+  /** A store that came up late must not be used as it is set up. Unless given, it is thrown where nobody catches it. */
+  readonly failed?: (fault: unknown) => void
+}
+
+/** Portcullis within a program. */
+export interface Portcullis {
+  /** The use cases of the only tenant. Throws a `RangeError` where there are several: `withTenant` names one. */
+  readonly accounts: Accounts
+  /**
+   * Does `work` with a tenant, which is opened when it is not, and not closed meanwhile. Rejects with a `RangeError` when
+   * there is no such tenant, with `Unavailable` when it is disabled or cannot be opened.
+   */
+  withTenant<R>(id: string, work: (accounts: Accounts) => Promise<R>): Promise<R>
+  /** Lets deliveries in hand end and closes the stores; what is asked for afterwards rejects with `Unavailable`. */
+  close(): Promise<void>
+}
+
+const graceSeconds = 8
+
+/**
+ * Opens what `settings` say, the same tree that the settings file holds. Rejects with a `SettingsFault` that lists
+ * everything wrong with them. Logs go to standard error (`logs.level`).
+ */
+export async function openPortcullis(settings: object = {}, options: PortcullisOptions = {}): Promise<Portcullis> {
+  const { env = {}, cwd = process.cwd(), failed = thrown } = options
+  const handlers = options.handlers ?? undefined
+  // A program's standard output is its own, unless it asks for our events there.
+  const loaded = await settingsOf({ path: null, value: settings }, { env, cwd, listens: false })
+  const log = createLog(loaded.settings.logs)
+  for (const warning of loaded.warnings) log.warn(warning)
+  for (const name of noHandlers(handlers ?? {})) {
+    log.warn({ handler: name }, 'the handlers have something that is no handler')
+  }
+  const common = openCommon({
+    settings: loaded.settings,
+    log,
+    isOneOfMany: loaded.tenants !== null,
+    write: printed,
+    subscribers: handlers && functionHandlers(handlers),
+  })
+  const { tenants } = loaded
+  const delivers = options.delivers ?? loaded.settings.events.relay === 'on'
+  const leavesEvents = (settings: Settings): boolean =>
+    options.delivers === undefined && handlers === undefined && !tellsSomebody(settings)
+  if (tenants === null) {
+    const { settings } = loaded
+    const left = leavesEvents(settings)
+    if (delivers && left) log.info('without handlers events are left to a service or a worker')
+    return openOne({ ...common, id: defaultTenant, settings, leavesEvents: left, failed }, delivers)
+  }
+
+  logDisabled(log, tenants)
+  const registry = tenantRegistry({
+    tenants,
+    limits: loaded.settings.tenants,
+    log,
+    clock: common.clock,
+    async open({ id, settings }, failed) {
+      const tenant = await openPreparedTenant({ ...common, id, settings, leavesEvents: leavesEvents(settings), failed })
+      return { tenant, accounts: accountsOf(tenant) }
+    },
+  })
+  if (delivers) registry.startDeliveries()
+  const portcullis: Portcullis = {
+    get accounts(): Accounts {
+      throw new RangeError('there are several tenants: use withTenant')
+    },
+    async withTenant(id, work) {
+      if (!registry.knows(id)) throw new RangeError('there is no such tenant')
+      return registry.use(id, ({ accounts }) => work(accounts))
+    },
+    close: () => registry.close(graceSeconds),
+  }
+  keepInsides(portcullis, {
+    settings: loaded.settings,
+    tenants,
+    log,
+    knows: registry.knows,
+    use: (id, work) => registry.use(id, ({ tenant }) => work(tenant)),
+  })
+  return portcullis
+}
+
+/** As the program itself prints: its own lines and ours wait in one queue, and it may have led its output elsewhere. */
+function printed(line: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    process.stdout.write(line, (error) => (error ? reject(error) : resolve()))
+  })
+}
+
+/** Or what a service is to tell would be told to nobody, by a program beside it that has no handlers. */
+function tellsSomebody({ handlers: { module, console }, stores }: Settings): boolean {
+  return module !== null || console || stores.users.kind === 'memory'
+}
+
+async function openOne(needs: Parameters<typeof openPreparedTenant>[0], delivers: boolean): Promise<Portcullis> {
+  const tenant = await openPreparedTenant(needs)
+  if (delivers) tenant.startDeliveries()
+  const accounts = accountsOf(tenant)
+  let isClosed = false
+  async function use<R>(work: () => Promise<R>): Promise<R> {
+    if (isClosed) throw new Unavailable('Portcullis, which has been closed')
+    return work()
+  }
+  const portcullis: Portcullis = {
+    accounts,
+    async withTenant(id, work) {
+      if (id !== defaultTenant) throw new RangeError('there is no such tenant')
+      return use(() => work(accounts))
+    },
+    async close() {
+      isClosed = true
+      await tenant.stopDeliveries(graceSeconds)
+      await tenant.close()
+    },
+  }
+  const { settings, log } = needs
+  keepInsides(portcullis, {
+    settings,
+    tenants: null,
+    log,
+    knows: (id) => id === defaultTenant,
+    use: (_id, work) => use(() => work(tenant)),
+  })
+  return portcullis
+}
+
+function accountsOf(tenant: OpenTenant): Accounts {
+  const { container, backends } = tenant
+  return {
+    registerUser: container.get(RegisterUser),
+    createSuperuser: container.get(CreateSuperuser),
+    promoteUser: container.get(PromoteUser),
+    logIn: container.get(LogIn),
+    logOut: container.get(LogOut),
+    authenticate: container.get(Authenticate),
+    requestToken: container.get(RequestToken),
+    resetPassword: container.get(ResetPassword),
+    verifyUser: container.get(VerifyUser),
+    readUser: container.get(ReadUser),
+    updateUser: container.get(UpdateUser),
+    deleteUser: container.get(DeleteUser),
+    unlinkOAuth: container.get(UnlinkOAuth),
+    readProviderToken: container.get(ReadProviderToken),
+    backends: new Map(backends.map((backend) => [backend.name, backend])),
+    get providers() {
+      return tenant.providers
+    },
+  }
+}
+
+function thrown(fault: unknown): void {
+  throw fault
+}

@@ -1,0 +1,72 @@
+import { resolve } from 'node:path'
+import { isLoopback } from '../tenancy/public-url.ts'
+import { enabledOf } from './schema/enabled.ts'
+import type { BackendSettings, ProviderSettings, Settings, StoreSettings } from './schema/schema.ts'
+
+/** The settings before what depends on others is filled in. */
+export interface Given extends Omit<Settings, 'secret' | 'stores' | 'backends' | 'providers' | 'handlers' | 'try'> {
+  readonly secret?: string
+  readonly stores: {
+    readonly users: StoreSettings
+    readonly sessions: Partial<StoreSettings>
+    readonly tokens: Partial<StoreSettings>
+  }
+  readonly backends: Readonly<Record<string, Omit<BackendSettings, 'prefix'> & { readonly prefix?: string }>>
+  readonly providers: Readonly<Record<string, GivenProvider>>
+  readonly handlers: Readonly<{ module?: string; console?: boolean; timeoutSeconds: number }>
+  readonly try: Readonly<{ enabled?: boolean }>
+}
+
+interface GivenProvider extends Omit<ProviderSettings, 'prefix' | 'associatePrefix' | 'backend'> {
+  readonly prefix?: string
+  readonly associatePrefix?: string
+  readonly backend?: string
+}
+
+/** Fills in what depends on others. Relative paths start at `cwd`. */
+export function completeSettings(given: Given, cwd: string): Settings {
+  const { http, stores, backends, providers, handlers } = given
+  const firstBackend = enabledOf(backends)[0]?.[0] ?? ''
+  const { module } = handlers
+  return {
+    ...given,
+    dataFolder: resolve(cwd, given.dataFolder),
+    secret: given.secret ?? null,
+    stores: {
+      users: stores.users,
+      sessions: completeStore(stores.sessions, stores.users),
+      tokens: completeStore(stores.tokens, stores.users),
+    },
+    backends: Object.fromEntries(
+      Object.entries(backends).map(([name, backend]) => [
+        name,
+        { ...backend, prefix: backend.prefix ?? `/auth/${name}` },
+      ]),
+    ),
+    providers: Object.fromEntries(
+      Object.entries(providers).map(([name, provider]) => [
+        name,
+        {
+          ...provider,
+          prefix: provider.prefix ?? `/auth/${name}`,
+          associatePrefix: provider.associatePrefix ?? `/auth/associate/${name}`,
+          backend: provider.backend ?? firstBackend,
+        },
+      ]),
+    ),
+    handlers: {
+      module: module === undefined ? null : resolve(cwd, module),
+      console: handlers.console ?? (module === undefined && isLoopback(http.host)),
+      timeoutSeconds: handlers.timeoutSeconds,
+    },
+    try: { enabled: given.try.enabled ?? isLoopback(http.host) },
+  }
+}
+
+function completeStore(store: Partial<StoreSettings>, users: StoreSettings): StoreSettings {
+  const kind = store.kind ?? users.kind
+  const isTheirs = store.url === undefined && kind === users.kind
+  const url = isTheirs ? users.url : store.url
+  const prefix = store.prefix ?? (isTheirs ? users.prefix : undefined)
+  return { kind, ...(url !== undefined && { url }), ...(prefix !== undefined && { prefix }) }
+}

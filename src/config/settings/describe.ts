@@ -1,0 +1,80 @@
+import Type, { type TSchema } from 'typebox'
+import { builtInParts } from '../plugins/parts.ts'
+import type { LoadedSettings } from './load.ts'
+import { annotations } from './schema/annotations.ts'
+import { keysOf, memberOf } from './schema/json-tree.ts'
+import { settingsSchema } from './schema/schema.ts'
+import { branchesOf, leavesOf, valuesOf } from './schema/tree.ts'
+import { configVariable, fileVariableOf, variableOf } from './sources/environment.ts'
+
+/** Stands where a secret would. */
+const masked = '[secret]'
+
+/** Every effective setting, one a line: its path, its value as JSON, where it came from. Secrets are masked. */
+export function renderSettings(loaded: LoadedSettings & { readonly hosts?: readonly string[] }): string {
+  const rows = valuesBelow(settingsSchema(builtInParts), loaded.settings, []).map(({ path, value, schema }) => {
+    const { secret, byEntry, otherwise } = annotations(schema)
+    const shown = byEntry ? keysOf(value) : value // what lies below may be secret
+    const isSet = value !== undefined && value !== null
+    const source = loaded.sources.get(path) ?? (otherwise === undefined ? 'default' : `default: ${plain(otherwise)}`)
+    return [
+      path,
+      isSet ? (secret ? masked : JSON.stringify(shown)) : 'not set',
+      source === 'file' ? `file ${loaded.file}` : source,
+    ]
+  })
+  // Of a tenant alone: the schema of all settings has no such thing.
+  const hosts = loaded.hosts === undefined ? [] : [['hosts', JSON.stringify(loaded.hosts), '']]
+  return columns([...hosts, ...rows])
+}
+
+/** Every variable that can be set, one a line, with the setting it sets. */
+export function renderVariables(): string {
+  const rows = new Map<string, readonly string[]>([[configVariable, [configVariable, 'the settings file']]])
+  for (const { path, schema } of leavesOf(settingsSchema(builtInParts))) {
+    const variable = shownVariable(path, schema)
+    rows.set(variable, [variable, shownPath(path)])
+    const fileVariable = fileVariableOf(path, schema)
+    if (fileVariable !== null) rows.set(fileVariable, [fileVariable, `${shownPath(path)}, the content of a file`])
+  }
+  return columns([...rows.values()])
+}
+
+/** A variable; for what is set entry by entry, the beginning of all of them. */
+export function shownVariable(path: readonly string[], schema: TSchema): string {
+  return annotations(schema).byEntry ? `${variableOf([...path, '*'])}__…` : variableOf(path)
+}
+
+interface Shown {
+  readonly path: string
+  readonly value: unknown
+  readonly schema: TSchema
+}
+
+function valuesBelow(schema: TSchema, value: unknown, path: readonly string[]): Shown[] {
+  if (Type.IsObject(schema)) {
+    return Object.entries(schema.properties).flatMap(([key, child]) =>
+      valuesBelow(child, memberOf(value, key), [...path, key]),
+    )
+  }
+  const values = valuesOf(schema)
+  if (values !== null) return keysOf(value).flatMap((key) => valuesBelow(values, memberOf(value, key), [...path, key]))
+  const branch = branchesOf(schema).get(String(memberOf(value, 'kind')))
+  return branch === undefined ? [{ path: path.join('.'), value, schema }] : valuesBelow(branch, value, path)
+}
+
+/** Pads all columns but the last. */
+function columns(rows: readonly (readonly string[])[]): string {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
+  const lines = rows.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  '))
+  return lines.map((line) => line.trimEnd()).join('\n')
+}
+
+function plain(markdown: string): string {
+  return markdown.replaceAll('`', '')
+}
+
+/** As people write it: `backends.<name>.enabled`. */
+export function shownPath(path: readonly string[]): string {
+  return path.map((key) => (key === '*' ? '<name>' : key)).join('.')
+}

@@ -1,0 +1,162 @@
+import { randomBytes } from 'node:crypto'
+import type { Stats } from 'node:fs'
+import { link, open, readFile, rm, stat } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { makeFolder } from '../../lib/private-folder.ts'
+import { SettingsFault } from './schema/fault.ts'
+import { memberOf } from './schema/json-tree.ts'
+import type { Settings } from './schema/schema.ts'
+
+/** NIST SP 800-107 section 5.3.4: a key of HMAC-SHA-256 is as strong as it is long, up to 32 bytes. */
+const leastBytes = 32
+
+/** Of several processes that start for the first time one generates it, and another may be the first to use it. */
+const firstStartMilliseconds = 60_000
+
+/** Placeholders that people copy out of READMEs, tutorials and compose files, ours among them. */
+const samples: ReadonlySet<string> = new Set([
+  'secret',
+  'SECRET',
+  'changeme',
+  'change-me',
+  'your-256-bit-secret',
+  'a-string-secret-at-least-256-bits-long',
+  'a-valid-string-secret-that-is-at-least-512-bits-long-which-is-very-long',
+  '09d25e094faa6ca2556c818166b7a9563b93f7099f6f0f4caa6cf63b88e8d3e7',
+  'changemechangemechangemechangeme',
+  'change-me-change-me-change-me-change-me',
+  'change-me-to-at-least-32-random-bytes',
+  'replace-this-with-at-least-32-random-bytes',
+])
+
+/** Why this must not be the master secret, in words that do not repeat it; `null` when it may. */
+export function secretObjection(secret: string): string | null {
+  if (samples.has(secret)) return 'is a sample out of documentation, which everybody knows'
+  const bytes = Buffer.byteLength(secret)
+  return bytes < leastBytes ? `must have at least ${leastBytes} bytes, and has ${bytes}` : null
+}
+
+export interface MasterSecret {
+  readonly secret: string
+  readonly origin: 'given' | 'read' | 'generated'
+  /** The file in the data folder that holds it; `null` when it was given. */
+  readonly path: string | null
+  /** Whether its file was there a minute before this process began. */
+  readonly isOfAnEarlierStart: boolean
+  readonly warnings: readonly string[]
+}
+
+/**
+ * The secret that was given, or the one in the data folder. With `generate`, a missing one is generated there,
+ * once: of any number of starts at the same time all get the same. Users on a server of their own need one
+ * that is given, since every replica would generate another.
+ * Throws `SettingsFault`.
+ */
+export async function resolveSecret(settings: Settings, options: { generate: boolean }): Promise<MasterSecret> {
+  if (settings.secret !== null) {
+    const objection = secretObjection(settings.secret)
+    if (objection !== null) throw fault('secret', objection)
+    return { secret: settings.secret, origin: 'given', path: null, isOfAnEarlierStart: false, warnings: [] }
+  }
+  if (!mayGenerateSecret(settings)) throw fault('secret', missingSecret)
+
+  const path = join(settings.dataFolder, 'secret')
+  try {
+    const found = await readSecret(path)
+    if (found !== null) return { ...found, origin: 'read', path }
+    if (!options.generate) throw fault('secret', `is not given, and ${path} does not exist yet`)
+    const origin = await writeSecret(path, randomBytes(32).toString('base64url'))
+    const written = await readSecret(path)
+    if (written === null) throw fault('secret', `${path} has vanished`)
+    return { ...written, origin, path }
+  } catch (error) {
+    if (error instanceof SettingsFault) throw error
+    throw fault('dataFolder', `the secret cannot be kept in ${path} (${String(memberOf(error, 'code') ?? error)})`)
+  }
+}
+
+/** Removes a secret that this start has made and nobody can use, lest the next start takes it for the right one. */
+export async function discardGenerated({ secret, origin, path }: MasterSecret): Promise<void> {
+  if (origin !== 'generated' || path === null) return
+  const found = await readSecret(path)
+  if (found?.secret === secret) await rm(path, { force: true })
+}
+
+export const missingSecret = 'is required where users are kept on a server of their own, the same for every replica'
+
+/** Whether the users live where the generated secret does: in this process or in its data folder. */
+function mayGenerateSecret({ stores }: Pick<Settings, 'stores'>): boolean {
+  return stores.users.url === undefined
+}
+
+function fault(path: string, message: string): SettingsFault {
+  return new SettingsFault([{ path, message, source: 'default' }])
+}
+
+async function readSecret(path: string): Promise<Omit<MasterSecret, 'origin' | 'path'> | null> {
+  let text: string
+  let found: Stats
+  try {
+    found = await stat(path)
+    // Who reads a pipe that nobody writes to waits for ever, and so does the exit of the process.
+    if (!found.isFile()) throw fault('dataFolder', `${path} is no regular file`)
+    text = await readable(path)
+  } catch (error) {
+    if (memberOf(error, 'code') === 'ENOENT') return null
+    throw error
+  }
+  const secret = text.replace(/\r?\n$/, '')
+  const objection = secretObjection(secret)
+  if (objection !== null) throw fault('secret', `what ${path} holds ${objection}`)
+  const isPrivate = (found.mode & 0o077) === 0 || process.platform === 'win32'
+  return {
+    secret,
+    isOfAnEarlierStart: performance.timeOrigin - found.mtimeMs > firstStartMilliseconds,
+    warnings: isPrivate ? [] : [`${path} can be read by others: chmod 600 ${path}`],
+  }
+}
+
+/** After a restore it may be somebody else's. */
+async function readable(path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8')
+  } catch (error) {
+    const code = memberOf(error, 'code')
+    if (code !== 'EACCES' && code !== 'EPERM') throw error
+    throw fault('secret', `${path} is there, and this process must not read it (${code}): see whose it is`)
+  }
+}
+
+/** The file appears whole or not at all, under its name only once: `link` refuses a name that is taken. */
+async function writeSecret(path: string, secret: string): Promise<'generated' | 'read'> {
+  await makeFolder(dirname(path))
+  const draft = `${path}.${randomBytes(6).toString('hex')}`
+  try {
+    const file = await open(draft, 'wx', 0o600)
+    try {
+      await file.writeFile(`${secret}\n`)
+      await file.sync()
+    } finally {
+      await file.close()
+    }
+    await link(draft, path)
+    await syncFolder(dirname(path))
+    return 'generated'
+  } catch (error) {
+    if (memberOf(error, 'code') === 'EEXIST') return 'read'
+    throw error
+  } finally {
+    await rm(draft, { force: true })
+  }
+}
+
+/** The new name survives a power cut only once its folder is on disk. Not every system lets folders be synced. */
+async function syncFolder(path: string): Promise<void> {
+  if (process.platform === 'win32') return
+  const folder = await open(path, 'r')
+  try {
+    await folder.sync()
+  } finally {
+    await folder.close()
+  }
+}

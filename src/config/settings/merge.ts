@@ -1,0 +1,153 @@
+import Type, { type TSchema } from 'typebox'
+import { Check } from 'typebox/value'
+import { annotations } from './schema/annotations.ts'
+import type { Fault, Source } from './schema/fault.ts'
+import { isGroup, keysOf, memberOf } from './schema/json-tree.ts'
+import { mostSimilar } from './schema/similar.ts'
+import { allowsKey, branchesOf, kindSchema, valuesOf } from './schema/tree.ts'
+
+/** What one variable sets. */
+export interface Assignment {
+  readonly path: readonly string[]
+  readonly value: unknown
+  readonly variable: string
+}
+
+export interface Reading {
+  /**
+   * Matches the schema. Where a fault was found its default stands in; a group that lacks something required is
+   * left out.
+   */
+  readonly value: unknown
+  /** Of every leaf, by its path. What is not in here was left out. */
+  readonly sources: ReadonlyMap<string, Source>
+  readonly faults: readonly Fault[]
+}
+
+/** Lays the environment over the file over the defaults, leaf by leaf, and judges each leaf by its schema. */
+export function readSettings(schema: TSchema, file: unknown, environment: readonly Assignment[]): Reading {
+  const sources = new Map<string, Source>()
+  const faults: Fault[] = []
+  const unread = new Set(environment)
+
+  function fault(path: readonly string[], message: string, source: Source): undefined {
+    faults.push({ path: path.join('.'), message, source })
+  }
+
+  /** Marks what lies below `path` as seen: it cannot be judged, since the fault is further up. */
+  function giveUp(path: readonly string[]): undefined {
+    for (const assignment of unread) if (below(assignment, path)) unread.delete(assignment)
+  }
+
+  function read(schema: TSchema, path: readonly string[], given: unknown, defaults: unknown): unknown {
+    if (Type.IsObject(schema)) return readGroup(schema.properties, path, group(path, given), defaults)
+    const values = valuesOf(schema)
+    if (values !== null) return readMap(schema, values, path, group(path, given))
+    if (Type.IsUnion(schema)) return readOneOf(schema, path, group(path, given), defaults)
+    return readLeaf(schema, path, given, defaults)
+  }
+
+  function group(path: readonly string[], given: unknown): unknown {
+    if (given === undefined || isGroup(given)) return given
+    return fault(path, 'must be an object that holds settings', 'file')
+  }
+
+  function readGroup(
+    properties: Readonly<Record<string, TSchema>>,
+    path: readonly string[],
+    given: unknown,
+    defaults: unknown,
+  ): unknown {
+    for (const key of keysOf(given)) {
+      if (Object.hasOwn(properties, key)) continue
+      const meant = mostSimilar(key, Object.keys(properties))
+      fault([...path, key], `no such setting${meant === null ? '' : `; did you mean ${meant}?`}`, 'file')
+    }
+    const members = Object.entries(properties).map(([key, child]) => {
+      return [key, read(child, [...path, key], memberOf(given, key), memberOf(defaults, key))] as const
+    })
+    const incomplete = members.some(([key, value]) => value === undefined && !Type.IsOptional(properties[key]))
+    return incomplete ? undefined : Object.fromEntries(members.filter(([, value]) => value !== undefined))
+  }
+
+  /** The default entries first, then what the file adds, in its order, then what the environment adds. */
+  function readMap(schema: TSchema, values: TSchema, path: readonly string[], given: unknown): unknown {
+    const { default: defaults, expects } = annotations(schema)
+    const fromEnvironment = environment.filter((one) => below(one, path)).map((one) => one.path[path.length] ?? '')
+    const entries = [...new Set([...keysOf(defaults), ...keysOf(given), ...fromEnvironment])].map((key) => {
+      const here = [...path, key]
+      if (allowsKey(schema, key))
+        return [key, read(values, here, memberOf(given, key), memberOf(defaults, key))] as const
+      fault(here, `the name must be ${expects}`, sourceOf(here, memberOf(given, key)))
+      return [key, giveUp(here)] as const
+    })
+    return Object.fromEntries(entries.filter(([, value]) => value !== undefined))
+  }
+
+  function readOneOf(schema: TSchema, path: readonly string[], given: unknown, defaults: unknown): unknown {
+    const kindPath = [...path, 'kind']
+    const kind = readLeaf(kindSchema(schema), kindPath, memberOf(given, 'kind'), memberOf(defaults, 'kind'))
+    const branch = branchesOf(schema).get(String(kind))
+    if (branch === undefined || !sources.has(kindPath.join('.'))) return giveUp(path)
+    return readGroup(branch.properties, path, given, defaults)
+  }
+
+  function readLeaf(schema: TSchema, path: readonly string[], given: unknown, defaults: unknown): unknown {
+    const assignment = environment.find((one) => samePath(one.path, path))
+    if (assignment !== undefined) unread.delete(assignment)
+    const fallback = defaults === undefined ? annotations(schema).default : defaults
+    const own = assignment === undefined ? given : assignment.value
+    const source = own === undefined ? 'default' : sourceOf(path, given)
+    const value = own === undefined ? fallback : own
+    if (value === undefined) return Type.IsOptional(schema) ? undefined : fault(path, 'is required', source)
+    if (value === null && annotations(schema).nullIsNone) {
+      sources.set(path.join('.'), source)
+      return undefined
+    }
+    if (Check(schema, value)) {
+      sources.set(path.join('.'), source)
+      return value
+    }
+    fault(path, `must be ${expectation(schema)}${wrongItems(schema, value)}`, source)
+    return fallback
+  }
+
+  function sourceOf(path: readonly string[], given: unknown): Source {
+    const assignment = environment.find((one) => below(one, path))
+    if (assignment !== undefined) return `environment ${assignment.variable}`
+    return given === undefined ? 'default' : 'file'
+  }
+
+  const value = read(schema, [], file, undefined)
+  for (const { path, variable } of unread) {
+    fault(path, 'does not belong to the kind that is configured', `environment ${variable}`)
+  }
+  return { value, sources, faults }
+}
+
+function samePath(one: readonly string[], other: readonly string[]): boolean {
+  return one.length === other.length && one.every((key, index) => key === other[index])
+}
+
+function below({ path }: Assignment, start: readonly string[]): boolean {
+  return samePath(path.slice(0, start.length), start)
+}
+
+/** What a leaf must be, in words that complete "must be". */
+function expectation(schema: TSchema): string {
+  const { expects, minimum, maximum } = annotations(schema)
+  if (expects !== undefined) return expects
+  if (Type.IsEnum(schema)) return `one of ${schema.enum.join(', ')}`
+  if (Type.IsBoolean(schema)) return 'true or false'
+  if (Type.IsArray(schema)) return `a list of which each is ${expectation(schema.items)}`
+  if (Type.IsInteger(schema)) return `a whole number from ${minimum} to ${maximum}`
+  if (Type.IsNumber(schema)) return `a number from ${minimum} to ${maximum}`
+  return 'text'
+}
+
+/** Which items of a list are wrong, counted from 1: what they say may be a secret. */
+function wrongItems(schema: TSchema, value: unknown): string {
+  if (!Type.IsArray(schema) || !Array.isArray(value)) return ''
+  const wrong = value.flatMap((item, index) => (Check(schema.items, item) ? [] : [index + 1]))
+  return wrong.length === 0 ? '' : `; not so: number ${wrong.join(', ')}`
+}

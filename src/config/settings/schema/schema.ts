@@ -1,0 +1,229 @@
+import Type, { type Static, type TSchema } from 'typebox'
+import type { StoreRole } from '../../../adapters/stores/store-backend.ts'
+import type { builtInParts, Parts } from '../../plugins/parts.ts'
+import type { OptionsOf } from '../../plugins/plugin.ts'
+import { isGroup } from './json-tree.ts'
+import {
+  docs,
+  events,
+  handlers,
+  http,
+  logs,
+  passwords,
+  prefix,
+  seconds,
+  security,
+  tokens,
+  tryPage,
+} from './settings-groups.ts'
+import { backendsSchema, type mounting, providersSchema, routersSchema, storeSchema } from './settings-parts.ts'
+
+/** Lower case, as host names and MongoDB's database names are compared. */
+const tenantIdPattern = '^[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?$'
+
+/** Judged tenant by tenant (`load-tenants.ts`), since a fault in one of them must not touch the others. */
+const opaqueTenants = Type.Refine(
+  Type.Unknown({
+    expects: 'an object that holds the settings of each tenant by its name',
+    otherwise: 'none',
+    byEntry: true,
+    description: 'The tenants by name, each with the settings in which it differs.',
+  }),
+  isGroup,
+)
+
+function tenantsSchema<List extends TSchema>(list: List) {
+  return Type.Object({
+    by: Type.Optional(
+      Type.Enum(['header', 'path', 'host'], {
+        otherwise: 'there are no tenants',
+        description: 'What tells the tenant of a request.',
+      }),
+    ),
+    header: Type.String({
+      pattern: '^[A-Za-z0-9-]{1,64}$',
+      expects: 'the name of a header: letters, digits and -',
+      default: 'X-Tenant',
+      description:
+        'With `by: "header"`: the header that holds its name. A proxy has to set it, or to drop what callers send.',
+    }),
+    pathPrefix: prefix({ default: '/t', description: 'With `by: "path"`: `/t/{tenant}` stands before every path.' }),
+    folder: Type.Optional(
+      Type.String({
+        minLength: 1,
+        expects: 'the path of a folder',
+        otherwise: 'none',
+        description: 'Folder with a file `<tenant>.json` for each tenant, besides or in place of `list`.',
+      }),
+    ),
+    list: Type.Optional(list),
+    maxOpen: Type.Integer({
+      minimum: 1,
+      maximum: 100_000,
+      default: 500,
+      description: 'Tenants that are open at the same time; beyond it the least recently used one is closed.',
+    }),
+    idleSeconds: seconds(
+      300,
+      86_400,
+      'A tenant without requests for so long is closed, unless it keeps something in `memory`.',
+    ),
+    scanSeconds: seconds(600, 86_400, 'How often closed tenants are opened to look for events that others wrote.'),
+  })
+}
+
+/** A schema that is made once for the same parts, however many tenants are read by it. */
+function madeOnce<Schema>(make: (parts: Parts) => Schema): (parts: Parts) => Schema {
+  const made = new WeakMap<Parts, Schema>()
+  return (parts) => {
+    const schema = made.get(parts) ?? make(parts)
+    made.set(parts, schema)
+    return schema
+  }
+}
+
+/** No setting of a deployment without tenants. */
+export const tenantHosts = Type.Array(
+  Type.String({
+    pattern: '^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$',
+    expects: 'a host name in lower case, without port',
+  }),
+  { default: [], description: 'With `by: "host"`: the host names of the tenant.' },
+)
+
+/** The settings of one tenant, as far as it may differ from the others. */
+export const tenantSchema = madeOnce((parts) => {
+  const { dataFolder, secret, stores, backends, routers, providers } = commonSchema(parts)
+  return Type.Object({
+    hosts: tenantHosts,
+    http: Type.Object({ publicUrl: http.properties.publicUrl, allowedOrigins: http.properties.allowedOrigins }),
+    dataFolder,
+    secret,
+    stores,
+    backends,
+    routers,
+    providers,
+    handlers,
+    passwords: Type.Omit(passwords, ['maxWaitSeconds', 'concurrency']),
+    tokens,
+    security,
+    try: tryPage,
+  })
+})
+
+/** The schema of what the environment can set: the settings of every tenant as well. */
+export const environmentSchema = madeOnce((parts) => {
+  const list = Type.Record(Type.String({ pattern: tenantIdPattern }), tenantSchema(parts))
+  return Type.Object({ ...commonSchema(parts), tenants: tenantsSchema(list) })
+})
+
+/** The schema of the settings as given: what has a default that depends on others is optional in it. */
+export const settingsSchema = madeOnce((parts) =>
+  Type.Object({ ...commonSchema(parts), tenants: tenantsSchema(opaqueTenants) }),
+)
+
+function commonSchema(parts: Parts) {
+  return {
+    http,
+    dataFolder: Type.String({
+      minLength: 1,
+      expects: 'the path of a folder',
+      default: './data',
+      description: 'Folder of the SQLite file and of the generated secret, from where the service is started.',
+    }),
+    secret: Type.Optional(
+      Type.String({
+        secret: true,
+        otherwise: 'generated into the data folder with users in `memory` or `sqlite`, otherwise required',
+        description: 'Master secret, at least 32 bytes, from which all keys are derived: `openssl rand -base64 32`.',
+      }),
+    ),
+    stores: Type.Object({
+      users: storeSchema('users', parts.storeKinds),
+      sessions: storeSchema('sessions', parts.storeKinds),
+      tokens: storeSchema('tokens', parts.storeKinds),
+    }),
+    backends: backendsSchema(parts),
+    routers: routersSchema(parts.routers),
+    providers: providersSchema(parts),
+    handlers,
+    events,
+    passwords,
+    tokens,
+    security,
+    logs,
+    docs,
+    try: tryPage,
+  }
+}
+
+export interface StoreSettings {
+  readonly kind: string
+  /** Absent for a store that lives in the process or in the data folder. */
+  readonly url?: string
+  /** What every key begins with, in a store that has such. */
+  readonly prefix?: string
+}
+
+export type TransportSettings = OptionsOf<(typeof builtInParts)['transports'][number]>
+export type StrategySettings = OptionsOf<(typeof builtInParts)['strategies'][number]>
+
+export interface BackendSettings {
+  readonly enabled: boolean
+  readonly prefix: string
+  readonly requiresVerification: boolean
+  readonly transport: TransportSettings
+  readonly strategy: StrategySettings
+}
+
+/** How a provider is mounted; what else its kind wants is for the kind to read. */
+export interface ProviderSettings {
+  readonly kind: string
+  readonly enabled: boolean
+  readonly prefix: string
+  readonly associatePrefix: string
+  /** Name of an enabled backend. */
+  readonly backend: string
+  readonly associateByEmail: boolean
+  readonly verifiedByDefault: boolean
+  readonly requiresVerification: boolean
+  readonly redirects: Readonly<Static<typeof mounting.redirects>>
+  readonly redirectUrl?: string
+  readonly redirectUrlAssociate?: string
+}
+
+export interface RouterSettings {
+  readonly enabled: boolean
+  readonly prefix: string
+}
+
+export type RouterName = (typeof builtInParts)['routers'][number]['name']
+
+/** Settings that are complete and fit together: the schema's, with the defaults that depend on others filled in. */
+export interface Settings {
+  readonly http: Readonly<Static<typeof http>>
+  /** Absolute. */
+  readonly dataFolder: string
+  /** `null` when one is to be generated into the data folder. */
+  readonly secret: string | null
+  readonly stores: Readonly<Record<StoreRole, StoreSettings>>
+  /** In order of declaration, which is the order of authentication; disabled ones among them. */
+  readonly backends: Readonly<Record<string, BackendSettings>>
+  readonly routers: Readonly<Record<RouterName, RouterSettings>>
+  /** In order of declaration; disabled ones among them. */
+  readonly providers: Readonly<Record<string, ProviderSettings>>
+  readonly handlers: Readonly<{
+    /** Absolute path of the module; `null` without one. */
+    module: string | null
+    console: boolean
+    timeoutSeconds: number
+  }>
+  readonly events: Readonly<Static<typeof events>>
+  readonly passwords: Readonly<Static<typeof passwords>>
+  readonly tokens: Readonly<Static<typeof tokens>>
+  readonly security: Readonly<Static<typeof security>>
+  readonly logs: Readonly<Static<typeof logs>>
+  readonly docs: Readonly<Static<typeof docs>>
+  readonly try: Readonly<{ enabled: boolean }>
+  readonly tenants: Readonly<Static<ReturnType<typeof tenantsSchema<typeof opaqueTenants>>>>
+}

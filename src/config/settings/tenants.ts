@@ -1,0 +1,240 @@
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Check } from 'typebox/value'
+import type { StoreRole } from '../../adapters/stores/store-backend.ts'
+import type { Parts } from '../plugins/parts.ts'
+import { defaultTenant } from './default-tenant.ts'
+import type { Assignment } from './merge.ts'
+import { readJudged } from './resolve.ts'
+import { type Fault, SettingsFault, type Source } from './schema/fault.ts'
+import { isGroup, keysOf, memberOf } from './schema/json-tree.ts'
+import { overlay, treeOf } from './schema/overlay.ts'
+import { environmentSchema, type Settings, settingsSchema, tenantHosts, tenantSchema } from './schema/schema.ts'
+import { allowsKey } from './schema/tree.ts'
+import { readSettingsFile } from './sources/file.ts'
+import { collisionsOf } from './tenant-places.ts'
+import { ownPlaces } from './tenant-stores.ts'
+import { doubtsOf } from './validate.ts'
+
+export interface TenantSettings {
+  readonly id: string
+  /** With `by: "host"`. */
+  readonly hosts: readonly string[]
+  readonly settings: Settings
+  /** Of every setting that was given or has a fixed default, by its path; inherited ones look as if they were its own. */
+  readonly sources: ReadonlyMap<string, Source>
+}
+
+export interface LoadedTenants {
+  readonly enabled: ReadonlyMap<string, TenantSettings>
+  /** What is wrong with each tenant that must not be served. */
+  readonly disabled: ReadonlyMap<string, readonly Fault[]>
+  /** Whose hosts are known all the same: their requests are answered with 503 and not 404. */
+  readonly disabledHosts: ReadonlyMap<string, string>
+  readonly warnings: readonly string[]
+}
+
+interface From {
+  readonly common: Settings
+  /** What all tenants inherit, as it was given. */
+  readonly base: unknown
+  readonly folder: string | null
+  readonly folderSource: Source
+  /** Variables and their faults, all below `tenants.list.<tenant>`. */
+  readonly assignments: readonly Assignment[]
+  readonly faults: readonly Fault[]
+  readonly cwd: string
+  readonly parts: Parts
+  readonly withoutSecret: boolean
+}
+
+/** Reads each tenant's settings over the common ones. Never throws for what is wrong with one of them. */
+export async function loadTenants(from: From): Promise<LoadedTenants> {
+  const { common, folder, folderSource, assignments, faults } = from
+  const given = new Map<string, Given>()
+  const inlined = common.tenants.list
+  for (const id of keysOf(inlined)) given.set(id, { tree: memberOf(inlined, id), source: 'file', problem: null })
+  for (const [id, file] of await readFolder(folder, folderSource)) {
+    const isTwice = given.has(id)
+    given.set(id, isTwice ? { ...file, problem: 'is in tenants.list as well' } : file)
+  }
+  for (const { path } of [...assignments, ...faults.map((fault) => ({ path: fault.path.split('.') }))]) {
+    const id = path[2] ?? ''
+    if (!given.has(id)) given.set(id, { tree: {}, source: 'default', problem: null })
+  }
+
+  const read = await Promise.all([...given].map(([id, one]) => readTenant(id, one, from)))
+  const collisions = collisionsOf(
+    read.map(({ id, hosts, settings, faults }) => ({ id, hosts, settings: faults.length === 0 ? settings : null })),
+    from.parts,
+  )
+  const judged = read.map((one) => ({ ...one, faults: [...one.faults, ...(collisions.get(one.id) ?? [])] }))
+  const enabled = judged.filter((one) => one.faults.length === 0)
+  const disabled = judged.filter((one) => one.faults.length > 0)
+  const known = new Set(doubtsOf(common, from.parts))
+  return {
+    enabled: new Map(enabled.map(({ id, hosts, settings, sources }) => [id, { id, hosts, settings, sources }])),
+    disabled: new Map(disabled.map((one) => [one.id, one.faults])),
+    disabledHosts: new Map(disabled.flatMap(({ id, hosts }) => hosts.map((host) => [host, id] as const))),
+    warnings: enabled.flatMap(({ id, settings }) =>
+      doubtsOf(settings, from.parts)
+        .filter((doubt) => !known.has(doubt))
+        .map((doubt) => `tenant ${id}: ${doubt}`),
+    ),
+  }
+}
+
+interface Given {
+  readonly tree: unknown
+  readonly source: Source
+  /** Why it could not be read. */
+  readonly problem: string | null
+}
+
+/** A folder that cannot be read is not one tenant's fault. */
+async function readFolder(folder: string | null, source: Source): Promise<Map<string, Given>> {
+  if (folder === null) return new Map()
+  let names: string[]
+  try {
+    names = await readdir(folder)
+  } catch (error) {
+    const message = `${folder} cannot be read (${String(memberOf(error, 'code') ?? error)})`
+    throw new SettingsFault([{ path: 'tenants.folder', message, source }])
+  }
+  // Editors and Kubernetes leave files of their own there, whose names begin with a dot.
+  const files = names.filter((name) => name.endsWith('.json') && !name.startsWith('.')).sort()
+  return new Map(
+    await Promise.all(
+      files.map(async (name): Promise<[string, Given]> => {
+        const read = await readSettingsFile(join(folder, name))
+        const tree = 'value' in read ? read.value : {}
+        return [
+          name.slice(0, -'.json'.length),
+          { tree, source: `file ${name}`, problem: 'problem' in read ? read.problem : null },
+        ]
+      }),
+    ),
+  )
+}
+
+interface ReadTenant extends TenantSettings {
+  readonly faults: readonly Fault[]
+}
+
+async function readTenant(id: string, { tree, source, problem }: Given, from: From): Promise<ReadTenant> {
+  const { base, cwd, parts, withoutSecret } = from
+  const { tenants: _, ...inherited } = isGroup(base) ? base : {}
+  const prefix = ['tenants', 'list', id]
+  const assignments = from.assignments
+    .filter(({ path }) => path[2] === id)
+    .map((one) => ({ ...one, path: one.path.slice(prefix.length) }))
+  const faults: Fault[] = from.faults
+    .filter(({ path }) => path === prefix.join('.') || path.startsWith(`${prefix.join('.')}.`))
+    .map((fault) => ({ ...fault, path: fault.path.slice(prefix.join('.').length + 1) }))
+
+  const fault = (path: string, message: string): void => {
+    faults.push({ path, message, source })
+  }
+  const list = environmentSchema(parts).properties.tenants.properties.list
+  if (!allowsKey(list, id)) fault('', `a tenant's name has lower-case letters, digits and -, at most 32`)
+  if (problem !== null) fault('', problem)
+  if (!isGroup(tree)) fault('', 'must be an object that holds settings')
+  const { hosts, ...own } = isGroup(tree) ? tree : {}
+  for (const path of shared(own, parts)) fault(path, 'belongs to the whole service and cannot differ by tenant')
+
+  const given = overlay(own, treeOf(assignments))
+  const hostNames = hostsOf(memberOf(given, 'hosts') ?? hosts, from, id, fault)
+  const { settings, sources } = await readJudged({
+    tree: overlay(overlay(inherited, atOwnHost(given, hostNames, from)), own),
+    assignments: assignments.filter(({ path }) => path[0] !== 'hosts'),
+    cwd,
+    parts,
+    faults,
+    needsSecret: () => !withoutSecret,
+    ...(id !== defaultTenant && { owned: (settings) => asTenant(id, settings, given, from) }),
+  })
+  return {
+    id,
+    hosts: hostNames,
+    sources: new Map(
+      [...sources].map(([path, found]) => [path, found === 'file' && isGiven(own, path) ? source : found]),
+    ),
+    settings,
+    faults: faults.map((one) => ({
+      ...one,
+      path: [...prefix, ...(one.path === '' ? [] : [one.path])].join('.'),
+      source: one.source === 'file' ? source : one.source,
+    })),
+  }
+}
+
+/** Paths of what is there and belongs to the service as a whole. */
+export function shared(own: Readonly<Record<string, unknown>>, parts: Parts): string[] {
+  const whole = settingsSchema(parts).properties
+  const ofTenant = tenantSchema(parts).properties
+  const groups = (['http', 'passwords'] as const).flatMap((group) =>
+    keysOf(own[group])
+      .filter((key) => Object.hasOwn(whole[group].properties, key) && !Object.hasOwn(ofTenant[group].properties, key))
+      .map((key) => `${group}.${key}`),
+  )
+  return [...Object.keys(own).filter((key) => Object.hasOwn(whole, key) && !Object.hasOwn(ofTenant, key)), ...groups]
+}
+
+function hostsOf(
+  given: unknown,
+  { common }: From,
+  id: string,
+  fault: (path: string, message: string) => void,
+): readonly string[] {
+  const hosts = given === undefined ? [] : given
+  if (!Check(tenantHosts, hosts)) {
+    fault('hosts', 'must be a list of which each is a host name in lower case, without port')
+    return []
+  }
+  if (common.tenants.by === 'host' && hosts.length === 0 && id !== defaultTenant) {
+    fault('hosts', 'is required where tenants are told by host')
+  }
+  return hosts
+}
+
+/** What makes the settings a tenant's own: its folder, its places in stores it inherits, its cookies. */
+function asTenant(id: string, settings: Settings, given: unknown, from: From): Settings {
+  const { common, parts } = from
+  const hasOwnFolder = memberOf(given, 'dataFolder') !== undefined
+  const dataFolder = hasOwnFolder ? settings.dataFolder : join(common.dataFolder, 'tenants', id)
+  const backends = Object.entries(settings.backends).map(([name, backend]) => {
+    const { transport } = backend
+    if (transport.kind !== 'cookie') return [name, backend]
+    return [name, { ...backend, transport: { ...transport, name: `${transport.name}-${id}` } }]
+  })
+  return {
+    ...settings,
+    dataFolder,
+    stores: ownPlaces({
+      id,
+      stores: settings.stores,
+      dataFolder,
+      parts,
+      isOwn: (role, key) => isOwn(given, role, key),
+    }),
+    backends: Object.fromEntries(backends),
+  }
+}
+
+function isOwn(given: unknown, role: StoreRole, key: 'kind' | 'url' | 'prefix'): boolean {
+  return memberOf(memberOf(memberOf(given, 'stores'), role), key) !== undefined
+}
+
+/** The public URL that a tenant inherits, at its own host: part of what it is given, since pages are judged by it. */
+function atOwnHost(given: unknown, [host]: readonly string[], { common }: From): object {
+  const { publicUrl } = common.http
+  const hasOwn = memberOf(memberOf(given, 'http'), 'publicUrl') !== undefined
+  if (common.tenants.by !== 'host' || hasOwn || publicUrl === undefined || host === undefined) return {}
+  const url = new URL(publicUrl)
+  url.hostname = host
+  return { http: { publicUrl: url.origin } }
+}
+
+function isGiven(tree: unknown, path: string): boolean {
+  return path.split('.').reduce(memberOf, tree) !== undefined
+}

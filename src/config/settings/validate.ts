@@ -1,0 +1,202 @@
+import { leastCosts } from '../../adapters/crypto/cost-bounds.ts'
+import type { Parts, StoreKind } from '../plugins/parts.ts'
+import { isLoopback, leadsToLoopback } from '../tenancy/public-url.ts'
+import { claimsOf } from './claims.ts'
+import { secretObjection } from './master-secret.ts'
+import { enabledOf } from './schema/enabled.ts'
+import type { Settings, StoreSettings } from './schema/schema.ts'
+
+/**
+ * Notes a fault at `path`, unless it or one of the `involved` settings is at fault already: what follows from
+ * a fault is not told as a second one.
+ */
+export type NoteFault = (path: string, message: string, involved?: readonly string[]) => void
+
+/** Judges what no leaf can be judged for alone. Every leaf of `settings` is right by itself or a default. */
+export function judgeSettings(settings: Settings, parts: Parts, note: NoteFault): void {
+  judgeHttp(settings, note)
+  judgeSecret(settings, note)
+  judgeStores(settings, parts, note)
+  judgeBackends(settings, parts, note)
+  judgeProviders(settings, note)
+  judgePaths(settings, parts, note)
+  judgePasswords(settings, note)
+}
+
+/** What is allowed and will hardly be meant. */
+export function doubtsOf(settings: Settings, parts: Parts): string[] {
+  return [
+    ...doubtsOfStores(settings, parts),
+    ...(enabledOf(settings.backends).length === 0 ? ['backends: none is enabled, so that nobody can log in'] : []),
+    ...doubtsOfCookies(settings),
+    ...doubtsOfProviders(settings),
+    ...doubtsOfTryingOut(settings),
+  ]
+}
+
+function doubtsOfStores({ stores }: Settings, { storeKinds }: Parts): string[] {
+  const inClear = Object.entries(stores).flatMap(([role, { kind, url }]) => {
+    const hosts = url === undefined ? [] : (storeKinds.find((one) => one.kind === kind)?.hostsInClear?.(url) ?? [])
+    return hosts.every((host) => isLoopback(host) || isNeighbour(host)) ? [] : [`stores.${role}.url`]
+  })
+  return [
+    ...(stores.users.kind === 'memory' ? ['users are kept in memory: they are gone when the process ends'] : []),
+    ...(inClear.length === 0
+      ? []
+      : [`without TLS, by ${inClear.join(', ')}: let nobody else listen on the network to these stores`]),
+  ]
+}
+
+/** A name of one label is looked up on a private network alone, such as that of a composition. */
+function isNeighbour(host: string): boolean {
+  return /^[a-z0-9_-]+$/i.test(host)
+}
+
+/** A browser that follows a provider's redirect shows the JSON it gets, and no program of the front end sees it. */
+function doubtsOfProviders(settings: Settings): string[] {
+  return enabledOf(settings.providers).flatMap(([name, { backend, redirectUrl }]) => {
+    if (settings.backends[backend]?.transport.kind !== 'bearer' || redirectUrl !== undefined) return []
+    return [
+      `providers.${name} logs in by a bearer token, which no page can take from our callback: set its redirectUrl`,
+    ]
+  })
+}
+
+/** What is on by default when listening on loopback, which a proxy on the same machine makes public. */
+function doubtsOfTryingOut({ handlers, try: page, http: { publicUrl } }: Settings): string[] {
+  if (publicUrl === undefined || leadsToLoopback(new URL(publicUrl))) return []
+  return [
+    ...(handlers.console
+      ? ['handlers.console prints tokens: who reads standard output can verify addresses and reset passwords']
+      : []),
+    ...(page.enabled ? ['/try, a page to try the service out, is there for everybody: see try.enabled'] : []),
+  ]
+}
+
+function doubtsOfCookies(settings: Settings): string[] {
+  const { publicUrl } = settings.http
+  if (publicUrl === undefined || leadsToLoopback(new URL(publicUrl))) return []
+  return enabledOf(settings.backends).flatMap(([name, { transport }]) => {
+    if (transport.kind !== 'cookie') return []
+    const cookie = `the cookie of the backend ${name}`
+    const isDropped = transport.secure && !publicUrl.startsWith('https:')
+    return [
+      ...(isDropped ? [`browsers will drop ${cookie}: it is Secure and http.publicUrl is not https`] : []),
+      ...(transport.secure ? [] : [`${cookie} is not Secure: browsers will send it where others listen`]),
+      ...(transport.httpOnly ? [] : [`${cookie} is not HttpOnly: every script in the page can read it`]),
+    ]
+  })
+}
+
+function judgeHttp({ http }: Settings, note: NoteFault): void {
+  if (http.publicUrl !== undefined || isLoopback(http.host)) return
+  note('http.publicUrl', 'is required unless http.host is a loopback address', ['http.host'])
+}
+
+function judgeSecret({ secret }: Settings, note: NoteFault): void {
+  const objection = secret === null ? null : secretObjection(secret)
+  if (objection !== null) note('secret', objection)
+}
+
+function judgeStores({ stores }: Settings, { storeKinds }: Parts, note: NoteFault): void {
+  for (const [role, store] of Object.entries(stores)) {
+    const kind = storeKinds.find((one) => one.kind === store.kind)
+    const objection = kind === undefined ? null : addressObjection(kind, store)
+    // A role of the users' kind has their address, unless it has its own: once they have one, there is none missing.
+    const users = store.kind === stores.users.kind ? ['stores.users.kind', 'stores.users.url'] : []
+    const involved = [`stores.${role}.kind`, ...users]
+    if (objection !== null) note(`stores.${role}.url`, objection, involved)
+    if (store.prefix !== undefined && kind !== undefined && kind.takesPrefix !== true) {
+      note(`stores.${role}.prefix`, `must not be given: ${kind.kind} has no prefix`, involved)
+    }
+  }
+}
+
+/** Scheme, hosts, path. No `URL`: a MongoDB address may name several hosts with ports. */
+const address = /^([a-z][a-z0-9+.-]*:)\/\/[^/?#\s]+(\/[^?#\s]*)?(?:\?[^#\s]*)?$/i
+
+function addressObjection(storeKind: StoreKind, { url }: StoreSettings): string | null {
+  const { kind, protocols, needsDatabase } = storeKind
+  if (protocols.length === 0) return url === undefined ? null : `must not be given: ${kind} has no address`
+  const wanted = protocols.map((protocol) => `${protocol}//…`).join(' or ')
+  if (url === undefined) return `is required for ${kind}: ${wanted}`
+  const [, protocol, path] = address.exec(url) ?? []
+  if (protocol === undefined || !protocols.includes(protocol.toLowerCase())) {
+    return `must be an address of ${kind}: ${wanted}`
+  }
+  if (needsDatabase === true && !/^\/[^/]+$/.test(path ?? '')) return `must name a database: ${protocol}//host/name`
+  return storeKind.objection?.(url) ?? null
+}
+
+function judgeBackends(settings: Settings, { transports, strategies }: Parts, note: NoteFault): void {
+  const cookies = new Map<string, string>()
+  for (const [name, { transport, strategy }] of enabledOf(settings.backends)) {
+    for (const [half, options, parts] of [
+      ['transport', transport, transports],
+      ['strategy', strategy, strategies],
+    ] as const) {
+      const path = `backends.${name}.${half}`
+      const involved = Object.keys(options).map((option) => `${path}.${option}`)
+      const found = parts.find(({ kind }) => kind === options.kind)?.objections?.(options) ?? []
+      for (const { option, message } of found) note(`${path}.${option}`, message, involved)
+    }
+    if (transport.kind !== 'cookie') continue
+    const path = `backends.${name}.transport.name`
+    const other = cookies.get(transport.name)
+    if (other === undefined) cookies.set(transport.name, path)
+    else note(path, `is the cookie of ${other} as well`, [other])
+  }
+}
+
+function judgeProviders(settings: Settings, note: NoteFault): void {
+  const { publicUrl, allowedOrigins } = settings.http
+  for (const [name, provider] of enabledOf(settings.providers)) {
+    const path = `providers.${name}`
+    if (name in settings.backends) note(path, `is the name of a backend as well`, [`backends.${name}`])
+    const backend = enabledOf(settings.backends).find(([one]) => one === provider.backend)?.[1]
+    if (backend === undefined) note(`${path}.backend`, 'must be the name of an enabled backend', ['backends'])
+    for (const option of ['redirectUrl', 'redirectUrlAssociate'] as const) {
+      const url = provider[option]
+      if (url === undefined || isOurPage(url, publicUrl, allowedOrigins)) continue
+      note(`${path}.${option}`, 'must be a page of http.publicUrl or of one of http.allowedOrigins')
+    }
+  }
+}
+
+/** Without a public URL we listen on loopback, where every page of this machine is ours. */
+function isOurPage(page: string, publicUrl: string | undefined, allowedOrigins: readonly string[]): boolean {
+  const url = new URL(page)
+  if (allowedOrigins.includes(url.origin)) return true
+  return publicUrl === undefined ? leadsToLoopback(url) : url.origin === publicUrl
+}
+
+/** Two routers on one path: the second would never be reached. Letter case does not make another path. */
+function judgePaths(settings: Settings, parts: Parts, note: NoteFault): void {
+  const owners = new Map<string, string>(
+    parts.serviceOperations.map((one) => [one.toLowerCase(), 'the service itself']),
+  )
+  for (const { prefix, setting, operations } of claimsOf(settings, parts)) {
+    const taken = operations.flatMap((operation) => {
+      const route = operation.replace(' ', ` ${prefix}`)
+      const owner = owners.get(route.toLowerCase())
+      if (owner === undefined) owners.set(route.toLowerCase(), setting)
+      return owner === undefined ? [] : [{ route, owner }]
+    })
+    const [first] = taken
+    if (first !== undefined) note(setting, `puts ${first.route} where ${first.owner} has it already`, [first.owner])
+  }
+}
+
+function judgePasswords({ passwords }: Settings, note: NoteFault): void {
+  const { memoryKiB, timeCost, parallelism, concurrency } = passwords
+  const least = leastCosts.find((one) => timeCost >= one.timeCost && memoryKiB >= one.memoryKiB)
+  if (least === undefined) {
+    const pairs = leastCosts.map((one) => `${one.memoryKiB} KiB with ${one.timeCost}`).join(', ')
+    const path = memoryKiB < 19_456 ? 'passwords.memoryKiB' : 'passwords.timeCost'
+    const message = `hashes too cheaply: at least ${pairs} passes, or more`
+    note(path, message, ['passwords.memoryKiB', 'passwords.timeCost'])
+  }
+  if (concurrency !== undefined && concurrency < parallelism) {
+    note('passwords.concurrency', 'must be at least passwords.parallelism', ['passwords.parallelism'])
+  }
+}

@@ -1,8 +1,0 @@
-import type { StoreBackend } from '../adapters/stores/backend.ts'
-import { memoryBackend } from '../adapters/stores/memory/memory.ts'
-import { mongoBackend } from '../adapters/stores/mongo/mongo.ts'
-import { redisBackend } from '../adapters/stores/redis/redis.ts'
-import { sqliteBackend } from '../adapters/stores/sqlite/sqlite.ts'
-
-/** Every technology that can store something. Its driver is loaded when a store of its kind is opened. */
-export const stores: readonly StoreBackend[] = [memoryBackend, sqliteBackend, mongoBackend, redisBackend]
