@@ -2,6 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'chai'
 import { call, goodPassword, logIn, register } from './support/client.ts'
+import { eventually } from './support/eventually.ts'
 import { figure } from './support/figures.ts'
 import { isLong } from './support/long.ts'
 import { resetToken } from './support/one-time-tokens.ts'
@@ -77,6 +78,36 @@ describe('more passwords than can be hashed in time', function () {
   it('are hashed again as soon as the crowd is gone', async () => {
     await delay(300)
     for (let index = 0; index < 5; index++) await logIn(service.url, resident)
+  })
+})
+
+describe('the log of an overload', function () {
+  this.timeout(30_000)
+  let service: TestService
+
+  before(async () => {
+    const slow = { PORTCULLIS_PASSWORDS__CONCURRENCY: '1', PORTCULLIS_PASSWORDS__TIME_COST: '24' }
+    service = await startTestService({ ...slow, PORTCULLIS_PASSWORDS__MAX_WAIT_SECONDS: '0.05' })
+  })
+
+  after(() => service?.stop())
+
+  it('has one line a second, which counts the refused requests, and no line for each of them', async () => {
+    const form = { username: resident, password: goodPassword }
+    const crowd = Array.from({ length: 60 }, () => call(service.url, 'POST', '/auth/jwt/login', { form }))
+    const refused = (await Promise.all(crowd)).filter(({ status }) => status === 503).length
+    expect(refused).to.be.above(10)
+
+    const logged = () => service.logLines.map((line) => JSON.parse(line))
+    const unavailable = () => logged().filter(({ msg }) => msg === 'service unavailable')
+    const counted = () => unavailable().reduce((sum, { requests }) => sum + requests, 0)
+    await eventually('a line that counts the last request', () => counted() === refused)
+    expect(unavailable()[0]).to.deep.include({ level: 50, err: { type: 'Unavailable', message: 'password hashing' } })
+    const times = unavailable().map(({ time }) => Date.parse(time))
+    for (const [index, time] of times.entries()) {
+      expect(time - (times[index - 1] ?? 0), 'ms since the line before').to.be.above(990)
+    }
+    expect(logged().filter(({ status }) => status === 503)).to.deep.equal([])
   })
 })
 

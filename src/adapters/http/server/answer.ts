@@ -2,10 +2,12 @@ import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { Context } from 'koa'
 import type { Logger } from 'pino'
+import { Unavailable } from '../../../domain/refusal.ts'
 import { mayGoOn } from '../body/read-body.ts'
 import { faultReply, replyTo, Unreadable } from '../errors.ts'
 import { send } from '../pipeline/send.ts'
 import { demandOfTls, headersOnEvery } from './frame-headers.ts'
+import { unavailableLog } from './unavailable-log.ts'
 import { unreadOrigins } from './unread-origins.ts'
 
 export interface AnsweringNeeds {
@@ -29,24 +31,28 @@ const requestIdForm = /^[A-Za-z0-9._-]{8,64}$/
 /** The frame of every answer: its id, its line in the log, its errors, its headers. */
 export function answering({ log, isTls, logRequests }: AnsweringNeeds): Answering {
   const noteUnread = unreadOrigins(log)
+  const logUnavailable = unavailableLog(log)
   return async (ctx, serve, started = performance.now()) => {
     const requestId = requestIdOf(ctx)
     ctx.state.requestId = requestId
     for (const [name, value] of headersOnEvery) ctx.res.setHeader(name, value)
     ctx.res.setHeader('X-Request-Id', requestId)
     if (isTls) ctx.res.setHeader(...demandOfTls)
+    let isLogged = false
     try {
       requireReadable(ctx)
       await serve()
     } catch (thrown) {
       const reply = replyTo(thrown)
-      if (reply === null || reply.status === 503) log.error({ requestId, err: thrown }, 'request failed')
+      isLogged = thrown instanceof Unavailable
+      if (thrown instanceof Unavailable) logUnavailable({ requestId, tenant: ctx.state.tenant, err: thrown })
+      else if (reply === null) log.error({ requestId, err: thrown }, 'request failed')
       send(ctx, reply ?? faultReply)
     }
     // Or Node would read on, however much it is, to find the next request behind it.
     if (!ctx.req.complete && mayGoOn(ctx.req)) ctx.res.setHeader('Connection', 'close')
     noteUnread(ctx)
-    logLine(ctx, performance.now() - started)
+    if (!isLogged || logRequests === 'all') logLine(ctx, performance.now() - started)
   }
 
   function logLine(ctx: Context, milliseconds: number): void {

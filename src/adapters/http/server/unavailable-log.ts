@@ -1,0 +1,42 @@
+import type { Logger } from 'pino'
+import type { Unavailable } from '../../../domain/refusal.ts'
+
+const intervalMilliseconds = 1_000
+
+interface Failed {
+  readonly requestId: string
+  readonly tenant: unknown
+  readonly err: Unavailable
+}
+
+interface Interval {
+  first: Failed | null
+  requests: number
+}
+
+/**
+ * Logs requests that are answered 503. An overload refuses thousands a second, so each cause gets a line at once, and
+ * after that one line a second with the number of requests and the first of them.
+ */
+export function unavailableLog(log: Logger): (failed: Failed) => void {
+  /** Requests since the last line, by the message of their error. */
+  const unlogged = new Map<string, Interval>()
+
+  function write(failed: Failed, requests: number): void {
+    log.error({ ...failed, requests }, 'service unavailable')
+    const cause = failed.err.message
+    const next: Interval = { first: null, requests: 0 }
+    unlogged.set(cause, next)
+    setTimeout(() => {
+      unlogged.delete(cause)
+      if (next.first !== null) write(next.first, next.requests)
+    }, intervalMilliseconds).unref()
+  }
+
+  return (failed) => {
+    const since = unlogged.get(failed.err.message)
+    if (since === undefined) return write(failed, 1)
+    since.first ??= failed
+    since.requests += 1
+  }
+}
