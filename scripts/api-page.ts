@@ -1,5 +1,8 @@
-import { readFileSync } from 'node:fs'
-import { dirname, relative, resolve } from 'node:path'
+// npm run docs:api: writes dist/api.md, which the package holds beside the types.
+import { readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { emitDeclarations, entries } from './declarations.mjs'
 
 /** A statement at the top of a file of declarations, with the comment above it. */
 interface Statement {
@@ -23,16 +26,15 @@ interface Origin {
 
 const introduction = `# API
 
-<!-- Generated from the declarations of the package by \`npm run docs\`. -->
+<!-- Generated from the declarations of the package by \`npm run docs:api\`. -->
 
-Every name that the package exports, with its whole signature: a test fails while this page is not what the declarations
-say, so that no public name changes unnoticed. How to use them is in [embedding.md](embedding.md). What is not listed here
-may change at any time.`
+Every name that the package exports, with its whole signature. docs/embedding.md in the repository explains how to use
+them. Names that this page does not list may change at any time.`
 
 /**
- * The page docs/api.md.
+ * The page dist/api.md.
  *
- * @param entries files of declarations, by what follows the package's name in an import
+ * @param entries the files of declarations; the key is the part of an import that follows the name of the package
  */
 export function apiPage(entries: ReadonlyMap<string, string>): string {
   const files = new Map<string, Declarations>()
@@ -95,7 +97,7 @@ export function apiPage(entries: ReadonlyMap<string, string>): string {
     if (shown.has(keyOf(next))) continue
     others.push(item(`${next.name}, in ${relative(root, next.file).replace(/\.d\.ts$/, '.ts')}`, signature(next)))
   }
-  const rest = ['## Spoken of, and exported by no entry', ...others.sort(compared)].join('\n\n')
+  const rest = ['## Used by the signatures above, exported by no entry', ...others.sort(compared)].join('\n\n')
   return `${[introduction, ...blocks, ...(others.length > 0 ? [rest] : [])].join('\n\n')}\n`
 }
 
@@ -167,3 +169,14 @@ function commonFolder(files: readonly string[]): string {
   const folders = files.map(dirname).sort((a, b) => a.length - b.length)
   return folders[0] ?? ''
 }
+
+/** Emits the declarations and writes the page; a rename, since test files that run side by side write the same page. */
+export function writeApiPage(): void {
+  emitDeclarations()
+  const page = fileURLToPath(new URL('../dist/api.md', import.meta.url))
+  const written = join(dirname(page), `.api-${process.pid}.md`)
+  writeFileSync(written, apiPage(entries))
+  renameSync(written, page)
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) writeApiPage()

@@ -6,27 +6,19 @@ import { fileURLToPath } from 'node:url'
 import { createLog } from '../src/config/runtime/log.ts'
 import { startService } from '../src/config/runtime/service.ts'
 import { loadSettings } from '../src/config/settings/load.ts'
-import { apiPage } from './api-page.ts'
 import { configurationPage } from './configuration-page.ts'
-import { emitDeclarations, entries } from './declarations.mjs'
 import { anyProvider, errorsPage, type Operations } from './errors-page.ts'
 import { settingsTypes } from './settings-types.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
-/** How each generated file is made, by its path from the root, in this order: the API is read from the sources. */
+/** How each generated file is made, by its path from the root. */
 export const generated = new Map<string, () => string | Promise<string>>([
   ['docs/openapi.json', async () => `${JSON.stringify(await servedDocument({}), null, 2)}\n`],
   ['docs/errors.md', async () => errorsPage(await servedDocument({ providers: { [anyProvider]: provider } }))],
   ['docs/configuration.md', configurationPage],
   ['src/embedding/settings.ts', settingsTypes],
-  ['docs/api.md', publicApi],
 ])
-
-function publicApi(): string {
-  emitDeclarations()
-  return apiPage(entries)
-}
 
 /** The routes of all kinds are the same, but for Apple's, which posts its callback besides. */
 const provider = {

@@ -1,4 +1,4 @@
-// What programs that embed Portcullis may rely on, one export a line. docs/api.md lists it with all signatures.
+// The names that embedding programs may rely on, one export per line. `npm run docs:api` lists them with their signatures.
 
 // Everything at once: settings in, use cases out
 export { openPortcullis } from './embedding/open-portcullis.ts'

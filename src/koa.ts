@@ -1,4 +1,4 @@
-// Accounts in a Koa app of somebody's own, one export a line. docs/api.md lists it with all signatures.
+// Accounts in your own Koa app, one export per line. `npm run docs:api` lists the names with their signatures.
 
 export { koaAccounts } from './embedding/koa-accounts.ts'
 export type { Guard } from './embedding/koa-accounts.ts'

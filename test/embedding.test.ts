@@ -67,7 +67,7 @@ describe('the package, installed into an empty project', function () {
   it('holds what is run, imported or compiled against, and nothing else', () => {
     const files = project.files()
     const wanted =
-      /^(package\.json|README\.md|LICENSE|bin\/portcullis\.js|dist\/[\w-]+\.js(\.map)?|dist\/types\/.*\.d\.ts|examples\/browser\/[\w.-]+)$/
+      /^(package\.json|README\.md|LICENSE|bin\/portcullis\.js|dist\/[\w-]+\.js(\.map)?|dist\/api\.md|dist\/types\/.*\.d\.ts|examples\/browser\/[\w.-]+)$/
     expect(files.filter((file) => !wanted.test(file))).to.deep.equal([])
     expect(files).to.include.members([
       'bin/portcullis.js',
@@ -75,10 +75,12 @@ describe('the package, installed into an empty project', function () {
       'dist/index.js',
       'dist/testing.js',
       'dist/index.js.map',
+      'dist/api.md',
     ])
   })
 
-  it('has the file and the types of every entry, and names in both that are the same', async () => {
+  it('has the file and the types of every entry, the same names in both, and each name on its page of the API', async () => {
+    const page = readFileSync(join(project.installed, 'dist/api.md'), 'utf8')
     const { exports } = JSON.parse(readFileSync(join(project.installed, 'package.json'), 'utf8'))
     for (const [path, target] of Object.entries<string | { types: string; default: string }>(exports)) {
       if (typeof target === 'string') continue
@@ -89,6 +91,7 @@ describe('the package, installed into an empty project', function () {
       project.write('names.js', program)
       expect(JSON.parse(await project.run('names.js'))).to.have.members(values)
       expect(values).to.not.deep.equal([])
+      for (const name of values) expect(page).to.match(new RegExp(`^### ${name}$`, 'm'))
     }
   })
 

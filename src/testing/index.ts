@@ -1,5 +1,5 @@
-// What proves a store, and what tests of programs that embed Portcullis need. One export a line; no test runner is
-// loaded. docs/api.md lists it with all signatures.
+// The suites that prove a store, and helpers for tests of embedding programs, one export per line. Loads no test runner.
+// `npm run docs:api` lists the names with their signatures.
 
 // The contract suites
 export { storeSuites } from './store-suites.ts'

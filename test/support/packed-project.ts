@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync,
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
-import { emitDeclarations } from '../../scripts/declarations.mjs'
+import { writeApiPage } from '../../scripts/api-page.ts'
 import { build } from '../../scripts/prepare.mjs'
 import { environmentOf } from './commands.ts'
 import { compile } from './compiler.ts'
@@ -25,7 +25,7 @@ export class PackedProject {
 
   static async create(): Promise<PackedProject> {
     await build()
-    emitDeclarations()
+    writeApiPage()
     const project = new PackedProject()
     await project.#install()
     return project
