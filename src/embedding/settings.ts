@@ -441,6 +441,11 @@ export interface PortcullisSettings {
          * demand off. From 0 to 34560000. Default: `0`.
          */
         readonly freshLoginSeconds?: number | undefined
+        /**
+         * Journeys to OAuth providers that may be open at the same time; while so many are, a new one gets 503
+         * with `Retry-After`. From 1 to 1000000. Default: `10000`.
+         */
+        readonly maxOpenJourneys?: number | undefined
       }
     | undefined
   readonly logs?:

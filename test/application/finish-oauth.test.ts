@@ -40,7 +40,7 @@ describe('FinishOAuth', () => {
     return {
       users,
       async logIn(store: UserStore = users): Promise<string> {
-        const started = new StartOAuth({ oauthStates, secrets, clock, newToken })
+        const started = new StartOAuth({ oauthStates, secrets, clock, newToken, maxOpenJourneys: 10 })
         const journey = {
           provider,
           flow: 'login',

@@ -31,9 +31,9 @@ describe('the sweep', () => {
     }
     await sessions.put(aSession({ endsAt: soon }))
     await sessions.put(lasting.session)
-    await oauthStates.put(lasting.state)
+    await oauthStates.put(lasting.state, 10)
     await tokens.put(aToken({ expiresAt: soon }))
-    await oauthStates.put(anOAuthState({ expiresAt: soon }))
+    await oauthStates.put(anOAuthState({ expiresAt: soon }), 10)
     const user = aUser()
     await users.insert(user, [registered(user, clock()), registered(user, clock())])
     const bury = async () => {

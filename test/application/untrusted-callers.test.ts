@@ -93,6 +93,7 @@ async function everything() {
     newToken,
     subscribers,
     freshLoginSeconds: null,
+    maxOpenJourneys: 10,
     providerNames: new Set<string>(),
     reportProvider,
   }

@@ -220,6 +220,27 @@ describe('signing in through a provider', () => {
     }
   })
 
+  it('gets 503 while too many journeys are open, and those that are open still end in a login', async () => {
+    const bounded = await startTestService({
+      PORTCULLIS_STORES__USERS__KIND: 'memory',
+      PORTCULLIS_SECURITY__MAX_OPEN_JOURNEYS: '2',
+      ...acme.env(),
+    })
+    try {
+      const visitor = new Browser(bounded.url)
+      const first = await visitor.begin(acme)
+      await visitor.begin(acme)
+      const refusal = await new Browser(bounded.url).get('/auth/acme/authorize')
+      expect(refusal.status).to.equal(503)
+      expect(refusal.headers.get('retry-after')).to.equal('5')
+      expect(refusal.headers.getSetCookie()).to.deep.equal([])
+      expect((await visitor.comeBack(acme, acme.approve(first, aPerson()))).status).to.equal(200)
+      expect((await new Browser(bounded.url).get('/auth/acme/authorize')).status).to.equal(200)
+    } finally {
+      await bounded.stop()
+    }
+  })
+
   describe('once more', () => {
     it('logs the same user in, whatever address the provider names now', async () => {
       const person = aPerson()

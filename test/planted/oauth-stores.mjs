@@ -145,8 +145,8 @@ const faults = [
     'a state that is over',
     'Redis',
     'redis/oauth-states.ts',
-    'state !== null && state.expiresAt > clock() ?',
-    'state !== null ?',
+    'return state.expiresAt > clock() ? state : null',
+    'return state',
   ],
 ]
 

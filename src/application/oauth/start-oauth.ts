@@ -1,7 +1,7 @@
 import { isUserId, type UserId } from '../../domain/ids.ts'
 import { InvalidInput } from '../../domain/invalid-input.ts'
-import type { OAuthFlow } from '../../domain/oauth-account.ts'
-import { Refusal } from '../../domain/refusal.ts'
+import type { OAuthFlow, OAuthState } from '../../domain/oauth-account.ts'
+import { Refusal, Unavailable } from '../../domain/refusal.ts'
 import type { Secrets } from '../ports/key-ring.ts'
 import { type OAuthProvider, ProviderFailed } from '../ports/oauth-provider.ts'
 import type { OAuthStateStore } from '../ports/stores/oauth-state-store.ts'
@@ -12,11 +12,15 @@ interface Needs {
   clock: () => Date
   /** 43 characters, 256 random bits. */
   newToken: () => string
+  maxOpenJourneys: number
 }
 
 export const oauthStateSeconds = 600
 
-/** Begins a journey to a provider. Each has a state, a verifier and a browser's cookie of its own: two tabs both work. */
+/**
+ * Begins a journey to a provider. Each journey has its own state, verifier and cookie, so that two tabs both work. Anybody
+ * may begin journeys, so their number is bounded: otherwise they fill the store that also holds the sessions.
+ */
 export class StartOAuth {
   readonly #needs: Needs
   constructor(needs: Needs) {
@@ -31,7 +35,7 @@ export class StartOAuth {
     scopes: readonly string[] | null
     redirectUri: string
   }): Promise<{ authorizationUrl: string; state: string; browser: string }> {
-    const { oauthStates, secrets, clock, newToken } = this.#needs
+    const { oauthStates, secrets, clock, newToken, maxOpenJourneys } = this.#needs
     const { provider, flow, userId, redirectUri } = input
     const isWhole = flow === 'link' ? isUserId(userId) : flow === 'login' && userId === null
     if (!isWhole) throw new InvalidInput('flow', 'must be login, without a user, or link, with one')
@@ -46,7 +50,7 @@ export class StartOAuth {
     const [state, browser, codeVerifier, nonce] = [newToken(), newToken(), newToken(), newToken()]
     const journey = { redirectUri, codeVerifier, nonce }
     const authorizationUrl = await urlOf(provider, { ...journey, state, scopes })
-    await oauthStates.put({
+    const record: OAuthState = {
       ...journey,
       digest: secrets.digest(state),
       browserDigest: secrets.digest(browser),
@@ -54,7 +58,9 @@ export class StartOAuth {
       flow,
       userId,
       expiresAt: new Date(clock().getTime() + oauthStateSeconds * 1000),
-    })
+    }
+    const outcome = await oauthStates.put(record, maxOpenJourneys)
+    if (outcome === 'full') throw new Unavailable('too many open OAuth journeys', { retryAfterSeconds: 5 })
     return { authorizationUrl, state, browser }
   }
 }

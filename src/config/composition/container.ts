@@ -54,7 +54,7 @@ export function bindUseCases(container: Container): readonly ServiceIdentifier[]
       hasher: t.Hasher,
       subscribers: t.Subscribers,
     }),
-    bindClass(container, StartOAuth, { ...returning, newToken: t.NewToken }),
+    bindClass(container, StartOAuth, { ...returning, newToken: t.NewToken, maxOpenJourneys: t.MaxOpenJourneys }),
     bindClass(container, FinishOAuth, {
       ...occasions,
       ...returning,

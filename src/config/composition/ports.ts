@@ -56,6 +56,7 @@ export function tenantContainer(parts: Parts): Container {
   bind(t.NewId, newId)
   bind(t.Random, Math.random)
   bind(t.FreshLoginSeconds, settings.security.freshLoginSeconds || null)
+  bind(t.MaxOpenJourneys, settings.security.maxOpenJourneys)
   bind(t.Lifetimes, {
     reset_password: settings.tokens.resetLifetimeSeconds,
     verify_email: settings.tokens.verifyLifetimeSeconds,

@@ -6,7 +6,10 @@ import type { ContractCase } from '../contract.ts'
 import type { FixedClock } from '../fixed-clock.ts'
 import { afresh, type Open, type OpenedOAuthStates, type SweepOptions, shared } from './store-under-test.ts'
 
-/** What every store of OAuth states promises: `OAuthStateStore` of `application/ports`. */
+/** More journeys than any case here begins. */
+const plenty = 10_000
+
+/** The promises of `OAuthStateStore` in `application/ports`. */
 export function oauthStateStoreContract(
   open: Open<OpenedOAuthStates>,
   { sweeps }: SweepOptions = { sweeps: true },
@@ -27,14 +30,14 @@ export function oauthStateStoreContract(
   /** Begun now, by the store's clock, to be over in so many seconds. */
   async function begun(store: OAuthStateStore, clock: FixedClock, seconds = 600): Promise<OAuthState> {
     const state = anOAuthState({ expiresAt: new Date(clock().getTime() + seconds * 1000) })
-    await store.put(state)
+    await store.put(state, plenty)
     return state
   }
 
   return [
     on('gives back every field of a state', async (store, _, second) => {
       for (const state of [anOAuthState(), anOAuthState({ flow: 'login', userId: null, provider: 'other' })]) {
-        await store.put(state)
+        await store.put(state, plenty)
         assert.deepEqual(await second.take(state.digest), state)
       }
     }),
@@ -42,7 +45,7 @@ export function oauthStateStoreContract(
     on('answers null for what is unknown', async (store) => {
       const state = anOAuthState()
       assert.equal(await store.take(state.digest), null)
-      await store.put(state)
+      await store.put(state, plenty)
       for (const other of [state.browserDigest, state.nonce, state.codeVerifier, '', state.digest.slice(1)]) {
         assert.equal(await store.take(other), null)
       }
@@ -71,7 +74,7 @@ export function oauthStateStoreContract(
       const first = anOAuthState()
       const { digest, codeVerifier, nonce } = anOAuthState()
       const other = { ...first, digest, codeVerifier, nonce }
-      await Promise.all([store.put(first), second.put(other)])
+      await Promise.all([store.put(first, plenty), second.put(other, plenty)])
       assert.deepEqual(await store.take(other.digest), other)
       assert.deepEqual(await second.take(first.digest), first)
     }),
@@ -83,6 +86,53 @@ export function oauthStateStoreContract(
       clock.advance(1)
       assert.equal(await store.take(late.digest), null)
     }),
+
+    {
+      title: 'stores no more live states than are allowed, whoever puts them',
+      run: () =>
+        afresh(open, async ({ store, clock, second }) => {
+          const stores = [store, await second()]
+          const put = (seconds: number) =>
+            Promise.all(
+              stores.map(async (one) => {
+                const state = anOAuthState({ expiresAt: new Date(clock().getTime() + seconds * 1000) })
+                return { state, outcome: await one.put(state, 6) }
+              }),
+            )
+          for (let pair = 0; pair < 3; pair++) {
+            for (const { outcome } of await put(60)) assert.equal(outcome, 'stored')
+          }
+          const refused = (await Promise.all(Array.from({ length: 32 }, () => put(60)))).flat()
+          for (const { state, outcome } of refused) {
+            assert.equal(outcome, 'full')
+            assert.equal(await store.take(state.digest), null)
+          }
+          clock.advance(60)
+          const stored = (await put(600)).map(({ outcome }) => outcome)
+          assert.deepEqual(stored, ['stored', 'stored'])
+        }),
+    },
+
+    {
+      title: 'stores another state for each that was taken or has expired',
+      run: () =>
+        afresh(open, async ({ store, clock, second }) => {
+          const other = await second()
+          const expiringIn = (seconds: number) =>
+            anOAuthState({ expiresAt: new Date(clock().getTime() + seconds * 1000) })
+          const [first, short, late] = [expiringIn(600), expiringIn(60), expiringIn(600)]
+          assert.equal(await store.put(first, 2), 'stored')
+          assert.equal(await store.put(short, 2), 'stored')
+          assert.equal(await other.put(late, 2), 'full')
+          assert.deepEqual(await other.take(first.digest), first)
+          assert.equal(await other.put(late, 2), 'stored')
+          assert.equal(await store.put(expiringIn(600), 2), 'full')
+          clock.advance(60)
+          assert.equal(await store.put(expiringIn(600), 2), 'stored')
+          assert.equal(await other.put(expiringIn(600), 2), 'full')
+          assert.deepEqual(await store.take(late.digest), late)
+        }),
+    },
 
     {
       title: 'sweeps at most so many expired states, and no live one',

@@ -85,7 +85,7 @@ function everyOperation(handle: StoreHandle): Record<string, () => Promise<unkno
     removeToken: () => tokens.remove(token.purpose, token.digest),
     removeAllTokensOf: () => tokens.removeAllOf(token.userId),
     sweepTokens: () => tokens.sweep(10),
-    putState: () => oauthStates.put(state),
+    putState: () => oauthStates.put(state, 10),
     takeState: () => oauthStates.take(state.digest),
     sweepStates: () => oauthStates.sweep(10),
   }
@@ -249,7 +249,7 @@ describe('the MongoDB store', function () {
       expect(await users.users.insert(aUser(), [])).to.equal('stored')
       await sessions.put(aSession())
       await tokens.put(aToken())
-      await oauthStates.put(anOAuthState())
+      await oauthStates.put(anOAuthState(), 10)
       const anything = { $ne: null } as never
       for (const call of [
         () => users.users.find(anything),

@@ -197,7 +197,7 @@ describe('sessions, tokens and OAuth states in redis', function () {
 
   it('keeps a state until its end, and nothing of it once it was taken', async () => {
     const state = anOAuthState({ expiresAt: new Date(clock().getTime() + 600_000) })
-    await oauthStates.put(state)
+    await oauthStates.put(state, 10)
     expect(await raw.pexpiretime(`p:oauth-state:${state.digest}`)).to.equal(state.expiresAt.getTime())
     await oauthStates.take(state.digest)
     expect(await raw.keys('*')).to.deep.equal([])
@@ -220,7 +220,7 @@ describe('sessions, tokens and OAuth states in redis', function () {
     await tokens.find(token.purpose, token.digest)
     await tokens.remove(token.purpose, token.digest)
     await tokens.removeAllOf(token.userId)
-    await oauthStates.put(state)
+    await oauthStates.put(state, 10)
     await oauthStates.take(state.digest)
     await raw.echo('the end')
     while (seen.at(-1)?.[0] !== 'echo') await new Promise((resolve) => setTimeout(resolve, 5))

@@ -88,7 +88,7 @@ async function expectStrangers(one: StoreHandle, other: StoreHandle): Promise<vo
 
   await a.sessions.put(session)
   await a.tokens.put(token)
-  await a.states.put(state)
+  await a.states.put(state, 10)
   expect(await b.sessions.find(session.digest)).to.equal(null)
   expect(await b.sessions.listOf(session.userId)).to.deep.equal([])
   expect(await b.sessions.remove(session.digest)).to.equal(false)
@@ -98,7 +98,7 @@ async function expectStrangers(one: StoreHandle, other: StoreHandle): Promise<vo
 
   await b.sessions.put(session)
   await b.tokens.put(token)
-  await b.states.put(state)
+  await b.states.put(state, 10)
   await b.sessions.removeAllOf(session.userId)
   await b.tokens.removeAllOf(token.userId)
   await b.states.take(state.digest)

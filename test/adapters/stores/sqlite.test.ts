@@ -172,7 +172,7 @@ describe('the SQLite store', function () {
       expect(await role.users.replace(linked, [])).to.equal('stored')
       expect(await role.users.find(user.id)).to.deep.equal({ ...linked, version: user.version + 1 })
       const state = anOAuthState()
-      await oauthStates.put(state)
+      await oauthStates.put(state, 10)
       expect(await oauthStates.take(state.digest)).to.deep.equal(state)
     })
 

@@ -1,16 +1,26 @@
 import type { OAuthStateStore } from '../../../application/ports/stores/oauth-state-store.ts'
 import type { OAuthState } from '../../../domain/oauth-account.ts'
-import type { Connection } from './connection.ts'
+import { type Connection, latest } from './connection.ts'
 import { literal, type OAuthStateDocument } from './documents.ts'
 import { sweepExpired } from './sweep-expired.ts'
 
+/** The bound is checked before the insert, not with it: concurrent callers may exceed it by as many as they are. */
 export function mongoOAuthStates({ oauthStates, expiring, now, run }: Connection): OAuthStateStore {
+  /** The estimate costs nothing, but includes expired records and may be wrong after the server was killed. */
+  async function isFull(maxOpen: number): Promise<boolean> {
+    if ((await oauthStates.estimatedDocumentCount()) < maxOpen) return false
+    const open = await oauthStates.countDocuments({ expiresAt: { $gt: now() } }, { limit: maxOpen, ...latest })
+    return open >= maxOpen
+  }
+
   return {
-    put: (state) =>
+    put: (state, maxOpen) =>
       run(async () => {
+        if (await isFull(maxOpen)) return 'full'
         const { digest, browserDigest, provider, flow, userId, codeVerifier, nonce, redirectUri, expiresAt } = state
         const fields = { browserDigest, provider, flow, userId, codeVerifier, nonce, redirectUri, expiresAt }
         await oauthStates.insertOne({ _id: digest, ...fields })
+        return 'stored'
       }),
 
     take: (digest) =>

@@ -110,8 +110,8 @@ export function redisConnection({ Redis }: Driver, url: string): RedisConnection
 }
 
 /**
- * What is written from here to the end of this turn of the event loop goes out in one system call. The driver makes one
- * for each command, and with many requests at a time that is what most of a look-up costs.
+ * Sends all commands of this turn of the event loop in one system call. The driver makes one call for each command,
+ * which is most of a look-up's cost under load.
  */
 function sendTogether(stream: Writable): void {
   if (stream.writableCorked > 0) return
@@ -121,9 +121,14 @@ function sendTogether(stream: Writable): void {
 
 const unavailable = (cause: unknown): Unavailable => new Unavailable('redis does not answer', { cause })
 
+/** For a command that only tidies up. */
+export function ignoreOutage(error: unknown): void {
+  if (!(error instanceof Unavailable)) throw error
+}
+
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : '')
 
-/** What is no error reply comes from the driver: a connection that is gone, closed, silent or not yet there. */
+/** Errors other than `ReplyError` come from the driver: the connection is lost, closed, silent or not yet open. */
 function isOutage(error: unknown): boolean {
   if (!(error instanceof Error) || error.name !== 'ReplyError') return true
   return notNow.has(error.message.split(' ', 1)[0] ?? '') || error.message === 'ERR max number of clients reached'

@@ -1,22 +1,34 @@
 import type { OAuthStateStore } from '../../../application/ports/stores/oauth-state-store.ts'
 import type { UserId } from '../../../domain/ids.ts'
 import type { OAuthFlow, OAuthState } from '../../../domain/oauth-account.ts'
-import type { Ask } from './connection.ts'
+import { type Ask, ignoreOutage } from './connection.ts'
 import { expireAt } from './expire-at.ts'
 
-/** `<prefix>oauth-state:<digest>` is the state, until it is taken or over. */
+/**
+ * `<prefix>oauth-state:<digest>` is the state. `<prefix>oauth-states` is a sorted set of all digests by expiry, whose only
+ * use is to bound their number. A digest is added before its state, so that each stored state counts; one whose state was
+ * never written counts until it expires.
+ */
 export function redisOAuthStates(ask: Ask, prefix: string, clock: () => Date): OAuthStateStore {
   const keyOf = (digest: string): string => `${prefix}oauth-state:${digest}`
+  const listKey = `${prefix}oauth-states`
 
   return {
-    async put(state) {
-      await ask((redis) => redis.set(keyOf(state.digest), toText(state), 'PXAT', expireAt(state.expiresAt)))
+    async put(state, maxOpen) {
+      const { digest } = state
+      const [now, expiry] = [clock().getTime(), expireAt(state.expiresAt)]
+      const isAdded = await ask((redis) => redis.eval(addUpTo, 1, listKey, now, maxOpen, expiry, digest))
+      if (isAdded !== 1) return 'full'
+      await ask((redis) => redis.set(keyOf(digest), toText(state), 'PXAT', expiry))
+      return 'stored'
     },
 
     async take(digest) {
       const text = await ask((redis) => redis.getdel(keyOf(digest)))
-      const state = text === null ? null : fromText(digest, text)
-      return state !== null && state.expiresAt > clock() ? state : null
+      if (text === null) return null
+      await ask((redis) => redis.zrem(listKey, digest)).catch(ignoreOutage) // the state was taken all the same
+      const state = fromText(digest, text)
+      return state.expiresAt > clock() ? state : null
     },
 
     async sweep() {
@@ -24,6 +36,15 @@ export function redisOAuthStates(ask: Ask, prefix: string, clock: () => Date): O
     },
   }
 }
+
+/** Removes expired digests, then adds the new one unless the bound is reached. One key. */
+const addUpTo = `
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', ARGV[1])
+if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[2]) then return 0 end
+redis.call('ZADD', KEYS[1], ARGV[3], ARGV[4])
+local last = redis.call('ZRANGE', KEYS[1], -1, -1, 'WITHSCORES')
+redis.call('PEXPIREAT', KEYS[1], last[2])
+return 1`
 
 interface StateText {
   browserDigest: string

@@ -111,12 +111,13 @@ async function judgeSettings(ask: Ask, warn: (message: string) => void): Promise
 }
 
 /**
- * What the scripts of the stores call, in one of its own, which leaves nothing. What a full server lets pass comes first,
- * since the script ends at what it does not.
+ * Calls every command that the stores' scripts call, and leaves no key behind. Commands that a full server allows come
+ * first, since the script ends at the first one that it refuses.
  */
 const calls = `
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', 0)
 redis.call('ZADD', KEYS[1], 1, 'a')
+redis.call('ZCARD', KEYS[1])
 redis.call('ZRANGE', KEYS[1], -1, -1, 'WITHSCORES')
 redis.call('PEXPIREAT', KEYS[1], 1)
 redis.call('SET', KEYS[1], 'a', 'PXAT', 1)
@@ -135,7 +136,7 @@ const needed: readonly ((redis: Redis, key: string) => Promise<unknown>)[] = [
   (redis, key) => redis.eval(calls, 1, `${key}-scripts`),
 ]
 
-/** What the server does not let its user do (ACL) is told at the start, and not by the first login. */
+/** Reports a permission (ACL) that the server's user lacks at the start instead of at the first login. */
 async function judgePermissions(ask: Ask, key: string): Promise<void> {
   for (const command of needed) {
     try {

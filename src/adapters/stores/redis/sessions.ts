@@ -1,8 +1,7 @@
 import type { SessionStore } from '../../../application/ports/stores/session-store.ts'
 import type { UserId } from '../../../domain/ids.ts'
-import { Unavailable } from '../../../domain/refusal.ts'
 import { expiryOf, type Session } from '../../../domain/session.ts'
-import type { Ask } from './connection.ts'
+import { type Ask, ignoreOutage } from './connection.ts'
 import { expireAt } from './expire-at.ts'
 
 /**
@@ -96,10 +95,6 @@ const digestOf = (member: string): string => member.slice(member.indexOf('.') + 
  */
 function isSettled(member: string, now: Date): boolean {
   return now.getTime() - Number.parseInt(member, 10) > 60_000
-}
-
-function ignoreOutage(error: unknown): void {
-  if (!(error instanceof Unavailable)) throw error
 }
 
 /** Hundreds at a time: nobody else's command waits behind the thousands of sessions that one user may have. */

@@ -17,13 +17,16 @@ interface StateRow {
   readonly expires_at: number
 }
 
-/** What runs in the writer's thread. */
+/** Runs in the writer's thread. */
 export function oauthStateWrites(db: Statements) {
   const put = db.prepare<[StateRow]>(
     `INSERT INTO oauth_states
        (digest, browser_digest, provider, flow, user_id, code_verifier, nonce, redirect_uri, expires_at)
      VALUES
        (@digest, @browser_digest, @provider, @flow, @user_id, @code_verifier, @nonce, @redirect_uri, @expires_at)`,
+  )
+  const isFull = db.prepare<[number, number], unknown>(
+    'SELECT 1 FROM oauth_states WHERE expires_at > ? LIMIT 1 OFFSET ?',
   )
   const take = db.prepare<[string, number], StateRow>(
     'DELETE FROM oauth_states WHERE digest = ? AND expires_at > ? RETURNING *',
@@ -34,8 +37,10 @@ export function oauthStateWrites(db: Statements) {
   )
 
   return {
-    putOAuthState(state: OAuthState): void {
+    putOAuthState(state: OAuthState, maxOpen: number, now: number): 'stored' | 'full' {
+      if (isFull.get(now, maxOpen - 1) !== undefined) return 'full'
       put.run(toRow(state))
+      return 'stored'
     },
     takeOAuthState(digest: string, now: number): OAuthState | null {
       const row = take.get(digest, now)
@@ -49,7 +54,7 @@ export function sqliteOAuthStates(file: SqliteFile, clock: () => Date): OAuthSta
   const expired = file.query<[number], unknown>('SELECT 1 FROM oauth_states WHERE expires_at <= ? LIMIT 1')
 
   return {
-    put: (state) => file.write('putOAuthState', state),
+    put: (state, maxOpen) => file.write('putOAuthState', state, maxOpen, clock().getTime()),
     take: (digest) => file.write('takeOAuthState', digest, clock().getTime()),
 
     async sweep(limit) {

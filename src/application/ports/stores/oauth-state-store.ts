@@ -1,9 +1,13 @@
 import type { OAuthState } from '../../../domain/oauth-account.ts'
 
-/** Journeys to providers that have not come back. Kept with the one-time tokens; an expired one is absent. */
+/** Open journeys to providers. They are kept with the one-time tokens; an expired one is absent. */
 export interface OAuthStateStore {
-  put(state: OAuthState): Promise<void>
-  /** The state, for exactly one of any number of callers; nobody finds it afterwards. */
+  /**
+   * `'full'`, and nothing is stored, while `maxOpen` live ones are there. Calls at the same moment, of any number of
+   * processes, may together exceed it by as many as they are.
+   */
+  put(state: OAuthState, maxOpen: number): Promise<'stored' | 'full'>
+  /** The state, for exactly one of any number of callers. It no longer counts as open. */
   take(digest: string): Promise<OAuthState | null>
   /** Deletes at most `limit` expired ones; answers how many. */
   sweep(limit: number): Promise<number>

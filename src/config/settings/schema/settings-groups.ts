@@ -128,6 +128,13 @@ export const security = Type.Object({
     description:
       'A new password or address needs `current_password` or a login younger than this; `0` turns the demand off.',
   }),
+  maxOpenJourneys: Type.Integer({
+    minimum: 1,
+    maximum: 1_000_000,
+    default: 10_000,
+    description:
+      'Journeys to OAuth providers that may be open at the same time; while so many are, a new one gets 503 with `Retry-After`.',
+  }),
 })
 
 export const logs = Type.Object({
