@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import type { ClientAuth, Configuration, CustomFetchOptions } from 'openid-client'
 import Type from 'typebox'
 import { CodeRefused, type OAuthProvider, ProviderFailed } from '../../application/ports/oauth-provider.ts'
+import type { OAuthIdentity } from '../../domain/oauth-account.ts'
 import { type Claims, identityOf, refusalOf, refuses, tokensOf, valueAt } from './identity.ts'
 import { clientAuthentication, clientOptions, loading, type ProviderNeeds, providerKind, providerUrl } from './kind.ts'
 import { accountInTenant, demandKeyOfIssuer, isForManyTenants } from './many-issuers.ts'
@@ -12,33 +13,36 @@ type Library = typeof import('openid-client')
 /** How a client authenticates at the token endpoint, by the library once it is loaded. */
 export type Authentication = (library: Library) => ClientAuth
 
-/** What is particular to one provider of OpenID Connect. */
+/** The particulars of one provider of OpenID Connect. */
 export interface OpenIdDefinition {
   readonly issuer: string
   readonly authenticate: Authentication
-  /** How it says whose address it is; by default as OpenID Connect Core section 5.1 does. */
+  /** Reads the address from the claims; by default as OpenID Connect Core section 5.1 names it. */
   readonly read?: (claims: unknown) => Omit<Claims, 'accountId'>
-  /** What its authorization endpoint wants besides. */
+  /** Further parameters that its authorization endpoint needs. */
   readonly authorizeParameters?: Readonly<Record<string, string>>
   /**
    * `false` where the provider refuses it. PKCE is used everywhere else. Without it, the nonce ties a code to its
    * journey (RFC 9700 section 2.1.1).
    */
   readonly hasPkce?: boolean
-  /** Whether its subjects are such within a tenant (`tid`) only. */
+  /** Whether its subjects are unique only within a tenant (`tid`). */
   readonly hasTenants?: boolean
 }
 
 /** One call to the provider: openid-client shares one configuration among all of them. */
 interface Call {
   readonly signal: AbortSignal
-  /** As it was sent: openid-client would take it from the address that came back, without its query. */
+  /** As it was sent: openid-client would take the address that the browser came back to, without its query. */
   readonly redirectUri?: string
+  /** The answer that a code was exchanged for. It is read again with fresh keys: a code works once. */
+  exchanged?: Response
 }
 
 const discoveryLifeMs = 3_600_000
+const leastRediscoveryMs = 5000
 
-/** A provider of OpenID Connect, found by its issuer; its ID tokens are verified by their signature, too. */
+/** A provider of OpenID Connect, discovered by its issuer. The signatures of its ID tokens are verified as well. */
 export function openIdConnectProvider(
   definition: OpenIdDefinition,
   client: { readonly clientId: string; readonly scopes: readonly string[] },
@@ -47,7 +51,7 @@ export function openIdConnectProvider(
   const { hasPkce = true, hasTenants = false } = definition
   const library = loading(import('openid-client'))
   const calls = new AsyncLocalStorage<Call>()
-  const discovered = remembered(needs.clock, () => underDeadline((signal) => calls.run({ signal }, discover)))
+  const configuration = remembered(needs.clock, () => underDeadline((signal) => calls.run({ signal }, discover)))
 
   async function discover(): Promise<Configuration> {
     const openId = await library
@@ -61,13 +65,16 @@ export function openIdConnectProvider(
     const tokenEndpoint = URL.canParse(named) ? new URL(named).href : null
     config[openId.customFetch] = async (url, options) => {
       if (url !== tokenEndpoint) return await send(url, options)
-      const { redirectUri } = calls.getStore() ?? {}
+      const call = calls.getStore()
+      if (call?.exchanged !== undefined) return call.exchanged.clone()
+      const redirectUri = call?.redirectUri
       if (redirectUri !== undefined && options.body instanceof URLSearchParams && options.body.has('redirect_uri')) {
         options.body.set('redirect_uri', redirectUri)
       }
       const response = await send(url, options)
       const refusal = await refusalIn(response)
       if (refusal !== null) throw refusal
+      if (call !== undefined) call.exchanged = response.clone()
       return response
     }
     return config
@@ -111,7 +118,7 @@ export function openIdConnectProvider(
     scopes: client.scopes,
 
     async authorizationUrl({ state, nonce, redirectUri, codeVerifier, scopes }) {
-      const config = await discovered()
+      const config = await configuration.current()
       const { buildAuthorizationUrl, calculatePKCECodeChallenge } = await library
       const challenge = hasPkce && {
         code_challenge: await calculatePKCECodeChallenge(codeVerifier),
@@ -138,14 +145,14 @@ export function openIdConnectProvider(
 
     async identify({ code, state, iss }, { redirectUri, codeVerifier, nonce }) {
       return await underDeadline(async (signal) => {
-        const config = await discovered()
-        demandIssuer(config, iss)
         const { authorizationCodeGrant } = await library
         const cameBack = new URL(redirectUri)
         cameBack.search = new URLSearchParams({ code, state, ...(iss !== null && { iss }) }).toString()
-        return await calls.run({ signal, redirectUri }, async () => {
-          const verifier = hasPkce && { pkceCodeVerifier: codeVerifier }
-          const checks = { expectedState: state, expectedNonce: nonce, ...verifier, idTokenExpected: true }
+        const verifier = hasPkce && { pkceCodeVerifier: codeVerifier }
+        const checks = { expectedState: state, expectedNonce: nonce, ...verifier, idTokenExpected: true }
+
+        async function identityBy(config: Configuration): Promise<OAuthIdentity> {
+          demandIssuer(config, iss)
           const answer = await authorizationCodeGrant(config, cameBack, checks)
           const idToken = { ...answer.claims() }
           demandOurs(idToken)
@@ -153,13 +160,24 @@ export function openIdConnectProvider(
           const tokens = tokensOf(answer, needs.clock())
           const email = await claimsOf(config, tokens.accessToken, idToken)
           return identityOf({ accountId, ...email }, tokens, false)
+        }
+
+        const config = await configuration.current()
+        return await calls.run({ signal, redirectUri }, async () => {
+          try {
+            return await identityBy(config)
+          } catch (error) {
+            const fresh = isUnknownKey(error) ? await configuration.after(config) : config
+            if (fresh === config) throw error
+            return await identityBy(fresh)
+          }
         })
       })
     },
 
     async refresh(refreshToken) {
       return await underDeadline(async (signal) => {
-        const config = await discovered()
+        const config = await configuration.current()
         const { refreshTokenGrant } = await library
         const answer = await calls.run({ signal }, () => refreshTokenGrant(config, refreshToken))
         const tokens = tokensOf(answer, needs.clock())
@@ -189,12 +207,19 @@ function standardClaims(claims: unknown) {
   return { email: valueAt(claims, 'email'), emailVerified: valueAt(claims, 'email_verified') }
 }
 
-/** Finds once for all callers, anew after a failure. After an hour it is looked for again while the old one serves. */
-function remembered<T>(clock: () => Date, find: () => Promise<T>): () => Promise<T> {
+/** openid-client keeps a provider's keys for up to 60 s, in which the provider may begin to sign with a new one. */
+function isUnknownKey(error: unknown): boolean {
+  return valueAt(error, 'code') === 'OAUTH_KEY_SELECTION_FAILED'
+}
+
+/** Finds once for all concurrent callers, and again after a failure. */
+function remembered<T>(clock: () => Date, find: () => Promise<T>) {
   let found: { readonly value: T; readonly until: number } | null = null
   let search: Promise<T> | null = null
+  let searchedAt = 0
 
   async function searchOnce(): Promise<T> {
+    searchedAt = clock().getTime()
     try {
       const value = await find()
       found = { value, until: clock().getTime() + discoveryLifeMs }
@@ -204,12 +229,23 @@ function remembered<T>(clock: () => Date, find: () => Promise<T>): () => Promise
     }
   }
 
-  return async () => {
-    if (found !== null && clock().getTime() < found.until) return found.value
-    search ??= searchOnce()
-    if (found === null) return await search
-    search.catch(() => undefined)
-    return found.value
+  return {
+    /** After an hour it is looked for again, while callers get the old one. */
+    async current(): Promise<T> {
+      if (found !== null && clock().getTime() < found.until) return found.value
+      search ??= searchOnce()
+      if (found === null) return await search
+      search.catch(() => undefined)
+      return found.value
+    },
+
+    /** A newer one than `old`; `old` itself when the last search began less than 5 s ago. */
+    async after(old: T): Promise<T> {
+      if (found !== null && found.value !== old) return found.value
+      if (search === null && clock().getTime() - searchedAt < leastRediscoveryMs) return old
+      search ??= searchOnce()
+      return await search
+    },
   }
 }
 
