@@ -110,11 +110,14 @@ function domainToAscii(domain: string): string | { objection: string } {
   return ascii
 }
 
-/** UTS #46 ToASCII as the WHATWG URL standard applies it to hosts; `null` for what is no host. */
+/**
+ * UTS #46 ToASCII as the WHATWG URL standard applies it to hosts; `null` for what is no host. Node 24 and 26 do not check
+ * the punycode of a domain that is all ASCII (`xn--a.example`). A label in Unicode before it makes them check.
+ */
 function hostname(domain: string): string | null {
   if (/[/?#@:%[\]\\]/.test(domain) || domain.endsWith('.')) return null
   try {
-    return new URL(`http://${domain}/`).hostname
+    return new URL(`http://ü.${domain}/`).hostname.slice('xn--tda.'.length)
   } catch {
     return null
   }
