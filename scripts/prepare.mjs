@@ -10,24 +10,21 @@ import { fileURLToPath } from 'node:url'
 export const root = fileURLToPath(new URL('..', import.meta.url))
 const at = (...parts) => join(root, ...parts)
 
-const leastNode = [20, 19]
-
+/** The scripts of package.json start through `scripts/node`, which finds a Node that is new enough. */
 export function requireNode() {
-  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
-  if (major > leastNode[0] || (major === leastNode[0] && minor >= leastNode[1])) return
-  console.error(`Portcullis needs Node ${leastNode.join('.')} or later; this is ${process.versions.node}.`)
+  if (Number.parseInt(process.versions.node, 10) >= 22) return
+  console.error(`This needs Node 22 or later, not ${process.versions.node}: start it with scripts/node.`)
   process.exit(1)
 }
 
-/** Native modules are built for one version of Node's binary interface. */
-const installation = () =>
-  sha([readFileSync(at('package-lock.json'), 'utf8'), process.versions.modules, process.platform, process.arch])
+/** Native modules differ between platforms; they serve every version of Node (Node-API). */
+const installation = () => sha([readFileSync(at('package-lock.json'), 'utf8'), process.platform, process.arch])
 
 export function install() {
   const stamp = at('node_modules', '.portcullis-install')
   if (read(stamp) === installation()) return
   if (!installedByHand()) {
-    console.error('Installing dependencies (once; the SQLite driver may take a minute or two to compile) …')
+    console.error('Installing dependencies (once) …')
     run('npm', ['ci', '--include=dev', '--no-audit', '--no-fund'])
   }
   writeFileSync(stamp, installation())
@@ -61,7 +58,7 @@ export async function build() {
     splitting: true,
     format: 'esm',
     platform: 'node',
-    target: 'node20',
+    target: 'node22',
     sourcemap: true,
     legalComments: 'none',
     // Drivers, native modules and what only providers want are loaded when they are needed; the others start faster as

@@ -170,12 +170,19 @@ describe('the Dockerfile', () => {
 
   it('installs and builds in one stage, of which the other takes what runs', () => {
     expect(stages()).to.have.lengthOf(2)
-    expect(build[0]).to.match(/^FROM node:\S+ AS build$/)
+    expect(build[0]).to.match(/^FROM node:\$\{NODE_VERSION\}-bookworm-slim AS build$/)
     const commands = build.filter((line) => line.startsWith('RUN ')).join('\n')
     expect(commands).to.match(/npm ci\b[\s\S]*npm run build\b[\s\S]*npm prune --omit=dev/)
     const copied = runtime.filter((line) => line.startsWith('COPY '))
     for (const line of copied) expect(line).to.match(/^COPY --from=build \/app\//)
     expect(runtime.join('\n')).not.to.match(/\bnpm\b/)
+  })
+
+  it('is pinned to a version of Node that the tests run under', () => {
+    const [, version] = /^ARG NODE_VERSION=(\S+)$/m.exec(projectFile('Dockerfile')) ?? []
+    // Safe: the project's own file.
+    const tested = JSON.parse(projectFile('scripts/node-versions.json')) as Record<string, { version: string }>
+    expect(Object.values(tested).map((one) => one.version)).to.include(version)
   })
 
   it('copies nothing that .dockerignore keeps out of the build', () => {
