@@ -1,13 +1,12 @@
 import Type, { type TSchema } from 'typebox'
-import { builtInParts } from '../src/config/plugins/parts.ts'
 import { shownPath, shownVariable } from '../src/config/settings/describe.ts'
-import { annotations } from '../src/config/settings/schema/annotations.ts'
+import { annotations } from '../src/config/settings/schema/fields.ts'
 import { settingsSchema } from '../src/config/settings/schema/schema.ts'
 import { type Leaf, leavesOf } from '../src/config/settings/schema/tree.ts'
 
 /** `docs/configuration.md`. */
 export function configurationPage(): string {
-  const leaves = leavesOf(settingsSchema(builtInParts))
+  const leaves = leavesOf(settingsSchema)
   const groups = new Set(['', ...leaves.map(groupOf)])
   const sections = [...groups].map((group) => {
     return section(

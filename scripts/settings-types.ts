@@ -1,21 +1,20 @@
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import Type, { type TObject, type TSchema } from 'typebox'
-import { builtInParts } from '../src/config/plugins/parts.ts'
 import { settingsSchema, tenantSchema } from '../src/config/settings/schema/schema.ts'
 import { branchesOf, valuesOf } from '../src/config/settings/schema/tree.ts'
 import { descriptionOf, standardOf } from './configuration-page.ts'
 
 /** `src/embedding/settings.ts`: the settings as TypeScript's editors know them, with what the page says of each. */
 export function settingsTypes(): string {
-  const settings = settingsSchema(builtInParts)
+  const settings = settingsSchema
   return formatted(`// Generated from the schema of the settings by \`npm run docs\`.
 
 /** The settings, the same tree that the settings file holds. What is left out, or \`undefined\`, has its default. */
 export interface PortcullisSettings ${typeOf(settings)}
 
 /** The settings of one tenant, in which it differs from the others. */
-export interface TenantSettings ${typeOf(tenantSchema(builtInParts), settings)}
+export interface TenantSettings ${typeOf(tenantSchema, settings)}
 `)
 }
 

@@ -33,11 +33,12 @@ const rules: readonly Rule[] = [
   adapter('credentials', ['jsonwebtoken', 'lru-cache']),
   adapter('crypto', ['argon2', 'bcrypt', 'uuid', '@zxcvbn-ts/language-common']),
   adapter('events', ['esbuild']),
+  adapter('logging', ['pino']),
   adapter('oauth', ['simple-oauth2', 'openid-client', 'undici', 'jsonwebtoken', 'typebox']),
   { folder: /^config\//, files: [everything], packages: ['node:', 'inversify', 'reflect-metadata', 'typebox', 'pino'] },
   {
     folder: /^cli\//,
-    files: [/^config\//, /^cli\//, /^adapters\/stores\/store-backend\.ts$/, domain, lib],
+    files: [/^config\//, /^cli\//, /^adapters\/(stores\/store-backend\.ts$|logging\/)/, domain, lib],
     packages: ['node:', 'commander'],
   },
   { folder: /^testing\//, files: [everything], packages: ['node:'] },

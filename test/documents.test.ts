@@ -4,7 +4,6 @@ import { pathToFileURL } from 'node:url'
 import { expect } from 'chai'
 import { anyProvider } from '../scripts/errors-page.ts'
 import { statusOf } from '../src/adapters/http/errors.ts'
-import { builtInParts } from '../src/config/plugins/parts.ts'
 import { settingsSchema } from '../src/config/settings/schema/schema.ts'
 import { leavesOf } from '../src/config/settings/schema/tree.ts'
 import { variableOf } from '../src/config/settings/sources/environment.ts'
@@ -97,7 +96,7 @@ describe('the README', () => {
   afterEach(() => folder.remove())
 
   it('names settings and variables that there are', () => {
-    const leaves = leavesOf(settingsSchema(builtInParts))
+    const leaves = leavesOf(settingsSchema)
     const paths = new Set(leaves.map(({ path }) => path.join('.')))
     const variables = new Set(leaves.map(({ path }) => variableOf(path)))
     const rows = rowsOf(readme, '| Setting | Environment |')

@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import { builtInParts } from '../config/plugins/parts.ts'
-import { keysOf, memberOf } from '../config/settings/schema/json-tree.ts'
 import type { Settings } from '../config/settings/schema/schema.ts'
+import { keysOf, memberOf } from '../config/settings/schema/tree.ts'
 import { shared } from '../config/settings/tenants.ts'
 
 /** Paths of settings that no tenant has for itself and that differ: only a new process takes them up. */
@@ -13,7 +12,7 @@ export function changedForAll(before: Settings, after: Settings): string[] {
 /** Those of the tenants one by one, without what holds the tenants themselves. */
 function pathsOf(settings: Settings): string[] {
   const ofTenants = keysOf(settings.tenants).filter((key) => key !== 'list' && key !== 'folder')
-  const others = shared({ ...settings }, builtInParts).filter((path) => path !== 'tenants')
+  const others = shared({ ...settings }).filter((path) => path !== 'tenants')
   return [...others, ...ofTenants.map((key) => `tenants.${key}`)]
 }
 

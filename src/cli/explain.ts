@@ -1,5 +1,5 @@
+import { scrub } from '../adapters/logging/log.ts'
 import { Unsuitable } from '../adapters/stores/store-backend.ts'
-import { scrub } from '../config/runtime/log.ts'
 import { SettingsFault } from '../config/settings/schema/fault.ts'
 import { Refusal, Unavailable } from '../domain/refusal.ts'
 

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { createLog, type Logger } from '../config/runtime/log.ts'
-import { linePrinter } from '../config/runtime/printed-lines.ts'
+import { createLog, type Logger } from '../adapters/logging/log.ts'
+import { linePrinter } from '../adapters/logging/printed-lines.ts'
 import type { LoadedSettings } from '../config/settings/load.ts'
 import type { LoadedTenants } from '../config/settings/tenants.ts'
 import { changedForAll } from './changed-for-all.ts'

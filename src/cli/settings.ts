@@ -1,7 +1,7 @@
-import { defaultTenant } from '../config/settings/default-tenant.ts'
 import { type LoadedSettings, type LoadFrom, loadSettings } from '../config/settings/load.ts'
 import { SettingsFault } from '../config/settings/schema/fault.ts'
 import type { LoadedTenants } from '../config/settings/tenants.ts'
+import { defaultTenant } from '../config/settings/tenants.ts'
 
 /** What every command is given. */
 export interface GlobalOptions {

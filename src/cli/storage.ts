@@ -1,5 +1,5 @@
+import { createLog } from '../adapters/logging/log.ts'
 import { openStorage, type Storage } from '../config/composition/storage.ts'
-import { createLog } from '../config/runtime/log.ts'
 import { type GlobalOptions, tenantHere } from './settings.ts'
 
 /** What keeps the users of the tenant that a command is about. Whoever is in the wrong folder is told that it is empty. */

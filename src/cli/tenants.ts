@@ -1,5 +1,5 @@
-import { addressFaults } from '../config/composition/address-faults.ts'
 import { handlerFaults } from '../config/composition/handlers.ts'
+import { addressFaults } from '../config/composition/stores.ts'
 import { type Fault, renderFaults } from '../config/settings/schema/fault.ts'
 import type { LoadedTenants } from '../config/settings/tenants.ts'
 import type { ExitCode } from './exit-code.ts'

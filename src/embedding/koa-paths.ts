@@ -2,11 +2,10 @@ import type { Context } from 'koa'
 import { servedPaths } from '../adapters/http/pipeline/served-paths.ts'
 import { isPreflight, type TellTenant } from '../adapters/http/pipeline/whose-request.ts'
 import { isReadable } from '../adapters/http/server/answer.ts'
-import { builtInParts } from '../config/plugins/parts.ts'
 import type { Insides } from '../config/runtime/insides.ts'
-import { claimsOf } from '../config/settings/claims.ts'
-import { defaultTenant } from '../config/settings/default-tenant.ts'
 import type { Settings } from '../config/settings/schema/schema.ts'
+import { defaultTenant } from '../config/settings/tenants.ts'
+import { claimsOf } from '../config/settings/validate.ts'
 
 /**
  * Tells the requests that are for us to answer: by their path, and with tenants by whose they are, without that tenant
@@ -18,7 +17,7 @@ export function ourPaths({ settings, tenants }: Insides, tell: TellTenant): (ctx
 
   /** Most tenants have the paths of all. */
   function pathsOf(of: Settings): (path: string) => boolean {
-    const paths = claimsOf(of, builtInParts).flatMap(({ prefix, operations }) =>
+    const paths = claimsOf(of).flatMap(({ prefix, operations }) =>
       operations.map((operation) => `${prefix}${operation.slice(operation.indexOf('/'))}`),
     )
     const key = paths.join(' ')

@@ -1,5 +1,5 @@
 import { type Argon2Hasher, argon2Hasher } from '../adapters/crypto/argon2-hasher.ts'
-import { openHashPool } from '../config/composition/hasher.ts'
+import { openHashPool } from '../config/composition/shared-resources.ts'
 
 export interface PasswordHasherOptions {
   /** Hashes at a time; by default as many as there are processors, and never all of libuv's threads. */

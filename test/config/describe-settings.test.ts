@@ -1,5 +1,4 @@
 import { expect } from 'chai'
-import { builtInParts } from '../../src/config/plugins/parts.ts'
 import { renderSettings, renderVariables } from '../../src/config/settings/describe.ts'
 import { settingsSchema } from '../../src/config/settings/schema/schema.ts'
 import { leavesOf } from '../../src/config/settings/schema/tree.ts'
@@ -11,7 +10,7 @@ describe('describing the settings', () => {
   afterEach(() => folder.remove())
 
   it('has words for every setting', () => {
-    const silent = leavesOf(settingsSchema(builtInParts)).filter(({ schema }) => !('description' in schema))
+    const silent = leavesOf(settingsSchema).filter(({ schema }) => !('description' in schema))
     expect(silent.map(({ path }) => path.join('.'))).to.deep.equal([])
   })
 

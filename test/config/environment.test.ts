@@ -1,9 +1,10 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { expect } from 'chai'
-import { builtInParts } from '../../src/config/plugins/parts.ts'
 import { providers } from '../../src/config/plugins/providers.ts'
+import { strategies } from '../../src/config/plugins/strategies.ts'
+import { transports } from '../../src/config/plugins/transports.ts'
 import type { LoadFrom } from '../../src/config/settings/load.ts'
-import { annotations } from '../../src/config/settings/schema/annotations.ts'
+import { annotations } from '../../src/config/settings/schema/fields.ts'
 import { settingsSchema } from '../../src/config/settings/schema/schema.ts'
 import { leavesOf } from '../../src/config/settings/schema/tree.ts'
 import { goodSecret, SettingsFolder } from '../support/settings.ts'
@@ -233,7 +234,7 @@ describe('settings from the environment', () => {
       'stores.tokens.kind': { PORTCULLIS_STORES__TOKENS__URL: 'redis://127.0.0.1' },
     }
 
-    for (const { path, schema, kinds } of leavesOf(settingsSchema(builtInParts))) {
+    for (const { path, schema, kinds } of leavesOf(settingsSchema)) {
       if (annotations(schema).byEntry) continue
       const dotted = path.join('.')
       it(`can be set by the environment: ${dotted}${kinds.length > 0 ? ` (${kinds})` : ''}`, async () => {
@@ -257,7 +258,6 @@ describe('settings from the environment', () => {
     }
 
     function aBackend(kinds: readonly string[], text: string): Record<string, string> {
-      const { transports, strategies } = builtInParts
       const asked = (parts: readonly { readonly kind: string }[]) =>
         parts.find(({ kind }) => kinds.includes(kind))?.kind
       return {

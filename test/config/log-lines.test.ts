@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { build } from 'esbuild'
-import { logLines } from '../../src/config/runtime/log-lines.ts'
+import { logLines } from '../../src/adapters/logging/log-lines.ts'
 import { eventually } from '../support/eventually.ts'
 import { scratchFolder } from '../support/spawned-service.ts'
 
@@ -164,7 +164,7 @@ describe('the lines of the log', () => {
   const log = join(scratchFolder(), 'log.cjs')
   before(() =>
     build({
-      entryPoints: [fileURLToPath(new URL('../../src/config/runtime/log.ts', import.meta.url))],
+      entryPoints: [fileURLToPath(new URL('../../src/adapters/logging/log.ts', import.meta.url))],
       outfile: log,
       bundle: true,
       platform: 'node',

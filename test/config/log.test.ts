@@ -1,14 +1,11 @@
 import { expect } from 'chai'
-import { createLog } from '../../src/config/runtime/log.ts'
+import { createLog } from '../../src/adapters/logging/log.ts'
 import { Unavailable } from '../../src/domain/refusal.ts'
 
 describe('a fault in the log', () => {
   function logged(err: unknown) {
     const lines: string[] = []
-    createLog({ level: 'info', requests: 'slow' }, { write: (line) => void lines.push(line) }).error(
-      { err },
-      'it failed',
-    )
+    createLog({ level: 'info' }, { write: (line) => void lines.push(line) }).error({ err }, 'it failed')
     return JSON.parse(lines[0] ?? '').err
   }
 

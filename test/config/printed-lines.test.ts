@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { linePrinter } from '../../src/config/runtime/printed-lines.ts'
+import { linePrinter } from '../../src/adapters/logging/printed-lines.ts'
 
 /** Standard output that takes so many bytes at a time, or none for the reason of this code. */
 function aReader(patienceMilliseconds?: number) {

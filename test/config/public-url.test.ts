@@ -1,5 +1,6 @@
 import { expect } from 'chai'
-import { isLoopback, leadsToLoopback, publicUrl } from '../../src/config/tenancy/public-url.ts'
+import { publicUrl } from '../../src/config/tenancy/addressing.ts'
+import { isLoopback, leadsToLoopback } from '../../src/lib/loopback.ts'
 import { SettingsFolder } from '../support/settings.ts'
 
 describe('the public URL', () => {

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect } from 'chai'
 import { unshared } from '../../src/adapters/stores/store-backend.ts'
-import { openShares } from '../../src/config/composition/shares.ts'
+import { openShares } from '../../src/config/composition/shared-resources.ts'
 
 /** Things that know their number, of which it is told which were opened and closed. */
 function things() {

@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { expect } from 'chai'
 import { providers } from '../../src/config/plugins/providers.ts'
-import { annotations } from '../../src/config/settings/schema/annotations.ts'
+import { annotations } from '../../src/config/settings/schema/fields.ts'
 import { blocksOf, projectFile, theBlock } from '../support/readme-blocks.ts'
 import { SettingsFolder } from '../support/settings.ts'
 

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'chai'
 import Koa from 'koa'
 import { answering } from '../../src/adapters/http/server/answer.ts'
-import { createLog } from '../../src/config/runtime/log.ts'
+import { createLog } from '../../src/adapters/logging/log.ts'
 import { eventually } from '../support/eventually.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { connected } from '../support/sockets.ts'
@@ -50,7 +50,7 @@ describe('a body without end', () => {
 
   it('that was never announced makes nobody’s answer a 499', async () => {
     const lines: string[] = []
-    const log = createLog({ level: 'info', requests: 'all' }, { write: (line) => void lines.push(line) })
+    const log = createLog({ level: 'info' }, { write: (line) => void lines.push(line) })
     const answer = answering({ log, isTls: false, logRequests: 'all' })
     const app = new Koa().use((ctx) =>
       answer(ctx, async () => {

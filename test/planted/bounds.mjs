@@ -86,7 +86,7 @@ export default [
   ],
   [
     'hashes at a cost that none can be verified at',
-    'src/config/settings/schema/settings-groups.ts',
+    'src/config/settings/schema/passwords.ts',
     'maximum: greatestCost.memoryKiB',
     'maximum: 4 * greatestCost.memoryKiB',
     ['test/config/judge-settings.test.ts'],

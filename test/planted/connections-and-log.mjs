@@ -1,8 +1,8 @@
 // Guards of connections that are not worth keeping, and of a log that cannot be written. See scripts/planted-faults.mjs.
 
 const server = 'src/adapters/http/server/http-server.ts'
-const lines = 'src/config/runtime/log-lines.ts'
-const printed = 'src/config/runtime/printed-lines.ts'
+const lines = 'src/adapters/logging/log-lines.ts'
+const printed = 'src/adapters/logging/printed-lines.ts'
 const connections = ['test/http/endless-bodies.test.ts']
 const refusals = ['test/http/server.test.ts']
 const paths = ['test/http/methods-and-paths.test.ts']

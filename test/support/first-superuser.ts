@@ -1,5 +1,5 @@
+import { createLog } from '../../src/adapters/logging/log.ts'
 import { openStorage } from '../../src/config/composition/storage.ts'
-import { createLog } from '../../src/config/runtime/log.ts'
 import { loadSettings } from '../../src/config/settings/load.ts'
 import { toEmail } from '../../src/embedding/email.ts'
 import { goodPassword, logIn } from './client.ts'

@@ -10,7 +10,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { redisBackend } from '../../src/adapters/stores/redis/redis.ts'
 import type { Shares, StoreHandle } from '../../src/adapters/stores/store-backend.ts'
-import { openShares } from '../../src/config/composition/shares.ts'
+import { openShares } from '../../src/config/composition/shared-resources.ts'
 import { type FixedClock, fixedClock } from '../../src/testing/fixed-clock.ts'
 import type { StoreUnderTest } from './stores.ts'
 

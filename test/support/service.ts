@@ -1,7 +1,7 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { DestinationStream } from 'pino'
-import { createLog } from '../../src/config/runtime/log.ts'
+import { createLog } from '../../src/adapters/logging/log.ts'
 import { startService } from '../../src/config/runtime/service.ts'
 import { type LoadedSettings, loadSettings } from '../../src/config/settings/load.ts'
 import { forgetDocument, isDescribedAt } from './described.ts'

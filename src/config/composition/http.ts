@@ -1,20 +1,33 @@
+import type { Container } from 'inversify'
 import { mountDocs } from '../../adapters/http/docs/docs-page.ts'
 import { openapi } from '../../adapters/http/docs/openapi.ts'
 import type { Router } from '../../adapters/http/endpoint.ts'
+import type { MountedProvider } from '../../adapters/http/oauth/mounted-provider.ts'
+import type { ComesBack, TryConfig } from '../../adapters/http/pages/try-page.ts'
 import { mountTryPage } from '../../adapters/http/pages/try-page.ts'
 import { type Identify, identifying } from '../../adapters/http/pipeline/identify.ts'
 import { type Handle, serving } from '../../adapters/http/pipeline/route-table.ts'
 import { mount } from '../../adapters/http/pipeline/serve.ts'
+import { authRouter } from '../../adapters/http/routers/auth.ts'
+import { oauthRouter } from '../../adapters/http/routers/oauth.ts'
+import { oauthAssociateRouter } from '../../adapters/http/routers/oauth-associate.ts'
 import { demandOfTls } from '../../adapters/http/server/frame-headers.ts'
+import type { HttpBackend } from '../../adapters/http/transports/http-backend.ts'
 import { ownOrigins } from '../../adapters/http/transports/http-backend.ts'
+import { FinishOAuth } from '../../application/oauth/finish-oauth.ts'
+import { LinkOAuth } from '../../application/oauth/link-oauth.ts'
+import { StartOAuth } from '../../application/oauth/start-oauth.ts'
+import { UnlinkOAuth } from '../../application/oauth/unlink-oauth.ts'
 import { Authenticate } from '../../application/sign-in/authenticate.ts'
+import { LogIn } from '../../application/sign-in/log-in.ts'
+import { LogOut } from '../../application/sign-in/log-out.ts'
 import { version } from '../../lib/version.ts'
-import { mountedProviders } from '../plugins/providers.ts'
-import { routersOf } from '../plugins/routers.ts'
-import { oauthRoutersOf } from './oauth-routers.ts'
-import { prefixOf } from './sign-in.ts'
+import { routers } from '../plugins/routers.ts'
+import type { Settings } from '../settings/schema/schema.ts'
+import { enabledOf } from '../settings/schema/tree.ts'
+import { mountedProviders, prefixOf } from './sign-in.ts'
 import type { OpenTenant } from './tenant.ts'
-import { tryConfig } from './try-config.ts'
+import { Vault } from './tokens.ts'
 
 export interface HttpNeeds {
   /** Where browsers reach this tenant, without a slash at the end. Known once the service listens. */
@@ -76,4 +89,75 @@ export function routersOfTenant(
 
 export function describedBackends({ settings, backends }: OpenTenant) {
   return backends.map((backend) => ({ backend, loginPath: `${prefixOf(settings, backend.name)}/login` }))
+}
+
+/** The routers that the settings enable, at their prefixes. */
+export function routersOf(settings: Settings, container: Container, backends: readonly HttpBackend[]): Router[] {
+  const auth = backends.map((backend) =>
+    authRouter({
+      logIn: container.get(LogIn),
+      logOut: container.get(LogOut),
+      backend,
+      prefix: prefixOf(settings, backend.name),
+    }),
+  )
+  const others = routers
+    .filter(({ name }) => settings.routers[name].enabled)
+    .map(({ name, build }) => build({ container, backends, prefix: settings.routers[name].prefix }))
+  return [...auth, ...others]
+}
+
+/** The two routers of every provider: to sign in, and to link accounts. */
+export function oauthRoutersOf(
+  settings: Settings,
+  container: Container,
+  backends: readonly HttpBackend[],
+  providers: ReadonlyMap<string, MountedProvider>,
+): Router[] {
+  return [...providers].flatMap(([name, mounted]) => {
+    const provider = settings.providers[name]
+    const backend = backends.find((one) => one.name === provider?.backend)
+    if (provider === undefined || backend === undefined) throw new Error(`the provider ${name} has no backend`)
+    const startOAuth = container.get(StartOAuth)
+    return [
+      oauthRouter({ startOAuth, finishOAuth: container.get(FinishOAuth), mounted, backend, prefix: provider.prefix }),
+      oauthAssociateRouter({
+        startOAuth,
+        linkOAuth: container.get(LinkOAuth),
+        unlinkOAuth: container.get(UnlinkOAuth),
+        vault: container.get(Vault),
+        mounted,
+        prefix: provider.associatePrefix,
+      }),
+    ]
+  })
+}
+
+/** What the page at `/try` gets to know of the settings. */
+export function tryConfig({ backends, routers, providers }: Settings, publicUrl: string): TryConfig {
+  const isHere = (page: string | undefined): boolean => {
+    if (page === undefined) return false
+    const { origin, pathname } = new URL(page)
+    return `${origin}${pathname}` === `${publicUrl}/try`
+  }
+  const comesBack = (byProvider: string | undefined, byUs: string | undefined): ComesBack => {
+    if (byProvider !== undefined) return isHere(byProvider) ? 'to this page' : 'elsewhere'
+    return isHere(byUs) ? 'by redirect' : 'elsewhere'
+  }
+  return {
+    backends: enabledOf(backends).map(([name, { transport, prefix }]) => ({ name, transport: transport.kind, prefix })),
+    routers: Object.fromEntries(
+      Object.entries(routers).map(([name, router]) => [name, router.enabled ? router.prefix : null]),
+    ),
+    providers: enabledOf(providers).map(([name, provider]) => ({
+      name,
+      backend: provider.backend,
+      prefix: provider.prefix,
+      associatePrefix: provider.associatePrefix,
+      comesBack: {
+        login: comesBack(provider.redirectUrl, provider.redirects.success),
+        link: comesBack(provider.redirectUrlAssociate, provider.redirects.linked),
+      },
+    })),
+  }
 }

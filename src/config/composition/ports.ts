@@ -9,10 +9,9 @@ import type { Subscribers } from '../../application/ports/event-handlers.ts'
 import type { CodeRefused, ProviderFailed } from '../../application/ports/oauth-provider.ts'
 import type { PasswordHasher } from '../../application/ports/password-hasher.ts'
 import type { UserStore } from '../../application/ports/stores/user-store.ts'
-import { enabledOf } from '../settings/schema/enabled.ts'
 import type { Settings } from '../settings/schema/schema.ts'
+import { enabledOf } from '../settings/schema/tree.ts'
 import { bindUseCases } from './container.ts'
-import { requireOwnBindings } from './own-bindings.ts'
 import type { OpenStores } from './stores.ts'
 import * as t from './tokens.ts'
 
@@ -65,8 +64,7 @@ export function tenantContainer(parts: Parts): Container {
   bind(t.HandlerTimeoutSeconds, settings.handlers.timeoutSeconds)
   bind(t.Report, parts.report)
   bind(t.ReportProvider, parts.reportProvider)
-  const useCases = bindUseCases(container)
-  requireOwnBindings(container, [...Object.values(t), ...useCases])
+  bindUseCases(container)
   return container
 }
 

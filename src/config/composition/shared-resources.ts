@@ -1,12 +1,12 @@
-import type { HashPool } from '../../adapters/crypto/hash-pool.ts'
+import { type Argon2Hasher, argon2Hasher } from '../../adapters/crypto/argon2-hasher.ts'
+import { defaultHashConcurrency } from '../../adapters/crypto/hash-concurrency.ts'
+import { type HashPool, hashPool } from '../../adapters/crypto/hash-pool.ts'
+import type { Logger } from '../../adapters/logging/log.ts'
 import { type Outbound, openOutbound } from '../../adapters/oauth/outbound.ts'
 import type { Shares } from '../../adapters/stores/store-backend.ts'
 import type { Subscribers } from '../../application/ports/event-handlers.ts'
-import type { Logger } from '../runtime/log.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 import type { LoadedTenants } from '../settings/tenants.ts'
-import { openHashPool } from './hasher.ts'
-import { openShares } from './shares.ts'
 
 /** What all tenants of a process have in common. */
 export interface Common {
@@ -55,5 +55,61 @@ export function openCommon({
     hashPool: openHashPool(settings.passwords, { isShared: isOneOfMany }),
     outbound: openOutbound(),
     ...(subscribers && { subscribers }),
+  }
+}
+
+/**
+ * One per process: argon2 computes in libuv's threads, which everything else needs as well.
+ *
+ * @param isShared whether there may be several tenants, of which none may then fill the whole queue
+ */
+export function openHashPool(
+  { concurrency, maxWaitSeconds }: Pick<Settings['passwords'], 'concurrency' | 'maxWaitSeconds'>,
+  { isShared = false }: { isShared?: boolean } = {},
+): HashPool {
+  const threads = Number(process.env.UV_THREADPOOL_SIZE)
+  const threadPoolSize = Number.isInteger(threads) && threads > 0 ? threads : null
+  return hashPool({ size: concurrency ?? defaultHashConcurrency({ threadPoolSize }), maxWaitSeconds, isShared })
+}
+
+/** One per tenant: each hashes at its own cost, and waits in a queue of its own. */
+export function openHasher({ passwords }: Pick<Settings, 'passwords'>, pool: HashPool): Argon2Hasher {
+  const { memoryKiB, timeCost, parallelism } = passwords
+  return argon2Hasher({ pool, memoryKiB, timeCost, parallelism })
+}
+
+interface Held {
+  readonly value: unknown
+  holders: number
+}
+
+/** What the stores of one process have in common, each for as long as somebody holds it. */
+export function openShares(): Shares {
+  const held = new Map<string, Held>()
+
+  return {
+    lease<T>(key: string, open: () => T, close: (shared: T) => Promise<void>) {
+      const one = held.get(key) ?? { value: open(), holders: 0 }
+      held.set(key, one)
+      one.holders++
+      // Safe: by the promise of `Shares`, all who name this key mean the same type.
+      const value = one.value as T
+      let releasing: Promise<void> | undefined
+
+      async function letGo(): Promise<void> {
+        one.holders--
+        if (one.holders > 0) return
+        held.delete(key) // first: who comes while it closes is given a new one
+        await close(value)
+      }
+
+      return {
+        value,
+        release() {
+          releasing ??= letGo()
+          return releasing
+        },
+      }
+    },
   }
 }

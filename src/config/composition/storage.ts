@@ -1,15 +1,15 @@
 import { existsSync } from 'node:fs'
 import { isCommonPassword } from '../../adapters/crypto/common-passwords.ts'
 import { newId } from '../../adapters/crypto/new-id.ts'
+import type { Logger } from '../../adapters/logging/log.ts'
 import { pathIn } from '../../adapters/stores/sqlite/data-file.ts'
 import { CreateSuperuser } from '../../application/accounts/create-superuser.ts'
 import { PromoteUser } from '../../application/accounts/promote-user.ts'
 import { ChangeUser } from '../../application/change-user.ts'
 import type { Outbox } from '../../application/ports/stores/outbox.ts'
-import type { Logger } from '../runtime/log.ts'
 import { SettingsFault } from '../settings/schema/fault.ts'
 import type { Settings } from '../settings/schema/schema.ts'
-import { openHasher, openHashPool } from './hasher.ts'
+import { openHasher, openHashPool } from './shared-resources.ts'
 import { openStores } from './stores.ts'
 
 export interface Storage {

@@ -14,6 +14,11 @@ export interface OptionsPart {
   objections?(options: unknown): Objection[]
 }
 
+/** What the part of this kind objects to in options that its schema has accepted one by one. */
+export function objectionsTo(parts: readonly OptionsPart[], options: { readonly kind: string }): readonly Objection[] {
+  return parts.find(({ kind }) => kind === options.kind)?.objections?.(options) ?? []
+}
+
 /** `{ kind, …options }` of one part, e.g. `{ kind: 'jwt', audience, lifetimeSeconds }`. */
 export type OptionsOf<Part> = Part extends { kind: infer Kind; options: infer Options extends TProperties }
   ? { readonly kind: Kind } & Readonly<Static<TObject<Options>>>

@@ -1,6 +1,5 @@
 import type { Container } from 'inversify'
 import type { Router } from '../../adapters/http/endpoint.ts'
-import { authRouter } from '../../adapters/http/routers/auth.ts'
 import { registerRouter } from '../../adapters/http/routers/register.ts'
 import { resetPasswordRouter } from '../../adapters/http/routers/reset-password.ts'
 import { usersRouter } from '../../adapters/http/routers/users.ts'
@@ -13,10 +12,6 @@ import { RequestToken } from '../../application/accounts/request-token.ts'
 import { ResetPassword } from '../../application/accounts/reset-password.ts'
 import { UpdateUser } from '../../application/accounts/update-user.ts'
 import { VerifyUser } from '../../application/accounts/verify-user.ts'
-import { LogIn } from '../../application/sign-in/log-in.ts'
-import { LogOut } from '../../application/sign-in/log-out.ts'
-import { prefixOf } from '../composition/sign-in.ts'
-import type { Settings } from '../settings/schema/schema.ts'
 
 interface Mounting {
   readonly container: Container
@@ -87,18 +82,9 @@ export const routers = [
 /** Operations of the Auth router, below the prefix of its backend. */
 export const backendOperations = ['POST /login', 'POST /logout'] as const
 
-/** The routers that the settings enable, at their prefixes. */
-export function routersOf(settings: Settings, container: Container, backends: readonly HttpBackend[]): Router[] {
-  const auth = backends.map((backend) =>
-    authRouter({
-      logIn: container.get(LogIn),
-      logOut: container.get(LogOut),
-      backend,
-      prefix: prefixOf(settings, backend.name),
-    }),
-  )
-  const others = routers
-    .filter(({ name }) => settings.routers[name].enabled)
-    .map(({ name, build }) => build({ container, backends, prefix: settings.routers[name].prefix }))
-  return [...auth, ...others]
-}
+/** Operations of the two routers that every provider has. */
+export const providerOperations = ['GET /authorize', 'GET /callback', 'POST /callback']
+export const associateOperations = [...providerOperations, 'DELETE /:id']
+
+/** Operations outside all routers. No router may have their paths. */
+export const serviceOperations = ['GET /healthz', 'GET /readyz', 'GET /openapi.json', 'GET /docs', 'GET /try']

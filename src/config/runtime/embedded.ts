@@ -1,5 +1,6 @@
 import { functionHandlers, type Handlers } from '../../adapters/events/function-handlers.ts'
 import { noHandlers } from '../../adapters/events/handler-names.ts'
+import { createLog } from '../../adapters/logging/log.ts'
 import { CreateSuperuser } from '../../application/accounts/create-superuser.ts'
 import { DeleteUser } from '../../application/accounts/delete-user.ts'
 import { PromoteUser } from '../../application/accounts/promote-user.ts'
@@ -18,13 +19,12 @@ import { LogOut } from '../../application/sign-in/log-out.ts'
 import { Unavailable } from '../../domain/refusal.ts'
 import { openCommon } from '../composition/shared-resources.ts'
 import { type OpenTenant, openPreparedTenant } from '../composition/tenant.ts'
-import { defaultTenant } from '../settings/default-tenant.ts'
 import { settingsOf } from '../settings/load.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 import type { Environment } from '../settings/sources/environment.ts'
+import { defaultTenant } from '../settings/tenants.ts'
 import { logDisabled, tenantRegistry } from '../tenancy/tenant-pool.ts'
 import { keepInsides } from './insides.ts'
-import { createLog } from './log.ts'
 
 /** The use cases of one tenant. */
 export interface Accounts {

@@ -1,8 +1,8 @@
+import type { Logger } from '../../adapters/logging/log.ts'
 import type { OpenTenant } from '../composition/tenant.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 import type { LoadedTenants } from '../settings/tenants.ts'
 import type { Portcullis } from './embedded.ts'
-import type { Logger } from './log.ts'
 
 /** What stands behind an open `Portcullis`, for our own entries alone: none of it is anybody's to rely on. */
 export interface Insides {

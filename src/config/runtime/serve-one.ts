@@ -1,8 +1,8 @@
 import { operationsRouter } from '../../adapters/http/routers/operations.ts'
 import { tenantHttp } from '../composition/http.ts'
 import { openTenant } from '../composition/tenant.ts'
-import { defaultTenant } from '../settings/default-tenant.ts'
-import { publicUrl } from '../tenancy/public-url.ts'
+import { defaultTenant } from '../settings/tenants.ts'
+import { publicUrl } from '../tenancy/addressing.ts'
 import type { Served, ServeNeeds } from '../tenancy/served.ts'
 
 /** A deployment without tenants: the one there is answers everything. */

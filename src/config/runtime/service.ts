@@ -4,7 +4,7 @@ import { httpServer } from '../../adapters/http/server/http-server.ts'
 import { warnOfNoHandlers } from '../composition/handlers.ts'
 import { openCommon, type ProcessNeeds } from '../composition/shared-resources.ts'
 import type { LoadedTenants } from '../settings/tenants.ts'
-import { publicUrl } from '../tenancy/public-url.ts'
+import { publicUrl } from '../tenancy/addressing.ts'
 import { serveOne } from './serve-one.ts'
 import { serveTenants } from './serve-tenants.ts'
 

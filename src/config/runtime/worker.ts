@@ -1,10 +1,10 @@
 import { warnOfNoHandlers } from '../composition/handlers.ts'
 import { type Common, openCommon, type ProcessNeeds } from '../composition/shared-resources.ts'
 import { openPreparedTenant } from '../composition/tenant.ts'
-import { defaultTenant } from '../settings/default-tenant.ts'
 import { type Fault, SettingsFault } from '../settings/schema/fault.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 import type { LoadedTenants } from '../settings/tenants.ts'
+import { defaultTenant } from '../settings/tenants.ts'
 import { logDisabled, tenantRegistry } from '../tenancy/tenant-pool.ts'
 
 export interface Worker {

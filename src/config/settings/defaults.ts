@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
-import { isLoopback } from '../tenancy/public-url.ts'
-import { enabledOf } from './schema/enabled.ts'
+import { isLoopback } from '../../lib/loopback.ts'
 import type { BackendSettings, ProviderSettings, Settings, StoreSettings } from './schema/schema.ts'
+import { enabledOf } from './schema/tree.ts'
 
 /** The settings before what depends on others is filled in. */
 export interface Given extends Omit<Settings, 'secret' | 'stores' | 'backends' | 'providers' | 'handlers' | 'try'> {

@@ -1,10 +1,8 @@
 import Type, { type TSchema } from 'typebox'
-import { builtInParts } from '../plugins/parts.ts'
 import type { LoadedSettings } from './load.ts'
-import { annotations } from './schema/annotations.ts'
-import { keysOf, memberOf } from './schema/json-tree.ts'
+import { annotations } from './schema/fields.ts'
 import { settingsSchema } from './schema/schema.ts'
-import { branchesOf, leavesOf, valuesOf } from './schema/tree.ts'
+import { branchesOf, keysOf, leavesOf, memberOf, valuesOf } from './schema/tree.ts'
 import { configVariable, fileVariableOf, variableOf } from './sources/environment.ts'
 
 /** Stands where a secret would. */
@@ -12,7 +10,7 @@ const masked = '[secret]'
 
 /** Every effective setting, one a line: its path, its value as JSON, where it came from. Secrets are masked. */
 export function renderSettings(loaded: LoadedSettings & { readonly hosts?: readonly string[] }): string {
-  const rows = valuesBelow(settingsSchema(builtInParts), loaded.settings, []).map(({ path, value, schema }) => {
+  const rows = valuesBelow(settingsSchema, loaded.settings, []).map(({ path, value, schema }) => {
     const { secret, byEntry, otherwise } = annotations(schema)
     const shown = byEntry ? keysOf(value) : value // what lies below may be secret
     const isSet = value !== undefined && value !== null
@@ -31,7 +29,7 @@ export function renderSettings(loaded: LoadedSettings & { readonly hosts?: reado
 /** Every variable that can be set, one a line, with the setting it sets. */
 export function renderVariables(): string {
   const rows = new Map<string, readonly string[]>([[configVariable, [configVariable, 'the settings file']]])
-  for (const { path, schema } of leavesOf(settingsSchema(builtInParts))) {
+  for (const { path, schema } of leavesOf(settingsSchema)) {
     const variable = shownVariable(path, schema)
     rows.set(variable, [variable, shownPath(path)])
     const fileVariable = fileVariableOf(path, schema)

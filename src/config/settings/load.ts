@@ -1,10 +1,9 @@
 import { resolve } from 'node:path'
-import { builtInParts, type Parts } from '../plugins/parts.ts'
 import type { Assignment } from './merge.ts'
 import { readJudged } from './resolve.ts'
 import { type Fault, SettingsFault, type Source } from './schema/fault.ts'
-import { overlay, treeOf } from './schema/overlay.ts'
 import { environmentSchema, type Settings } from './schema/schema.ts'
+import { overlay, treeOf } from './schema/tree.ts'
 import { type Environment, readEnvironment } from './sources/environment.ts'
 import { type ConfigFile, readConfigFile } from './sources/file.ts'
 import { type LoadedTenants, loadTenants } from './tenants.ts'
@@ -29,7 +28,6 @@ export interface LoadFrom {
   readonly env: Environment
   /** Where relative paths start, those inside the file as well. */
   readonly cwd: string
-  readonly parts?: Parts
   /** For commands that work on the storage alone: a missing secret is no fault. */
   readonly withoutSecret?: boolean
   /** `false` for what opens no port: it prints events only when it is told to. */
@@ -47,9 +45,9 @@ export async function loadSettings(from: LoadFrom): Promise<LoadedSettings> {
 
 /** As `loadSettings`, of a file that was read, or of a tree in place of one. */
 export async function settingsOf(file: ConfigFile, from: LoadFrom, faults: Fault[] = []): Promise<LoadedSettings> {
-  const { env, cwd, parts = builtInParts, withoutSecret = false, listens = true } = from
+  const { env, cwd, withoutSecret = false, listens = true } = from
   const value = listens ? file.value : overlay({ handlers: { console: false } }, file.value)
-  const environment = await readEnvironment({ env, cwd, schema: environmentSchema(parts), file: value })
+  const environment = await readEnvironment({ env, cwd, schema: environmentSchema, file: value })
   const common = environment.assignments.filter((one) => !isOfTenant(one))
   const ofTenants = environment.assignments.filter(isOfTenant)
   const isFaultOfTenant = ({ path }: Fault): boolean => isOfTenant({ path: path.split('.') })
@@ -60,7 +58,6 @@ export async function settingsOf(file: ConfigFile, from: LoadFrom, faults: Fault
     tree: value,
     assignments: common,
     cwd,
-    parts,
     faults,
     // Where requests without a tenant are nobody's, each tenant may have a secret of its own.
     needsSecret: ({ tenants }) => !withoutSecret && tenants.by === undefined,
@@ -71,7 +68,7 @@ export async function settingsOf(file: ConfigFile, from: LoadFrom, faults: Fault
   if (by === undefined && !isJudged && areThere) {
     faults.push({ path: 'tenants.by', message: 'is required where there are tenants', source: 'default' })
   }
-  const warnings = [...environment.warnings, ...doubtsOf(settings, parts)]
+  const warnings = [...environment.warnings, ...doubtsOf(settings)]
   if (faults.length > 0) throw new SettingsFault(file.path === null ? faults.map(ofNoFile) : faults, warnings)
   if (by === undefined) return { settings, tenants: null, sources, file: file.path, warnings }
   const tenants = await loadTenants({
@@ -82,7 +79,6 @@ export async function settingsOf(file: ConfigFile, from: LoadFrom, faults: Fault
     assignments: ofTenants,
     faults: faultsOfTenants,
     cwd,
-    parts,
     withoutSecret,
   })
   return { settings, tenants, sources, file: file.path, warnings: [...warnings, ...tenants.warnings] }

@@ -4,8 +4,8 @@ import { link, open, readFile, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { makeFolder } from '../../lib/private-folder.ts'
 import { SettingsFault } from './schema/fault.ts'
-import { memberOf } from './schema/json-tree.ts'
 import type { Settings } from './schema/schema.ts'
+import { memberOf } from './schema/tree.ts'
 
 /** NIST SP 800-107 section 5.3.4: a key of HMAC-SHA-256 is as strong as it is long, up to 32 bytes. */
 const leastBytes = 32

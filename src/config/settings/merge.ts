@@ -1,10 +1,9 @@
 import Type, { type TSchema } from 'typebox'
 import { Check } from 'typebox/value'
-import { annotations } from './schema/annotations.ts'
 import type { Fault, Source } from './schema/fault.ts'
-import { isGroup, keysOf, memberOf } from './schema/json-tree.ts'
-import { mostSimilar } from './schema/similar.ts'
-import { allowsKey, branchesOf, kindSchema, valuesOf } from './schema/tree.ts'
+import { mostSimilar } from './schema/fault.ts'
+import { annotations } from './schema/fields.ts'
+import { allowsKey, branchesOf, isGroup, keysOf, kindSchema, memberOf, valuesOf } from './schema/tree.ts'
 
 /** What one variable sets. */
 export interface Assignment {

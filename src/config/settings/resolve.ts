@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises'
-import type { Parts } from '../plugins/parts.ts'
+import { stores as storeKinds } from '../plugins/stores.ts'
 import { completeSettings, type Given } from './defaults.ts'
 import { missingSecret } from './master-secret.ts'
 import { type Assignment, readSettings } from './merge.ts'
@@ -12,7 +12,6 @@ interface Reading {
   readonly assignments: readonly Assignment[]
   /** Where relative paths start. */
   readonly cwd: string
-  readonly parts: Parts
   /** What is wrong already; what else is wrong is added. */
   readonly faults: Fault[]
   readonly needsSecret: (settings: Settings) => boolean
@@ -22,8 +21,8 @@ interface Reading {
 
 /** Reads one set of settings, completes it and judges what no setting can be judged for alone. */
 export async function readJudged(from: Reading): Promise<{ settings: Settings; sources: ReadonlyMap<string, Source> }> {
-  const { tree, assignments, cwd, parts, faults, needsSecret, owned = (settings) => settings } = from
-  const { value, sources, faults: found } = readSettings(settingsSchema(parts), tree, assignments)
+  const { tree, assignments, cwd, faults, needsSecret, owned = (settings) => settings } = from
+  const { value, sources, faults: found } = readSettings(settingsSchema, tree, assignments)
   faults.push(...found)
 
   // Safe: every leaf has been judged by the schema or replaced by its default, and what is derived from other
@@ -33,8 +32,8 @@ export async function readJudged(from: Reading): Promise<{ settings: Settings; s
     if (faults.some((fault) => [path, ...involved].some((one) => covers(fault, one)))) return
     faults.push({ path, message, source: sources.get(path) ?? 'default' })
   }
-  judgeSettings(settings, parts, note)
-  if (settings.secret === null && needsSecret(settings) && hasUsersOnServer(settings, parts)) {
+  judgeSettings(settings, note)
+  if (settings.secret === null && needsSecret(settings) && hasUsersOnServer(settings)) {
     note('secret', missingSecret, ['stores.users.kind'])
   }
   if (settings.handlers.module !== null && !(await isFile(settings.handlers.module))) {
@@ -44,7 +43,7 @@ export async function readJudged(from: Reading): Promise<{ settings: Settings; s
 }
 
 /** Whether the users' kind is one that has an address, also where that is still missing. */
-function hasUsersOnServer({ stores }: Settings, { storeKinds }: Parts): boolean {
+function hasUsersOnServer({ stores }: Settings): boolean {
   return storeKinds.some(({ kind, protocols }) => kind === stores.users.kind && protocols.length > 0)
 }
 

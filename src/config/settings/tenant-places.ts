@@ -1,7 +1,7 @@
 import type { StoreRole } from '../../adapters/stores/store-backend.ts'
-import type { Parts } from '../plugins/parts.ts'
+import { stores as storeKinds } from '../plugins/stores.ts'
 import type { Fault } from './schema/fault.ts'
-import type { Settings } from './schema/schema.ts'
+import type { Settings, StoreSettings } from './schema/schema.ts'
 
 interface Placed {
   readonly id: string
@@ -11,7 +11,7 @@ interface Placed {
 }
 
 /** What belongs to two tenants at once, by tenant: both would read and end what is the other's. */
-export function collisionsOf(tenants: readonly Placed[], parts: Parts): Map<string, Fault[]> {
+export function collisionsOf(tenants: readonly Placed[]): Map<string, Fault[]> {
   const owners = new Map<string, { id: string; path: string }[]>()
   const claim = (place: string, id: string, path: string): void => {
     const known = owners.get(place) ?? []
@@ -21,7 +21,7 @@ export function collisionsOf(tenants: readonly Placed[], parts: Parts): Map<stri
     for (const host of hosts) claim(`host ${host}`, id, 'hosts')
     if (settings === null) continue
     for (const role of ['users', 'sessions', 'tokens'] as const) {
-      const place = placeOf(role, settings, parts)
+      const place = placeOf(role, settings)
       if (place !== null) claim(place, id, `stores.${role}`)
     }
   }
@@ -38,12 +38,38 @@ export function collisionsOf(tenants: readonly Placed[], parts: Parts): Map<stri
   return faults
 }
 
-function placeOf(
-  role: StoreRole,
-  { stores, dataFolder }: NonNullable<Placed['settings']>,
-  parts: Parts,
-): string | null {
+function placeOf(role: StoreRole, { stores, dataFolder }: NonNullable<Placed['settings']>): string | null {
   const { kind, url = null, prefix = null } = stores[role]
-  const place = parts.storeKinds.find((one) => one.kind === kind)?.placeOf?.({ url, prefix, dataFolder }) ?? null
+  const place = storeKinds.find((one) => one.kind === kind)?.placeOf?.({ url, prefix, dataFolder }) ?? null
   return place === null ? null : `${kind} ${place}`
+}
+
+interface Inheriting {
+  readonly id: string
+  readonly stores: Settings['stores']
+  /** The tenant's own. */
+  readonly dataFolder: string
+  /** Whether the tenant was given this itself. */
+  readonly isOwn: (role: StoreRole, key: 'kind' | 'url' | 'prefix') => boolean
+}
+
+/** Gives a tenant a place of its own at every address that it inherits; what it names itself is left as it is. */
+export function ownPlaces({ id, stores, dataFolder, isOwn }: Inheriting): Settings['stores'] {
+  return { users: placed('users'), sessions: placed('sessions'), tokens: placed('tokens') }
+
+  function placed(role: StoreRole): StoreSettings {
+    const store = stores[role]
+    const isTheUsers = !isOwn(role, 'url') && store.url === stores.users.url && store.kind === stores.users.kind
+    const namedBy = isTheUsers ? 'users' : role
+    const { inherited } = storeKinds.find((one) => one.kind === store.kind) ?? {}
+    if (inherited === undefined || isOwn(namedBy, 'url')) return store
+    const { url = null, prefix = null } = store
+    const own = inherited({ url, prefix, dataFolder }, id)
+    const ownPrefix = isOwn(namedBy, 'prefix') ? prefix : (own.prefix ?? null)
+    return {
+      kind: store.kind,
+      ...(own.url !== null && { url: own.url }),
+      ...(ownPrefix !== null && { prefix: ownPrefix }),
+    }
+  }
 }

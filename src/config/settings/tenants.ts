@@ -2,19 +2,17 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Check } from 'typebox/value'
 import type { StoreRole } from '../../adapters/stores/store-backend.ts'
-import type { Parts } from '../plugins/parts.ts'
-import { defaultTenant } from './default-tenant.ts'
 import type { Assignment } from './merge.ts'
 import { readJudged } from './resolve.ts'
 import { type Fault, SettingsFault, type Source } from './schema/fault.ts'
-import { isGroup, keysOf, memberOf } from './schema/json-tree.ts'
-import { overlay, treeOf } from './schema/overlay.ts'
 import { environmentSchema, type Settings, settingsSchema, tenantHosts, tenantSchema } from './schema/schema.ts'
-import { allowsKey } from './schema/tree.ts'
+import { allowsKey, isGroup, keysOf, memberOf, overlay, treeOf } from './schema/tree.ts'
 import { readSettingsFile } from './sources/file.ts'
-import { collisionsOf } from './tenant-places.ts'
-import { ownPlaces } from './tenant-stores.ts'
+import { collisionsOf, ownPlaces } from './tenant-places.ts'
 import { doubtsOf } from './validate.ts'
+
+/** The tenant of a deployment without tenants, and of requests that name none, where it is listed. */
+export const defaultTenant = 'default'
 
 export interface TenantSettings {
   readonly id: string
@@ -44,7 +42,6 @@ interface From {
   readonly assignments: readonly Assignment[]
   readonly faults: readonly Fault[]
   readonly cwd: string
-  readonly parts: Parts
   readonly withoutSecret: boolean
 }
 
@@ -66,18 +63,17 @@ export async function loadTenants(from: From): Promise<LoadedTenants> {
   const read = await Promise.all([...given].map(([id, one]) => readTenant(id, one, from)))
   const collisions = collisionsOf(
     read.map(({ id, hosts, settings, faults }) => ({ id, hosts, settings: faults.length === 0 ? settings : null })),
-    from.parts,
   )
   const judged = read.map((one) => ({ ...one, faults: [...one.faults, ...(collisions.get(one.id) ?? [])] }))
   const enabled = judged.filter((one) => one.faults.length === 0)
   const disabled = judged.filter((one) => one.faults.length > 0)
-  const known = new Set(doubtsOf(common, from.parts))
+  const known = new Set(doubtsOf(common))
   return {
     enabled: new Map(enabled.map(({ id, hosts, settings, sources }) => [id, { id, hosts, settings, sources }])),
     disabled: new Map(disabled.map((one) => [one.id, one.faults])),
     disabledHosts: new Map(disabled.flatMap(({ id, hosts }) => hosts.map((host) => [host, id] as const))),
     warnings: enabled.flatMap(({ id, settings }) =>
-      doubtsOf(settings, from.parts)
+      doubtsOf(settings)
         .filter((doubt) => !known.has(doubt))
         .map((doubt) => `tenant ${id}: ${doubt}`),
     ),
@@ -122,7 +118,7 @@ interface ReadTenant extends TenantSettings {
 }
 
 async function readTenant(id: string, { tree, source, problem }: Given, from: From): Promise<ReadTenant> {
-  const { base, cwd, parts, withoutSecret } = from
+  const { base, cwd, withoutSecret } = from
   const { tenants: _, ...inherited } = isGroup(base) ? base : {}
   const prefix = ['tenants', 'list', id]
   const assignments = from.assignments
@@ -135,12 +131,12 @@ async function readTenant(id: string, { tree, source, problem }: Given, from: Fr
   const fault = (path: string, message: string): void => {
     faults.push({ path, message, source })
   }
-  const list = environmentSchema(parts).properties.tenants.properties.list
+  const list = environmentSchema.properties.tenants.properties.list
   if (!allowsKey(list, id)) fault('', `a tenant's name has lower-case letters, digits and -, at most 32`)
   if (problem !== null) fault('', problem)
   if (!isGroup(tree)) fault('', 'must be an object that holds settings')
   const { hosts, ...own } = isGroup(tree) ? tree : {}
-  for (const path of shared(own, parts)) fault(path, 'belongs to the whole service and cannot differ by tenant')
+  for (const path of shared(own)) fault(path, 'belongs to the whole service and cannot differ by tenant')
 
   const given = overlay(own, treeOf(assignments))
   const hostNames = hostsOf(memberOf(given, 'hosts') ?? hosts, from, id, fault)
@@ -148,7 +144,6 @@ async function readTenant(id: string, { tree, source, problem }: Given, from: Fr
     tree: overlay(overlay(inherited, atOwnHost(given, hostNames, from)), own),
     assignments: assignments.filter(({ path }) => path[0] !== 'hosts'),
     cwd,
-    parts,
     faults,
     needsSecret: () => !withoutSecret,
     ...(id !== defaultTenant && { owned: (settings) => asTenant(id, settings, given, from) }),
@@ -169,9 +164,9 @@ async function readTenant(id: string, { tree, source, problem }: Given, from: Fr
 }
 
 /** Paths of what is there and belongs to the service as a whole. */
-export function shared(own: Readonly<Record<string, unknown>>, parts: Parts): string[] {
-  const whole = settingsSchema(parts).properties
-  const ofTenant = tenantSchema(parts).properties
+export function shared(own: Readonly<Record<string, unknown>>): string[] {
+  const whole = settingsSchema.properties
+  const ofTenant = tenantSchema.properties
   const groups = (['http', 'passwords'] as const).flatMap((group) =>
     keysOf(own[group])
       .filter((key) => Object.hasOwn(whole[group].properties, key) && !Object.hasOwn(ofTenant[group].properties, key))
@@ -199,7 +194,7 @@ function hostsOf(
 
 /** What makes the settings a tenant's own: its folder, its places in stores it inherits, its cookies. */
 function asTenant(id: string, settings: Settings, given: unknown, from: From): Settings {
-  const { common, parts } = from
+  const { common } = from
   const hasOwnFolder = memberOf(given, 'dataFolder') !== undefined
   const dataFolder = hasOwnFolder ? settings.dataFolder : join(common.dataFolder, 'tenants', id)
   const backends = Object.entries(settings.backends).map(([name, backend]) => {
@@ -214,7 +209,6 @@ function asTenant(id: string, settings: Settings, given: unknown, from: From): S
       id,
       stores: settings.stores,
       dataFolder,
-      parts,
       isOwn: (role, key) => isOwn(given, role, key),
     }),
     backends: Object.fromEntries(backends),

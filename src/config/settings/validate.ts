@@ -1,10 +1,20 @@
 import { leastCosts } from '../../adapters/crypto/cost-bounds.ts'
-import type { Parts, StoreKind } from '../plugins/parts.ts'
-import { isLoopback, leadsToLoopback } from '../tenancy/public-url.ts'
-import { claimsOf } from './claims.ts'
+import type { StoreBackend } from '../../adapters/stores/store-backend.ts'
+import { isLoopback, leadsToLoopback } from '../../lib/loopback.ts'
+import { objectionsTo } from '../plugins/plugin.ts'
+import {
+  associateOperations,
+  backendOperations,
+  providerOperations,
+  routers,
+  serviceOperations,
+} from '../plugins/routers.ts'
+import { stores as storeKinds } from '../plugins/stores.ts'
+import { strategies } from '../plugins/strategies.ts'
+import { transports } from '../plugins/transports.ts'
 import { secretObjection } from './master-secret.ts'
-import { enabledOf } from './schema/enabled.ts'
 import type { Settings, StoreSettings } from './schema/schema.ts'
+import { enabledOf } from './schema/tree.ts'
 
 /**
  * Notes a fault at `path`, unless it or one of the `involved` settings is at fault already: what follows from
@@ -13,20 +23,20 @@ import type { Settings, StoreSettings } from './schema/schema.ts'
 export type NoteFault = (path: string, message: string, involved?: readonly string[]) => void
 
 /** Judges what no leaf can be judged for alone. Every leaf of `settings` is right by itself or a default. */
-export function judgeSettings(settings: Settings, parts: Parts, note: NoteFault): void {
+export function judgeSettings(settings: Settings, note: NoteFault): void {
   judgeHttp(settings, note)
   judgeSecret(settings, note)
-  judgeStores(settings, parts, note)
-  judgeBackends(settings, parts, note)
+  judgeStores(settings, note)
+  judgeBackends(settings, note)
   judgeProviders(settings, note)
-  judgePaths(settings, parts, note)
+  judgePaths(settings, note)
   judgePasswords(settings, note)
 }
 
 /** What is allowed and will hardly be meant. */
-export function doubtsOf(settings: Settings, parts: Parts): string[] {
+export function doubtsOf(settings: Settings): string[] {
   return [
-    ...doubtsOfStores(settings, parts),
+    ...doubtsOfStores(settings),
     ...(enabledOf(settings.backends).length === 0 ? ['backends: none is enabled, so that nobody can log in'] : []),
     ...doubtsOfCookies(settings),
     ...doubtsOfProviders(settings),
@@ -34,7 +44,7 @@ export function doubtsOf(settings: Settings, parts: Parts): string[] {
   ]
 }
 
-function doubtsOfStores({ stores }: Settings, { storeKinds }: Parts): string[] {
+function doubtsOfStores({ stores }: Settings): string[] {
   const inClear = Object.entries(stores).flatMap(([role, { kind, url }]) => {
     const hosts = url === undefined ? [] : (storeKinds.find((one) => one.kind === kind)?.hostsInClear?.(url) ?? [])
     return hosts.every((host) => isLoopback(host) || isNeighbour(host)) ? [] : [`stores.${role}.url`]
@@ -98,7 +108,7 @@ function judgeSecret({ secret }: Settings, note: NoteFault): void {
   if (objection !== null) note('secret', objection)
 }
 
-function judgeStores({ stores }: Settings, { storeKinds }: Parts, note: NoteFault): void {
+function judgeStores({ stores }: Settings, note: NoteFault): void {
   for (const [role, store] of Object.entries(stores)) {
     const kind = storeKinds.find((one) => one.kind === store.kind)
     const objection = kind === undefined ? null : addressObjection(kind, store)
@@ -115,7 +125,7 @@ function judgeStores({ stores }: Settings, { storeKinds }: Parts, note: NoteFaul
 /** Scheme, hosts, path. No `URL`: a MongoDB address may name several hosts with ports. */
 const address = /^([a-z][a-z0-9+.-]*:)\/\/[^/?#\s]+(\/[^?#\s]*)?(?:\?[^#\s]*)?$/i
 
-function addressObjection(storeKind: StoreKind, { url }: StoreSettings): string | null {
+function addressObjection(storeKind: StoreBackend, { url }: StoreSettings): string | null {
   const { kind, protocols, needsDatabase } = storeKind
   if (protocols.length === 0) return url === undefined ? null : `must not be given: ${kind} has no address`
   const wanted = protocols.map((protocol) => `${protocol}//…`).join(' or ')
@@ -128,16 +138,16 @@ function addressObjection(storeKind: StoreKind, { url }: StoreSettings): string 
   return storeKind.objection?.(url) ?? null
 }
 
-function judgeBackends(settings: Settings, { transports, strategies }: Parts, note: NoteFault): void {
+function judgeBackends(settings: Settings, note: NoteFault): void {
   const cookies = new Map<string, string>()
   for (const [name, { transport, strategy }] of enabledOf(settings.backends)) {
-    for (const [half, options, parts] of [
+    for (const [half, options, kinds] of [
       ['transport', transport, transports],
       ['strategy', strategy, strategies],
     ] as const) {
       const path = `backends.${name}.${half}`
       const involved = Object.keys(options).map((option) => `${path}.${option}`)
-      const found = parts.find(({ kind }) => kind === options.kind)?.objections?.(options) ?? []
+      const found = objectionsTo(kinds, options)
       for (const { option, message } of found) note(`${path}.${option}`, message, involved)
     }
     if (transport.kind !== 'cookie') continue
@@ -171,11 +181,9 @@ function isOurPage(page: string, publicUrl: string | undefined, allowedOrigins: 
 }
 
 /** Two routers on one path: the second would never be reached. Letter case does not make another path. */
-function judgePaths(settings: Settings, parts: Parts, note: NoteFault): void {
-  const owners = new Map<string, string>(
-    parts.serviceOperations.map((one) => [one.toLowerCase(), 'the service itself']),
-  )
-  for (const { prefix, setting, operations } of claimsOf(settings, parts)) {
+function judgePaths(settings: Settings, note: NoteFault): void {
+  const owners = new Map<string, string>(serviceOperations.map((one) => [one.toLowerCase(), 'the service itself']))
+  for (const { prefix, setting, operations } of claimsOf(settings)) {
     const taken = operations.flatMap((operation) => {
       const route = operation.replace(' ', ` ${prefix}`)
       const owner = owners.get(route.toLowerCase())
@@ -199,4 +207,29 @@ function judgePasswords({ passwords }: Settings, note: NoteFault): void {
   if (concurrency !== undefined && concurrency < parallelism) {
     note('passwords.concurrency', 'must be at least passwords.parallelism', ['passwords.parallelism'])
   }
+}
+
+/** Operations below a prefix (`METHOD /path`), and the setting that puts them there. */
+export interface Claim {
+  readonly prefix: string
+  readonly setting: string
+  readonly operations: readonly string[]
+}
+
+/** What every enabled backend, provider and router lays claim to, in this order. */
+export function claimsOf(settings: Settings): Claim[] {
+  const backends = enabledOf(settings.backends).map(([name, { prefix }]) => ({
+    prefix,
+    setting: `backends.${name}.prefix`,
+    operations: backendOperations,
+  }))
+  const providers = enabledOf(settings.providers).flatMap(([name, { prefix, associatePrefix }]) => [
+    { prefix, setting: `providers.${name}.prefix`, operations: providerOperations },
+    { prefix: associatePrefix, setting: `providers.${name}.associatePrefix`, operations: associateOperations },
+  ])
+  const mounted = routers.flatMap(({ name, operations }) => {
+    const router = settings.routers[name]
+    return router.enabled ? [{ prefix: router.prefix, setting: `routers.${name}.prefix`, operations }] : []
+  })
+  return [...backends, ...providers, ...mounted]
 }

@@ -1,7 +1,7 @@
 import { byHeader, byHost, byPath, type TellTenant } from '../../adapters/http/pipeline/whose-request.ts'
-import { defaultTenant } from '../settings/default-tenant.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 import type { LoadedTenants } from '../settings/tenants.ts'
+import { defaultTenant } from '../settings/tenants.ts'
 
 /** Tells whose a request is, as the settings say. */
 export function teller({ tenants }: Settings, current: () => LoadedTenants): TellTenant {
@@ -39,4 +39,10 @@ export function originsOf(id: string, { http }: Settings, { enabled }: LoadedTen
 /** The origins of every tenant's front ends. */
 export function originsOfAll({ http }: Settings, { enabled }: LoadedTenants): ReadonlySet<string> {
   return new Set([...http.allowedOrigins, ...[...enabled.values()].flatMap((one) => one.settings.http.allowedOrigins)])
+}
+
+/** Origin under which browsers reach the service, once it is known which port it listens on. */
+export function publicUrl({ http }: Settings, port: number): string {
+  const isOther = http.host.startsWith('127.') && http.host !== '127.0.0.1' // RFC 6761 section 6.3: not what localhost is
+  return http.publicUrl ?? `http://${isOther ? http.host : 'localhost'}:${port}`
 }

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import type { Logger } from '../../adapters/logging/log.ts'
 import type { OpenTenant } from '../composition/tenant.ts'
-import type { Logger } from '../runtime/log.ts'
 import { inTime } from './in-time.ts'
 import { notInOrder, type Opened, type Slot } from './tenant-slot.ts'
 

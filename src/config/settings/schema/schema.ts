@@ -1,27 +1,21 @@
 import Type, { type Static, type TSchema } from 'typebox'
 import type { StoreRole } from '../../../adapters/stores/store-backend.ts'
-import type { builtInParts, Parts } from '../../plugins/parts.ts'
 import type { OptionsOf } from '../../plugins/plugin.ts'
-import { isGroup } from './json-tree.ts'
-import {
-  docs,
-  events,
-  handlers,
-  http,
-  logs,
-  passwords,
-  prefix,
-  seconds,
-  security,
-  tokens,
-  tryPage,
-} from './settings-groups.ts'
-import { backendsSchema, type mounting, providersSchema, routersSchema, storeSchema } from './settings-parts.ts'
+import type { routers } from '../../plugins/routers.ts'
+import type { strategies } from '../../plugins/strategies.ts'
+import type { transports } from '../../plugins/transports.ts'
+import { events, handlers } from './events.ts'
+import { prefix, seconds } from './fields.ts'
+import { docs, http, logs, routersSchema, tryPage } from './http.ts'
+import { passwords, security, tokens } from './passwords.ts'
+import { backendsSchema, type mounting, providersSchema } from './sign-in.ts'
+import { storeSchema } from './stores.ts'
+import { isGroup } from './tree.ts'
 
 /** Lower case, as host names and MongoDB's database names are compared. */
 const tenantIdPattern = '^[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?$'
 
-/** Judged tenant by tenant (`load-tenants.ts`), since a fault in one of them must not touch the others. */
+/** Judged tenant by tenant (`tenants.ts`), since a fault in one of them must not touch the others. */
 const opaqueTenants = Type.Refine(
   Type.Unknown({
     expects: 'an object that holds the settings of each tenant by its name',
@@ -72,16 +66,6 @@ function tenantsSchema<List extends TSchema>(list: List) {
   })
 }
 
-/** A schema that is made once for the same parts, however many tenants are read by it. */
-function madeOnce<Schema>(make: (parts: Parts) => Schema): (parts: Parts) => Schema {
-  const made = new WeakMap<Parts, Schema>()
-  return (parts) => {
-    const schema = made.get(parts) ?? make(parts)
-    made.set(parts, schema)
-    return schema
-  }
-}
-
 /** No setting of a deployment without tenants. */
 export const tenantHosts = Type.Array(
   Type.String({
@@ -91,71 +75,63 @@ export const tenantHosts = Type.Array(
   { default: [], description: 'With `by: "host"`: the host names of the tenant.' },
 )
 
+const common = {
+  http,
+  dataFolder: Type.String({
+    minLength: 1,
+    expects: 'the path of a folder',
+    default: './data',
+    description: 'Folder of the SQLite file and of the generated secret, from where the service is started.',
+  }),
+  secret: Type.Optional(
+    Type.String({
+      secret: true,
+      otherwise: 'generated into the data folder with users in `memory` or `sqlite`, otherwise required',
+      description: 'Master secret, at least 32 bytes, from which all keys are derived: `openssl rand -base64 32`.',
+    }),
+  ),
+  stores: Type.Object({
+    users: storeSchema('users'),
+    sessions: storeSchema('sessions'),
+    tokens: storeSchema('tokens'),
+  }),
+  backends: backendsSchema,
+  routers: routersSchema,
+  providers: providersSchema,
+  handlers,
+  events,
+  passwords,
+  tokens,
+  security,
+  logs,
+  docs,
+  try: tryPage,
+}
+
 /** The settings of one tenant, as far as it may differ from the others. */
-export const tenantSchema = madeOnce((parts) => {
-  const { dataFolder, secret, stores, backends, routers, providers } = commonSchema(parts)
-  return Type.Object({
-    hosts: tenantHosts,
-    http: Type.Object({ publicUrl: http.properties.publicUrl, allowedOrigins: http.properties.allowedOrigins }),
-    dataFolder,
-    secret,
-    stores,
-    backends,
-    routers,
-    providers,
-    handlers,
-    passwords: Type.Omit(passwords, ['maxWaitSeconds', 'concurrency']),
-    tokens,
-    security,
-    try: tryPage,
-  })
+export const tenantSchema = Type.Object({
+  hosts: tenantHosts,
+  http: Type.Object({ publicUrl: http.properties.publicUrl, allowedOrigins: http.properties.allowedOrigins }),
+  dataFolder: common.dataFolder,
+  secret: common.secret,
+  stores: common.stores,
+  backends: common.backends,
+  routers: common.routers,
+  providers: common.providers,
+  handlers,
+  passwords: Type.Omit(passwords, ['maxWaitSeconds', 'concurrency']),
+  tokens,
+  security,
+  try: tryPage,
 })
+
+const tenantList = Type.Record(Type.String({ pattern: tenantIdPattern }), tenantSchema)
 
 /** The schema of what the environment can set: the settings of every tenant as well. */
-export const environmentSchema = madeOnce((parts) => {
-  const list = Type.Record(Type.String({ pattern: tenantIdPattern }), tenantSchema(parts))
-  return Type.Object({ ...commonSchema(parts), tenants: tenantsSchema(list) })
-})
+export const environmentSchema = Type.Object({ ...common, tenants: tenantsSchema(tenantList) })
 
-/** The schema of the settings as given: what has a default that depends on others is optional in it. */
-export const settingsSchema = madeOnce((parts) =>
-  Type.Object({ ...commonSchema(parts), tenants: tenantsSchema(opaqueTenants) }),
-)
-
-function commonSchema(parts: Parts) {
-  return {
-    http,
-    dataFolder: Type.String({
-      minLength: 1,
-      expects: 'the path of a folder',
-      default: './data',
-      description: 'Folder of the SQLite file and of the generated secret, from where the service is started.',
-    }),
-    secret: Type.Optional(
-      Type.String({
-        secret: true,
-        otherwise: 'generated into the data folder with users in `memory` or `sqlite`, otherwise required',
-        description: 'Master secret, at least 32 bytes, from which all keys are derived: `openssl rand -base64 32`.',
-      }),
-    ),
-    stores: Type.Object({
-      users: storeSchema('users', parts.storeKinds),
-      sessions: storeSchema('sessions', parts.storeKinds),
-      tokens: storeSchema('tokens', parts.storeKinds),
-    }),
-    backends: backendsSchema(parts),
-    routers: routersSchema(parts.routers),
-    providers: providersSchema(parts),
-    handlers,
-    events,
-    passwords,
-    tokens,
-    security,
-    logs,
-    docs,
-    try: tryPage,
-  }
-}
+/** The schema of the settings as given: a setting whose default depends on others is optional in it. */
+export const settingsSchema = Type.Object({ ...common, tenants: tenantsSchema(opaqueTenants) })
 
 export interface StoreSettings {
   readonly kind: string
@@ -165,8 +141,8 @@ export interface StoreSettings {
   readonly prefix?: string
 }
 
-export type TransportSettings = OptionsOf<(typeof builtInParts)['transports'][number]>
-export type StrategySettings = OptionsOf<(typeof builtInParts)['strategies'][number]>
+export type TransportSettings = OptionsOf<(typeof transports)[number]>
+export type StrategySettings = OptionsOf<(typeof strategies)[number]>
 
 export interface BackendSettings {
   readonly enabled: boolean
@@ -197,7 +173,7 @@ export interface RouterSettings {
   readonly prefix: string
 }
 
-export type RouterName = (typeof builtInParts)['routers'][number]['name']
+export type RouterName = (typeof routers)[number]['name']
 
 /** Settings that are complete and fit together: the schema's, with the defaults that depend on others filled in. */
 export interface Settings {

@@ -1,5 +1,48 @@
 import Type, { type TObject, type TSchema } from 'typebox'
-import { memberOf } from './json-tree.ts'
+
+/** An object of JSON: not an array, not `null`. */
+export function isGroup(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** The member `key`, or `undefined`; what an object inherits (`constructor`, `__proto__`) is no member. */
+export function memberOf(value: unknown, key: string): unknown {
+  return isGroup(value) && Object.hasOwn(value, key) ? value[key] : undefined
+}
+
+export function keysOf(value: unknown): string[] {
+  return isGroup(value) ? Object.keys(value) : []
+}
+
+/** The entries that are enabled, with their names, in order of declaration. */
+export function enabledOf<T extends { readonly enabled: boolean }>(
+  entries: Readonly<Record<string, T>>,
+): [string, T][] {
+  return Object.entries(entries).filter(([, { enabled }]) => enabled)
+}
+
+/**
+ * `over` laid upon `base`, member by member. A group of another `kind` replaces the whole: the options of one kind
+ * mean nothing to another.
+ */
+export function overlay(base: unknown, over: unknown): unknown {
+  if (over === undefined) return base
+  if (!isGroup(base) || !isGroup(over)) return over
+  const [was, is] = [memberOf(base, 'kind'), memberOf(over, 'kind')]
+  if (is !== undefined && was !== undefined && is !== was) return over
+  const keys = new Set([...keysOf(base), ...keysOf(over)])
+  return Object.fromEntries([...keys].map((key) => [key, overlay(memberOf(base, key), memberOf(over, key))]))
+}
+
+/** What variables set, as a file would. */
+export function treeOf(assignments: readonly { readonly path: readonly string[]; readonly value: unknown }[]): unknown {
+  return assignments.reduce<unknown>((tree, { path, value }) => {
+    return overlay(
+      tree,
+      path.reduceRight<unknown>((inner, key) => ({ [key]: inner }), value),
+    )
+  }, undefined)
+}
 
 /** A value that can be set, as opposed to a group of them. */
 export interface Leaf {

@@ -2,7 +2,7 @@ import { readFile, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { parseJson, repeatedMembers } from '../../../adapters/http/body/json.ts'
 import type { Fault } from '../schema/fault.ts'
-import { isGroup, memberOf } from '../schema/json-tree.ts'
+import { isGroup, memberOf } from '../schema/tree.ts'
 import { configVariable, type Environment } from './environment.ts'
 
 const standardFile = 'portcullis.config.json'

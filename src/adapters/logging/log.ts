@@ -1,13 +1,12 @@
 import { type DestinationStream, type Logger, pino } from 'pino'
 import { HandlerFailed } from '../../application/ports/event-handlers.ts'
 import { Unavailable } from '../../domain/refusal.ts'
-import type { Settings } from '../settings/schema/schema.ts'
 import { logLines } from './log-lines.ts'
 
 export type { Logger }
 
 /** One JSON line each on standard error; standard output is for events. */
-export function createLog({ level }: Settings['logs'], to?: DestinationStream): Logger {
+export function createLog({ level }: { readonly level: string }, to?: DestinationStream): Logger {
   return pino(
     {
       level,

@@ -1,5 +1,4 @@
 import { BlockList, isIP } from 'node:net'
-import type { Settings } from '../settings/schema/schema.ts'
 
 const loopback = new BlockList()
 loopback.addSubnet('127.0.0.0', 8, 'ipv4')
@@ -15,10 +14,4 @@ export function isLoopback(host: string): boolean {
 /** Whether a URL leads to the very machine that it is opened on. */
 export function leadsToLoopback({ hostname }: URL): boolean {
   return isLoopback(hostname.replace(/^\[|\]$/g, '')) // of IPv6, a URL has the brackets in its host name
-}
-
-/** Origin under which browsers reach the service, once it is known which port it listens on. */
-export function publicUrl({ http }: Settings, port: number): string {
-  const isOther = http.host.startsWith('127.') && http.host !== '127.0.0.1' // RFC 6761 section 6.3: not what localhost is
-  return http.publicUrl ?? `http://${isOther ? http.host : 'localhost'}:${port}`
 }

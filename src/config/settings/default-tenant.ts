@@ -1,2 +1,0 @@
-/** The tenant of a deployment without tenants, and of requests that name none, where it is listed. */
-export const defaultTenant = 'default'

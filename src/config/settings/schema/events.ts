@@ -1,0 +1,40 @@
+import Type from 'typebox'
+
+export const handlers = Type.Object({
+  module: Type.Optional(
+    Type.String({
+      minLength: 1,
+      expects: 'the path of a file',
+      otherwise: 'none',
+      nullIsNone: true,
+      description:
+        'ES module whose exports are handlers by their names (`on_after_register`, …); `null` in a file for none, where a tenant inherits one.',
+    }),
+  ),
+  console: Type.Optional(
+    Type.Boolean({
+      otherwise: 'on when listening on loopback without a module',
+      description: 'Prints every event, with its tokens, as one JSON line on standard output.',
+    }),
+  ),
+  timeoutSeconds: Type.Number({
+    minimum: 0.05,
+    maximum: 3600,
+    default: 10,
+    description: 'A handler that takes longer has failed and is called again.',
+  }),
+})
+
+export const events = Type.Object({
+  relay: Type.Enum(['on', 'off'], {
+    default: 'on',
+    description: 'With `off` the service delivers no events and sweeps nothing: `portcullis worker` does both.',
+  }),
+  leaseSeconds: Type.Integer({
+    // A third of it has to be longer than a store may keep a renewal waiting, or leases end under who still holds them.
+    minimum: 3,
+    maximum: 3600,
+    default: 20,
+    description: 'So long after a process was last heard of, others take over what it was delivering.',
+  }),
+})

@@ -1,0 +1,66 @@
+import Type from 'typebox'
+import { routers } from '../../plugins/routers.ts'
+import { enabled, origin, prefix } from './fields.ts'
+
+export const http = Type.Object({
+  host: Type.String({
+    pattern: '^([A-Za-z0-9_.-]+|[0-9A-Fa-f:.]+(%[A-Za-z0-9]+)?)$',
+    expects: 'a host name or an IP address, without port and brackets',
+    default: '127.0.0.1',
+    description: 'Address to listen on; `0.0.0.0` or `::` for all.',
+  }),
+  port: Type.Integer({
+    minimum: 0,
+    maximum: 65_535,
+    default: 3000,
+    description: 'Port to listen on; `0` takes any free one and prints it.',
+  }),
+  publicUrl: Type.Optional(
+    origin({
+      otherwise: '`http://localhost:<port>` on loopback, elsewhere required',
+      description: 'Origin under which browsers reach the service.',
+    }),
+  ),
+  allowedOrigins: Type.Array(origin({}), {
+    default: [],
+    description: 'Origins of front ends that may call the service with credentials (CORS). Never `*` or `null`.',
+  }),
+})
+
+export const logs = Type.Object({
+  level: Type.Enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], {
+    default: 'info',
+    description: 'Least level of a line in the log (standard error).',
+  }),
+  requests: Type.Enum(['slow', 'all'], {
+    default: 'slow',
+    description: 'Requests that get a line: those that fail or take more than 250 ms, or all.',
+  }),
+})
+
+export const docs = Type.Object({ enabled: enabled('Whether `/docs` and `/openapi.json` are served.') })
+
+export const tryPage = Type.Object({
+  enabled: Type.Optional(
+    Type.Boolean({
+      otherwise: 'on when listening on loopback',
+      description: 'Whether `/try` is served: a page to try the service on, `examples/browser`.',
+    }),
+  ),
+})
+
+function listed(words: readonly string[]): string {
+  return words.map((word) => `\`${word}\``).join(', ')
+}
+
+export const routersSchema = Type.Object(
+  Object.fromEntries(
+    routers.map((router) => [
+      router.name,
+      Type.Object({
+        enabled: enabled(`${router.description}: ${listed(router.operations)}.`),
+        prefix: prefix({ default: router.prefix }),
+      }),
+    ]),
+  ),
+)

@@ -1,0 +1,64 @@
+import Type from 'typebox'
+import { greatestCost } from '../../../adapters/crypto/cost-bounds.ts'
+import { maxLifetimeSeconds } from '../../plugins/strategies.ts'
+import { seconds } from './fields.ts'
+
+export const passwords = Type.Object({
+  minLength: Type.Integer({
+    // NIST SP 800-63B-4 section 3.1.1.2: not below 8; NIST asks for room up to 64 at least.
+    minimum: 8,
+    maximum: 64,
+    default: 8,
+    description: 'Least number of characters of a new password.',
+  }),
+  maxWaitSeconds: Type.Number({
+    minimum: 0,
+    maximum: 3600,
+    default: 3,
+    description: 'When hashing a password would have to wait longer, the answer is 503 with `Retry-After`.',
+  }),
+  concurrency: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 1024,
+      otherwise: 'by the processors at hand',
+      description: 'Lanes hashing at a time; a hash takes as many as `parallelism` says.',
+    }),
+  ),
+  memoryKiB: Type.Integer({
+    minimum: 7168,
+    maximum: greatestCost.memoryKiB,
+    default: 19_456,
+    description: 'Memory of one argon2id hash, in KiB.',
+  }),
+  timeCost: Type.Integer({
+    minimum: 1,
+    maximum: greatestCost.timeCost,
+    default: 2,
+    description: 'Passes of one argon2id hash.',
+  }),
+  parallelism: Type.Integer({ minimum: 1, maximum: 16, default: 1, description: 'Lanes of one argon2id hash.' }),
+})
+
+export const tokens = Type.Object({
+  // NIST SP 800-63B-4 section 4.2.1.2: a code sent by e-mail lives at most 24 hours.
+  resetLifetimeSeconds: seconds(900, 86_400, 'Life of a token that resets a password.'),
+  verifyLifetimeSeconds: seconds(86_400, 30 * 86_400, 'Life of a token that verifies an address.'),
+})
+
+export const security = Type.Object({
+  freshLoginSeconds: Type.Integer({
+    minimum: 0,
+    maximum: maxLifetimeSeconds,
+    default: 0,
+    description:
+      'A new password or address needs `current_password` or a login younger than this; `0` turns the demand off.',
+  }),
+  maxOpenJourneys: Type.Integer({
+    minimum: 1,
+    maximum: 1_000_000,
+    default: 10_000,
+    description:
+      'Journeys to OAuth providers that may be open at the same time; while so many are, a new one gets 503 with `Retry-After`.',
+  }),
+})
