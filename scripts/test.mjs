@@ -33,7 +33,7 @@ const waiting = [
   'test/oauth/faults.test.ts',
   'test/adapters/events/delivery.test.ts',
   'test/adapters/events/handler-module.test.ts',
-  'test/adapters/events/relay-loop.test.ts',
+  'test/adapters/events/delivery-loop.test.ts',
   'test/adapters/oauth/oauth2.test.ts',
   'test/adapters/oauth/openid-connect.test.ts',
   'test/adapters/stores/mongo-monitors.test.ts',

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import Database from 'better-sqlite3'
-import { nodeSecrets } from '../../src/adapters/crypto/derived-keys.ts'
+import { derivedKeys } from '../../src/adapters/crypto/derived-keys.ts'
 import { defaultHashConcurrency } from '../../src/adapters/crypto/hash-concurrency.ts'
 import { drizzle, rain } from '../load.ts'
 import { bothCores } from '../machine.ts'
@@ -42,7 +42,7 @@ export const logins: Measure = {
       'bare-login.mjs',
       {
         BARE_FILE: file,
-        BARE_JWT_KEY: nodeSecrets(secret).jwtKey().export().toString('base64'),
+        BARE_JWT_KEY: derivedKeys(secret).jwtKey().export().toString('base64'),
         BARE_CONCURRENCY: concurrency,
       },
       bothCores,

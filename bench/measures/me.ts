@@ -1,4 +1,4 @@
-import { nodeSecrets } from '../../src/adapters/crypto/derived-keys.ts'
+import { derivedKeys } from '../../src/adapters/crypto/derived-keys.ts'
 import { only, rain, type Shot } from '../load.ts'
 import { bothCores, loadCore, moveTo, serverCore } from '../machine.ts'
 import type { Effort, Figure, Measure } from '../measure.ts'
@@ -53,7 +53,7 @@ async function compare({ name, kind, shot }: Kind, effort: Effort, say: (figure:
     {
       BARE_KIND: kind,
       BARE_FILE: `${service.dataFolder}/portcullis.sqlite`,
-      BARE_JWT_KEY: nodeSecrets(secret).jwtKey().export().toString('base64'),
+      BARE_JWT_KEY: derivedKeys(secret).jwtKey().export().toString('base64'),
       ...(redis !== null && { BARE_REDIS: redis.url }),
     },
     serverCore,

@@ -7,7 +7,7 @@ import { dirname } from 'node:path'
 import { emailKey, maxWaitingRequests, passwordScheme, Unavailable, Unsuitable } from 'portcullis'
 
 /**
- * @import { AccountEvent, ClaimedEvent, DeadEvent, EmailKey, TokenRequest, User, UserId, UsersRole } from 'portcullis'
+ * @import { AccountEvent, LeasedEvent, DeadEvent, EmailKey, TokenRequest, User, UserId, UsersRole } from 'portcullis'
  *
  * @typedef {object} Queue the events of one user, which outlive the user
  * @property {UserId} userId
@@ -98,13 +98,13 @@ export function openJournalStore(path, { clock = () => new Date() } = {}) {
   }
 
   /**
-   * Commits what `act` makes of the queue, if the claim still holds its lease.
+   * Commits what `act` makes of the queue, if the lease still holds its lease.
    *
-   * @param {ClaimedEvent} claim @param {(queue: Queue) => Change[]} act
+   * @param {LeasedEvent} lease @param {(queue: Queue) => Change[]} act
    */
-  async function whileLeased(claim, act) {
-    const queue = state.queues.get(claim.userId)
-    if (queue === undefined || queue.leaseId !== claim.leaseId) return false
+  async function whileLeased(lease, act) {
+    const queue = state.queues.get(lease.userId)
+    if (queue === undefined || queue.leaseId !== lease.leaseId) return false
     commit(...act(queue))
     return true
   }
@@ -151,35 +151,35 @@ export function openJournalStore(path, { clock = () => new Date() } = {}) {
     },
 
     outbox: {
-      async claim(now, limit, leaseSeconds) {
+      async lease(now, limit, leaseSeconds) {
         const heldUntil = secondsAfter(now, leaseSeconds)
-        /** @type {ClaimedEvent[]} */
-        const claims = []
+        /** @type {LeasedEvent[]} */
+        const leases = []
         /** @type {Change[]} */
         const changes = []
         for (const queue of state.queues.values()) {
           const [head, ...later] = queue.events
           if (head === undefined || queue.heldUntil > now) continue
-          if (claims.length >= limit) break
+          if (leases.length >= limit) break
           const leaseId = randomUUID()
-          const claimed = { event: head.event, attempts: head.attempts + 1 }
-          changes.push(['queues', queue.userId, { ...queue, events: [claimed, ...later], leaseId, heldUntil }])
-          claims.push({ userId: queue.userId, leaseId, ...claimed })
+          const leased = { event: head.event, attempts: head.attempts + 1 }
+          changes.push(['queues', queue.userId, { ...queue, events: [leased, ...later], leaseId, heldUntil }])
+          leases.push({ userId: queue.userId, leaseId, ...leased })
         }
         commit(...changes)
-        return claims
+        return leases
       },
-      renew: (claim, heldUntil) => whileLeased(claim, (queue) => [['queues', queue.userId, { ...queue, heldUntil }]]),
-      settle: (claim) => whileLeased(claim, (queue) => [advanced(queue)]),
-      postpone: (claim, heldUntil) =>
-        whileLeased(claim, (queue) => [['queues', queue.userId, { ...queue, leaseId: null, heldUntil }]]),
-      bury: (claim, diedAt, reason) =>
-        whileLeased(claim, (queue) => {
-          const { event, attempts } = claim
+      renew: (lease, heldUntil) => whileLeased(lease, (queue) => [['queues', queue.userId, { ...queue, heldUntil }]]),
+      settle: (lease) => whileLeased(lease, (queue) => [advanced(queue)]),
+      postpone: (lease, heldUntil) =>
+        whileLeased(lease, (queue) => [['queues', queue.userId, { ...queue, leaseId: null, heldUntil }]]),
+      bury: (lease, diedAt, reason) =>
+        whileLeased(lease, (queue) => {
+          const { event, attempts } = lease
           return [advanced(queue), ['dead', event.id, { event, attempts, reason, diedAt }]]
         }),
-      release: (claim) =>
-        whileLeased(claim, (queue) => {
+      release: (lease) =>
+        whileLeased(lease, (queue) => {
           const events = queue.events.map((one, at) => (at === 0 ? { ...one, attempts: one.attempts - 1 } : one))
           return [['queues', queue.userId, { ...queue, events, leaseId: null, heldUntil: never }]]
         }),
@@ -208,13 +208,13 @@ export function openJournalStore(path, { clock = () => new Date() } = {}) {
         commit(['requests', request.id, { request, boundFact: null, attempts: 0, heldUntil: never }])
         return 'asked'
       },
-      async claim(now, limit, leaseSeconds) {
+      async lease(now, limit, leaseSeconds) {
         const heldUntil = secondsAfter(now, leaseSeconds)
         const due = [...state.requests.values()].filter((waiting) => waiting.heldUntil <= now)
         const oldest = due.sort((a, b) => a.request.at.getTime() - b.request.at.getTime()).slice(0, limit)
-        const claimed = oldest.map((waiting) => ({ ...waiting, heldUntil }))
-        commit(...claimed.map((waiting) => /** @type {Change} */ (['requests', waiting.request.id, waiting])))
-        return claimed.map(({ request, boundFact, attempts }) => ({ request, boundFact, attempts }))
+        const leased = oldest.map((waiting) => ({ ...waiting, heldUntil }))
+        commit(...leased.map((waiting) => /** @type {Change} */ (['requests', waiting.request.id, waiting])))
+        return leased.map(({ request, boundFact, attempts }) => ({ request, boundFact, attempts }))
       },
       async bind(request, boundFact) {
         const waiting = waitingFor(request)

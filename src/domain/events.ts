@@ -1,5 +1,5 @@
 import type { Email } from './email.ts'
-import type { EventId, UserId } from './ids.ts'
+import type { EventId } from './ids.ts'
 import type { TokenPurpose } from './one-time-token.ts'
 import { type User, type UserView, viewOf } from './user.ts'
 
@@ -40,23 +40,6 @@ export type AccountEvent =
   | (Happened & { readonly type: 'deleted' })
 
 export type AccountEventType = AccountEvent['type']
-
-/** An event the relay may deliver now: nobody else holds a lease on its user until `leaseUntil`. */
-export interface ClaimedEvent {
-  readonly userId: UserId
-  readonly leaseId: string
-  readonly event: AccountEvent
-  /** Claims of this event, this one included. */
-  readonly attempts: number
-}
-
-/** An event that is not tried any more, until somebody asks for it. */
-export interface DeadEvent {
-  readonly event: AccountEvent
-  readonly attempts: number
-  readonly reason: string
-  readonly diedAt: Date
-}
 
 /** Names of the deployer's handlers, as fastapi-users has them. */
 export type HandlerName =

@@ -1,8 +1,8 @@
-import type { HandlerCall, Subscribers } from '../application/ports/event-handlers.ts'
+import type { EventHandlers, HandlerCall } from '../application/ports/event-handlers.ts'
 import type { HandlerName } from '../domain/events.ts'
 
 /** Handlers that remember how they were called. */
-export interface RecordedHandlers extends Subscribers {
+export interface RecordedHandlers extends EventHandlers {
   /** In order, `token` and all. */
   readonly calls: readonly HandlerCall[]
 }

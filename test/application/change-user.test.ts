@@ -69,7 +69,7 @@ describe('a superuser who changes their own account by id', () => {
       issue: async () => '',
       read: async () => null,
       revoke: async () => 'ended' as const,
-      touch: async () => undefined,
+      recordUse: async () => undefined,
     }
     const by = { user, credential, backend: { name: 'jwt', credentials, requiresVerification: false } }
     const changes = { password: 'a quite long pass phrase', isSuperuser: true }

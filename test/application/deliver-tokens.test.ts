@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { RequestToken } from '../../src/application/accounts/request-token.ts'
 import { DeliverTokens } from '../../src/application/deliveries/deliver-tokens.ts'
-import { doDue } from '../../src/application/deliveries/run-due.ts'
+import { runDue } from '../../src/application/deliveries/run-due.ts'
 import { HandlerFailed } from '../../src/application/ports/event-handlers.ts'
 import type { TokenRequests } from '../../src/application/ports/stores/token-requests.ts'
 import type { Email, emailKey } from '../../src/domain/email.ts'
@@ -14,10 +14,10 @@ import { deliveryNeeds, occasionAt, recording } from '../support/delivery.ts'
 
 const lifetimes = { reset_password: 900, verify_email: 86_400 }
 
-async function setUp(subscribers = recording()) {
+async function setUp(eventHandlers = recording()) {
   const clock = fixedClock()
   const needs = await deliveryNeeds(clock)
-  const delivery = new DeliverTokens({ ...needs, subscribers, lifetimes, handlerTimeoutSeconds: 10 })
+  const delivery = new DeliverTokens({ ...needs, eventHandlers, lifetimes, handlerTimeoutSeconds: 10 })
   const newId = () => occasionAt(clock()).eventId
   const requestToken = new RequestToken({ ...needs, newId })
   const ask = (user: Pick<User, 'email'>, purpose: TokenPurpose = 'reset_password') =>
@@ -29,10 +29,10 @@ async function setUp(subscribers = recording()) {
   }
   const nothingWaits = async () => {
     clock.advance(3600 * 24 * 365)
-    expect(await needs.tokenRequests.claim(clock(), 100, 1)).to.deep.equal([])
+    expect(await needs.tokenRequests.lease(clock(), 100, 1)).to.deep.equal([])
   }
-  const tokens = () => subscribers.calls.map((call) => call.token)
-  return { ...needs, clock, delivery, ask, stored, nothingWaits, handedOut: tokens, calls: subscribers.calls }
+  const tokens = () => eventHandlers.calls.map((call) => call.token)
+  return { ...needs, clock, delivery, ask, stored, nothingWaits, handedOut: tokens, calls: eventHandlers.calls }
 }
 
 /** Fails as often as it is told to, after it may have handed the token on. */
@@ -49,11 +49,11 @@ describe('the delivery of tokens', () => {
     ['verify_email', 'on_after_request_verify'],
   ] as const) {
     it(`hands a token that redeems to ${handler}, once`, async () => {
-      const { delivery, ask, stored, calls, secrets, tokens, clock, nothingWaits } = await setUp()
+      const { delivery, ask, stored, calls, keyRing, tokens, clock, nothingWaits } = await setUp()
       const user = await stored()
       await ask(user, purpose)
       const at = clock()
-      expect(await doDue(delivery)).to.equal(1)
+      expect(await runDue(delivery)).to.equal(1)
 
       const [call] = calls
       expect(call?.name).to.equal(handler)
@@ -61,7 +61,7 @@ describe('the delivery of tokens', () => {
       expect(call?.context).to.include({ requestId: 'request-1', tenant: 'default' })
       expect(call?.context.at).to.deep.equal(at)
       expect(call?.token).to.have.length(43)
-      const found = await tokens.find(purpose, secrets.digest(call?.token ?? ''))
+      const found = await tokens.find(purpose, keyRing.digest(call?.token ?? ''))
       expect(found?.userId).to.equal(user.id)
       expect(found?.expiresAt).to.deep.equal(new Date(clock().getTime() + lifetimes[purpose] * 1000))
       expect(calls).to.have.length(1)
@@ -76,7 +76,7 @@ describe('the delivery of tokens', () => {
     await ask(inactive, 'verify_email')
     await ask(await stored({ isVerified: true }), 'verify_email')
     await ask(aUser())
-    expect(await doDue(delivery)).to.equal(4)
+    expect(await runDue(delivery)).to.equal(4)
     expect(calls).to.deep.equal([])
     await nothingWaits()
   })
@@ -87,7 +87,7 @@ describe('the delivery of tokens', () => {
     await ask(await stored())
     clock.advance(901)
     await ask(await stored(), 'verify_email')
-    expect(await doDue(delivery)).to.equal(3)
+    expect(await runDue(delivery)).to.equal(3)
     expect(calls.map((call) => call.name)).to.deep.equal(['on_after_request_verify'])
     await nothingWaits()
   })
@@ -98,7 +98,7 @@ describe('the delivery of tokens', () => {
     )
     const user = await stored()
     await ask(user)
-    await doDue(delivery)
+    await runDue(delivery)
     expect(await tokens.current('reset_password', user.id)).to.equal(null)
     await nothingWaits()
   })
@@ -114,16 +114,16 @@ describe('the delivery of tokens', () => {
         return tokenRequests.settle(requests)
       },
     }
-    const subscribers = recording()
+    const eventHandlers = recording()
     const delivery = new DeliverTokens({
       ...needs,
       tokenRequests: counting,
-      subscribers,
+      eventHandlers,
       lifetimes,
       handlerTimeoutSeconds: 10,
     })
     for (let count = 0; count < 250; count++) await tokenRequests.ask(aTokenRequest({ at: needs.clock() }))
-    expect(await delivery.beginDue()).to.equal(250)
+    expect(await delivery.startDue()).to.equal(250)
     expect(writes).to.deep.equal([100, 100, 50])
   })
 
@@ -134,7 +134,7 @@ describe('the delivery of tokens', () => {
     const times: number[] = []
     let seen = 0
     for (let second = 0; second < 1100; second += 0.5) {
-      await doDue(delivery)
+      await runDue(delivery)
       if (calls.length > seen) times.push((clock().getTime() - start) / 1000)
       seen = calls.length
       clock.advance(0.5)
@@ -143,7 +143,7 @@ describe('the delivery of tokens', () => {
     expect(times.at(-1)).to.be.within(840, 900)
     expect(new Set(handedOut()).size).to.equal(1)
     expect(new Set(calls.map((call) => call.context.eventId)).size).to.equal(1)
-    expect(await tokenRequests.claim(clock(), 100, 1)).to.deep.equal([])
+    expect(await tokenRequests.lease(clock(), 100, 1)).to.deep.equal([])
     expect(problems[0]).to.include({
       outcome: 'postponed',
       error: 'MailServerDown',
@@ -154,21 +154,21 @@ describe('the delivery of tokens', () => {
   it('hands out the same token again after a crash between the call and its settling', async () => {
     const { delivery, ask, stored, tokenRequests, handedOut, clock, ...needs } = await setUp()
     await ask(await stored())
-    const subscribers = recording()
+    const eventHandlers = recording()
     const crashing = new DeliverTokens({
       ...needs,
       clock,
       tokenRequests: { ...tokenRequests, settle: () => Promise.reject(new Error('killed')) },
-      subscribers,
+      eventHandlers,
       lifetimes,
       handlerTimeoutSeconds: 10,
     })
-    await crashing.beginDue()
+    await crashing.startDue()
     await crashing.idle()
-    expect(await doDue(delivery)).to.equal(0)
+    expect(await runDue(delivery)).to.equal(0)
     clock.advance(20)
-    await doDue(delivery)
-    expect(handedOut()).to.deep.equal(subscribers.calls.map((call) => call.token))
+    await runDue(delivery)
+    expect(handedOut()).to.deep.equal(eventHandlers.calls.map((call) => call.token))
     expect(handedOut()).to.have.length(1)
   })
 
@@ -176,10 +176,10 @@ describe('the delivery of tokens', () => {
     const { delivery, ask, stored, tokens, clock } = await setUp(failing(1))
     const user = await stored()
     await ask(user)
-    await doDue(delivery)
+    await runDue(delivery)
     const before = await tokens.current('reset_password', user.id)
     clock.advance(600)
-    await doDue(delivery)
+    await runDue(delivery)
     expect(await tokens.current('reset_password', user.id)).to.deep.equal(before)
   })
 
@@ -187,10 +187,10 @@ describe('the delivery of tokens', () => {
     const { delivery, ask, stored, users, calls, clock, nothingWaits } = await setUp(failing(1))
     const user = await stored()
     await ask(user)
-    await doDue(delivery)
+    await runDue(delivery)
     await users.replace(withPassword(user, 'another hash'), [])
     clock.advance(60)
-    await doDue(delivery)
+    await runDue(delivery)
     expect(calls).to.have.length(1)
     await nothingWaits()
   })
@@ -200,26 +200,26 @@ describe('the delivery of tokens', () => {
       const { delivery, ask, stored, users, calls, clock } = await setUp(failing(1))
       const user = await stored()
       await ask(user, 'verify_email')
-      await doDue(delivery)
+      await runDue(delivery)
       await users.replace({ ...user, ...change }, [])
       clock.advance(60)
-      await doDue(delivery)
+      await runDue(delivery)
       expect(calls).to.have.length(1)
     }
   })
 
   it('hands out the live token again while more than half its life remains, and then a new one', async () => {
-    const { delivery, ask, stored, handedOut, calls, clock, secrets, tokens } = await setUp()
+    const { delivery, ask, stored, handedOut, calls, clock, keyRing, tokens } = await setUp()
     const user = await stored()
     for (const pause of [440, 20, 0]) {
       await ask(user)
-      await doDue(delivery)
+      await runDue(delivery)
       clock.advance(pause)
     }
     const [first, second, third] = handedOut()
     expect(second).to.equal(first)
     expect(third).not.to.equal(first)
-    expect(await tokens.find('reset_password', secrets.digest(first ?? ''))).to.equal(null)
+    expect(await tokens.find('reset_password', keyRing.digest(first ?? ''))).to.equal(null)
     expect(new Set(calls.map((call) => call.context.eventId)).size).to.equal(3)
   })
 
@@ -232,34 +232,34 @@ describe('the delivery of tokens', () => {
     )
     const user = await stored()
     await ask(user)
-    await doDue(delivery)
+    await runDue(delivery)
     clock.advance(440)
     await ask(user)
-    await doDue(delivery)
+    await runDue(delivery)
     clock.advance(20)
-    await doDue(delivery)
+    await runDue(delivery)
     expect(handedOut()).to.have.length(3)
     expect(new Set(handedOut()).size).to.equal(1)
   })
 
   it('does not hand out a live token whose fact is gone', async () => {
-    const { delivery, ask, stored, users, handedOut, secrets, tokens } = await setUp()
+    const { delivery, ask, stored, users, handedOut, keyRing, tokens } = await setUp()
     const user = await stored()
     await ask(user)
-    await doDue(delivery)
+    await runDue(delivery)
     await users.replace(withPassword(user, 'another hash'), [])
     await ask(user)
-    await doDue(delivery)
+    await runDue(delivery)
     const [first, second] = handedOut()
     expect(second).not.to.equal(first)
-    expect((await tokens.find('reset_password', secrets.digest(second ?? '')))?.userId).to.equal(user.id)
+    expect((await tokens.find('reset_password', keyRing.digest(second ?? '')))?.userId).to.equal(user.id)
   })
 
   it('leaves a request that was replaced during its delivery to its successor', async () => {
     const { users, tokenRequests, ask, stored, clock, ...needs } = await setUp()
     const user = await stored()
     await ask(user)
-    const subscribers = recording()
+    const eventHandlers = recording()
     const lookingUp = {
       ...users,
       async findByEmail(key: ReturnType<typeof emailKey>) {
@@ -272,14 +272,14 @@ describe('the delivery of tokens', () => {
       users: lookingUp,
       tokenRequests,
       clock,
-      subscribers,
+      eventHandlers,
       lifetimes,
       handlerTimeoutSeconds: 10,
     })
-    await delivery.beginDue()
+    await delivery.startDue()
     await delivery.idle()
-    expect(subscribers.calls).to.deep.equal([])
-    expect(await tokenRequests.claim(clock(), 100, 1)).to.have.length(1)
+    expect(eventHandlers.calls).to.deep.equal([])
+    expect(await tokenRequests.lease(clock(), 100, 1)).to.have.length(1)
   })
 
   it('waits for no hanging handler with other requests, and looks for a free hand again a second later', async () => {
@@ -288,9 +288,9 @@ describe('the delivery of tokens', () => {
       recording(() => new Promise<void>((resolve) => finishes.push(resolve))),
     )
     for (let count = 0; count < 15; count++) await ask(await stored())
-    await delivery.beginDue()
+    await delivery.startDue()
     for (let count = 0; count < 3; count++) await ask(await stored())
-    await delivery.beginDue()
+    await delivery.startDue()
     await new Promise(setImmediate)
     expect(calls).to.have.length(16)
 
@@ -299,7 +299,7 @@ describe('the delivery of tokens', () => {
     await delivery.idle()
     expect(calls).to.have.length(16)
 
-    await delivery.beginDue()
+    await delivery.startDue()
     await new Promise(setImmediate)
     expect(calls).to.have.length(18)
     for (const finish of finishes) finish()
@@ -319,18 +319,18 @@ describe('the delivery of tokens', () => {
       await ask(await stored())
     }
     for (let second = 0; second < 8; second++) {
-      await delivery.beginDue()
+      await delivery.startDue()
       await new Promise(setImmediate)
       clock.advance(1)
     }
     expect(calls).to.have.length(16)
     for (const finish of finishes) finish()
     await delivery.idle()
-    await doDue(delivery)
+    await runDue(delivery)
     expect(calls).to.have.length(17)
     expect(problems.map(({ attempts }) => attempts)).to.deep.equal([1])
     clock.advance(1)
-    await doDue(delivery)
+    await runDue(delivery)
     expect(problems.map(({ attempts }) => attempts)).to.deep.equal([1, 2])
   })
 
@@ -344,19 +344,19 @@ describe('the delivery of tokens', () => {
         return tokenRequests.bind(request, fact)
       },
     }
-    const subscribers = recording(() => {
+    const eventHandlers = recording(() => {
       throw new HandlerFailed('MailServerDown', 'no')
     })
-    const more = { tokenRequests: failing, subscribers, clock, lifetimes, handlerTimeoutSeconds: 10 }
+    const more = { tokenRequests: failing, eventHandlers, clock, lifetimes, handlerTimeoutSeconds: 10 }
     const delivery = new DeliverTokens({ ...needs, report: (problem) => void problems.push(problem), ...more })
     await ask(await stored())
     for (let second = 0; second < 16; second++) {
-      await doDue(delivery)
+      await runDue(delivery)
       clock.advance(1)
     }
     expect(binds).to.equal(4)
     expect(problems.map(({ attempts }) => attempts)).to.deep.equal([1, 1, 1, 1])
-    expect(subscribers.calls).to.have.length(1)
+    expect(eventHandlers.calls).to.have.length(1)
     expect(calls).to.deep.equal([])
   })
 
@@ -365,11 +365,11 @@ describe('the delivery of tokens', () => {
       recording(() => new Promise<void>(() => undefined)),
     )
     for (let count = 0; count < 17; count++) await ask(await stored())
-    await delivery.beginDue()
+    await delivery.startDue()
     for (let count = 0; count < 50; count++) await ask(aUser())
-    await delivery.beginDue()
+    await delivery.startDue()
     clock.advance(60)
-    expect(await tokenRequests.claim(clock(), 100, 1)).to.have.length(17)
+    expect(await tokenRequests.lease(clock(), 100, 1)).to.have.length(17)
   })
 
   it('is taken over within half a minute by another process, however long handlers may take', async () => {
@@ -377,11 +377,11 @@ describe('the delivery of tokens', () => {
     const { ask, stored, clock } = needs
     const hanging = recording(() => new Promise<void>(() => undefined))
     await ask(await stored())
-    const killed = new DeliverTokens({ ...needs, subscribers: hanging, lifetimes, handlerTimeoutSeconds: 3600 })
-    expect(await killed.beginDue()).to.equal(1)
-    const other = new DeliverTokens({ ...needs, subscribers: recording(), lifetimes, handlerTimeoutSeconds: 3600 })
+    const killed = new DeliverTokens({ ...needs, eventHandlers: hanging, lifetimes, handlerTimeoutSeconds: 3600 })
+    expect(await killed.startDue()).to.equal(1)
+    const other = new DeliverTokens({ ...needs, eventHandlers: recording(), lifetimes, handlerTimeoutSeconds: 3600 })
     clock.advance(30)
-    expect(await other.beginDue()).to.equal(1)
+    expect(await other.startDue()).to.equal(1)
     await other.idle()
   })
 
@@ -391,11 +391,11 @@ describe('the delivery of tokens', () => {
       recording(() => new Promise<void>((resolve) => finishes.push(resolve))),
     )
     for (let count = 0; count < 18; count++) await ask(await stored())
-    await delivery.beginDue()
+    await delivery.startDue()
     await new Promise(setImmediate)
     await delivery.giveBack()
     clock.advance(1)
-    expect(await tokenRequests.claim(clock(), 100, 1)).to.have.length(18)
+    expect(await tokenRequests.lease(clock(), 100, 1)).to.have.length(18)
     for (const finish of finishes) finish()
     await delivery.idle()
     expect(calls).to.have.length(16)

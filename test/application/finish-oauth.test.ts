@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { newToken, nodeSecrets } from '../../src/adapters/crypto/derived-keys.ts'
+import { derivedKeys, newToken } from '../../src/adapters/crypto/derived-keys.ts'
 import { newId } from '../../src/adapters/crypto/new-id.ts'
 import { providerVault } from '../../src/adapters/crypto/provider-vault.ts'
 import { ChangeUser } from '../../src/application/change-user.ts'
@@ -35,12 +35,12 @@ describe('FinishOAuth', () => {
   async function scene() {
     const clock = fixedClock()
     const { users, oauthStates } = await deliveryNeeds(clock)
-    const secrets = nodeSecrets(goodSecret)
-    const vault = providerVault(secrets.providerTokenKey())
+    const keyRing = derivedKeys(goodSecret)
+    const vault = providerVault(keyRing.providerTokenKey())
     return {
       users,
       async logIn(store: UserStore = users): Promise<string> {
-        const started = new StartOAuth({ oauthStates, secrets, clock, newToken, maxOpenJourneys: 10 })
+        const started = new StartOAuth({ oauthStates, keyRing, clock, newToken, maxOpenJourneys: 10 })
         const journey = {
           provider,
           flow: 'login',
@@ -50,7 +50,16 @@ describe('FinishOAuth', () => {
         } as const
         const { state, browser } = await started.execute(journey)
         const changeUser = new ChangeUser({ users: store })
-        const needs = { users: store, changeUser, oauthStates, secrets, vault, subscribers: recording(), clock, newId }
+        const needs = {
+          users: store,
+          changeUser,
+          oauthStates,
+          keyRing,
+          vault,
+          eventHandlers: recording(),
+          clock,
+          newId,
+        }
         return await new FinishOAuth(needs).execute({
           back: { code: 'code', state, error: null, iss: null },
           claim: { provider, browserOf: () => browser },
@@ -63,7 +72,7 @@ describe('FinishOAuth', () => {
               issue: async (user: User) => user.id,
               read: async () => null,
               revoke: async () => {},
-              touch: async () => {},
+              recordUse: async () => {},
             },
           } as never, // safe: only `issue` is called
           requestId: 'request-of-a-test',

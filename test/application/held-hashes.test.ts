@@ -33,7 +33,7 @@ const backend: Backend = {
     issue: async () => 'credential',
     read: async () => null,
     revoke: async () => 'ended',
-    touch: async () => undefined,
+    recordUse: async () => undefined,
   },
 }
 
@@ -55,7 +55,7 @@ async function scene(verdict: 'match' | 'match_needs_rehash', fields: Partial<Us
     users,
     changeUser,
     hasher,
-    subscribers: { ...recordedHandlers(), handles: () => false },
+    eventHandlers: { ...recordedHandlers(), handles: () => false },
     clock,
     newId,
   })
@@ -84,7 +84,7 @@ describe('a password that is hashed', () => {
       passwordHash: '$new$the password',
       version: user.version + 1,
     })
-    expect(await outbox.claim(clock(), 1, 20)).to.deep.equal([])
+    expect(await outbox.lease(clock(), 1, 20)).to.deep.equal([])
   })
 
   it('at a login, anew, does not bring back a password that was reset meanwhile', async () => {

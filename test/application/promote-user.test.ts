@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { PromoteUser } from '../../src/application/accounts/promote-user.ts'
 import { ChangeUser } from '../../src/application/change-user.ts'
 import { RelayEvents } from '../../src/application/deliveries/relay-events.ts'
-import { doDue } from '../../src/application/deliveries/run-due.ts'
+import { runDue } from '../../src/application/deliveries/run-due.ts'
 import type { User } from '../../src/domain/user.ts'
 import { aUser } from '../../src/testing/builders.ts'
 import { fixedClock } from '../../src/testing/fixed-clock.ts'
@@ -19,9 +19,9 @@ describe('promoting a user', () => {
     const newId = () => occasionAt(clock()).eventId
     const promote = new PromoteUser({ users, changeUser: new ChangeUser({ users }), clock, newId })
     const answer = await promote.execute({ email: user.email, requestId })
-    const subscribers = recording()
-    await doDue(new RelayEvents({ ...needs, subscribers, handlerTimeoutSeconds: 10 }))
-    return { user, answer, stored: await users.find(user.id), calls: subscribers.calls }
+    const eventHandlers = recording()
+    await runDue(new RelayEvents({ ...needs, eventHandlers, handlerTimeoutSeconds: 10 }))
+    return { user, answer, stored: await users.find(user.id), calls: eventHandlers.calls }
   }
 
   const rights = { isActive: true, isSuperuser: true, isVerified: true }

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { RelayEvents } from '../../src/application/deliveries/relay-events.ts'
-import { doDue } from '../../src/application/deliveries/run-due.ts'
+import { runDue } from '../../src/application/deliveries/run-due.ts'
 import { HandlerFailed } from '../../src/application/ports/event-handlers.ts'
 import type { SessionStore } from '../../src/application/ports/stores/session-store.ts'
 import { happened } from '../../src/domain/events.ts'
@@ -11,11 +11,11 @@ import { aSession, aToken, aUser } from '../../src/testing/builders.ts'
 import { fixedClock } from '../../src/testing/fixed-clock.ts'
 import { deliveryNeeds, occasionAt, passwordChanged, recording, registered } from '../support/delivery.ts'
 
-async function setUp(subscribers = recording()) {
+async function setUp(eventHandlers = recording()) {
   const clock = fixedClock()
   const needs = await deliveryNeeds(clock)
-  const relay = new RelayEvents({ ...needs, subscribers, handlerTimeoutSeconds: 10 })
-  return { ...needs, clock, relay, calls: subscribers.calls }
+  const relay = new RelayEvents({ ...needs, eventHandlers, handlerTimeoutSeconds: 10 })
+  return { ...needs, clock, relay, calls: eventHandlers.calls }
 }
 
 const fail = () => {
@@ -29,7 +29,7 @@ describe('the relay of events', () => {
     const event = registered(user, clock())
     await users.insert(user, [event])
 
-    expect(await doDue(relay)).to.equal(1)
+    expect(await runDue(relay)).to.equal(1)
     expect(calls).to.deep.equal([
       {
         name: 'on_after_register',
@@ -38,14 +38,14 @@ describe('the relay of events', () => {
       },
     ])
     clock.advance(3600)
-    expect(await doDue(relay)).to.equal(0)
+    expect(await runDue(relay)).to.equal(0)
   })
 
   it('tells what changed', async () => {
     const { users, relay, calls, clock } = await setUp()
     const user = aUser()
     await users.insert(user, [passwordChanged(user, null, clock())])
-    await doDue(relay)
+    await runDue(relay)
     expect(calls[0]?.changes).to.deep.equal({ password: true })
   })
 
@@ -54,7 +54,7 @@ describe('the relay of events', () => {
     const user = aUser()
     const events = [registered(user, clock()), passwordChanged(user, null, clock()), registered(user, clock())]
     await users.insert(user, events)
-    expect(await doDue(relay)).to.equal(3)
+    expect(await runDue(relay)).to.equal(3)
     expect(calls.map((call) => call.context.eventId)).to.deep.equal(events.map((event) => event.id))
   })
 
@@ -62,7 +62,7 @@ describe('the relay of events', () => {
     const { users, relay, outbox, calls, clock } = await setUp(recording(undefined, 'on_after_register'))
     const user = aUser()
     await users.insert(user, [registered(user, clock())])
-    expect(await doDue(relay)).to.equal(1)
+    expect(await runDue(relay)).to.equal(1)
     expect(calls).to.deep.equal([])
     expect(await outbox.nextDue()).to.equal(null)
   })
@@ -70,24 +70,24 @@ describe('the relay of events', () => {
   it('repeats a failed event with the same id, after 1 s, 2 s, 4 s, and holds back later ones of its user only', async () => {
     let failures = 0
     const unlucky = aUser()
-    const subscribers = recording((call) => {
+    const eventHandlers = recording((call) => {
       if (call.user.id === unlucky.id && failures++ < 3) fail()
     })
-    const { users, relay, calls, clock, problems } = await setUp(subscribers)
+    const { users, relay, calls, clock, problems } = await setUp(eventHandlers)
     const events = [registered(unlucky, clock()), passwordChanged(unlucky, null, clock())]
     await users.insert(unlucky, events)
-    await doDue(relay)
+    await runDue(relay)
 
     const other = aUser()
     await users.insert(other, [registered(other, clock())])
-    await doDue(relay)
+    await runDue(relay)
     expect(calls.map((call) => call.user.id)).to.deep.equal([unlucky.id, other.id])
 
     for (const seconds of [1, 2, 4]) {
       clock.advance(seconds - 0.1)
-      expect(await doDue(relay)).to.equal(0)
+      expect(await runDue(relay)).to.equal(0)
       clock.advance(0.1)
-      expect(await doDue(relay)).to.be.greaterThan(0)
+      expect(await runDue(relay)).to.be.greaterThan(0)
     }
     const ofUnlucky = calls.filter((call) => call.user.id === unlucky.id).map((call) => call.context.eventId)
     const [first, second] = events.map((event) => event.id)
@@ -100,10 +100,10 @@ describe('the relay of events', () => {
   })
 
   it('makes an event a dead letter at its tenth failure and lets the next one pass', async () => {
-    const subscribers = recording((call) => {
+    const eventHandlers = recording((call) => {
       if (call.name === 'on_after_register') throw new HandlerFailed('TypeError', `no\u001b[2J\nway ${'x'.repeat(500)}`)
     })
-    const { users, relay, outbox, calls, clock, problems } = await setUp(subscribers)
+    const { users, relay, outbox, calls, clock, problems } = await setUp(eventHandlers)
     const user = aUser()
     const event = registered(user, clock())
     await users.insert(user, [event, passwordChanged(user, null, clock())])
@@ -112,7 +112,7 @@ describe('the relay of events', () => {
     for (let attempt = 1; attempt <= 10; attempt++) {
       expect(await outbox.listDead(10)).to.deep.equal([])
       const before = clock().getTime()
-      await doDue(relay)
+      await runDue(relay)
       const due = (await outbox.nextDue())?.getTime() ?? before
       pauses.push((due - before) / 1000)
       clock.advance((due - before) / 1000)
@@ -128,19 +128,19 @@ describe('the relay of events', () => {
     expect(calls.at(-1)?.name).to.equal('on_after_update')
 
     await outbox.revive(event.id, clock())
-    await doDue(relay)
+    await runDue(relay)
     expect(calls.at(-1)?.context.eventId).to.equal(event.id)
   })
 
-  it('buries an event whose ten claims never came to an end, without calling its handler again', async () => {
+  it('buries an event whose ten leases never came to an end, without calling its handler again', async () => {
     const { users, relay, outbox, calls, clock, problems } = await setUp()
     const user = aUser()
     await users.insert(user, [registered(user, clock()), passwordChanged(user, null, clock())])
     for (let crash = 1; crash <= 10; crash++) {
-      expect(await outbox.claim(clock(), 1, 20)).to.have.length(1)
+      expect(await outbox.lease(clock(), 1, 20)).to.have.length(1)
       clock.advance(20)
     }
-    await doDue(relay)
+    await runDue(relay)
     expect(calls.map((call) => call.name)).to.deep.equal(['on_after_update'])
     expect(await outbox.listDead(10)).to.have.length(1)
     expect(problems.map(({ outcome }) => outcome)).to.deep.equal(['buried'])
@@ -148,14 +148,14 @@ describe('the relay of events', () => {
 
   it('does not count an attempt that the handler never saw', async () => {
     let refusals = 0
-    const subscribers = recording(() => {
+    const eventHandlers = recording(() => {
       if (refusals++ < 20) throw new Unavailable('busy')
     })
-    const { users, relay, outbox, clock, problems } = await setUp(subscribers)
+    const { users, relay, outbox, clock, problems } = await setUp(eventHandlers)
     const user = aUser()
     await users.insert(user, [registered(user, clock())])
-    await doDue(relay)
-    expect(subscribers.calls).to.have.length(21)
+    await runDue(relay)
+    expect(eventHandlers.calls).to.have.length(21)
     expect(await outbox.listDead(10)).to.deep.equal([])
     expect(problems.map(({ outcome, attempts }) => `${outcome} ${attempts}`)).to.deep.equal(
       Array(20).fill('not_begun 1'),
@@ -167,7 +167,7 @@ describe('the relay of events', () => {
     const user = aUser()
     const event = registered(user, clock())
     await users.insert(user, [event])
-    await doDue(relay)
+    await runDue(relay)
     expect(problems).to.deep.equal([
       {
         eventId: event.id,
@@ -182,23 +182,23 @@ describe('the relay of events', () => {
 
   it('calls the handlers of different users at the same time, at most sixteen', async () => {
     const waiting: (() => void)[] = []
-    const subscribers = recording(() => new Promise<void>((resolve) => waiting.push(resolve)))
-    const { users, relay, clock } = await setUp(subscribers)
+    const eventHandlers = recording(() => new Promise<void>((resolve) => waiting.push(resolve)))
+    const { users, relay, clock } = await setUp(eventHandlers)
     for (let count = 0; count < 20; count++) {
       const user = aUser()
       await users.insert(user, [registered(user, clock())])
     }
     let ended = 0
-    expect(await relay.beginDue(() => ended++)).to.equal(16)
+    expect(await relay.startDue(() => ended++)).to.equal(16)
     await new Promise(setImmediate)
     expect(waiting).to.have.length(16)
-    expect(await relay.beginDue()).to.equal(0)
+    expect(await relay.startDue()).to.equal(0)
     expect(await relay.nextDue()).to.equal(null)
 
     for (const finish of waiting.splice(0, 3)) finish()
     await new Promise(setImmediate)
     expect(ended).to.equal(3)
-    expect(await relay.beginDue()).to.equal(3)
+    expect(await relay.startDue()).to.equal(3)
     await new Promise(setImmediate)
     for (const finish of waiting.splice(0)) finish()
     await relay.idle()
@@ -208,17 +208,17 @@ describe('the relay of events', () => {
     const needs = await deliveryNeeds(() => new Date())
     const slow = recording(() => new Promise<void>((resolve) => setTimeout(resolve, 500)))
     const leaseSeconds = 0.15
-    const first = new RelayEvents({ ...needs, subscribers: slow, handlerTimeoutSeconds: 10, leaseSeconds })
+    const first = new RelayEvents({ ...needs, eventHandlers: slow, handlerTimeoutSeconds: 10, leaseSeconds })
     const other = recording()
-    const second = new RelayEvents({ ...needs, subscribers: other, handlerTimeoutSeconds: 10, leaseSeconds })
+    const second = new RelayEvents({ ...needs, eventHandlers: other, handlerTimeoutSeconds: 10, leaseSeconds })
     const user = aUser()
     await needs.users.insert(user, [registered(user, new Date())])
 
-    await first.beginDue()
-    const polling = setInterval(() => void second.beginDue(), 20)
+    await first.startDue()
+    const polling = setInterval(() => void second.startDue(), 20)
     await first.idle()
     clearInterval(polling)
-    await doDue(second)
+    await runDue(second)
     expect(other.calls).to.deep.equal([])
     expect(slow.calls).to.have.length(1)
   })
@@ -229,9 +229,9 @@ describe('the relay of events', () => {
     const { users, outbox, relay, clock } = await setUp(slow)
     const user = aUser()
     await users.insert(user, [registered(user, clock())])
-    await relay.beginDue()
+    await relay.startDue()
     clock.advance(21)
-    const [stolen] = await outbox.claim(clock(), 1, 20)
+    const [stolen] = await outbox.lease(clock(), 1, 20)
     for (const finish of waiting) finish()
     await relay.idle()
     if (stolen === undefined) throw new Error('the lease did not run out')
@@ -242,10 +242,10 @@ describe('the relay of events', () => {
     const { users, outbox, relay, clock } = await setUp(recording(() => new Promise(() => {})))
     const user = aUser()
     await users.insert(user, [registered(user, clock())])
-    await relay.beginDue()
+    await relay.startDue()
     await relay.giveBack()
-    const [claim] = await outbox.claim(clock(), 1, 20)
-    expect(claim?.attempts).to.equal(1)
+    const [lease] = await outbox.lease(clock(), 1, 20)
+    expect(lease?.attempts).to.equal(1)
   })
 
   it('gives back what waits for a hand, too, and does not begin it any more', async () => {
@@ -256,9 +256,9 @@ describe('the relay of events', () => {
       const user = aUser()
       await users.insert(user, [registered(user, clock())])
     }
-    await Promise.all([relay.beginDue(), relay.beginDue()])
+    await Promise.all([relay.startDue(), relay.startDue()])
     await relay.giveBack()
-    expect(await outbox.claim(clock(), 100, 20)).to.have.length(20)
+    expect(await outbox.lease(clock(), 100, 20)).to.have.length(20)
     for (const finish of waiting) finish()
     await relay.idle()
     expect(calls).to.have.length(16)
@@ -268,10 +268,10 @@ describe('the relay of events', () => {
     const { users, outbox, sessions, tokens, clock, random, tenant, report, problems } = await setUp()
     const broken = { ...outbox, settle: () => Promise.reject(new Unavailable('store')) }
     const needs = { users, sessions, tokens, clock, random, tenant, report, handlerTimeoutSeconds: 10 }
-    const relay = new RelayEvents({ ...needs, outbox: broken, subscribers: recording() })
+    const relay = new RelayEvents({ ...needs, outbox: broken, eventHandlers: recording() })
     const user = aUser()
     await users.insert(user, [registered(user, clock())])
-    await relay.beginDue()
+    await relay.startDue()
     await relay.idle()
     expect(problems.map(({ outcome, error }) => [outcome, error])).to.deep.equal([['unknown', 'Unavailable']])
   })
@@ -287,7 +287,7 @@ describe('the relay of events', () => {
       for (const one of [session, stranger]) await sessions.put(one)
       await tokens.put(token)
       await users.remove(user, [happened('deleted', user, occasionAt(clock()))])
-      await doDue(relay)
+      await runDue(relay)
       expect(await sessions.find(session.digest)).to.equal(null)
       expect(await sessions.find(stranger.digest)).not.to.equal(null)
       expect(await tokens.current(token.purpose, user.id)).to.equal(null)
@@ -302,7 +302,7 @@ describe('the relay of events', () => {
       const young = aSession({ userId: user.id, generation: changed.sessions.generation })
       for (const one of [asking, old, young]) await sessions.put(one)
       await users.insert(changed, [passwordChanged(changed, asking.digest, clock())])
-      await doDue(relay)
+      await runDue(relay)
       expect(await sessions.find(old.digest)).to.equal(null)
       expect(await sessions.find(asking.digest)).not.to.equal(null)
       expect(await sessions.find(young.digest)).not.to.equal(null)
@@ -334,10 +334,10 @@ describe('the relay of events', () => {
         users,
         clock,
         sessions: watched,
-        subscribers: recording(),
+        eventHandlers: recording(),
         handlerTimeoutSeconds: 10,
       })
-      await doDue(relay)
+      await runDue(relay)
       expect(await sessions.listOf(user.id)).to.deep.equal([young.digest])
       expect(most).to.be.within(2, 32)
     })
@@ -350,7 +350,7 @@ describe('the relay of events', () => {
       for (const token of [stale, good]) await tokens.put(token)
       const event = { ...happened('updated', user, occasionAt(clock())), sessionsEnded: null }
       await users.insert(user, [{ ...event, changes: { email: user.email } }])
-      await doDue(relay)
+      await runDue(relay)
       expect(await tokens.current('reset_password', user.id)).to.equal(null)
       expect(await tokens.current('verify_email', user.id)).to.deep.equal(good)
     })
@@ -367,7 +367,7 @@ describe('the relay of events', () => {
         })
         await tokens.put(token)
         await users.insert(user, [happened('verified', user, occasionAt(clock()))])
-        await doDue(relay)
+        await runDue(relay)
         return (await tokens.find('verify_email', token.digest)) === null
       }
       const now = clock().getTime()
@@ -385,25 +385,25 @@ describe('the relay of events', () => {
       await sessions.put(session)
       const event = { ...happened('password_reset', user, occasionAt(clock())), sessionsEnded: { kept: null } }
       await users.insert(user, [event])
-      await doDue(relay)
+      await runDue(relay)
       expect(await sessions.find(session.digest)).to.equal(null)
     })
 
     it('repeats what failed, and calls the handler in the end though the sessions stay out of reach', async () => {
       const { users, outbox, sessions, tokens, clock, random, tenant, report } = await setUp()
       const unreachable = { ...sessions, removeAllOf: () => Promise.reject(new Unavailable('sessions')) }
-      const subscribers = recording()
+      const eventHandlers = recording()
       const needs = { users, outbox, tokens, clock, random, tenant, report, handlerTimeoutSeconds: 10 }
-      const relay = new RelayEvents({ ...needs, sessions: unreachable, subscribers })
+      const relay = new RelayEvents({ ...needs, sessions: unreachable, eventHandlers })
       const user = aUser()
       await users.insert(user, [])
       await users.remove(user, [happened('deleted', user, occasionAt(clock()))])
       for (let attempt = 1; attempt <= 10; attempt++) {
-        expect(subscribers.calls).to.have.length(0)
-        await doDue(relay)
+        expect(eventHandlers.calls).to.have.length(0)
+        await runDue(relay)
         clock.advance(300)
       }
-      expect(subscribers.calls).to.have.length(1)
+      expect(eventHandlers.calls).to.have.length(1)
       expect(await outbox.listDead(10)).to.deep.equal([])
       expect(await outbox.nextDue()).to.equal(null)
     })

@@ -37,8 +37,8 @@ describe('the sweep', () => {
     const user = aUser()
     await users.insert(user, [registered(user, clock()), registered(user, clock())])
     const bury = async () => {
-      const [claim] = await outbox.claim(clock(), 1, 20)
-      if (claim !== undefined) await outbox.bury(claim, clock(), 'no')
+      const [lease] = await outbox.lease(clock(), 1, 20)
+      if (lease !== undefined) await outbox.bury(lease, clock(), 'no')
     }
     await bury()
     clock.advance(2 * 86_400)
@@ -57,7 +57,7 @@ describe('the sweep', () => {
     expect(await tokens.find(lasting.token.purpose, lasting.token.digest)).not.to.equal(null)
     expect(await oauthStates.take(lasting.state.digest)).to.deep.equal(lasting.state)
     expect(await outbox.listDead(10)).to.have.length(1)
-    expect((await tokenRequests.claim(clock(), 10, 20)).map(({ request }) => request)).to.deep.equal([waiting])
+    expect((await tokenRequests.lease(clock(), 10, 20)).map(({ request }) => request)).to.deep.equal([waiting])
   })
 
   it('removes at most 500 at a time, until fewer went', async () => {

@@ -79,19 +79,19 @@ async function everything() {
   const tokens = watched(needs.tokens)
   const oauthStates = watched(needs.oauthStates)
   const tokenRequests = watched(needs.tokenRequests)
-  const { secrets } = needs
+  const { keyRing } = needs
   const hasher = { hash: async () => '$argon2id$v=19$m=19456,t=2,p=1$salt$hash', verify: async () => 'match' as const }
   const policy = { minLength: 0, isCommon: () => false }
-  const vault = providerVault(secrets.providerTokenKey())
+  const vault = providerVault(keyRing.providerTokenKey())
   const changeUser = new ChangeUser({ users })
   const asked: string[] = []
-  const subscribers = functionHandlers({ on_before_delete: () => void asked.push('on_before_delete') })
+  const eventHandlers = functionHandlers({ on_before_delete: () => void asked.push('on_before_delete') })
   const common = { ...needs, users, tokens, oauthStates, tokenRequests, hasher, policy, vault, changeUser, newId }
   const reportProvider = (): void => undefined
   const all = {
     ...common,
     newToken,
-    subscribers,
+    eventHandlers,
     freshLoginSeconds: null,
     maxOpenJourneys: 10,
     providerNames: new Set<string>(),
@@ -110,7 +110,7 @@ async function everything() {
         revoked.push(credential)
         return 'remember'
       },
-      touch: async () => undefined,
+      recordUse: async () => undefined,
     },
   }
   const loggedIn = (who: typeof user) => ({

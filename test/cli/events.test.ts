@@ -113,8 +113,8 @@ describe('portcullis events', function () {
     const { users, outbox } = storage.users ?? expect.fail('no users')
     const letters = Array.from({ length: 500 }, () => aUser())
     await Promise.all(letters.map((user) => users.insert(user, [anEvent(user)])))
-    const claims = await outbox.claim(new Date(), 500, 20)
-    await Promise.all(claims.map((claim, at) => outbox.bury(claim, new Date(at), 'no'.repeat(100))))
+    const leases = await outbox.lease(new Date(), 500, 20)
+    await Promise.all(leases.map((lease, at) => outbox.bury(lease, new Date(at), 'no'.repeat(100))))
     await storage.close()
 
     const { out, err } = await portcullis(['events', 'list'], { env })

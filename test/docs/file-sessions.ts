@@ -87,7 +87,7 @@ export function fileSessions(place: () => string, clock: () => Date): SessionSto
 
     find: live,
 
-    async touch(digest, at) {
+    async recordUse(digest, at) {
       const session = await live(digest)
       if (session !== null && session.seenAt < at) await unlessMissing(utimes(pathOf(digest), at, at))
     },

@@ -24,7 +24,7 @@ const faults = [
     broken: 'still delivers what a removed user left, in order and last of all the removal',
   },
   {
-    text: 'if (queue === undefined || queue.leaseId !== claim.leaseId) return false',
+    text: 'if (queue === undefined || queue.leaseId !== lease.leaseId) return false',
     replacement: 'if (queue === undefined) return false',
     broken: 'changes nothing for the holder of a lost lease',
   },

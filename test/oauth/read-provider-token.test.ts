@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
-import { nodeSecrets } from '../../src/adapters/crypto/derived-keys.ts'
+import { derivedKeys } from '../../src/adapters/crypto/derived-keys.ts'
 import { providerVault } from '../../src/adapters/crypto/provider-vault.ts'
 import { oauth2Kind } from '../../src/adapters/oauth/oauth2.ts'
 import { openOutbound } from '../../src/adapters/oauth/outbound.ts'
@@ -21,7 +21,7 @@ import { mongoUnderTest } from '../support/mongo.ts'
 import { goodSecret } from '../support/settings.ts'
 import { sqliteUnderTest } from '../support/sqlite.ts'
 
-const vault = providerVault(nodeSecrets(goodSecret).providerTokenKey())
+const vault = providerVault(derivedKeys(goodSecret).providerTokenKey())
 
 for (const store of [memoryUnderTest, sqliteUnderTest, mongoUnderTest]) {
   describe(`a provider's token, with users in ${store.name}`, function () {
@@ -285,7 +285,7 @@ for (const store of [memoryUnderTest, sqliteUnderTest, mongoUnderTest]) {
     })
 
     it('that another secret sealed, and no other, is neither claimed nor waited for', async () => {
-      const other = providerVault(nodeSecrets(`another ${goodSecret}`).providerTokenKey())
+      const other = providerVault(derivedKeys(`another ${goodSecret}`).providerTokenKey())
       const sealedRefreshToken = other.seal('refresh', randomUUID() as UserId, 'acme') // safe: a UUID
       const { read, stored } = await linked(0, { sealedRefreshToken })
       for (const caller of [0, 1]) expect(await read(caller)).to.equal(null)

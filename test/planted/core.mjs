@@ -111,7 +111,7 @@ export default [
   [
     'a login that nobody listens to, written down',
     'src/application/sign-in/issue-credential.ts',
-    "needs.subscribers.handles('on_after_login')",
+    "needs.eventHandlers.handles('on_after_login')",
     'true',
     hashes,
   ],
@@ -188,7 +188,7 @@ export default [
     'src/adapters/events/handler-names.ts',
     "known.has(name) ? typeof Reflect.get(object, name) !== 'function' : ",
     '!known.has(name) && ',
-    ['test/adapters/events/no-handlers.test.ts'],
+    ['test/adapters/events/handler-names.test.ts'],
     'no function',
   ],
   [

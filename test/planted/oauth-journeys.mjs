@@ -10,10 +10,10 @@ const onSqlite = 'a state kept on SQLite is'
 const inJourney = [
   [
     'a state in a browser without its cookie',
-    "typeof browser === 'string' &&\n    secrets.digest(browser) === begun.browserDigest",
-    '(browser === null || secrets.digest(browser) === begun.browserDigest)',
+    "typeof browser === 'string' &&\n    keyRing.digest(browser) === begun.browserDigest",
+    '(browser === null || keyRing.digest(browser) === begun.browserDigest)',
   ],
-  ['a state with the cookie of another', 'secrets.digest(browser) === begun.browserDigest', 'true'],
+  ['a state with the cookie of another', 'keyRing.digest(browser) === begun.browserDigest', 'true'],
   ['a state at another provider', 'begun.provider === claim.provider.name', 'true'],
   // The flow alone says what the user says as well: nobody links without one.
   ['a state for the other flow', 'begun.flow === claim.flow &&\n    begun.userId === claim.userId &&', ''],

@@ -92,8 +92,8 @@ const inRegistry = [
   [
     'what is asked for waits for the next scan',
     'tenancy/leaving-tenants.ts',
-    'if (mayReopen()) await beginDue()',
-    'if (false) await beginDue()',
+    'if (mayReopen()) await startDue()',
+    'if (false) await startDue()',
     'asked for just before',
   ],
   [

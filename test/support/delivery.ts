@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import { nodeSecrets } from '../../src/adapters/crypto/derived-keys.ts'
+import { derivedKeys } from '../../src/adapters/crypto/derived-keys.ts'
 import { memoryBackend } from '../../src/adapters/stores/memory/memory.ts'
 import type { DeliveryProblem } from '../../src/application/deliveries/delivery-problem.ts'
-import type { HandlerCall, Subscribers } from '../../src/application/ports/event-handlers.ts'
+import type { EventHandlers, HandlerCall } from '../../src/application/ports/event-handlers.ts'
 import { type AccountEvent, type HandlerName, happened } from '../../src/domain/events.ts'
 import type { EventId } from '../../src/domain/ids.ts'
 import type { User } from '../../src/domain/user.ts'
@@ -24,7 +24,7 @@ export async function deliveryNeeds(clock: () => Date) {
   const { users, outbox, tokenRequests } = role
   const problems: DeliveryProblem[] = []
   const report = (problem: DeliveryProblem) => void problems.push(problem)
-  const secrets = nodeSecrets('a master secret of a test, long enough')
+  const keyRing = derivedKeys('a master secret of a test, long enough')
   const random = () => 0
   return {
     users,
@@ -34,7 +34,7 @@ export async function deliveryNeeds(clock: () => Date) {
     tokens,
     oauthStates,
     clock,
-    secrets,
+    keyRing,
     random,
     tenant: 'default',
     problems,
@@ -42,7 +42,7 @@ export async function deliveryNeeds(clock: () => Date) {
   }
 }
 
-export type Recorded = Subscribers & { readonly calls: HandlerCall[] }
+export type Recorded = EventHandlers & { readonly calls: HandlerCall[] }
 
 /** Listens to every name but `deaf`, and records the calls before it does `act`. */
 export function recording(act: (call: HandlerCall) => Promise<void> | void = () => {}, deaf?: HandlerName): Recorded {

@@ -68,7 +68,7 @@ export async function openRegistry(wanted: Wanted): Promise<OpenRegistry> {
     log: createLog(settings.logs, { write: (line) => void logLines.push(line) }),
     isOneOfMany: true,
     write: () => undefined,
-    subscribers: {
+    eventHandlers: {
       handles: (name) => name !== 'on_before_delete',
       async call(call) {
         calls.push(call)

@@ -71,7 +71,7 @@ export function jwtCredentials({ key, audience, tenant, lifetimeSeconds, clock, 
       return 'remember'
     },
 
-    async touch() {},
+    async recordUse() {},
   }
 }
 

@@ -59,11 +59,11 @@ export function storedCredentials(options: Options): Credentials {
       return 'ended'
     },
 
-    async touch({ id, session }: StoredCredential) {
+    async recordUse({ id, session }: StoredCredential) {
       const now = clock()
       if (session === undefined || !isWorthTouching(session, now)) return
       try {
-        await sessions.touch(id, now)
+        await sessions.recordUse(id, now)
       } catch {
         // The answer is given; the next use writes down what this one could not.
       }

@@ -1,11 +1,11 @@
 import { createHmac, createSecretKey, hash, hkdfSync, type KeyObject, randomBytes } from 'node:crypto'
-import type { Secrets } from '../../application/ports/key-ring.ts'
+import type { KeyRing } from '../../application/ports/key-ring.ts'
 import type { EmailKey } from '../../domain/email.ts'
 import { open, seal } from './sealed-box.ts'
 
 type KeyPurpose = 'reset_password' | 'verify_email' | 'token requests' | 'seal' | 'jwt' | 'provider tokens'
 
-export interface NodeSecrets extends Secrets {
+export interface DerivedKeys extends KeyRing {
   /** The key that JWTs are signed with. */
   jwtKey(): KeyObject
   /** The key that providers' tokens are kept under. */
@@ -19,7 +19,7 @@ const paddedBytes = 320
  * @param master the deployment's secret; at least 32 bytes of it are the caller's to demand
  * @param tenant whose keys they are, where several share a secret; `null` for the only one
  */
-export function nodeSecrets(master: Buffer | string, tenant: string | null = null): NodeSecrets {
+export function derivedKeys(master: Buffer | string, tenant: string | null = null): DerivedKeys {
   // RFC 5869; the master secret is random, so no salt is needed (section 3.1).
   const keyFor = (purpose: KeyPurpose): KeyObject =>
     createSecretKey(Buffer.from(hkdfSync('sha256', master, '', `portcullis ${purpose}${ofTenant(tenant)}`, 32)))

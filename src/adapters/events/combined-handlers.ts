@@ -1,10 +1,10 @@
-import type { Subscribers } from '../../application/ports/event-handlers.ts'
+import type { EventHandlers } from '../../application/ports/event-handlers.ts'
 
 /**
  * Calls `first`, then `second`, each where it listens and each with the whole time-out. When `first` fails,
  * `second` waits for the repetition; when `second` fails, the repetition calls `first` again.
  */
-export function combinedHandlers(first: Subscribers, second: Subscribers): Subscribers {
+export function combinedHandlers(first: EventHandlers, second: EventHandlers): EventHandlers {
   return {
     handles: (name) => first.handles(name) || second.handles(name),
     async call(call, timeoutSeconds) {

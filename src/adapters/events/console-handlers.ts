@@ -1,4 +1,4 @@
-import type { Subscribers } from '../../application/ports/event-handlers.ts'
+import type { EventHandlers } from '../../application/ports/event-handlers.ts'
 import { wireChanges, wireUser } from './handler-arguments.ts'
 
 /**
@@ -12,7 +12,7 @@ import { wireChanges, wireUser } from './handler-arguments.ts'
 export function consoleHandlers(
   write: (line: string) => void | Promise<void>,
   tenant: string | null = null,
-): Subscribers {
+): EventHandlers {
   return {
     handles: (name) => name !== 'on_before_delete',
     async call({ name, user, token, changes }) {

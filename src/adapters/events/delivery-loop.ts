@@ -1,6 +1,6 @@
 import type { DueWork } from '../../application/ports/due-work.ts'
 
-export interface RelayLoopOptions {
+export interface DeliveryLoopOptions {
   readonly work: DueWork
   /** How often to look for what nobody announces. */
   readonly pollSeconds: number
@@ -13,7 +13,7 @@ export interface RelayLoopOptions {
   readonly recovered: () => void
 }
 
-export interface RelayLoop {
+export interface DeliveryLoop {
   /** Resolves when it has looked for the first time, with success or without, or was stopped before. */
   readonly firstLook: Promise<void>
   /** There is something new: look now. */
@@ -27,7 +27,14 @@ const minPauseSeconds = 0.05
 const maxFaultPauseSeconds = 2
 
 /** Looks for due work until it is stopped: when woken, when something falls due, and at each poll. */
-export function relayLoop({ work, pollSeconds, jitter = 0, clock, failed, recovered }: RelayLoopOptions): RelayLoop {
+export function deliveryLoop({
+  work,
+  pollSeconds,
+  jitter = 0,
+  clock,
+  failed,
+  recovered,
+}: DeliveryLoopOptions): DeliveryLoop {
   let timer: NodeJS.Timeout | undefined
   let looking: Promise<void> | null = null
   let isWoken = false
@@ -56,7 +63,7 @@ export function relayLoop({ work, pollSeconds, jitter = 0, clock, failed, recove
     isWoken = false
     const poll = pollSeconds * (1 - jitter * Math.random())
     try {
-      await work.beginDue(wake)
+      await work.startDue(wake)
       const due = await work.nextDue()
       if (faultsInARow > 0) recovered()
       faultsInARow = 0

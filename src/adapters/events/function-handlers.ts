@@ -1,4 +1,4 @@
-import { type HandlerContext, HandlerFailed, type Subscribers } from '../../application/ports/event-handlers.ts'
+import { type EventHandlers, type HandlerContext, HandlerFailed } from '../../application/ports/event-handlers.ts'
 import type { HandlerName } from '../../domain/events.ts'
 import { argumentsOf, type WireChanges, type WireUser } from './handler-arguments.ts'
 import { describe, failureOf } from './handler-failure.ts'
@@ -27,7 +27,7 @@ export interface Handlers {
  * Handlers that are functions of this process, for programs that embed the service. A time-out ends the wait,
  * not the function, and nothing protects the process from a function that exits or loops.
  */
-export function functionHandlers(handlers: Handlers): Subscribers {
+export function functionHandlers(handlers: Handlers): EventHandlers {
   const handlerOf = (name: HandlerName) =>
     // Safe: `argumentsOf` builds the very arguments that `Handlers` declares for the name.
     handlers[name]?.bind(handlers) as ((...args: readonly unknown[]) => Awaitable) | undefined

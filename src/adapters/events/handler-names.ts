@@ -4,7 +4,7 @@ import { handlerNames } from '../../domain/events.ts'
  * Names in `object` that somebody will have meant for handlers and that are none: `on_after_registration`,
  * `onAfterRegister`, and what has a handler's name without being a function, such as an import that is misspelt.
  */
-export function noHandlers(object: object): string[] {
+export function misnamedHandlers(object: object): string[] {
   const known = new Set<string>(handlerNames)
   const isNone = (name: string): boolean =>
     known.has(name) ? typeof Reflect.get(object, name) !== 'function' : /^on(_|[A-Z])/.test(name)

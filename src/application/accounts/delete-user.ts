@@ -5,11 +5,11 @@ import { Refusal, Unavailable } from '../../domain/refusal.ts'
 import { type User, viewOf } from '../../domain/user.ts'
 import type { ChangeUser } from '../change-user.ts'
 import { type OccasionNeeds, occasion } from '../event-metadata.ts'
-import type { Subscribers } from '../ports/event-handlers.ts'
+import type { EventHandlers } from '../ports/event-handlers.ts'
 
 interface Needs extends OccasionNeeds {
   changeUser: ChangeUser
-  subscribers: Subscribers
+  eventHandlers: EventHandlers
   tenant: string
 }
 
@@ -35,12 +35,12 @@ export class DeleteUser {
   }
 
   async #askForObjection(user: User, requestId: string): Promise<void> {
-    const { subscribers, tenant } = this.#needs
-    if (!subscribers.handles('on_before_delete')) return
+    const { eventHandlers, tenant } = this.#needs
+    if (!eventHandlers.handles('on_before_delete')) return
     const { eventId, at } = occasion(this.#needs, requestId)
     const context = { eventId, requestId, tenant, at }
     try {
-      await subscribers.call({ name: 'on_before_delete', user: viewOf(user), context }, objectionTimeoutSeconds)
+      await eventHandlers.call({ name: 'on_before_delete', user: viewOf(user), context }, objectionTimeoutSeconds)
     } catch (cause) {
       if (cause instanceof Refusal) throw cause
       throw new Unavailable('on_before_delete', { cause })

@@ -1,22 +1,22 @@
 import { factOf, type OneTimeToken, type TokenPurpose } from '../../domain/one-time-token.ts'
 import type { User } from '../../domain/user.ts'
-import type { Secrets } from '../ports/key-ring.ts'
+import type { KeyRing } from '../ports/key-ring.ts'
 import type { TokenStore } from '../ports/stores/token-store.ts'
 import type { UserStore } from '../ports/stores/user-store.ts'
 
 interface Needs {
   users: UserStore
   tokens: TokenStore
-  secrets: Secrets
+  keyRing: KeyRing
 }
 
 /** A live token and its user; `null` when it is unknown, expired, superseded, of another purpose, or its fact is gone. */
 export async function findRedeemable(
-  { users, tokens, secrets }: Needs,
+  { users, tokens, keyRing }: Needs,
   purpose: TokenPurpose,
   value: string,
 ): Promise<{ token: OneTimeToken; user: User } | null> {
-  const token = await tokens.find(purpose, secrets.digest(value))
+  const token = await tokens.find(purpose, keyRing.digest(value))
   if (token === null) return null
   const user = await users.find(token.userId)
   return user !== null && stands(token, user) ? { token, user } : null

@@ -4,12 +4,12 @@ import { demandEmail, demandText, InvalidInput } from '../../domain/invalid-inpu
 import { isTokenPurpose, type TokenPurpose } from '../../domain/one-time-token.ts'
 import { Unavailable } from '../../domain/refusal.ts'
 import type { OccasionNeeds } from '../event-metadata.ts'
-import type { Secrets } from '../ports/key-ring.ts'
+import type { KeyRing } from '../ports/key-ring.ts'
 import type { TokenRequests } from '../ports/stores/token-requests.ts'
 
 interface Needs extends OccasionNeeds {
   tokenRequests: TokenRequests
-  secrets: Secrets
+  keyRing: KeyRing
 }
 
 /**
@@ -23,19 +23,19 @@ export class RequestToken {
   }
 
   async execute(input: { purpose: TokenPurpose; email: Email; requestId: string }): Promise<void> {
-    const { tokenRequests, secrets, clock, newId } = this.#needs
+    const { tokenRequests, keyRing, clock, newId } = this.#needs
     const { purpose, requestId } = input
     if (!isTokenPurpose(purpose)) throw new InvalidInput('purpose', 'must be reset_password or verify_email')
     demandEmail('email', input.email)
     demandText('requestId', requestId)
     const key = emailKey(input.email)
-    const id = secrets.requestId(purpose, key)
+    const id = keyRing.requestId(purpose, key)
 
     const outcome = await tokenRequests.ask({
       id,
       eventId: newId() as EventId, // safe: `newId` promises a UUID
       purpose,
-      sealedEmail: secrets.sealEmail(key, id),
+      sealedEmail: keyRing.sealEmail(key, id),
       requestId,
       at: clock(),
     })

@@ -6,7 +6,7 @@ import { Refusal } from '../../domain/refusal.ts'
 import { endSessions, withPassword } from '../../domain/user.ts'
 import type { ChangeUser } from '../change-user.ts'
 import { type OccasionNeeds, occasion } from '../event-metadata.ts'
-import type { Secrets } from '../ports/key-ring.ts'
+import type { KeyRing } from '../ports/key-ring.ts'
 import type { PasswordHasher } from '../ports/password-hasher.ts'
 import type { TokenStore } from '../ports/stores/token-store.ts'
 import type { UserStore } from '../ports/stores/user-store.ts'
@@ -16,7 +16,7 @@ interface Needs extends OccasionNeeds {
   users: UserStore
   changeUser: ChangeUser
   tokens: TokenStore
-  secrets: Secrets
+  keyRing: KeyRing
   hasher: PasswordHasher
   policy: PasswordPolicy
 }

@@ -4,7 +4,7 @@ import { Refusal } from '../../domain/refusal.ts'
 import type { User } from '../../domain/user.ts'
 import type { ChangeUser } from '../change-user.ts'
 import { type OccasionNeeds, occasion } from '../event-metadata.ts'
-import type { Secrets } from '../ports/key-ring.ts'
+import type { KeyRing } from '../ports/key-ring.ts'
 import type { TokenStore } from '../ports/stores/token-store.ts'
 import type { UserStore } from '../ports/stores/user-store.ts'
 import { discard, findRedeemable, stands } from './redeem-token.ts'
@@ -13,7 +13,7 @@ interface Needs extends OccasionNeeds {
   users: UserStore
   changeUser: ChangeUser
   tokens: TokenStore
-  secrets: Secrets
+  keyRing: KeyRing
 }
 
 /** Believes that whoever holds a verification token reads the mail of the address it was made for. */

@@ -3,20 +3,20 @@ import type { EventId } from '../../domain/ids.ts'
 import { factOf, isFresh, isWanted, type TokenPurpose, type TokenRequest } from '../../domain/one-time-token.ts'
 import { type User, viewOf } from '../../domain/user.ts'
 import type { DueWork } from '../ports/due-work.ts'
-import type { Subscribers } from '../ports/event-handlers.ts'
-import type { Secrets } from '../ports/key-ring.ts'
-import type { ClaimedRequest, TokenRequests } from '../ports/stores/token-requests.ts'
+import type { EventHandlers } from '../ports/event-handlers.ts'
+import type { KeyRing } from '../ports/key-ring.ts'
+import type { LeasedRequest, TokenRequests } from '../ports/stores/token-requests.ts'
 import type { TokenStore } from '../ports/stores/token-store.ts'
 import type { UserStore } from '../ports/stores/user-store.ts'
 import { type DeliveryProblem, problemOf, retryAt } from './delivery-problem.ts'
-import { Lane } from './task-queue.ts'
+import { TaskQueue } from './task-queue.ts'
 
 interface Needs {
   users: UserStore
   tokenRequests: TokenRequests
   tokens: TokenStore
-  secrets: Secrets
-  subscribers: Subscribers
+  keyRing: KeyRing
+  eventHandlers: EventHandlers
   tenant: string
   clock: () => Date
   /** From 0 to 1, 1 excluded. */
@@ -30,12 +30,12 @@ interface Needs {
 }
 
 /** A request that has a user who can use the token. */
-interface Wanted extends ClaimedRequest {
+interface Wanted extends LeasedRequest {
   readonly user: User
   readonly fact: string
 }
 
-const claimLimit = 100
+const leaseLimit = 100
 const maxInHand = 16
 const defaultLeaseSeconds = 20
 /** When all hands are busy, how long until a request is looked at again. */
@@ -52,7 +52,7 @@ const unboundSeconds = 5
 export class DeliverTokens implements DueWork {
   readonly #needs: Needs
   readonly #leaseSeconds: number
-  readonly #lane = new Lane(maxInHand)
+  readonly #tasks = new TaskQueue(maxInHand)
   readonly #inHand = new Set<TokenRequest>()
 
   constructor(needs: Needs) {
@@ -60,32 +60,32 @@ export class DeliverTokens implements DueWork {
     this.#leaseSeconds = needs.leaseSeconds ?? defaultLeaseSeconds
   }
 
-  async beginDue(ended?: () => void): Promise<number> {
+  async startDue(ended?: () => void): Promise<number> {
     const { tokenRequests, clock } = this.#needs
     let begun = 0
     for (;;) {
-      const claims = await tokenRequests.claim(clock(), claimLimit, this.#leaseSeconds)
+      const leases = await tokenRequests.lease(clock(), leaseLimit, this.#leaseSeconds)
       const unwanted: TokenRequest[] = []
       const unbegun: TokenRequest[] = []
-      for (const claim of claims) {
-        const found = await this.#judge(claim)
-        if (found === null) unwanted.push(claim.request)
-        else if (this.#lane.free === 0) unbegun.push(claim.request)
-        else this.#begin({ ...claim, ...found }, ended)
+      for (const lease of leases) {
+        const found = await this.#judge(lease)
+        if (found === null) unwanted.push(lease.request)
+        else if (this.#tasks.free === 0) unbegun.push(lease.request)
+        else this.#begin({ ...lease, ...found }, ended)
       }
       if (unwanted.length > 0) await tokenRequests.settle(unwanted)
       // Not left unclaimed: handlers that hang must not let strangers' requests pile up behind wanted ones.
       const again = new Date(clock().getTime() + busySeconds * 1000)
       await Promise.all(unbegun.map((request) => tokenRequests.postpone(request, again)))
 
-      begun += claims.length - unbegun.length
-      if (claims.length < claimLimit) return begun
+      begun += leases.length - unbegun.length
+      if (leases.length < leaseLimit) return begun
     }
   }
 
   #begin(wanted: Wanted, ended?: () => void): void {
     this.#inHand.add(wanted.request)
-    this.#lane.run(() => this.#handle(wanted).finally(ended))
+    this.#tasks.run(() => this.#handle(wanted).finally(ended))
   }
 
   /** Not known: to be told when somebody asks would make the time of the answer tell something. */
@@ -94,23 +94,23 @@ export class DeliverTokens implements DueWork {
   }
 
   idle(): Promise<void> {
-    return this.#lane.idle()
+    return this.#tasks.idle()
   }
 
   async giveBack(): Promise<void> {
     const { tokenRequests, clock } = this.#needs
-    this.#lane.drop()
+    this.#tasks.drop()
     await Promise.allSettled([...this.#inHand].map((request) => tokenRequests.postpone(request, clock())))
   }
 
   /** Whom a token is for, and what it is bound to; `null` when nobody is to get one. */
-  async #judge({ request, boundFact }: ClaimedRequest): Promise<{ user: User; fact: string } | null> {
-    const { users, secrets, subscribers, clock, lifetimes } = this.#needs
+  async #judge({ request, boundFact }: LeasedRequest): Promise<{ user: User; fact: string } | null> {
+    const { users, keyRing, eventHandlers, clock, lifetimes } = this.#needs
     const { purpose } = request
-    if (!subscribers.handles(tokenHandlerOf[purpose])) return null
+    if (!eventHandlers.handles(tokenHandlerOf[purpose])) return null
     if (clock().getTime() - request.at.getTime() > lifetimes[purpose] * 1000) return null
 
-    const key = secrets.unsealEmail(request.sealedEmail, request.id)
+    const key = keyRing.unsealEmail(request.sealedEmail, request.id)
     const user = key === null ? null : await users.findByEmail(key)
     if (user === null || !isWanted(purpose, user)) return null
 
@@ -160,12 +160,12 @@ export class DeliverTokens implements DueWork {
   }
 
   async #deliver(wanted: Wanted): Promise<void> {
-    const { subscribers, tenant, handlerTimeoutSeconds } = this.#needs
+    const { eventHandlers, tenant, handlerTimeoutSeconds } = this.#needs
     const { request, user } = wanted
     const token = await this.#tokenFor(wanted)
     const context = { eventId: request.eventId, requestId: request.requestId, tenant, at: request.at }
     const name = tokenHandlerOf[request.purpose]
-    await subscribers.call({ name, user: viewOf(user), token, context }, handlerTimeoutSeconds)
+    await eventHandlers.call({ name, user: viewOf(user), token, context }, handlerTimeoutSeconds)
   }
 
   /**
@@ -173,9 +173,9 @@ export class DeliverTokens implements DueWork {
    * links by asking for more; otherwise this request's own.
    */
   async #tokenFor({ request, boundFact, user, fact }: Wanted): Promise<string> {
-    const { tokens, secrets, clock, lifetimes } = this.#needs
+    const { tokens, keyRing, clock, lifetimes } = this.#needs
     const { purpose } = request
-    const token = (eventId: EventId) => secrets.tokenFor(purpose, eventId, user.id, fact)
+    const token = (eventId: EventId) => keyRing.tokenFor(purpose, eventId, user.id, fact)
     const now = clock()
 
     const live = await tokens.current(purpose, user.id)
@@ -185,7 +185,7 @@ export class DeliverTokens implements DueWork {
     await tokens.put({
       purpose,
       userId: user.id,
-      digest: secrets.digest(minted),
+      digest: keyRing.digest(minted),
       eventId: request.eventId,
       fact,
       createdAt: now,

@@ -1,24 +1,24 @@
-import { type AccountEvent, type ClaimedEvent, handlerOf, type UserChanges } from '../../domain/events.ts'
+import { type AccountEvent, handlerOf, type UserChanges } from '../../domain/events.ts'
 import type { UserId } from '../../domain/ids.ts'
 import { Unavailable } from '../../domain/refusal.ts'
 import type { Session } from '../../domain/session.ts'
 import { isAlive } from '../../domain/user.ts'
 import { stands } from '../accounts/redeem-token.ts'
 import type { DueWork } from '../ports/due-work.ts'
-import type { Subscribers } from '../ports/event-handlers.ts'
-import type { Outbox } from '../ports/stores/outbox.ts'
+import type { EventHandlers } from '../ports/event-handlers.ts'
+import type { LeasedEvent, Outbox } from '../ports/stores/outbox.ts'
 import type { SessionStore } from '../ports/stores/session-store.ts'
 import type { TokenStore } from '../ports/stores/token-store.ts'
 import type { UserStore } from '../ports/stores/user-store.ts'
 import { type DeliveryProblem, nameOf, problemOf, retryAt } from './delivery-problem.ts'
-import { Lane } from './task-queue.ts'
+import { TaskQueue } from './task-queue.ts'
 
 interface Needs {
   outbox: Outbox
   users: UserStore
   sessions: SessionStore
   tokens: TokenStore
-  subscribers: Subscribers
+  eventHandlers: EventHandlers
   tenant: string
   clock: () => Date
   /** From 0 to 1, 1 excluded. */
@@ -44,86 +44,86 @@ const sessionsAtOnce = 32
 export class RelayEvents implements DueWork {
   readonly #needs: Needs
   readonly #leaseSeconds: number
-  readonly #lane = new Lane(maxInHand)
-  readonly #inHand = new Set<ClaimedEvent>()
+  readonly #tasks = new TaskQueue(maxInHand)
+  readonly #inHand = new Set<LeasedEvent>()
 
   constructor(needs: Needs) {
     this.#needs = needs
     this.#leaseSeconds = needs.leaseSeconds ?? defaultLeaseSeconds
   }
 
-  async beginDue(ended?: () => void): Promise<number> {
+  async startDue(ended?: () => void): Promise<number> {
     const { outbox, clock } = this.#needs
     let begun = 0
-    while (this.#lane.free > 0) {
-      const wanted = this.#lane.free
-      const claims = await outbox.claim(clock(), wanted, this.#leaseSeconds)
-      for (const claim of claims) this.#begin(claim, ended)
-      begun += claims.length
-      if (claims.length < wanted) break
+    while (this.#tasks.free > 0) {
+      const wanted = this.#tasks.free
+      const leases = await outbox.lease(clock(), wanted, this.#leaseSeconds)
+      for (const lease of leases) this.#begin(lease, ended)
+      begun += leases.length
+      if (leases.length < wanted) break
     }
     return begun
   }
 
-  /** Two looks at the same time may claim more than there are free hands: what waits for one is in hand, too. */
-  #begin(claim: ClaimedEvent, ended?: () => void): void {
-    this.#inHand.add(claim)
-    this.#lane.run(() => this.#handle(claim).finally(ended))
+  /** Two looks at the same time may lease more than there are free hands: what waits for one is in hand, too. */
+  #begin(lease: LeasedEvent, ended?: () => void): void {
+    this.#inHand.add(lease)
+    this.#tasks.run(() => this.#handle(lease).finally(ended))
   }
 
   async nextDue(): Promise<Date | null> {
-    return this.#lane.free > 0 ? this.#needs.outbox.nextDue() : null
+    return this.#tasks.free > 0 ? this.#needs.outbox.nextDue() : null
   }
 
   idle(): Promise<void> {
-    return this.#lane.idle()
+    return this.#tasks.idle()
   }
 
   async giveBack(): Promise<void> {
-    this.#lane.drop()
-    await Promise.allSettled([...this.#inHand].map((claim) => this.#needs.outbox.release(claim)))
+    this.#tasks.drop()
+    await Promise.allSettled([...this.#inHand].map((lease) => this.#needs.outbox.release(lease)))
   }
 
-  async #handle(claim: ClaimedEvent): Promise<void> {
+  async #handle(lease: LeasedEvent): Promise<void> {
     const { outbox, clock, report } = this.#needs
-    const stopRenewing = this.#keepRenewing(claim)
+    const stopRenewing = this.#keepRenewing(lease)
     try {
-      if (claim.attempts > maxAttempts) {
+      if (lease.attempts > maxAttempts) {
         // Its last attempt did not even live to say how it ended: it may be what ended the process.
-        await outbox.bury(claim, clock(), `no attempt of ${maxAttempts} came to an end`)
-        report(problemOf(deliveryOf(claim), 'buried', new Unfinished()))
+        await outbox.bury(lease, clock(), `no attempt of ${maxAttempts} came to an end`)
+        report(problemOf(deliveryOf(lease), 'buried', new Unfinished()))
       } else {
-        await this.#attempt(claim)
+        await this.#attempt(lease)
       }
     } catch (fault) {
-      report(problemOf(deliveryOf(claim), 'unknown', fault))
+      report(problemOf(deliveryOf(lease), 'unknown', fault))
     } finally {
       stopRenewing()
-      this.#inHand.delete(claim)
+      this.#inHand.delete(lease)
     }
   }
 
-  async #attempt(claim: ClaimedEvent): Promise<void> {
+  async #attempt(lease: LeasedEvent): Promise<void> {
     const { outbox, clock, random, report } = this.#needs
     try {
-      await this.#deliver(claim)
+      await this.#deliver(lease)
     } catch (error) {
       if (error instanceof NotBegun) {
-        await outbox.release(claim)
-        report(problemOf(deliveryOf(claim), 'not_begun', error.cause))
-      } else if (claim.attempts < maxAttempts) {
-        await outbox.postpone(claim, retryAt(clock(), claim.attempts, maxRetrySeconds, random))
-        report(problemOf(deliveryOf(claim), 'postponed', error))
+        await outbox.release(lease)
+        report(problemOf(deliveryOf(lease), 'not_begun', error.cause))
+      } else if (lease.attempts < maxAttempts) {
+        await outbox.postpone(lease, retryAt(clock(), lease.attempts, maxRetrySeconds, random))
+        report(problemOf(deliveryOf(lease), 'postponed', error))
       } else {
-        await outbox.bury(claim, clock(), reasonOf(error))
-        report(problemOf(deliveryOf(claim), 'buried', error))
+        await outbox.bury(lease, clock(), reasonOf(error))
+        report(problemOf(deliveryOf(lease), 'buried', error))
       }
       return
     }
-    await outbox.settle(claim)
+    await outbox.settle(lease)
   }
 
-  async #deliver({ event, userId, attempts }: ClaimedEvent): Promise<void> {
+  async #deliver({ event, userId, attempts }: LeasedEvent): Promise<void> {
     try {
       await this.#tidy(event, userId)
     } catch (error) {
@@ -134,13 +134,13 @@ export class RelayEvents implements DueWork {
   }
 
   async #callHandler(event: AccountEvent): Promise<void> {
-    const { subscribers, tenant, handlerTimeoutSeconds } = this.#needs
+    const { eventHandlers, tenant, handlerTimeoutSeconds } = this.#needs
     const name = handlerOf[event.type]
-    if (!subscribers.handles(name)) return
+    if (!eventHandlers.handles(name)) return
     const changes: { changes?: UserChanges } = event.type === 'updated' ? { changes: event.changes } : {}
     const context = { eventId: event.id, requestId: event.requestId, tenant, at: event.at }
     try {
-      await subscribers.call({ name, user: event.user, ...changes, context }, handlerTimeoutSeconds)
+      await eventHandlers.call({ name, user: event.user, ...changes, context }, handlerTimeoutSeconds)
     } catch (error) {
       throw error instanceof Unavailable ? new NotBegun(error) : error
     }
@@ -193,12 +193,12 @@ export class RelayEvents implements DueWork {
     }
   }
 
-  #keepRenewing(claim: ClaimedEvent): () => void {
+  #keepRenewing(lease: LeasedEvent): () => void {
     const { outbox, clock } = this.#needs
     const milliseconds = this.#leaseSeconds * 1000
     const timer = setInterval(async () => {
       // A fault is no reason to stop: the lease lives on, and the next renewal may succeed.
-      const isLost = await outbox.renew(claim, new Date(clock().getTime() + milliseconds)).then(
+      const isLost = await outbox.renew(lease, new Date(clock().getTime() + milliseconds)).then(
         (isHeld) => !isHeld,
         () => false,
       )
@@ -219,7 +219,7 @@ class Unfinished extends Error {
   override readonly name = 'Unfinished'
 }
 
-function deliveryOf({ event, attempts }: ClaimedEvent) {
+function deliveryOf({ event, attempts }: LeasedEvent) {
   return { eventId: event.id, handler: handlerOf[event.type], attempts }
 }
 

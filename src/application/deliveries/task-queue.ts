@@ -1,5 +1,5 @@
 /** Runs at most `hands` tasks at once; more wait for their turn. */
-export class Lane {
+export class TaskQueue {
   readonly #waiting: (() => Promise<void>)[] = []
   readonly #running = new Set<Promise<void>>()
   readonly #hands: number

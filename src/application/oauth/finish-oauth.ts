@@ -6,7 +6,7 @@ import { accountOf, type OAuthIdentity, withAccount } from '../../domain/oauth-a
 import { Refusal, Unavailable } from '../../domain/refusal.ts'
 import { newUser, type User } from '../../domain/user.ts'
 import { occasion } from '../event-metadata.ts'
-import type { Secrets } from '../ports/key-ring.ts'
+import type { KeyRing } from '../ports/key-ring.ts'
 import type { ProviderVault } from '../ports/provider-vault.ts'
 import type { OAuthStateStore } from '../ports/stores/oauth-state-store.ts'
 import type { UserStore } from '../ports/stores/user-store.ts'
@@ -18,7 +18,7 @@ import { type Claim, identityOf, type Return } from './redeem-return.ts'
 interface Needs extends AdmitNeeds {
   users: UserStore
   oauthStates: OAuthStateStore
-  secrets: Secrets
+  keyRing: KeyRing
   vault: ProviderVault
 }
 

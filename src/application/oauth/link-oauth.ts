@@ -2,7 +2,7 @@ import { withAccount } from '../../domain/oauth-account.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import { isAlive, type User } from '../../domain/user.ts'
 import type { ChangeUser } from '../change-user.ts'
-import type { Secrets } from '../ports/key-ring.ts'
+import type { KeyRing } from '../ports/key-ring.ts'
 import type { ProviderVault } from '../ports/provider-vault.ts'
 import type { OAuthStateStore } from '../ports/stores/oauth-state-store.ts'
 import { type Authenticated, demandAuthenticated } from '../sign-in/authenticate.ts'
@@ -12,7 +12,7 @@ import { type Claim, identityOf, type Return } from './redeem-return.ts'
 interface Needs {
   changeUser: ChangeUser
   oauthStates: OAuthStateStore
-  secrets: Secrets
+  keyRing: KeyRing
   vault: ProviderVault
   clock: () => Date
   newId: () => string

@@ -1,7 +1,7 @@
 import type { UserId } from '../../domain/ids.ts'
 import type { OAuthFlow, OAuthIdentity, OAuthState } from '../../domain/oauth-account.ts'
 import { Refusal } from '../../domain/refusal.ts'
-import type { Secrets } from '../ports/key-ring.ts'
+import type { KeyRing } from '../ports/key-ring.ts'
 import type { CallbackParameters, OAuthProvider } from '../ports/oauth-provider.ts'
 import { CodeRefused, ProviderFailed } from '../ports/oauth-provider.ts'
 import type { OAuthStateStore } from '../ports/stores/oauth-state-store.ts'
@@ -29,7 +29,7 @@ export interface Claim {
 
 interface Needs {
   oauthStates: OAuthStateStore
-  secrets: Secrets
+  keyRing: KeyRing
   clock: () => Date
 }
 
@@ -40,7 +40,7 @@ interface Needs {
 export async function identityOf(needs: Needs, back: Return, claim: Claim): Promise<OAuthIdentity> {
   // A caller whom no compiler holds to the type may leave a field out.
   const { code = null, state = null, error = null, iss = null } = back
-  const begun = typeof state !== 'string' ? null : await needs.oauthStates.take(needs.secrets.digest(state))
+  const begun = typeof state !== 'string' ? null : await needs.oauthStates.take(needs.keyRing.digest(state))
   if (error !== null || typeof code !== 'string') throw new Refusal('OAUTH_CODE_REFUSED')
   if (state === null || begun === null || !isOurs(needs, begun, state, claim)) throw new Refusal('OAUTH_INVALID_STATE')
   try {
@@ -52,11 +52,11 @@ export async function identityOf(needs: Needs, back: Return, claim: Claim): Prom
   }
 }
 
-function isOurs({ secrets, clock }: Needs, begun: OAuthState, state: string, claim: Claim): boolean {
+function isOurs({ keyRing, clock }: Needs, begun: OAuthState, state: string, claim: Claim): boolean {
   const browser = claim.browserOf(state)
   return (
     typeof browser === 'string' &&
-    secrets.digest(browser) === begun.browserDigest && // digests of random values: their order of bytes tells nothing
+    keyRing.digest(browser) === begun.browserDigest && // digests of random values: their order of bytes tells nothing
     begun.provider === claim.provider.name &&
     begun.flow === claim.flow &&
     begun.userId === claim.userId &&

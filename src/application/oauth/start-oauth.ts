@@ -2,13 +2,13 @@ import { isUserId, type UserId } from '../../domain/ids.ts'
 import { InvalidInput } from '../../domain/invalid-input.ts'
 import type { OAuthFlow, OAuthState } from '../../domain/oauth-account.ts'
 import { Refusal, Unavailable } from '../../domain/refusal.ts'
-import type { Secrets } from '../ports/key-ring.ts'
+import type { KeyRing } from '../ports/key-ring.ts'
 import { type OAuthProvider, ProviderFailed } from '../ports/oauth-provider.ts'
 import type { OAuthStateStore } from '../ports/stores/oauth-state-store.ts'
 
 interface Needs {
   oauthStates: OAuthStateStore
-  secrets: Secrets
+  keyRing: KeyRing
   clock: () => Date
   /** 43 characters, 256 random bits. */
   newToken: () => string
@@ -35,7 +35,7 @@ export class StartOAuth {
     scopes: readonly string[] | null
     redirectUri: string
   }): Promise<{ authorizationUrl: string; state: string; browser: string }> {
-    const { oauthStates, secrets, clock, newToken, maxOpenJourneys } = this.#needs
+    const { oauthStates, keyRing, clock, newToken, maxOpenJourneys } = this.#needs
     const { provider, flow, userId, redirectUri } = input
     const isWhole = flow === 'link' ? isUserId(userId) : flow === 'login' && userId === null
     if (!isWhole) throw new InvalidInput('flow', 'must be login, without a user, or link, with one')
@@ -52,8 +52,8 @@ export class StartOAuth {
     const authorizationUrl = await urlOf(provider, { ...journey, state, scopes })
     const record: OAuthState = {
       ...journey,
-      digest: secrets.digest(state),
-      browserDigest: secrets.digest(browser),
+      digest: keyRing.digest(state),
+      browserDigest: keyRing.digest(browser),
       provider: provider.name,
       flow,
       userId,

@@ -24,5 +24,5 @@ export interface Credentials {
    */
   revoke(credential: Credential): Promise<'ended' | 'remember'>
   /** Called after an answer: writes down the use where it matters. */
-  touch(credential: Credential): Promise<void>
+  recordUse(credential: Credential): Promise<void>
 }

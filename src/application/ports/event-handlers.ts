@@ -20,7 +20,7 @@ export interface HandlerCall {
 }
 
 /** The deployer's handlers. */
-export interface Subscribers {
+export interface EventHandlers {
   /** Whether anybody listens. */
   handles(name: HandlerName): boolean
   /**

@@ -3,7 +3,7 @@ import type { EventId, UserId } from '../../domain/ids.ts'
 import type { TokenPurpose } from '../../domain/one-time-token.ts'
 
 /** Everything derived from the deployment's master secret, a key of its own for each purpose. */
-export interface Secrets {
+export interface KeyRing {
   /** SHA-256, base64url: what is stored of a token. */
   digest(token: string): string
 

@@ -27,11 +27,11 @@ import * as t from './tokens.ts'
 export function bindUseCases(container: Container): readonly ServiceIdentifier[] {
   const occasions = { clock: t.Clock, newId: t.NewId }
   const choosing = { hasher: t.Hasher, policy: t.Policy }
-  const redeeming = { users: t.Users, changeUser: ChangeUser, tokens: t.Tokens, secrets: t.Secrets }
+  const redeeming = { users: t.Users, changeUser: ChangeUser, tokens: t.Tokens, keyRing: t.KeyRing }
   const delivering = {
     users: t.Users,
     tokens: t.Tokens,
-    subscribers: t.Subscribers,
+    eventHandlers: t.EventHandlers,
     tenant: t.Tenant,
     clock: t.Clock,
     random: t.Random,
@@ -39,7 +39,7 @@ export function bindUseCases(container: Container): readonly ServiceIdentifier[]
     leaseSeconds: t.LeaseSeconds,
     report: t.Report,
   }
-  const returning = { oauthStates: t.OAuthStates, secrets: t.Secrets, clock: t.Clock }
+  const returning = { oauthStates: t.OAuthStates, keyRing: t.KeyRing, clock: t.Clock }
 
   return [
     bindClass(container, ChangeUser, { users: t.Users }),
@@ -52,7 +52,7 @@ export function bindUseCases(container: Container): readonly ServiceIdentifier[]
       users: t.Users,
       changeUser: ChangeUser,
       hasher: t.Hasher,
-      subscribers: t.Subscribers,
+      eventHandlers: t.EventHandlers,
     }),
     bindClass(container, StartOAuth, { ...returning, newToken: t.NewToken, maxOpenJourneys: t.MaxOpenJourneys }),
     bindClass(container, FinishOAuth, {
@@ -60,7 +60,7 @@ export function bindUseCases(container: Container): readonly ServiceIdentifier[]
       ...returning,
       users: t.Users,
       changeUser: ChangeUser,
-      subscribers: t.Subscribers,
+      eventHandlers: t.EventHandlers,
       vault: t.Vault,
     }),
     bindClass(container, LinkOAuth, { ...occasions, ...returning, changeUser: ChangeUser, vault: t.Vault }),
@@ -73,7 +73,7 @@ export function bindUseCases(container: Container): readonly ServiceIdentifier[]
       reportProvider: t.ReportProvider,
     }),
     bindClass(container, LogOut, { changeUser: ChangeUser, clock: t.Clock }),
-    bindClass(container, RequestToken, { ...occasions, tokenRequests: t.TokenRequests, secrets: t.Secrets }),
+    bindClass(container, RequestToken, { ...occasions, tokenRequests: t.TokenRequests, keyRing: t.KeyRing }),
     bindClass(container, ResetPassword, { ...occasions, ...choosing, ...redeeming }),
     bindClass(container, VerifyUser, { ...occasions, ...redeeming }),
     bindClass(container, ReadUser, { users: t.Users }),
@@ -86,14 +86,14 @@ export function bindUseCases(container: Container): readonly ServiceIdentifier[]
     bindClass(container, DeleteUser, {
       ...occasions,
       changeUser: ChangeUser,
-      subscribers: t.Subscribers,
+      eventHandlers: t.EventHandlers,
       tenant: t.Tenant,
     }),
     bindClass(container, RelayEvents, { ...delivering, outbox: t.Outbox, sessions: t.Sessions }),
     bindClass(container, DeliverTokens, {
       ...delivering,
       tokenRequests: t.TokenRequests,
-      secrets: t.Secrets,
+      keyRing: t.KeyRing,
       lifetimes: t.Lifetimes,
     }),
     bindClass(container, Sweep, {

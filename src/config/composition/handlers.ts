@@ -5,7 +5,7 @@ import { functionHandlers } from '../../adapters/events/function-handlers.ts'
 import { type HandlerModule, handlerModule } from '../../adapters/events/module/module-handlers.ts'
 import type { Logger } from '../../adapters/logging/log.ts'
 import type { Lease, Shares } from '../../adapters/stores/store-backend.ts'
-import type { Subscribers } from '../../application/ports/event-handlers.ts'
+import type { EventHandlers } from '../../application/ports/event-handlers.ts'
 import { SettingsFault } from '../settings/schema/fault.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 import type { ProcessNeeds } from './shared-resources.ts'
@@ -20,7 +20,7 @@ interface Needs {
 }
 
 export interface OpenHandlers {
-  readonly subscribers: Subscribers
+  readonly eventHandlers: EventHandlers
   close(): Promise<void>
 }
 
@@ -31,11 +31,11 @@ export async function openHandlers(
 ): Promise<OpenHandlers> {
   const leased = module === null ? null : await lease(module, log, shares)
   const printed = console ? consoleHandlers(write, tenant) : null
-  const subscribers =
+  const eventHandlers =
     leased !== null && printed !== null
       ? combinedHandlers(leased.value.module, printed)
       : (leased?.value.module ?? printed ?? functionHandlers({}))
-  return { subscribers, close: async () => leased?.release() }
+  return { eventHandlers, close: async () => leased?.release() }
 }
 
 /** Says so where nobody hears of anything: an event that has no handler counts as told, and its token reaches nobody. */

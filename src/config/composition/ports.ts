@@ -1,11 +1,11 @@
 import 'reflect-metadata'
 import { Container } from 'inversify'
 import { isCommonPassword } from '../../adapters/crypto/common-passwords.ts'
-import { type NodeSecrets, newToken } from '../../adapters/crypto/derived-keys.ts'
+import { type DerivedKeys, newToken } from '../../adapters/crypto/derived-keys.ts'
 import { newId } from '../../adapters/crypto/new-id.ts'
 import { providerVault } from '../../adapters/crypto/provider-vault.ts'
 import type { DeliveryProblem } from '../../application/deliveries/delivery-problem.ts'
-import type { Subscribers } from '../../application/ports/event-handlers.ts'
+import type { EventHandlers } from '../../application/ports/event-handlers.ts'
 import type { CodeRefused, ProviderFailed } from '../../application/ports/oauth-provider.ts'
 import type { PasswordHasher } from '../../application/ports/password-hasher.ts'
 import type { UserStore } from '../../application/ports/stores/user-store.ts'
@@ -19,9 +19,9 @@ interface Parts {
   readonly tenant: string
   readonly settings: Settings
   readonly stores: Pick<OpenStores, 'users' | 'sessions' | 'tokens' | 'oauthStates'>
-  readonly secrets: NodeSecrets
+  readonly keyRing: DerivedKeys
   readonly hasher: PasswordHasher
-  readonly subscribers: Subscribers
+  readonly eventHandlers: EventHandlers
   readonly clock: () => Date
   readonly report: (problem: DeliveryProblem) => void
   readonly reportProvider: (name: string, failure: CodeRefused | ProviderFailed) => void
@@ -43,13 +43,13 @@ export function tenantContainer(parts: Parts): Container {
   bind(t.TokenRequests, stores.users.tokenRequests)
   bind(t.Sessions, stores.sessions)
   bind(t.Tokens, stores.tokens)
-  bind(t.Secrets, parts.secrets)
+  bind(t.KeyRing, parts.keyRing)
   bind(t.OAuthStates, stores.oauthStates)
-  bind(t.Vault, providerVault(parts.secrets.providerTokenKey()))
+  bind(t.Vault, providerVault(parts.keyRing.providerTokenKey()))
   bind(t.NewToken, newToken)
   bind(t.ProviderNames, new Set(enabledOf(settings.providers).map(([name]) => name)))
   bind(t.Hasher, parts.hasher)
-  bind(t.Subscribers, parts.subscribers)
+  bind(t.EventHandlers, parts.eventHandlers)
   bind(t.Policy, { minLength: settings.passwords.minLength, isCommon: isCommonPassword })
   bind(t.Clock, parts.clock)
   bind(t.NewId, newId)

@@ -4,7 +4,7 @@ import { type HashPool, hashPool } from '../../adapters/crypto/hash-pool.ts'
 import type { Logger } from '../../adapters/logging/log.ts'
 import { type Outbound, openOutbound } from '../../adapters/oauth/outbound.ts'
 import type { Shares } from '../../adapters/stores/store-backend.ts'
-import type { Subscribers } from '../../application/ports/event-handlers.ts'
+import type { EventHandlers } from '../../application/ports/event-handlers.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 import type { LoadedTenants } from '../settings/tenants.ts'
 
@@ -18,7 +18,7 @@ export interface Common {
   /** Prints a line of `handlers.console`, which ends in a newline. */
   readonly write: (line: string) => void | Promise<void>
   /** In place of those of the settings. */
-  readonly subscribers?: Subscribers
+  readonly eventHandlers?: EventHandlers
   /** Whether there may be many tenants. */
   readonly isOneOfMany: boolean
 }
@@ -35,7 +35,7 @@ export interface ProcessNeeds extends Pick<Common, 'log' | 'write'> {
 interface Needs extends Pick<Common, 'log' | 'write' | 'isOneOfMany'> {
   readonly settings: Settings
   readonly clock?: (() => Date) | undefined
-  readonly subscribers?: Subscribers | undefined
+  readonly eventHandlers?: EventHandlers | undefined
 }
 
 export function openCommon({
@@ -44,7 +44,7 @@ export function openCommon({
   write,
   isOneOfMany,
   clock = () => new Date(),
-  subscribers,
+  eventHandlers,
 }: Needs): Common {
   return {
     log,
@@ -54,7 +54,7 @@ export function openCommon({
     shares: openShares(),
     hashPool: openHashPool(settings.passwords, { isShared: isOneOfMany }),
     outbound: openOutbound(),
-    ...(subscribers && { subscribers }),
+    ...(eventHandlers && { eventHandlers }),
   }
 }
 

@@ -1,8 +1,8 @@
 import type { Container } from 'inversify'
 import { isCommonPassword } from '../../adapters/crypto/common-passwords.ts'
-import { nodeSecrets, secretMark } from '../../adapters/crypto/derived-keys.ts'
+import { derivedKeys, secretMark } from '../../adapters/crypto/derived-keys.ts'
 import { newId } from '../../adapters/crypto/new-id.ts'
-import { type RelayLoop, relayLoop } from '../../adapters/events/delivery-loop.ts'
+import { type DeliveryLoop, deliveryLoop } from '../../adapters/events/delivery-loop.ts'
 import type { HttpBackend } from '../../adapters/http/transports/http-backend.ts'
 import type { Logger } from '../../adapters/logging/log.ts'
 import { DeliverTokens } from '../../application/deliveries/deliver-tokens.ts'
@@ -46,7 +46,7 @@ export interface OpenTenant {
   /** From now on events are delivered, unless they are left to others, and what has expired is swept. */
   startDeliveries(): void
   /** Begins to deliver what is due and what has been asked for. */
-  beginDue(): Promise<void>
+  startDue(): Promise<void>
   /** Takes on no more deliveries; what is being delivered has `graceSeconds` to end. */
   stopDeliveries(graceSeconds: number): Promise<void>
   /** Resolves once everything that waited has been begun, and what has expired is swept: enough when nobody else comes. */
@@ -104,23 +104,23 @@ export async function openTenant(needs: Needs): Promise<OpenTenant> {
     throw thrown
   })
 
-  const secrets = nodeSecrets(secret, keyOwner)
+  const keyRing = derivedKeys(secret, keyOwner)
   const { users, sessions, tokens, oauthStates } = stores
-  let events: RelayLoop | null = null
-  let requests: RelayLoop | null = null
+  let events: DeliveryLoop | null = null
+  let requests: DeliveryLoop | null = null
   const container = tenantContainer({
     tenant: id,
     settings,
     stores: { users, sessions, tokens, oauthStates },
-    secrets,
+    keyRing,
     hasher,
-    subscribers: handlers.subscribers,
+    eventHandlers: handlers.eventHandlers,
     clock,
     report: (problem) => log.warn(problem, 'delivery failed'),
     reportProvider: (name, failure) => reportProvider(log, name, failure),
     wake: () => events?.wake(),
   })
-  const backends = backendsOf(settings.backends, { sessions, secrets, tenant: id, clock, newId })
+  const backends = backendsOf(settings.backends, { sessions, keyRing, tenant: id, clock, newId })
   let providers: ReadonlyMap<string, OAuthProvider> | null = null
   const timers: NodeJS.Timeout[] = []
   const logged = (work: () => Promise<unknown>): Promise<unknown> =>
@@ -161,13 +161,13 @@ export async function openTenant(needs: Needs): Promise<OpenTenant> {
       })
       chore(sweep)
       if (leavesEvents) return
-      events = relayLoop({ ...lane('events'), work: container.get(RelayEvents), pollSeconds })
-      requests = relayLoop({ ...lane('token requests'), work: container.get(DeliverTokens), ...tokenBeat })
+      events = deliveryLoop({ ...lane('events'), work: container.get(RelayEvents), pollSeconds })
+      requests = deliveryLoop({ ...lane('token requests'), work: container.get(DeliverTokens), ...tokenBeat })
     },
 
-    async beginDue() {
+    async startDue() {
       if (leavesEvents) return
-      await Promise.all([container.get(RelayEvents).beginDue(), container.get(DeliverTokens).beginDue()])
+      await Promise.all([container.get(RelayEvents).startDue(), container.get(DeliverTokens).startDue()])
     },
 
     async stopDeliveries(graceSeconds) {
@@ -202,9 +202,9 @@ export async function openPreparedTenant(needs: Needs): Promise<OpenTenant> {
 }
 
 async function handlersOf(
-  { settings, subscribers }: Needs,
+  { settings, eventHandlers }: Needs,
   needs: Parameters<typeof openHandlers>[1],
 ): Promise<OpenHandlers> {
-  if (subscribers !== undefined) return { subscribers, close: async () => undefined }
+  if (eventHandlers !== undefined) return { eventHandlers, close: async () => undefined }
   return openHandlers(settings.handlers, needs)
 }

@@ -1,6 +1,6 @@
 import type { DeliveryProblem } from '../../application/deliveries/delivery-problem.ts'
-import type { Subscribers as SubscribersPort } from '../../application/ports/event-handlers.ts'
-import type { Secrets as SecretsPort } from '../../application/ports/key-ring.ts'
+import type { EventHandlers as EventHandlersPort } from '../../application/ports/event-handlers.ts'
+import type { KeyRing as KeyRingPort } from '../../application/ports/key-ring.ts'
 import type { CodeRefused, ProviderFailed } from '../../application/ports/oauth-provider.ts'
 import type { PasswordHasher } from '../../application/ports/password-hasher.ts'
 import type { ProviderVault } from '../../application/ports/provider-vault.ts'
@@ -34,8 +34,8 @@ export const Vault = token<ProviderVault>('vault')
 export const NewToken = token<() => string>('new token')
 export const ProviderNames = token<ReadonlySet<string>>('provider names')
 export const Hasher = token<PasswordHasher>('hasher')
-export const Secrets = token<SecretsPort>('secrets')
-export const Subscribers = token<SubscribersPort>('subscribers')
+export const KeyRing = token<KeyRingPort>('keyRing')
+export const EventHandlers = token<EventHandlersPort>('eventHandlers')
 export const Policy = token<PasswordPolicy>('policy')
 export const Clock = token<() => Date>('clock')
 export const NewId = token<() => string>('new id')

@@ -1,13 +1,13 @@
 import Type from 'typebox'
 import { jwtCredentials } from '../../adapters/credentials/jwt.ts'
 import { storedCredentials } from '../../adapters/credentials/stored.ts'
-import { type NodeSecrets, newToken } from '../../adapters/crypto/derived-keys.ts'
+import { type DerivedKeys, newToken } from '../../adapters/crypto/derived-keys.ts'
 import type { SessionStore } from '../../application/ports/stores/session-store.ts'
 import { part } from './plugin.ts'
 
 export interface StrategyNeeds {
   readonly sessions: SessionStore
-  readonly secrets: NodeSecrets
+  readonly keyRing: DerivedKeys
   readonly tenant: string
   readonly clock: () => Date
   readonly newId: () => string
@@ -31,8 +31,8 @@ const jwt = part({
     }),
     lifetimeSeconds: lifetime(3600, 'Life of a token.'),
   },
-  build: (options, { secrets, tenant, clock, newId }: StrategyNeeds) =>
-    jwtCredentials({ ...options, key: secrets.jwtKey(), tenant, clock, newId }),
+  build: (options, { keyRing, tenant, clock, newId }: StrategyNeeds) =>
+    jwtCredentials({ ...options, key: keyRing.jwtKey(), tenant, clock, newId }),
 })
 
 const stored = part({
@@ -41,8 +41,8 @@ const stored = part({
     lifetimeSeconds: lifetime(30 * 86_400, 'Life of a session, however often it is used.'),
     idleSeconds: lifetime(86_400, 'Life of a session that is not used; it ends after `lifetimeSeconds` in any case.'),
   },
-  build: (options, { sessions, secrets, clock }: StrategyNeeds) =>
-    storedCredentials({ ...options, sessions, digest: secrets.digest, newToken, clock }),
+  build: (options, { sessions, keyRing, clock }: StrategyNeeds) =>
+    storedCredentials({ ...options, sessions, digest: keyRing.digest, newToken, clock }),
 })
 
 /** Everything a credential can be. */

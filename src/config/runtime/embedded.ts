@@ -1,5 +1,5 @@
 import { functionHandlers, type Handlers } from '../../adapters/events/function-handlers.ts'
-import { noHandlers } from '../../adapters/events/handler-names.ts'
+import { misnamedHandlers } from '../../adapters/events/handler-names.ts'
 import { createLog } from '../../adapters/logging/log.ts'
 import { CreateSuperuser } from '../../application/accounts/create-superuser.ts'
 import { DeleteUser } from '../../application/accounts/delete-user.ts'
@@ -91,7 +91,7 @@ export async function openPortcullis(settings: object = {}, options: PortcullisO
   const loaded = await settingsOf({ path: null, value: settings }, { env, cwd, listens: false })
   const log = createLog(loaded.settings.logs)
   for (const warning of loaded.warnings) log.warn(warning)
-  for (const name of noHandlers(handlers ?? {})) {
+  for (const name of misnamedHandlers(handlers ?? {})) {
     log.warn({ handler: name }, 'the handlers have something that is no handler')
   }
   const common = openCommon({
@@ -99,7 +99,7 @@ export async function openPortcullis(settings: object = {}, options: PortcullisO
     log,
     isOneOfMany: loaded.tenants !== null,
     write: printed,
-    subscribers: handlers && functionHandlers(handlers),
+    eventHandlers: handlers && functionHandlers(handlers),
   })
   const { tenants } = loaded
   const delivers = options.delivers ?? loaded.settings.events.relay === 'on'

@@ -76,10 +76,10 @@ export function leavingTenants<T extends Opened>(needs: Needs<T>): LeavingTenant
 
   /** Never rejects. */
   async function finish(tenant: OpenTenant): Promise<void> {
-    const { id, beginDue, stopDeliveries, close } = tenant
+    const { id, startDue, stopDeliveries, close } = tenant
     const logged = (err: unknown): void => log.error({ err, tenant: id }, notInOrder)
 
-    if (mayReopen()) await beginDue().catch(() => undefined) // what a dead store keeps is not lost
+    if (mayReopen()) await startDue().catch(() => undefined) // what a dead store keeps is not lost
     await Promise.race([stopDeliveries(deliveryGraceSeconds), hurry]).catch(logged)
     if (isHurried) await stopDeliveries(0).catch(logged)
     if (mayReopen()) await rememberDue(tenant)

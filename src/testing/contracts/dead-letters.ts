@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict'
 import type { UsersRole } from '../../adapters/stores/store-backend.ts'
-import type { ClaimedEvent } from '../../domain/events.ts'
+import type { LeasedEvent } from '../../application/ports/stores/outbox.ts'
 import { anEvent, aUser } from '../builders.ts'
 import type { ContractCase } from '../contract.ts'
-import { claimNothing, claimOne, deliverAll } from './deliveries.ts'
+import { claimNothing, deliverAll, leaseOne } from './deliveries.ts'
 import type { Open, OpenedUsers } from './store-under-test.ts'
 import { onQuietStore, withEvents } from './users-scene.ts'
 
-/** Buries the one event that can be claimed now. */
-async function buried(role: UsersRole, now: Date, reason = 'it threw'): Promise<ClaimedEvent> {
-  const claim = await claimOne(role.outbox, now)
-  assert.equal(await role.outbox.bury(claim, now, reason), true)
-  return claim
+/** Buries the one event that can be leased now. */
+async function buried(role: UsersRole, now: Date, reason = 'it threw'): Promise<LeasedEvent> {
+  const lease = await leaseOne(role.outbox, now)
+  assert.equal(await role.outbox.bury(lease, now, reason), true)
+  return lease
 }
 
 /** What every store of users promises of events nobody tries any more: `Outbox` of `application/ports`. */
@@ -21,15 +21,15 @@ export function deadLetterContract(open: Open<OpenedUsers>): ContractCase[] {
   return [
     on('lists a buried event and lets the later ones pass', async ({ role, second, clock, inSeconds }) => {
       const { events } = await withEvents(role, 2)
-      await claimOne(role.outbox, clock(), 10)
-      const claim = await claimOne(role.outbox, inSeconds(10))
+      await leaseOne(role.outbox, clock(), 10)
+      const lease = await leaseOne(role.outbox, inSeconds(10))
       const diedAt = inSeconds(11)
-      assert.equal(await role.outbox.bury(claim, diedAt, 'the handler threw: “no”'), true)
+      assert.equal(await role.outbox.bury(lease, diedAt, 'the handler threw: “no”'), true)
       const [event] = events
       const expected = [{ event, attempts: 2, reason: 'the handler threw: “no”', diedAt }]
       assert.deepEqual(await role.outbox.listDead(10), expected)
       assert.deepEqual(await second.outbox.listDead(10), expected)
-      const next = await claimOne(role.outbox, inSeconds(11))
+      const next = await leaseOne(role.outbox, inSeconds(11))
       assert.deepEqual(next.event, events[1])
       assert.equal(next.attempts, 1)
       assert.equal(await role.outbox.settle(next), true)
@@ -64,11 +64,11 @@ export function deadLetterContract(open: Open<OpenedUsers>): ContractCase[] {
         (await role.outbox.listDead(10)).map(({ event }) => event),
         [left.event],
       )
-      const claim = await claimOne(role.outbox, clock())
-      assert.equal(claim.userId, revived.userId)
-      assert.deepEqual(claim.event, revived.event)
-      assert.equal(claim.attempts, 1)
-      assert.equal(await role.outbox.settle(claim), true)
+      const lease = await leaseOne(role.outbox, clock())
+      assert.equal(lease.userId, revived.userId)
+      assert.deepEqual(lease.event, revived.event)
+      assert.equal(lease.attempts, 1)
+      assert.equal(await role.outbox.settle(lease), true)
       await claimNothing(role.outbox, clock())
     }),
 
@@ -101,7 +101,7 @@ export function deadLetterContract(open: Open<OpenedUsers>): ContractCase[] {
     on('takes no lease away by reviving', async ({ role, inSeconds }) => {
       const { events } = await withEvents(role, 2)
       const dead = await buried(role, inSeconds(0))
-      const held = await claimOne(role.outbox, inSeconds(0), 60)
+      const held = await leaseOne(role.outbox, inSeconds(0), 60)
       assert.equal(await role.outbox.revive(dead.event.id, inSeconds(0)), 1)
       await claimNothing(role.outbox, inSeconds(59))
       assert.deepEqual(held.event, events[1])

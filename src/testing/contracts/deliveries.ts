@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { UsersRole } from '../../adapters/stores/store-backend.ts'
-import type { Outbox } from '../../application/ports/stores/outbox.ts'
-import type { AccountEvent, ClaimedEvent } from '../../domain/events.ts'
+import type { LeasedEvent, Outbox } from '../../application/ports/stores/outbox.ts'
+import type { AccountEvent } from '../../domain/events.ts'
 import type { EventId } from '../../domain/ids.ts'
 
 /** Past every lease and postponement of a suite. */
@@ -11,12 +11,12 @@ const muchLater = (): Date => new Date(Date.now() + 3650 * 86_400_000)
 export async function deliverAll(outbox: Outbox): Promise<AccountEvent[]> {
   const delivered = new Map<EventId, AccountEvent>()
   for (;;) {
-    const claims = await outbox.claim(muchLater(), 100, 3600)
-    if (claims.length === 0) return [...delivered.values()]
-    for (const claim of claims) {
-      assert.equal(await outbox.settle(claim), true)
-      assert.equal(delivered.has(claim.event.id), false, 'an event was delivered twice')
-      delivered.set(claim.event.id, claim.event)
+    const leases = await outbox.lease(muchLater(), 100, 3600)
+    if (leases.length === 0) return [...delivered.values()]
+    for (const lease of leases) {
+      assert.equal(await outbox.settle(lease), true)
+      assert.equal(delivered.has(lease.event.id), false, 'an event was delivered twice')
+      delivered.set(lease.event.id, lease.event)
     }
   }
 }
@@ -27,22 +27,22 @@ export async function forgetWaiting(role: UsersRole): Promise<void> {
   await role.outbox.sweepDead(muchLater(), 100)
   assert.deepEqual(await role.outbox.listDead(1), [])
   for (;;) {
-    const claims = await role.tokenRequests.claim(muchLater(), 100, 3600)
-    if (claims.length === 0) return
-    await role.tokenRequests.settle(claims.map((claim) => claim.request))
+    const leases = await role.tokenRequests.lease(muchLater(), 100, 3600)
+    if (leases.length === 0) return
+    await role.tokenRequests.settle(leases.map((lease) => lease.request))
   }
 }
 
-/** The one event that can be claimed now. */
-export async function claimOne(outbox: Outbox, now: Date, leaseSeconds = 60): Promise<ClaimedEvent> {
-  const [claim, ...others] = await outbox.claim(now, 10, leaseSeconds)
-  assert.ok(claim, 'nothing could be claimed')
+/** The one event that can be leased now. */
+export async function leaseOne(outbox: Outbox, now: Date, leaseSeconds = 60): Promise<LeasedEvent> {
+  const [lease, ...others] = await outbox.lease(now, 10, leaseSeconds)
+  assert.ok(lease, 'nothing could be leased')
   assert.deepEqual(others, [])
-  return claim
+  return lease
 }
 
 export async function claimNothing(outbox: Outbox, now: Date): Promise<void> {
-  assert.deepEqual(await outbox.claim(now, 10, 60), [])
+  assert.deepEqual(await outbox.lease(now, 10, 60), [])
 }
 
 /**
@@ -58,9 +58,9 @@ export async function relay(
   const giveUpAt = Date.now() + 10_000
   while (delivered.length < howMany) {
     assert.ok(Date.now() < giveUpAt, `${delivered.length} of ${howMany} events were delivered`)
-    for (const claim of await outbox.claim(clock(), 2, 60)) {
-      delivered.push(claim.event)
-      assert.equal(await outbox.settle(claim), true)
+    for (const lease of await outbox.lease(clock(), 2, 60)) {
+      delivered.push(lease.event)
+      assert.equal(await outbox.settle(lease), true)
     }
   }
 }

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
+import type { LeasedEvent } from '../../application/ports/stores/outbox.ts'
 import type { Email } from '../../domain/email.ts'
-import type { AccountEvent, ClaimedEvent } from '../../domain/events.ts'
+import type { AccountEvent } from '../../domain/events.ts'
 import type { EventId } from '../../domain/ids.ts'
 import { anEvent, aUser } from '../builders.ts'
 import type { ContractCase } from '../contract.ts'
-import { claimNothing, claimOne, deliverAll, relay } from './deliveries.ts'
+import { claimNothing, deliverAll, leaseOne, relay } from './deliveries.ts'
 import type { Open, OpenedUsers } from './store-under-test.ts'
 import { onQuietStore, withEvents } from './users-scene.ts'
 
@@ -39,11 +40,11 @@ export function outboxContract(open: Open<OpenedUsers>): ContractCase[] {
 
     on('hands out the head of a queue with its user, a lease and the attempt', async ({ role, clock }) => {
       const { user, events } = await withEvents(role, 2)
-      const claim = await claimOne(role.outbox, clock())
-      assert.equal(claim.userId, user.id)
-      assert.deepEqual(claim.event, events[0])
-      assert.equal(claim.attempts, 1)
-      assert.equal(typeof claim.leaseId, 'string')
+      const lease = await leaseOne(role.outbox, clock())
+      assert.equal(lease.userId, user.id)
+      assert.deepEqual(lease.event, events[0])
+      assert.equal(lease.attempts, 1)
+      assert.equal(typeof lease.leaseId, 'string')
     }),
 
     on('hands out nothing when nothing waits', async ({ role, clock }) => {
@@ -76,32 +77,32 @@ export function outboxContract(open: Open<OpenedUsers>): ContractCase[] {
 
     on('holds the queue of a user while its head is leased, and no other queue', async ({ role, second, clock }) => {
       const { user } = await withEvents(role, 2)
-      assert.equal((await claimOne(role.outbox, clock())).userId, user.id)
+      assert.equal((await leaseOne(role.outbox, clock())).userId, user.id)
       await claimNothing(role.outbox, clock())
       await claimNothing(second.outbox, clock())
       const other = await withEvents(role, 2)
-      assert.equal((await claimOne(second.outbox, clock())).userId, other.user.id)
+      assert.equal((await leaseOne(second.outbox, clock())).userId, other.user.id)
     }),
 
-    on('claims one event of each of at most so many users', async ({ role, clock }) => {
+    on('leases one event of each of at most so many users', async ({ role, clock }) => {
       const written = await Promise.all(Array.from({ length: 5 }, () => withEvents(role, 2)))
       const batches = []
-      for (let time = 0; time < 4; time++) batches.push(await role.outbox.claim(clock(), 2, 60))
+      for (let time = 0; time < 4; time++) batches.push(await role.outbox.lease(clock(), 2, 60))
       assert.deepEqual(
         batches.map((batch) => batch.length),
         [2, 2, 1, 0],
       )
-      const ids = batches.flat().map((claim) => claim.event.id)
+      const ids = batches.flat().map((lease) => lease.event.id)
       assert.deepEqual(ids.sort(), written.map(({ events }) => events[0]?.id ?? '').sort())
     }),
 
-    on('claims every event exactly once, however many ask at once', async ({ role, second, clock }) => {
+    on('leases every event exactly once, however many ask at once', async ({ role, second, clock }) => {
       const written = await Promise.all(Array.from({ length: 8 }, () => withEvents(role, 1)))
       const batches = await Promise.all(
-        Array.from({ length: 64 }, (_, at) => (at % 2 ? role : second).outbox.claim(clock(), 3, 60)),
+        Array.from({ length: 64 }, (_, at) => (at % 2 ? role : second).outbox.lease(clock(), 3, 60)),
       )
       for (const batch of batches) assert.ok(batch.length <= 3)
-      const ids = batches.flat().map((claim) => claim.event.id)
+      const ids = batches.flat().map((lease) => lease.event.id)
       assert.deepEqual(ids.sort(), written.flatMap(({ events }) => events.map(({ id }) => id)).sort())
     }),
 
@@ -120,31 +121,31 @@ export function outboxContract(open: Open<OpenedUsers>): ContractCase[] {
     }),
 
     on(
-      'lets another claim when the lease has run out, and counts the attempts',
+      'lets another lease when the lease has run out, and counts the attempts',
       async ({ role, second, inSeconds }) => {
         const { events } = await withEvents(role, 1)
-        const first = await claimOne(role.outbox, inSeconds(0), 10)
+        const first = await leaseOne(role.outbox, inSeconds(0), 10)
         await claimNothing(second.outbox, inSeconds(9))
-        const next = await claimOne(second.outbox, inSeconds(10), 10)
+        const next = await leaseOne(second.outbox, inSeconds(10), 10)
         assert.deepEqual(next.event, events[0])
         assert.deepEqual([first.attempts, next.attempts], [1, 2])
         assert.notEqual(next.leaseId, first.leaseId)
-        assert.equal((await claimOne(role.outbox, inSeconds(20))).attempts, 3)
+        assert.equal((await leaseOne(role.outbox, inSeconds(20))).attempts, 3)
       },
     ),
 
     on('holds a renewed lease until its new end', async ({ role, second, inSeconds }) => {
       await withEvents(role, 1)
-      const claim = await claimOne(role.outbox, inSeconds(0), 10)
-      assert.equal(await role.outbox.renew(claim, inSeconds(30)), true)
+      const lease = await leaseOne(role.outbox, inSeconds(0), 10)
+      assert.equal(await role.outbox.renew(lease, inSeconds(30)), true)
       await claimNothing(second.outbox, inSeconds(29))
-      assert.equal((await claimOne(second.outbox, inSeconds(30))).attempts, 2)
+      assert.equal((await leaseOne(second.outbox, inSeconds(30))).attempts, 2)
     }),
 
     on('changes nothing for the holder of a lost lease', async ({ role, second, inSeconds }) => {
       const { events } = await withEvents(role, 2)
-      const lost = await claimOne(role.outbox, inSeconds(0), 10)
-      const held = await claimOne(second.outbox, inSeconds(10), 60)
+      const lost = await leaseOne(role.outbox, inSeconds(0), 10)
+      const held = await leaseOne(second.outbox, inSeconds(10), 60)
       assert.equal(await role.outbox.renew(lost, inSeconds(500)), false)
       assert.equal(await role.outbox.settle(lost), false)
       assert.equal(await role.outbox.postpone(lost, inSeconds(500)), false)
@@ -153,20 +154,20 @@ export function outboxContract(open: Open<OpenedUsers>): ContractCase[] {
       await claimNothing(role.outbox, inSeconds(69))
       assert.deepEqual(await role.outbox.listDead(10), [])
       assert.equal(await second.outbox.renew(held, inSeconds(80)), true)
-      const again = await claimOne(role.outbox, inSeconds(80))
+      const again = await leaseOne(role.outbox, inSeconds(80))
       assert.deepEqual(again.event, events[0])
       assert.equal(again.attempts, 3)
     }),
 
     on('does not settle, bury or postpone the next event for one who is done already', async ({ role, inSeconds }) => {
       const { events } = await withEvents(role, 2)
-      const claim = await claimOne(role.outbox, inSeconds(0))
-      assert.equal(await role.outbox.settle(claim), true)
-      assert.equal(await role.outbox.settle(claim), false)
-      assert.equal(await role.outbox.bury(claim, inSeconds(0), 'again'), false)
-      assert.equal(await role.outbox.postpone(claim, inSeconds(60)), false)
+      const lease = await leaseOne(role.outbox, inSeconds(0))
+      assert.equal(await role.outbox.settle(lease), true)
+      assert.equal(await role.outbox.settle(lease), false)
+      assert.equal(await role.outbox.bury(lease, inSeconds(0), 'again'), false)
+      assert.equal(await role.outbox.postpone(lease, inSeconds(60)), false)
       assert.deepEqual(await role.outbox.listDead(10), [])
-      const next = await claimOne(role.outbox, inSeconds(0))
+      const next = await leaseOne(role.outbox, inSeconds(0))
       assert.deepEqual(next.event, events[1])
       assert.equal(next.attempts, 1)
       assert.equal(await role.outbox.settle(next), true)
@@ -174,87 +175,87 @@ export function outboxContract(open: Open<OpenedUsers>): ContractCase[] {
     }),
 
     on('takes the lease from one who gave it back or postponed the event', async ({ role, inSeconds }) => {
-      const hasLost = async (claim: ClaimedEvent): Promise<void> => {
-        assert.equal(await role.outbox.release(claim), false)
-        assert.equal(await role.outbox.postpone(claim, inSeconds(500)), false)
-        assert.equal(await role.outbox.renew(claim, inSeconds(500)), false)
-        assert.equal(await role.outbox.bury(claim, inSeconds(0), 'too late'), false)
-        assert.equal(await role.outbox.settle(claim), false)
+      const hasLost = async (lease: LeasedEvent): Promise<void> => {
+        assert.equal(await role.outbox.release(lease), false)
+        assert.equal(await role.outbox.postpone(lease, inSeconds(500)), false)
+        assert.equal(await role.outbox.renew(lease, inSeconds(500)), false)
+        assert.equal(await role.outbox.bury(lease, inSeconds(0), 'too late'), false)
+        assert.equal(await role.outbox.settle(lease), false)
         assert.deepEqual(await role.outbox.listDead(10), [])
       }
       const { events } = await withEvents(role, 1)
-      const released = await claimOne(role.outbox, inSeconds(0))
+      const released = await leaseOne(role.outbox, inSeconds(0))
       assert.equal(await role.outbox.release(released), true)
       await hasLost(released)
-      const postponed = await claimOne(role.outbox, inSeconds(0))
+      const postponed = await leaseOne(role.outbox, inSeconds(0))
       assert.equal(await role.outbox.postpone(postponed, inSeconds(5)), true)
       await hasLost(postponed)
-      const again = await claimOne(role.outbox, inSeconds(5))
+      const again = await leaseOne(role.outbox, inSeconds(5))
       assert.deepEqual(again.event, events[0])
       assert.equal(again.attempts, 2)
     }),
 
     on('lets exactly one of many concurrent settles succeed', async ({ role, second, clock }) => {
       const { events } = await withEvents(role, 2)
-      const claim = await claimOne(role.outbox, clock())
+      const lease = await leaseOne(role.outbox, clock())
       const outcomes = await Promise.all(
-        Array.from({ length: 16 }, (_, at) => (at % 2 ? role : second).outbox.settle(claim)),
+        Array.from({ length: 16 }, (_, at) => (at % 2 ? role : second).outbox.settle(lease)),
       )
       assert.equal(outcomes.filter((settled) => settled).length, 1)
       assert.deepEqual(await deliverAll(role.outbox), events.slice(1))
     }),
 
-    on('does not count the attempt of a claim that is released', async ({ role, inSeconds }) => {
+    on('does not count the attempt of a lease that is released', async ({ role, inSeconds }) => {
       const { events } = await withEvents(role, 1)
-      const claim = await claimOne(role.outbox, inSeconds(0), 10)
-      assert.equal(await role.outbox.release(claim), true)
-      const again = await claimOne(role.outbox, inSeconds(0), 10)
+      const lease = await leaseOne(role.outbox, inSeconds(0), 10)
+      assert.equal(await role.outbox.release(lease), true)
+      const again = await leaseOne(role.outbox, inSeconds(0), 10)
       assert.deepEqual(again.event, events[0])
       assert.equal(again.attempts, 1)
-      assert.equal((await claimOne(role.outbox, inSeconds(10), 10)).attempts, 2)
+      assert.equal((await leaseOne(role.outbox, inSeconds(10), 10)).attempts, 2)
     }),
 
     on('holds back the later events of a user behind a postponed one, and no other’s', async ({ role, inSeconds }) => {
       const { user, events } = await withEvents(role, 2)
-      const claim = await claimOne(role.outbox, inSeconds(0), 10)
-      assert.equal(await role.outbox.postpone(claim, inSeconds(100)), true)
+      const lease = await leaseOne(role.outbox, inSeconds(0), 10)
+      assert.equal(await role.outbox.postpone(lease, inSeconds(100)), true)
       const other = await withEvents(role, 1)
-      assert.equal((await claimOne(role.outbox, inSeconds(0), 3600)).userId, other.user.id)
+      assert.equal((await leaseOne(role.outbox, inSeconds(0), 3600)).userId, other.user.id)
       await claimNothing(role.outbox, inSeconds(99))
-      const again = await claimOne(role.outbox, inSeconds(100))
+      const again = await leaseOne(role.outbox, inSeconds(100))
       assert.equal(again.userId, user.id)
       assert.deepEqual(again.event, events[0])
       assert.equal(again.attempts, 2)
       assert.equal(await role.outbox.settle(again), true)
-      assert.deepEqual((await claimOne(role.outbox, inSeconds(100))).event, events[1])
+      assert.deepEqual((await leaseOne(role.outbox, inSeconds(100))).event, events[1])
     }),
 
     on('keeps a postponed event waiting when the user is written again', async ({ role, inSeconds }) => {
       const { user, events } = await withEvents(role, 1)
-      const claim = await claimOne(role.outbox, inSeconds(0))
-      assert.equal(await role.outbox.postpone(claim, inSeconds(100)), true)
+      const lease = await leaseOne(role.outbox, inSeconds(0))
+      assert.equal(await role.outbox.postpone(lease, inSeconds(100)), true)
       const later = anEvent(user, { type: 'deleted' })
       assert.equal(await role.users.replace(user, []), 'stored')
       assert.equal(await role.users.remove({ ...user, version: user.version + 1 }, [later]), 'removed')
       await claimNothing(role.outbox, inSeconds(99))
       assert.deepEqual(await role.outbox.nextDue(), inSeconds(100))
-      assert.deepEqual((await claimOne(role.outbox, inSeconds(100))).event, events[0])
+      assert.deepEqual((await leaseOne(role.outbox, inSeconds(100))).event, events[0])
     }),
 
     on('keeps a lease when the user is written meanwhile', async ({ role, inSeconds }) => {
       const { user, events } = await withEvents(role, 1)
-      const claim = await claimOne(role.outbox, inSeconds(0), 60)
+      const lease = await leaseOne(role.outbox, inSeconds(0), 60)
       const written = [anEvent(user, { type: 'verified' }), anEvent(user, { type: 'deleted' })]
       assert.equal(await role.users.replace(user, written.slice(0, 1)), 'stored')
       await claimNothing(role.outbox, inSeconds(59))
       assert.equal(await role.users.remove({ ...user, version: user.version + 1 }, written.slice(1)), 'removed')
       await claimNothing(role.outbox, inSeconds(59))
-      assert.deepEqual(claim.event, events[0])
-      assert.equal(await role.outbox.settle(claim), true)
+      assert.deepEqual(lease.event, events[0])
+      assert.equal(await role.outbox.settle(lease), true)
       assert.deepEqual(await deliverAll(role.outbox), written)
     }),
 
-    on('delivers the events of two writes in order when nothing was claimed between', async ({ role }) => {
+    on('delivers the events of two writes in order when nothing was leased between', async ({ role }) => {
       const { user, events } = await withEvents(role, 1)
       const read = await role.users.find(user.id)
       assert.ok(read)
@@ -267,7 +268,7 @@ export function outboxContract(open: Open<OpenedUsers>): ContractCase[] {
       const { user } = await withEvents(role, 1)
       const read = await role.users.find(user.id)
       assert.ok(read)
-      assert.equal(await role.outbox.settle(await claimOne(role.outbox, clock())), true)
+      assert.equal(await role.outbox.settle(await leaseOne(role.outbox, clock())), true)
       const later = anEvent(user, { type: 'verified' })
       assert.equal(await role.users.replace(read, [later]), 'stored')
       assert.deepEqual(await deliverAll(role.outbox), [later])
@@ -298,19 +299,19 @@ export function outboxContract(open: Open<OpenedUsers>): ContractCase[] {
       assert.equal(await role.users.find(user.id), null)
     }),
 
-    on('says when the next claim could succeed', async ({ role, inSeconds }) => {
+    on('says when the next lease could succeed', async ({ role, inSeconds }) => {
       assert.equal(await role.outbox.nextDue(), null)
       await withEvents(role, 2)
       const due = await role.outbox.nextDue()
       assert.ok(due !== null && due <= inSeconds(0), 'a new event is due at once')
-      const claim = await claimOne(role.outbox, inSeconds(0), 30)
+      const lease = await leaseOne(role.outbox, inSeconds(0), 30)
       assert.deepEqual(await role.outbox.nextDue(), inSeconds(30))
-      assert.equal(await role.outbox.renew(claim, inSeconds(40)), true)
+      assert.equal(await role.outbox.renew(lease, inSeconds(40)), true)
       assert.deepEqual(await role.outbox.nextDue(), inSeconds(40))
-      assert.equal(await role.outbox.postpone(claim, inSeconds(100)), true)
+      assert.equal(await role.outbox.postpone(lease, inSeconds(100)), true)
       assert.deepEqual(await role.outbox.nextDue(), inSeconds(100))
       await withEvents(role, 1)
-      assert.equal(await role.outbox.settle(await claimOne(role.outbox, inSeconds(0), 10)), true)
+      assert.equal(await role.outbox.settle(await leaseOne(role.outbox, inSeconds(0), 10)), true)
       assert.deepEqual(await role.outbox.nextDue(), inSeconds(100))
       await deliverAll(role.outbox)
       assert.equal(await role.outbox.nextDue(), null)

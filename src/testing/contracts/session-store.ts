@@ -85,7 +85,7 @@ export function sessionStoreContract(
       const session = await begun(store, clock, { idleSeconds: 60 })
       clock.advance(40)
       const seenAt = clock()
-      await store.touch(session.digest, seenAt)
+      await store.recordUse(session.digest, seenAt)
       assert.deepEqual(await store.find(session.digest), { ...session, seenAt })
       clock.advance(59)
       assert.deepEqual(await store.find(session.digest), { ...session, seenAt })
@@ -99,15 +99,15 @@ export function sessionStoreContract(
       const earlier = inSeconds(clock, 10)
       clock.advance(40)
       const seenAt = clock()
-      await store.touch(session.digest, seenAt)
-      await store.touch(session.digest, earlier)
+      await store.recordUse(session.digest, seenAt)
+      await store.recordUse(session.digest, earlier)
       assert.deepEqual(await store.find(session.digest), { ...session, seenAt })
     }),
 
     on('is not carried past its absolute end by a touch', async (store, clock) => {
       const session = await begun(store, clock, { idleSeconds: 60, endsAt: inSeconds(clock, 70) })
       clock.advance(50)
-      await store.touch(session.digest, clock())
+      await store.recordUse(session.digest, clock())
       clock.advance(19)
       assert.notEqual(await store.find(session.digest), null)
       clock.advance(1)
@@ -117,7 +117,7 @@ export function sessionStoreContract(
     on('is not brought back by a touch after it was removed', async (store, clock) => {
       const session = await begun(store, clock)
       assert.equal(await store.remove(session.digest), true)
-      await store.touch(session.digest, clock())
+      await store.recordUse(session.digest, clock())
       assert.equal(await store.find(session.digest), null)
       assert.deepEqual(await store.listOf(session.userId), [])
     }),
@@ -125,14 +125,14 @@ export function sessionStoreContract(
     on('is not brought back by a touch after it idled out', async (store, clock) => {
       const session = await begun(store, clock, { idleSeconds: 60 })
       clock.advance(61)
-      await store.touch(session.digest, clock())
+      await store.recordUse(session.digest, clock())
       assert.equal(await store.find(session.digest), null)
       assert.deepEqual(await store.listOf(session.userId), [])
     }),
 
     on('is never created by a touch', async (store, clock) => {
       const { digest } = aSession()
-      await store.touch(digest, clock())
+      await store.recordUse(digest, clock())
       assert.equal(await store.find(digest), null)
     }),
 
@@ -143,9 +143,9 @@ export function sessionStoreContract(
       const removed = await Promise.all(
         sessions.map(async ({ digest }) => {
           const [, outcome] = await Promise.all([
-            second.touch(digest, at),
+            second.recordUse(digest, at),
             store.remove(digest),
-            second.touch(digest, at),
+            second.recordUse(digest, at),
           ])
           return outcome
         }),
@@ -163,9 +163,9 @@ export function sessionStoreContract(
       clock.advance(1)
       const at = clock()
       await Promise.all([
-        ...sessions.map(({ digest }) => second.touch(digest, at)),
+        ...sessions.map(({ digest }) => second.recordUse(digest, at)),
         store.removeAllOf(userId),
-        ...sessions.map(({ digest }) => second.touch(digest, at)),
+        ...sessions.map(({ digest }) => second.recordUse(digest, at)),
       ])
       for (const { digest } of sessions) assert.equal(await store.find(digest), null)
       assert.deepEqual(await store.listOf(userId), [])

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { UsersRole } from '../../adapters/stores/store-backend.ts'
-import { type ClaimedRequest, maxWaitingRequests } from '../../application/ports/stores/token-requests.ts'
+import { type LeasedRequest, maxWaitingRequests } from '../../application/ports/stores/token-requests.ts'
 import type { TokenRequest } from '../../domain/one-time-token.ts'
 import { aTokenRequest } from '../builders.ts'
 import type { ContractCase } from '../contract.ts'
@@ -17,31 +17,31 @@ export function tokenRequestsContract(open: Open<OpenedUsers>): ContractCase[] {
     return request
   }
 
-  async function claimOne({ tokenRequests }: UsersRole, now: Date, leaseSeconds = 60): Promise<ClaimedRequest> {
-    const [claim, ...others] = await tokenRequests.claim(now, 10, leaseSeconds)
-    assert.ok(claim, 'nothing could be claimed')
+  async function leaseOne({ tokenRequests }: UsersRole, now: Date, leaseSeconds = 60): Promise<LeasedRequest> {
+    const [lease, ...others] = await tokenRequests.lease(now, 10, leaseSeconds)
+    assert.ok(lease, 'nothing could be leased')
     assert.deepEqual(others, [])
-    return claim
+    return lease
   }
 
   async function claimNothing({ tokenRequests }: UsersRole, now: Date): Promise<void> {
-    assert.deepEqual(await tokenRequests.claim(now, 10, 60), [])
+    assert.deepEqual(await tokenRequests.lease(now, 10, 60), [])
   }
 
   return [
     on('gives back every field of a request', async ({ role, second, inSeconds }) => {
       for (const purpose of ['reset_password', 'verify_email'] as const) {
         const request = await asked(role, { purpose })
-        const claim = await claimOne(second, inSeconds(0), 3600)
-        assert.deepEqual(claim, { request, boundFact: null, attempts: 0 })
+        const lease = await leaseOne(second, inSeconds(0), 3600)
+        assert.deepEqual(lease, { request, boundFact: null, attempts: 0 })
       }
     }),
 
-    on('claims the oldest requests first, at most so many', async ({ role, inSeconds }) => {
+    on('leases the oldest requests first, at most so many', async ({ role, inSeconds }) => {
       const ages = [3, 1, 5, 2, 4]
       await Promise.all(ages.map((age) => asked(role, { requestId: `age ${age}`, at: inSeconds(-age) })))
       const batches = []
-      for (let time = 0; time < 3; time++) batches.push(await role.tokenRequests.claim(inSeconds(0), 3, 60))
+      for (let time = 0; time < 3; time++) batches.push(await role.tokenRequests.lease(inSeconds(0), 3, 60))
       // Within a batch, too, since it is delivered in this order.
       assert.deepEqual(
         batches.map((batch) => batch.map(({ request }) => request.requestId)),
@@ -51,27 +51,27 @@ export function tokenRequestsContract(open: Open<OpenedUsers>): ContractCase[] {
 
     on('leases what it hands out, and counts no attempt of what nobody began', async ({ role, second, inSeconds }) => {
       const request = await asked(role)
-      await claimOne(role, inSeconds(0), 10)
+      await leaseOne(role, inSeconds(0), 10)
       await claimNothing(second, inSeconds(9))
-      assert.deepEqual(await claimOne(second, inSeconds(10), 10), { request, boundFact: null, attempts: 0 })
+      assert.deepEqual(await leaseOne(second, inSeconds(10), 10), { request, boundFact: null, attempts: 0 })
       await claimNothing(role, inSeconds(19))
-      assert.equal((await claimOne(role, inSeconds(20))).attempts, 0)
+      assert.equal((await leaseOne(role, inSeconds(20))).attempts, 0)
     }),
 
-    on('claims every request exactly once, however many ask at once', async ({ role, second, inSeconds }) => {
+    on('leases every request exactly once, however many ask at once', async ({ role, second, inSeconds }) => {
       const requests = await Promise.all(Array.from({ length: 20 }, () => asked(role)))
       const batches = await Promise.all(
-        Array.from({ length: 64 }, (_, at) => (at % 2 ? role : second).tokenRequests.claim(inSeconds(0), 3, 60)),
+        Array.from({ length: 64 }, (_, at) => (at % 2 ? role : second).tokenRequests.lease(inSeconds(0), 3, 60)),
       )
       for (const batch of batches) assert.ok(batch.length <= 3)
-      const ids = batches.flat().map((claim) => claim.request.id)
+      const ids = batches.flat().map((lease) => lease.request.id)
       assert.deepEqual(ids.sort(), requests.map(({ id }) => id).sort())
     }),
 
     on('lets a newer request take the place of one that waits', async ({ role, inSeconds }) => {
       const { id } = await asked(role, { at: inSeconds(-2) })
       const newer = await asked(role, { id, at: inSeconds(-1) })
-      assert.deepEqual(await claimOne(role, inSeconds(0)), { request: newer, boundFact: null, attempts: 0 })
+      assert.deepEqual(await leaseOne(role, inSeconds(0)), { request: newer, boundFact: null, attempts: 0 })
       await role.tokenRequests.settle([newer])
       await claimNothing(role, inSeconds(3600))
     }),
@@ -83,43 +83,43 @@ export function tokenRequestsContract(open: Open<OpenedUsers>): ContractCase[] {
         requests.map((request, at) => (at % 2 ? role : second).tokenRequests.ask(request)),
       )
       assert.deepEqual(new Set(outcomes), new Set(['asked']))
-      const { request } = await claimOne(role, inSeconds(0))
+      const { request } = await leaseOne(role, inSeconds(0))
       assert.ok(requests.some(({ eventId }) => eventId === request.eventId))
     }),
 
     on('voids lease, attempts, postponement and bound fact of a request that is replaced', async (scene) => {
       const { role, inSeconds } = scene
       const older = await asked(role)
-      await claimOne(role, inSeconds(0))
+      await leaseOne(role, inSeconds(0))
       assert.equal(await role.tokenRequests.bind(older, 'password:3'), true)
       const newer = await asked(role, { id: older.id })
-      assert.deepEqual(await claimOne(role, inSeconds(0)), { request: newer, boundFact: null, attempts: 0 })
+      assert.deepEqual(await leaseOne(role, inSeconds(0)), { request: newer, boundFact: null, attempts: 0 })
       await role.tokenRequests.postpone(newer, inSeconds(500))
       const newest = await asked(role, { id: older.id })
-      assert.deepEqual(await claimOne(role, inSeconds(0)), { request: newest, boundFact: null, attempts: 0 })
+      assert.deepEqual(await leaseOne(role, inSeconds(0)), { request: newest, boundFact: null, attempts: 0 })
     }),
 
     on('leaves the newer request alone, whatever is done about the older', async ({ role, inSeconds }) => {
       const older = await asked(role)
-      await claimOne(role, inSeconds(0))
+      await leaseOne(role, inSeconds(0))
       const newer = await asked(role, { id: older.id })
       assert.equal(await role.tokenRequests.bind(older, 'password:3'), false)
       await role.tokenRequests.postpone(older, inSeconds(500))
       await role.tokenRequests.settle([older])
-      assert.deepEqual(await claimOne(role, inSeconds(0)), { request: newer, boundFact: null, attempts: 0 })
+      assert.deepEqual(await leaseOne(role, inSeconds(0)), { request: newer, boundFact: null, attempts: 0 })
     }),
 
     on(
-      'hands out a bound fact with every later claim, and how often it was bound',
+      'hands out a bound fact with every later lease, and how often it was bound',
       async ({ role, second, inSeconds }) => {
         const request = await asked(role)
-        await claimOne(role, inSeconds(0), 10)
+        await leaseOne(role, inSeconds(0), 10)
         assert.equal(await role.tokenRequests.bind(request, 'password:3'), true)
-        const again = await claimOne(second, inSeconds(10), 10)
+        const again = await leaseOne(second, inSeconds(10), 10)
         assert.deepEqual(again, { request, boundFact: 'password:3', attempts: 1 })
         assert.equal(await second.tokenRequests.bind(request, 'password:3'), true)
         await role.tokenRequests.postpone(request, inSeconds(15))
-        const last = await claimOne(role, inSeconds(15), 10)
+        const last = await leaseOne(role, inSeconds(15), 10)
         assert.deepEqual(last, { request, boundFact: 'password:3', attempts: 2 })
       },
     ),
@@ -134,20 +134,20 @@ export function tokenRequestsContract(open: Open<OpenedUsers>): ContractCase[] {
 
     on('holds a postponed request until its time, and no other', async ({ role, inSeconds }) => {
       const request = await asked(role)
-      await claimOne(role, inSeconds(0), 10)
+      await leaseOne(role, inSeconds(0), 10)
       await role.tokenRequests.postpone(request, inSeconds(100))
       const other = await asked(role)
-      assert.deepEqual((await claimOne(role, inSeconds(0), 3600)).request, other)
+      assert.deepEqual((await leaseOne(role, inSeconds(0), 3600)).request, other)
       await claimNothing(role, inSeconds(99))
-      assert.deepEqual(await claimOne(role, inSeconds(100)), { request, boundFact: null, attempts: 0 })
+      assert.deepEqual(await leaseOne(role, inSeconds(100)), { request, boundFact: null, attempts: 0 })
     }),
 
     on('makes a request due before its lease ends when it is postponed to then', async ({ role, inSeconds }) => {
       const request = await asked(role)
-      await claimOne(role, inSeconds(0), 60)
+      await leaseOne(role, inSeconds(0), 60)
       await role.tokenRequests.postpone(request, inSeconds(5))
       await claimNothing(role, inSeconds(4))
-      assert.deepEqual((await claimOne(role, inSeconds(5))).request, request)
+      assert.deepEqual((await leaseOne(role, inSeconds(5))).request, request)
     }),
 
     on('forgets many at once, and only those', async ({ role, inSeconds }) => {
@@ -155,20 +155,20 @@ export function tokenRequestsContract(open: Open<OpenedUsers>): ContractCase[] {
       const left = await asked(role)
       await role.tokenRequests.settle(requests)
       await role.tokenRequests.settle([])
-      assert.deepEqual((await claimOne(role, inSeconds(0))).request, left)
+      assert.deepEqual((await leaseOne(role, inSeconds(0))).request, left)
     }),
 
     on(
       'sweeps what was asked before a time, at most so many, and a leased one as well',
       async ({ role, inSeconds }) => {
         for (const age of [30, 20, 10]) await asked(role, { at: inSeconds(-age) })
-        assert.equal((await role.tokenRequests.claim(inSeconds(0), 1, 60)).length, 1)
+        assert.equal((await role.tokenRequests.lease(inSeconds(0), 1, 60)).length, 1)
         const askedBefore = inSeconds(-5)
         const later = await asked(role, { at: askedBefore })
         assert.equal(await role.tokenRequests.sweep(askedBefore, 2), 2)
         assert.equal(await role.tokenRequests.sweep(askedBefore, 500), 1)
         assert.equal(await role.tokenRequests.sweep(askedBefore, 500), 0)
-        assert.deepEqual((await claimOne(role, inSeconds(3600))).request, later)
+        assert.deepEqual((await leaseOne(role, inSeconds(3600))).request, later)
       },
     ),
 

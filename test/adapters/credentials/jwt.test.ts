@@ -73,7 +73,7 @@ describe('a JWT', () => {
     const credential = await credentials.read(token)
     if (credential === null) throw new Error('not read')
     expect(await credentials.revoke(credential)).to.equal('remember')
-    await credentials.touch(credential)
+    await credentials.recordUse(credential)
     expect(await credentials.read(token)).to.deep.equal(credential)
   })
 

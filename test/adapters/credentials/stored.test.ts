@@ -29,7 +29,7 @@ function setUp(idleSeconds: number | null = day) {
       const session = kept.get(id)
       return session === undefined || expiryOf(session) <= clock() ? null : session
     },
-    async touch(id, at) {
+    async recordUse(id, at) {
       state.touches += 1
       answering()
       const session = kept.get(id)
@@ -119,16 +119,16 @@ describe('a stored session', () => {
     const { login, credentials, clock, kept, state } = setUp()
     const { token, credential } = await login()
     clock.advance(day / 96)
-    await credentials.touch(credential)
+    await credentials.recordUse(credential)
     expect(state.touches).to.equal(0)
     clock.advance(1)
-    await credentials.touch(credential)
+    await credentials.recordUse(credential)
     expect(state.touches).to.equal(1)
     expect(kept.get(credential.id)?.seenAt).to.deep.equal(clock())
 
     const fresher = await credentials.read(token)
     if (fresher === null) throw new Error('gone')
-    await credentials.touch({ ...fresher })
+    await credentials.recordUse({ ...fresher })
     expect(state.touches).to.equal(1)
   })
 
@@ -137,7 +137,7 @@ describe('a stored session', () => {
     const { credential } = await login()
     expect(credential.expiresAt).to.deep.equal(new Date(clock().getTime() + 30 * day * 1000))
     clock.advance(29 * day)
-    await credentials.touch(credential)
+    await credentials.recordUse(credential)
     expect(state.touches).to.equal(0)
   })
 
@@ -146,7 +146,7 @@ describe('a stored session', () => {
     const { token, credential } = await login()
     clock.advance(day / 2)
     await credentials.revoke(credential)
-    await credentials.touch(credential)
+    await credentials.recordUse(credential)
     expect(await credentials.read(token)).to.equal(null)
   })
 
@@ -155,7 +155,7 @@ describe('a stored session', () => {
     const { token, credential } = await login()
     clock.advance(day / 2)
     state.down = true
-    await credentials.touch(credential)
+    await credentials.recordUse(credential)
     expect(state.touches).to.equal(1)
     for (const act of [
       () => credentials.read(token),

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { relayLoop } from '../../../src/adapters/events/delivery-loop.ts'
+import { deliveryLoop } from '../../../src/adapters/events/delivery-loop.ts'
 import { handlerModule } from '../../../src/adapters/events/module/module-handlers.ts'
 import { RequestToken } from '../../../src/application/accounts/request-token.ts'
 import { DeliverTokens } from '../../../src/application/deliveries/deliver-tokens.ts'
@@ -50,10 +50,10 @@ describe('delivery to a module of misbehaving handlers', function () {
     await module.start()
     const timeouts = { handlerTimeoutSeconds: 0.6, lifetimes: { reset_password: 900, verify_email: 900 } }
     const lane = { clock, failed() {}, recovered() {} }
-    const work = new RelayEvents({ ...needs, ...timeouts, subscribers: module })
-    const relay = relayLoop({ ...lane, work, pollSeconds: 1 })
-    const tokenWork = new DeliverTokens({ ...needs, ...timeouts, subscribers: module })
-    const tokens = relayLoop({ ...lane, work: tokenWork, pollSeconds: 0.25, jitter: 0.2 })
+    const work = new RelayEvents({ ...needs, ...timeouts, eventHandlers: module })
+    const relay = deliveryLoop({ ...lane, work, pollSeconds: 1 })
+    const tokenWork = new DeliverTokens({ ...needs, ...timeouts, eventHandlers: module })
+    const tokens = deliveryLoop({ ...lane, work: tokenWork, pollSeconds: 0.25, jitter: 0.2 })
 
     try {
       const expected: string[] = []

@@ -47,7 +47,7 @@ function everyOperation(handle: StoreHandle): Record<string, () => Promise<unkno
   const session = aSession()
   const state = anOAuthState()
   const now = clock()
-  const claim = { userId: user.id, leaseId: 'lease', event: anEvent(user), attempts: 1 }
+  const lease = { userId: user.id, leaseId: 'lease', event: anEvent(user), attempts: 1 }
   return {
     find: () => users.find(user.id),
     findByEmail: () => users.findByEmail(emailKey(user.email)),
@@ -56,25 +56,25 @@ function everyOperation(handle: StoreHandle): Record<string, () => Promise<unkno
     replace: () => users.replace(user, [anEvent(user)]),
     remove: () => users.remove(user, []),
     passwordSchemes: () => users.passwordSchemes(),
-    claim: () => outbox.claim(now, 10, 60),
-    renew: () => outbox.renew(claim, now),
-    settle: () => outbox.settle(claim),
-    postpone: () => outbox.postpone(claim, now),
-    bury: () => outbox.bury(claim, now, 'reason'),
-    release: () => outbox.release(claim),
+    lease: () => outbox.lease(now, 10, 60),
+    renew: () => outbox.renew(lease, now),
+    settle: () => outbox.settle(lease),
+    postpone: () => outbox.postpone(lease, now),
+    bury: () => outbox.bury(lease, now, 'reason'),
+    release: () => outbox.release(lease),
     nextDue: () => outbox.nextDue(),
     listDead: () => outbox.listDead(10),
     revive: () => outbox.revive('all', now),
     sweepDead: () => outbox.sweepDead(now, 10),
     ask: () => tokenRequests.ask(request),
-    claimRequests: () => tokenRequests.claim(now, 10, 60),
+    claimRequests: () => tokenRequests.lease(now, 10, 60),
     bind: () => tokenRequests.bind(request, 'fact'),
     postponeRequest: () => tokenRequests.postpone(request, now),
     settleRequests: () => tokenRequests.settle([request]),
     checkSecret: () => role.checkSecret('mark'),
     putSession: () => sessions.put(session),
     findSession: () => sessions.find(session.digest),
-    touch: () => sessions.touch(session.digest, now),
+    recordUse: () => sessions.recordUse(session.digest, now),
     removeSession: () => sessions.remove(session.digest),
     listOf: () => sessions.listOf(session.userId),
     removeAllSessionsOf: () => sessions.removeAllOf(session.userId),
@@ -219,7 +219,7 @@ describe('the MongoDB store', function () {
     await client
       .db()
       .collection('users')
-      .insertMany([{ claims: ['e:same'] }, { claims: ['e:same'] }])
+      .insertMany([{ uniqueKeys: ['e:same'] }, { uniqueKeys: ['e:same'] }])
     await client.close()
     const handle = await open(url)
     expect(await handle.prepare().catch((error: unknown) => error)).to.be.instanceOf(Unsuitable)
@@ -280,8 +280,8 @@ describe('the MongoDB store', function () {
       const deleted = anEvent(user, { type: 'deleted' })
       expect(await users.insert(user, [])).to.equal('stored')
       expect(await users.remove(user, [deleted])).to.equal('removed')
-      expect(Object.keys((await stored(user.id)) ?? {})).to.have.members(['_id', 'claims', 'removed', 'outbox'])
-      for (const claim of await outbox.claim(opened.clock(), 10, 60)) expect(await outbox.settle(claim)).to.equal(true)
+      expect(Object.keys((await stored(user.id)) ?? {})).to.have.members(['_id', 'uniqueKeys', 'removed', 'outbox'])
+      for (const lease of await outbox.lease(opened.clock(), 10, 60)) expect(await outbox.settle(lease)).to.equal(true)
       expect(await stored(user.id)).to.equal(null)
     })
 
@@ -291,9 +291,9 @@ describe('the MongoDB store', function () {
       expect(await users.insert(user, [anEvent(user)])).to.equal('stored')
       expect(await users.remove(user, [anEvent(user, { type: 'deleted' })])).to.equal('removed')
       for (const end of ['bury', 'settle'] as const) {
-        const [claim] = await outbox.claim(opened.clock(), 1, 60)
-        if (claim === undefined) throw new Error('nothing could be claimed')
-        expect(await outbox[end](claim, opened.clock(), 'it threw')).to.equal(true)
+        const [lease] = await outbox.lease(opened.clock(), 1, 60)
+        if (lease === undefined) throw new Error('nothing could be leased')
+        expect(await outbox[end](lease, opened.clock(), 'it threw')).to.equal(true)
       }
       expect(await outbox.nextDue()).to.equal(null)
       expect(await stored(user.id)).not.to.equal(null)
@@ -308,9 +308,9 @@ describe('the MongoDB store', function () {
       for (let round = 0; round < 20; round++) {
         const user = aUser()
         expect(await users.insert(user, [anEvent(user)])).to.equal('stored')
-        const [claim] = await outbox.claim(opened.clock(), 1, 60)
-        if (claim === undefined) throw new Error('nothing could be claimed')
-        const both = await Promise.all([second.users.remove(user, []), outbox.settle(claim)])
+        const [lease] = await outbox.lease(opened.clock(), 1, 60)
+        if (lease === undefined) throw new Error('nothing could be leased')
+        const both = await Promise.all([second.users.remove(user, []), outbox.settle(lease)])
         expect(both).to.deep.equal(['removed', true])
         expect(await stored(user.id)).to.equal(null)
       }

@@ -326,7 +326,7 @@ async function outliveARestart({ server, prepared }: Scene): Promise<void> {
   const outcomes = [
     () => sessionsOf(handle).put(aSession()),
     () => sessionsOf(handle).find(session.digest),
-    () => sessionsOf(handle).touch(session.digest, new Date()),
+    () => sessionsOf(handle).recordUse(session.digest, new Date()),
     () => sessionsOf(handle).remove(session.digest),
     () => sessionsOf(handle).listOf(session.userId),
     () => sessionsOf(handle).removeAllOf(session.userId),

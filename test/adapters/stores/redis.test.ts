@@ -74,7 +74,7 @@ describe('sessions, tokens and OAuth states in redis', function () {
       const at = clock()
       await Promise.all(
         some.map(async ({ digest }) => {
-          const touch = otherSessions.touch(digest, at)
+          const touch = otherSessions.recordUse(digest, at)
           if (await sessions.remove(digest)) removals++
           await touch
         }),
@@ -116,7 +116,7 @@ describe('sessions, tokens and OAuth states in redis', function () {
     expect(await raw.pexpiretime(`p:session:${idling.digest}`)).to.equal(now + 60_000)
     expect(await raw.pexpiretime(`p:session:${ending.digest}`)).to.equal(now + 90_000)
     clock.advance(30)
-    for (const { digest } of [idling, ending]) await sessions.touch(digest, clock())
+    for (const { digest } of [idling, ending]) await sessions.recordUse(digest, clock())
     expect(await raw.pexpiretime(`p:session:${idling.digest}`)).to.equal(now + 90_000)
     expect(await raw.pexpiretime(`p:session:${ending.digest}`)).to.equal(now + 90_000)
   })
@@ -211,7 +211,7 @@ describe('sessions, tokens and OAuth states in redis', function () {
     const monitor = await raw.monitor()
     monitor.on('monitor', (_time: string, args: string[]) => seen.push(args))
     await sessions.put(session)
-    await sessions.touch(session.digest, clock())
+    await sessions.recordUse(session.digest, clock())
     await sessions.listOf(session.userId)
     await sessions.removeAllOf(session.userId, 'another')
     await sessions.put(session)

@@ -120,11 +120,11 @@ async function expectStrangersAsUsers(one: StoreHandle, other: StoreHandle): Pro
   expect(await a.users.insert(user, [anEvent(user)])).to.equal('stored')
   expect(await b.users.find(user.id)).to.equal(null)
   expect(await b.users.findByEmail(emailKey(user.email))).to.equal(null)
-  expect(await b.outbox.claim(clock(), 10, 60)).to.deep.equal([])
+  expect(await b.outbox.lease(clock(), 10, 60)).to.deep.equal([])
   expect(await b.users.insert(user, [])).to.equal('stored')
   expect(await b.users.remove(user, [])).to.equal('removed')
   expect(await a.users.find(user.id)).to.deep.equal(user)
-  expect(await a.outbox.claim(clock(), 10, 60)).to.have.lengthOf(1)
+  expect(await a.outbox.lease(clock(), 10, 60)).to.have.lengthOf(1)
 }
 
 /** What every technology promises of handles that share. */

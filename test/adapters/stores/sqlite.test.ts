@@ -308,8 +308,8 @@ describe('the SQLite store', function () {
       expect(await users.find(first.id)).to.deep.equal(first)
       expect(await users.find(failing.id)).to.equal(null)
       expect(await users.find(last.id)).to.deep.equal(last)
-      const claims = await outbox.claim(at.clock(), 10, 60)
-      expect(claims.map(({ userId }) => userId)).to.have.members([first.id, last.id])
+      const leases = await outbox.lease(at.clock(), 10, 60)
+      expect(leases.map(({ userId }) => userId)).to.have.members([first.id, last.id])
     })
 
     it('tells who asks for what is no data, and goes on', async () => {

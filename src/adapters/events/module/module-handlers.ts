@@ -1,4 +1,4 @@
-import { HandlerFailed, type Subscribers } from '../../../application/ports/event-handlers.ts'
+import { type EventHandlers, HandlerFailed } from '../../../application/ports/event-handlers.ts'
 import type { HandlerName } from '../../../domain/events.ts'
 import { Unavailable } from '../../../domain/refusal.ts'
 import { argumentsOf } from '../handler-arguments.ts'
@@ -16,7 +16,7 @@ export interface HandlerModuleOptions {
   readonly loadSeconds?: number
 }
 
-export interface HandlerModule extends Subscribers {
+export interface HandlerModule extends EventHandlers {
   /** Loads the module and answers what it handles; until then nothing is. Rejects when it cannot be loaded. */
   start(): Promise<readonly HandlerName[]>
   /** Ends the thread, and rejects what runs in it or waits for it. */

@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { handlerNames } from '../../../domain/events.ts'
 import { describe } from '../handler-failure.ts'
-import { noHandlers } from '../handler-names.ts'
+import { misnamedHandlers } from '../handler-names.ts'
 import type { FromThread, ThreadData, ToThread } from './messages.ts'
 
 /**
@@ -20,7 +20,7 @@ async function load(url: string): Promise<void> {
   }
 
   const names = handlerNames.filter((name) => typeof exported[name] === 'function')
-  const unknown = noHandlers(exported)
+  const unknown = misnamedHandlers(exported)
 
   parentPort?.on('message', async ({ id, name, args }: ToThread) => {
     post({ type: 'begun', id })

@@ -35,5 +35,5 @@ export function identifying({ authenticate, backends, ownOrigins }: IdentifyNeed
 
 /** Writes down the use of a session, without anybody waiting for it. */
 export function touch({ backend, credential }: Authenticated): void {
-  backend.credentials.touch(credential).catch(() => undefined)
+  backend.credentials.recordUse(credential).catch(() => undefined)
 }

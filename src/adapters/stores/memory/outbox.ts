@@ -1,5 +1,5 @@
-import type { Outbox } from '../../../application/ports/stores/outbox.ts'
-import type { AccountEvent, ClaimedEvent, DeadEvent } from '../../../domain/events.ts'
+import type { DeadEvent, LeasedEvent, Outbox } from '../../../application/ports/stores/outbox.ts'
+import type { AccountEvent } from '../../../domain/events.ts'
 import type { EventId, UserId } from '../../../domain/ids.ts'
 
 interface Waiting {
@@ -23,11 +23,11 @@ export interface MemoryOutbox extends Outbox {
 
 export function memoryOutbox(clock: () => Date): MemoryOutbox {
   const queues = new Map<UserId, Queue>()
-  // Every queue is in one of these two, so that a claim looks at what is held and takes the first of the rest.
+  // Every queue is in one of these two, so that a lease looks at what is held and takes the first of the rest.
   const ready = new Set<Queue>()
   const held = new Set<Queue>()
   const dead = new Map<EventId, DeadEvent>()
-  let leases = 0
+  let lastLeaseId = 0
 
   function append(userId: UserId, events: readonly AccountEvent[]): void {
     const [first, ...others] = events.map((event) => ({ event, attempts: 0 }))
@@ -54,7 +54,7 @@ export function memoryOutbox(clock: () => Date): MemoryOutbox {
     ready.add(queue)
   }
 
-  /** Drops the head; the next event, if there is one, may be claimed. */
+  /** Drops the head; the next event, if there is one, may be leased. */
   function advance(queue: Queue): void {
     const [, next, ...others] = queue.events
     held.delete(queue)
@@ -66,10 +66,10 @@ export function memoryOutbox(clock: () => Date): MemoryOutbox {
     ready.add(rest)
   }
 
-  /** Answers whether `claim` still holds its lease, and if so does `act`. */
-  function whileLeased(claim: ClaimedEvent, act: (queue: Queue, head: Waiting) => void): boolean {
-    const queue = queues.get(claim.userId)
-    if (queue === undefined || queue.leaseId !== claim.leaseId) return false
+  /** Answers whether `lease` still holds its lease, and if so does `act`. */
+  function whileLeased(lease: LeasedEvent, act: (queue: Queue, head: Waiting) => void): boolean {
+    const queue = queues.get(lease.userId)
+    if (queue === undefined || queue.leaseId !== lease.leaseId) return false
     act(queue, queue.events[0])
     return true
   }
@@ -77,50 +77,50 @@ export function memoryOutbox(clock: () => Date): MemoryOutbox {
   return {
     append,
 
-    async claim(now, limit, leaseSeconds) {
+    async lease(now, limit, leaseSeconds) {
       for (const queue of held) {
         if (queue.heldUntil > now.getTime()) continue
         held.delete(queue)
         ready.add(queue)
       }
-      const claims: ClaimedEvent[] = []
+      const leases: LeasedEvent[] = []
       const leaseUntil = new Date(now.getTime() + leaseSeconds * 1000)
       for (const queue of ready) {
-        if (claims.length >= limit) break
+        if (leases.length >= limit) break
         const [head] = queue.events
-        const leaseId = String(++leases)
+        const leaseId = String(++lastLeaseId)
         head.attempts++
         queue.leaseId = leaseId
         hold(queue, leaseUntil)
-        claims.push({ userId: queue.userId, leaseId, event: head.event, attempts: head.attempts })
+        leases.push({ userId: queue.userId, leaseId, event: head.event, attempts: head.attempts })
       }
-      return claims
+      return leases
     },
 
-    async renew(claim, until) {
-      return whileLeased(claim, (queue) => hold(queue, until))
+    async renew(lease, until) {
+      return whileLeased(lease, (queue) => hold(queue, until))
     },
 
-    async settle(claim) {
-      return whileLeased(claim, advance)
+    async settle(lease) {
+      return whileLeased(lease, advance)
     },
 
-    async postpone(claim, until) {
-      return whileLeased(claim, (queue) => {
+    async postpone(lease, until) {
+      return whileLeased(lease, (queue) => {
         queue.leaseId = null
         hold(queue, until)
       })
     },
 
-    async bury(claim, now, reason) {
-      return whileLeased(claim, (queue, { event, attempts }) => {
+    async bury(lease, now, reason) {
+      return whileLeased(lease, (queue, { event, attempts }) => {
         dead.set(event.id, { event, attempts, reason, diedAt: now })
         advance(queue)
       })
     },
 
-    async release(claim) {
-      return whileLeased(claim, (queue, head) => {
+    async release(lease) {
+      return whileLeased(lease, (queue, head) => {
         head.attempts--
         free(queue)
       })

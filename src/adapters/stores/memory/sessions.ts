@@ -31,7 +31,7 @@ export function memorySessionStore(clock: () => Date): SessionStore {
       return live(digest)
     },
 
-    async touch(digest, at) {
+    async recordUse(digest, at) {
       const session = live(digest)
       if (session !== null && session.seenAt < at) sessions.set(digest, { ...session, seenAt: at })
     },

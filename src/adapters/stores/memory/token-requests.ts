@@ -26,7 +26,7 @@ export function memoryTokenRequests(): TokenRequests {
       return 'asked'
     },
 
-    async claim(now, limit, leaseSeconds) {
+    async lease(now, limit, leaseSeconds) {
       const due = [...waiting.values()].filter(({ heldUntil }) => heldUntil <= now.getTime())
       // They came in nearly this order, and a sort is linear then.
       due.sort((a, b) => a.request.at.getTime() - b.request.at.getTime())

@@ -26,8 +26,8 @@ const durable = (driver: Driver) => ({
 })
 
 /**
- * For reading what a write that is not yet acknowledged may have left: who holds the claim that made ours fail,
- * what could be claimed. A majority read answers from before that write.
+ * For reading what a write that is not yet acknowledged may have left: who holds the lease that made ours fail,
+ * what could be leased. A majority read answers from before that write.
  */
 export const latest = { readConcern: { level: 'local' } } as const
 

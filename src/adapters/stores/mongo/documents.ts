@@ -1,5 +1,6 @@
+import type { DeadEvent } from '../../../application/ports/stores/outbox.ts'
 import { type Email, emailKey } from '../../../domain/email.ts'
-import type { AccountEvent, DeadEvent } from '../../../domain/events.ts'
+import type { AccountEvent } from '../../../domain/events.ts'
 import type { EventId, UserId } from '../../../domain/ids.ts'
 import type { OAuthAccount, OAuthState } from '../../../domain/oauth-account.ts'
 import type { OneTimeToken, TokenRequest } from '../../../domain/one-time-token.ts'
@@ -19,8 +20,8 @@ export interface DeadLetter extends DeadEvent {
 }
 
 /**
- * The queue of a user's events. `dueAt` stands there exactly while something waits: when the head may be claimed,
- * which is the end of its lease while it is claimed. One scalar index therefore finds all there is to do.
+ * The queue of a user's events. `dueAt` stands there exactly while something waits: when the head may be leased,
+ * which is the end of its lease while it is leased. One scalar index therefore finds all there is to do.
  */
 export interface OutboxDocument {
   readonly events?: readonly WaitingEvent[]
@@ -45,13 +46,13 @@ interface UserFields {
 }
 
 /**
- * A user and its events. `claims` is what nobody else may have, under one unique index: `e:<e-mail key>`
+ * A user and its events. `uniqueKeys` is what nobody else may have, under one unique index: `e:<e-mail key>`
  * and `a:<provider>:<account id>`; of a removed user, whose record is kept for the events that wait, `g:<id>`, which
  * nobody else wants.
  */
 export interface UserDocument extends UserFields {
   readonly _id: UserId
-  readonly claims: readonly string[]
+  readonly uniqueKeys: readonly string[]
   readonly removed?: true
   readonly outbox?: OutboxDocument
 }
@@ -60,7 +61,7 @@ export interface RequestDocument extends Omit<TokenRequest, 'id'> {
   readonly _id: string
   readonly boundFact: string | null
   readonly attempts: number
-  /** When it may be claimed, which is the end of its lease while it is claimed. */
+  /** When it may be leased, which is the end of its lease while it is leased. */
   readonly dueAt: Date
   readonly leaseId: string | null
 }
@@ -90,22 +91,22 @@ export function literal<T extends string | number>(value: T): T {
   return value
 }
 
-export const emailClaim = (key: string): string => `e:${key}`
+export const emailUniqueKey = (key: string): string => `e:${key}`
 /** The provider's name is escaped, lest its end could be taken for the start of the account's id. */
-export const accountClaim = (provider: string, accountId: string): string =>
+export const accountUniqueKey = (provider: string, accountId: string): string =>
   `a:${encodeURIComponent(provider)}:${accountId}`
-export const goneClaim = (id: UserId): string => `g:${id}`
+export const removedUniqueKey = (id: UserId): string => `g:${id}`
 
 /** What `user` has and nobody else may have: its address, then its accounts. */
-export function claimsOf(user: User): readonly [email: string, ...accounts: string[]] {
-  const accounts = user.oauthAccounts.map(({ provider, accountId }) => accountClaim(provider, accountId))
-  return [emailClaim(emailKey(user.email)), ...accounts]
+export function uniqueKeysOf(user: User): readonly [email: string, ...accounts: string[]] {
+  const accounts = user.oauthAccounts.map(({ provider, accountId }) => accountUniqueKey(provider, accountId))
+  return [emailUniqueKey(emailKey(user.email)), ...accounts]
 }
 
 /** What every write of a user writes, beside its version. */
-export function writtenFields(user: User): Omit<UserFields, 'version'> & { readonly claims: readonly string[] } {
+export function writtenFields(user: User): Omit<UserFields, 'version'> & { readonly uniqueKeys: readonly string[] } {
   return {
-    claims: claimsOf(user),
+    uniqueKeys: uniqueKeysOf(user),
     email: user.email,
     passwordHash: user.passwordHash,
     passwordScheme: user.passwordHash === null ? null : passwordScheme(user.passwordHash),

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { Outbox } from '../../../application/ports/stores/outbox.ts'
-import type { ClaimedEvent, DeadEvent } from '../../../domain/events.ts'
+import type { DeadEvent, LeasedEvent, Outbox } from '../../../application/ports/stores/outbox.ts'
 import { type Connection, latest } from './connection.ts'
 import { type DeadLetter, literal, type UserDocument } from './documents.ts'
 
@@ -19,7 +18,7 @@ const isSpent = { removed: true, 'outbox.dead.0': absent } as const
  * a process may die between any two of them.
  */
 export function mongoOutbox({ users, now, run }: Connection): Outbox {
-  const held = ({ userId, leaseId, event }: ClaimedEvent) => ({
+  const held = ({ userId, leaseId, event }: LeasedEvent) => ({
     _id: literal(userId),
     'outbox.leaseId': literal(leaseId),
     'outbox.events.0.id': literal(event.id),
@@ -34,13 +33,13 @@ export function mongoOutbox({ users, now, run }: Connection): Outbox {
    * Takes the head out of the queue, into the dead letters when it is `buried`. What is told apart here, the last
    * event from one that is followed, can only change from the former to the latter while the lease is ours.
    */
-  async function takeHead(claim: ClaimedEvent, last: object, buried: object): Promise<boolean> {
-    const $pull = { 'outbox.events': { id: claim.event.id } }
+  async function takeHead(lease: LeasedEvent, last: object, buried: object): Promise<boolean> {
+    const $pull = { 'outbox.events': { id: lease.event.id } }
     const emptied = { ...buried, $pull, $unset: { 'outbox.dueAt': '', 'outbox.leaseId': '' } }
     const next = { ...buried, $pull, $set: { 'outbox.dueAt': now() }, $unset: { 'outbox.leaseId': '' } }
     return (
-      (await change({ ...held(claim), ...isLast, ...last }, emptied)) ||
-      (await change({ ...held(claim), ...isFollowed }, next))
+      (await change({ ...held(lease), ...isLast, ...last }, emptied)) ||
+      (await change({ ...held(lease), ...isFollowed }, next))
     )
   }
 
@@ -49,13 +48,13 @@ export function mongoOutbox({ users, now, run }: Connection): Outbox {
      * Marks as many as are due in one write, and reads back which of them it got. Others may have been quicker:
      * it asks again, until it has its fill or nothing is due.
      */
-    claim: (at, limit, leaseSeconds) =>
+    lease: (at, limit, leaseSeconds) =>
       run(async () => {
         const due = { 'outbox.dueAt': { $lte: at }, 'outbox.events.0': exists }
         const leaseId = randomUUID()
         const dueAt = new Date(at.getTime() + leaseSeconds * 1000)
-        const claims: ClaimedEvent[] = []
-        for (let wanted = limit; wanted > 0; wanted = limit - claims.length) {
+        const leases: LeasedEvent[] = []
+        for (let wanted = limit; wanted > 0; wanted = limit - leases.length) {
           const candidates = await users
             .find(due, { projection: { _id: 1 }, ...latest })
             .sort({ 'outbox.dueAt': 1 })
@@ -74,36 +73,36 @@ export function mongoOutbox({ users, now, run }: Connection): Outbox {
             )
             .toArray()
           for (const { _id: userId, outbox } of won) {
-            for (const { event, attempts } of outbox?.events ?? []) claims.push({ userId, leaseId, event, attempts })
+            for (const { event, attempts } of outbox?.events ?? []) leases.push({ userId, leaseId, event, attempts })
           }
           if (candidates.length < wanted) break
         }
-        return claims
+        return leases
       }),
 
-    renew: (claim, until) => run(() => change(held(claim), { $set: { 'outbox.dueAt': until } })),
+    renew: (lease, until) => run(() => change(held(lease), { $set: { 'outbox.dueAt': until } })),
 
-    settle: (claim) =>
+    settle: (lease) =>
       run(async () => {
-        if (await takeHead(claim, { removed: absent }, {})) return true
-        const { deletedCount } = await users.deleteOne({ ...held(claim), ...isLast, ...isSpent })
+        if (await takeHead(lease, { removed: absent }, {})) return true
+        const { deletedCount } = await users.deleteOne({ ...held(lease), ...isLast, ...isSpent })
         // Left over: the last event of a removed user who has dead letters.
-        return deletedCount === 1 || takeHead(claim, {}, {})
+        return deletedCount === 1 || takeHead(lease, {}, {})
       }),
 
-    postpone: (claim, until) =>
-      run(() => change(held(claim), { $set: { 'outbox.dueAt': until }, $unset: { 'outbox.leaseId': '' } })),
+    postpone: (lease, until) =>
+      run(() => change(held(lease), { $set: { 'outbox.dueAt': until }, $unset: { 'outbox.leaseId': '' } })),
 
-    bury: (claim, diedAt, reason) =>
+    bury: (lease, diedAt, reason) =>
       run(() => {
-        const { event, attempts } = claim
+        const { event, attempts } = lease
         const letter: DeadLetter = { id: event.id, event, attempts, reason, diedAt }
-        return takeHead(claim, {}, { $push: { 'outbox.dead': letter } })
+        return takeHead(lease, {}, { $push: { 'outbox.dead': letter } })
       }),
 
-    release: (claim) =>
+    release: (lease) =>
       run(() =>
-        change(held(claim), {
+        change(held(lease), {
           $inc: { 'outbox.events.0.attempts': -1 },
           $set: { 'outbox.dueAt': now() },
           $unset: { 'outbox.leaseId': '' },

@@ -26,7 +26,7 @@ const afterExpiry = { key: { expiresAt: 1 }, name: 'expiresAt', expireAfterSecon
 async function createIndexes({ users, tokenRequests, tokens, oauthStates, sessions }: Connection): Promise<void> {
   await Promise.all([
     users.createIndexes([
-      { key: { claims: 1 }, name: 'claims', unique: true },
+      { key: { uniqueKeys: 1 }, name: 'uniqueKeys', unique: true },
       { key: { passwordScheme: 1 }, name: 'passwordScheme' },
       // Sparse: few users have something waiting.
       { key: { 'outbox.dueAt': 1 }, name: 'dueAt', sparse: true },

@@ -23,7 +23,7 @@ export function mongoSessionStore({ sessions, expiring, now, run, isDuplicate }:
       }),
 
     /** What its ends are computed from never changes, so that reading first and writing second loses nothing. */
-    touch: (digest, at) =>
+    recordUse: (digest, at) =>
       run(async () => {
         const document = await sessions.findOne(live(digest))
         if (document === null || document.seenAt >= at) return

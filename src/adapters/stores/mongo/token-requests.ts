@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import {
-  type ClaimedRequest,
+  type LeasedRequest,
   maxWaitingRequests,
   type TokenRequests,
 } from '../../../application/ports/stores/token-requests.ts'
@@ -9,7 +9,7 @@ import { type Connection, latest } from './connection.ts'
 import { literal, type RequestDocument } from './documents.ts'
 import { upserted } from './upserted.ts'
 
-/** Whatever the clocks of who asks and who claims say. */
+/** Whatever the clocks of who asks and who leases say. */
 const atOnce = new Date(0)
 
 /**
@@ -47,13 +47,13 @@ export function mongoTokenRequests({ tokenRequests, run, isDuplicate }: Connecti
       }),
 
     /** As in the outbox: marks many in one write, reads back which it got. */
-    claim: (now, limit, leaseSeconds) =>
+    lease: (now, limit, leaseSeconds) =>
       run(async () => {
         const due = { dueAt: { $lte: now } }
         const leaseId = randomUUID()
         const leaseUntil = new Date(now.getTime() + leaseSeconds * 1000)
-        const claims: ClaimedRequest[] = []
-        for (let wanted = limit; wanted > 0; wanted = limit - claims.length) {
+        const leases: LeasedRequest[] = []
+        for (let wanted = limit; wanted > 0; wanted = limit - leases.length) {
           const candidates = await tokenRequests
             .find(due, { projection: { _id: 1 }, ...latest })
             .sort({ at: 1 })
@@ -66,10 +66,10 @@ export function mongoTokenRequests({ tokenRequests, run, isDuplicate }: Connecti
             .find({ _id: { $in: ids }, leaseId })
             .sort({ at: 1 })
             .toArray()
-          claims.push(...won.map(claimedRequestOf))
+          leases.push(...won.map(leasedRequestOf))
           if (candidates.length < wanted) break
         }
-        return claims
+        return leases
       }),
 
     bind: (request, fact) =>
@@ -106,7 +106,7 @@ export function mongoTokenRequests({ tokenRequests, run, isDuplicate }: Connecti
   }
 }
 
-function claimedRequestOf(document: RequestDocument): ClaimedRequest {
+function leasedRequestOf(document: RequestDocument): LeasedRequest {
   const { _id: id, eventId, purpose, sealedEmail, requestId, at, boundFact, attempts } = document
   return { request: { id, eventId, purpose, sealedEmail, requestId, at }, boundFact, attempts }
 }

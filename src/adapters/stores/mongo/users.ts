@@ -5,12 +5,12 @@ import { Unavailable } from '../../../domain/refusal.ts'
 import type { User } from '../../../domain/user.ts'
 import { type Connection, latest } from './connection.ts'
 import {
-  accountClaim,
-  claimsOf,
-  emailClaim,
-  goneClaim,
+  accountUniqueKey,
+  emailUniqueKey,
   literal,
   personalFields,
+  removedUniqueKey,
+  uniqueKeysOf,
   userOf,
   waiting,
   writtenFields,
@@ -51,7 +51,7 @@ export function mongoUserStore({ users, now, run, isDuplicate }: Connection): Us
     isHolder: object,
     write: () => Promise<T>,
   ): Promise<T | 'email_taken' | 'account_taken'> {
-    const claims = claimsOf(user)
+    const uniqueKeys = uniqueKeysOf(user)
     for (let repetition = 0; repetition <= repetitions; repetition++) {
       if (repetition > 0) await delay(Math.random() * pauseMs * repetition)
       try {
@@ -59,9 +59,9 @@ export function mongoUserStore({ users, now, run, isDuplicate }: Connection): Us
       } catch (error) {
         if (!isDuplicate(error)) throw error
       }
-      const wanted = { claims: { $in: claims }, ...isHolder }
-      const holders = await users.find(wanted, { projection: { claims: 1 }, ...latest }).toArray()
-      if (holders.some((holder) => holder.claims.includes(claims[0]))) return 'email_taken'
+      const wanted = { uniqueKeys: { $in: uniqueKeys }, ...isHolder }
+      const holders = await users.find(wanted, { projection: { uniqueKeys: 1 }, ...latest }).toArray()
+      if (holders.some((holder) => holder.uniqueKeys.includes(uniqueKeys[0]))) return 'email_taken'
       if (holders.length > 0) return 'account_taken'
     }
     throw new Unavailable('an address or an account changes hands faster than we can write')
@@ -76,13 +76,13 @@ export function mongoUserStore({ users, now, run, isDuplicate }: Connection): Us
 
     findByEmail: (key) =>
       run(async () => {
-        const document = await users.findOne({ claims: emailClaim(key) }, withoutOutbox)
+        const document = await users.findOne({ uniqueKeys: emailUniqueKey(key) }, withoutOutbox)
         return document && userOf(document)
       }),
 
     findByOAuthAccount: (provider, accountId) =>
       run(async () => {
-        const document = await users.findOne({ claims: accountClaim(provider, accountId) }, withoutOutbox)
+        const document = await users.findOne({ uniqueKeys: accountUniqueKey(provider, accountId) }, withoutOutbox)
         return document && userOf(document)
       }),
 
@@ -114,7 +114,7 @@ export function mongoUserStore({ users, now, run, isDuplicate }: Connection): Us
       run(async () => {
         const same = sameVersion(user)
         const tombstone = {
-          $set: { claims: [goneClaim(user.id)], removed: true as const },
+          $set: { uniqueKeys: [removedUniqueKey(user.id)], removed: true as const },
           $unset: personalFields,
           ...appended(events),
         }

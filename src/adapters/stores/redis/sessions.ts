@@ -36,7 +36,7 @@ export function redisSessionStore(ask: Ask, prefix: string, clock: () => Date): 
       await ask((redis) => redis.set(keyOf(session.digest), toText(session), 'PXAT', expireAt(expiryOf(session))))
     },
 
-    async touch(digest, at) {
+    async recordUse(digest, at) {
       const session = await find(digest)
       if (session === null || at <= session.seenAt) return
       const used = { ...session, seenAt: at }

@@ -4,7 +4,7 @@ import { setImmediate } from 'node:timers/promises'
 export const bulk = 500
 
 /**
- * What a claim that found nothing answers. It took no lock and no time, so it lets the loop turn once: a caller
+ * What a lease that found nothing answers. It took no lock and no time, so it lets the loop turn once: a caller
  * who asks again and again would otherwise keep everything else from happening.
  */
 export async function nothingDue(): Promise<readonly never[]> {

@@ -7,7 +7,7 @@ import { bulk, nothingDue } from './bulk.ts'
 import type { SqliteFile } from './file.ts'
 import type { Statements } from './write/statements.ts'
 
-interface ClaimRow {
+interface LeaseRow {
   readonly userId: UserId
   readonly leaseId: string
   readonly payload: string
@@ -57,7 +57,7 @@ export function outboxWrites(db: Statements) {
   const renew = db.prepare<[number, UserId, string]>(
     'UPDATE outbox_queues SET ready_at = ? WHERE user_id = ? AND lease_id = ?',
   )
-  const claimed = db
+  const leased = db
     .prepare<[UserId, string, EventId], number>(
       `SELECT seq FROM outbox_queues JOIN outbox USING (user_id)
        WHERE user_id = ? AND lease_id = ? AND dead_at IS NULL AND event_id = ? ORDER BY seq LIMIT 1`,
@@ -92,9 +92,9 @@ export function outboxWrites(db: Statements) {
      (SELECT seq FROM outbox WHERE dead_at IS NOT NULL AND dead_at < ? ORDER BY dead_at LIMIT ?)`,
   )
 
-  /** Does `change` to the claimed event where the lease still stands, and ends the lease. */
+  /** Does `change` to the leased event where the lease still stands, and ends the lease. */
   function whereLeased(userId: UserId, leaseId: string, eventId: EventId, change: (seq: number) => void): boolean {
-    const seq = claimed.get(userId, leaseId, eventId)
+    const seq = leased.get(userId, leaseId, eventId)
     if (seq === undefined) return false
     change(seq)
     const due = firstDue.get(userId)
@@ -104,7 +104,7 @@ export function outboxWrites(db: Statements) {
   }
 
   return {
-    claimEvents(now: number, limit: number, leaseUntil: number): ClaimRow[] {
+    leaseEvents(now: number, limit: number, leaseUntil: number): LeaseRow[] {
       return readyUsers.all(now, limit).flatMap((userId) => {
         const leaseId = randomUUID()
         lease.run(leaseId, leaseUntil, userId)
@@ -156,21 +156,21 @@ export function sqliteOutbox(file: SqliteFile): Outbox {
   const readyAt = (): number | null => firstReady.get()?.at ?? null
 
   return {
-    async claim(now, limit, leaseSeconds) {
+    async lease(now, limit, leaseSeconds) {
       const at = readyAt()
       if (at === null || at > now.getTime()) return nothingDue() // looking takes no lock: a poll with nothing due is free
       const leaseUntil = now.getTime() + Math.round(leaseSeconds * 1000)
-      const claims = await file.write('claimEvents', now.getTime(), limit, leaseUntil)
-      return claims.map(({ payload, ...claim }) => ({ ...claim, event: eventOf(payload) }))
+      const leases = await file.write('leaseEvents', now.getTime(), limit, leaseUntil)
+      return leases.map(({ payload, ...lease }) => ({ ...lease, event: eventOf(payload) }))
     },
 
-    renew: (claim, until) => file.write('renewEvent', claim.userId, claim.leaseId, until.getTime()),
-    settle: (claim) => file.write('settleEvent', claim.userId, claim.leaseId, claim.event.id),
-    postpone: (claim, until) =>
-      file.write('postponeEvent', claim.userId, claim.leaseId, claim.event.id, until.getTime()),
-    bury: (claim, now, reason) =>
-      file.write('buryEvent', claim.userId, claim.leaseId, claim.event.id, now.getTime(), reason),
-    release: (claim) => file.write('releaseEvent', claim.userId, claim.leaseId, claim.event.id),
+    renew: (lease, until) => file.write('renewEvent', lease.userId, lease.leaseId, until.getTime()),
+    settle: (lease) => file.write('settleEvent', lease.userId, lease.leaseId, lease.event.id),
+    postpone: (lease, until) =>
+      file.write('postponeEvent', lease.userId, lease.leaseId, lease.event.id, until.getTime()),
+    bury: (lease, now, reason) =>
+      file.write('buryEvent', lease.userId, lease.leaseId, lease.event.id, now.getTime(), reason),
+    release: (lease) => file.write('releaseEvent', lease.userId, lease.leaseId, lease.event.id),
 
     async nextDue() {
       const at = readyAt()

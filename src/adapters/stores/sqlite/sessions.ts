@@ -47,7 +47,7 @@ export function sessionWrites(db: Statements) {
     },
 
     /** A use that is older than the last one written, or came after the end, changes nothing. */
-    touchSession(digest: string, at: Date, now: number): void {
+    recordSessionUse(digest: string, at: Date, now: number): void {
       const row = find.get(digest, Math.max(now, at.getTime()))
       if (row === undefined || row.seen_at >= at.getTime()) return
       const expiry = expiryOf({ seenAt: at, idleSeconds: row.idle_seconds, endsAt: new Date(row.ends_at) })
@@ -83,7 +83,7 @@ export function sqliteSessions(file: SqliteFile, clock: () => Date): SessionStor
       return row === undefined ? null : fromRow(digest, row)
     },
 
-    touch: (digest, at) => file.write('touchSession', digest, at, clock().getTime()),
+    recordUse: (digest, at) => file.write('recordSessionUse', digest, at, clock().getTime()),
     remove: (digest) => file.write('removeSession', digest, clock().getTime()),
 
     async listOf(userId) {

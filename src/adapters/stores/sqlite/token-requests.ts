@@ -23,7 +23,7 @@ export function tokenRequestWrites(db: Statements) {
     `INSERT OR REPLACE INTO token_requests (id, event_id, purpose, sealed_email, request_id, asked_at, ready_at)
      VALUES (?, ?, ?, ?, ?, ?, ?)`,
   )
-  const claim = db.prepare<[number, number, number], RequestRow>(
+  const lease = db.prepare<[number, number, number], RequestRow>(
     `UPDATE token_requests SET ready_at = ?
      WHERE id IN (SELECT id FROM token_requests WHERE ready_at <= ? ORDER BY ready_at, asked_at LIMIT ?)
      RETURNING id, event_id, purpose, sealed_email, request_id, asked_at, bound_fact, attempts`,
@@ -48,7 +48,7 @@ export function tokenRequestWrites(db: Statements) {
     },
 
     claimTokenRequests: (now: number, limit: number, leaseUntil: number): RequestRow[] =>
-      claim.all(leaseUntil, now, limit).sort((one, other) => one.asked_at - other.asked_at),
+      lease.all(leaseUntil, now, limit).sort((one, other) => one.asked_at - other.asked_at),
 
     bindTokenRequest: (id: string, eventId: EventId, fact: string): boolean =>
       bind.run(fact, id, eventId).changes === 1,
@@ -72,7 +72,7 @@ export function sqliteTokenRequests(file: SqliteFile, clock: () => Date): TokenR
   return {
     ask: (request) => file.write('askForToken', request, clock().getTime()),
 
-    async claim(now, limit, leaseSeconds) {
+    async lease(now, limit, leaseSeconds) {
       if (ready.get(now.getTime()) === undefined) return nothingDue() // looking takes no lock: most beats find nothing
       const leaseUntil = now.getTime() + Math.round(leaseSeconds * 1000)
       const rows = await file.write('claimTokenRequests', now.getTime(), limit, leaseUntil)

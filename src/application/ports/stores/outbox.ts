@@ -1,30 +1,47 @@
-import type { ClaimedEvent, DeadEvent } from '../../../domain/events.ts'
-import type { EventId } from '../../../domain/ids.ts'
+import type { AccountEvent } from '../../../domain/events.ts'
+import type { EventId, UserId } from '../../../domain/ids.ts'
+
+/** An event the relay may deliver now: nobody else holds a lease on its user until `leaseUntil`. */
+export interface LeasedEvent {
+  readonly userId: UserId
+  readonly leaseId: string
+  readonly event: AccountEvent
+  /** Leases of this event so far, this one included. */
+  readonly attempts: number
+}
+
+/** An event that is not tried any more, until somebody asks for it. */
+export interface DeadEvent {
+  readonly event: AccountEvent
+  readonly attempts: number
+  readonly reason: string
+  readonly diedAt: Date
+}
 
 /** Events that were written with their users and wait to be delivered. Offered by every user store. */
 export interface Outbox {
   /**
-   * The oldest waiting event of each of at most `limit` users that are due and not leased. The claim counts the
+   * The oldest waiting event of each of at most `limit` users that are due and not leased. The lease counts the
    * attempt, so that an event which kills its process is counted too. Never two live leases on one user.
    */
-  claim(now: Date, limit: number, leaseSeconds: number): Promise<readonly ClaimedEvent[]>
+  lease(now: Date, limit: number, leaseSeconds: number): Promise<readonly LeasedEvent[]>
 
   /** Lengthens the lease to `until`. Like all below: `false` when the lease was lost, and nothing changed. */
-  renew(claim: ClaimedEvent, until: Date): Promise<boolean>
+  renew(lease: LeasedEvent, until: Date): Promise<boolean>
 
-  /** The event is delivered and forgotten; the user's next one may be claimed. */
-  settle(claim: ClaimedEvent): Promise<boolean>
+  /** The event is delivered and forgotten; the user's next one may be leased. */
+  settle(lease: LeasedEvent): Promise<boolean>
 
   /** The event failed: it is due again at `until`, and holds back the later ones of the same user. */
-  postpone(claim: ClaimedEvent, until: Date): Promise<boolean>
+  postpone(lease: LeasedEvent, until: Date): Promise<boolean>
 
   /** The event becomes a dead letter and lets the later ones pass. */
-  bury(claim: ClaimedEvent, now: Date, reason: string): Promise<boolean>
+  bury(lease: LeasedEvent, now: Date, reason: string): Promise<boolean>
 
   /** Gives the lease back untried: the attempt is not counted. */
-  release(claim: ClaimedEvent): Promise<boolean>
+  release(lease: LeasedEvent): Promise<boolean>
 
-  /** When the next claim could succeed; `null` when nothing waits. */
+  /** When the next lease could succeed; `null` when nothing waits. */
   nextDue(): Promise<Date | null>
 
   /** Dead letters, oldest death first. */

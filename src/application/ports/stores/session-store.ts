@@ -9,7 +9,7 @@ export interface SessionStore {
    * Writes down a use, unless a later one is. Never brings back a session that ended meanwhile, never passes its absolute
    * end.
    */
-  touch(digest: string, at: Date): Promise<void>
+  recordUse(digest: string, at: Date): Promise<void>
   /** `true` for exactly one of the callers that end a session. */
   remove(digest: string): Promise<boolean>
   /** Digests of the user's live sessions. */

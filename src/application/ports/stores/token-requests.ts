@@ -3,7 +3,7 @@ import type { TokenRequest } from '../../../domain/one-time-token.ts'
 /** How many requests may wait at once, but for some that are asked at the same moment; more are `'full'`, whoever asks. */
 export const maxWaitingRequests = 10_000
 
-export interface ClaimedRequest {
+export interface LeasedRequest {
   readonly request: TokenRequest
   /** The fact that `bind` wrote at an earlier delivery; `null` when there was none. */
   readonly boundFact: string | null
@@ -20,7 +20,7 @@ export interface TokenRequests {
   ask(request: TokenRequest): Promise<'asked' | 'full'>
 
   /** At most `limit` waiting ones, oldest first, that nobody has leased. */
-  claim(now: Date, limit: number, leaseSeconds: number): Promise<readonly ClaimedRequest[]>
+  lease(now: Date, limit: number, leaseSeconds: number): Promise<readonly LeasedRequest[]>
 
   /**
    * Writes down the fact that the token of this request is bound to, before it is handed out, so that a

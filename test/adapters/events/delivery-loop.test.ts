@@ -1,26 +1,30 @@
 import { expect } from 'chai'
-import { type RelayLoop, type RelayLoopOptions, relayLoop } from '../../../src/adapters/events/delivery-loop.ts'
+import {
+  type DeliveryLoop,
+  type DeliveryLoopOptions,
+  deliveryLoop,
+} from '../../../src/adapters/events/delivery-loop.ts'
 import type { DueWork } from '../../../src/application/ports/due-work.ts'
 
 const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds))
 
 describe('the loop of a relay', () => {
-  let loop: RelayLoop | undefined
+  let loop: DeliveryLoop | undefined
   afterEach(() => loop?.stop(0))
 
-  function running(work: Partial<DueWork>, options: Partial<RelayLoopOptions> = {}) {
+  function running(work: Partial<DueWork>, options: Partial<DeliveryLoopOptions> = {}) {
     const seen = { looks: 0, idle: 0, givenBack: 0, faults: [] as unknown[], recoveries: 0 }
     const whole: DueWork = {
       nextDue: async () => null,
       idle: async () => void seen.idle++,
       giveBack: async () => void seen.givenBack++,
       ...work,
-      async beginDue(ended) {
+      async startDue(ended) {
         seen.looks++
-        return work.beginDue?.(ended) ?? 0
+        return work.startDue?.(ended) ?? 0
       },
     }
-    loop = relayLoop({
+    loop = deliveryLoop({
       work: whole,
       pollSeconds: 60,
       clock: () => new Date(),
@@ -44,7 +48,7 @@ describe('the loop of a relay', () => {
     let inside = 0
     let most = 0
     const { loop, seen } = running({
-      async beginDue() {
+      async startDue() {
         most = Math.max(most, ++inside)
         await pause(50)
         inside--
@@ -61,7 +65,7 @@ describe('the loop of a relay', () => {
   it('looks again when a piece of work has ended', async () => {
     const ends: (() => void)[] = []
     const { seen } = running({
-      async beginDue(ended) {
+      async startDue(ended) {
         if (ended !== undefined) ends.push(ended)
         return 1
       },
@@ -74,8 +78,8 @@ describe('the loop of a relay', () => {
 
   it('polls, with pauses shortened at random when it is to jitter', async () => {
     const times: number[] = []
-    const beginDue = async () => times.push(Date.now())
-    running({ beginDue }, { pollSeconds: 0.1, jitter: 0.9 })
+    const startDue = async () => times.push(Date.now())
+    running({ startDue }, { pollSeconds: 0.1, jitter: 0.9 })
     await pause(800)
     const pauses = times.slice(1).map((time, index) => time - (times[index] ?? 0))
     expect(pauses.length).to.be.at.least(5)
@@ -101,7 +105,7 @@ describe('the loop of a relay', () => {
     let isDown = true
     const { loop, seen } = running(
       {
-        async beginDue() {
+        async startDue() {
           if (isDown) throw new Error('store')
           return 0
         },

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { noHandlers } from '../../../src/adapters/events/handler-names.ts'
+import { misnamedHandlers } from '../../../src/adapters/events/handler-names.ts'
 import { environmentOf, startCommand } from '../../support/commands.ts'
 import { projectRoot } from '../../support/readme-blocks.ts'
 
@@ -24,13 +24,13 @@ describe('names of handlers', function () {
       readonly once = 1
       on_after_registration() {}
     }
-    expect(noHandlers(new Ours())).to.have.members(['on_after_registration', 'onAfterLogin'])
-    expect(noHandlers({ on_before_delete() {}, one: 1 })).to.deep.equal([])
+    expect(misnamedHandlers(new Ours())).to.have.members(['on_after_registration', 'onAfterLogin'])
+    expect(misnamedHandlers({ on_before_delete() {}, one: 1 })).to.deep.equal([])
   })
 
   it('of what is no function are found', () => {
     const handlers = { on_after_login: undefined, on_after_delete: null, on_after_update: 3, on_before_delete() {} }
-    expect(noHandlers(handlers)).to.deep.equal(['on_after_login', 'on_after_delete', 'on_after_update'])
+    expect(misnamedHandlers(handlers)).to.deep.equal(['on_after_login', 'on_after_delete', 'on_after_update'])
   })
 
   it('are warned about in a program that embeds us', async () => {

@@ -1,41 +1,41 @@
 import { createHash, createHmac, hkdfSync, randomBytes } from 'node:crypto'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { newToken, nodeSecrets, secretMark } from '../../../src/adapters/crypto/derived-keys.ts'
+import { derivedKeys, newToken, secretMark } from '../../../src/adapters/crypto/derived-keys.ts'
 import type { EmailKey } from '../../../src/domain/email.ts'
 import type { EventId, UserId } from '../../../src/domain/ids.ts'
 
 const master = randomBytes(32)
-const secrets = nodeSecrets(master)
-const others = nodeSecrets(randomBytes(32))
+const keyRing = derivedKeys(master)
+const others = derivedKeys(randomBytes(32))
 const event = '01890a5d-ac96-774b-bcce-b302099a8057' as EventId
 const user = '01890a5d-ac96-774b-bcce-b302099a8058' as UserId
 const key = 'king.arthur@camelot.bt' as EmailKey
 
 describe('the digest of a token', () => {
   it('is its SHA-256 in base64url', () => {
-    expect(secrets.digest('abc')).to.equal(createHash('sha256').update('abc').digest('base64url'))
-    expect(secrets.digest('abc')).to.have.length(43)
-    expect(others.digest('abc')).to.equal(secrets.digest('abc'))
+    expect(keyRing.digest('abc')).to.equal(createHash('sha256').update('abc').digest('base64url'))
+    expect(keyRing.digest('abc')).to.have.length(43)
+    expect(others.digest('abc')).to.equal(keyRing.digest('abc'))
   })
 })
 
 describe('the token of an event', () => {
   it('is 43 characters, and the same whenever it is asked for', () => {
-    const token = secrets.tokenFor('reset_password', event, user, 'password:1')
+    const token = keyRing.tokenFor('reset_password', event, user, 'password:1')
     expect(token).to.match(/^[\w-]{43}$/)
-    expect(secrets.tokenFor('reset_password', event, user, 'password:1')).to.equal(token)
-    expect(nodeSecrets(Buffer.from(master)).tokenFor('reset_password', event, user, 'password:1')).to.equal(token)
+    expect(keyRing.tokenFor('reset_password', event, user, 'password:1')).to.equal(token)
+    expect(derivedKeys(Buffer.from(master)).tokenFor('reset_password', event, user, 'password:1')).to.equal(token)
   })
 
   it('is another for another purpose, event, user, fact or secret', () => {
     const tokens = [
-      secrets.tokenFor('reset_password', event, user, 'password:1'),
-      secrets.tokenFor('verify_email', event, user, 'password:1'),
-      secrets.tokenFor('reset_password', event.replace('7057', '7059') as EventId, user, 'password:2'),
-      secrets.tokenFor('reset_password', 'other' as EventId, user, 'password:1'),
-      secrets.tokenFor('reset_password', event, 'other' as UserId, 'password:1'),
-      secrets.tokenFor('reset_password', event, user, 'password:11'),
+      keyRing.tokenFor('reset_password', event, user, 'password:1'),
+      keyRing.tokenFor('verify_email', event, user, 'password:1'),
+      keyRing.tokenFor('reset_password', event.replace('7057', '7059') as EventId, user, 'password:2'),
+      keyRing.tokenFor('reset_password', 'other' as EventId, user, 'password:1'),
+      keyRing.tokenFor('reset_password', event, 'other' as UserId, 'password:1'),
+      keyRing.tokenFor('reset_password', event, user, 'password:11'),
       others.tokenFor('reset_password', event, user, 'password:1'),
     ]
     expect(new Set(tokens).size).to.equal(tokens.length)
@@ -45,8 +45,8 @@ describe('the token of an event', () => {
     const parts = fc.tuple(fc.string(), fc.string({ minLength: 1 }), fc.string())
     fc.assert(
       fc.property(parts, ([one, moved, three]) => {
-        const left = secrets.tokenFor('verify_email', `${one}${moved}` as EventId, '' as UserId, three)
-        const right = secrets.tokenFor('verify_email', one as EventId, moved as UserId, three)
+        const left = keyRing.tokenFor('verify_email', `${one}${moved}` as EventId, '' as UserId, three)
+        const right = keyRing.tokenFor('verify_email', one as EventId, moved as UserId, three)
         expect(left).not.to.equal(right)
       }),
       { numRuns: 1000 },
@@ -58,7 +58,7 @@ describe('the token of an event', () => {
     const framed = Buffer.concat(
       [event, user, 'password:1'].flatMap((field) => [Buffer.from([0, 0, 0, field.length]), Buffer.from(field)]),
     )
-    expect(secrets.tokenFor('reset_password', event, user, 'password:1')).to.equal(
+    expect(keyRing.tokenFor('reset_password', event, user, 'password:1')).to.equal(
       createHmac('sha256', derived).update(framed).digest('base64url'),
     )
   })
@@ -66,12 +66,12 @@ describe('the token of an event', () => {
 
 describe('the id of a request', () => {
   it('is one for an address and purpose, and says nothing without the secret', () => {
-    expect(secrets.requestId('verify_email', key)).to.match(/^[\w-]{43}$/)
-    expect(secrets.requestId('verify_email', key)).to.equal(secrets.requestId('verify_email', key))
+    expect(keyRing.requestId('verify_email', key)).to.match(/^[\w-]{43}$/)
+    expect(keyRing.requestId('verify_email', key)).to.equal(keyRing.requestId('verify_email', key))
     const ids = [
-      secrets.requestId('verify_email', key),
-      secrets.requestId('reset_password', key),
-      secrets.requestId('verify_email', `x${key}` as EmailKey),
+      keyRing.requestId('verify_email', key),
+      keyRing.requestId('reset_password', key),
+      keyRing.requestId('verify_email', `x${key}` as EmailKey),
       others.requestId('verify_email', key),
     ]
     expect(new Set(ids).size).to.equal(4)
@@ -82,7 +82,7 @@ describe('a sealed address', () => {
   it('opens to what was sealed (1 000 addresses)', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme', maxLength: 60 }), (text) => {
-        expect(secrets.unsealEmail(secrets.sealEmail(text as EmailKey, 'r'), 'r')).to.equal(text)
+        expect(keyRing.unsealEmail(keyRing.sealEmail(text as EmailKey, 'r'), 'r')).to.equal(text)
       }),
       { numRuns: 1000 },
     )
@@ -90,7 +90,7 @@ describe('a sealed address', () => {
 
   it('is never the same twice and always as long, and does not contain the address', () => {
     const sealed = ['a@b.cd', key, `${'İ'.repeat(32)}@${'x'.repeat(180)}.example`].flatMap((address) =>
-      Array.from({ length: 10 }, () => secrets.sealEmail(address as EmailKey, 'r')),
+      Array.from({ length: 10 }, () => keyRing.sealEmail(address as EmailKey, 'r')),
     )
     expect(new Set(sealed).size).to.equal(30)
     expect(new Set(sealed.map((one) => one.length)).size).to.equal(1)
@@ -98,30 +98,30 @@ describe('a sealed address', () => {
   })
 
   it('opens neither for another request nor with another secret', () => {
-    const sealed = secrets.sealEmail(key, 'r')
-    expect(secrets.unsealEmail(sealed, 'r')).to.equal(key)
-    expect(secrets.unsealEmail(sealed, 'R')).to.equal(null)
+    const sealed = keyRing.sealEmail(key, 'r')
+    expect(keyRing.unsealEmail(sealed, 'r')).to.equal(key)
+    expect(keyRing.unsealEmail(sealed, 'R')).to.equal(null)
     expect(others.unsealEmail(sealed, 'r')).to.equal(null)
   })
 
   it('does not open when a single bit of it is another (every bit)', () => {
-    const bytes = Buffer.from(secrets.sealEmail(key, 'r'), 'base64url')
+    const bytes = Buffer.from(keyRing.sealEmail(key, 'r'), 'base64url')
     for (let bit = 0; bit < bytes.length * 8; bit += 1) {
       const changed = Buffer.from(bytes)
       changed.writeUInt8(changed.readUInt8(bit >> 3) ^ (1 << (bit & 7)), bit >> 3)
-      expect(secrets.unsealEmail(changed.toString('base64url'), 'r'), `bit ${bit}`).to.equal(null)
+      expect(keyRing.unsealEmail(changed.toString('base64url'), 'r'), `bit ${bit}`).to.equal(null)
     }
   })
 
   it('that is none of ours is null, never a fault', () => {
-    const sealed = secrets.sealEmail(key, 'r')
+    const sealed = keyRing.sealEmail(key, 'r')
     for (const text of ['', 'x', '%', sealed.slice(1), sealed.slice(0, -1), `${sealed}AAAA`, 'A'.repeat(464)]) {
-      expect(secrets.unsealEmail(text, 'r'), text.slice(0, 10)).to.equal(null)
+      expect(keyRing.unsealEmail(text, 'r'), text.slice(0, 10)).to.equal(null)
     }
   })
 
   it('cannot be made of what has no room in it', () => {
-    expect(() => secrets.sealEmail('x'.repeat(319) as EmailKey, 'r')).to.throw(RangeError)
+    expect(() => keyRing.sealEmail('x'.repeat(319) as EmailKey, 'r')).to.throw(RangeError)
   })
 })
 
@@ -135,11 +135,11 @@ describe('the mark of the secret', () => {
 
 describe('the key of JWTs', () => {
   it('is 32 bytes of its own and the same at each start', () => {
-    expect(secrets.jwtKey().type).to.equal('secret')
-    expect(secrets.jwtKey().symmetricKeySize).to.equal(32)
-    expect(nodeSecrets(Buffer.from(master)).jwtKey().equals(secrets.jwtKey())).to.equal(true)
-    expect(others.jwtKey().equals(secrets.jwtKey())).to.equal(false)
-    expect(secrets.jwtKey().export().equals(master)).to.equal(false)
+    expect(keyRing.jwtKey().type).to.equal('secret')
+    expect(keyRing.jwtKey().symmetricKeySize).to.equal(32)
+    expect(derivedKeys(Buffer.from(master)).jwtKey().equals(keyRing.jwtKey())).to.equal(true)
+    expect(others.jwtKey().equals(keyRing.jwtKey())).to.equal(false)
+    expect(keyRing.jwtKey().export().equals(master)).to.equal(false)
   })
 })
 
