@@ -21,21 +21,17 @@ interface Happened {
   readonly requestId: string
 }
 
-/** The generation moved: stored sessions other than `kept` are dead, and to be removed. */
-export interface SessionsEnded {
-  readonly kept: string | null
-}
-
 /** Something that happened to an account, written in the same atomic write as the change it reports. */
 export type AccountEvent =
   | (Happened & { readonly type: 'registered' })
   | (Happened & {
       readonly type: 'updated'
       readonly changes: UserChanges
-      readonly sessionsEnded: SessionsEnded | null
+      /** The change ended sessions of the user: the stored ones are to be removed. */
+      readonly sessionsEnded: boolean
     })
   | (Happened & { readonly type: 'verified' })
-  | (Happened & { readonly type: 'password_reset'; readonly sessionsEnded: SessionsEnded })
+  | (Happened & { readonly type: 'password_reset' })
   | (Happened & { readonly type: 'logged_in' })
   | (Happened & { readonly type: 'deleted' })
 

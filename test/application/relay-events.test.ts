@@ -44,7 +44,7 @@ describe('the relay of events', () => {
   it('tells what changed', async () => {
     const { users, relay, calls, clock } = await setUp()
     const user = aUser()
-    await users.insert(user, [passwordChanged(user, null, clock())])
+    await users.insert(user, [passwordChanged(user, clock())])
     await runDue(relay)
     expect(calls[0]?.changes).to.deep.equal({ password: true })
   })
@@ -52,7 +52,7 @@ describe('the relay of events', () => {
   it('delivers the events of one user in the order of writing', async () => {
     const { users, relay, calls, clock } = await setUp()
     const user = aUser()
-    const events = [registered(user, clock()), passwordChanged(user, null, clock()), registered(user, clock())]
+    const events = [registered(user, clock()), passwordChanged(user, clock()), registered(user, clock())]
     await users.insert(user, events)
     expect(await runDue(relay)).to.equal(3)
     expect(calls.map((call) => call.context.eventId)).to.deep.equal(events.map((event) => event.id))
@@ -74,7 +74,7 @@ describe('the relay of events', () => {
       if (call.user.id === unlucky.id && failures++ < 3) fail()
     })
     const { users, relay, calls, clock, problems } = await setUp(eventHandlers)
-    const events = [registered(unlucky, clock()), passwordChanged(unlucky, null, clock())]
+    const events = [registered(unlucky, clock()), passwordChanged(unlucky, clock())]
     await users.insert(unlucky, events)
     await runDue(relay)
 
@@ -106,7 +106,7 @@ describe('the relay of events', () => {
     const { users, relay, outbox, calls, clock, problems } = await setUp(eventHandlers)
     const user = aUser()
     const event = registered(user, clock())
-    await users.insert(user, [event, passwordChanged(user, null, clock())])
+    await users.insert(user, [event, passwordChanged(user, clock())])
 
     const pauses: number[] = []
     for (let attempt = 1; attempt <= 10; attempt++) {
@@ -135,7 +135,7 @@ describe('the relay of events', () => {
   it('buries an event whose ten leases never came to an end, without calling its handler again', async () => {
     const { users, relay, outbox, calls, clock, problems } = await setUp()
     const user = aUser()
-    await users.insert(user, [registered(user, clock()), passwordChanged(user, null, clock())])
+    await users.insert(user, [registered(user, clock()), passwordChanged(user, clock())])
     for (let crash = 1; crash <= 10; crash++) {
       expect(await outbox.lease(clock(), 1, 20)).to.have.length(1)
       clock.advance(20)
@@ -301,7 +301,7 @@ describe('the relay of events', () => {
       const changed = endSessions(user, clock(), asking.digest)
       const young = aSession({ userId: user.id, generation: changed.sessions.generation })
       for (const one of [asking, old, young]) await sessions.put(one)
-      await users.insert(changed, [passwordChanged(changed, asking.digest, clock())])
+      await users.insert(changed, [passwordChanged(changed, clock())])
       await runDue(relay)
       expect(await sessions.find(old.digest)).to.equal(null)
       expect(await sessions.find(asking.digest)).not.to.equal(null)
@@ -328,7 +328,7 @@ describe('the relay of events', () => {
       const young = aSession({ userId: user.id, generation: changed.sessions.generation })
       for (let count = 0; count < 1000; count++) await sessions.put(aSession({ userId: user.id, generation: 0 }))
       await sessions.put(young)
-      await users.insert(changed, [passwordChanged(changed, null, clock())])
+      await users.insert(changed, [passwordChanged(changed, clock())])
       const relay = new RelayEvents({
         ...needs,
         users,
@@ -348,7 +348,7 @@ describe('the relay of events', () => {
       const stale = aToken({ userId: user.id, purpose: 'reset_password', fact: 'of another address' })
       const good = aToken({ userId: user.id, purpose: 'verify_email', fact: factOf('verify_email', user) })
       for (const token of [stale, good]) await tokens.put(token)
-      const event = { ...happened('updated', user, occasionAt(clock())), sessionsEnded: null }
+      const event = { ...happened('updated', user, occasionAt(clock())), sessionsEnded: false }
       await users.insert(user, [{ ...event, changes: { email: user.email } }])
       await runDue(relay)
       expect(await tokens.current('reset_password', user.id)).to.equal(null)
@@ -383,7 +383,7 @@ describe('the relay of events', () => {
       const session = aSession({ generation: 0 })
       const user = endSessions(aUser({ id: session.userId, sessions: { generation: 0, kept: null } }), clock())
       await sessions.put(session)
-      const event = { ...happened('password_reset', user, occasionAt(clock())), sessionsEnded: { kept: null } }
+      const event = happened('password_reset', user, occasionAt(clock()))
       await users.insert(user, [event])
       await runDue(relay)
       expect(await sessions.find(session.digest)).to.equal(null)

@@ -101,8 +101,8 @@ export function fileSessions(place: () => string, clock: () => Date): SessionSto
       return theirs.map(({ digest }) => digest)
     },
 
-    async removeAllOf(userId, exceptDigest = null) {
-      const theirs = (await all()).filter((session) => session.userId === userId && session.digest !== exceptDigest)
+    async removeAllOf(userId) {
+      const theirs = (await all()).filter((session) => session.userId === userId)
       for (const { digest } of theirs) await end(digest)
     },
 

@@ -65,6 +65,6 @@ export function registered(user: User, at: Date): AccountEvent {
   return happened('registered', user, occasionAt(at))
 }
 
-export function passwordChanged(user: User, kept: string | null, at: Date): AccountEvent {
-  return { ...happened('updated', user, occasionAt(at)), changes: { password: true }, sessionsEnded: { kept } }
+export function passwordChanged(user: User, at: Date): AccountEvent {
+  return { ...happened('updated', user, occasionAt(at)), changes: { password: true }, sessionsEnded: true }
 }

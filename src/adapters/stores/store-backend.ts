@@ -96,9 +96,6 @@ export interface OpenOptions extends StoreAddress {
   readonly warn: (message: string) => void
 }
 
-/** As it is when the program is loaded, which drivers are after that: its fake timers would hold commands back. */
-export const atEndOfTurn = setImmediate
-
 /** A technology that can store something. Adding one is a file here and a line in `config/plugins/stores.ts`. */
 export interface StoreBackend {
   readonly kind: string

@@ -35,7 +35,7 @@ export class PromoteUser {
       if (Object.keys(changes).length === 0) return { type: 'keep' }
       const user: User = { ...fresh, isActive: true, isSuperuser: true, isVerified: true }
       const event = happened('updated', user, occasion(this.#needs, input.requestId))
-      return { type: 'replace', user, events: [{ ...event, changes, sessionsEnded: null }] }
+      return { type: 'replace', user, events: [{ ...event, changes, sessionsEnded: false }] }
     })
     return outcome.type === 'changed' ? outcome.user : null
   }

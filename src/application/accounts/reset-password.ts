@@ -50,7 +50,7 @@ export class ResetPassword {
       if (!fresh.isActive || !stands(token, fresh)) throw new Refusal('RESET_PASSWORD_BAD_TOKEN')
       const user = endSessions(withPassword(withProvedAccounts(fresh), hash), clock())
       const event = happened('password_reset', user, occasion(this.#needs, input.requestId))
-      return { type: 'replace', user, events: [{ ...event, sessionsEnded: { kept: null } }] }
+      return { type: 'replace', user, events: [event] }
     })
     if (outcome.type !== 'changed') throw new Refusal('RESET_PASSWORD_BAD_TOKEN')
     await discard(this.#needs, token)

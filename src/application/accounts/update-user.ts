@@ -127,7 +127,7 @@ export class UpdateUser {
       const event = {
         ...happened('updated', user, occasion(this.#needs, requestId)),
         changes: changed,
-        sessionsEnded: moved ? { kept: user.sessions.kept } : null,
+        sessionsEnded: moved,
       }
       return { type: 'replace', user, events: [event] }
     })

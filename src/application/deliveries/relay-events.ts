@@ -152,7 +152,8 @@ export class RelayEvents implements DueWork {
       await Promise.all([sessions.removeAllOf(userId), tokens.removeAllOf(userId)])
       return
     }
-    if ('sessionsEnded' in event && event.sessionsEnded !== null) await this.#removeDeadSessions(userId)
+    const endedSessions = event.type === 'password_reset' || (event.type === 'updated' && event.sessionsEnded)
+    if (endedSessions) await this.#removeDeadSessions(userId)
     if (event.type === 'updated' && event.changes.email !== undefined) await this.#removeDeadTokens(userId)
     if (event.type === 'verified') await this.#removeSpentToken(userId, event.at)
   }

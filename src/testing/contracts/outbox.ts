@@ -26,9 +26,9 @@ export function outboxContract(open: Open<OpenedUsers>): ContractCase[] {
       }
       const events: AccountEvent[] = [
         anEvent(user),
-        { ...updated, id: anEvent(user).id, changes: everything, sessionsEnded: { kept: 'a-digest' } },
-        { ...updated, id: anEvent(user).id, changes: { password: true }, sessionsEnded: { kept: null } },
-        { ...updated, id: anEvent(user).id, changes: {}, sessionsEnded: null },
+        { ...updated, id: anEvent(user).id, changes: everything, sessionsEnded: true },
+        { ...updated, id: anEvent(user).id, changes: { password: true }, sessionsEnded: true },
+        { ...updated, id: anEvent(user).id, changes: {}, sessionsEnded: false },
         anEvent(user, { type: 'verified' }),
         anEvent(user, { type: 'password_reset' }),
         anEvent(user, { type: 'logged_in' }),

@@ -60,10 +60,7 @@ describe('delivery to a module of misbehaving handlers', function () {
       const write = async (type: 'registered' | 'verified' | 'deleted' | 'logged_in' | 'password_reset') => {
         const user = aUser()
         const occasion = occasionAt(clock())
-        const event =
-          type === 'password_reset'
-            ? { ...happened(type, user, occasion), sessionsEnded: { kept: null } }
-            : happened(type, user, occasion)
+        const event = happened(type, user, occasion)
         await needs.users.insert(user, [event])
         relay.wake()
         expected.push(event.id)

@@ -1,7 +1,4 @@
-import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { Redis } from 'ioredis'
 import type { StoreHandle } from '../../../src/adapters/stores/store-backend.ts'
@@ -93,12 +90,6 @@ describe('sessions, tokens and OAuth states in redis', function () {
     expect((await reads()) - before).to.be.within(2, 20)
   })
 
-  it('sends it all the same with fake timers, which a program had before it opened this', async () => {
-    const script = fileURLToPath(new URL('../../support/held-immediates.ts', import.meta.url))
-    const program = spawn(process.execPath, ['--import', 'tsx', script, server.url], { stdio: 'inherit' })
-    expect(await once(program, 'close')).to.deep.equal([0, null])
-  })
-
   it('ends a session for exactly one of 64 callers on two connections', async () => {
     const session = aSession()
     await sessions.put(session)
@@ -155,10 +146,9 @@ describe('sessions, tokens and OAuth states in redis', function () {
     const userId = randomUUID() as UserId
     const all = Array.from({ length: 1_000 }, () => aSession({ userId }))
     await Promise.all(all.map((session) => sessions.put(session)))
-    const kept = all[500]?.digest ?? ''
     expect(await sessions.listOf(userId)).to.have.lengthOf(1_000)
-    await sessions.removeAllOf(userId, kept)
-    expect(await raw.keys('p:session:*')).to.deep.equal([`p:session:${kept}`])
+    await sessions.removeAllOf(userId)
+    expect(await raw.keys('p:session:*')).to.deep.equal([])
   })
 
   it('leaves exactly one of 64 tokens put at once on two connections, some of them twice', async () => {
@@ -213,7 +203,7 @@ describe('sessions, tokens and OAuth states in redis', function () {
     await sessions.put(session)
     await sessions.recordUse(session.digest, clock())
     await sessions.listOf(session.userId)
-    await sessions.removeAllOf(session.userId, 'another')
+    await sessions.removeAllOf(session.userId)
     await sessions.put(session)
     await sessions.remove(session.digest)
     for (let time = 0; time < 2; time++) await tokens.put(token)

@@ -47,11 +47,9 @@ export function memorySessionStore(clock: () => Date): SessionStore {
       return [...(digestsOf.get(userId) ?? [])].filter((digest) => live(digest) !== null)
     },
 
-    async removeAllOf(userId, exceptDigest = null) {
-      for (const digest of [...(digestsOf.get(userId) ?? [])]) {
-        const session = sessions.get(digest)
-        if (session !== undefined && digest !== exceptDigest) drop(session)
-      }
+    async removeAllOf(userId) {
+      for (const digest of digestsOf.get(userId) ?? []) sessions.delete(digest)
+      digestsOf.delete(userId)
     },
 
     async sweep(limit) {

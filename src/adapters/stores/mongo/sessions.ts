@@ -44,12 +44,9 @@ export function mongoSessionStore({ sessions, expiring, now, run, isDuplicate }:
         return documents.map(({ _id }) => _id)
       }),
 
-    removeAllOf: (userId, exceptDigest = null) =>
+    removeAllOf: (userId) =>
       run(async () => {
-        await sessions.deleteMany({
-          userId: literal(userId),
-          ...(exceptDigest === null ? {} : { _id: { $ne: literal(exceptDigest) } }),
-        })
+        await sessions.deleteMany({ userId: literal(userId) })
       }),
 
     sweep: (limit) => run(() => sweepExpired(expiring('sessions'), now(), limit)),

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import type { Writable } from 'node:stream'
 import type { Redis, RedisOptions } from 'ioredis'
 import { Unavailable } from '../../../domain/refusal.ts'
-import { atEndOfTurn, Unsuitable } from '../store-backend.ts'
+import { Unsuitable } from '../store-backend.ts'
 
 /**
  * Sends one command and answers its reply. Throws `Unavailable` within 1 s when the server cannot answer it now;
@@ -116,7 +116,7 @@ export function redisConnection({ Redis }: Driver, url: string): RedisConnection
 function sendTogether(stream: Writable): void {
   if (stream.writableCorked > 0) return
   stream.cork()
-  atEndOfTurn(() => stream.uncork())
+  setImmediate(() => stream.uncork())
 }
 
 const unavailable = (cause: unknown): Unavailable => new Unavailable('redis does not answer', { cause })

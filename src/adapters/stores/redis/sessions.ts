@@ -64,12 +64,12 @@ export function redisSessionStore(ask: Ask, prefix: string, clock: () => Date): 
       return sessions.flatMap((session) => (session === null ? [] : [session.digest]))
     },
 
-    async removeAllOf(userId, exceptDigest = null) {
-      const others = (await listed(userId)).filter((member) => digestOf(member) !== exceptDigest)
-      const deleted = await eachOf(others, (member) => ask((redis) => redis.del(keyOf(digestOf(member)))))
+    async removeAllOf(userId) {
+      const members = await listed(userId)
+      const deleted = await eachOf(members, (member) => ask((redis) => redis.del(keyOf(digestOf(member)))))
       await unlist(
         userId,
-        others.filter((member, index) => deleted[index] === 1 || isSettled(member, clock())),
+        members.filter((member, index) => deleted[index] === 1 || isSettled(member, clock())),
       )
     },
 

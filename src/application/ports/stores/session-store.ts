@@ -14,7 +14,7 @@ export interface SessionStore {
   remove(digest: string): Promise<boolean>
   /** Digests of the user's live sessions. */
   listOf(userId: UserId): Promise<readonly string[]>
-  removeAllOf(userId: UserId, exceptDigest?: string | null): Promise<void>
+  removeAllOf(userId: UserId): Promise<void>
   /** Deletes at most `limit` ended ones; answers how many. */
   sweep(limit: number): Promise<number>
 }
