@@ -35,7 +35,12 @@ const rules: readonly Rule[] = [
   adapter('events', ['esbuild']),
   adapter('logging', ['pino']),
   adapter('oauth', ['simple-oauth2', 'openid-client', 'undici', 'jsonwebtoken', 'typebox']),
-  { folder: /^config\//, files: [everything], packages: ['node:', 'inversify', 'reflect-metadata', 'typebox', 'pino'] },
+  {
+    folder: /^config\/composition\/container\.ts$/,
+    files: [application, /^config\/composition\/ports\.ts$/],
+    packages: ['inversify', 'reflect-metadata'],
+  },
+  { folder: /^config\//, files: [everything], packages: ['node:', 'typebox', 'pino'] },
   {
     folder: /^cli\//,
     files: [/^config\//, /^cli\//, /^adapters\/(stores\/store-backend\.ts$|logging\/)/, domain, lib],

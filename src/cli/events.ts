@@ -1,4 +1,4 @@
-import type { Storage } from '../config/composition/storage.ts'
+import type { UserStoreSession } from '../config/composition/tenant.ts'
 import { parseEventId } from '../domain/ids.ts'
 import type { ExitCode } from './exit-code.ts'
 import type { GlobalOptions } from './settings.ts'
@@ -56,7 +56,7 @@ function objectionTo(given: Chosen, id: unknown): string | null {
 
 async function withOutbox(
   where: GlobalOptions,
-  work: (outbox: Storage['outbox']) => Promise<ExitCode>,
+  work: (outbox: UserStoreSession['outbox']) => Promise<ExitCode>,
 ): Promise<ExitCode> {
   const storage = await storageHere(where)
   try {

@@ -162,8 +162,8 @@ export interface PortcullisSettings {
         readonly users?:
           | {
               /**
-               * Reading, changing and deleting users: `GET /me`, `PATCH /me`, `GET /me/oauth-accounts`, `GET /:id`,
-               * `PATCH /:id`, `DELETE /:id`. Default: `true`.
+               * Reading, changing and deleting users: `GET /me`, `PATCH /me`, `GET /me/oauth-accounts`, `GET
+               * /:user_id`, `PATCH /:user_id`, `DELETE /:user_id`. Default: `true`.
                */
               readonly enabled?: boolean | undefined
               /** Path in front of the routes. Default: `/users`. */

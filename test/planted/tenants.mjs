@@ -131,29 +131,26 @@ export default [
   {
     title: 'tenants: one store for all',
     file: 'src/config/composition/ports.ts',
-    text: 'bind(t.Users, waking(stores.users.users, parts.wake))',
-    replacement: 'bind(t.Users, (globalThis.planted ??= waking(stores.users.users, parts.wake)))',
+    text: 'users: waking(users.users, wake), hasher',
+    replacement: 'users: (globalThis.planted ??= waking(users.users, wake)), hasher',
     tests: isolation,
   },
   {
-    title: 'tenants: one binding in a parent',
-    file: 'src/config/composition/ports.ts',
-    text: 'const container = new Container()\n',
-    replacement: `const parent = (globalThis.planted ??= new Container())
-  const container = new Container({ parent })
-  const bindOwn = container.bind.bind(container)
-  container.bind = (name) => {
-    if (name !== t.Users) return bindOwn(name)
-    return parent.isBound(name) ? { toConstantValue: () => undefined } : parent.bind(name)
-  }
-`,
+    title: 'tenants: one container for all',
+    file: 'src/config/composition/container.ts',
+    text: "const container = new Container({ defaultScope: 'Singleton' })",
+    replacement: `globalThis.planted ??= new Container({ defaultScope: 'Singleton' })
+  const container = globalThis.planted
+  const known = container.isBound(ChangeUser)
+  if (known) return Object.fromEntries(Object.entries(classes).map(([name, type]) => [name, container.get(type)]))`,
     tests: isolation,
   },
   {
     title: 'tenants: one session store for all',
     file: 'src/config/composition/ports.ts',
-    text: 'bind(t.Sessions, stores.sessions)',
-    replacement: 'bind(t.Sessions, (globalThis.planted ??= stores.sessions))',
+    text: 'const { users, keyRing, wake, ...others } = opened',
+    replacement:
+      'const { users, keyRing, wake, ...rest } = opened\n  const others = { ...rest, sessions: (globalThis.planted ??= rest.sessions) }',
     tests: isolation,
   },
   {

@@ -1,5 +1,5 @@
 import { createLog } from '../../src/adapters/logging/log.ts'
-import { openStorage } from '../../src/config/composition/storage.ts'
+import { openUserStore } from '../../src/config/composition/tenant.ts'
 import { loadSettings } from '../../src/config/settings/load.ts'
 import { toEmail } from '../../src/embedding/email.ts'
 import { goodPassword, logIn } from './client.ts'
@@ -10,7 +10,7 @@ export async function firstSuperuser({ url, dataFolder }: TestService): Promise<
   const email = 'first.superuser@example.com'
   const env = { PORTCULLIS_DATA_FOLDER: dataFolder }
   const { settings } = await loadSettings({ cwd: dataFolder, env, withoutSecret: true })
-  const storage = await openStorage(settings, createLog({ ...settings.logs, level: 'silent' }))
+  const storage = await openUserStore(settings, createLog({ ...settings.logs, level: 'silent' }))
   try {
     const input = { email: toEmail(email), password: goodPassword, requestId: 'superuser-of-a-test' }
     await storage.createSuperuser.execute(input)

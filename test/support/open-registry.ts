@@ -1,10 +1,8 @@
 import { join } from 'node:path'
 import { createLog } from '../../src/adapters/logging/log.ts'
 import type { HandlerCall } from '../../src/application/ports/event-handlers.ts'
-import type { UserStore } from '../../src/application/ports/stores/user-store.ts'
 import { openCommon } from '../../src/config/composition/shared-resources.ts'
 import { type OpenTenant, openPreparedTenant } from '../../src/config/composition/tenant.ts'
-import { Users } from '../../src/config/composition/tokens.ts'
 import { settingsOf } from '../../src/config/settings/load.ts'
 import type { LoadedTenants } from '../../src/config/settings/tenants.ts'
 import { type TenantRegistry, tenantRegistry } from '../../src/config/tenancy/tenant-pool.ts'
@@ -118,7 +116,7 @@ export async function openRegistry(wanted: Wanted): Promise<OpenRegistry> {
     addUser: (id) =>
       registry.use(id, async ({ tenant }) => {
         const user = aUser()
-        await tenant.container.get<UserStore>(Users).insert(user, [anEvent(user)])
+        await tenant.ports.users.insert(user, [anEvent(user)])
         return user
       }),
     async lookedAt(count) {

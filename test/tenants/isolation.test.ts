@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { expect } from 'chai'
 import { createLog } from '../../src/adapters/logging/log.ts'
-import { openStorage } from '../../src/config/composition/storage.ts'
+import { openUserStore } from '../../src/config/composition/tenant.ts'
 import { loadSettings } from '../../src/config/settings/load.ts'
 import type { Settings } from '../../src/config/settings/schema/schema.ts'
 import { toEmail } from '../../src/embedding/email.ts'
@@ -140,7 +140,7 @@ describe('two tenants with the same people', function () {
 
   async function makeRoot(tenant: string): Promise<void> {
     const settings = settingsNamed(tenant)
-    const storage = await openStorage(settings, createLog({ ...settings.logs, level: 'silent' }))
+    const storage = await openUserStore(settings, createLog({ ...settings.logs, level: 'silent' }))
     try {
       const input = { email: toEmail(rootEmail), password: goodPassword, requestId: 'a-superuser' }
       await storage.createSuperuser.execute(input)

@@ -2,9 +2,6 @@ import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'chai'
-import { RequestToken } from '../../src/application/accounts/request-token.ts'
-import type { UserStore } from '../../src/application/ports/stores/user-store.ts'
-import { Users } from '../../src/config/composition/tokens.ts'
 import { Unavailable } from '../../src/domain/refusal.ts'
 import { eventually } from '../support/eventually.ts'
 import { type OpenRegistry, openRegistry, someTenants } from '../support/open-registry.ts'
@@ -114,9 +111,7 @@ describe('the registry of tenants', () => {
       const users = await Promise.all(Object.keys(list).map(async (id) => ({ id, user: await addUser(id) })))
       const asked = Array.from({ length: 5 }, () => users).flat()
       const found = await Promise.all(
-        asked.map(({ id, user }) =>
-          registry.use(id, ({ tenant }) => tenant.container.get<UserStore>(Users).find(user.id)),
-        ),
+        asked.map(({ id, user }) => registry.use(id, ({ tenant }) => tenant.ports.users.find(user.id))),
       )
       expect(found.map((user) => user?.email)).to.deep.equal(asked.map(({ user }) => user.email))
       expect(counted.most, 'with those that close').to.be.within(3, 6)
@@ -134,7 +129,7 @@ describe('the registry of tenants', () => {
       const user = await addUser('tenant-0')
       const slow = registry.use('tenant-0', async ({ tenant }) => {
         await delay(600)
-        return tenant.container.get<UserStore>(Users).find(user.id)
+        return tenant.ports.users.find(user.id)
       })
       await registry.use('tenant-1', nothing)
       await registry.use('tenant-2', nothing)
@@ -152,7 +147,7 @@ describe('the registry of tenants', () => {
       })
       const slow = registry.use('acme', async ({ tenant }) => {
         await told
-        return tenant.container.get<UserStore>(Users).find(user.id)
+        return tenant.ports.users.find(user.id)
       })
       await registry.use('acme', nothing)
       registry.replace(await settingsOf({ acme: { passwords: { minLength: 12 } } }))
@@ -170,7 +165,7 @@ describe('the registry of tenants', () => {
       const user = await addUser('tenant-0')
       await registry.use('tenant-1', () => delay(500)) // in use all the time
       await eventually('both closed', () => counted.now === 0, 2)
-      const found = await registry.use('tenant-0', ({ tenant }) => tenant.container.get<UserStore>(Users).find(user.id))
+      const found = await registry.use('tenant-0', ({ tenant }) => tenant.ports.users.find(user.id))
       expect(found?.email).to.equal(user.email)
     })
 
@@ -180,7 +175,7 @@ describe('the registry of tenants', () => {
       const user = await addUser('acme')
       await delay(250)
       await registry.use('bolt', nothing)
-      const found = await registry.use('acme', ({ tenant }) => tenant.container.get<UserStore>(Users).find(user.id))
+      const found = await registry.use('acme', ({ tenant }) => tenant.ports.users.find(user.id))
       expect(found?.email).to.equal(user.email)
       expect(openings).to.deep.equal(['acme', 'bolt'])
     })
@@ -267,9 +262,11 @@ describe('the registry of tenants', () => {
       const user = await addUser('tenant-0')
       await called('tenant-0')
       await registry.use('tenant-0', ({ tenant }) =>
-        tenant.container
-          .get(RequestToken)
-          .execute({ purpose: 'reset_password', email: user.email, requestId: 'a-request' }),
+        tenant.useCases.requestToken.execute({
+          purpose: 'reset_password',
+          email: user.email,
+          requestId: 'a-request',
+        }),
       )
       const before = openings.length
       await registry.use('tenant-1', nothing)

@@ -1,4 +1,5 @@
-import type { Container, ServiceIdentifier } from 'inversify'
+import 'reflect-metadata'
+import { Container } from 'inversify'
 import { CreateSuperuser } from '../../application/accounts/create-superuser.ts'
 import { DeleteUser } from '../../application/accounts/delete-user.ts'
 import { PromoteUser } from '../../application/accounts/promote-user.ts'
@@ -20,90 +21,46 @@ import { UnlinkOAuth } from '../../application/oauth/unlink-oauth.ts'
 import { Authenticate } from '../../application/sign-in/authenticate.ts'
 import { LogIn } from '../../application/sign-in/log-in.ts'
 import { LogOut } from '../../application/sign-in/log-out.ts'
-import { bindClass } from './bind-class.ts'
-import * as t from './tokens.ts'
+import type { Ports } from './ports.ts'
 
-/** Everything the service can do, and what each of it needs: the table of contents of the application. Answers the names. */
-export function bindUseCases(container: Container): readonly ServiceIdentifier[] {
-  const occasions = { clock: t.Clock, newId: t.NewId }
-  const choosing = { hasher: t.Hasher, policy: t.Policy }
-  const redeeming = { users: t.Users, changeUser: ChangeUser, tokens: t.Tokens, keyRing: t.KeyRing }
-  const delivering = {
-    users: t.Users,
-    tokens: t.Tokens,
-    eventHandlers: t.EventHandlers,
-    tenant: t.Tenant,
-    clock: t.Clock,
-    random: t.Random,
-    handlerTimeoutSeconds: t.HandlerTimeoutSeconds,
-    leaseSeconds: t.LeaseSeconds,
-    report: t.Report,
-  }
-  const returning = { oauthStates: t.OAuthStates, keyRing: t.KeyRing, clock: t.Clock }
+/** Every port by its name, and the one use case that others build on. */
+type Needs = Ports & { readonly changeUser: ChangeUser }
 
-  return [
-    bindClass(container, ChangeUser, { users: t.Users }),
-    bindClass(container, Authenticate, { users: t.Users }),
-    bindClass(container, RegisterUser, { ...occasions, ...choosing, users: t.Users }),
-    bindClass(container, CreateSuperuser, { ...occasions, ...choosing, users: t.Users }),
-    bindClass(container, PromoteUser, { ...occasions, users: t.Users, changeUser: ChangeUser }),
-    bindClass(container, LogIn, {
-      ...occasions,
-      users: t.Users,
-      changeUser: ChangeUser,
-      hasher: t.Hasher,
-      eventHandlers: t.EventHandlers,
-    }),
-    bindClass(container, StartOAuth, { ...returning, newToken: t.NewToken, maxOpenJourneys: t.MaxOpenJourneys }),
-    bindClass(container, FinishOAuth, {
-      ...occasions,
-      ...returning,
-      users: t.Users,
-      changeUser: ChangeUser,
-      eventHandlers: t.EventHandlers,
-      vault: t.Vault,
-    }),
-    bindClass(container, LinkOAuth, { ...occasions, ...returning, changeUser: ChangeUser, vault: t.Vault }),
-    bindClass(container, UnlinkOAuth, { changeUser: ChangeUser, providerNames: t.ProviderNames }),
-    bindClass(container, ReadProviderToken, {
-      users: t.Users,
-      changeUser: ChangeUser,
-      vault: t.Vault,
-      clock: t.Clock,
-      reportProvider: t.ReportProvider,
-    }),
-    bindClass(container, LogOut, { changeUser: ChangeUser, clock: t.Clock }),
-    bindClass(container, RequestToken, { ...occasions, tokenRequests: t.TokenRequests, keyRing: t.KeyRing }),
-    bindClass(container, ResetPassword, { ...occasions, ...choosing, ...redeeming }),
-    bindClass(container, VerifyUser, { ...occasions, ...redeeming }),
-    bindClass(container, ReadUser, { users: t.Users }),
-    bindClass(container, UpdateUser, {
-      ...occasions,
-      ...choosing,
-      changeUser: ChangeUser,
-      freshLoginSeconds: t.FreshLoginSeconds,
-    }),
-    bindClass(container, DeleteUser, {
-      ...occasions,
-      changeUser: ChangeUser,
-      eventHandlers: t.EventHandlers,
-      tenant: t.Tenant,
-    }),
-    bindClass(container, RelayEvents, { ...delivering, outbox: t.Outbox, sessions: t.Sessions }),
-    bindClass(container, DeliverTokens, {
-      ...delivering,
-      tokenRequests: t.TokenRequests,
-      keyRing: t.KeyRing,
-      lifetimes: t.Lifetimes,
-    }),
-    bindClass(container, Sweep, {
-      sessions: t.Sessions,
-      tokens: t.Tokens,
-      tokenRequests: t.TokenRequests,
-      oauthStates: t.OAuthStates,
-      outbox: t.Outbox,
-      clock: t.Clock,
-      lifetimes: t.Lifetimes,
-    }),
-  ]
+/** Every use case. Each takes its needs from the ports by their names, which the compiler checks. */
+const classes = {
+  authenticate: Authenticate,
+  changeUser: ChangeUser,
+  createSuperuser: CreateSuperuser,
+  deleteUser: DeleteUser,
+  deliverTokens: DeliverTokens,
+  finishOAuth: FinishOAuth,
+  linkOAuth: LinkOAuth,
+  logIn: LogIn,
+  logOut: LogOut,
+  promoteUser: PromoteUser,
+  readProviderToken: ReadProviderToken,
+  readUser: ReadUser,
+  registerUser: RegisterUser,
+  relayEvents: RelayEvents,
+  requestToken: RequestToken,
+  resetPassword: ResetPassword,
+  startOAuth: StartOAuth,
+  sweep: Sweep,
+  unlinkOAuth: UnlinkOAuth,
+  updateUser: UpdateUser,
+  verifyUser: VerifyUser,
+} as const satisfies Readonly<Record<string, new (needs: Needs) => object>>
+
+export type UseCases = { readonly [Name in keyof typeof classes]: InstanceType<(typeof classes)[Name]> }
+
+/** The use cases of one tenant, from a container of its own: a shared one would keep the first tenant's stores. */
+export function useCasesOf(ports: Ports): UseCases {
+  const container = new Container({ defaultScope: 'Singleton' })
+  container.bind(ChangeUser).toDynamicValue(() => new ChangeUser(ports))
+  container.bind<Needs>('needs').toDynamicValue(({ get }) => ({ ...ports, changeUser: get(ChangeUser) }))
+  const useCases = Object.entries(classes).map(([name, type]: [string, new (needs: Needs) => object]) => {
+    if (!container.isBound(type)) container.bind(type).toDynamicValue(({ get }) => new type(get('needs')))
+    return [name, container.get(type)]
+  })
+  return Object.fromEntries(useCases) // safe: built from `classes`, name by name
 }

@@ -1,4 +1,3 @@
-import type { Container } from 'inversify'
 import { mountDocs } from '../../adapters/http/docs/docs-page.ts'
 import { openapi } from '../../adapters/http/docs/openapi.ts'
 import type { Router } from '../../adapters/http/endpoint.ts'
@@ -12,22 +11,13 @@ import { authRouter } from '../../adapters/http/routers/auth.ts'
 import { oauthRouter } from '../../adapters/http/routers/oauth.ts'
 import { oauthAssociateRouter } from '../../adapters/http/routers/oauth-associate.ts'
 import { demandOfTls } from '../../adapters/http/server/frame-headers.ts'
-import type { HttpBackend } from '../../adapters/http/transports/http-backend.ts'
 import { ownOrigins } from '../../adapters/http/transports/http-backend.ts'
-import { FinishOAuth } from '../../application/oauth/finish-oauth.ts'
-import { LinkOAuth } from '../../application/oauth/link-oauth.ts'
-import { StartOAuth } from '../../application/oauth/start-oauth.ts'
-import { UnlinkOAuth } from '../../application/oauth/unlink-oauth.ts'
-import { Authenticate } from '../../application/sign-in/authenticate.ts'
-import { LogIn } from '../../application/sign-in/log-in.ts'
-import { LogOut } from '../../application/sign-in/log-out.ts'
 import { version } from '../../lib/version.ts'
 import { routers } from '../plugins/routers.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 import { enabledOf } from '../settings/schema/tree.ts'
 import { mountedProviders, prefixOf } from './sign-in.ts'
 import type { OpenTenant } from './tenant.ts'
-import { Vault } from './tokens.ts'
 
 export interface HttpNeeds {
   /** Where browsers reach this tenant, without a slash at the end. Known once the service listens. */
@@ -48,7 +38,7 @@ export interface TenantHttp {
 
 /** Every route of one tenant. */
 export function tenantHttp(tenant: OpenTenant, needs: HttpNeeds): TenantHttp {
-  const { settings, container, backends } = tenant
+  const { settings, useCases, backends } = tenant
   const { publicUrl, strict, operations = [], allowedHeaders = [] } = needs
   const { allowedOrigins } = settings.http
   const routers = routersOfTenant(tenant, needs)
@@ -57,7 +47,7 @@ export function tenantHttp(tenant: OpenTenant, needs: HttpNeeds): TenantHttp {
     origins ??= ownOrigins(publicUrl(), allowedOrigins)
     return origins
   }
-  const identify = identifying({ authenticate: container.get(Authenticate), backends, ownOrigins: own })
+  const identify = identifying({ authenticate: useCases.authenticate, backends, ownOrigins: own })
   const router = mount(routers, { identify, ownOrigins: own, strict })
   if (operations.length > 0 && settings.docs.enabled) {
     mountDocs(router, openapi(routers, describedBackends(tenant), version))
@@ -78,13 +68,7 @@ export function routersOfTenant(
   tenant: OpenTenant,
   { publicUrl, operations = [] }: Pick<HttpNeeds, 'publicUrl' | 'operations'>,
 ): Router[] {
-  const { settings, container, backends } = tenant
-  const providers = mountedProviders(tenant, publicUrl)
-  return [
-    ...routersOf(settings, container, backends),
-    ...oauthRoutersOf(settings, container, backends, providers),
-    ...operations,
-  ]
+  return [...mainRouters(tenant), ...oauthRouters(tenant, mountedProviders(tenant, publicUrl)), ...operations]
 }
 
 export function describedBackends({ settings, backends }: OpenTenant) {
@@ -92,43 +76,26 @@ export function describedBackends({ settings, backends }: OpenTenant) {
 }
 
 /** The routers that the settings enable, at their prefixes. */
-export function routersOf(settings: Settings, container: Container, backends: readonly HttpBackend[]): Router[] {
-  const auth = backends.map((backend) =>
-    authRouter({
-      logIn: container.get(LogIn),
-      logOut: container.get(LogOut),
-      backend,
-      prefix: prefixOf(settings, backend.name),
-    }),
-  )
+function mainRouters({ settings, useCases, backends }: OpenTenant): Router[] {
+  const auth = backends.map((backend) => authRouter({ ...useCases, backend, prefix: prefixOf(settings, backend.name) }))
   const others = routers
     .filter(({ name }) => settings.routers[name].enabled)
-    .map(({ name, build }) => build({ container, backends, prefix: settings.routers[name].prefix }))
+    .map(({ name, build }) => build({ ...useCases, backends, prefix: settings.routers[name].prefix }))
   return [...auth, ...others]
 }
 
 /** The two routers of every provider: to sign in, and to link accounts. */
-export function oauthRoutersOf(
-  settings: Settings,
-  container: Container,
-  backends: readonly HttpBackend[],
+function oauthRouters(
+  { settings, useCases, ports: { vault }, backends }: OpenTenant,
   providers: ReadonlyMap<string, MountedProvider>,
 ): Router[] {
   return [...providers].flatMap(([name, mounted]) => {
     const provider = settings.providers[name]
     const backend = backends.find((one) => one.name === provider?.backend)
     if (provider === undefined || backend === undefined) throw new Error(`the provider ${name} has no backend`)
-    const startOAuth = container.get(StartOAuth)
     return [
-      oauthRouter({ startOAuth, finishOAuth: container.get(FinishOAuth), mounted, backend, prefix: provider.prefix }),
-      oauthAssociateRouter({
-        startOAuth,
-        linkOAuth: container.get(LinkOAuth),
-        unlinkOAuth: container.get(UnlinkOAuth),
-        vault: container.get(Vault),
-        mounted,
-        prefix: provider.associatePrefix,
-      }),
+      oauthRouter({ ...useCases, mounted, backend, prefix: provider.prefix }),
+      oauthAssociateRouter({ ...useCases, vault, mounted, prefix: provider.associatePrefix }),
     ]
   })
 }

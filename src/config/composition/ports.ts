@@ -1,71 +1,92 @@
-import 'reflect-metadata'
-import { Container } from 'inversify'
 import { isCommonPassword } from '../../adapters/crypto/common-passwords.ts'
 import { type DerivedKeys, newToken } from '../../adapters/crypto/derived-keys.ts'
 import { newId } from '../../adapters/crypto/new-id.ts'
 import { providerVault } from '../../adapters/crypto/provider-vault.ts'
 import type { DeliveryProblem } from '../../application/deliveries/delivery-problem.ts'
 import type { EventHandlers } from '../../application/ports/event-handlers.ts'
+import type { KeyRing } from '../../application/ports/key-ring.ts'
 import type { CodeRefused, ProviderFailed } from '../../application/ports/oauth-provider.ts'
 import type { PasswordHasher } from '../../application/ports/password-hasher.ts'
+import type { ProviderVault } from '../../application/ports/provider-vault.ts'
+import type { OAuthStateStore } from '../../application/ports/stores/oauth-state-store.ts'
+import type { Outbox } from '../../application/ports/stores/outbox.ts'
+import type { SessionStore } from '../../application/ports/stores/session-store.ts'
+import type { TokenRequests } from '../../application/ports/stores/token-requests.ts'
+import type { TokenStore } from '../../application/ports/stores/token-store.ts'
 import type { UserStore } from '../../application/ports/stores/user-store.ts'
+import type { TokenPurpose } from '../../domain/one-time-token.ts'
+import type { PasswordPolicy } from '../../domain/password.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 import { enabledOf } from '../settings/schema/tree.ts'
-import { bindUseCases } from './container.ts'
 import type { OpenStores } from './stores.ts'
-import * as t from './tokens.ts'
 
-interface Parts {
-  readonly tenant: string
-  readonly settings: Settings
-  readonly stores: Pick<OpenStores, 'users' | 'sessions' | 'tokens' | 'oauthStates'>
-  readonly keyRing: DerivedKeys
+/** The ports that only users and passwords need. */
+export interface UserPorts {
+  readonly users: UserStore
   readonly hasher: PasswordHasher
-  readonly eventHandlers: EventHandlers
+  readonly policy: PasswordPolicy
   readonly clock: () => Date
+  readonly newId: () => string
+}
+
+/** Every argument of every use case, under the name that the use case has for it. */
+export interface Ports extends UserPorts {
+  readonly tenant: string
+  readonly outbox: Outbox
+  readonly tokenRequests: TokenRequests
+  readonly sessions: SessionStore
+  readonly tokens: TokenStore
+  readonly oauthStates: OAuthStateStore
+  readonly keyRing: KeyRing
+  readonly vault: ProviderVault
+  readonly newToken: () => string
+  readonly random: () => number
+  readonly providerNames: ReadonlySet<string>
+  readonly eventHandlers: EventHandlers
+  readonly freshLoginSeconds: number | null
+  readonly maxOpenJourneys: number
+  readonly lifetimes: Readonly<Record<TokenPurpose, number>>
+  readonly leaseSeconds: number
+  readonly handlerTimeoutSeconds: number
   readonly report: (problem: DeliveryProblem) => void
   readonly reportProvider: (name: string, failure: CodeRefused | ProviderFailed) => void
+}
+
+interface Opened
+  extends Pick<Ports, 'tenant' | 'hasher' | 'eventHandlers' | 'clock' | 'report' | 'reportProvider'>,
+    Pick<OpenStores, 'users' | 'sessions' | 'tokens' | 'oauthStates'> {
+  readonly keyRing: DerivedKeys
   /** Called when events were written. */
   readonly wake: () => void
 }
 
-/** One container per tenant, with nothing above it. */
-export function tenantContainer(parts: Parts): Container {
-  const { settings, stores } = parts
-  const container = new Container()
-  const bind = <T>(name: t.Token<T>, value: NoInfer<T>): void => {
-    container.bind<T>(name).toConstantValue(value)
+/** Here settings become arguments of use cases. */
+export function portsOf(settings: Settings, opened: Opened): Ports {
+  const { users, keyRing, wake, ...others } = opened
+  const { clock, hasher } = opened
+  return {
+    ...others,
+    ...userPortsOf(settings, { users: waking(users.users, wake), hasher, clock }),
+    outbox: users.outbox,
+    tokenRequests: users.tokenRequests,
+    keyRing,
+    vault: providerVault(keyRing.providerTokenKey()),
+    newToken,
+    random: Math.random,
+    providerNames: new Set(enabledOf(settings.providers).map(([name]) => name)),
+    freshLoginSeconds: settings.security.freshLoginSeconds || null,
+    maxOpenJourneys: settings.security.maxOpenJourneys,
+    lifetimes: {
+      reset_password: settings.tokens.resetLifetimeSeconds,
+      verify_email: settings.tokens.verifyLifetimeSeconds,
+    },
+    leaseSeconds: settings.events.leaseSeconds,
+    handlerTimeoutSeconds: settings.handlers.timeoutSeconds,
   }
+}
 
-  bind(t.Tenant, parts.tenant)
-  bind(t.Users, waking(stores.users.users, parts.wake))
-  bind(t.Outbox, stores.users.outbox)
-  bind(t.TokenRequests, stores.users.tokenRequests)
-  bind(t.Sessions, stores.sessions)
-  bind(t.Tokens, stores.tokens)
-  bind(t.KeyRing, parts.keyRing)
-  bind(t.OAuthStates, stores.oauthStates)
-  bind(t.Vault, providerVault(parts.keyRing.providerTokenKey()))
-  bind(t.NewToken, newToken)
-  bind(t.ProviderNames, new Set(enabledOf(settings.providers).map(([name]) => name)))
-  bind(t.Hasher, parts.hasher)
-  bind(t.EventHandlers, parts.eventHandlers)
-  bind(t.Policy, { minLength: settings.passwords.minLength, isCommon: isCommonPassword })
-  bind(t.Clock, parts.clock)
-  bind(t.NewId, newId)
-  bind(t.Random, Math.random)
-  bind(t.FreshLoginSeconds, settings.security.freshLoginSeconds || null)
-  bind(t.MaxOpenJourneys, settings.security.maxOpenJourneys)
-  bind(t.Lifetimes, {
-    reset_password: settings.tokens.resetLifetimeSeconds,
-    verify_email: settings.tokens.verifyLifetimeSeconds,
-  })
-  bind(t.LeaseSeconds, settings.events.leaseSeconds)
-  bind(t.HandlerTimeoutSeconds, settings.handlers.timeoutSeconds)
-  bind(t.Report, parts.report)
-  bind(t.ReportProvider, parts.reportProvider)
-  bindUseCases(container)
-  return container
+export function userPortsOf({ passwords }: Settings, opened: Pick<UserPorts, 'users' | 'hasher' | 'clock'>): UserPorts {
+  return { ...opened, policy: { minLength: passwords.minLength, isCommon: isCommonPassword }, newId }
 }
 
 /** The relay need not poll for what this process wrote itself. */

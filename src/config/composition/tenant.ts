@@ -1,23 +1,26 @@
-import type { Container } from 'inversify'
+import { existsSync } from 'node:fs'
 import { isCommonPassword } from '../../adapters/crypto/common-passwords.ts'
 import { derivedKeys, secretMark } from '../../adapters/crypto/derived-keys.ts'
 import { newId } from '../../adapters/crypto/new-id.ts'
 import { type DeliveryLoop, deliveryLoop } from '../../adapters/events/delivery-loop.ts'
 import type { HttpBackend } from '../../adapters/http/transports/http-backend.ts'
 import type { Logger } from '../../adapters/logging/log.ts'
-import { DeliverTokens } from '../../application/deliveries/deliver-tokens.ts'
-import { RelayEvents } from '../../application/deliveries/relay-events.ts'
-import { Sweep } from '../../application/deliveries/sweep.ts'
+import { pathIn } from '../../adapters/stores/sqlite/data-file.ts'
+import { CreateSuperuser } from '../../application/accounts/create-superuser.ts'
+import { PromoteUser } from '../../application/accounts/promote-user.ts'
+import { ChangeUser } from '../../application/change-user.ts'
 import type { OAuthProvider } from '../../application/ports/oauth-provider.ts'
+import type { Outbox } from '../../application/ports/stores/outbox.ts'
 import { Unavailable } from '../../domain/refusal.ts'
 import { discardGenerated, type MasterSecret, resolveSecret } from '../settings/master-secret.ts'
 import { type Fault, SettingsFault } from '../settings/schema/fault.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 import { defaultTenant } from '../settings/tenants.ts'
+import { type UseCases, useCasesOf } from './container.ts'
 import { type OpenHandlers, openHandlers } from './handlers.ts'
-import { tenantContainer } from './ports.ts'
+import { type Ports, portsOf, userPortsOf } from './ports.ts'
 import type { Common } from './shared-resources.ts'
-import { openHasher } from './shared-resources.ts'
+import { openHasher, openHashPool } from './shared-resources.ts'
 import { backendsOf, providersOf, reportProvider } from './sign-in.ts'
 import { type FailingStore, openStores } from './stores.ts'
 
@@ -30,13 +33,14 @@ interface Needs extends Common {
   readonly failed: (fault: unknown) => void
 }
 
-/** A tenant whose use cases can be called: one container, its stores, its keys. */
+/** A tenant whose use cases can be called: its stores, its keys. */
 export interface OpenTenant {
   readonly id: string
   readonly settings: Settings
   /** Its lines name the tenant, where there are several. */
   readonly log: Logger
-  readonly container: Container
+  readonly ports: Ports
+  readonly useCases: UseCases
   readonly backends: readonly HttpBackend[]
   /** Built when they are first asked for: who only delivers needs none. */
   readonly providers: ReadonlyMap<string, OAuthProvider>
@@ -108,10 +112,12 @@ export async function openTenant(needs: Needs): Promise<OpenTenant> {
   const { users, sessions, tokens, oauthStates } = stores
   let events: DeliveryLoop | null = null
   let requests: DeliveryLoop | null = null
-  const container = tenantContainer({
+  const ports = portsOf(settings, {
     tenant: id,
-    settings,
-    stores: { users, sessions, tokens, oauthStates },
+    users,
+    sessions,
+    tokens,
+    oauthStates,
     keyRing,
     hasher,
     eventHandlers: handlers.eventHandlers,
@@ -120,6 +126,7 @@ export async function openTenant(needs: Needs): Promise<OpenTenant> {
     reportProvider: (name, failure) => reportProvider(log, name, failure),
     wake: () => events?.wake(),
   })
+  const useCases = useCasesOf(ports)
   const backends = backendsOf(settings.backends, { sessions, keyRing, tenant: id, clock, newId })
   let providers: ReadonlyMap<string, OAuthProvider> | null = null
   const timers: NodeJS.Timeout[] = []
@@ -127,7 +134,7 @@ export async function openTenant(needs: Needs): Promise<OpenTenant> {
     work().catch((err: unknown) => {
       if (!(err instanceof Unavailable)) log.warn({ err }, 'a chore failed') // of the other the store has a line
     })
-  const sweep = (): Promise<unknown> => container.get(Sweep).execute()
+  const sweep = (): Promise<unknown> => useCases.sweep.execute()
   const chore = (work: () => Promise<unknown>): void => {
     const done = (): unknown => logged(work)
     timers.push(setTimeout(done, firstChoresMilliseconds).unref(), setInterval(done, hourMilliseconds).unref())
@@ -137,7 +144,8 @@ export async function openTenant(needs: Needs): Promise<OpenTenant> {
     id,
     settings,
     log,
-    container,
+    ports,
+    useCases,
     backends,
     get providers() {
       providers ??= providersOf(settings.providers, { outbound, clock })
@@ -161,13 +169,13 @@ export async function openTenant(needs: Needs): Promise<OpenTenant> {
       })
       chore(sweep)
       if (leavesEvents) return
-      events = deliveryLoop({ ...lane('events'), work: container.get(RelayEvents), pollSeconds })
-      requests = deliveryLoop({ ...lane('token requests'), work: container.get(DeliverTokens), ...tokenBeat })
+      events = deliveryLoop({ ...lane('events'), work: useCases.relayEvents, pollSeconds })
+      requests = deliveryLoop({ ...lane('token requests'), work: useCases.deliverTokens, ...tokenBeat })
     },
 
     async startDue() {
       if (leavesEvents) return
-      await Promise.all([container.get(RelayEvents).startDue(), container.get(DeliverTokens).startDue()])
+      await Promise.all([useCases.relayEvents.startDue(), useCases.deliverTokens.startDue()])
     },
 
     async stopDeliveries(graceSeconds) {
@@ -207,4 +215,49 @@ async function handlersOf(
 ): Promise<OpenHandlers> {
   if (eventHandlers !== undefined) return { eventHandlers, close: async () => undefined }
   return openHandlers(settings.handlers, needs)
+}
+
+/** The users' store alone, beside a running service: for commands. */
+export interface UserStoreSession {
+  readonly createSuperuser: CreateSuperuser
+  readonly promoteUser: PromoteUser
+  readonly outbox: Outbox
+  /** The file of the users, if it did not exist before. */
+  readonly newFile: string | null
+  close(): Promise<void>
+}
+
+/** Throws when the store does not answer. */
+export async function openUserStore(settings: Settings, log: Logger): Promise<UserStoreSession> {
+  if (settings.stores.users.kind === 'memory') {
+    const message = 'is memory: such users live in the serving process alone, and no other can reach them'
+    throw new SettingsFault([{ path: 'stores.users.kind', message, source: 'default' }])
+  }
+  const { users: role } = settings.stores
+  const file = role.kind === 'sqlite' ? pathIn(settings.dataFolder) : null
+  const newFile = file === null || existsSync(file) ? null : file
+  const clock = (): Date => new Date()
+  const stores = await openStores({
+    settings: { ...settings, stores: { users: role, sessions: role, tokens: role } },
+    clock,
+    log,
+    whenUsersAreThere: async () => undefined,
+    failed: () => undefined,
+  })
+  try {
+    await stores.prepareOnce()
+  } catch (thrown) {
+    await stores.close()
+    throw thrown
+  }
+  const { users, outbox } = stores.users
+  const hasher = openHasher(settings, openHashPool(settings.passwords))
+  const ports = userPortsOf(settings, { users, hasher, clock })
+  return {
+    createSuperuser: new CreateSuperuser(ports),
+    promoteUser: new PromoteUser({ ...ports, changeUser: new ChangeUser({ users }) }),
+    outbox,
+    newFile,
+    close: () => stores.close(),
+  }
 }

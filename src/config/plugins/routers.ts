@@ -1,85 +1,35 @@
-import type { Container } from 'inversify'
 import type { Router } from '../../adapters/http/endpoint.ts'
 import { registerRouter } from '../../adapters/http/routers/register.ts'
 import { resetPasswordRouter } from '../../adapters/http/routers/reset-password.ts'
 import { usersRouter } from '../../adapters/http/routers/users.ts'
 import { verifyRouter } from '../../adapters/http/routers/verify.ts'
-import type { HttpBackend } from '../../adapters/http/transports/http-backend.ts'
-import { DeleteUser } from '../../application/accounts/delete-user.ts'
-import { ReadUser } from '../../application/accounts/read-user.ts'
-import { RegisterUser } from '../../application/accounts/register-user.ts'
-import { RequestToken } from '../../application/accounts/request-token.ts'
-import { ResetPassword } from '../../application/accounts/reset-password.ts'
-import { UpdateUser } from '../../application/accounts/update-user.ts'
-import { VerifyUser } from '../../application/accounts/verify-user.ts'
 
-interface Mounting {
-  readonly container: Container
-  readonly prefix: string
-  readonly backends: readonly HttpBackend[]
-}
-
-export interface RouterPart {
+export interface RouterPlugin {
   /** Its key in the settings. */
   readonly name: string
   readonly description: string
   /** Where it is mounted unless the settings say otherwise. */
   readonly prefix: string
-  /** `METHOD /path` below the prefix: settings that put two routers on one path are refused before anything opens. */
-  readonly operations: readonly string[]
-  build(mounting: Mounting): Router
+  /** Takes `prefix`, `backends` and any use cases by their names in `config/composition/container.ts`. */
+  build(needs: never): Router
 }
 
-/** Every router that there is once; the Auth router is there once for each backend. */
+/** Every router that exists once. The settings mount an auth router for each backend, and two for each provider. */
 export const routers = [
-  {
-    name: 'register',
-    description: 'Registration',
-    prefix: '/auth',
-    operations: ['POST /register'],
-    build: ({ container, prefix, backends }) =>
-      registerRouter({
-        registerUser: container.get(RegisterUser),
-        hasAmbientBackend: backends.some(({ transport }) => transport.isAmbient),
-        prefix,
-      }),
-  },
-  {
-    name: 'resetPassword',
-    description: 'Forgotten passwords',
-    prefix: '/auth',
-    operations: ['POST /forgot-password', 'POST /reset-password'],
-    build: ({ container, prefix }) =>
-      resetPasswordRouter({
-        requestToken: container.get(RequestToken),
-        resetPassword: container.get(ResetPassword),
-        prefix,
-      }),
-  },
-  {
-    name: 'verify',
-    description: 'Verification of e-mail addresses',
-    prefix: '/auth',
-    operations: ['POST /request-verify-token', 'POST /verify'],
-    build: ({ container, prefix }) =>
-      verifyRouter({ requestToken: container.get(RequestToken), verifyUser: container.get(VerifyUser), prefix }),
-  },
-  {
-    name: 'users',
-    description: 'Reading, changing and deleting users',
-    prefix: '/users',
-    operations: ['GET /me', 'PATCH /me', 'GET /me/oauth-accounts', 'GET /:id', 'PATCH /:id', 'DELETE /:id'],
-    build: ({ container, prefix }) =>
-      usersRouter({
-        readUser: container.get(ReadUser),
-        updateUser: container.get(UpdateUser),
-        deleteUser: container.get(DeleteUser),
-        prefix,
-      }),
-  },
-] as const satisfies readonly RouterPart[]
+  { name: 'register', description: 'Registration', prefix: '/auth', build: registerRouter },
+  { name: 'resetPassword', description: 'Forgotten passwords', prefix: '/auth', build: resetPasswordRouter },
+  { name: 'verify', description: 'Verification of e-mail addresses', prefix: '/auth', build: verifyRouter },
+  { name: 'users', description: 'Reading, changing and deleting users', prefix: '/users', build: usersRouter },
+] as const satisfies readonly RouterPlugin[]
 
-/** Operations of the Auth router, below the prefix of its backend. */
+/** The operations of a router, as `METHOD /path` below its prefix. */
+export function operationsOf({ build }: Pick<RouterPlugin, 'build'>): readonly string[] {
+  // Safe: endpoints are read and none of their handlers runs, so no use case is missed.
+  const { endpoints } = build({ prefix: '', backends: [] } as never)
+  return endpoints.map(({ method, path }) => `${method} ${path}`)
+}
+
+/** Operations of the auth router, below the prefix of its backend. */
 export const backendOperations = ['POST /login', 'POST /logout'] as const
 
 /** Operations of the two routers that every provider has. */

@@ -1,21 +1,21 @@
 import { functionHandlers, type Handlers } from '../../adapters/events/function-handlers.ts'
 import { misnamedHandlers } from '../../adapters/events/handler-names.ts'
 import { createLog } from '../../adapters/logging/log.ts'
-import { CreateSuperuser } from '../../application/accounts/create-superuser.ts'
-import { DeleteUser } from '../../application/accounts/delete-user.ts'
-import { PromoteUser } from '../../application/accounts/promote-user.ts'
-import { ReadUser } from '../../application/accounts/read-user.ts'
-import { RegisterUser } from '../../application/accounts/register-user.ts'
-import { RequestToken } from '../../application/accounts/request-token.ts'
-import { ResetPassword } from '../../application/accounts/reset-password.ts'
-import { UpdateUser } from '../../application/accounts/update-user.ts'
-import { VerifyUser } from '../../application/accounts/verify-user.ts'
-import { ReadProviderToken } from '../../application/oauth/read-provider-token.ts'
-import { UnlinkOAuth } from '../../application/oauth/unlink-oauth.ts'
+import type { CreateSuperuser } from '../../application/accounts/create-superuser.ts'
+import type { DeleteUser } from '../../application/accounts/delete-user.ts'
+import type { PromoteUser } from '../../application/accounts/promote-user.ts'
+import type { ReadUser } from '../../application/accounts/read-user.ts'
+import type { RegisterUser } from '../../application/accounts/register-user.ts'
+import type { RequestToken } from '../../application/accounts/request-token.ts'
+import type { ResetPassword } from '../../application/accounts/reset-password.ts'
+import type { UpdateUser } from '../../application/accounts/update-user.ts'
+import type { VerifyUser } from '../../application/accounts/verify-user.ts'
+import type { ReadProviderToken } from '../../application/oauth/read-provider-token.ts'
+import type { UnlinkOAuth } from '../../application/oauth/unlink-oauth.ts'
 import type { OAuthProvider } from '../../application/ports/oauth-provider.ts'
-import { Authenticate, type Backend } from '../../application/sign-in/authenticate.ts'
-import { LogIn } from '../../application/sign-in/log-in.ts'
-import { LogOut } from '../../application/sign-in/log-out.ts'
+import type { Authenticate, Backend } from '../../application/sign-in/authenticate.ts'
+import type { LogIn } from '../../application/sign-in/log-in.ts'
+import type { LogOut } from '../../application/sign-in/log-out.ts'
 import { Unavailable } from '../../domain/refusal.ts'
 import { openCommon } from '../composition/shared-resources.ts'
 import { type OpenTenant, openPreparedTenant } from '../composition/tenant.ts'
@@ -189,23 +189,9 @@ async function openOne(needs: Parameters<typeof openPreparedTenant>[0], delivers
 }
 
 function accountsOf(tenant: OpenTenant): Accounts {
-  const { container, backends } = tenant
   return {
-    registerUser: container.get(RegisterUser),
-    createSuperuser: container.get(CreateSuperuser),
-    promoteUser: container.get(PromoteUser),
-    logIn: container.get(LogIn),
-    logOut: container.get(LogOut),
-    authenticate: container.get(Authenticate),
-    requestToken: container.get(RequestToken),
-    resetPassword: container.get(ResetPassword),
-    verifyUser: container.get(VerifyUser),
-    readUser: container.get(ReadUser),
-    updateUser: container.get(UpdateUser),
-    deleteUser: container.get(DeleteUser),
-    unlinkOAuth: container.get(UnlinkOAuth),
-    readProviderToken: container.get(ReadProviderToken),
-    backends: new Map(backends.map((backend) => [backend.name, backend])),
+    ...tenant.useCases,
+    backends: new Map(tenant.backends.map((backend) => [backend.name, backend])),
     get providers() {
       return tenant.providers
     },

@@ -5,6 +5,7 @@ import { objectionsTo } from '../plugins/plugin.ts'
 import {
   associateOperations,
   backendOperations,
+  operationsOf,
   providerOperations,
   routers,
   serviceOperations,
@@ -186,8 +187,9 @@ function judgePaths(settings: Settings, note: NoteFault): void {
   for (const { prefix, setting, operations } of claimsOf(settings)) {
     const taken = operations.flatMap((operation) => {
       const route = operation.replace(' ', ` ${prefix}`)
-      const owner = owners.get(route.toLowerCase())
-      if (owner === undefined) owners.set(route.toLowerCase(), setting)
+      const key = route.toLowerCase().replace(/:\w+/g, ':')
+      const owner = owners.get(key)
+      if (owner === undefined) owners.set(key, setting)
       return owner === undefined ? [] : [{ route, owner }]
     })
     const [first] = taken
@@ -227,8 +229,10 @@ export function claimsOf(settings: Settings): Claim[] {
     { prefix, setting: `providers.${name}.prefix`, operations: providerOperations },
     { prefix: associatePrefix, setting: `providers.${name}.associatePrefix`, operations: associateOperations },
   ])
-  const mounted = routers.flatMap(({ name, operations }) => {
+  const mounted = routers.flatMap((plugin) => {
+    const { name } = plugin
     const router = settings.routers[name]
+    const operations = operationsOf(plugin)
     return router.enabled ? [{ prefix: router.prefix, setting: `routers.${name}.prefix`, operations }] : []
   })
   return [...backends, ...providers, ...mounted]

@@ -1,15 +1,15 @@
 import type { RegisterUser } from '../../../application/accounts/register-user.ts'
 import { endpoint, type Router } from '../endpoint.ts'
 import { RegisterBody, UserSchema, userBody } from '../schemas.ts'
+import type { HttpBackend } from '../transports/http-backend.ts'
 
 interface Needs {
   registerUser: RegisterUser
-  /** Whether some backend's credential is sent by browsers on their own. */
-  hasAmbientBackend: boolean
+  backends: readonly Pick<HttpBackend, 'transport'>[]
   prefix: string
 }
 
-export function registerRouter({ registerUser, hasAmbientBackend, prefix }: Needs): Router {
+export function registerRouter({ registerUser, backends, prefix }: Needs): Router {
   return {
     tag: 'register',
     prefix,
@@ -20,7 +20,8 @@ export function registerRouter({ registerUser, hasAmbientBackend, prefix }: Need
         operationId: 'register:register',
         summary: 'Create an account',
         access: 'public',
-        ownOriginsOnly: hasAmbientBackend,
+        // Browsers send some backend's credential on their own.
+        ownOriginsOnly: backends.some(({ transport }) => transport.isAmbient),
         body: RegisterBody,
         replies: { 201: { description: 'Created', body: UserSchema } },
         refusals: ['REGISTER_USER_ALREADY_EXISTS', 'REGISTER_INVALID_PASSWORD'],

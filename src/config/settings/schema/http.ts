@@ -1,5 +1,5 @@
 import Type from 'typebox'
-import { routers } from '../../plugins/routers.ts'
+import { operationsOf, routers } from '../../plugins/routers.ts'
 import { enabled, origin, prefix } from './fields.ts'
 
 export const http = Type.Object({
@@ -58,7 +58,7 @@ export const routersSchema = Type.Object(
     routers.map((router) => [
       router.name,
       Type.Object({
-        enabled: enabled(`${router.description}: ${listed(router.operations)}.`),
+        enabled: enabled(`${router.description}: ${listed(operationsOf(router))}.`),
         prefix: prefix({ default: router.prefix }),
       }),
     ]),
