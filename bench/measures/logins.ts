@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import { derivedKeys } from '../../src/adapters/crypto/derived-keys.ts'
-import { defaultHashConcurrency } from '../../src/adapters/crypto/hash-concurrency.ts'
+import { defaultHashConcurrency } from '../../src/adapters/crypto/hash-pool.ts'
 import { drizzle, rain } from '../load.ts'
 import { bothCores } from '../machine.ts'
 import type { Measure } from '../measure.ts'
@@ -33,7 +33,7 @@ interface Sample {
 export const logins: Measure = {
   name: 'logins',
   async run({ rounds, seconds }, say) {
-    const concurrency = `${defaultHashConcurrency({ threadPoolSize: null })}`
+    const concurrency = `${defaultHashConcurrency(null)}`
     const service = await startService({ env: patience })
     const everybody = await people(service, connections)
     const shots = everybody.map(({ email }) => login(email))

@@ -1,7 +1,6 @@
 // Guards of logging in, of passwords, of answers that are durable, and of readiness. See scripts/planted-faults.mjs.
 
 const hashes = ['test/application/held-hashes.test.ts']
-const pool = ['test/adapters/crypto/hash-pool.test.ts']
 const update = 'src/application/accounts/update-user.ts'
 const concerns = 'src/adapters/stores/mongo/connection.ts'
 const mongo = ['test/adapters/stores/mongo.test.ts']
@@ -9,86 +8,6 @@ const sqlite = ['test/adapters/stores/sqlite.test.ts']
 const stores = ['test/config/open-stores.test.ts']
 
 export default [
-  [
-    'a result of a hash that is kept until more of them come, which nobody wants',
-    'src/adapters/crypto/hash-pool.ts',
-    'line.jobs.length >= 2 * handedOverTogether &&',
-    '',
-    pool,
-    'hands over four results',
-  ],
-  [
-    'a result of a hash that is kept though those it waits for have failed',
-    'src/adapters/crypto/hash-pool.ts',
-    `return { value, beganAt, tookMs }
-          } finally {
-            giveBack(line, permits)
-            await handedOver(permits, isTimed)`,
-    `giveBack(line, permits)
-            await handedOver(permits, isTimed)
-            return { value, beganAt, tookMs }
-          } catch (error) {
-            giveBack(line, permits)
-            throw error`,
-    pool,
-    'when those that wait fail',
-  ],
-  [
-    'a result of a dear hash that is kept for long',
-    'src/adapters/crypto/hash-pool.ts',
-    'secondsOf(line, handedOverTogether - 1) <= longestKeptSeconds',
-    'true',
-    pool,
-    'a tenth of a second',
-  ],
-  [
-    'a result of a hash that waits for the turns of another tenant',
-    'src/adapters/crypto/hash-pool.ts',
-    'waiting.length === 1 && ',
-    '',
-    pool,
-    'those of another tenant wait',
-  ],
-  [
-    'a result of a hash that is kept when another tenant lines up',
-    'src/adapters/crypto/hash-pool.ts',
-    'if (waiting.length > 1) handOver()',
-    '',
-    pool,
-    'when one of another tenant comes',
-  ],
-  [
-    'a result of a hash that waits beside a job of another tenant',
-    'src/adapters/crypto/hash-pool.ts',
-    'line.held === size - free && ',
-    '',
-    pool,
-    'while one of another tenant runs',
-  ],
-  [
-    'a result of a hash that waits for three of several lanes',
-    'src/adapters/crypto/hash-pool.ts',
-    ' && permits === 1',
-    '',
-    pool,
-    'jobs of several lanes',
-  ],
-  [
-    'a result of a hash that is kept beside jobs that are dearer than the mean',
-    'src/adapters/crypto/hash-pool.ts',
-    'if (kept.length === 0) latest',
-    'if (kept.length === 9) latest',
-    pool,
-    'dearer than those before them',
-  ],
-  [
-    'a mismatch that is kept beyond the moment it is answered at',
-    'src/adapters/crypto/argon2-hasher.ts',
-    'isTimed: floorMs > 0',
-    'isTimed: false',
-    ['test/adapters/crypto/argon2-hasher.test.ts'],
-    'answered at a moment',
-  ],
   [
     'a hash that is not renewed',
     'src/application/sign-in/log-in.ts',

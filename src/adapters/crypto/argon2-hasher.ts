@@ -47,9 +47,8 @@ export function argon2Hasher(options: Options): Argon2Hasher {
   const measured = async (scheme: HashScheme): Promise<number> => {
     const known = costsMs.get(scheme.prefix)
     if (known !== undefined) return known
-    const { tookMs } = await queue.run(scheme.lanes, () => scheme.verify('', scheme.dummy()), {
-      patienceSeconds: Number.POSITIVE_INFINITY,
-    })
+    const measuring = { maxWaitSeconds: Number.POSITIVE_INFINITY }
+    const { tookMs } = await queue.run(scheme.lanes, () => scheme.verify('', scheme.dummy()), measuring)
     costsMs.set(scheme.prefix, tookMs)
     return tookMs
   }
@@ -70,9 +69,7 @@ export function argon2Hasher(options: Options): Argon2Hasher {
       const against = scheme === null || hash === null ? today.dummy() : hash
       const text = possible ? normalisePassword(password) : ''
 
-      const { value: same, beganAt } = await queue.run(tried.lanes, () => tried.verify(text, against), {
-        isTimed: floorMs > 0,
-      })
+      const { value: same, beganAt } = await queue.run(tried.lanes, () => tried.verify(text, against))
       if (!same || !possible) {
         const remainingMs = beganAt + floorMs - pool.monotonic()
         if (remainingMs > 0) await delay(remainingMs)

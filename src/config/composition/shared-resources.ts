@@ -1,6 +1,5 @@
 import { type Argon2Hasher, argon2Hasher } from '../../adapters/crypto/argon2-hasher.ts'
-import { defaultHashConcurrency } from '../../adapters/crypto/hash-concurrency.ts'
-import { type HashPool, hashPool } from '../../adapters/crypto/hash-pool.ts'
+import { defaultHashConcurrency, type HashPool, hashPool } from '../../adapters/crypto/hash-pool.ts'
 import type { Logger } from '../../adapters/logging/log.ts'
 import { type Outbound, openOutbound } from '../../adapters/oauth/outbound.ts'
 import type { Shares } from '../../adapters/stores/store-backend.ts'
@@ -52,24 +51,20 @@ export function openCommon({
     write,
     isOneOfMany,
     shares: openShares(),
-    hashPool: openHashPool(settings.passwords, { isShared: isOneOfMany }),
+    hashPool: openHashPool(settings.passwords),
     outbound: openOutbound(),
     ...(eventHandlers && { eventHandlers }),
   }
 }
 
-/**
- * One per process: argon2 computes in libuv's threads, which everything else needs as well.
- *
- * @param isShared whether there may be several tenants, of which none may then fill the whole queue
- */
-export function openHashPool(
-  { concurrency, maxWaitSeconds }: Pick<Settings['passwords'], 'concurrency' | 'maxWaitSeconds'>,
-  { isShared = false }: { isShared?: boolean } = {},
-): HashPool {
+/** One per process: argon2 computes in libuv's threads, which everything else needs as well. */
+export function openHashPool({
+  concurrency,
+  maxWaitSeconds,
+}: Pick<Settings['passwords'], 'concurrency' | 'maxWaitSeconds'>): HashPool {
   const threads = Number(process.env.UV_THREADPOOL_SIZE)
   const threadPoolSize = Number.isInteger(threads) && threads > 0 ? threads : null
-  return hashPool({ size: concurrency ?? defaultHashConcurrency({ threadPoolSize }), maxWaitSeconds, isShared })
+  return hashPool({ size: concurrency ?? defaultHashConcurrency(threadPoolSize), maxWaitSeconds })
 }
 
 /** One per tenant: each hashes at its own cost, and waits in a queue of its own. */

@@ -3,7 +3,7 @@ import bcrypt from 'bcrypt'
 import { expect } from 'chai'
 import { argon2Hasher } from '../../../src/adapters/crypto/argon2-hasher.ts'
 import { greatestCost } from '../../../src/adapters/crypto/cost-bounds.ts'
-import { type HashPool, hashPool } from '../../../src/adapters/crypto/hash-pool.ts'
+import { hashPool } from '../../../src/adapters/crypto/hash-pool.ts'
 import { Unavailable } from '../../../src/domain/refusal.ts'
 import { nativeHashesDuring, password, patientHasher, todays } from '../../support/hashes.ts'
 
@@ -243,31 +243,5 @@ describe('many hashes at once', function () {
     const busy = hasher.verify('wrong', null)
     await hasher.prepare(['$argon2id$v=19$m=65536,t=3,p=1'])
     expect(await busy).to.equal('mismatch')
-  })
-
-  it('are kept for no others while mismatches have to be answered at a moment', async () => {
-    const pool = hashPool({ size: 2, maxWaitSeconds: 60 })
-    const timed: unknown[] = []
-    const watched: HashPool = {
-      ...pool,
-      queue() {
-        const queue = pool.queue()
-        return {
-          run(lanes, job, how) {
-            timed.push(how?.isTimed)
-            return queue.run(lanes, job, how)
-          },
-        }
-      },
-    }
-    const hasher = argon2Hasher({ pool: watched })
-    const whetherTimed = async (schemes: readonly string[]): Promise<unknown> => {
-      await hasher.prepare(schemes)
-      expect(await hasher.verify('wrong', null)).to.equal('mismatch')
-      return timed.at(-1)
-    }
-    expect(await whetherTimed([todays])).to.equal(false)
-    expect(await whetherTimed([todays, '$2b$04$'])).to.equal(true)
-    expect(await whetherTimed([todays])).to.equal(false)
   })
 })
