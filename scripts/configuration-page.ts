@@ -70,12 +70,12 @@ function cell(text: string): string {
 }
 
 const introductions: Readonly<Record<string, string>> = {
-  stores: `Each role may live in another store; roles with the same kind and address share one connection. Addresses are
-secrets, since they may hold a password: they are never printed.`,
-  backends: `A backend is a way to sign in: how the credential travels (\`transport\`) and what it is (\`strategy\`). There are two
-without any configuration, which are accepted in this order: \`jwt\` (bearer and jwt) and \`cookie\` (cookie and stored).
-What is given for these names changes them, other names add to them, and \`enabled: false\` removes one. A new one needs
-both kinds:
+  stores: `There are three roles: users, sessions and tokens. Each role can use another store, and roles with the same kind and
+address share one connection. The service never prints an address, because it may hold a password.`,
+  backends: `A backend is a way to log in. Its \`transport\` carries the credential, and its \`strategy\` defines the credential. By
+default there are two: \`jwt\` (bearer and jwt) and \`cookie\` (cookie and stored). A request is checked against \`jwt\` first.
+Settings for these names change the two backends, other names add backends, and \`enabled: false\` removes one. A new
+backend needs both kinds:
 
 \`\`\`json
 {
@@ -86,63 +86,20 @@ both kinds:
   }
 }
 \`\`\``,
-  providers: `There are none without configuration. [providers.md](providers.md) has what each kind needs, and an example.`,
-  tenants: `Several deployments in one: each tenant has users, stores, keys and cookies of its own. What is set outside
-\`tenants\` is inherited by all of them, and each may set it otherwise, except \`http.host\`, \`http.port\`,
-\`passwords.concurrency\`, \`passwords.maxWaitSeconds\`, \`events\`, \`logs\` and \`docs\`, which belong to the process:
-
-\`\`\`json
-{
-  "tenants": {
-    "by": "header",
-    "list": { "acme": { "stores": { "users": { "kind": "mongo", "url": "mongodb://db.internal/acme" } } }, "bolt": {} }
-  }
-}
-\`\`\`
-
-By header, the page \`/try\` is out of a browser's reach, which sends no such header by itself. By header and by path, \`/docs\`
-authorizes with a token that its login route has answered, at the tenant that you fill in. By path, \`/docs\`,
-\`/openapi.json\`, \`/healthz\` and \`/readyz\` are the service's: they are not served below \`/t/acme\`. However
-tenants are told, \`/openapi.json\` has the routes of the common settings, also where a tenant has switched one off or has
-more of them. By host, each tenant lists its own \`hosts\`, in lower case and without a port; it inherits
-\`http.publicUrl\` with the first of them as its host, unless it has one of its own (in the environment:
-\`PORTCULLIS_TENANTS__LIST__ACME__HOSTS\`, with commas):
-
-\`\`\`json
-{
-  "http": { "publicUrl": "https://accounts.example.com" },
-  "tenants": {
-    "by": "host",
-    "list": {
-      "acme": { "hosts": ["accounts.acme.example"] },
-      "bolt": { "hosts": ["bolt.example", "www.bolt.example"], "http": { "publicUrl": "https://www.bolt.example" } }
-    }
-  }
-}
-\`\`\`
-
-Users in MongoDB need a secret: one for all, from which each tenant has keys of its own (\`PORTCULLIS_SECRET\`), or one
-for each (\`PORTCULLIS_TENANTS__LIST__ACME__SECRET\`, or \`…__SECRET_FILE\` with the path of a file). A tenant goes without
-the handler module that it would inherit by \`"handlers": { "module": null }\`.
-
-A tenant that inherits an address gets a place of its own there: the folder \`tenants/<tenant>\` of \`dataFolder\`, the
-MongoDB database \`<name>_<tenant>\`, the Redis prefix \`portcullis:<tenant>:\`. A tenant whose settings are wrong, or
-that names the same records as another, is answered with 503 and \`portcullis tenant check\` says why; the others are
-served. The tenant \`default\`, where it is listed, has the places of a deployment without tenants, and gets the requests
-that name nobody (by header or path). Tenants are read again on SIGHUP.`,
-  passwords: `Argon2id is never run more cheaply than the OWASP Password Storage Cheat Sheet asks for: 47104 KiB with one pass, 19456
-with 2, 12288 with 3, 9216 with 4, 7168 with 5, or more.`,
+  providers: `By default there are none. [providers.md](providers.md) has an example for each kind.`,
+  tenants: `[tenants.md](tenants.md) explains tenants with examples.`,
+  passwords: `The service accepts no Argon2id cost below the minimum of the OWASP Password Storage Cheat Sheet: 47104 KiB with one
+pass, 19456 with 2, 12288 with 3, 9216 with 4, 7168 with 5 or more.`,
 }
 
 const introduction = `# Configuration
 
 <!-- Generated from the schema of the settings by \`npm run docs\`. -->
 
-Everything has a default: without any configuration Portcullis listens on \`127.0.0.1:3000\` and keeps what it must keep
-in \`./data\`.
+This page lists every setting. [settings.md](settings.md) has the settings to know first. Every setting has a default:
+without any, Portcullis listens on \`127.0.0.1:3000\` and stores its data in \`./data\`.
 
-Settings come from a file and from the environment, which wins. The file is the one named by \`--config FILE\`, otherwise by
-\`PORTCULLIS_CONFIG\`, otherwise \`portcullis.config.json\` where the service is started, if there is one. It is JSON:
+Settings come from a JSON file and from the environment. A variable takes precedence over the file.
 
 \`\`\`json
 {
@@ -151,17 +108,19 @@ Settings come from a file and from the environment, which wins. The file is the 
 }
 \`\`\`
 
-(The addresses of these stores and the secret had better come from the environment.)
+Give the secret and the addresses of stores in the environment, not in the file.
 
-- \`PORTCULLIS_A__B_C\` sets \`a.bC\`. Numbers are written in digits, booleans as \`true\` or \`false\` (also \`1\`, \`0\`, \`yes\`,
-  \`no\`, \`on\`, \`off\`), lists with commas. An empty variable counts as absent.
-- \`<NAME>\` in a variable names an entry: that of the file in whatever case it is written there, otherwise a new one in
-  lower case.
-- A secret can be read from a file, without its last newline: \`PORTCULLIS_SECRET_FILE\`,
-  \`PORTCULLIS_STORES__USERS__URL_FILE\` and so on for the other addresses.
-- Relative paths start where the service is started.
-- Anything wrong or unknown stops the start with exit code 2, and all of it is reported at once. An unknown variable
-  without \`__\` is only warned about: Kubernetes sets such variables by itself.
+- **File.** \`--config FILE\` names it, otherwise \`PORTCULLIS_CONFIG\`. The default is \`portcullis.config.json\` in the current
+  folder, if that file exists.
+- **Variables.** \`PORTCULLIS_A__B_C\` sets \`a.bC\`. Write numbers in digits, booleans as \`true\` or \`false\` (or \`1\`, \`0\`,
+  \`yes\`, \`no\`, \`on\`, \`off\`), and lists with commas. The service ignores an empty variable.
+- **Names.** \`<NAME>\` in a variable is the name of an entry. It matches an entry of the file in any case. Otherwise it adds
+  an entry in lower case.
+- **Secrets in files.** \`PORTCULLIS_SECRET_FILE\` and \`PORTCULLIS_STORES__USERS__URL_FILE\` name files that hold the value,
+  and so do the variables of the other secrets and addresses. The service removes the last newline.
+- **Relative paths** start in the current folder.
+- **Faults.** A wrong or unknown setting stops the start with exit code 2, and the message lists all faults. An unknown
+  variable without \`__\` causes only a warning, because Kubernetes sets such variables by itself.
 
-\`portcullis config check\` prints what is in force and where it came from, \`portcullis config check --env\` the names of all
-variables.`
+\`portcullis config check\` prints every value in force with its source. \`portcullis config check --env\` prints the names of
+all variables.`

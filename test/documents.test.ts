@@ -16,8 +16,8 @@ const documents = [...readdirSync(projectRoot), ...readdirSync(join(projectRoot,
   .filter((name) => name.endsWith('.md'))
   .map((name) => ({ name, text: projectFile(name) }))
 
-const readme = projectFile('README.md')
-const blocks = blocksOf(readme)
+const settingsPage = projectFile('docs/settings.md')
+const handlersPage = projectFile('docs/handlers.md')
 
 /** The rows of the table whose header begins with these words, each as the code in its cells. */
 function rowsOf(text: string, header: string): string[][][] {
@@ -62,7 +62,7 @@ describe('the documents', () => {
     const sources = sourceFiles()
       .map(({ text }) => text)
       .join('\n')
-    const messages = rowsOf(projectFile('docs/operations.md'), '| `msg` |').flatMap(([named = []]) => named)
+    const messages = rowsOf(projectFile('docs/logs.md'), '| `msg` |').flatMap(([named = []]) => named)
     for (const message of messages) expect(sources).to.include(`'${message}'`)
     const logged = [...sources.matchAll(/\blog\.(?:info|warn|error|fatal)\((?:[^'()]|\([^()]*\))*'([^']+)',?\s*\)/g)]
     expect(logged).to.have.length.above(20)
@@ -90,16 +90,16 @@ describe('docs/errors.md', () => {
   })
 })
 
-describe('the README', () => {
+describe('the pages of settings, handlers and tenants', () => {
   const folder = new SettingsFolder()
   beforeEach(() => folder.open())
   afterEach(() => folder.remove())
 
-  it('names settings and variables that there are', () => {
+  it('name existing settings and variables', () => {
     const leaves = leavesOf(settingsSchema)
     const paths = new Set(leaves.map(({ path }) => path.join('.')))
     const variables = new Set(leaves.map(({ path }) => variableOf(path)))
-    const rows = rowsOf(readme, '| Setting | Environment |')
+    const rows = rowsOf(settingsPage, '| Setting | Environment |')
     expect(rows).to.have.length.above(10)
     for (const [settings = [], environment = []] of rows) {
       for (const setting of settings) {
@@ -111,22 +111,30 @@ describe('the README', () => {
     }
   })
 
-  it('shows a file of settings that is complete with the secrets from the environment', async () => {
+  it('show a file of settings that is complete with the secrets from the environment', async () => {
     const env = {
       PORTCULLIS_SECRET: goodSecret,
       PORTCULLIS_STORES__USERS__URL: 'mongodb://127.0.0.1/portcullis',
       PORTCULLIS_STORES__SESSIONS__URL: 'redis://127.0.0.1',
       PORTCULLIS_STORES__TOKENS__URL: 'redis://127.0.0.1',
     }
-    const { settings } = await folder.load(JSON.parse(theBlock(blocks, 'json', 'stores')), env)
+    const { settings } = await folder.load(JSON.parse(theBlock(blocksOf(settingsPage), 'json', 'stores')), env)
     expect(Object.values(settings.stores).map(({ kind }) => kind)).to.deep.equal(['mongo', 'redis', 'redis'])
   })
 
-  it('shows a module of handlers that can be loaded, and names every handler', async () => {
-    const path = await folder.write('handlers.mjs', theBlock(blocks, 'js', 'handlers'))
+  for (const mark of ['tenants', 'hosts']) {
+    it(`show settings of tenants without a fault: ${mark}`, async () => {
+      const file = JSON.parse(theBlock(blocksOf(projectFile('docs/tenants.md')), 'json', mark))
+      const { tenants } = await folder.load(file, { PORTCULLIS_SECRET: goodSecret })
+      expect([...(tenants?.enabled.keys() ?? [])]).to.have.members(['acme', 'bolt'])
+    })
+  }
+
+  it('show a module of handlers that loads, and name every handler', async () => {
+    const path = await folder.write('handlers.mjs', theBlock(blocksOf(handlersPage), 'js', 'handlers'))
     const module: Record<string, unknown> = await import(pathToFileURL(path).href)
     expect(Object.keys(module)).to.have.length.above(2)
     expect(handlerNames).to.include.members(Object.keys(module))
-    for (const name of handlerNames) expect(readme).to.include(name)
+    for (const name of handlerNames) expect(handlersPage).to.include(name)
   })
 })

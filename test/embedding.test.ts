@@ -22,7 +22,7 @@ function snippetsOf(document: string): Snippet[] {
   })
 }
 
-const snippets = [...snippetsOf('README.md'), ...snippetsOf('docs/embedding.md')]
+const snippets = ['docs/embedding.md', 'docs/koa.md', 'docs/fastapi-users.md'].flatMap(snippetsOf)
 
 /** What a program that embeds use cases has no use for. */
 const unwanted = /^(koa|@koa\/.*|koa-.*|mongodb|bson|ioredis|simple-oauth2|joi|openid-client|undici|bcrypt|commander)$/

@@ -3,59 +3,55 @@ import { call } from './support/client.ts'
 import { type Command, environmentOf, portNear, startCommand, workingCopy } from './support/commands.ts'
 import { dropDatabase, mongoObstacle } from './support/mongo.ts'
 import { sharedMongo } from './support/mongo-server.ts'
-import { blocksOf, patternOf, projectFile, theBlock, tourOf } from './support/readme-blocks.ts'
+import { type Block, blocksOf, patternOf, projectFile, projectRoot, theBlock, tourOf } from './support/readme-blocks.ts'
 import { goThrough } from './support/readme-tour.ts'
 import { redisServerObstacle, startRedis } from './support/redis.ts'
 import { goodSecret } from './support/settings.ts'
 
-const blocks = blocksOf(projectFile('README.md'))
-const steps = tourOf(blocks)
+/** Starts the service as the page says, and types the page's requests. */
+async function follow(page: string, settings: Readonly<Record<string, string>>, after?: After): Promise<void> {
+  const blocks = blocksOf(projectFile(page))
+  const port = await portNear(3000)
+  const here = (text: string): string => text.replaceAll('localhost:3000', `localhost:${port}`)
+  const env = environmentOf({ ...settings, ...(port !== 3000 && { PORTCULLIS_HTTP__PORT: `${port}` }) })
+  const folder = workingCopy()
 
-describe("the README's tour", function () {
+  const service = startCommand(['bash', '-c', startOf(blocks)], folder, env)
+  try {
+    await service.says(patternOf(here(theBlock(blocks, 'text', 'start'))))
+    const steps = tourOf(blocks).map((step) => ({ ...step, lines: here(step.lines) }))
+    await goThrough(steps, folder, env)
+    await after?.(blocks, here)
+  } finally {
+    service.killGroup('SIGINT')
+    await service.ended
+  }
+}
+
+type After = (blocks: readonly Block[], here: (text: string) => string) => Promise<void>
+
+/** The README starts a fresh clone, the tour the folder that the reader is in. */
+function startOf(blocks: readonly Block[]): string {
+  const typed = theBlock(blocks, 'bash', 'start')
+  return typed.replace(/^git clone .* && cd portcullis\n/, '')
+}
+
+describe('the pages that a newcomer follows', function () {
   this.timeout(60_000)
 
-  /** Goes through it word for word, and compares what is printed with what the reader is told. */
-  async function go(settings: Readonly<Record<string, string>>, { isShared }: { isShared: boolean }): Promise<void> {
-    const port = await portNear(3000)
-    const here = (text: string): string => text.replaceAll('localhost:3000', `localhost:${port}`)
-    const env = environmentOf({ ...settings, ...(port !== 3000 && { PORTCULLIS_HTTP__PORT: `${port}` }) })
-    const folder = workingCopy()
-
-    const service = startCommand(['bash', '-c', theBlock(blocks, 'bash', 'start')], folder, env)
-    try {
-      await service.says(patternOf(here(theBlock(blocks, 'text', 'start'))))
-      const taken = steps.filter(({ needsSharedStore }) => isShared || !needsSharedStore)
-      await goThrough(
-        taken.map((step) => ({ ...step, lines: here(step.lines) })),
-        folder,
-        env,
-      )
-    } finally {
-      service.killGroup('SIGINT')
-      await service.ended
-    }
-  }
-
-  it('shows what is printed at every step but the first', () => {
-    expect(steps.length).to.be.above(8)
+  it('docs/tour.md prints, with nothing set, exactly the output that it shows', async () => {
+    const steps = tourOf(blocksOf(projectFile('docs/tour.md')))
+    expect(steps).to.have.length.above(8)
     expect(steps.filter(({ printed }) => printed === '')).to.deep.equal(steps.slice(0, 1))
-    expect(steps.filter(({ needsSharedStore }) => needsSharedStore)).to.have.lengthOf(2)
+    await follow('docs/tour.md', {})
   })
 
-  it('works with nothing set', async () => {
-    await go({}, { isShared: true })
-  })
-
-  it('works with everything in memory, but for the superuser', async () => {
-    await go({ PORTCULLIS_STORES__USERS__KIND: 'memory' }, { isShared: false })
-  })
-
-  it('works on MongoDB and Redis, by the settings it shows', async function () {
+  it('the README does, on MongoDB and Redis as docs/settings.md sets them where they are installed', async () => {
     const obstacle = redisServerObstacle() ?? (await mongoObstacle())
     if (obstacle !== null) {
       if (process.env.TEST_REQUIRE_SERVERS === '1') throw new Error(obstacle)
-      process.once('exit', () => console.warn(`NOT TRIED: the README's tour on MongoDB and Redis, since ${obstacle}`))
-      this.skip()
+      await follow('README.md', {}, fetches)
+      return
     }
     const redis = await startRedis()
     const mongoUrl = (await sharedMongo()).url()
@@ -63,17 +59,35 @@ describe("the README's tour", function () {
       if (name === 'PORTCULLIS_SECRET') return goodSecret
       return shown.startsWith('mongodb:') ? mongoUrl : shown.startsWith('redis:') ? redis.url : shown
     }
-    const shown = [...theBlock(blocks, 'bash', 'stores').matchAll(/^export (\w+)=(\S+)/gm)]
+    const typed = theBlock(blocksOf(projectFile('docs/settings.md')), 'bash', 'stores')
+    const exported = [...typed.matchAll(/^export (\w+)=(\S+)/gm)]
     try {
-      await go(Object.fromEntries(shown.map(([, name = '', value = '']) => [name, here(name, value)])), {
-        isShared: true,
-      })
+      await follow(
+        'README.md',
+        Object.fromEntries(exported.map(([, name = '', value = '']) => [name, here(name, value)])),
+        fetches,
+      )
     } finally {
       await redis.close()
       await dropDatabase(mongoUrl)
     }
   })
+
+  it('the README has at most 200 lines, six requests and ten lines of fetch', () => {
+    const readme = projectFile('README.md')
+    expect(readme.split('\n')).to.have.length.at.most(200)
+    expect(readme.match(/^\*\*\d\./gm)).to.have.lengthOf(6)
+    const lines = theBlock(blocksOf(readme), 'js', 'fetch').split('\n')
+    expect(lines.filter((line) => line !== '')).to.have.length.at.most(10)
+  })
 })
+
+async function fetches(blocks: readonly Block[], here: (text: string) => string): Promise<void> {
+  const program = ['--input-type=module', '-e', here(theBlock(blocks, 'js', 'fetch'))]
+  const { ended, output } = startCommand([process.execPath, ...program], projectRoot, environmentOf({}))
+  expect(await ended, output.error).to.equal(0)
+  expect(output.standard).to.equal(theBlock(blocks, 'text', 'fetch'))
+}
 
 describe('npm start', function () {
   this.timeout(30_000)

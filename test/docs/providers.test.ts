@@ -57,13 +57,13 @@ describe('docs/providers.md', () => {
   }
 })
 
-describe("the README's Google", () => {
+describe('the Google of docs/settings.md', () => {
   const folder = new SettingsFolder()
   beforeEach(() => folder.open())
   afterEach(() => folder.remove())
 
   it('takes ten lines of settings, which come back to the page that the service serves', async () => {
-    const text = theBlock(blocksOf(projectFile('README.md')), 'json', 'google')
+    const text = theBlock(blocksOf(projectFile('docs/settings.md')), 'json', 'google')
     expect(text.trimEnd().split('\n')).to.have.lengthOf.at.most(10)
     const { settings, warnings } = await folder.load(JSON.parse(text), secretOf('google', 'google'))
     expect(warnings).to.deep.equal([])

@@ -38,8 +38,6 @@ export function theBlock(blocks: readonly Block[], language: string, mark: strin
 export interface Step {
   readonly lines: string
   readonly printed: string
-  /** Needs a store that another process can reach. */
-  readonly needsSharedStore: boolean
 }
 
 /** The tour: each block marked `bash tour`, with the unmarked block of text that follows it before the next one. */
@@ -49,7 +47,7 @@ export function tourOf(blocks: readonly Block[]): Step[] {
     if (language !== 'bash' || !marks.includes('tour')) continue
     const next = blocks[at + 1]
     const printed = next?.language === 'text' && next.marks.length === 0 ? next.text : ''
-    steps.push({ lines: text, printed, needsSharedStore: marks.includes('superuser') })
+    steps.push({ lines: text, printed })
   }
   return steps
 }
