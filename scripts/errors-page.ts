@@ -17,7 +17,7 @@ interface Operation {
   >
 }
 
-/** What the page needs of an OpenAPI document. */
+/** The part of an OpenAPI document that the page reads. */
 export interface Operations {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
 }
@@ -41,55 +41,56 @@ const introduction = `# Errors
 
 <!-- Generated from the operations by \`npm run docs\`. -->
 
-Every error is \`{"detail": …}\`. Where \`detail\` is in capitals it is a code: programs may rely on it. A code with a
-\`reason\` comes as \`{"detail": {"code": "…", "reason": "…"}}\`; the reason is for people and may be worded anew.
+Every error has the body \`{"detail": …}\`. A \`detail\` in capitals is a code that programs may rely on. Some codes come with a
+reason: \`{"detail": {"code": "…", "reason": "…"}}\`. The reason is for people, and its wording may change.
 
-This page is that of a service with one provider to sign in with, \`<provider>\`; [openapi.json](openapi.json) is that of a
-service without any settings, and so without providers. A running service has its own at \`/openapi.json\`.`
+This page describes a service with one provider, \`<provider>\`. A running service describes its own routes at
+\`/openapi.json\`; [openapi.json](openapi.json) is the document of a service without settings.`
 
 const generalErrors = `## On any path
 
 | Status | \`detail\` | Meaning |
 |---|---|---|
-| 400 | \`Bad Request\` | What was sent is no HTTP, or does not say which one host is meant |
-| 404 | \`Not Found\` | No such path; where there are tenants, no such tenant, or none told |
-| 405 | \`Method Not Allowed\` | The path has other methods: \`Allow\` names them all |
+| 400 | \`Bad Request\` | The input is not HTTP, or does not name exactly one host |
+| 404 | \`Not Found\` | The path does not exist. With tenants: the tenant does not exist, or the request names none |
+| 405 | \`Method Not Allowed\` | The path has other methods: \`Allow\` lists them |
 | 408 | \`Request Timeout\` | The headers took longer than 5 s, or the whole request longer than 10 s |
-| 431 | \`Request Header Fields Too Large\` | Address and headers together are above 8 KiB |
-| 501 | \`Not Implemented\` | A transfer coding other than \`chunked\` |
+| 431 | \`Request Header Fields Too Large\` | Address and headers together have more than 8 KiB |
+| 501 | \`Not Implemented\` | The request uses a transfer coding other than \`chunked\` |
 
-The connection is closed after 400 for what is no HTTP, 408 and 431, and after every answer that comes while more than
-16 KiB of a body may be on their way: nobody reads them.
+The service closes the connection after 408, 431 and a 400 for input that is not HTTP. It also closes the connection when it
+answers before it has read a body of more than 16 KiB.
 
-\`HEAD\` is 405 on every path that is there. So is \`OPTIONS\`, unless it is the preflight of a page whose origin
-\`http.allowedOrigins\` has: where a browser reports a failed preflight, that setting lacks the page's origin, which the
-log names, or the page sends a header that none of ours reads, or a method other than \`GET\`, \`POST\`, \`PATCH\` and
-\`DELETE\`. It may send \`Authorization\`, \`Content-Type\`,
-\`X-Request-Id\` and the header that names the tenant; what a library adds to every request (\`X-Requested-With\`,
-\`sentry-trace\`, \`baggage\`) has to be kept from ours.
+## How to fix common errors
 
-A 503 is over after a while, with one exception: a tenant whose settings are wrong is 503 until they are mended. A 429 is
-never ours, but of the proxy in front of us, which limits the rate ([how](operations.md#proxy)): ask again later.
-
-A page of your own that is answered 403 for what anybody may do has an origin that \`http.allowedOrigins\` lacks.`
+- **503**: try again after \`Retry-After\` seconds. A tenant with wrong settings answers 503 until an operator corrects them.
+- **429**: try again later. This answer comes from [the proxy](operations.md#proxy) in front of the service.
+- **403 on a page of yours**, for a request that any visitor may send: add the origin of the page to
+  \`http.allowedOrigins\`.
+- **405 for \`HEAD\`**: send \`GET\`.
+- **405 for \`OPTIONS\`**, or a failed preflight in the browser. There are three causes:
+  - \`http.allowedOrigins\` lacks the origin of the page. The log names the origin.
+  - The page sends a header other than \`Authorization\`, \`Content-Type\`, \`X-Request-Id\` and the header of the tenant. Some
+    libraries add headers to every request, for example \`X-Requested-With\`, \`sentry-trace\` and \`baggage\`.
+  - The page uses a method other than \`GET\`, \`POST\`, \`PATCH\` and \`DELETE\`.`
 
 const invalidItems = `## Items of a 422
 
-All faults are answered at once, in the order of the fields: \`{"type", "loc", "msg"}\`, some with \`ctx\`. What was sent is
-never repeated. \`loc\` is a path: \`["body", "email"]\` a field, \`["body"]\` the body as a whole, \`["body", 17]\` a place in it.
+The answer lists all faults in the order of the fields: \`{"type", "loc", "msg"}\`, some with \`ctx\`. It never repeats the
+input. \`loc\` is a path: \`["body", "email"]\` is a field, \`["body"]\` the whole body, \`["body", 17]\` a position in the body.
 
 | \`type\` | Meaning |
 |---|---|
-| \`missing\` | The field, or the whole body, is not there; a field of a form is also missing when it is empty, or what is sent is no form (JSON, for example) |
-| \`string_type\` | Something else than well-formed text |
-| \`bool_type\`, \`bool_parsing\` | Nothing that can be read as a boolean |
-| \`list_type\` | No list |
-| \`value_error\` | No e-mail address, or a field that was sent twice |
-| \`string_pattern_mismatch\` | A \`grant_type\` other than \`password\` |
-| \`model_attributes_type\` | The body is no JSON object, or is not sent as \`application/json\` |
-| \`json_invalid\` | The body is malformed, or nests more than 32 levels. \`loc[1]\` is the place, in UTF-16 units from 0, where what is wrong begins: a sign, or the word, number or text that is none |
+| \`missing\` | The field or the whole body is missing. A field of a form is also missing when it is empty, or when the body is not a form |
+| \`string_type\` | The value is not well-formed text |
+| \`bool_type\`, \`bool_parsing\` | The value is not a boolean |
+| \`list_type\` | The value is not a list |
+| \`value_error\` | The value is not an e-mail address, or the field was sent twice |
+| \`string_pattern_mismatch\` | \`grant_type\` is not \`password\` |
+| \`model_attributes_type\` | The body is not a JSON object, or its type is not \`application/json\` |
+| \`json_invalid\` | The JSON is malformed, or nests more than 32 levels. \`loc[1]\` is the position of the fault, in UTF-16 units from 0 |
 
-An optional field that is \`null\` is left out, and fields that a route does not know are ignored.`
+An optional field with the value \`null\` counts as absent. The service ignores unknown fields.`
 
 function providerRoutes(operations: readonly Named[]): string {
   const rows = operations
@@ -102,12 +103,12 @@ function providerRoutes(operations: readonly Named[]): string {
     })
   return `## Routes of a provider
 
-| Route | What | Query |
+| Route | Purpose | Query |
 |---|---|---|
 ${rows.join('\n')}
 
-A callback with \`redirects.failure\` in the settings of its provider answers a refusal by 303 to that page, with \`?error=\`
-and what would have been \`detail\`. Kinds that post the callback (\`apple\`) have \`POST …/callback\` besides.`
+With \`redirects.failure\` in the settings of the provider, a refused callback redirects (303) to that page, with the
+\`detail\` in \`?error=\`. Providers of the kind \`apple\` also have \`POST …/callback\`.`
 }
 
 /** `docs/errors.md`. */
@@ -120,7 +121,7 @@ export function errorsPage({ paths }: Operations): string {
   const names = operations.map(({ name }) => name)
   const groups: readonly (readonly [string, readonly string[]])[] = [
     ['all', names],
-    // Whose 503 names the stores that do not answer.
+    // The 503 of /readyz has another body: the failing stores.
     ['all but `GET /readyz`', names.filter((name) => name !== 'GET /readyz')],
     ['all with a body', operations.filter(({ operation }) => operation.requestBody).map(({ name }) => name)],
     ['all that need a credential', operations.filter(({ operation }) => operation.security).map(({ name }) => name)],

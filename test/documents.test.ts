@@ -81,7 +81,7 @@ describe('docs/errors.md', () => {
   })
 
   it('has the routes of a provider, and what their query may hold', () => {
-    const rows = rowsOf(page, '| Route | What | Query |').map(([route = [], , query]) => [route[0], query])
+    const rows = rowsOf(page, '| Route | Purpose | Query |').map(([route = [], , query]) => [route[0], query])
     expect(rows).to.deep.include.members([
       ['GET /auth/<provider>/authorize', ['scopes']],
       ['DELETE /auth/associate/<provider>/{id}', []],
