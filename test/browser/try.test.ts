@@ -2,10 +2,11 @@ import { cpSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import type { BrowserContext, Page } from 'playwright-core'
-import { launchBrowser, namedHost, needsBrowser, type TestBrowser } from '../support/browser.ts'
+import { launchBrowser, needsBrowser, type TestBrowser } from '../support/browser.ts'
 import { call, goodPassword } from '../support/client.ts'
 import { environmentOf, portNear, startCommand } from '../support/commands.ts'
 import { type OpenIdProvider, startOpenIdProvider } from '../support/openid-provider.ts'
+import { callAt } from '../support/raw-request.ts'
 import { projectRoot } from '../support/readme-blocks.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { scratchFolder } from '../support/spawned-service.ts'
@@ -400,11 +401,31 @@ describe('what /try consists of', () => {
     const port = new URL(service.url).port
     const { status, headers } = await get('/try?code=a&state=b', `http://127.0.0.1:${port}`)
     expect([status, headers.get('Location')]).to.deep.equal([303, `${service.url}/try?code=a&state=b`])
+  })
 
-    const named = await startTestService({ ...inMemory, PORTCULLIS_HTTP__PUBLIC_URL: `http://${namedHost}` })
+  it('answers browsers of this machine only, whatever the settings say', async () => {
+    const named = await startTestService({
+      ...inMemory,
+      PORTCULLIS_HTTP__PUBLIC_URL: 'https://accounts.example.com',
+      PORTCULLIS_TRY__ENABLED: 'true',
+    })
+    const port = new URL(named.url).port
     try {
-      const moved = await get('/try', named.url)
-      expect([moved.status, moved.headers.get('Location')]).to.deep.equal([303, `http://${namedHost}/try`])
+      for (const host of [`127.0.0.1:${port}`, `localhost:${port}`, `[::1]:${port}`, 'acme.localhost']) {
+        expect((await callAt(named.url, host, 'GET', '/try')).status, host).to.equal(200)
+      }
+      for (const path of Object.keys(parts)) {
+        for (const host of ['accounts.example.com', '10.0.0.1', 'localhost.example.com']) {
+          expect((await callAt(named.url, host, 'GET', path)).status, `${host} ${path}`).to.equal(404)
+        }
+        for (const header of ['X-Forwarded-For', 'X-Forwarded-Proto', 'X-Forwarded-Host', 'Forwarded']) {
+          const forwarded = await fetch(`${named.url}${path}`, { headers: { [header]: 'localhost' } })
+          expect([forwarded.status, await forwarded.json()], `${header} ${path}`).to.deep.equal([
+            404,
+            { detail: 'Not Found' },
+          ])
+        }
+      }
     } finally {
       await named.stop()
     }
@@ -430,6 +451,7 @@ describe('what /try consists of', () => {
 
   for (const [why, settings] of [
     ['try.enabled is false', { PORTCULLIS_TRY__ENABLED: 'false' }],
+    ['the public URL is another machine’s', { PORTCULLIS_HTTP__PUBLIC_URL: 'https://accounts.example.com' }],
     ['it listens for everybody', { PORTCULLIS_HTTP__HOST: '0.0.0.0', PORTCULLIS_HTTP__PUBLIC_URL: 'http://localhost' }],
   ] as const) {
     it(`is not there when ${why}`, async () => {

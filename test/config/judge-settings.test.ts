@@ -267,13 +267,10 @@ describe('judging the settings', () => {
       })
     }
 
-    /** Nothing that is for trying out. */
-    const inUse = { handlers: { console: false }, try: { enabled: false } }
-
     it('warns of cookies that others can read, on every address but loopback', async () => {
       const backends = { cookie: { transport: { name: 'session', secure: false, httpOnly: false } } }
       const http = { publicUrl: 'https://accounts.example.com' }
-      const { warnings } = await folder.load({ http, backends, ...inUse })
+      const { warnings } = await folder.load({ http, backends })
       expect(warnings).to.deep.equal([
         'the cookie of the backend cookie is not Secure: browsers will send it where others listen',
         'the cookie of the backend cookie is not HttpOnly: every script in the page can read it',
@@ -315,20 +312,22 @@ describe('judging the settings', () => {
     })
 
     it('warns of a Secure cookie where browsers will drop it', async () => {
-      const { warnings } = await folder.load({ http: { publicUrl: 'http://accounts.example.com' }, ...inUse })
+      const { warnings } = await folder.load({ http: { publicUrl: 'http://accounts.example.com' } })
       expect(warnings).to.deep.equal([
         'browsers will drop the cookie of the backend cookie: it is Secure and http.publicUrl is not https',
       ])
     })
 
-    it('warns of what is for trying out where a proxy makes it public', async () => {
+    it('warns that handlers.console prints tokens where others reach the service', async () => {
+      const handlers = { console: true }
+      const open = { host: '0.0.0.0', publicUrl: 'http://localhost:3000' }
       const publicUrl = 'https://accounts.example.com'
-      const { warnings } = await folder.load({ http: { publicUrl } })
-      expect(warnings).to.deep.equal([
-        'handlers.console prints tokens: who reads standard output can verify addresses and reset passwords',
-        '/try, a page to try the service out, is there for everybody: see try.enabled',
-      ])
-      for (const quiet of [{ http: { publicUrl }, ...inUse }, { http: { publicUrl: 'http://localhost:8080' } }, {}]) {
+      for (const http of [{ publicUrl }, open]) {
+        expect((await folder.load({ http, handlers })).warnings).to.deep.equal([
+          'handlers.console prints tokens: any reader of standard output can verify addresses and reset passwords',
+        ])
+      }
+      for (const quiet of [{ http: { publicUrl } }, { http: { publicUrl: 'http://localhost:8080' }, handlers }, {}]) {
         expect((await folder.load(quiet)).warnings).to.deep.equal([])
       }
     })

@@ -184,13 +184,26 @@ describe('loading the settings', () => {
       expect(local.settings.stores.sessions).to.deep.equal({ kind: 'memory' })
     })
 
-    it('prints events only on loopback and without a module, unless told otherwise', async () => {
+    it('prints events and serves /try by default only where host and public URL are loopback', async () => {
+      for (const [http, expected] of [
+        [{}, true],
+        [{ host: '::1' }, true],
+        [{ publicUrl: 'http://localhost:8080' }, true],
+        [{ publicUrl: 'https://accounts.example.com' }, false],
+        [{ host: '0.0.0.0', publicUrl: 'http://localhost:3000' }, false],
+        [{ host: '0.0.0.0', publicUrl: 'https://accounts.example.com' }, false],
+      ] as const) {
+        const { settings } = await folder.load({ http })
+        expect([settings.handlers.console, settings.try.enabled], JSON.stringify(http)).to.deep.equal([
+          expected,
+          expected,
+        ])
+      }
+    })
+
+    it('prints no events by default where there is a module', async () => {
       await folder.write('handlers.mjs', '')
-      const publicUrl = 'https://accounts.example.com'
       const consoleOf = async (file: unknown) => (await folder.load(file)).settings.handlers.console
-      expect(await consoleOf({})).to.equal(true)
-      expect(await consoleOf({ http: { host: '::1' } })).to.equal(true)
-      expect(await consoleOf({ http: { host: '0.0.0.0', publicUrl } })).to.equal(false)
       expect(await consoleOf({ handlers: { module: 'handlers.mjs' } })).to.equal(false)
       expect(await consoleOf({ handlers: { module: 'handlers.mjs', console: true } })).to.equal(true)
       expect(await consoleOf({ handlers: { console: false } })).to.equal(false)

@@ -43,10 +43,15 @@ describe('the public URL', () => {
   })
 
   it('knows a URL that leads to loopback, whose host may have brackets', () => {
-    for (const url of ['http://localhost:3000/x', 'https://127.0.0.1', 'http://[::1]:3000']) {
+    for (const url of [
+      'http://localhost:3000/x',
+      'https://127.0.0.1',
+      'http://[::1]:3000',
+      'http://acme.localhost:3000',
+    ]) {
       expect(leadsToLoopback(new URL(url)), url).to.equal(true)
     }
-    for (const url of ['http://example.com', 'http://[::2]', 'http://localhost.example.com']) {
+    for (const url of ['http://example.com', 'http://[::2]', 'http://localhost.example.com', 'http://mylocalhost']) {
       expect(leadsToLoopback(new URL(url)), url).to.equal(false)
     }
   })

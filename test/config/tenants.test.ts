@@ -198,6 +198,27 @@ describe('settings of tenants', () => {
       expect(pathsOf(tenants.disabled.get('cove'))).to.deep.equal(['tenants.list.cove.hosts'])
     })
 
+    it('have no development defaults at a public host, also without a public URL', async () => {
+      const tenants = await load(
+        list(
+          {
+            acme: { hosts: ['acme.example.org'] },
+            bolt: { hosts: ['bolt.localhost'] },
+            cove: { hosts: ['cove.example.org'], handlers: { console: true } },
+          },
+          {},
+          'host',
+        ),
+      )
+      const defaultsOf = (id: string) => {
+        const { handlers, try: page } = settingsOf(tenants, id)
+        return [handlers.console, page.enabled]
+      }
+      expect(defaultsOf('acme')).to.deep.equal([false, false])
+      expect(defaultsOf('bolt')).to.deep.equal([true, true])
+      expect(defaultsOf('cove')).to.deep.equal([true, false])
+    })
+
     it('judge its pages by its own address and not by the common one', async () => {
       const provider = (page: string) => ({
         kind: 'github',

@@ -37,6 +37,25 @@ export async function rawCall(url: string, { method, path, host, headers = [], c
   return answer
 }
 
+/** A request with any `Host`, which `fetch` does not allow; unlike `rawCall`, also for paths outside the OpenAPI document. */
+export function callAt(url: string, host: string, method: string, path: string, json?: unknown): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const headers = { host, ...(json !== undefined && { 'content-type': 'application/json' }) }
+    const sent = request(`${url}${path}`, { method, headers }, (response) => {
+      const chunks: Buffer[] = []
+      response.on('data', (chunk: Buffer) => chunks.push(chunk))
+      response.on('end', () => {
+        const names = Object.entries(response.headersDistinct).flatMap(([name, values = []]) =>
+          values.map((value): [string, string] => [name, value]),
+        )
+        resolve(answerOf(response.statusCode ?? 0, new Headers(names), Buffer.concat(chunks).toString()))
+      })
+    })
+    sent.on('error', reject)
+    sent.end(json === undefined ? undefined : JSON.stringify(json))
+  })
+}
+
 /** Writes these bytes to a connection; answers all that comes back until it is closed or silent for `quietMilliseconds`. */
 export function exchange(url: string, bytes: string, quietMilliseconds = 150): Promise<string> {
   const { hostname, port } = new URL(url)

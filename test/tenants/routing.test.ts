@@ -1,17 +1,17 @@
 import { existsSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
-import { request } from 'node:http'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { type Acme, aPerson, startAcme } from '../support/acme.ts'
 import { notFound, refused, seen } from '../support/answers.ts'
-import { type Answer, answerOf, call, goodPassword, logIn, register, type Sent } from '../support/client.ts'
+import { type Answer, call, goodPassword, logIn, register, type Sent } from '../support/client.ts'
 import { needsDeployment, onMongo } from '../support/deployments.ts'
 import { eventually } from '../support/eventually.ts'
 import { faultProxy } from '../support/fault-proxy.ts'
 import { dropDatabase } from '../support/mongo.ts'
 import { sharedMongo } from '../support/mongo-server.ts'
 import { Browser } from '../support/oauth-browser.ts'
+import { callAt } from '../support/raw-request.ts'
 import { needsRedisServer, type RedisServer, startRedis } from '../support/redis.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { goodSecret } from '../support/settings.ts'
@@ -22,25 +22,6 @@ const allLogged = { PORTCULLIS_LOGS__REQUESTS: 'all' }
 const frontEnd = 'http://front.example'
 /** Other tests run beside these. In milliseconds. */
 const lateness = 400
-
-/** As a client of HTTP sees it that may choose its Host, which `fetch` does not let anybody do. */
-function callAt(url: string, host: string, method: string, path: string, json?: unknown): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    const headers = { host, ...(json !== undefined && { 'content-type': 'application/json' }) }
-    const sent = request(`${url}${path}`, { method, headers }, (response) => {
-      const chunks: Buffer[] = []
-      response.on('data', (chunk: Buffer) => chunks.push(chunk))
-      response.on('end', () => {
-        const names = Object.entries(response.headersDistinct).flatMap(([name, values = []]) =>
-          values.map((value): [string, string] => [name, value]),
-        )
-        resolve(answerOf(response.statusCode ?? 0, new Headers(names), Buffer.concat(chunks).toString()))
-      })
-    })
-    sent.on('error', reject)
-    sent.end(json === undefined ? undefined : JSON.stringify(json))
-  })
-}
 
 const atRoot = [[{ url: '/' }], [{ url: '/' }]]
 

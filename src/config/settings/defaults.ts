@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { isLoopback } from '../../lib/loopback.ts'
+import { isLoopback, leadsToLoopback } from '../../lib/loopback.ts'
 import type { BackendSettings, ProviderSettings, Settings, StoreSettings } from './schema/schema.ts'
 import { enabledOf } from './schema/tree.ts'
 
@@ -56,10 +56,10 @@ export function completeSettings(given: Given, cwd: string): Settings {
     ),
     handlers: {
       module: module === undefined ? null : resolve(cwd, module),
-      console: handlers.console ?? (module === undefined && isLoopback(http.host)),
+      console: handlers.console ?? (module === undefined && isLocal(http)),
       timeoutSeconds: handlers.timeoutSeconds,
     },
-    try: { enabled: given.try.enabled ?? isLoopback(http.host) },
+    try: { enabled: given.try.enabled ?? isLocal(http) },
   }
 }
 
@@ -69,4 +69,9 @@ function completeStore(store: Partial<StoreSettings>, users: StoreSettings): Sto
   const url = isTheirs ? users.url : store.url
   const prefix = store.prefix ?? (isTheirs ? users.prefix : undefined)
   return { kind, ...(url !== undefined && { url }), ...(prefix !== undefined && { prefix }) }
+}
+
+/** Whether only this machine reaches the service. Development defaults apply only then. */
+export function isLocal({ host, publicUrl }: Pick<Settings['http'], 'host' | 'publicUrl'>): boolean {
+  return isLoopback(host) && (publicUrl === undefined || leadsToLoopback(new URL(publicUrl)))
 }

@@ -2,6 +2,7 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Check } from 'typebox/value'
 import type { StoreRole } from '../../adapters/stores/store-backend.ts'
+import { leadsToLoopback } from '../../lib/loopback.ts'
 import type { Assignment } from './merge.ts'
 import { readJudged } from './resolve.ts'
 import { type Fault, SettingsFault, type Source } from './schema/fault.ts'
@@ -141,7 +142,7 @@ async function readTenant(id: string, { tree, source, problem }: Given, from: Fr
   const given = overlay(own, treeOf(assignments))
   const hostNames = hostsOf(memberOf(given, 'hosts') ?? hosts, from, id, fault)
   const { settings, sources } = await readJudged({
-    tree: overlay(overlay(inherited, atOwnHost(given, hostNames, from)), own),
+    tree: overlay(overlay(overlay(atPublicHost(hostNames, from), inherited), atOwnHost(given, hostNames, from)), own),
     assignments: assignments.filter(({ path }) => path[0] !== 'hosts'),
     cwd,
     faults,
@@ -227,6 +228,12 @@ function atOwnHost(given: unknown, [host]: readonly string[], { common }: From):
   const url = new URL(publicUrl)
   url.hostname = host
   return { http: { publicUrl: url.origin } }
+}
+
+/** Without a public URL the hosts of a tenant say whether others reach it: the defaults for development depend on that. */
+function atPublicHost(hosts: readonly string[], { common }: From): object {
+  if (common.tenants.by !== 'host' || hosts.every((host) => leadsToLoopback({ hostname: host }))) return {}
+  return { handlers: { console: false }, try: { enabled: false } }
 }
 
 function isGiven(tree: unknown, path: string): boolean {

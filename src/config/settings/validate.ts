@@ -13,6 +13,7 @@ import {
 import { stores as storeKinds } from '../plugins/stores.ts'
 import { strategies } from '../plugins/strategies.ts'
 import { transports } from '../plugins/transports.ts'
+import { isLocal } from './defaults.ts'
 import { secretObjection } from './master-secret.ts'
 import type { Settings, StoreSettings } from './schema/schema.ts'
 import { enabledOf } from './schema/tree.ts'
@@ -41,7 +42,7 @@ export function doubtsOf(settings: Settings): string[] {
     ...(enabledOf(settings.backends).length === 0 ? ['backends: none is enabled, so that nobody can log in'] : []),
     ...doubtsOfCookies(settings),
     ...doubtsOfProviders(settings),
-    ...doubtsOfTryingOut(settings),
+    ...doubtsOfDevelopment(settings),
   ]
 }
 
@@ -73,15 +74,10 @@ function doubtsOfProviders(settings: Settings): string[] {
   })
 }
 
-/** What is on by default when listening on loopback, which a proxy on the same machine makes public. */
-function doubtsOfTryingOut({ handlers, try: page, http: { publicUrl } }: Settings): string[] {
-  if (publicUrl === undefined || leadsToLoopback(new URL(publicUrl))) return []
-  return [
-    ...(handlers.console
-      ? ['handlers.console prints tokens: who reads standard output can verify addresses and reset passwords']
-      : []),
-    ...(page.enabled ? ['/try, a page to try the service out, is there for everybody: see try.enabled'] : []),
-  ]
+/** Off by default where others reach the service, and still possible there. */
+function doubtsOfDevelopment({ handlers, http }: Settings): string[] {
+  if (isLocal(http) || !handlers.console) return []
+  return ['handlers.console prints tokens: any reader of standard output can verify addresses and reset passwords']
 }
 
 function doubtsOfCookies(settings: Settings): string[] {

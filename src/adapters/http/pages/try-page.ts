@@ -1,6 +1,9 @@
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import type Router from '@koa/router'
+import type { Context } from 'koa'
+import { leadsToLoopback } from '../../../lib/loopback.ts'
+import { errorReply } from '../errors.ts'
 import { send } from '../pipeline/send.ts'
 
 /** What the page has to know of a deployment; a front end of somebody's own has it as constants. */
@@ -46,10 +49,14 @@ export const hasTryPage = existsSync(folder)
  */
 export function mountTryPage(router: Router, known: () => { publicUrl: string; config: TryConfig }): void {
   if (!hasTryPage) return
-  router.get('/try', async (ctx) => {
+  const get = (path: string, answer: (ctx: Context) => unknown): void => {
+    router.get(path, (ctx) => (isFromThisMachine(ctx) ? answer(ctx) : send(ctx, errorReply(404, 'Not Found'))))
+  }
+  get('/try', async (ctx) => {
     const { publicUrl } = known()
+    const home = new URL(publicUrl)
     // A journey to a provider comes back to the public URL: cookies of another name of this machine would be missing.
-    if (ctx.hostname !== new URL(publicUrl).hostname) {
+    if (leadsToLoopback(home) && ctx.hostname !== home.hostname) {
       send(ctx, { status: 303, headers: { Location: `${publicUrl}/try${ctx.search}` } })
       return
     }
@@ -57,11 +64,18 @@ export function mountTryPage(router: Router, known: () => { publicUrl: string; c
     ctx.type = 'text/html; charset=utf-8'
     ctx.body = await readFile(new URL('index.html', folder))
   })
-  router.get('/try/config.json', (ctx) => send(ctx, { status: 200, body: known().config }))
+  get('/try/config.json', (ctx) => send(ctx, { status: 200, body: known().config }))
   for (const [name, type] of Object.entries(assets)) {
-    router.get(`/try/${name}`, async (ctx) => {
+    get(`/try/${name}`, async (ctx) => {
       ctx.type = type
       ctx.body = await readFile(new URL(name, folder))
     })
   }
+}
+
+/** Behind a proxy everybody would reach the page; a page of another site could reach it by DNS rebinding. */
+function isFromThisMachine({ req, host }: Context): boolean {
+  const isForwarded = Object.keys(req.headers).some((name) => name === 'forwarded' || name.startsWith('x-forwarded-'))
+  const url = `http://${host}`
+  return !isForwarded && URL.canParse(url) && leadsToLoopback(new URL(url))
 }

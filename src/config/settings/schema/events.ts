@@ -13,7 +13,7 @@ export const handlers = Type.Object({
   ),
   console: Type.Optional(
     Type.Boolean({
-      otherwise: 'on when listening on loopback without a module',
+      otherwise: 'on without a module when the host and the public URL are loopback',
       description: 'Prints every event, with its tokens, as one JSON line on standard output.',
     }),
   ),

@@ -43,8 +43,9 @@ export const docs = Type.Object({ enabled: enabled('Whether `/docs` and `/openap
 export const tryPage = Type.Object({
   enabled: Type.Optional(
     Type.Boolean({
-      otherwise: 'on when listening on loopback',
-      description: 'Whether `/try` is served: a page to try the service on, `examples/browser`.',
+      otherwise: 'on when the host and the public URL are loopback',
+      description:
+        'Serves `/try`, a page to try the service on (`examples/browser`), to browsers of this machine: a request with another `Host`, or through a proxy that sends `Forwarded` or `X-Forwarded-*`, is 404.',
     }),
   ),
 })
