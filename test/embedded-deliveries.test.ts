@@ -1,3 +1,4 @@
+import { readdir } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'chai'
 import {
@@ -111,4 +112,30 @@ describe('events of a program', () => {
     await program.close()
     await service.stop()
   })
+})
+
+describe('a program with stores in memory', () => {
+  const memory = { ...silent, stores: { users: { kind: 'memory' } } } as const
+
+  for (const [title, settings, tenant] of [
+    ['the only tenant', memory, 'default'],
+    ['several tenants', { ...memory, tenants: { by: 'header', list: { acme: {} } } }, 'acme'],
+  ] as const) {
+    it(`writes no file for ${title}, and issues credentials that it accepts`, async () => {
+      const cwd = scratchFolder()
+      const portcullis = await openPortcullis(settings, { cwd })
+      const email = toEmail(anAddress())
+      const by = await portcullis.withTenant(tenant, async ({ registerUser, logIn, authenticate, backends }) => {
+        await registerUser.execute({ email, password: goodPassword, requestId: 'a-program' })
+        const presented = [...backends.values()].map(async (backend) => {
+          const value = await logIn.execute({ email, password: goodPassword, backend, requestId: 'a-program' })
+          return authenticate.execute([{ backend, value }])
+        })
+        return Promise.all(presented)
+      })
+      await portcullis.close()
+      expect(by.map((found) => found?.user.email)).to.deep.equal([email, email])
+      expect(await readdir(cwd)).to.deep.equal([])
+    })
+  }
 })

@@ -1,3 +1,4 @@
+import { newToken } from '../../adapters/crypto/derived-keys.ts'
 import { functionHandlers, type Handlers } from '../../adapters/events/function-handlers.ts'
 import { misnamedHandlers } from '../../adapters/events/handler-names.ts'
 import { createLog } from '../../adapters/logging/log.ts'
@@ -109,7 +110,7 @@ export async function openPortcullis(settings: object = {}, options: PortcullisO
     const { settings } = loaded
     const left = leavesEvents(settings)
     if (delivers && left) log.info('without handlers events are left to a service or a worker')
-    return openOne({ ...common, id: defaultTenant, settings, leavesEvents: left, failed }, delivers)
+    return openOne({ ...common, id: defaultTenant, settings: withSecret(settings), leavesEvents: left, failed }, delivers)
   }
 
   logDisabled(log, tenants)
@@ -118,7 +119,8 @@ export async function openPortcullis(settings: object = {}, options: PortcullisO
     limits: loaded.settings.tenants,
     log,
     clock: common.clock,
-    async open({ id, settings }, failed) {
+    async open({ id, settings: given }, failed) {
+      const settings = withSecret(given)
       const tenant = await openPreparedTenant({ ...common, id, settings, leavesEvents: leavesEvents(settings), failed })
       return { tenant, accounts: accountsOf(tenant) }
     },
@@ -149,6 +151,12 @@ function printed(line: string): Promise<void> {
   return new Promise((resolve, reject) => {
     process.stdout.write(line, (error) => (error ? reject(error) : resolve()))
   })
+}
+
+/** The keys of users in memory are worth nothing after the process, so a program writes no file for them. */
+function withSecret(settings: Settings): Settings {
+  if (settings.secret !== null || settings.stores.users.kind !== 'memory') return settings
+  return { ...settings, secret: newToken() }
 }
 
 /** Or what a service is to tell would be told to nobody, by a program beside it that has no handlers. */
