@@ -52,6 +52,23 @@ describe('the Register router', () => {
     }
   })
 
+  it('takes no second account for an address that differs in its sigma', async () => {
+    const local = anAddress('sigma').split('@')[0]
+    expect((await attempt(`${local}οσ@example.com`)).status).to.equal(201)
+    for (const end of ['ΟΣ', 'ος', 'Οσ', 'οΣ']) {
+      expect(seen(await attempt(`${local}${end}@example.com`)), end).to.deep.equal(taken)
+      expect((await login(`${local}${end}@example.com`, goodPassword)).status, end).to.equal(200)
+    }
+  })
+
+  it('takes no address with characters that look like others, and lets nobody log in by one', async () => {
+    const address = `ﬁ.${anAddress()}`
+    const objection = 'The part before the @-sign contains characters that are not allowed.'
+    expect(seen(await attempt(address))).to.deep.equal(invalid(badAddress(objection, 'email')))
+    expect((await attempt(address.normalize('NFKC'))).status).to.equal(201)
+    expect(seen(await login(address, goodPassword))).to.deep.equal(refused(400, 'LOGIN_BAD_CREDENTIALS'))
+  })
+
   it('shows an international domain in Unicode, and knows it in ASCII', async () => {
     const local = anAddress('idn').split('@')[0]
     expect((await attempt(`${local}@xn--mnchen-3ya.example`)).body).to.include({ email: `${local}@münchen.example` })
