@@ -382,8 +382,8 @@ export interface PortcullisSettings {
          */
         readonly module?: string | null | undefined
         /**
-         * Prints every event, with its tokens, as one JSON line on standard output. Default: on when listening
-         * on loopback without a module.
+         * Prints every event, with its tokens, as one JSON line on standard output. Default: on without a
+         * module when the host and the public URL are loopback.
          */
         readonly console?: boolean | undefined
         /** A handler that takes longer has failed and is called again. From 0.05 to 3600. Default: `10`. */
@@ -471,8 +471,9 @@ export interface PortcullisSettings {
   readonly try?:
     | {
         /**
-         * Whether `/try` is served: a page to try the service on, `examples/browser`. Default: on when
-         * listening on loopback.
+         * Serves `/try`, a page to try the service on (`examples/browser`), to browsers of this machine: a
+         * request with another `Host`, or through a proxy that sends `Forwarded` or `X-Forwarded-*`, is 404.
+         * Default: on when the host and the public URL are loopback.
          */
         readonly enabled?: boolean | undefined
       }
