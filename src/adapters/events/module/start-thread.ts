@@ -1,6 +1,4 @@
-import { createRequire } from 'node:module'
-import { fileURLToPath } from 'node:url'
-import { Worker } from 'node:worker_threads'
+import { startWorker } from '../../../lib/worker-file.ts'
 import { describe } from '../handler-failure.ts'
 import type { FromThread, Loaded, ThreadData, ToThread } from './messages.ts'
 
@@ -28,7 +26,9 @@ export interface ThreadOptions {
 export function startThread(options: ThreadOptions): Promise<Thread> {
   const { url, loadSeconds, signal, output, onMessage, onEnd } = options
   return new Promise((resolve, reject) => {
-    const worker = newWorker({ url: url.href })
+    const workerData: ThreadData = { url: url.href }
+    const source = new URL('./thread.ts', import.meta.url)
+    const worker = startWorker('handler-thread', source, { workerData, stdout: true, stderr: true })
     worker.stdout.pipe(output, { end: false })
     worker.stderr.pipe(output, { end: false })
 
@@ -73,22 +73,4 @@ export function startThread(options: ThreadOptions): Promise<Thread> {
       onEnd({ error: name, where, code })
     })
   })
-}
-
-/** From the bundle beside this module, or from source. */
-function newWorker(workerData: ThreadData): Worker {
-  const options = { workerData, stdout: true, stderr: true }
-  if (!import.meta.url.endsWith('.ts')) return new Worker(new URL('./handler-thread.js', import.meta.url), options)
-  bundle ??= bundleOf(fileURLToPath(new URL('./thread.ts', import.meta.url)))
-  return new Worker(bundle, { ...options, eval: true, execArgv: [] })
-}
-
-let bundle: string | undefined
-
-/** A thread that is given TypeScript spends half a second on loading what loads it, each time. */
-function bundleOf(entry: string): string {
-  const require = createRequire(entry)
-  const esbuild: typeof import('esbuild') = require('esbuild')
-  const { outputFiles } = esbuild.buildSync({ entryPoints: [entry], bundle: true, write: false, platform: 'node' })
-  return outputFiles.map(({ text }) => text).join('')
 }
