@@ -174,8 +174,8 @@ export default [
   [
     'a user of Redis who lacks a permission and is told of none',
     'src/adapters/stores/redis/redis.ts',
-    'await judgePermissions(whileOpen,',
-    "if (prefix === '') await judgePermissions(whileOpen,",
+    'await checkPermissions(whileOpen,',
+    "if (prefix === '') await checkPermissions(whileOpen,",
     ['test/adapters/stores/redis-outages.test.ts'],
     'may not do',
   ],

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'chai'
 import { MongoClient } from 'mongodb'
-import { reviveLostMonitors } from '../../../src/adapters/stores/mongo/lost-monitors.ts'
+import { reviveLostMonitors } from '../../../src/adapters/stores/mongo/client.ts'
 import { needsDeployment, onMongo } from '../../support/deployments.ts'
 import { sharedMongo } from '../../support/mongo-server.ts'
 

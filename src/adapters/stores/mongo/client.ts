@@ -1,18 +1,16 @@
-import { readFileSync } from 'node:fs'
-import { createSecureContext, type SecureContextOptions } from 'node:tls'
-import type { MongoClient } from 'mongodb'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { MongoClient, ServerHeartbeatStartedEvent } from 'mongodb'
 import { Unsuitable } from '../store-backend.ts'
-import { reviveLostMonitors } from './lost-monitors.ts'
 
 export type Driver = typeof import('mongodb')
 
-/** A client, looked after, for any number of databases on the server. */
+/** One client serves any number of databases on its server. */
 export interface Client {
   readonly client: MongoClient
   close(): Promise<void>
 }
 
-/** Nothing is connected yet. */
+/** Connects to nothing yet. */
 export function openClient(driver: Driver, url: string): Client {
   const client = clientOf(driver, url)
   const stopReviving = reviveLostMonitors(client)
@@ -26,12 +24,6 @@ export function openClient(driver: Driver, url: string): Client {
 }
 
 function clientOf(driver: Driver, url: string): MongoClient {
-  const client = parsed(driver, url)
-  judgeFiles(client)
-  return client
-}
-
-function parsed(driver: Driver, url: string): MongoClient {
   try {
     return new driver.MongoClient(url, {
       appName: 'portcullis',
@@ -43,40 +35,73 @@ function parsed(driver: Driver, url: string): MongoClient {
       ...(/[?&]maxPoolSize=/i.test(url) ? {} : { maxPoolSize: 50 }),
     })
   } catch (error) {
-    // The cause is kept back: its message may repeat the address, with its password.
+    // Without the cause, whose message may repeat the address with its password.
     throw new Unsuitable(`the address of MongoDB cannot be used (${error instanceof Error ? error.name : 'unknown'})`)
   }
 }
 
-/** The driver reads these files once it connects, and what is wrong with them would look like an outage. */
-function judgeFiles({ options }: MongoClient): void {
-  const { tlsCAFile, tlsCRLFile, tlsCertificateKeyFile: keyFile } = options
-  const ca = contentOf('tlsCAFile', tlsCAFile)
-  // Node takes anything for a list of certificates, and then trusts nobody.
-  if (ca !== undefined && !ca.includes('CERTIFICATE-----')) throw unusable('tlsCAFile holds no certificate')
-  const crl = contentOf('tlsCRLFile', tlsCRLFile)
-  if (crl !== undefined) usable({ crl }, 'tlsCRLFile holds no list of revoked certificates')
-  const pem = contentOf('tlsCertificateKeyFile', keyFile)
-  if (pem === undefined) return
-  const own = { cert: pem, key: pem, passphrase: options.passphrase }
-  usable(own, 'tlsCertificateKeyFile holds no certificate with its key')
+/** The driver's time-outs of a heartbeat: to connect, to get an answer, and to wait for news. */
+interface Limits {
+  readonly connectTimeoutMS: number
+  readonly heartbeatFrequencyMS: number
 }
 
-function usable(options: SecureContextOptions, objection: string): void {
-  try {
-    createSecureContext(options)
-  } catch {
-    throw unusable(objection)
+const marginMs = 500
+const betweenAttemptsMs = 500
+
+/**
+ * Reconnects the client when it no longer monitors a server. Driver 7.9 waits for ever for the reply to a heartbeat that
+ * it writes to a socket which the server has just closed: a server that restarts at that moment would stay unknown until
+ * this process restarts.
+ *
+ * @returns stops the watch; call it before closing the client for good
+ */
+export function reviveLostMonitors(client: MongoClient, limits: Limits = client.options): () => void {
+  const { connectTimeoutMS, heartbeatFrequencyMS } = limits
+  const timers = new Map<string, NodeJS.Timeout>()
+  let reviving: Promise<void> | null = null
+  let isStopped = false
+
+  function onStarted({ connectionId, awaited }: ServerHeartbeatStartedEvent): void {
+    onEnded({ connectionId })
+    const limit = 2 * connectTimeoutMS + (awaited ? heartbeatFrequencyMS : 0) + marginMs
+    timers.set(connectionId, setTimeout(lost, limit).unref())
   }
-}
 
-const unusable = (objection: string) => new Unsuitable(`the address of MongoDB: its ${objection}`)
+  function onEnded({ connectionId }: { readonly connectionId: string }): void {
+    clearTimeout(timers.get(connectionId))
+    timers.delete(connectionId)
+  }
 
-function contentOf(option: string, path: string | undefined): Buffer | undefined {
-  try {
-    return path === undefined ? undefined : readFileSync(path)
-  } catch (error) {
-    const why = error instanceof Error && 'code' in error ? ` (${error.code})` : ''
-    throw unusable(`${option} cannot be read${why}`)
+  function clearAll(): void {
+    for (const connectionId of [...timers.keys()]) onEnded({ connectionId })
+  }
+
+  function lost(): void {
+    if (!isStopped) reviving ??= revive().finally(() => (reviving = null))
+  }
+
+  async function revive(): Promise<void> {
+    await client.close()
+    clearAll()
+    while (!isStopped) {
+      try {
+        await client.connect()
+        break
+      } catch {
+        await delay(betweenAttemptsMs, undefined, { ref: false })
+      }
+    }
+    if (isStopped) await client.close() // the caller closed it while it was connecting
+  }
+
+  client.on('serverHeartbeatStarted', onStarted)
+  client.on('serverHeartbeatSucceeded', onEnded)
+  client.on('serverHeartbeatFailed', onEnded)
+  client.on('serverClosed', ({ address }) => onEnded({ connectionId: address }))
+
+  return () => {
+    isStopped = true
+    clearAll()
   }
 }

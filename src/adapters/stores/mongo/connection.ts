@@ -73,9 +73,14 @@ export function connectionOf(
       return await operation()
     } catch (error) {
       if (isOutage(driver, error)) throw new Unavailable('MongoDB does not answer', { cause: error })
-      // Known only once the server has been asked: of a way to log in, of a compression.
-      if (!(error instanceof driver.MongoMissingDependencyError)) throw error
-      throw new Unsuitable(`the address of MongoDB wants a package that is not installed: ${error.message}`)
+      // The driver finds both out when it connects: a package for a log-in mechanism or a compression, a file for TLS.
+      if (error instanceof driver.MongoMissingDependencyError) {
+        throw new Unsuitable(`the address of MongoDB needs a package that is not installed: ${error.message}`)
+      }
+      if (error instanceof Error && 'path' in error) {
+        throw new Unsuitable(`the address of MongoDB names a file that cannot be read: ${error.message}`)
+      }
+      throw error
     }
   }
 
@@ -198,4 +203,34 @@ function isOutage(driver: Driver, error: unknown): boolean {
     error.name === 'MongoWaitQueueTimeoutError' ||
     error.name === 'MongoPoolClosedError'
   )
+}
+
+/** Deletes at most `limit` expired records; a session that was touched in between is spared. */
+export async function sweepExpired(
+  collection: Collection<ExpiringDocument>,
+  now: Date,
+  limit: number,
+): Promise<number> {
+  const expired = { expiresAt: { $lte: now } }
+  const candidates = await collection
+    .find(expired, { projection: { _id: 1 } })
+    .limit(limit)
+    .toArray()
+  if (candidates.length === 0) return 0
+  const ids = candidates.map(({ _id }) => _id)
+  const { deletedCount } = await collection.deleteMany({ _id: { $in: ids }, ...expired })
+  return deletedCount
+}
+
+/** Two upserts of one `_id` at once may both try to insert: the second is repeated, and finds the first's. */
+export async function upserted(isDuplicate: (error: unknown) => boolean, write: () => Promise<unknown>): Promise<void> {
+  for (let attempt = 0; attempt < 4; attempt++) {
+    try {
+      await write()
+      return
+    } catch (error) {
+      if (!isDuplicate(error)) throw error
+    }
+  }
+  throw new Unavailable('a record comes and goes faster than we can write it')
 }

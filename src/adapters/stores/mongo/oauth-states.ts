@@ -1,8 +1,7 @@
 import type { OAuthStateStore } from '../../../application/ports/stores/oauth-state-store.ts'
 import type { OAuthState } from '../../../domain/oauth-account.ts'
-import { type Connection, latest } from './connection.ts'
+import { type Connection, latest, sweepExpired } from './connection.ts'
 import { literal, type OAuthStateDocument } from './documents.ts'
-import { sweepExpired } from './sweep-expired.ts'
 
 /** The bound is checked before the insert, not with it: concurrent callers may exceed it by as many as they are. */
 export function mongoOAuthStates({ oauthStates, expiring, now, run }: Connection): OAuthStateStore {

@@ -1,6 +1,6 @@
 import { Unavailable } from '../../../domain/refusal.ts'
 import { Unsuitable } from '../store-backend.ts'
-import type { Connection } from './connection.ts'
+import { type Connection, latest } from './connection.ts'
 
 /**
  * Connects and creates the indexes. May be repeated, and run by several processes at once: an index that exists is
@@ -47,4 +47,22 @@ const unmendable: Record<string, string> = {
   85: 'an index of the same name or keys exists with other options; drop it',
   86: 'an index of the same name exists with other keys; drop it',
   11000: 'an index finds the same address or account twice; is this database another program’s?',
+}
+
+/** Of two first starts at once, the unique `_id` makes one the first. */
+export async function checkSecret(
+  { meta, run, isDuplicate }: Connection,
+  mark: string,
+): Promise<'first' | 'same' | 'other'> {
+  return run(async () => {
+    try {
+      await meta.insertOne({ _id: 'secret', mark })
+      return 'first'
+    } catch (error) {
+      if (!isDuplicate(error)) throw error
+    }
+    const stored = await meta.findOne({ _id: 'secret' }, latest)
+    if (stored === null) throw new Unavailable('the mark of the secret was removed while it was read')
+    return stored.mark === mark ? 'same' : 'other'
+  })
 }

@@ -1,9 +1,7 @@
 import type { SessionStore } from '../../../application/ports/stores/session-store.ts'
 import { expiryOf, type Session } from '../../../domain/session.ts'
-import type { Connection } from './connection.ts'
+import { type Connection, sweepExpired, upserted } from './connection.ts'
 import { literal, type SessionDocument } from './documents.ts'
-import { sweepExpired } from './sweep-expired.ts'
-import { upserted } from './upserted.ts'
 
 export function mongoSessionStore({ sessions, expiring, now, run, isDuplicate }: Connection): SessionStore {
   const live = (digest: string) => ({ _id: literal(digest), expiresAt: { $gt: now() } })

@@ -5,9 +5,8 @@ import {
   type TokenRequests,
 } from '../../../application/ports/stores/token-requests.ts'
 import type { TokenRequest } from '../../../domain/one-time-token.ts'
-import { type Connection, latest } from './connection.ts'
+import { type Connection, latest, upserted } from './connection.ts'
 import { literal, type RequestDocument } from './documents.ts'
-import { upserted } from './upserted.ts'
 
 /** Whatever the clocks of who asks and who leases say. */
 const atOnce = new Date(0)

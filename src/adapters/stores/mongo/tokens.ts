@@ -1,10 +1,8 @@
 import type { TokenStore } from '../../../application/ports/stores/token-store.ts'
 import type { UserId } from '../../../domain/ids.ts'
 import type { OneTimeToken, TokenPurpose } from '../../../domain/one-time-token.ts'
-import { type Connection, latest } from './connection.ts'
+import { type Connection, latest, sweepExpired, upserted } from './connection.ts'
 import { literal, type TokenDocument } from './documents.ts'
-import { sweepExpired } from './sweep-expired.ts'
-import { upserted } from './upserted.ts'
 
 export function mongoTokenStore({ tokens, expiring, now, run, isDuplicate }: Connection): TokenStore {
   const idOf = (purpose: TokenPurpose, userId: UserId): string => `${purpose}:${userId}`

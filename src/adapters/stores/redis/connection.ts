@@ -139,3 +139,6 @@ function bare(error: unknown): unknown {
   if (error instanceof Error) Reflect.deleteProperty(error, 'command')
   return error
 }
+
+/** `date` for PXAT and PEXPIREAT, which accept no number below 1. */
+export const expireAt = (date: Date): number => Math.max(1, date.getTime())

@@ -1,8 +1,7 @@
 import type { OAuthStateStore } from '../../../application/ports/stores/oauth-state-store.ts'
 import type { UserId } from '../../../domain/ids.ts'
 import type { OAuthFlow, OAuthState } from '../../../domain/oauth-account.ts'
-import { type Ask, ignoreOutage } from './connection.ts'
-import { expireAt } from './expire-at.ts'
+import { type Ask, expireAt, ignoreOutage } from './connection.ts'
 
 /**
  * `<prefix>oauth-state:<digest>` is the state. `<prefix>oauth-states` is a sorted set of all digests by expiry, whose only

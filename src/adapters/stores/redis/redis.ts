@@ -1,4 +1,3 @@
-import type { Redis } from 'ioredis'
 import { Unavailable } from '../../../domain/refusal.ts'
 import { type OpenOptions, type StoreBackend, type StoreHandle, Unsuitable, unshared } from '../store-backend.ts'
 import { connectionKey, databaseOf, hostsInClear, inherited, objection, placeOf, prefixOf } from './address.ts'
@@ -54,9 +53,9 @@ async function openRedis(options: OpenOptions): Promise<StoreHandle> {
       if (isClosed) throw new Unavailable('redis was closed')
       await connection.connect()
       await selectDatabase(whileOpen, databaseOf(url))
-      await judgeServer(whileOpen)
-      await judgeSettings(whileOpen, warn)
-      await judgePermissions(whileOpen, `${prefix}probe`)
+      await checkServer(whileOpen)
+      await checkSettings(whileOpen, warn)
+      await checkPermissions(whileOpen, `${prefix}probe`)
       isPrepared = true
     },
 
@@ -83,7 +82,7 @@ async function selectDatabase(ask: Ask, database: number): Promise<void> {
   }
 }
 
-async function judgeServer(ask: Ask): Promise<void> {
+async function checkServer(ask: Ask): Promise<void> {
   const info = await permitted(ask((redis) => redis.info('server')))
   if (info === 'forbidden') return
   const version = /^redis_version:(.*)$/m.exec(info)?.[1]?.trim() ?? ''
@@ -92,7 +91,7 @@ async function judgeServer(ask: Ask): Promise<void> {
   if (/^redis_mode:cluster/m.test(info)) throw new Unsuitable('redis: the address is a node of a Redis Cluster')
 }
 
-async function judgeSettings(ask: Ask, warn: (message: string) => void): Promise<void> {
+async function checkSettings(ask: Ask, warn: (message: string) => void): Promise<void> {
   const reply = await permitted(ask((redis) => redis.config('GET', 'maxmemory-policy', 'appendonly')))
   if (reply === 'forbidden') {
     warn('redis: CONFIG is forbidden; make sure that maxmemory-policy is noeviction and appendonly is yes')
@@ -110,46 +109,28 @@ async function judgeSettings(ask: Ask, warn: (message: string) => void): Promise
   }
 }
 
-/**
- * Calls every command that the stores' scripts call, and leaves no key behind. Commands that a full server allows come
- * first, since the script ends at the first one that it refuses.
- */
-const calls = `
-redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', 0)
+/** Calls every command of the stores, and leaves no key behind. The server checks the user's permission for each. */
+const everyCommand = `
+redis.call('SET', KEYS[1], '1', 'PX', 1000)
+redis.call('GET', KEYS[1])
+redis.call('PEXPIREAT', KEYS[1], 1)
+redis.call('GETDEL', KEYS[1])
 redis.call('ZADD', KEYS[1], 1, 'a')
 redis.call('ZCARD', KEYS[1])
 redis.call('ZRANGE', KEYS[1], -1, -1, 'WITHSCORES')
-redis.call('PEXPIREAT', KEYS[1], 1)
-redis.call('SET', KEYS[1], 'a', 'PXAT', 1)
-redis.call('GET', KEYS[1])
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', 0)
+redis.call('ZREM', KEYS[1], 'a')
 redis.call('DEL', KEYS[1])`
 
-/** Each kind of command that the stores send. On a key that nobody uses, all find nothing. */
-const needed: readonly ((redis: Redis, key: string) => Promise<unknown>)[] = [
-  (redis, key) => redis.get(key),
-  (redis, key) => redis.zrange(key, '0', '-1'),
-  (redis, key) => redis.set(key, '1', 'PX', 1),
-  (redis, key) => redis.getdel(key),
-  (redis, key) => redis.del(key),
-  (redis, key) => redis.pexpireat(key, 1),
-  (redis, key) => redis.zrem(key, '1'),
-  (redis, key) => redis.eval(calls, 1, `${key}-scripts`),
-]
-
 /** Reports a permission (ACL) that the server's user lacks at the start instead of at the first login. */
-async function judgePermissions(ask: Ask, key: string): Promise<void> {
-  for (const command of needed) {
-    try {
-      await ask((redis) => command(redis, key))
-    } catch (error) {
-      const { cause } = Object(error)
-      // A server that takes no writes now still answers for the sessions that are there. A replica cannot be asked more:
-      // its connection was given up for one to who may be the master by now.
-      if (error instanceof Unavailable && /^READONLY /.test(messageOf(cause))) return
-      if (error instanceof Unavailable && !/^(OOM|MISCONF|NOREPLICAS) /.test(messageOf(cause))) throw error
-      if (!/NOPERM|The user executing the script/.test(messageOf(error))) continue
-      throw new Unsuitable(`redis: its user lacks a permission: ${messageOf(error)}`, { cause: error })
-    }
+async function checkPermissions(ask: Ask, key: string): Promise<void> {
+  try {
+    await ask((redis) => redis.eval(everyCommand, 1, key))
+  } catch (error) {
+    // A replica or a full server refuses the script, but still answers for the sessions that are there.
+    if (error instanceof Unavailable && /^(READONLY|OOM|MISCONF|NOREPLICAS) /.test(messageOf(error.cause))) return
+    if (!/NOPERM|The user executing the script/.test(messageOf(error))) throw error
+    throw new Unsuitable(`redis: its user lacks a permission: ${messageOf(error)}`, { cause: error })
   }
 }
 

@@ -1,8 +1,7 @@
 import type { SessionStore } from '../../../application/ports/stores/session-store.ts'
 import type { UserId } from '../../../domain/ids.ts'
 import { expiryOf, type Session } from '../../../domain/session.ts'
-import { type Ask, ignoreOutage } from './connection.ts'
-import { expireAt } from './expire-at.ts'
+import { type Ask, expireAt, ignoreOutage } from './connection.ts'
 
 /**
  * `<prefix>session:<digest>` is the session and all that decides. `<prefix>sessions-of:<user>` only lists: a sorted

@@ -1,8 +1,7 @@
 import type { TokenStore } from '../../../application/ports/stores/token-store.ts'
 import type { EventId, UserId } from '../../../domain/ids.ts'
 import type { OneTimeToken, TokenPurpose } from '../../../domain/one-time-token.ts'
-import type { Ask } from './connection.ts'
-import { expireAt } from './expire-at.ts'
+import { type Ask, expireAt } from './connection.ts'
 
 const purposes: readonly TokenPurpose[] = ['reset_password', 'verify_email']
 
