@@ -1,4 +1,4 @@
-/** The part of autocannon's interface that is used here. */
+/** The part of the interface of autocannon that the bench uses. */
 declare module 'autocannon' {
   interface Request {
     readonly method?: string
@@ -13,7 +13,7 @@ declare module 'autocannon' {
     readonly duration?: number
     /** Requests instead of seconds. */
     readonly amount?: number
-    /** In turn, by each connection. */
+    /** Each connection sends them in turn. */
     readonly requests: readonly Request[]
     /** Called for each connection. */
     readonly setupClient?: (client: { setRequests(requests: readonly Request[]): void }) => void

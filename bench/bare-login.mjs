@@ -1,6 +1,6 @@
-// What an experienced developer writes by hand for POST /auth/jwt/login and nothing else: Koa, @koa/router, koa-body, the
-// user from the service's own file of SQLite, argon2.verify, as many at a time as the service does, and a signed token.
-// Plain JavaScript, so that nothing stands between it and Node.
+// The bare application for POST /auth/jwt/login, as an experienced developer writes it by hand: Koa, @koa/router, koa-body,
+// the user from the SQLite file of the service, argon2.verify with the concurrency of the service, and a signed token.
+// It is plain JavaScript, so that no loader slows it down.
 import { createSecretKey, randomUUID } from 'node:crypto'
 import Router from '@koa/router'
 import argon2 from 'argon2'

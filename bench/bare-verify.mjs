@@ -1,5 +1,5 @@
-// argon2.verify and nothing else. For each line "<seconds>" on standard input: as many verifications as can be done
-// in that time, always BARE_CONCURRENCY at once; answers how many a second.
+// argon2.verify without a server. For each line "<seconds>" on standard input, it verifies for that time with
+// BARE_CONCURRENCY verifications at once, and prints the rate per second.
 import { createInterface } from 'node:readline'
 import argon2 from 'argon2'
 

@@ -1,6 +1,5 @@
-// What an experienced developer writes by hand for GET /users/me and nothing else: Koa, @koa/router, and the very
-// look-ups that the service makes, in the same file of SQLite and the same Redis. Plain JavaScript, so that nothing
-// stands between it and Node.
+// The bare application for GET /users/me, as an experienced developer writes it by hand: Koa, @koa/router, and the look-ups
+// of the service, in the same SQLite file and the same Redis. It is plain JavaScript, so that no loader slows it down.
 import { createSecretKey, hash } from 'node:crypto'
 import Router from '@koa/router'
 import Database from 'better-sqlite3'

@@ -1,6 +1,5 @@
-// A program that embeds two use cases on the SQLite file of EMBEDDING_FOLDER, by `new` or, where EMBEDDING_BY says
-// `settings`, by openPortcullis: says how long it took, from its first import to the first answer of one of them, in
-// milliseconds.
+// Embeds two use cases on the SQLite file of EMBEDDING_FOLDER: with `new`, or with openPortcullis if EMBEDDING_BY is
+// `settings`. Prints the milliseconds from its first import to the first result of a use case.
 const { EMBEDDING_BY, EMBEDDING_FOLDER: dataFolder } = process.env
 
 const began = performance.now()

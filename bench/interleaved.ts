@@ -2,20 +2,20 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Figure } from './measure.ts'
 import { type Spread, spreadOf } from './statistics.ts'
 
-/** For what still waits when its clients have gone. */
+/** Lets the service finish requests whose clients have gone. */
 const settleMilliseconds = 1000
 
-/** How busy the machine is with other things changes from minute to minute: what is compared is measured in turn. */
+/** The load of the machine changes from minute to minute, so quiet and busy rounds alternate. */
 export const interleavedRounds = 5
 
 interface Interleaved {
   readonly quiet: Spread
   readonly busy: Spread
-  /** Of each busy round to the quiet one before it. */
+  /** The ratio of each busy round to the quiet round before it. */
   readonly ratio: Spread
 }
 
-/** `measure` while nothing happens and while `work` goes on, in turn: the p99 of each, in milliseconds. */
+/** Runs `measure` in turn without and with `work`, and compares the p99 in milliseconds. */
 export async function interleaved(
   rounds: number,
   measure: () => Promise<Spread>,
@@ -37,7 +37,7 @@ export async function interleaved(
   }
 }
 
-/** The line of the table, when the median of the ratios may be at most `goal`. */
+/** The line of the table. `goal` is the highest accepted median of the ratios. */
 export function ratioFigure(what: string, { quiet, busy, ratio }: Interleaved, goal: number, note: string): Figure {
   return {
     what,

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import autocannon from 'autocannon'
 import { type Spread, spreadOf } from './statistics.ts'
 
-/** A request as autocannon sends it, over and over. */
+/** A request that the load sends repeatedly. */
 export interface Shot {
   readonly method?: string
   readonly path: string
@@ -12,7 +12,7 @@ export interface Shot {
   readonly body?: string
 }
 
-interface Rain {
+interface Saturation {
   readonly url: string
   readonly shots: readonly Shot[]
   readonly connections: number
@@ -21,17 +21,23 @@ interface Rain {
 }
 
 /**
- * Sends requests as fast as they are answered, each connection the next when it has the last one's answer.
- * Answers how many of each status came a second. Throws when the server cannot be spoken to.
+ * Closed-loop load: each connection sends its next request after the previous answer. Resolves to the rate of each status.
+ * Throws if a request fails without an answer.
  */
-export async function rain({ url, shots, connections, seconds, amount }: Rain): Promise<ReadonlyMap<number, number>> {
+export async function saturate({
+  url,
+  shots,
+  connections,
+  seconds,
+  amount,
+}: Saturation): Promise<ReadonlyMap<number, number>> {
   let client = 0
   const each = Math.max(1, Math.floor(shots.length / connections))
   const { statusCodeStats, duration, errors } = await autocannon({
     url,
     connections,
     requests: shots.slice(0, 1),
-    // Of many shots every connection has its own share.
+    // Each connection sends its own share of the requests.
     setupClient: (one) => {
       const from = (client++ * each) % shots.length
       one.setRequests(shots.slice(from, from + each))
@@ -42,7 +48,7 @@ export async function rain({ url, shots, connections, seconds, amount }: Rain): 
   return new Map(Object.entries(statusCodeStats).map(([status, { count }]) => [Number(status), count / duration]))
 }
 
-/** The requests a second that `status` answered, when it answered all. */
+/** The rate of `status`. Throws if there was another status. */
 export function only(status: number, rates: ReadonlyMap<number, number>): number {
   const rate = rates.get(status)
   if (rate === undefined || rates.size !== 1) throw new Error(`not only ${status}: ${JSON.stringify([...rates])}`)
@@ -50,11 +56,10 @@ export function only(status: number, rates: ReadonlyMap<number, number>): number
 }
 
 /**
- * The same, where the load shares processors with what is measured and must cost as little as it can: bare sockets, one
- * for each shot, and answers that are looked at no closer than to know that they are whole and 200. Until the last
- * answer is there; answers how many came a second.
+ * The same load with little processor time, for load that shares processors with the server. It uses one bare socket for
+ * each request, and checks only that an answer is complete and 200. Resolves to the rate after the last answer.
  */
-export async function drizzle(url: string, shots: readonly Shot[], seconds: number): Promise<number> {
+export async function saturateBySockets(url: string, shots: readonly Shot[], seconds: number): Promise<number> {
   const { hostname, port, host } = new URL(url)
   const started = performance.now()
   const end = started + seconds * 1000
@@ -80,14 +85,14 @@ export async function drizzle(url: string, shots: readonly Shot[], seconds: numb
   return (count * 1000) / (performance.now() - started)
 }
 
-/** A 200 that came in one piece, as short ones do. */
+/** Whether the chunk is one complete answer with status 200. Short answers arrive in one chunk. */
 function isWhole(answer: Buffer): boolean {
   const text = answer.toString('latin1')
   const length = /\r\nContent-Length: (\d+)\r\n/i.exec(text)?.[1]
   return text.startsWith('HTTP/1.1 200 ') && answer.length === text.indexOf('\r\n\r\n') + 4 + Number(length)
 }
 
-/** One request over `agent`; answers the status. */
+/** Sends one request through `agent`, and resolves to the status. */
 export function shoot(agent: Agent, url: string, shot: Shot): Promise<number> {
   return new Promise((resolve, reject) => {
     const headers: OutgoingHttpHeaders = { ...shot.headers }
@@ -107,30 +112,34 @@ interface Pace {
 }
 
 /**
- * Sends a request every so often, whether or not the last ones were answered, and answers how long they took, in
- * milliseconds since the moment each was due: a server that stops for a second is seen by all who came in that second.
+ * Open-loop load: sends requests at a fixed rate, without waiting for answers. The latency, in milliseconds, starts when a
+ * request is due. So a server that stops for one second delays all requests of that second.
  */
-export async function beat(
+export async function latencyAtRate(
   url: string,
   shot: (turn: number) => Shot,
   { expect = 200, ...pace }: Pace & { expect?: number },
 ): Promise<Spread> {
   const took: number[] = []
-  await onTheBeat(url, shot, pace, (status, milliseconds, { path }) => {
+  await sendAtRate(url, shot, pace, (status, milliseconds, { path }) => {
     if (status !== expect) throw new Error(`${path} answered ${status}`)
     took.push(milliseconds)
   })
   return spreadOf(took)
 }
 
-/** Sends as many requests a second, whatever becomes of them; answers how many of each status came back. */
-export async function pour(url: string, shot: (turn: number) => Shot, pace: Pace): Promise<Map<number, number>> {
+/** Open-loop load that accepts every status. Resolves to the number of answers with each status. */
+export async function statusesAtRate(
+  url: string,
+  shot: (turn: number) => Shot,
+  pace: Pace,
+): Promise<Map<number, number>> {
   const counts = new Map<number, number>()
-  await onTheBeat(url, shot, pace, (status) => counts.set(status, (counts.get(status) ?? 0) + 1))
+  await sendAtRate(url, shot, pace, (status) => counts.set(status, (counts.get(status) ?? 0) + 1))
   return counts
 }
 
-async function onTheBeat(
+async function sendAtRate(
   url: string,
   shot: (turn: number) => Shot,
   { perSecond, seconds }: Pace,
@@ -142,10 +151,10 @@ async function onTheBeat(
   for (let turn = 0; turn < perSecond * seconds; turn++) {
     const due = started + (turn * 1000) / perSecond
     const early = due - performance.now()
-    if (early > 0) await delay(Math.ceil(early)) // whole milliseconds, and never before it is due
+    if (early > 0) await delay(Math.ceil(early)) // timers take whole milliseconds, and must not fire early
     const aimed = shot(turn)
     const one = shoot(agent, url, aimed).then((status) => answered(status, performance.now() - due, aimed))
-    one.catch(() => undefined) // told below
+    one.catch(() => undefined) // Promise.all below reports it
     sent.push(one)
   }
   await Promise.all(sent)

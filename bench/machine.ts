@@ -1,28 +1,28 @@
 import { spawnSync } from 'node:child_process'
 import { availableParallelism, cpus, loadavg, totalmem } from 'node:os'
 
-/** A list of processors as `taskset -c` reads it. */
+/** A list of processors in the format of `taskset -c`. */
 export type Cores = string
 
 export const bothCores: Cores = `0-${availableParallelism() - 1}`
-/** Where what is measured runs, when it is to have a processor of its own … */
+/** The processor of the measured server, if it has its own … */
 export const serverCore: Cores = '0'
-/** … and where the load comes from. */
+/** … and the processors of the load. */
 export const loadCore: Cores = availableParallelism() > 2 ? `1-${availableParallelism() - 1}` : '1'
 
 const canPin = availableParallelism() > 1 && spawnSync('taskset', ['--version']).status === 0
 
-/** The command that runs `words` on these processors; on any, where there is no taskset. */
+/** The command that runs `words` on these processors, or on any if taskset is missing. */
 export function pinned(words: readonly [string, ...string[]], cores: Cores): readonly [string, ...string[]] {
   return canPin ? ['taskset', '-c', cores, ...words] : words
 }
 
-/** Moves this process, with all its threads. */
+/** Moves this process and its threads to other processors. */
 export function moveTo(cores: Cores): void {
   if (canPin) spawnSync('taskset', ['-a', '-c', '-p', cores, `${process.pid}`])
 }
 
-/** What the figures were measured on. */
+/** Describes the machine. */
 export function machineLine(): string {
   const [cpu] = cpus()
   const pins = canPin ? 'server and load on a processor each' : 'not pinned (no taskset)'

@@ -1,8 +1,8 @@
-/** How long to measure; the defaults are what the figures in the documentation were measured with. */
+/** The length of a measurement. The documented figures use the defaults. */
 export interface Effort {
-  /** Rounds of what is compared, service and other in turn. */
+  /** Rounds of a comparison; service and reference alternate. */
   readonly rounds: number
-  /** Of each round, and a tenth of each latency measurement. */
+  /** Seconds of each round, and a tenth of each latency measurement. */
   readonly seconds: number
 }
 
@@ -10,13 +10,13 @@ export interface Effort {
 export interface Figure {
   readonly what: string
   readonly value: string
-  /** What it is compared with, where there is such a thing. */
+  /** The reference of the comparison, if there is one. */
   readonly beside?: string
   readonly ratio?: string
   readonly goal?: { readonly text: string; readonly isMet: boolean }
 }
 
-/** One thing that is measured, by its name on the command line. */
+/** A measurement with its name on the command line. */
 export interface Measure {
   readonly name: string
   readonly run: (effort: Effort, say: (figure: Figure) => void) => Promise<void>

@@ -1,4 +1,4 @@
-// A provider of OAuth 2.0 in a process of its own, whose token endpoints `/hangs`, `/drips` and so on do what they say.
+// An OAuth 2.0 provider in its own process. Its token endpoints `/hangs`, `/drips` and so on behave like their names.
 import { misbehaviour, startFakeProvider } from '../test/support/fake-provider.ts'
 
 const { origin, answer } = await startFakeProvider()

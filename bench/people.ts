@@ -11,11 +11,11 @@ export interface Person {
 
 interface Whose {
   readonly name?: string
-  /** Where there are tenants: whose people they are. */
+  /** The tenant of the users, in a service with tenants. */
   readonly tenant?: string
 }
 
-/** Registers `count` people and logs each in by both backends, some at a time. */
+/** Registers `count` users and logs each in with both backends, eight users at a time. */
 export async function people(
   { url }: Pick<Server, 'url'>,
   count: number,
@@ -47,13 +47,13 @@ async function answered(url: string, { path, ...sent }: Shot, status: number): P
   return answer
 }
 
-/** The same request to this tenant; see `tenantsByHeader`. */
+/** The same request for a tenant of `tenantsByHeader`. */
 export const at = (tenant: string, shot: Shot): Shot => ({
   ...shot,
   headers: { ...shot.headers, 'X-Tenant': tenant },
 })
 
-/** Settings of a service with these tenants. */
+/** Settings of a service with tenants by header. */
 export const tenantsByHeader = (list: Readonly<Record<string, object>>, more: object = {}) => ({
   tenants: { by: 'header', header: 'X-Tenant', list, ...more },
 })

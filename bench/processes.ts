@@ -18,12 +18,12 @@ process.on('exit', () => {
 })
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1))
 
-/** A process whose lines can be waited for. */
+/** A child process with a way to wait for a line of its output. */
 export interface Running {
   readonly pid: number
   /** Writes a line to its standard input. */
   tell(line: string): void
-  /** The first group of the next line of its output that matches. Rejects when it ends before. */
+  /** Resolves to the first group of the next matching line of output. Rejects if the process ends first. */
   next(pattern: RegExp): Promise<string>
   end(): Promise<void>
 }
@@ -88,24 +88,24 @@ export interface Server {
 }
 
 export interface StartedService extends Server {
-  /** Of its data; has the file of SQLite in it. */
+  /** Holds the SQLite file. */
   readonly dataFolder: string
 }
 
-/** The master secret of every service that is measured, so that the bare application can read its tokens. */
+/** The master secret of every measured service. The bare application needs it to read tokens. */
 export const secret = 'a secret that only serves to measure with'
 
-/** For what hashes passwords: nobody is sent away where the machine is busy with other things as well. */
-export const patience = { PORTCULLIS_PASSWORDS__MAX_WAIT_SECONDS: '60' }
+/** A long queue of hashes, so that a busy machine does not answer logins with 503. */
+export const longHashQueue = { PORTCULLIS_PASSWORDS__MAX_WAIT_SECONDS: '60' }
 
 interface ServiceStart extends Start {
-  /** What its settings file holds. */
+  /** The content of its settings file. */
   readonly settings?: object
-  /** Of its data; a new one, unless another service has left some. */
+  /** The default is a new folder. Pass the folder of an earlier service to use its data. */
   readonly dataFolder?: string
 }
 
-/** The built service, as a deployer starts it: with its defaults, except what `env` and `settings` say. */
+/** Starts the built service with its defaults, except `env` and `settings`. */
 export async function startService(options: ServiceStart = {}): Promise<StartedService> {
   const cwd = scratchFolder()
   const { settings, dataFolder = join(cwd, 'data') } = options
@@ -125,14 +125,14 @@ export async function startService(options: ServiceStart = {}): Promise<StartedS
   return { pid: service.pid, url: `http://127.0.0.1:${port}`, dataFolder, end: service.end }
 }
 
-/** An application of this folder that a service is compared with. */
+/** Starts a bare application of this folder. */
 export async function startBare(file: string, env: Readonly<Record<string, string>>, cores: Cores): Promise<Server> {
   const bare = run(process.execPath, [join(root, 'bench', file)], { env, cores })
   const port = await bare.next(/^listening (\d+)$/)
   return { pid: bare.pid, url: `http://127.0.0.1:${port}`, end: bare.end }
 }
 
-/** A redis-server of our own, as its documentation advises to run it: with an append-only file. */
+/** Starts a redis-server with an append-only file, as the documentation recommends. */
 export async function startRedis(cores: Cores): Promise<Server> {
   const folder = scratchFolder()
   const port = 20_000 + (process.pid % 20_000)
@@ -148,9 +148,9 @@ export function residentMegabytes(pid: number): number {
   return Math.round(Number(kilobytes) / 1024)
 }
 
-/** Processor time that a process has used so far, all its threads together, in seconds. */
+/** The processor time of a process with all its threads, in seconds. */
 export function processorSeconds(pid: number): number {
-  // proc(5): after the name in brackets, user and system time are the 12th and 13th field, in ticks of 10 ms.
+  // proc(5): the 12th and 13th field after the name in brackets are user and system time, in ticks of 10 ms.
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
   return (Number(fields[11]) + Number(fields[12])) / 100
 }

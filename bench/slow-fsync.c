@@ -1,5 +1,5 @@
 /*
- * A file system whose every fsync takes 10 ms longer, for measuring what a slow disk does to a service:
+ * Delays every fsync and fdatasync, to measure the effect of a slow disk on the service:
  *
  *   gcc -O2 -shared -fPIC -o slow-fsync.so slow-fsync.c -ldl
  *   LD_PRELOAD=./slow-fsync.so node ...

@@ -1,4 +1,4 @@
-/** What many measurements of one thing were. */
+/** The distribution of repeated measurements. */
 export interface Spread {
   readonly median: number
   readonly p99: number

@@ -2,7 +2,7 @@ import type { Figure } from './measure.ts'
 
 const widths = [72, 26, 46, 18, 10]
 
-/** Lines of a Markdown table, in columns, so that it reads on a terminal as well. */
+/** A Markdown table with aligned columns, so that it is readable in a terminal too. */
 export const tableHead = `${row(['what', 'measured', 'beside', 'ratio', 'goal'])}\n${row(widths.map((width) => '-'.repeat(width)))}`
 
 export function tableLine({ what, value, beside = '', ratio = '', goal }: Figure): string {

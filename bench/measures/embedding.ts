@@ -11,7 +11,7 @@ const ways = [
   { by: 'settings', what: 'the same by openPortcullis' },
 ]
 
-/** From the first import of a program that embeds two use cases on SQLite until they are ready, in fresh processes. */
+/** The time from the first import of an embedding program until two use cases on SQLite are ready, in new processes. */
 export const embedding: Measure = {
   name: 'embedding',
   async run({ rounds }, say) {
@@ -22,7 +22,7 @@ export const embedding: Measure = {
         const program = run(process.execPath, [join(root, 'bench', 'embedding.mjs')], { env })
         const milliseconds = Number(await program.next(/^ready (.+)$/))
         await program.end()
-        if (round > 0) took.push(milliseconds) // the first makes the file
+        if (round > 0) took.push(milliseconds) // the first round creates the file
       }
       const { median, min, max } = spreadOf(took)
       say({

@@ -1,25 +1,32 @@
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { beat, rain, type Shot } from '../load.ts'
+import { latencyAtRate, type Shot, saturate } from '../load.ts'
 import type { Effort, Figure, Measure } from '../measure.ts'
 import { login, meByBearer, type Person, people, registration } from '../people.ts'
-import { patience, residentMegabytes, root, type StartedService, scratchFolder, startService } from '../processes.ts'
+import {
+  longHashQueue,
+  residentMegabytes,
+  root,
+  type StartedService,
+  scratchFolder,
+  startService,
+} from '../processes.ts'
 import { spreadOf } from '../statistics.ts'
 
-/** What is asked for while others do something else. */
+/** The rate of the measured requests, and the number of clients that make other load. */
 const perSecond = 200
 const clients = 32
-/** For what still waits when its clients have gone. */
+/** Lets the service finish requests whose clients have gone. */
 const settleMilliseconds = 1000
 
 const milliseconds = (value: number): string => `${value.toFixed(1)} ms`
 
-/** GET /users/me while 32 clients log in without pause; what that does to memory as well. */
+/** GET /users/me while 32 clients log in without pause, and the memory after it. */
 export const duringLogins: Measure = {
   name: 'during-logins',
   async run(effort, say) {
-    const service = await startService({ env: patience })
+    const service = await startService({ env: longHashQueue })
     const crowd = await people(service, clients)
     const idle = residentMegabytes(service.pid)
     await compareWithQuiet(
@@ -30,7 +37,7 @@ export const duringLogins: Measure = {
       `${clients} clients log in without pause`,
       50,
       async (seconds) => {
-        const statuses = await rain({
+        const statuses = await saturate({
           url: service.url,
           shots: crowd.map(({ email }) => login(email)),
           connections: clients,
@@ -47,9 +54,8 @@ export const duringLogins: Measure = {
 const commitsPerSecond = { registrations: 20, changes: 80 }
 
 /**
- * GET /users/me while 100 commits a second wait for a disk whose every fsync takes 10 ms longer. Two processors do
- * not hash 100 passwords a second, so that a fifth of the commits are registrations; the others change how the
- * address of an account is spelt, which is the same write without a hash.
+ * GET /users/me while 100 commits per second wait for a slow disk. Two processors cannot hash 100 passwords per second.
+ * So 20 commits are registrations, and 80 change the case of an address, which is the same write without a hash.
  */
 export const slowDisk: Measure = {
   name: 'slow-disk',
@@ -69,7 +75,7 @@ export const slowDisk: Measure = {
       return
     }
     const service = await startService({
-      env: { ...patience, LD_PRELOAD: library, PORTCULLIS_HANDLERS__CONSOLE: 'true' },
+      env: { ...longHashQueue, LD_PRELOAD: library, PORTCULLIS_HANDLERS__CONSOLE: 'true' },
     })
     const crowd = await people(service, clients)
     const { registrations, changes } = commitsPerSecond
@@ -78,12 +84,12 @@ export const slowDisk: Measure = {
     await compareWithQuiet(service, crowd, effort, say, work, 60, async (seconds) => {
       const name = `newcomer.${round++}`
       const [, changed] = await Promise.all([
-        beat(service.url, (turn) => registration(`${name}.${turn}@example.com`), {
+        latencyAtRate(service.url, (turn) => registration(`${name}.${turn}@example.com`), {
           perSecond: registrations,
           seconds,
           expect: 201,
         }),
-        beat(service.url, (turn) => respelling(crowd, turn), { perSecond: changes, seconds }),
+        latencyAtRate(service.url, (turn) => respelling(crowd, turn), { perSecond: changes, seconds }),
       ])
       return `a change takes ${milliseconds(changed.median)}`
     })
@@ -91,7 +97,7 @@ export const slowDisk: Measure = {
   },
 }
 
-/** Everybody in turn, their address in capitals, then small again. */
+/** Changes the address of each user in turn to upper case, and later back to lower case. */
 function respelling(crowd: readonly Person[], turn: number): Shot {
   const person = crowd[turn % crowd.length]
   if (person === undefined) throw new Error('nobody is there')
@@ -106,7 +112,7 @@ function respelling(crowd: readonly Person[], turn: number): Shot {
 
 const requests = 50_000
 
-/** GET /users/me while 50 000 people who have no account have forgotten their password. */
+/** GET /users/me during 50 000 forgot-password requests for unknown addresses. */
 export const duringForgotPassword: Measure = {
   name: 'during-forgot-password',
   async run({ seconds, rounds }, say) {
@@ -114,12 +120,12 @@ export const duringForgotPassword: Measure = {
     const crowd = await people(service, clients)
     const amount = Math.round((requests * Math.min(rounds, 15)) / 15 / clients) * clients
     const each = Array.from({ length: amount }, (_, turn) => forgotPassword(`nobody.${turn}@example.com`))
-    const probe = (time: number) => beat(service.url, asking(crowd), { perSecond, seconds: time })
+    const probe = (time: number) => latencyAtRate(service.url, asking(crowd), { perSecond, seconds: time })
 
     await probe(seconds)
     const quiet = await probe(5 * seconds)
     let isOver = false
-    const flood = rain({ url: service.url, shots: each, connections: clients, amount }).finally(() => {
+    const flood = saturate({ url: service.url, shots: each, connections: clients, amount }).finally(() => {
       isOver = true
     })
     const parts: number[] = []
@@ -147,7 +153,7 @@ function asking(crowd: readonly Person[]): (turn: number) => Shot {
   return (turn) => shots[turn % shots.length] ?? { path: '/users/me', headers: {} }
 }
 
-/** Three times each, in turn: nothing happens, and `work` does. */
+/** Measures three times in turn, without and with `work`. */
 async function compareWithQuiet(
   service: StartedService,
   crowd: readonly Person[],
@@ -157,7 +163,7 @@ async function compareWithQuiet(
   goalMilliseconds: number,
   work: (seconds: number) => Promise<string>,
 ): Promise<void> {
-  const probe = (time: number) => beat(service.url, asking(crowd), { perSecond, seconds: time })
+  const probe = (time: number) => latencyAtRate(service.url, asking(crowd), { perSecond, seconds: time })
   await probe(seconds)
   const quiet: number[] = []
   const busy: number[] = []

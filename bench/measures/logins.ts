@@ -3,38 +3,47 @@ import { setTimeout as delay } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import { derivedKeys } from '../../src/adapters/crypto/derived-keys.ts'
 import { defaultHashConcurrency } from '../../src/adapters/crypto/hash-pool.ts'
-import { drizzle, rain } from '../load.ts'
+import { saturate, saturateBySockets } from '../load.ts'
 import { bothCores } from '../machine.ts'
 import type { Measure } from '../measure.ts'
 import { login, meByBearer, password, people } from '../people.ts'
-import { patience, processorSeconds, root, run, type Server, secret, startBare, startService } from '../processes.ts'
+import {
+  longHashQueue,
+  processorSeconds,
+  root,
+  run,
+  type Server,
+  secret,
+  startBare,
+  startService,
+} from '../processes.ts'
 import { spreadOf } from '../statistics.ts'
 
 const connections = 32
-/** V8 compiles well what was called often, and logins are slow to come: in the first 40 s it does so beside them. */
+/** Logins are slow, so V8 needs about 40 s of them until it has compiled their code. */
 const warmUpSeconds = { requests: 4, logins: 45 }
-/** A login takes as long as a thousand requests: it takes longer to see as much of them. */
+/** A login takes as long as a thousand requests, so a round must be longer. */
 const roundFactor = 3
-/** Before each, so that none finds the processors warmer than another. */
+/** The pause before each round, so that no round starts with warmer processors. */
 const pauseMilliseconds = 500
-const goal = 0.95
+const goal = 0.9
 
 interface Sample {
-  /** A second. */
+  /** Logins per second. */
   readonly rate: number
-  /** Processor time of one. */
+  /** The processor time of one login. */
   readonly costMilliseconds: number
 }
 
 /**
- * Logins a second next to argon2.verify and nothing else, of the very hash, and as many at a time as the service does;
- * and next to a bare application, so that one sees what any answer over HTTP costs on the processors that hash.
+ * Logins per second, compared with argon2.verify alone on the same hash with the same concurrency. The comparison with a
+ * bare application shows the cost of any HTTP answer on the processors that hash.
  */
 export const logins: Measure = {
   name: 'logins',
   async run({ rounds, seconds }, say) {
     const concurrency = `${defaultHashConcurrency(null)}`
-    const service = await startService({ env: patience })
+    const service = await startService({ env: longHashQueue })
     const everybody = await people(service, connections)
     const shots = everybody.map(({ email }) => login(email))
     const file = join(service.dataFolder, 'portcullis.sqlite')
@@ -59,7 +68,7 @@ export const logins: Measure = {
     }
     const roundSeconds = seconds * roundFactor
     const loggingIn = ({ url, pid }: Server, duration = roundSeconds): Promise<Sample> =>
-      costing(pid, drizzle(url, shots, duration))
+      costing(pid, saturateBySockets(url, shots, duration))
     const verifying = (): Promise<Sample> => {
       const rate = raw.next(/^rate (.+)$/)
       raw.tell(`${roundSeconds}`)
@@ -67,7 +76,7 @@ export const logins: Measure = {
     }
     const who = { ours: () => loggingIn(service), raw: verifying, bare: () => loggingIn(bare) }
 
-    await rain({ url: service.url, shots: everybody.map(meByBearer), connections, seconds: warmUpSeconds.requests })
+    await saturate({ url: service.url, shots: everybody.map(meByBearer), connections, seconds: warmUpSeconds.requests })
     for (const server of [service, bare]) await loggingIn(server, warmUpSeconds.logins)
     await verifying()
     const seen: Record<keyof typeof who, Sample[]> = { ours: [], raw: [], bare: [] }
@@ -111,13 +120,13 @@ export const logins: Measure = {
   },
 }
 
-/** The same, beginning with another one each time: who comes first takes turns. */
+/** Rotates the list, so that each element comes first in turn. */
 function turned<T>(list: readonly T[], by: number): readonly T[] {
   const from = by % list.length
   return [...list.slice(from), ...list.slice(0, from)]
 }
 
-/** The medians of two, and of what the first is to the second, round by round. */
+/** The median of each list, and the median of their ratios round by round. */
 function compared(one: readonly Sample[], other: readonly Sample[], figure: (sample: Sample) => number) {
   const ratio = spreadOf(one.flatMap((sample, round) => (other[round] ? [figure(sample) / figure(other[round])] : [])))
   return {

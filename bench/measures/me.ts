@@ -1,5 +1,5 @@
 import { derivedKeys } from '../../src/adapters/crypto/derived-keys.ts'
-import { only, rain, type Shot } from '../load.ts'
+import { only, type Shot, saturate } from '../load.ts'
 import { bothCores, loadCore, moveTo, serverCore } from '../machine.ts'
 import type { Effort, Figure, Measure } from '../measure.ts'
 import { meByBearer, meByCookie, type Person, people } from '../people.ts'
@@ -13,7 +13,7 @@ const goal = 0.7
 interface Sample {
   /** Requests a second. */
   readonly rate: number
-  /** Processor time of one request. Steadier than the rate on a machine that does other things as well. */
+  /** The processor time of one request. It is steadier than the rate on a busy machine. */
   readonly costMicroseconds: number
 }
 
@@ -29,7 +29,7 @@ const kinds: readonly Kind[] = [
   { name: 'by cookie, session in Redis', kind: 'cookie-redis', shot: meByCookie },
 ]
 
-/** GET /users/me next to a bare application with the same look-ups, each alone on a processor while it is measured. */
+/** GET /users/me, compared with a bare application with the same look-ups. Each has its own processor while it runs. */
 export const me: Measure = {
   name: 'me',
   async run(effort, say) {
@@ -60,14 +60,14 @@ async function compare({ name, kind, shot }: Kind, effort: Effort, say: (figure:
   )
   const measured = async (server: Server, seconds: number): Promise<Sample> => {
     const before = processorSeconds(server.pid)
-    const rate = only(200, await rain({ url: server.url, shots, connections, seconds }))
+    const rate = only(200, await saturate({ url: server.url, shots, connections, seconds }))
     return { rate, costMicroseconds: ((processorSeconds(server.pid) - before) / seconds / rate) * 1e6 }
   }
 
   for (const server of [service, bare]) await measured(server, warmUpSeconds)
   const rounds: { ours: Sample; theirs: Sample }[] = []
   for (let round = 0; round < effort.rounds; round++) {
-    // Who comes first takes turns.
+    // The service and the bare application take turns to come first.
     if (round % 2 === 0) {
       const ours = await measured(service, effort.seconds)
       rounds.push({ ours, theirs: await measured(bare, effort.seconds) })

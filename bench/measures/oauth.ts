@@ -1,30 +1,30 @@
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { interleaved, ratioFigure } from '../interleaved.ts'
-import { beat } from '../load.ts'
+import { latencyAtRate } from '../load.ts'
 import type { Measure } from '../measure.ts'
 import { login, people } from '../people.ts'
-import { patience, root, run, startService } from '../processes.ts'
+import { longHashQueue, root, run, startService } from '../processes.ts'
 
 const residents = 32
 const loginsPerSecond = 20
-/** As long as a sign-in takes at least: a person is no faster. */
+/** The shortest time in which a person signs in. */
 const leastSignInMilliseconds = 1000
 const visitorsOfEach = 10
 const misdeeds = ['hangs', 'drips', 'floods'] as const
 const goal = 1.5
 
-/** POST /auth/jwt/login while 30 others come back from providers that never answer, by the second, or without end. */
+/** POST /auth/jwt/login while 30 users return from providers that hang, drip one byte per second, or never stop sending. */
 export const badProvider: Measure = {
   name: 'bad-provider',
   async run({ rounds, seconds }, say) {
     const tsx = ['--import', 'tsx', join(root, 'bench', 'misbehaving-provider.ts')]
     const provider = run(process.execPath, tsx, {})
     const origin = await provider.next(/^listening (.+)$/)
-    const service = await startService({ env: { ...patience, ...providersAt(origin) } })
+    const service = await startService({ env: { ...longHashQueue, ...providersAt(origin) } })
     const logins = (await people(service, residents)).map(({ email }) => login(email))
     const shot = (turn: number) => logins[turn % logins.length] ?? login('nobody@example.com')
-    const measure = () => beat(service.url, shot, { perSecond: loginsPerSecond, seconds: 3 * seconds })
+    const measure = () => latencyAtRate(service.url, shot, { perSecond: loginsPerSecond, seconds: 3 * seconds })
 
     await measure()
     let comebacks = 0
@@ -32,7 +32,7 @@ export const badProvider: Measure = {
       let isOver = false
       const visits = Array.from({ length: visitorsOfEach * misdeeds.length }, async (_, visitor) => {
         const misdeed = misdeeds[visitor % misdeeds.length] ?? 'hangs'
-        // People do not come on the beat: without this, all would come back in the same millisecond, every time.
+        // Spread the users over time. Without this, all of them would return in the same millisecond.
         await delay((visitor / (visitorsOfEach * misdeeds.length)) * leastSignInMilliseconds)
         while (!isOver) {
           const pause = delay(leastSignInMilliseconds)
@@ -75,7 +75,7 @@ function providersAt(origin: string): Record<string, string> {
   return Object.fromEntries(ofEach.flat())
 }
 
-/** One visitor goes to a provider and comes back with a code, for which no token can be had. */
+/** One user goes to a provider and returns with a code that gets no token. */
 async function comeBackFrom(url: string, provider: string): Promise<void> {
   const begun = await fetch(`${url}/auth/${provider}/authorize`)
   const [cookie = ''] = (begun.headers.get('Set-Cookie') ?? '').split(';')

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { Agent } from 'node:http'
 import { createServer } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import { rain, shoot } from '../load.ts'
+import { saturate, shoot } from '../load.ts'
 import type { Measure } from '../measure.ts'
 import { meByCookie, people } from '../people.ts'
 import { residentMegabytes, scratchFolder, startService } from '../processes.ts'
@@ -11,7 +11,7 @@ import { spreadOf } from '../statistics.ts'
 const starts = 9
 const goalSeconds = 0.8
 
-/** From the start of the process to the first answered request, with data that are there already. */
+/** The time from the start of the process to the first answer, with existing data. */
 export const start: Measure = {
   name: 'start',
   async run({ rounds }, say) {
@@ -22,7 +22,7 @@ export const start: Measure = {
       const began = performance.now()
       const starting = startService({ env })
       await firstAnswer(`http://127.0.0.1:${port}`)
-      if (round > 0) took.push((performance.now() - began) / 1000) // the first makes the file
+      if (round > 0) took.push((performance.now() - began) / 1000) // the first round creates the file
       await (await starting).end()
     }
     const { median, min, max } = spreadOf(took)
@@ -58,7 +58,7 @@ async function freePort(): Promise<number> {
 
 const settleMilliseconds = 2000
 
-/** Resident memory: just started, and after the busiest thing there is. */
+/** Resident memory after the start, and after a load of requests. */
 export const memory: Measure = {
   name: 'memory',
   async run({ seconds }, say) {
@@ -66,7 +66,7 @@ export const memory: Measure = {
     await delay(settleMilliseconds)
     const idle = residentMegabytes(service.pid)
     const shots = (await people(service, 32)).map(meByCookie)
-    await rain({ url: service.url, shots, connections: 32, seconds: 5 * seconds })
+    await saturate({ url: service.url, shots, connections: 32, seconds: 5 * seconds })
     const busy = residentMegabytes(service.pid)
     await service.end()
     say({

@@ -1,7 +1,7 @@
 import { Agent } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import { interleaved, ratioFigure } from '../interleaved.ts'
-import { beat, pour, rain, type Shot, shoot } from '../load.ts'
+import { latencyAtRate, type Shot, saturate, shoot, statusesAtRate } from '../load.ts'
 import { bothCores } from '../machine.ts'
 import type { Measure } from '../measure.ts'
 import { at, login, meByBearer, meByCookie, people, tenantsByHeader } from '../people.ts'
@@ -10,15 +10,15 @@ import { spreadOf } from '../statistics.ts'
 
 const clients = 32
 const asksPerSecond = 200
-/** Of the logins that can be hashed: few enough that they never wait for each other. */
+/** The measured tenant uses this share of the hash capacity, so that its own logins never wait for each other. */
 const floodedShare = 0.2
 const floodFactor = 10
-/** Longer than by default, so that a busy machine sends nobody away but the flood, which fills any queue. */
+/** Longer than the default, so that on a busy machine only the flood gets 503. */
 const maxWaitSeconds = 10
 
 const next = (shots: readonly Shot[]) => (turn: number) => shots[turn % shots.length] ?? { path: '/', headers: {} }
 
-/** POST /auth/jwt/login of one tenant while another's people log in ten times as often as anybody can hash. */
+/** POST /auth/jwt/login of one tenant while another tenant sends ten times as many logins as the machine can hash. */
 export const loginFlood: Measure = {
   name: 'login-flood',
   async run({ rounds, seconds }, say) {
@@ -29,15 +29,15 @@ export const loginFlood: Measure = {
       (await people(service, clients, { tenant })).map(({ email }) => at(tenant, login(email)))
     const flooding = await loginsOf('acme')
     const flooded = next(await loginsOf('bolt'))
-    const most = await rain({ url, shots: flooding, connections: clients, seconds: 2 * seconds })
+    const most = await saturate({ url, shots: flooding, connections: clients, seconds: 2 * seconds })
     const capacity = most.get(200) ?? 0
     const calm = Math.max(1, Math.round(floodedShare * capacity))
     const perSecond = Math.round(floodFactor * capacity)
-    const measure = () => beat(url, flooded, { perSecond: calm, seconds: 3 * seconds })
+    const measure = () => latencyAtRate(url, flooded, { perSecond: calm, seconds: 3 * seconds })
     await measure()
     const answered = new Map<number, number>()
     const measured = await interleaved(rounds, measure, () => {
-      const flood = pour(url, next(flooding), { perSecond, seconds: 3 * seconds })
+      const flood = statusesAtRate(url, next(flooding), { perSecond, seconds: 3 * seconds })
       return {
         async end() {
           for (const [status, count] of await flood) answered.set(status, (answered.get(status) ?? 0) + count)
@@ -60,7 +60,7 @@ export const loginFlood: Measure = {
 
 const goal503Milliseconds = 2000
 
-/** GET /users/me of one tenant while another's sessions are in a Redis that has stopped. */
+/** GET /users/me of one tenant while the Redis of another tenant has stopped. */
 export const stoppedStore: Measure = {
   name: 'stopped-store',
   async run({ rounds, seconds }, say) {
@@ -72,7 +72,7 @@ export const stoppedStore: Measure = {
       (await people(service, clients, { tenant })).map((person) => at(tenant, meByCookie(person)))
     const stopped = next(await asksOf('acme'))
     const other = next(await asksOf('bolt'))
-    const measure = () => beat(url, other, { perSecond: asksPerSecond, seconds: 2 * seconds })
+    const measure = () => latencyAtRate(url, other, { perSecond: asksPerSecond, seconds: 2 * seconds })
 
     await measure()
     const agent = new Agent({ keepAlive: true })
@@ -126,7 +126,7 @@ const maxOpen = 20
 const settleMilliseconds = 3000
 const goals = { megabytes: 2, coldMilliseconds: 100 }
 
-/** 200 tenants on SQLite in one process: what one more costs, and what closing and opening them costs a request. */
+/** 200 tenants on SQLite in one process: the memory of a tenant, and the cost of opening one for a request. */
 export const manyTenants: Measure = {
   name: 'many-tenants',
   async run({ seconds }, say) {
@@ -145,7 +145,7 @@ export const manyTenants: Measure = {
     const residentWith = async (served: number): Promise<number> => {
       const service = await start(ids.slice(0, served), count)
       for (const ask of asks.slice(0, served)) await answered(service, ask)
-      // What requests cost is no cost of tenants.
+      // Send the same number of requests in both runs, so that only the tenants differ.
       for (let turn = 0; turn < count; turn++) await answered(service, asks[turn % served])
       await delay(settleMilliseconds)
       const megabytes = residentMegabytes(service.pid)
@@ -173,7 +173,12 @@ export const manyTenants: Measure = {
       goal: { text: `≤ ${goals.coldMilliseconds} ms`, isMet: median <= goals.coldMilliseconds },
     })
 
-    const statuses = await rain({ url: service.url, shots: mixed(asks), connections: clients, seconds: 5 * seconds })
+    const statuses = await saturate({
+      url: service.url,
+      shots: mixed(asks),
+      connections: clients,
+      seconds: 5 * seconds,
+    })
     await service.end()
     const failed = [...statuses].flatMap(([status, rate]) => (status === 200 ? [] : [`${rate.toFixed(1)}/s ${status}`]))
     say({
@@ -185,7 +190,7 @@ export const manyTenants: Measure = {
   },
 }
 
-/** One person in each tenant, and what they ask; some tenants at a time. */
+/** Registers one user in each tenant, eight tenants at a time, and returns the request of each user. */
 async function asksOfEach(server: Server, ids: readonly string[]): Promise<readonly Shot[]> {
   const asks: Shot[] = []
   for (let first = 0; first < ids.length; first += 8) {
@@ -198,7 +203,7 @@ async function asksOfEach(server: Server, ids: readonly string[]): Promise<reado
   return asks
 }
 
-/** How long one request of a caller without a connection takes, in milliseconds; it is answered 200. */
+/** The milliseconds of one request on a new connection. Throws if the status is not 200. */
 async function answered({ url }: Server, ask: Shot | undefined): Promise<number> {
   if (ask === undefined) throw new Error('nobody asks')
   const agent = new Agent()
@@ -208,7 +213,7 @@ async function answered({ url }: Server, ask: Shot | undefined): Promise<number>
   return performance.now() - began
 }
 
-/** A share for each client that visits every tenant, each beginning elsewhere. */
+/** The requests of all clients. Each client visits every tenant, and each starts at another one. */
 function mixed(asks: readonly Shot[]): readonly Shot[] {
   const step = Math.floor(asks.length / clients)
   return Array.from({ length: clients }, (_, client) => [

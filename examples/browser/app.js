@@ -1,4 +1,4 @@
-/** The page: forms to requests, answers to words. Everything about the service is in client.js and words.js. */
+/** The page: turns forms into requests, and answers into messages. client.js and words.js know the service. */
 import { Problem, portcullis } from './client.js'
 
 const $ = (id) => document.getElementById(id)
@@ -6,7 +6,7 @@ const $ = (id) => document.getElementById(id)
 const config = await (await fetch('try/config.json')).json()
 const client = portcullis(config, location.pathname.slice(0, -'/try'.length)) // a tenant may have a path of its own
 
-/** Who is signed in, and their accounts at providers; `user` is null for nobody. */
+/** The signed-in user with the linked accounts; `user` is null if nobody is signed in. */
 let session = { user: null, accounts: [] }
 
 async function refresh() {
@@ -15,7 +15,7 @@ async function refresh() {
   show()
 }
 
-// ---- What is to be seen ---------------------------------------------------------------------------------------------
+// ---- Display --------------------------------------------------------------------------------------------------------
 
 function show() {
   const { user, accounts } = session
@@ -48,7 +48,7 @@ const words = {
   bearer: 'a bearer token, which this page keeps until its tab is closed',
 }
 
-/** An element with attributes; text is always text, never markup. */
+/** Creates an element with attributes. It inserts text as text, never as markup. */
 function element(name, attributes, ...content) {
   const made = document.createElement(name)
   for (const [attribute, value] of Object.entries(attributes)) made.setAttribute(attribute, value)
@@ -84,7 +84,7 @@ function providerRow(provider, flow) {
   return element('li', {}, button, element('p', { class: 'hint', id: `${button.id}-hint` }, obstacle))
 }
 
-/** The settings decide where a journey ends. It should be here. */
+/** The settings of a provider decide to which page it returns. It should be this page. */
 function obstacleOf({ name, backend, comesBack }, flow) {
   const here = location.origin + location.pathname
   const { transport } = config.backends.find((one) => one.name === backend) ?? {}
@@ -95,14 +95,14 @@ function obstacleOf({ name, backend, comesBack }, flow) {
   return `You will not come back to this page: set providers.${name}.${isBearer ? byPage : byRedirect} to ${here}`
 }
 
-// ---- What is said ---------------------------------------------------------------------------------------------------
+// ---- Messages -------------------------------------------------------------------------------------------------------
 
 function say(text, isGood = true) {
   $('message').textContent = text
   $('message').className = isGood ? 'good' : 'bad'
 }
 
-/** Does something that no form asked for, and says what went wrong. */
+/** Runs an action without a form, and shows its error. */
 async function attempt(act) {
   try {
     await act()
@@ -122,7 +122,7 @@ async function signedOut(text) {
   $('login-heading').focus()
 }
 
-/** Sends a form by `act`, which gets its fields. Faults appear next to the fields; the first one gets the focus. */
+/** Passes the fields of a form to `act`. Faults appear next to their fields, and the first one gets the focus. */
 function onSubmit(id, act) {
   const form = $(id)
   form.addEventListener('submit', async (event) => {
@@ -158,7 +158,7 @@ function showFaults(form, fields, message) {
   else if (message !== '') form.querySelector('input').focus()
 }
 
-// ---- What can be done -----------------------------------------------------------------------------------------------
+// ---- Actions --------------------------------------------------------------------------------------------------------
 
 onSubmit('register', async (account) => {
   const user = await client.register(account)
@@ -235,7 +235,7 @@ async function unlink(account) {
   if (isDone) $('accounts-heading').focus()
 }
 
-// ---- When the page is loaded ----------------------------------------------------------------------------------------
+// ---- Page load ------------------------------------------------------------------------------------------------------
 
 $('backends').replaceChildren(
   ...config.backends.map(({ name, transport }, index) => {
@@ -253,7 +253,7 @@ $('providers').replaceChildren(...config.providers.map((provider) => providerRow
 document.querySelector('[data-needs=providers]').hidden = config.providers.length === 0
 $('no-providers').hidden = config.providers.length > 0
 
-/** A cookie where there is one: it is the better one for pages. */
+/** Prefers a cookie backend, because scripts cannot read its cookie. */
 function preferredBackend() {
   return Math.max(
     0,
@@ -273,7 +273,7 @@ function failureOf({ code, message }, journey) {
   return `${what} was cancelled, or refused there. Nothing has changed.`
 }
 
-/** The way back may also have been the browser's "back": what is said is what has happened. */
+/** The user may return with the "back" button of the browser, so the message follows the answer alone. */
 function arrived({ provider, flow, note }) {
   const isNew = session.accounts.some(({ id, oauth_name: name }) => name === provider && !note.includes(id))
   if (flow === 'login') say(`You are signed in with ${titleOf(provider)}.`)

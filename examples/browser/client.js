@@ -1,9 +1,9 @@
 /**
- * Portcullis from a browser: accounts, sessions, and signing in through providers. No dependencies; needs `fetch`.
+ * Portcullis in a browser: accounts, sessions, and sign-in through providers. It needs `fetch` and no dependencies.
  *
- * A session is either in a cookie, which no script can read and the browser sends by itself, or a bearer token,
- * which this file keeps in sessionStorage: it ends with the tab, survives the journey to a provider, and can be read
- * by every script of the page. Prefer the cookie where front end and service share a site.
+ * A session is a cookie or a bearer token. The browser sends the cookie by itself, and no script can read it. This file
+ * keeps a bearer token in sessionStorage. The token survives the way to a provider and ends with the tab, and every
+ * script of the page can read it. Prefer the cookie if front end and service share a site.
  */
 import { Problem, problemOf, unreachable } from './words.js'
 
@@ -11,14 +11,14 @@ const tokenKey = 'portcullis.token'
 const journeyKey = 'portcullis.journey'
 
 /**
- * @param {object} config as `try/config.json` has it; in a front end of yours these are constants
- * @param {string} base where the service is, e.g. `https://accounts.example.com`; empty: where this page is from.
- *   Elsewhere, the page's origin has to be among the service's `http.allowedOrigins`.
+ * @param {object} config routers, backends and providers, in the form of `try/config.json`
+ * @param {string} base the address of the service, e.g. `https://accounts.example.com`, or empty for the origin of this
+ *   page. For another origin, `http.allowedOrigins` of the service must have the origin of this page.
  */
 export function portcullis(config, base = '') {
   const { register, resetPassword, verify, users } = config.routers
 
-  /** The body of the answer, or `null`. Throws a `Problem` for everything that is not a success. */
+  /** Resolves to the JSON body or `null`. Throws a `Problem` if the status is not a success. */
   async function request(method, path, { json, form } = {}) {
     const headers = {}
     const token = sessionStorage.getItem(tokenKey)
@@ -28,7 +28,7 @@ export function portcullis(config, base = '') {
 
     let response
     try {
-      // `include`: with cookies, also when the service is on another origin.
+      // `include` sends cookies to a service on another origin too.
       response = await fetch(`${base}${path}`, { method, headers, body, credentials: 'include' })
     } catch {
       throw unreachable()
@@ -40,7 +40,7 @@ export function portcullis(config, base = '') {
     return content
   }
 
-  /** A login answers a bearer token, or 204 and a cookie. */
+  /** A login answers with a bearer token, or with 204 and a cookie. */
   function keep(answer) {
     if (answer?.access_token === undefined) sessionStorage.removeItem(tokenKey)
     else sessionStorage.setItem(tokenKey, answer.access_token)
@@ -58,7 +58,7 @@ export function portcullis(config, base = '') {
       keep(await request('POST', `${backend.prefix}/login`, { form: credentials }))
     },
 
-    /** Any backend's logout ends the very session that the request is made with; a cookie's own removes the cookie. */
+    /** Every logout ends the session of its request. Only the logout of a cookie backend also removes the cookie. */
     async logOut() {
       const wanted = this.isBearer() ? 'bearer' : 'cookie'
       const backend = config.backends.find(({ transport }) => transport === wanted) ?? config.backends[0]
@@ -68,7 +68,7 @@ export function portcullis(config, base = '') {
 
     isBearer: () => sessionStorage.getItem(tokenKey) !== null,
 
-    /** Who is signed in; `null` for nobody. */
+    /** The signed-in user, or `null`. */
     async me() {
       try {
         return await request('GET', `${users}/me`)
@@ -85,15 +85,15 @@ export function portcullis(config, base = '') {
     resetPassword: (token, password) =>
       request('POST', `${resetPassword}/reset-password`, { json: { token, password } }),
 
-    /** Accounts at providers that are linked. */
+    /** The linked accounts at providers. */
     accounts: () => request('GET', `${users}/me/oauth-accounts`),
     unlink: (account) => request('DELETE', `${providerOf(account.oauth_name).associatePrefix}/${account.id}`),
 
     /**
-     * Sends the browser to a provider. What is noted here is there when it comes back to this tab.
+     * Sends the browser to a provider, and stores the journey for its return to this tab.
      *
      * @param {'login' | 'link'} flow
-     * @param {unknown} note given back by `comeBack`
+     * @param {unknown} note returned by `comeBack`
      */
     async leaveFor(provider, flow, note = null) {
       const { authorization_url: url } = await request('GET', `${prefixOf(provider, flow)}/authorize`)
@@ -103,22 +103,22 @@ export function portcullis(config, base = '') {
     },
 
     /**
-     * To be called when the page is loaded: ends a journey to a provider, if there is one. The browser comes
+     * Call this when the page loads. It completes a journey to a provider, if there is one. The browser comes
      *
-     * - from the service, which has done its part and went on to this page (`redirects` in its settings), or
-     * - from the provider itself (`redirectUrl`): then what the provider said is handed to the service's callback,
-     *   with the bearer token and the cookies. Only so can a bearer token be had, or its user link an account.
+     * - from the service, which has handled the callback and redirected to this page (`redirects` in its settings), or
+     * - from the provider (`redirectUrl`). Then this method passes the query to the callback of the service, with the
+     *   bearer token and the cookies. A redirect could not carry a bearer token.
      *
-     * Answers the journey, and what went wrong; each `null` where there is none.
+     * Resolves to the journey and the problem; each may be `null`.
      */
     async comeBack() {
       const journey = JSON.parse(sessionStorage.getItem(journeyKey) ?? 'null')
       sessionStorage.removeItem(journeyKey)
       const query = new URLSearchParams(location.search)
-      history.replaceState(null, '', location.pathname) // codes and errors neither stay in sight nor in the history
+      history.replaceState(null, '', location.pathname) // removes codes and errors from the address bar and the history
 
       if (!query.has('state')) return { journey, problem: query.has('error') ? problemOf(query.get('error')) : null }
-      // Somebody else's link, to have their account signed in here: the service would refuse it as well.
+      // An attacker may send a link that signs the victim in to the attacker's account. The service refuses it too.
       const provider = journey?.state === query.get('state') ? providerOf(journey.provider) : undefined
       if (provider === undefined) return { journey: null, problem: problemOf('OAUTH_INVALID_STATE') }
       try {

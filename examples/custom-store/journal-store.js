@@ -1,6 +1,6 @@
 // @ts-check
-// A store of users in one file of JSON lines. The whole state is in memory; each change is one line, appended and synced
-// before it is answered, and read again at the next opening. One process has the file at a time.
+// A store of users in one file of JSON lines. All records are in memory. Each change appends and syncs one line before the
+// method answers, and the next opening reads the lines again. One process at a time opens the file.
 import { randomUUID } from 'node:crypto'
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeFileSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -9,30 +9,30 @@ import { emailKey, maxWaitingRequests, passwordScheme, Unavailable, Unsuitable }
 /**
  * @import { AccountEvent, LeasedEvent, DeadEvent, EmailKey, TokenRequest, User, UserId, UsersRole } from 'portcullis'
  *
- * @typedef {object} Queue the events of one user, which outlive the user
+ * @typedef {object} Queue the events of one user; the queue outlives the user
  * @property {UserId} userId
  * @property {{ event: AccountEvent, attempts: number }[]} events never empty
- * @property {string | null} leaseId the lease that settles; `null`: nobody has one
- * @property {Date} heldUntil when the lease or the postponement ends
+ * @property {string | null} leaseId the current lease, or `null`
+ * @property {Date} heldUntil the end of the lease or of the postponement
  *
  * @typedef {{ request: TokenRequest, boundFact: string | null, attempts: number, heldUntil: Date }} Waiting
  *
- * @typedef {object} State by key: each of its entries is one record of the journal
+ * @typedef {object} State maps from key to record
  * @property {Map<string, User>} users by id
- * @property {Map<string, Queue>} queues by user id, the longest waiting first
+ * @property {Map<string, Queue>} queues by user id
  * @property {Map<string, DeadEvent>} dead by event id
  * @property {Map<string, Waiting>} requests by id
  * @property {Map<string, string>} marks
  *
- * @typedef {[keyof State, key: string, record: object | string | null]} Change `null`: the record goes
+ * @typedef {[keyof State, key: string, record: object | string | null]} Change `null` removes the record
  */
 
 const never = new Date(0)
 const linesBeforeRewriting = 10_000
 
 /**
- * Opens the file, or makes it. Nothing is awaited between judging and writing, which is what makes every method below
- * atomic: JavaScript runs one turn at a time, and no other process has the file.
+ * Opens or creates the file. The methods below are atomic because none awaits between its check and its write:
+ * JavaScript runs one turn at a time, and no other process opens the file.
  *
  * @param {string} path
  * @param {{ clock?: () => Date }} [options]
@@ -59,7 +59,7 @@ export function openJournalStore(path, { clock = () => new Date() } = {}) {
   function apply([kind, key, record]) {
     const records = /** @type {Map<string, unknown>} */ (state[kind])
     if (kind === 'users') index(state.users.get(key), /** @type {User | null} */ (record))
-    // What changes goes to the end: the queue that waits longest is always the first.
+    // A changed record moves to the end, so that the queue that waits longest is always the first.
     records.delete(key)
     if (record !== null) records.set(key, record)
   }
@@ -98,7 +98,7 @@ export function openJournalStore(path, { clock = () => new Date() } = {}) {
   }
 
   /**
-   * Commits what `act` makes of the queue, if the lease still holds its lease.
+   * Commits the changes that `act` returns for the queue, if the lease is still current.
    *
    * @param {LeasedEvent} lease @param {(queue: Queue) => Change[]} act
    */
@@ -109,7 +109,7 @@ export function openJournalStore(path, { clock = () => new Date() } = {}) {
     return true
   }
 
-  /** @param {TokenRequest} request what waits for this very one */
+  /** @param {TokenRequest} request finds its waiting entry */
   function waitingFor(request) {
     const waiting = state.requests.get(request.id)
     return waiting?.request.eventId === request.eventId ? waiting : undefined
@@ -129,7 +129,7 @@ export function openJournalStore(path, { clock = () => new Date() } = {}) {
       async insert(user, events) {
         const objection = taken(user)
         if (objection !== null) return objection
-        commit(['users', user.id, user], ...queued(user.id, events)) // the user and the events: one line
+        commit(['users', user.id, user], ...queued(user.id, events)) // one line for the user and the events
         return 'stored'
       },
       async replace(user, events) {
@@ -257,13 +257,13 @@ const accountKey = ({ provider, accountId }) => JSON.stringify([provider, accoun
 const secondsAfter = (date, seconds) => new Date(date.getTime() + seconds * 1000)
 
 /**
- * The file itself: reads it into `state` by `apply`, and appends to it.
+ * The file itself. Reads its lines with `apply`, and appends to it.
  *
  * @param {string} path @param {State} state @param {(change: Change) => void} apply
  */
 function openJournal(path, state, apply) {
   const text = contentsOf(path)
-  // A last line without its end was being written when the process died. Nobody was told that it was.
+  // The process died while it wrote an incomplete last line, so no caller got an answer for that change.
   const lines = text
     .slice(0, text.lastIndexOf('\n') + 1)
     .split('\n')
@@ -282,7 +282,7 @@ function openJournal(path, state, apply) {
         writeSync(file, `${JSON.stringify(changes, replaced)}\n`)
         fsyncSync(file)
       } catch (cause) {
-        isBroken = true // by half a line, perhaps: the next opening finds out
+        isBroken = true // the file may end with half a line; the next opening repairs it
         throw new Unavailable('the journal', { cause })
       }
     },
@@ -300,7 +300,7 @@ function contentsOf(path) {
   }
 }
 
-/** The state alone, in place of how it came about. @param {string} path @param {State} state */
+/** Replaces all lines with the current records. @param {string} path @param {State} state */
 function rewrite(path, state) {
   const changes = Object.entries(state).flatMap(([kind, records]) => [...records].map(([key, one]) => [kind, key, one]))
   const file = openSync(`${path}.new`, 'w', 0o600)
@@ -323,7 +323,7 @@ function revived(_, value) {
   return typeof value?.$date === 'number' ? new Date(value.$date) : value
 }
 
-/** One process at a time; a lock that a dead one has left behind is nobody's. @param {string} path */
+/** Locks the file for this process. Takes over the lock of a dead process. @param {string} path */
 function lock(path) {
   const file = `${path}.lock`
   try {

@@ -1,5 +1,5 @@
 // @ts-check
-// Proves the store by the suites that prove those of Portcullis: node prove.js
+// node prove.js runs the suites of the built-in stores against this store.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -18,7 +18,7 @@ describe('the journal store', () => {
         return {
           role: store,
           clock,
-          second: async () => store, // one process, one opening: there is no other handle
+          second: async () => store, // only one process may open the file, so there is no second handle
           async close() {
             store.close()
             rmSync(folder, { recursive: true })

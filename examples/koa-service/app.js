@@ -1,4 +1,4 @@
-// An app of one's own with accounts in it: its orders are for users whose address is verified.
+// A Koa app with accounts. Only users with a verified address can order.
 import Router from '@koa/router'
 import Koa from 'koa'
 import { koaBody } from 'koa-body'
@@ -14,7 +14,7 @@ const portcullis = await openPortcullis(
 )
 const accounts = koaAccounts(portcullis)
 
-/** What was ordered, by the id of the user, until the process ends. */
+/** The orders of each user id, until the process ends. */
 const orders = new Map()
 
 const router = new Router()

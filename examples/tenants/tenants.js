@@ -1,11 +1,11 @@
-// Three tenants on three kinds of storage in one process, with the same address registered in each.
+// Three tenants on three kinds of stores in one process, with the same address registered at each.
 import { openPortcullis, Refusal, toEmail } from 'portcullis'
 
 const { MONGODB_URL, REDIS_URL, PORTCULLIS_SECRET } = process.env
 const memory = { kind: 'memory' }
 const redis = { kind: 'redis', url: REDIS_URL }
 
-/** Where each tenant keeps its users, and its sessions and tokens where that is elsewhere. */
+/** The stores of each tenant. */
 const list = {
   acme: {},
   bolt: MONGODB_URL
@@ -27,7 +27,7 @@ const portcullis = await openPortcullis({
 const names = Object.keys(list)
 const email = toEmail('ada@example.com')
 
-/** A session of hers at a tenant, where she is registered if she is not. */
+/** Registers Ada at a tenant if necessary, and returns a new session. */
 async function logIn({ registerUser, logIn, backends }, tenant) {
   const password = `a pass phrase for ${tenant}`
   const requestId = `example-of-${tenant}`

@@ -1,6 +1,6 @@
 // node examples/worker/import-users.js people.csv
-// Registers everybody in a CSV file, through the same use case as POST /auth/register, without HTTP. Killed at any
-// time and started again it goes on where it was.
+// Registers every person in a CSV file with the use case behind POST /auth/register, without HTTP. You can kill it at any
+// time; the next run continues.
 import { createReadStream } from 'node:fs'
 import { readFile, stat } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -9,7 +9,7 @@ import { emailKey, InvalidInput, openPortcullis, parseEmail, Refusal, Unavailabl
 import { openJournal } from './journal.js'
 import { progressOn } from './progress.js'
 
-/** So many are registered at a time and written down together. */
+/** The number of rows that are registered concurrently and recorded together. */
 const batchSize = 16
 const patienceSeconds = 120
 
@@ -22,18 +22,18 @@ async function importUsers(file) {
   const journal = await openJournal(file, size)
   const { done } = journal
   const progress = progressOn(process.stderr)
-  // Events are left to the service or its workers, which have the handlers.
+  // The service or its workers deliver the events, because they have the handlers.
   const portcullis = await openPortcullis(await settingsFile(), { env: process.env, delivers: false })
   const register = registrar(portcullis.accounts)
   let isTold = false
   for (const signal of ['SIGINT', 'SIGTERM']) {
     process.once(signal, () => {
-      isTold = true // ends after the batch in hand
+      isTold = true // stops after the current batch
     })
   }
 
   const words = () => `${done.registered} registered, ${done.refused} refused`
-  // The run before may have registered some of its last batch and not lived to write it down.
+  // An earlier run may have died after it registered rows of its last batch and before it recorded them.
   let isInDoubt = journal.isResumed
   let read = 0
   let share = 0
@@ -61,7 +61,7 @@ async function importUsers(file) {
   }
 }
 
-/** Registers one after the other where they have the same address, so that the first line has it. */
+/** Registers rows with the same address one after the other, so that the first row gets the address. */
 function registrar(accounts) {
   const turns = new Map()
   const registered = new Set()
@@ -70,7 +70,7 @@ function registrar(accounts) {
     return 'email' in parsed ? emailKey(parsed.email) : null
   }
 
-  /** Answers why somebody was refused, or `null`. */
+  /** Resolves to the reason of a refusal, or `null`. */
   async function register({ line, email, password }, isInDoubt) {
     const parsed = parseEmail(email)
     if ('objection' in parsed) return parsed.objection
@@ -88,7 +88,7 @@ function registrar(accounts) {
     }
   }
 
-  /** Whether the account that stands there is the one that this line asked for. */
+  /** Whether the existing account is the one of this row. */
   async function logsIn(email, password) {
     const [backend] = accounts.backends.values()
     try {
@@ -101,7 +101,7 @@ function registrar(accounts) {
   }
 
   return {
-    /** Somebody whom an earlier run has registered. */
+    /** A row that an earlier run has registered. */
     remember: ({ email }) => registered.add(keyOf(email)),
     async one(record, isInDoubt) {
       const key = keyOf(record.email)
@@ -115,7 +115,7 @@ function registrar(accounts) {
   }
 }
 
-/** Tries again while a store is away, or more waits to be hashed than can be. */
+/** Tries again while a store is down or the queue of hashes is full. */
 async function patiently(work) {
   for (const deadline = performance.now() + patienceSeconds * 1000; ; ) {
     try {
@@ -127,7 +127,7 @@ async function patiently(work) {
   }
 }
 
-/** The records of the file, so many at a time; `bytes` is how far into the file each reaches. */
+/** The records of the file in batches. `bytes` is the position of the end of a record. */
 async function* batchesOf(file) {
   const parser = createReadStream(file).pipe(
     parse({ bom: true, columns: checkedColumns, info: true, relax_column_count: true, skip_empty_lines: true }),
@@ -149,7 +149,7 @@ function checkedColumns(header) {
   return header
 }
 
-/** As the service reads them: the file, and the environment over it. */
+/** Reads the settings like the service: the file, then the environment. */
 async function settingsFile() {
   try {
     return JSON.parse(await readFile('portcullis.config.json', 'utf8'))

@@ -5,11 +5,11 @@ import { stringify } from 'csv-stringify/sync'
 const columns = ['line', 'email', 'reason']
 
 /**
- * What has been done of a file, beside it on the disk: `<file>.progress.json`, and `<file>.refused.csv` with whom it
- * was not done for. Both are as after the last `commit`, wherever the process was killed.
+ * Records the progress of a file in `<file>.progress.json`, and refused rows in `<file>.refused.csv`. After a kill, both
+ * have the state of the last `commit`.
  *
  * @param {string} file
- * @param {number} size of the file, by which another one of the same name is told apart
+ * @param {number} size of the file; another size means another file with the same name
  */
 export async function openJournal(file, size) {
   const path = `${file}.progress.json`
@@ -19,11 +19,11 @@ export async function openJournal(file, size) {
     throw error
   })
   if (saved !== null && saved.size !== size) {
-    throw new Error(`${file} is not what it was when the import began: remove ${path} to begin anew`)
+    throw new Error(`${file} has changed since the import began: remove ${path} to start from the beginning`)
   }
   const done = saved ?? { size, records: 0, registered: 0, refused: 0, refusedBytes: 0 }
 
-  // Whatever stands behind that was written by a run that did not live to commit it.
+  // A killed run may have written rows that it did not commit. Truncate them.
   const refusals = await open(refusedPath, done.refusedBytes === 0 ? 'w' : 'r+', 0o600)
   await refusals.truncate(done.refusedBytes)
   const earlier = parse(await readFile(refusedPath), { columns: true })
@@ -31,16 +31,16 @@ export async function openJournal(file, size) {
   const journal = {
     refusedPath,
     isResumed: saved !== null,
-    /** How many records are done, and how they ended. */
+    /** The number of processed, registered and refused records. */
     done,
-    /** The lines that were refused. */
+    /** The line numbers of refused rows. */
     refusedLines: new Set(earlier.map(({ line }) => Number(line))),
 
-    /** Takes note of a batch as a whole. @param {readonly { line: number, email: string, reason: string | null }[]} results */
+    /** Records a batch as a whole. @param {readonly { line: number, email: string, reason: string | null }[]} results */
     async commit(results) {
       const refused = results.filter(({ reason }) => reason !== null)
       const header = done.refusedBytes === 0
-      // A cell that begins with = is a formula to the programs that such files are opened with.
+      // Spreadsheet programs execute a cell that begins with = as a formula.
       const text = Buffer.from(stringify(refused, { columns, header, escape_formulas: true }))
       if (refused.length > 0 || header) {
         await refusals.write(text, 0, text.length, done.refusedBytes)
@@ -56,6 +56,6 @@ export async function openJournal(file, size) {
 
     close: () => refusals.close(),
   }
-  if (saved === null) await journal.commit([]) // from now on there is something to resume
+  if (saved === null) await journal.commit([]) // so that the next run finds a position
   return journal
 }

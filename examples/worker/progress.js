@@ -1,6 +1,5 @@
 /**
- * Shows how far something is, at most every `intervalMilliseconds`: as a bar on a terminal, otherwise as plain lines
- * that a log can keep.
+ * Shows progress at most every `intervalMilliseconds`: a bar on a terminal, plain lines elsewhere.
  *
  * @param {NodeJS.WritableStream & { isTTY?: boolean, columns?: number }} stream
  */
@@ -10,7 +9,7 @@ export function progressOn(stream, { now = () => performance.now(), intervalMill
   let shownAt = Number.NEGATIVE_INFINITY
   let last = ''
 
-  /** @param {number} share of 1 @param {string} words */
+  /** @param {number} share from 0 to 1 @param {string} words */
   function show(share, words) {
     if (now() - shownAt < interval) return
     shownAt = now()
@@ -26,12 +25,12 @@ export function progressOn(stream, { now = () => performance.now(), intervalMill
     const room = Math.min(40, (stream.columns ?? 80) - percent.length - words.length - 6)
     const filled = Math.round(share * room)
     const bar = room < 5 ? '' : `[${'#'.repeat(filled)}${'-'.repeat(room - filled)}] `
-    stream.write(`\r${bar}${percent}  ${words}\x1b[K`) // the end of the line that stood there before is erased
+    stream.write(`\r${bar}${percent}  ${words}\x1b[K`) // erases the rest of the previous line
   }
 
   return {
     show,
-    /** The last word, whenever the one before was. */
+    /** Writes the final state, regardless of the interval. */
     end(share, words) {
       write(share, words)
       if (isTerminal) stream.write('\n')

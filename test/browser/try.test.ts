@@ -246,7 +246,7 @@ describe('/try in a browser', function () {
       await says('#message', /was begun in another browser/)
       expect(page.url()).to.equal(`${service.url}/try`)
       await open('?error=<b>You+have+won</b>')
-      await says('#message', 'That did not work, and it is not clear why.')
+      await says('#message', 'That did not work, for an unknown reason.')
     })
 
     it('says nothing of a journey that ended with "back"', async () => {

@@ -102,7 +102,7 @@ describe('the example of a worker', function () {
     writeFileSync(file, 'email,password\nada@example.com,tide lamp quartz\n')
     const { code, said } = await end()
     expect(code).to.equal(1)
-    expect(said).to.include('is not what it was when the import began')
+    expect(said).to.include('has changed since the import began')
   })
 
   it('draws a bar on a terminal, and plain lines elsewhere', async () => {
