@@ -10,7 +10,7 @@ import { newUser, type User } from '../domain/user.ts'
 const random = (): string => randomUUID().replaceAll('-', '')
 const digest = (): string => `${random()}${random()}`.slice(0, 43)
 
-/** A user in which every field differs from its zero value: one that a store forgets cannot come back right. */
+/** A user whose fields all differ from their zero values, so that a field that a store forgets is noticed. */
 export function aUser(fields: Partial<User> = {}): User {
   const id = randomUUID() as UserId
   return {

@@ -1,4 +1,4 @@
-/** One sentence of a port's promise and how to see that it holds. Any test runner can run it. */
+/** One promise of a port, and a test of it that any test runner can run. */
 export interface ContractCase {
   readonly title: string
   run(): Promise<void>

@@ -1,7 +1,7 @@
-/** A clock that stands until it is moved. It starts at the real time, since some servers expire by their own. */
+/** A clock that stands still until it is moved. It starts at the real time, because some servers expire by their own clock. */
 export interface FixedClock {
   (): Date
-  /** Moves it by this many seconds, backwards when negative. */
+  /** Moves the clock by this many seconds, backwards when negative. */
   advance(seconds: number): void
 }
 

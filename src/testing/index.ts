@@ -21,7 +21,7 @@ export type { OpenedTokens } from './contracts/store-under-test.ts'
 export type { OpenedUsers } from './contracts/store-under-test.ts'
 export type { SweepOptions } from './contracts/store-under-test.ts'
 
-// In place of the world
+// Replacements for the clock, hasher, handlers and stores
 export { memoryStore } from './memory-store.ts'
 export { deliverAll } from './contracts/deliveries.ts'
 export { fixedClock } from './fixed-clock.ts'

@@ -1,6 +1,6 @@
 import { type OpenStore, openStore } from '../embedding/open-store.ts'
 
-/** A new, empty store of everything, whose time is `clock`'s. */
+/** A new, empty store for all roles. Its time is `clock`'s. */
 export function memoryStore(clock?: () => Date): Promise<OpenStore> {
   return openStore({ kind: 'memory' }, clock && { clock })
 }

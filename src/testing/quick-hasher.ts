@@ -4,7 +4,7 @@ import { normalisePassword } from '../domain/password.ts'
 
 const prefix = '$quick$v=1$'
 
-/** Hashes at once and keeps nothing safe: for tests that are not about hashing. */
+/** Hashes at once and without protection: for tests that are not about hashing. */
 export const quickHasher: PasswordHasher = {
   async hash(password) {
     return `${prefix}${createHash('sha256').update(normalisePassword(password)).digest('base64url')}`

@@ -1,15 +1,14 @@
 import type { EventHandlers, HandlerCall } from '../application/ports/event-handlers.ts'
 import type { HandlerName } from '../domain/events.ts'
 
-/** Handlers that remember how they were called. */
+/** Handlers that record their calls. */
 export interface RecordedHandlers extends EventHandlers {
-  /** In order, `token` and all. */
+  /** All calls in order, with their tokens. */
   readonly calls: readonly HandlerCall[]
 }
 
 /**
- * Listens to these names, by default to every one, and records each call before it does `act`, which may throw as a
- * handler does.
+ * Handles these names, by default every one. Records each call and then runs `act`, which may throw as a handler does.
  */
 export function recordedHandlers(
   act: (call: HandlerCall) => void | Promise<void> = () => undefined,

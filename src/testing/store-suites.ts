@@ -15,28 +15,28 @@ import { tokenRequestsContract } from './contracts/token-requests.ts'
 import { tokenStoreContract } from './contracts/token-store.ts'
 import { userStoreContract } from './contracts/user-store.ts'
 
-/** What a test runner offers: Mocha and Jest as globals, `node:test` and Vitest (`afterAll`) as imports. */
+/** The functions of a test runner: globals of Mocha and Jest, imports of `node:test` and Vitest (`afterAll`). */
 export interface Runner {
   describe(title: string, body: () => void): unknown
   it(title: string, run: () => Promise<void>): unknown
   after(run: () => Promise<void>): unknown
 }
 
-/** What a store keeps, each by how a fresh, empty one is opened. A store of users needs all that goes with users. */
+/** The roles of a store, each with a function that opens a new, empty one. A store of users needs every role of users. */
 export interface StoreUnderProof {
   readonly users?: Open<OpenedUsers> | undefined
   readonly sessions?: Open<OpenedSessions> | undefined
   readonly tokens?: Open<OpenedTokens> | undefined
   readonly oauthStates?: Open<OpenedOAuthStates> | undefined
-  /** `false` where the store ends records by a clock of its own, so that `sweep` may find nothing. */
+  /** `false` if the store expires records by its own clock: then `sweep` may find nothing. */
   readonly sweeps?: boolean | undefined
 }
 
-/** Has `runner` prove every promise of the ports that `store` keeps, one test for each sentence of promise. */
+/** Makes `runner` prove every promise of the ports that `store` implements, one test for each promise. */
 export function storeSuites(runner: Runner, store: StoreUnderProof): void {
   const { users, sessions, tokens, oauthStates, sweeps = true } = store
 
-  /** Runs a suite, and closes whatever it opened. */
+  /** Runs a suite, and closes the stores that it opened. */
   function holds<T extends { close(): Promise<void> }>(
     title: string,
     open: Open<T> | undefined,

@@ -7,14 +7,14 @@ import { claimNothing, deliverAll, leaseOne } from './deliveries.ts'
 import type { Open, OpenedUsers } from './store-under-test.ts'
 import { onQuietStore, withEvents } from './users-scene.ts'
 
-/** Buries the one event that can be leased now. */
+/** Makes a dead letter of the one event that can be leased now. */
 async function buried(role: UsersRole, now: Date, reason = 'it threw'): Promise<LeasedEvent> {
   const lease = await leaseOne(role.outbox, now)
   assert.equal(await role.outbox.bury(lease, now, reason), true)
   return lease
 }
 
-/** What every store of users promises of events nobody tries any more: `Outbox` of `application/ports`. */
+/** The promises of `Outbox` in `application/ports` about dead letters. */
 export function deadLetterContract(open: Open<OpenedUsers>): ContractCase[] {
   const on = onQuietStore(open)
 

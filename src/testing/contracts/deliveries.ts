@@ -4,10 +4,10 @@ import type { LeasedEvent, Outbox } from '../../application/ports/stores/outbox.
 import type { AccountEvent } from '../../domain/events.ts'
 import type { EventId } from '../../domain/ids.ts'
 
-/** Past every lease and postponement of a suite. */
+/** Later than the end of every lease and back-off in a suite. */
 const muchLater = (): Date => new Date(Date.now() + 3650 * 86_400_000)
 
-/** Delivers everything that waits, dead letters excepted; in order for each user. */
+/** Delivers every waiting event except dead letters, in order for each user. */
 export async function deliverAll(outbox: Outbox): Promise<AccountEvent[]> {
   const delivered = new Map<EventId, AccountEvent>()
   for (;;) {
@@ -21,7 +21,7 @@ export async function deliverAll(outbox: Outbox): Promise<AccountEvent[]> {
   }
 }
 
-/** Leaves no event, no dead letter and no request, so that a case sees only what it wrote. */
+/** Removes every event, dead letter and request, so that a case sees only its own. */
 export async function forgetWaiting(role: UsersRole): Promise<void> {
   await deliverAll(role.outbox)
   await role.outbox.sweepDead(muchLater(), 100)
@@ -46,8 +46,8 @@ export async function claimNothing(outbox: Outbox, now: Date): Promise<void> {
 }
 
 /**
- * Claims and settles until so many were delivered. Gives up after 10 s, since a store that lost one would keep a
- * runner from ever ending the case.
+ * Leases and settles events until this number was delivered. Gives up after 10 s, because with a store that lost an
+ * event the case would never end.
  */
 export async function relay(
   outbox: Outbox,

@@ -9,14 +9,14 @@ import { deliverAll } from './deliveries.ts'
 import type { Open, OpenedUsers } from './store-under-test.ts'
 import { callers, count, onQuietRoles, stored } from './users-scene.ts'
 
-/** The same account at the provider, linked anew: with a link and tokens of its own. */
+/** The same account at the provider, linked again: with another link and other tokens. */
 const linkedAgain = ({ provider, accountId }: OAuthAccount): OAuthAccount => anAccount({ provider, accountId })
 
-/** What every store of users promises of their accounts at providers: `UserStore` of `application/ports`. */
+/** The promises of `UserStore` in `application/ports` about linked accounts. */
 export function oauthAccountsContract(open: Open<OpenedUsers>): ContractCase[] {
   const on = onQuietRoles(open)
 
-  /** Stores `fields` over `user`; answers the record as it is now. */
+  /** Stores `user` with `fields`, and returns the stored record. */
   async function replaced(role: UsersRole, user: User, fields: Partial<User>): Promise<User> {
     const change = { ...user, ...fields }
     assert.equal(await role.users.replace(change, []), 'stored')

@@ -6,7 +6,7 @@ import type { ContractCase } from '../contract.ts'
 import type { FixedClock } from '../fixed-clock.ts'
 import { afresh, type Open, type OpenedOAuthStates, type SweepOptions, shared } from './store-under-test.ts'
 
-/** More journeys than any case here begins. */
+/** More journeys than any case here starts. */
 const plenty = 10_000
 
 /** The promises of `OAuthStateStore` in `application/ports`. */
@@ -27,7 +27,7 @@ export function oauthStateStoreContract(
     },
   })
 
-  /** Begun now, by the store's clock, to be over in so many seconds. */
+  /** A journey that starts now, by the store's clock, and expires after `seconds`. */
   async function begun(store: OAuthStateStore, clock: FixedClock, seconds = 600): Promise<OAuthState> {
     const state = anOAuthState({ expiresAt: new Date(clock().getTime() + seconds * 1000) })
     await store.put(state, plenty)

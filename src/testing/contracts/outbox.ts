@@ -9,7 +9,7 @@ import { claimNothing, deliverAll, leaseOne, relay } from './deliveries.ts'
 import type { Open, OpenedUsers } from './store-under-test.ts'
 import { onQuietStore, withEvents } from './users-scene.ts'
 
-/** What every store of users promises of the events that wait there: `Outbox` of `application/ports`. */
+/** The promises of `Outbox` in `application/ports` about waiting events. */
 export function outboxContract(open: Open<OpenedUsers>): ContractCase[] {
   const on = onQuietStore(open)
 

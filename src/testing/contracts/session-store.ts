@@ -10,7 +10,7 @@ import { afresh, type Open, type OpenedSessions, type SweepOptions, shared } fro
 
 const aUserId = (): UserId => randomUUID() as UserId
 
-/** What every store of sessions promises: `SessionStore` of `application/ports`. */
+/** The promises of `SessionStore` in `application/ports`. */
 export function sessionStoreContract(
   open: Open<OpenedSessions>,
   { sweeps }: SweepOptions = { sweeps: true },
@@ -28,7 +28,7 @@ export function sessionStoreContract(
     },
   })
 
-  /** Begun and last seen now, by the store's clock. */
+  /** A session that began and was last used now, by the store's clock. */
   async function begun(store: SessionStore, clock: FixedClock, fields: Partial<Session> = {}): Promise<Session> {
     const now = clock()
     const session = aSession({

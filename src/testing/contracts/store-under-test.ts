@@ -4,7 +4,7 @@ import type { SessionStore } from '../../application/ports/stores/session-store.
 import type { TokenStore } from '../../application/ports/stores/token-store.ts'
 import type { FixedClock } from '../fixed-clock.ts'
 
-/** A fresh, empty store, ready to be used; its time is `clock`'s. */
+/** A new, empty store, ready for use. Its time is `clock`'s. */
 interface Opened<Role> {
   readonly clock: FixedClock
   /** Another handle on the same storage, with connections of its own where the technology has connections. */
@@ -30,17 +30,17 @@ export interface OpenedOAuthStates extends Opened<OAuthStateStore> {
 }
 
 /**
- * What a suite is given. It opens one store for most of its cases, and one more for each case that needs an
- * untouched one. The suite closes none of the first kind: whoever runs it closes what was opened.
+ * The input of a suite. It opens one store for most of its cases, and one more for each case that needs an untouched
+ * one. The runner of the suite closes the shared store.
  */
 export type Open<T> = () => Promise<T>
 
-/** Where the store's server ends records by its own clock, `sweep` may find nothing to delete. */
+/** `false` if the store's server expires records by its own clock: then `sweep` may find nothing to delete. */
 export interface SweepOptions {
   readonly sweeps: boolean
 }
 
-/** Opens at the first call, and answers the same store ever after. */
+/** Opens the store at the first call, and returns the same store from then on. */
 export function shared<T>(open: Open<T>): Open<T> {
   let opened: Promise<T> | undefined
   return () => {
@@ -49,7 +49,7 @@ export function shared<T>(open: Open<T>): Open<T> {
   }
 }
 
-/** Runs `act` on a store nobody has touched, and closes it. */
+/** Runs `act` on an untouched store, and closes it. */
 export async function afresh<T extends { close(): Promise<void> }>(
   open: Open<T>,
   act: (opened: T) => Promise<void>,

@@ -7,7 +7,7 @@ import type { ContractCase } from '../contract.ts'
 import { afresh, type Open, type OpenedUsers } from './store-under-test.ts'
 import { onQuietStore } from './users-scene.ts'
 
-/** What every store of users promises of requests for tokens: `TokenRequests` of `application/ports`. */
+/** The promises of `TokenRequests` in `application/ports`. */
 export function tokenRequestsContract(open: Open<OpenedUsers>): ContractCase[] {
   const on = onQuietStore(open)
 
@@ -42,7 +42,7 @@ export function tokenRequestsContract(open: Open<OpenedUsers>): ContractCase[] {
       await Promise.all(ages.map((age) => asked(role, { requestId: `age ${age}`, at: inSeconds(-age) })))
       const batches = []
       for (let time = 0; time < 3; time++) batches.push(await role.tokenRequests.lease(inSeconds(0), 3, 60))
-      // Within a batch, too, since it is delivered in this order.
+      // The order within a batch matters, too: requests are delivered in it.
       assert.deepEqual(
         batches.map((batch) => batch.map(({ request }) => request.requestId)),
         [['age 5', 'age 4', 'age 3'], ['age 2', 'age 1'], []],
@@ -183,7 +183,7 @@ export function tokenRequestsContract(open: Open<OpenedUsers>): ContractCase[] {
           assert.equal(await role.tokenRequests.ask(aTokenRequest()), 'full')
           const [waiting] = requests
           assert.ok(waiting)
-          // Else the answer would tell that somebody has asked for this address.
+          // Otherwise the answer would reveal that somebody else asked for this address.
           assert.equal(await role.tokenRequests.ask(aTokenRequest({ id: waiting.id })), 'full')
           await role.tokenRequests.settle(requests.slice(0, 100))
           assert.equal(await role.tokenRequests.ask(aTokenRequest()), 'asked')

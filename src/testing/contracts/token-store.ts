@@ -8,7 +8,7 @@ import type { ContractCase } from '../contract.ts'
 import type { FixedClock } from '../fixed-clock.ts'
 import { afresh, type Open, type OpenedTokens, type SweepOptions, shared } from './store-under-test.ts'
 
-/** What every store of one-time tokens promises: `TokenStore` of `application/ports`. */
+/** The promises of `TokenStore` in `application/ports`. */
 export function tokenStoreContract(
   open: Open<OpenedTokens>,
   { sweeps }: SweepOptions = { sweeps: true },
@@ -26,7 +26,7 @@ export function tokenStoreContract(
     },
   })
 
-  /** Handed out now, by the store's clock, to live 15 minutes. */
+  /** A token that was issued now, by the store's clock, and lives for 15 minutes. */
   function minted(clock: FixedClock, fields: Partial<OneTimeToken> = {}): OneTimeToken {
     const now = clock().getTime()
     return aToken({ createdAt: new Date(now), expiresAt: new Date(now + 900_000), ...fields })

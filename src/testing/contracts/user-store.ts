@@ -8,7 +8,7 @@ import { deliverAll } from './deliveries.ts'
 import { afresh, type Open, type OpenedUsers } from './store-under-test.ts'
 import { callers, count, onQuietRoles, stored } from './users-scene.ts'
 
-/** An address of its own, which `spelling` then spells in 2^32 ways that all have one key. */
+/** A new address. `spelling` returns any of its 2^32 spellings, which all have one key. */
 const freshAddress = (): Email => `abcdefghijklmnopqrstuvwxyzabcdef.${randomUUID().slice(0, 8)}@bücher.example` as Email
 
 function spelling(address: Email, way: number): Email {
@@ -16,7 +16,7 @@ function spelling(address: Email, way: number): Email {
   return spelled.join('') as Email
 }
 
-/** What every store of users promises: `UserStore` of `application/ports`, and `checkSecret`. */
+/** The promises of `UserStore` in `application/ports`, and of `checkSecret`. */
 export function userStoreContract(open: Open<OpenedUsers>): ContractCase[] {
   const on = onQuietRoles(open)
 

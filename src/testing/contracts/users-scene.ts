@@ -12,11 +12,11 @@ export interface UsersScene {
   readonly role: UsersRole
   readonly second: UsersRole
   readonly clock: FixedClock
-  /** The store's time, so many seconds from now. */
+  /** The store's time, this many seconds from now. */
   inSeconds(seconds: number): Date
 }
 
-/** A maker of cases that run on one shared store while nothing waits in it. */
+/** Returns a maker of cases that run on one shared store without waiting events. */
 export function onQuietStore(open: Open<OpenedUsers>) {
   const opened = shared(open)
   return (title: string, act: (scene: UsersScene) => Promise<void>): ContractCase => ({
@@ -30,28 +30,28 @@ export function onQuietStore(open: Open<OpenedUsers>) {
   })
 }
 
-/** As `onQuietStore`, for cases that are about users alone, whatever the time. */
+/** As `onQuietStore`, for cases that depend on users alone and not on the time. */
 export function onQuietRoles(open: Open<OpenedUsers>) {
   const on = onQuietStore(open)
   return (title: string, act: (role: UsersRole, second: UsersRole) => Promise<void>): ContractCase =>
     on(title, ({ role, second }) => act(role, second))
 }
 
-/** How many race in a case about races. */
+/** Number of concurrent callers in a case about races. */
 export const callers = 64
 
 export function count<T>(outcomes: readonly T[], wanted: T): number {
   return outcomes.filter((one) => one === wanted).length
 }
 
-/** A stored user for whom nothing waits. */
+/** A stored user without waiting events. */
 export async function stored(role: UsersRole, fields: Partial<User> = {}): Promise<User> {
   const user = aUser(fields)
   assert.equal(await role.users.insert(user, []), 'stored')
   return user
 }
 
-/** A stored user with so many waiting events. */
+/** A stored user with this number of waiting events. */
 export async function withEvents(role: UsersRole, howMany: number): Promise<{ user: User; events: AccountEvent[] }> {
   const user = aUser()
   const events = Array.from({ length: howMany }, () => anEvent(user))
