@@ -18,6 +18,16 @@ export interface PortcullisSettings {
          * Default: none.
          */
         readonly allowedOrigins?: readonly string[] | undefined
+        /**
+         * Connections at a time. At the limit the service closes idle connections; if none is idle, it refuses
+         * new ones. From 1 to 1000000. Default: `10000`.
+         */
+        readonly maxConnections?: number | undefined
+        /**
+         * A connection whose client reads no byte of an answer for this time is closed. From 1 to 3600.
+         * Default: `20`.
+         */
+        readonly writeTimeoutSeconds?: number | undefined
       }
     | undefined
   /**

@@ -20,7 +20,7 @@ describe('loading the settings', () => {
     expect(warnings).to.deep.equal([])
     expect(new Set(sources.values())).to.deep.equal(new Set(['default']))
     expect(settings).to.deep.equal({
-      http: { host: '127.0.0.1', port: 3000, allowedOrigins: [] },
+      http: { host: '127.0.0.1', port: 3000, allowedOrigins: [], maxConnections: 10_000, writeTimeoutSeconds: 20 },
       dataFolder: join(folder.path, 'data'),
       secret: null,
       stores: { users: { kind: 'sqlite' }, sessions: { kind: 'sqlite' }, tokens: { kind: 'sqlite' } },

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'chai'
 import { type HttpServer, httpServer } from '../../src/adapters/http/server/http-server.ts'
 import { eventually } from '../support/eventually.ts'
-import { connected, exchangeUntilClosed } from '../support/sockets.ts'
+import { type Connection, connected, exchangeUntilClosed } from '../support/sockets.ts'
 
 const headersOnEvery = [
   'Content-Type: application/json; charset=utf-8',
@@ -15,16 +15,26 @@ const headersOnEvery = [
   'Strict-Transport-Security: max-age=31536000; includeSubDomains',
 ]
 
+const limits = {
+  isTls: false,
+  maxConnections: 10_000,
+  writeTimeoutSeconds: 20,
+  notAccepted: () => undefined,
+}
+
 describe('the HTTP server', () => {
   let server: HttpServer
   let url: string
   let taken = 0
 
   before(async () => {
-    server = httpServer((_request, response) => {
-      taken++
-      response.end('fine')
-    }, true)
+    server = httpServer(
+      (_request, response) => {
+        taken++
+        response.end('fine')
+      },
+      { ...limits, isTls: true },
+    )
     url = `http://127.0.0.1:${await server.listen('127.0.0.1', 0)}`
   })
   after(() => server.close(1))
@@ -57,7 +67,7 @@ describe('the HTTP server', () => {
   }
 
   it('closes on those, too, who do not close their side, and waits for none of them at its end', async () => {
-    const own = httpServer(() => undefined, false)
+    const own = httpServer(() => undefined, limits)
     const { socket, text } = await connected(`http://127.0.0.1:${await own.listen('127.0.0.1', 0)}`, {
       allowHalfOpen: true,
     })
@@ -95,7 +105,7 @@ describe('the HTTP server', () => {
       answers = []
       own = httpServer((_request, response) => {
         answers.push(() => response.end('late'))
-      }, false)
+      }, limits)
       at = `http://127.0.0.1:${await own.listen('127.0.0.1', 0)}`
     })
     afterEach(() => own.close(1))
@@ -120,7 +130,7 @@ describe('the HTTP server', () => {
         begun.push(request.url ?? '')
         if (request.url === '/last') response.setHeader('Connection', 'close')
         setImmediate(() => response.end(request.url === '/much' ? 'x'.repeat(8_000_000) : 'little'))
-      }, false)
+      }, limits)
       const { socket, closed } = await connected(`http://127.0.0.1:${await inTurn.listen('127.0.0.1', 0)}`)
       socket.pause()
       const paths = ['/little', '/much', '/after', '/last', '/never', '/never']
@@ -220,5 +230,107 @@ describe('the HTTP server', () => {
 
   it('keeps idle connections open for longer than load balancers do', async () => {
     expect((await fetch(url)).headers.get('keep-alive')).to.equal('timeout=65')
+  })
+
+  describe('with more connections than it has room for', () => {
+    const request = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n'
+
+    async function served(connection: Connection): Promise<void> {
+      connection.socket.write(request)
+      await eventually('an answer', () => connection.text().endsWith('fine'))
+    }
+
+    it('closes idle ones for a new one, and none that waits for its answer', async () => {
+      let answer = (): void => undefined
+      const own = httpServer(
+        (request, response) => {
+          const finish = () => response.end('fine')
+          if (request.url === '/slow') answer = finish
+          else finish()
+        },
+        { ...limits, maxConnections: 5 },
+      )
+      const at = `http://127.0.0.1:${await own.listen('127.0.0.1', 0)}`
+      const slow = await connected(at)
+      slow.socket.write(request.replace('/', '/slow'))
+      const idle = await Promise.all([connected(at), connected(at), connected(at)])
+      for (const one of idle) await served(one)
+      await served(await connected(at))
+      for (const one of idle) await one.closed()
+      for (let more = 0; more < 3; more++) await served(await connected(at))
+      answer()
+      await eventually('the slow answer', () => slow.text().endsWith('fine'))
+      await own.close(0)
+    })
+
+    it('refuses new ones where none is idle, and reports that once', async () => {
+      const faults: string[] = []
+      const own = httpServer(() => undefined, {
+        ...limits,
+        maxConnections: 3,
+        notAccepted: ({ message }) => faults.push(message),
+      })
+      const at = `http://127.0.0.1:${await own.listen('127.0.0.1', 0)}`
+      const busy = await Promise.all([connected(at), connected(at), connected(at)])
+      for (const { socket } of busy) socket.write(request)
+      for (let one = 0; one < 3; one++) expect(await (await connected(at)).closed()).to.equal('')
+      expect(faults).to.deep.equal(['http.maxConnections is reached: 3'])
+      await own.close(0)
+    })
+  })
+
+  it('closes a connection whose client does not read its answer', async () => {
+    let closed = (): void => undefined
+    const isClosed = new Promise<void>((resolve) => {
+      closed = resolve
+    })
+    const own = httpServer(
+      (_request, response) => {
+        response.once('close', closed)
+        response.end(Buffer.alloc(32_000_000))
+      },
+      { ...limits, writeTimeoutSeconds: 1 },
+    )
+    const { socket } = await connected(`http://127.0.0.1:${await own.listen('127.0.0.1', 0)}`)
+    socket.pause()
+    socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+    await isClosed
+    socket.destroy()
+    await own.close(0)
+  })
+
+  it('keeps a connection whose answer takes longer to prepare than the write time-out', async () => {
+    const own = httpServer((_request, response) => response.once('timeout', () => response.end('fine')), {
+      ...limits,
+      writeTimeoutSeconds: 1,
+    })
+    const at = `http://127.0.0.1:${await own.listen('127.0.0.1', 0)}`
+    expect(await (await fetch(at)).text()).to.equal('fine')
+    await own.close(0)
+  })
+
+  it('accepts new connections while a flood of requests on others keeps it busy', async () => {
+    const flooding = 300
+    const begun = { flood: 0, late: 0 }
+    const own = httpServer((request, response) => {
+      if (request.url === '/late') begun.late += 1
+      else begun.flood += 1
+      response.end('fine')
+    }, limits)
+    const at = `http://127.0.0.1:${await own.listen('127.0.0.1', 0)}`
+    const flood = await Promise.all(Array.from({ length: flooding }, () => connected(at)))
+    for (const { socket } of flood) {
+      const again = () => socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+      socket.on('data', again)
+      again()
+    }
+    await eventually('the flood', () => begun.flood > flooding)
+    const before = begun.flood
+    const late = await Promise.all(Array.from({ length: 20 }, () => connected(at)))
+    for (const { socket } of late) socket.write('GET /late HTTP/1.1\r\nHost: x\r\n\r\n')
+    await eventually('the late requests', () => begun.late === late.length)
+    for (const { socket } of [...flood, ...late]) socket.destroy()
+    expect(begun.flood - before).to.be.below(5 * flooding)
+    await own.close(0)
   })
 })

@@ -110,7 +110,10 @@ export async function openPortcullis(settings: object = {}, options: PortcullisO
     const { settings } = loaded
     const left = leavesEvents(settings)
     if (delivers && left) log.info('without handlers events are left to a service or a worker')
-    return openOne({ ...common, id: defaultTenant, settings: withSecret(settings), leavesEvents: left, failed }, delivers)
+    return openOne(
+      { ...common, id: defaultTenant, settings: withSecret(settings), leavesEvents: left, failed },
+      delivers,
+    )
   }
 
   logDisabled(log, tenants)

@@ -34,7 +34,12 @@ export async function startService(needs: Needs): Promise<Service> {
 
   const isTls = settings.http.publicUrl?.startsWith('https:') ?? false
   const koa = app({ handle: served.handle, log, isTls, logRequests: settings.logs.requests })
-  const server = httpServer(koa.callback(), isTls, (err) => log.error({ err }, 'a connection was not accepted'))
+  const server = httpServer(koa.callback(), {
+    isTls,
+    maxConnections: settings.http.maxConnections,
+    writeTimeoutSeconds: settings.http.writeTimeoutSeconds,
+    notAccepted: (err) => log.error({ err }, 'a connection was not accepted'),
+  })
   try {
     await served.prepare()
     port = await server.listen(settings.http.host, settings.http.port)

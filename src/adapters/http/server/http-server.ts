@@ -3,6 +3,7 @@ import { createServer, type RequestListener, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from 'node:net'
 import { isTooLong, mayGoOn } from '../body/read-body.ts'
 import { demandOfTls, headersOnEvery } from './frame-headers.ts'
+import { requestPacing } from './request-pacing.ts'
 
 /** Node's defaults let a client hold a connection for minutes before its request is complete. In milliseconds. */
 const limits = {
@@ -13,6 +14,9 @@ const limits = {
   maxHeaderSize: 8_192,
   requireHostHeader: false, // Node's own refusal has no body: ours has one
 }
+
+/** A full backlog drops SYNs, and then a client tries again only after 1, 3 and 7 s. Linux caps it at `somaxconn`. */
+const backlog = 4_096
 
 /** Of all connections together, requests that came before an earlier one was answered. Each takes some 2 KiB. */
 const mostWaiting = 10_000
@@ -27,15 +31,19 @@ export interface HttpServer {
   close(graceSeconds: number): Promise<void>
 }
 
-/**
- * @param isTls whether browsers reach us by TLS
- * @param lost called with why a connection could not be accepted, such as too little memory of the system's
- */
-export function httpServer(
-  listener: RequestListener,
-  isTls: boolean,
-  lost: (fault: Error) => void = () => undefined,
-): HttpServer {
+interface Options {
+  /** Whether browsers reach us by TLS. */
+  readonly isTls: boolean
+  /** At the last one, idle connections are closed; without any, new ones are refused. */
+  readonly maxConnections: number
+  /** How long a client may take no byte of its answer. */
+  readonly writeTimeoutSeconds: number
+  /** Called with the reason why a connection could not be accepted, at most once a second for `maxConnections`. */
+  readonly notAccepted: (fault: Error) => void
+}
+
+export function httpServer(listener: RequestListener, options: Options): HttpServer {
+  const { isTls, maxConnections, writeTimeoutSeconds, notAccepted } = options
   // By connection, so that its keys rarely change: a set of responses is rehashed again and again, and what V8's
   // dead tables hold lives until the next full collection. Measured: a fifth of the time of a request.
   const answering = new Map<Socket, ServerResponse | null>()
@@ -46,6 +54,7 @@ export function httpServer(
   let allWaiting = 0
   const refused = new WeakSet<Socket>()
   let isClosing = false
+  const begin = requestPacing()
 
   const take: RequestListener = (request, response) => {
     const { socket } = request
@@ -56,11 +65,18 @@ export function httpServer(
     response.once('close', () => {
       if (answering.get(socket) === response) answering.set(socket, null)
     })
+    // The time-out of a connection also runs while an answer is being prepared; that takes as long as it takes.
+    response.on('timeout', () => {
+      if (response.writableEnded) socket.destroy()
+    })
     // Node answers who asks for another protocol (RFC 9110 section 7.8) and drops what came with it: no more is asked here.
     if (request.headers.upgrade !== undefined) response.setHeader('Connection', 'close')
     if (isClosing) response.setHeader('Connection', 'close')
     if (mayGoOn(request)) socket.destroySoon = () => closeUnread(socket)
-    if (!unfinished) return listener(request, response)
+    if (!unfinished)
+      return begin(() => {
+        if (!socket.destroyed) listener(request, response)
+      })
     // What follows may depend on what it changes (RFC 9112 section 9.3.2), and answers nobody takes would fill the memory.
     if (allWaiting === mostWaiting) return void socket.destroy()
     wait(socket, 1)
@@ -80,6 +96,25 @@ export function httpServer(
     waiting.delete(socket)
   }
   const server: Server = createServer(limits, take)
+  server.timeout = writeTimeoutSeconds * 1000
+  server.maxConnections = maxConnections
+  let open = 0
+  server.on('connection', (socket: Socket) => {
+    open += 1
+    socket.once('close', () => {
+      open -= 1
+    })
+    if (open >= maxConnections) server.closeIdleConnections()
+  })
+  let isReported = false
+  server.on('drop', () => {
+    if (isReported) return
+    isReported = true
+    setTimeout(() => {
+      isReported = false
+    }, 1_000).unref()
+    notAccepted(new Error(`http.maxConnections is reached: ${maxConnections}`))
+  })
   // RFC 9110 section 10.1.1: nobody is asked to send what is refused already, and other expectations may be ignored.
   server.on('checkContinue', (request, response) => {
     if (!isTooLong(request.headers)) response.writeContinue()
@@ -122,9 +157,9 @@ export function httpServer(
     listen(host, port) {
       return new Promise((resolve, reject) => {
         server.once('error', reject)
-        server.listen(port, host, () => {
+        server.listen({ port, host, backlog }, () => {
           server.off('error', reject)
-          server.on('error', lost)
+          server.on('error', notAccepted)
           resolve((server.address() as AddressInfo).port) // safe: a listening TCP server has one
         })
       })

@@ -1,6 +1,6 @@
 import Type from 'typebox'
 import { operationsOf, routers } from '../../plugins/routers.ts'
-import { enabled, origin, prefix } from './fields.ts'
+import { enabled, origin, prefix, seconds } from './fields.ts'
 
 export const http = Type.Object({
   host: Type.String({
@@ -25,6 +25,18 @@ export const http = Type.Object({
     default: [],
     description: 'Origins of front ends that may call the service with credentials (CORS). Never `*` or `null`.',
   }),
+  maxConnections: Type.Integer({
+    minimum: 1,
+    maximum: 1_000_000,
+    default: 10_000,
+    description:
+      'Connections at a time. At the limit the service closes idle connections; if none is idle, it refuses new ones.',
+  }),
+  writeTimeoutSeconds: seconds(
+    20,
+    3600,
+    'A connection whose client reads no byte of an answer for this time is closed.',
+  ),
 })
 
 export const logs = Type.Object({
