@@ -22,6 +22,7 @@ import { emailKey, maxWaitingRequests, passwordScheme, Unavailable, Unsuitable }
  * @property {Map<string, Queue>} queues by user id
  * @property {Map<string, DeadEvent>} dead by event id
  * @property {Map<string, Waiting>} requests by id
+ * @property {Map<string, Date>} ends by id: until when it is remembered
  * @property {Map<string, string>} marks
  *
  * @typedef {[keyof State, key: string, record: object | string | null]} Change `null` removes the record
@@ -41,7 +42,14 @@ const linesBeforeRewriting = 10_000
 export function openJournalStore(path, { clock = () => new Date() } = {}) {
   lock(path)
   /** @type {State} */
-  const state = { users: new Map(), queues: new Map(), dead: new Map(), requests: new Map(), marks: new Map() }
+  const state = {
+    users: new Map(),
+    queues: new Map(),
+    dead: new Map(),
+    requests: new Map(),
+    ends: new Map(),
+    marks: new Map(),
+  }
   /** @type {Map<EmailKey, User>} */
   const byEmail = new Map()
   /** @type {Map<string, User>} */
@@ -234,6 +242,21 @@ export function openJournalStore(path, { clock = () => new Date() } = {}) {
         const old = [...state.requests.values()].filter(({ request }) => request.at < askedBefore).slice(0, limit)
         commit(...old.map(({ request }) => /** @type {Change} */ (['requests', request.id, null])))
         return old.length
+      },
+    },
+
+    expiringIds: {
+      async add(id, until) {
+        const known = state.ends.get(id) ?? never
+        if (known < until) commit(['ends', id, until])
+      },
+      async has(id) {
+        return (state.ends.get(id) ?? never) > clock()
+      },
+      async sweep(limit) {
+        const over = [...state.ends].filter(([, until]) => until <= clock()).slice(0, limit)
+        commit(...over.map(([id]) => /** @type {Change} */ (['ends', id, null])))
+        return over.length
       },
     },
 

@@ -13,6 +13,8 @@ export type ChangeOutcome =
   | { readonly type: 'changed'; readonly user: User }
   | { readonly type: 'removed' | 'gone' | 'email_taken' | 'account_taken' }
 
+type Judge = (user: User) => Change | Promise<Change>
+
 const maxAttempts = 100
 const longestPauseMilliseconds = 50
 
@@ -29,7 +31,7 @@ export class ChangeUser {
     this.#users = needs.users
   }
 
-  async execute(id: UserId, judge: (user: User) => Change): Promise<ChangeOutcome> {
+  async execute(id: UserId, judge: Judge): Promise<ChangeOutcome> {
     if (!isUserId(id)) return { type: 'gone' }
     const before = this.#last.get(id) ?? Promise.resolve()
     const change = before.then(() => this.#attempt(id, judge))
@@ -49,12 +51,12 @@ export class ChangeUser {
     }
   }
 
-  async #attempt(id: UserId, judge: (user: User) => Change): Promise<ChangeOutcome> {
+  async #attempt(id: UserId, judge: Judge): Promise<ChangeOutcome> {
     for (let attempt = 1; attempt <= maxAttempts; attempt++) {
       const user = await this.#users.find(id)
       if (user === null) return { type: 'gone' }
 
-      const change = judge(user)
+      const change = await judge(user)
       if (change.type === 'keep') return { type: 'changed', user }
       if (change.type === 'remove') {
         if ((await this.#users.remove(user, change.events)) === 'removed') return { type: 'removed' }

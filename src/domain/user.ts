@@ -13,13 +13,6 @@ export interface Sessions {
   readonly kept: string | null
 }
 
-/** A self-contained credential that was logged out before its time. */
-export interface EndedCredential {
-  readonly id: string
-  /** When it would have died by itself, and need not be remembered any more. */
-  readonly expiresAt: Date
-}
-
 export interface User {
   readonly id: UserId
   readonly email: Email
@@ -31,7 +24,8 @@ export interface User {
   readonly isSuperuser: boolean
   readonly isVerified: boolean
   readonly sessions: Sessions
-  readonly endedCredentials: readonly EndedCredential[]
+  /** The latest expiry of a credential whose end is a record of its own; `null`: there never was one. */
+  readonly endedUntil: Date | null
   /** Accounts at providers that log this user in; one (provider, account id) belongs to one user at the most. */
   readonly oauthAccounts: readonly OAuthAccount[]
   readonly createdAt: Date
@@ -48,9 +42,6 @@ export interface UserView {
   readonly isVerified: boolean
 }
 
-/** Past this many remembered ends, the generation moves on instead. */
-const maxEndedCredentials = 32
-
 export function newUser(id: UserId, email: Email, passwordHash: string | null, createdAt: Date): User {
   return {
     id,
@@ -61,7 +52,7 @@ export function newUser(id: UserId, email: Email, passwordHash: string | null, c
     isSuperuser: false,
     isVerified: false,
     sessions: { generation: 0, kept: null },
-    endedCredentials: [],
+    endedUntil: null,
     oauthAccounts: [],
     createdAt,
     version: 1,
@@ -73,12 +64,16 @@ export function viewOf(user: User): UserView {
   return { id, email, isActive, isSuperuser, isVerified }
 }
 
-/** Whether a credential with this id and generation still speaks for `user`. */
+/** Whether a credential with this id and generation speaks for `user`, unless it was ended by itself. */
 export function isAlive(user: User, credential: { readonly id: string; readonly generation: number }): boolean {
   const { generation, kept } = user.sessions
   if (!user.isActive) return false
-  if (credential.generation !== generation && credential.id !== kept) return false
-  return !user.endedCredentials.some((ended) => ended.id === credential.id)
+  return credential.generation === generation || credential.id === kept
+}
+
+/** Whether the end of a credential may be on record: otherwise it expires later than every one that is. */
+export function mayBeEnded(user: User, credential: { readonly expiresAt: Date }): boolean {
+  return user.endedUntil !== null && credential.expiresAt <= user.endedUntil
 }
 
 /**
@@ -86,20 +81,22 @@ export function isAlive(user: User, credential: { readonly id: string; readonly 
  * the next number, a user restored from a backup would come to one again that credentials given out since then carry.
  */
 export function endSessions(user: User, now: Date, kept: string | null = null): User {
-  const ended = user.endedCredentials.filter((one) => one.id === kept)
   const generation = Math.max(user.sessions.generation + 1, now.getTime())
-  return { ...user, sessions: { generation, kept }, endedCredentials: ended }
+  return { ...user, sessions: { generation, kept } }
 }
 
-/** Ends one self-contained credential, as durably as the user is stored. */
-export function endCredential(user: User, credential: EndedCredential, now: Date): User {
-  const kept = user.sessions.kept === credential.id ? null : user.sessions.kept
-  const remembered = user.endedCredentials.filter((one) => one.expiresAt > now && one.id !== credential.id)
-  if (remembered.length >= maxEndedCredentials) return endSessions(user, now, kept)
+/**
+ * Ends one credential.
+ *
+ * @param recordedUntil when it expires, where its end is a record of its own
+ */
+export function endCredential(user: User, id: string, recordedUntil: Date | null): User {
+  const kept = user.sessions.kept === id ? null : user.sessions.kept
+  const isLatest = recordedUntil !== null && (user.endedUntil === null || user.endedUntil < recordedUntil)
   return {
     ...user,
     sessions: { ...user.sessions, kept },
-    endedCredentials: [...remembered, credential],
+    endedUntil: isLatest ? recordedUntil : user.endedUntil,
   }
 }
 

@@ -24,7 +24,7 @@ export function aUser(fields: Partial<User> = {}): User {
     isSuperuser: true,
     isVerified: true,
     sessions: { generation: 7, kept: digest() },
-    endedCredentials: [{ id: randomUUID(), expiresAt: new Date(Date.now() + 3_600_000) }],
+    endedUntil: new Date(Date.now() + 3_600_000),
     oauthAccounts: [anAccount()],
     version: 1,
     ...fields,

@@ -1,5 +1,6 @@
 import type { ContractCase } from './contract.ts'
 import { deadLetterContract } from './contracts/dead-letters.ts'
+import { expiringIdsContract } from './contracts/expiring-ids.ts'
 import { oauthAccountsContract } from './contracts/oauth-accounts.ts'
 import { oauthStateStoreContract } from './contracts/oauth-state-store.ts'
 import { outboxContract } from './contracts/outbox.ts'
@@ -68,6 +69,7 @@ export function storeSuites(runner: Runner, store: StoreUnderProof): void {
   holds('as an outbox', users, outboxContract)
   holds('as a store of dead letters', users, deadLetterContract)
   holds('as a store of requests for tokens', users, tokenRequestsContract)
+  holds('as a store of ids that expire', users, (open) => expiringIdsContract(open, { sweeps }))
   holds('as a store of sessions', sessions, (open) => sessionStoreContract(open, { sweeps }))
   holds('as a store of one-time tokens', tokens, (open) => tokenStoreContract(open, { sweeps }))
   holds('as a store of OAuth states', oauthStates, (open) => oauthStateStoreContract(open, { sweeps }))

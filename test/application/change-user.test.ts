@@ -45,7 +45,7 @@ describe('a superuser who changes their own account by id', () => {
   it('does not get back a right that was taken away while the password was hashed', async () => {
     const clock = fixedClock()
     const { users } = await deliveryNeeds(clock)
-    const user = aUser({ isSuperuser: true, endedCredentials: [], sessions: { generation: 0, kept: null } })
+    const user = aUser({ isSuperuser: true, endedUntil: null, sessions: { generation: 0, kept: null } })
     await users.insert(user, [])
     let hashed = (_hash: string): void => undefined
     const updateUser = new UpdateUser({
@@ -69,6 +69,7 @@ describe('a superuser who changes their own account by id', () => {
       issue: async () => '',
       read: async () => null,
       revoke: async () => 'ended' as const,
+      isEnded: async () => false,
       recordUse: async () => undefined,
     }
     const by = { user, credential, backend: { name: 'jwt', credentials, requiresVerification: false } }

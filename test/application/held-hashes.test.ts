@@ -25,6 +25,9 @@ function heldHasher(verdict: 'match' | 'match_needs_rehash') {
   return { hasher, release }
 }
 
+/** Credentials whose ends are on record. */
+const ended = new Set<string>()
+
 const backend: Backend = {
   name: 'jwt',
   requiresVerification: false,
@@ -32,7 +35,8 @@ const backend: Backend = {
     recognises: () => true,
     issue: async () => 'credential',
     read: async () => null,
-    revoke: async () => 'ended',
+    revoke: async () => 'remember',
+    isEnded: async ({ id }) => ended.has(id),
     recordUse: async () => undefined,
   },
 }
@@ -43,7 +47,7 @@ async function scene(verdict: 'match' | 'match_needs_rehash', fields: Partial<Us
   const user = aUser({
     isActive: true,
     passwordHash: '$old$',
-    endedCredentials: [],
+    endedUntil: null,
     sessions: { generation: 0, kept: null },
     ...fields,
   })
@@ -98,16 +102,18 @@ describe('a password that is hashed', () => {
   })
 
   it('for a user who is logged out meanwhile is not set', async () => {
-    const { users, clock, user, changeUser, release, updateUser, by } = await scene('match')
+    const { users, user, changeUser, release, updateUser, by } = await scene('match')
     const change = updateUser.own({ by, changes: { password: 'a quite long pass phrase' }, requestId: 'r' })
+    ended.add(by.credential.id)
     await changeUser.execute(user.id, (fresh) => ({
       type: 'replace',
-      user: endCredential(fresh, { id: by.credential.id, expiresAt: new Date(clock().getTime() + 1e6) }, clock()),
+      user: endCredential(fresh, by.credential.id, by.credential.expiresAt),
       events: [],
     }))
     await release()
     expect(codeOf(await change.catch((error: unknown) => error))).to.equal('UNAUTHORIZED')
     expect((await users.find(user.id))?.passwordHash).to.equal('$old$')
+    ended.clear()
   })
 
   for (const [what, meanwhile, code] of [

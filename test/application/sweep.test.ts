@@ -22,7 +22,7 @@ const lifetimes = { reset_password: 3600, verify_email: 7200 }
 describe('the sweep', () => {
   it('removes expired sessions, tokens and OAuth states, forgotten requests, dead letters older than 30 days, and no more', async () => {
     const clock = fixedClock()
-    const { sessions, tokens, tokenRequests, oauthStates, outbox, users } = await deliveryNeeds(clock)
+    const { sessions, tokens, tokenRequests, expiringIds, oauthStates, outbox, users } = await deliveryNeeds(clock)
     const soon = new Date(clock().getTime() + 1000)
     const lasting = {
       session: aSession({ idleSeconds: null, endsAt: new Date(soon.getTime() + 1e10) }),
@@ -34,6 +34,8 @@ describe('the sweep', () => {
     await oauthStates.put(lasting.state, 10)
     await tokens.put(aToken({ expiresAt: soon }))
     await oauthStates.put(anOAuthState({ expiresAt: soon }), 10)
+    await expiringIds.add('over', soon)
+    await expiringIds.add('lasting', new Date(soon.getTime() + 1e10))
     const user = aUser()
     await users.insert(user, [registered(user, clock()), registered(user, clock())])
     const bury = async () => {
@@ -51,8 +53,17 @@ describe('the sweep', () => {
     const waiting = aTokenRequest({ at: new Date(clock().getTime() - 7_200_000) })
     await tokenRequests.ask(waiting)
 
-    const swept = await new Sweep({ sessions, tokens, tokenRequests, oauthStates, outbox, clock, lifetimes }).execute()
-    expect(swept).to.deep.equal({ sessions: 1, tokens: 1, tokenRequests: 1, oauthStates: 1, deadLetters: 1 })
+    const kept = { sessions, tokens, tokenRequests, expiringIds, oauthStates, outbox }
+    const swept = await new Sweep({ ...kept, clock, lifetimes }).execute()
+    expect(swept).to.deep.equal({
+      sessions: 1,
+      tokens: 1,
+      tokenRequests: 1,
+      expiringIds: 1,
+      oauthStates: 1,
+      deadLetters: 1,
+    })
+    expect(await expiringIds.has('lasting')).to.equal(true)
     expect(await sessions.find(lasting.session.digest)).not.to.equal(null)
     expect(await tokens.find(lasting.token.purpose, lasting.token.digest)).not.to.equal(null)
     expect(await oauthStates.take(lasting.state.digest)).to.deep.equal(lasting.state)
@@ -61,7 +72,7 @@ describe('the sweep', () => {
   })
 
   it('removes at most 500 at a time, until fewer went', async () => {
-    const [many, full500, full501, few, none] = [full(1200), full(500), full(501), full(3), full(0)]
+    const [many, full500, full501, one, few, none] = [full(1200), full(500), full(501), full(1), full(3), full(0)]
     const needs = await deliveryNeeds(fixedClock())
     const sessions = { ...needs.sessions, sweep: many.sweep }
     const tokens = { ...needs.tokens, sweep: full500.sweep }
@@ -69,6 +80,7 @@ describe('the sweep', () => {
       ...needs.tokenRequests,
       sweep: (_before: Date, limit: number) => full501.sweep(limit),
     }
+    const expiringIds = { ...needs.expiringIds, sweep: one.sweep }
     const oauthStates = { ...needs.oauthStates, sweep: few.sweep }
     const outbox = { ...needs.outbox, sweepDead: (_before: Date, limit: number) => none.sweep(limit) }
     const swept = await new Sweep({
@@ -77,14 +89,23 @@ describe('the sweep', () => {
       sessions,
       tokens,
       tokenRequests,
+      expiringIds,
       oauthStates,
       outbox,
     }).execute()
-    expect(swept).to.deep.equal({ sessions: 1200, tokens: 500, tokenRequests: 501, oauthStates: 3, deadLetters: 0 })
-    expect([many, full500, full501, few, none].map(({ limits }) => limits)).to.deep.equal([
+    expect(swept).to.deep.equal({
+      sessions: 1200,
+      tokens: 500,
+      tokenRequests: 501,
+      expiringIds: 1,
+      oauthStates: 3,
+      deadLetters: 0,
+    })
+    expect([many, full500, full501, one, few, none].map(({ limits }) => limits)).to.deep.equal([
       [500, 500, 500],
       [500, 500],
       [500, 500],
+      [500],
       [500],
       [500],
     ])

@@ -58,8 +58,8 @@ const reads = /^(find|list|current|passwordSchemes|nextDue|checkSecret)/
 async function everything() {
   const clock = fixedClock()
   const needs = await deliveryNeeds(clock)
-  const user = aUser({ endedCredentials: [], sessions: { generation: 0, kept: null } })
-  const plain = aUser({ isSuperuser: false, endedCredentials: [], sessions: { generation: 0, kept: null } })
+  const user = aUser({ endedUntil: null, sessions: { generation: 0, kept: null } })
+  const plain = aUser({ isSuperuser: false, endedUntil: null, sessions: { generation: 0, kept: null } })
   for (const one of [user, plain]) await needs.users.insert(one, [])
 
   const writes: string[] = []
@@ -110,6 +110,7 @@ async function everything() {
         revoked.push(credential)
         return 'remember'
       },
+      isEnded: async () => false,
       recordUse: async () => undefined,
     },
   }

@@ -21,7 +21,7 @@ export async function deliveryNeeds(clock: () => Date) {
     warn() {},
   })
   if (!role || !sessions || !tokens || !oauthStates) throw new Error('a role is missing')
-  const { users, outbox, tokenRequests } = role
+  const { users, outbox, tokenRequests, expiringIds } = role
   const problems: DeliveryProblem[] = []
   const report = (problem: DeliveryProblem) => void problems.push(problem)
   const keyRing = derivedKeys('a master secret of a test, long enough')
@@ -30,6 +30,7 @@ export async function deliveryNeeds(clock: () => Date) {
     users,
     outbox,
     tokenRequests,
+    expiringIds,
     sessions,
     tokens,
     oauthStates,

@@ -2,6 +2,7 @@ import { hash, type KeyObject } from 'node:crypto'
 import jsonwebtoken from 'jsonwebtoken'
 import { LRUCache } from 'lru-cache'
 import type { Credential, Credentials } from '../../application/ports/credentials.ts'
+import type { ExpiringIds } from '../../application/ports/stores/expiring-ids.ts'
 import { parseUserId } from '../../domain/ids.ts'
 
 interface Options {
@@ -11,6 +12,8 @@ interface Options {
   /** Tokens of other tenants are nobody's here, though the key is the same. */
   readonly tenant: string
   readonly lifetimeSeconds: number
+  /** Where the ends of tokens are recorded. */
+  readonly expiringIds: ExpiringIds
   readonly clock: () => Date
   readonly newId: () => string
 }
@@ -19,11 +22,13 @@ interface Options {
 const maxTokenLength = 8192
 const maxRemembered = 10_000
 const shape = /^[\w-]+\.[\w-]+\.[\w-]+$/
+const endedId = (id: string): string => `jwt:${id}`
 /** The last second a `Date` can hold. */
 const lastSecond = 8.64e12
 
 /** Self-contained tokens (RFC 7519), signed by HMAC-SHA-256 and by nothing else (RFC 8725 section 3.1). */
-export function jwtCredentials({ key, audience, tenant, lifetimeSeconds, clock, newId }: Options): Credentials {
+export function jwtCredentials(options: Options): Credentials {
+  const { key, audience, tenant, lifetimeSeconds, expiringIds, clock, newId } = options
   /** Genuine tokens. Whether one is expired is judged at each use, whether it is alive the user record decides. */
   const genuine = new LRUCache<string, Credential>({ max: maxRemembered })
 
@@ -67,9 +72,12 @@ export function jwtCredentials({ key, audience, tenant, lifetimeSeconds, clock, 
       return credential
     },
 
-    async revoke() {
+    async revoke({ id, expiresAt }) {
+      await expiringIds.add(endedId(id), expiresAt)
       return 'remember'
     },
+
+    isEnded: ({ id }) => expiringIds.has(endedId(id)),
 
     async recordUse() {},
   }

@@ -59,6 +59,10 @@ export function storedCredentials(options: Options): Credentials {
       return 'ended'
     },
 
+    async isEnded() {
+      return false // `read` does not find it
+    },
+
     async recordUse({ id, session }: StoredCredential) {
       const now = clock()
       if (session === undefined || !isWorthTouching(session, now)) return

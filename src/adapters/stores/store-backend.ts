@@ -1,3 +1,4 @@
+import type { ExpiringIds } from '../../application/ports/stores/expiring-ids.ts'
 import type { OAuthStateStore } from '../../application/ports/stores/oauth-state-store.ts'
 import type { Outbox } from '../../application/ports/stores/outbox.ts'
 import type { SessionStore } from '../../application/ports/stores/session-store.ts'
@@ -8,11 +9,12 @@ import type { UserStore } from '../../application/ports/stores/user-store.ts'
 /** What a store may be used for. */
 export type StoreRole = 'users' | 'sessions' | 'tokens'
 
-/** What the role `users` consists of: the aggregate of users, events and requests, and the mark of the secret. */
+/** The role `users`: users, their events, requests for tokens, ids that expire, and the mark of the secret. */
 export interface UsersRole {
   readonly users: UserStore
   readonly outbox: Outbox
   readonly tokenRequests: TokenRequests
+  readonly expiringIds: ExpiringIds
   /**
    * Keeps `mark` at the first start and compares it at every later one: `'other'` when this user store was
    * started with another secret. Of two first starts at once one is first.

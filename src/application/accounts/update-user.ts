@@ -5,11 +5,11 @@ import { demandEmail, demandFlag, demandText } from '../../domain/invalid-input.
 import { withDoubtedAccounts } from '../../domain/oauth-account.ts'
 import { type PasswordPolicy, passwordObjection } from '../../domain/password.ts'
 import { Refusal } from '../../domain/refusal.ts'
-import { endSessions, isAlive, type User, withPassword } from '../../domain/user.ts'
+import { endSessions, type User, withPassword } from '../../domain/user.ts'
 import type { Change, ChangeUser } from '../change-user.ts'
 import { type OccasionNeeds, occasion } from '../event-metadata.ts'
 import type { PasswordHasher } from '../ports/password-hasher.ts'
-import { type Authenticated, demandAuthenticated } from '../sign-in/authenticate.ts'
+import { type Authenticated, demandAuthenticated, speaksFor } from '../sign-in/authenticate.ts'
 
 /** What a user may change of themselves. `undefined`: unchanged. */
 export interface OwnChanges {
@@ -31,6 +31,8 @@ interface Needs extends OccasionNeeds {
   /** A login older than this may not change address or password without the current password; `null`: any may. In seconds. */
   freshLoginSeconds: number | null
 }
+
+type Judge = (fresh: User) => void | Promise<void>
 
 export class UpdateUser {
   readonly #needs: Needs
@@ -55,8 +57,8 @@ export class UpdateUser {
     if (currentPassword === undefined) this.#requireFreshLogin(by, { email, password })
     const verified = await this.#verify(by.user, currentPassword)
     const hash = await this.#hashed({ email, password }, by.user)
-    return await this.#change(by.user, { email, password }, hash, by.credential.id, requestId, (fresh) => {
-      requireAlive(fresh, by)
+    return await this.#change(by.user, { email, password }, hash, by.credential.id, requestId, async (fresh) => {
+      await requireAlive(fresh, by)
       requireStill(fresh, verified)
     })
   }
@@ -85,8 +87,8 @@ export class UpdateUser {
     // Or a stolen session of a superuser would be theirs for good, by the other route.
     if (isOwn && currentPassword === undefined) this.#requireFreshLogin(by, changes)
     const verified = await this.#verify(by.user, currentPassword)
-    const requireRight = (fresh: User): void => {
-      requireAlive(fresh, by)
+    const requireRight = async (fresh: User): Promise<void> => {
+      await requireAlive(fresh, by)
       requireStill(fresh, verified)
       if (!fresh.isSuperuser) throw new Refusal('FORBIDDEN') // somebody took the right away meanwhile
     }
@@ -97,9 +99,9 @@ export class UpdateUser {
   }
 
   /** Passwords take their time: what was true of who asks is looked at once more. */
-  async #judgeAgain({ id }: User, judge: (fresh: User) => void): Promise<void> {
-    const { type } = await this.#needs.changeUser.execute(id, (fresh) => {
-      judge(fresh)
+  async #judgeAgain({ id }: User, judge: Judge): Promise<void> {
+    const { type } = await this.#needs.changeUser.execute(id, async (fresh) => {
+      await judge(fresh)
       return { type: 'keep' }
     })
     if (type === 'gone') throw new Refusal('UNAUTHORIZED')
@@ -116,10 +118,10 @@ export class UpdateUser {
     hash: string | null,
     kept: string | null,
     requestId: string,
-    judge: (fresh: User) => void,
+    judge: Judge,
   ): Promise<User> {
-    const outcome = await this.#needs.changeUser.execute(target.id, (fresh): Change => {
-      judge(fresh)
+    const outcome = await this.#needs.changeUser.execute(target.id, async (fresh): Promise<Change> => {
+      await judge(fresh)
       this.#requireGoodPassword(changes, fresh)
       const { user, changed } = applied(fresh, changes, { hash, kept, now: this.#needs.clock() })
       if (Object.keys(changed).length === 0) return { type: 'keep' }
@@ -187,8 +189,8 @@ function requireStill(fresh: User, verified: number | null): void {
 }
 
 /** A credential that was ended meanwhile must not be kept over a new password. */
-function requireAlive(fresh: User, by: Authenticated): void {
-  if (!isAlive(fresh, by.credential)) throw new Refusal('UNAUTHORIZED')
+async function requireAlive(fresh: User, by: Authenticated): Promise<void> {
+  if (!(await speaksFor(fresh, by))) throw new Refusal('UNAUTHORIZED')
 }
 
 /** `fresh` with `changes`, and those of them that change something. */

@@ -1,4 +1,5 @@
 import type { TokenPurpose } from '../../domain/one-time-token.ts'
+import type { ExpiringIds } from '../ports/stores/expiring-ids.ts'
 import type { OAuthStateStore } from '../ports/stores/oauth-state-store.ts'
 import type { Outbox } from '../ports/stores/outbox.ts'
 import type { SessionStore } from '../ports/stores/session-store.ts'
@@ -9,6 +10,7 @@ interface Needs {
   sessions: SessionStore
   tokens: TokenStore
   tokenRequests: TokenRequests
+  expiringIds: ExpiringIds
   oauthStates: OAuthStateStore
   outbox: Outbox
   clock: () => Date
@@ -21,6 +23,7 @@ interface Swept {
   sessions: number
   tokens: number
   tokenRequests: number
+  expiringIds: number
   oauthStates: number
   deadLetters: number
 }
@@ -30,7 +33,7 @@ const batch = 500
 const deadLetterDays = 30
 
 /**
- * Removes what is over and only takes up room: what expired of sessions, tokens and OAuth states, old dead letters, and
+ * Removes what is over and only takes up room: what expired of sessions, tokens, ids and OAuth states, old dead letters, and
  * requests for tokens that nobody has looked at for longer than any token lives.
  */
 export class Sweep {
@@ -41,7 +44,7 @@ export class Sweep {
 
   /** A store that fails does not keep the others from being swept. */
   async execute(): Promise<Swept> {
-    const { sessions, tokens, tokenRequests, oauthStates, outbox, clock, lifetimes } = this.#needs
+    const { sessions, tokens, tokenRequests, expiringIds, oauthStates, outbox, clock, lifetimes } = this.#needs
     const ago = (seconds: number): Date => new Date(clock().getTime() - seconds * 1000)
     const askedBefore = ago(Math.max(...Object.values(lifetimes)))
     const diedBefore = ago(deadLetterDays * 86_400)
@@ -49,10 +52,11 @@ export class Sweep {
       exhaust(() => sessions.sweep(batch)),
       exhaust(() => tokens.sweep(batch)),
       exhaust(() => tokenRequests.sweep(askedBefore, batch)),
+      exhaust(() => expiringIds.sweep(batch)),
       exhaust(() => oauthStates.sweep(batch)),
       exhaust(() => outbox.sweepDead(diedBefore, batch)),
     ])
-    const [ended, spent, unread, lost, dead] = results.map((result) => {
+    const [ended, spent, unread, expired, lost, dead] = results.map((result) => {
       if (result.status === 'rejected') throw result.reason
       return result.value
     })
@@ -60,6 +64,7 @@ export class Sweep {
       sessions: ended ?? 0,
       tokens: spent ?? 0,
       tokenRequests: unread ?? 0,
+      expiringIds: expired ?? 0,
       oauthStates: lost ?? 0,
       deadLetters: dead ?? 0,
     }

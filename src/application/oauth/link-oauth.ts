@@ -1,11 +1,11 @@
 import { withAccount } from '../../domain/oauth-account.ts'
 import { Refusal } from '../../domain/refusal.ts'
-import { isAlive, type User } from '../../domain/user.ts'
+import type { User } from '../../domain/user.ts'
 import type { ChangeUser } from '../change-user.ts'
 import type { KeyRing } from '../ports/key-ring.ts'
 import type { ProviderVault } from '../ports/provider-vault.ts'
 import type { OAuthStateStore } from '../ports/stores/oauth-state-store.ts'
-import { type Authenticated, demandAuthenticated } from '../sign-in/authenticate.ts'
+import { type Authenticated, demandAuthenticated, speaksFor } from '../sign-in/authenticate.ts'
 import { sealedAccount } from './link-account.ts'
 import { type Claim, identityOf, type Return } from './redeem-return.ts'
 
@@ -32,8 +32,8 @@ export class LinkOAuth {
     const identity = await identityOf(this.#needs, back, { ...claim, flow: 'link', userId: by.user.id })
     if (identity.email === null) throw new Refusal('OAUTH_NOT_AVAILABLE_EMAIL')
 
-    const outcome = await this.#needs.changeUser.execute(by.user.id, (fresh) => {
-      if (!isAlive(fresh, by.credential)) throw new Refusal('UNAUTHORIZED')
+    const outcome = await this.#needs.changeUser.execute(by.user.id, async (fresh) => {
+      if (!(await speaksFor(fresh, by))) throw new Refusal('UNAUTHORIZED')
       const account = sealedAccount(this.#needs, fresh, name, identity)
       return { type: 'replace', user: withAccount(fresh, account), events: [] }
     })

@@ -1,7 +1,6 @@
 import { Refusal } from '../../domain/refusal.ts'
-import { isAlive } from '../../domain/user.ts'
 import type { ChangeUser } from '../change-user.ts'
-import { type Authenticated, demandAuthenticated } from '../sign-in/authenticate.ts'
+import { type Authenticated, demandAuthenticated, speaksFor } from '../sign-in/authenticate.ts'
 
 interface Needs {
   changeUser: ChangeUser
@@ -20,8 +19,8 @@ export class UnlinkOAuth {
     const { changeUser, providerNames } = this.#needs
     const { by, provider, id } = input
     demandAuthenticated(by)
-    const outcome = await changeUser.execute(by.user.id, (fresh) => {
-      if (!isAlive(fresh, by.credential)) throw new Refusal('UNAUTHORIZED')
+    const outcome = await changeUser.execute(by.user.id, async (fresh) => {
+      if (!(await speaksFor(fresh, by))) throw new Refusal('UNAUTHORIZED')
       const account = fresh.oauthAccounts.find((one) => one.id === id && one.provider === provider)
       if (account === undefined) throw new Refusal('NOT_FOUND')
 

@@ -19,10 +19,12 @@ export interface Credentials {
   issue(user: User): Promise<string>
   read(value: string): Promise<Credential | null>
   /**
-   * Ends a credential. `'remember'`: there is nothing stored that could be removed, so the user record must
-   * remember its end until it expires.
+   * Ends a credential. `'remember'`: nothing stored could be removed. The end is a record of its own, and the user
+   * record must remember that there is one.
    */
   revoke(credential: Credential): Promise<'ended' | 'remember'>
+  /** Whether the end of a credential that `read` still takes was recorded. */
+  isEnded(credential: Credential): Promise<boolean>
   /** Called after an answer: writes down the use where it matters. */
   recordUse(credential: Credential): Promise<void>
 }

@@ -1,6 +1,6 @@
 import { isUserId } from '../../domain/ids.ts'
 import { Refusal } from '../../domain/refusal.ts'
-import { isAlive, type User } from '../../domain/user.ts'
+import { isAlive, mayBeEnded, type User } from '../../domain/user.ts'
 import type { Credential, Credentials } from '../ports/credentials.ts'
 import type { UserStore } from '../ports/stores/user-store.ts'
 
@@ -27,6 +27,15 @@ export function demandAuthenticated(by: Authenticated | null | undefined): asser
   }
 }
 
+/** Whether the credential still speaks for `fresh`. Its end is looked for only where the record says that there may be one. */
+export async function speaksFor(
+  fresh: User,
+  { credential, backend }: Pick<Authenticated, 'credential' | 'backend'>,
+): Promise<boolean> {
+  if (!isAlive(fresh, credential)) return false
+  return !mayBeEnded(fresh, credential) || !(await backend.credentials.isEnded(credential))
+}
+
 /** A value that a request carries where a backend's transport looks. */
 export interface Presented {
   readonly backend: Backend
@@ -49,7 +58,7 @@ export class Authenticate {
       const credential = await backend.credentials.read(value)
       if (credential === null) continue
       const user = await this.#users.find(credential.userId)
-      if (user !== null && isAlive(user, credential)) return { user, credential, backend }
+      if (user !== null && (await speaksFor(user, { credential, backend }))) return { user, credential, backend }
     }
     return null
   }

@@ -8,6 +8,7 @@ import type { KeyRing } from '../../application/ports/key-ring.ts'
 import type { CodeRefused, ProviderFailed } from '../../application/ports/oauth-provider.ts'
 import type { PasswordHasher } from '../../application/ports/password-hasher.ts'
 import type { ProviderVault } from '../../application/ports/provider-vault.ts'
+import type { ExpiringIds } from '../../application/ports/stores/expiring-ids.ts'
 import type { OAuthStateStore } from '../../application/ports/stores/oauth-state-store.ts'
 import type { Outbox } from '../../application/ports/stores/outbox.ts'
 import type { SessionStore } from '../../application/ports/stores/session-store.ts'
@@ -34,6 +35,7 @@ export interface Ports extends UserPorts {
   readonly tenant: string
   readonly outbox: Outbox
   readonly tokenRequests: TokenRequests
+  readonly expiringIds: ExpiringIds
   readonly sessions: SessionStore
   readonly tokens: TokenStore
   readonly oauthStates: OAuthStateStore
@@ -69,6 +71,7 @@ export function portsOf(settings: Settings, opened: Opened): Ports {
     ...userPortsOf(settings, { users: waking(users.users, wake), hasher, clock }),
     outbox: users.outbox,
     tokenRequests: users.tokenRequests,
+    expiringIds: users.expiringIds,
     keyRing,
     vault: providerVault(keyRing.providerTokenKey()),
     newToken,

@@ -192,14 +192,21 @@ export async function openStores(needs: Needs): Promise<OpenStores> {
   }
 
   /** Nobody else uses the users before `whenUsersAreThere` is done: the secret may be another's. */
-  function gated(store: Opened, { users, outbox, tokenRequests, checkSecret }: UsersRole): UsersRole {
+  function gated(store: Opened, role: UsersRole): UsersRole {
+    const { users, outbox, tokenRequests, expiringIds, checkSecret } = role
     const gate = <T extends object>(port: T): T =>
       watched(
         port,
         (err) => lost(store, err),
         () => store.isReady && !isClosed,
       )
-    return { users: gate(users), outbox: gate(outbox), tokenRequests: gate(tokenRequests), checkSecret }
+    return {
+      users: gate(users),
+      outbox: gate(outbox),
+      tokenRequests: gate(tokenRequests),
+      expiringIds: gate(expiringIds),
+      checkSecret,
+    }
   }
 
   function offered<T extends object>(role: StoreRole, pick: (handle: StoreHandle) => T | undefined): T {

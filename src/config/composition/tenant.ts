@@ -126,8 +126,9 @@ export async function openTenant(needs: Needs): Promise<OpenTenant> {
     reportProvider: (name, failure) => reportProvider(log, name, failure),
     wake: () => events?.wake(),
   })
+  const { expiringIds } = users
   const useCases = useCasesOf(ports)
-  const backends = backendsOf(settings.backends, { sessions, keyRing, tenant: id, clock, newId })
+  const backends = backendsOf(settings.backends, { sessions, expiringIds, keyRing, tenant: id, clock, newId })
   let providers: ReadonlyMap<string, OAuthProvider> | null = null
   const timers: NodeJS.Timeout[] = []
   const logged = (work: () => Promise<unknown>): Promise<unknown> =>

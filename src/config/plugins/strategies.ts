@@ -2,11 +2,13 @@ import Type from 'typebox'
 import { jwtCredentials } from '../../adapters/credentials/jwt.ts'
 import { storedCredentials } from '../../adapters/credentials/stored.ts'
 import { type DerivedKeys, newToken } from '../../adapters/crypto/derived-keys.ts'
+import type { ExpiringIds } from '../../application/ports/stores/expiring-ids.ts'
 import type { SessionStore } from '../../application/ports/stores/session-store.ts'
 import { part } from './plugin.ts'
 
 export interface StrategyNeeds {
   readonly sessions: SessionStore
+  readonly expiringIds: ExpiringIds
   readonly keyRing: DerivedKeys
   readonly tenant: string
   readonly clock: () => Date
@@ -31,8 +33,8 @@ const jwt = part({
     }),
     lifetimeSeconds: lifetime(3600, 'Life of a token.'),
   },
-  build: (options, { keyRing, tenant, clock, newId }: StrategyNeeds) =>
-    jwtCredentials({ ...options, key: keyRing.jwtKey(), tenant, clock, newId }),
+  build: (options, { expiringIds, keyRing, tenant, clock, newId }: StrategyNeeds) =>
+    jwtCredentials({ ...options, expiringIds, key: keyRing.jwtKey(), tenant, clock, newId }),
 })
 
 const stored = part({

@@ -25,7 +25,7 @@ export function userStoreContract(open: Open<OpenedUsers>): ContractCase[] {
       for (const user of [
         aUser(),
         aUser({ isActive: false, isSuperuser: false, isVerified: false }),
-        aUser({ passwordHash: null, sessions: { generation: 0, kept: null }, endedCredentials: [] }),
+        aUser({ passwordHash: null, sessions: { generation: 0, kept: null }, endedUntil: null }),
       ]) {
         assert.equal(await users.insert(user, []), 'stored')
         assert.deepEqual(await users.find(user.id), user)
@@ -44,7 +44,7 @@ export function userStoreContract(open: Open<OpenedUsers>): ContractCase[] {
         isSuperuser: false,
         isVerified: false,
         sessions: { generation: 8, kept: null },
-        endedCredentials: [],
+        endedUntil: null,
         version: before.version,
       })
       assert.equal(await role.users.replace(after, []), 'stored')

@@ -10,6 +10,7 @@ import {
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { jwtCredentials } from '../../../src/adapters/credentials/jwt.ts'
+import { memoryExpiringIds } from '../../../src/adapters/stores/memory/expiring-ids.ts'
 import { aUser } from '../../../src/testing/builders.ts'
 import { fixedClock } from '../../../src/testing/fixed-clock.ts'
 
@@ -19,7 +20,15 @@ const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 })
 const ec = generateKeyPairSync('ec', { namedCurve: 'P-256' })
 const clock = fixedClock(new Date('2030-01-01T00:00:00Z'))
 const now = clock().getTime() / 1000
-const options = { key, audience: 'portcullis', tenant: 'default', lifetimeSeconds: 3600, clock, newId: randomUUID }
+const options = {
+  key,
+  audience: 'portcullis',
+  tenant: 'default',
+  lifetimeSeconds: 3600,
+  expiringIds: memoryExpiringIds(clock),
+  clock,
+  newId: randomUUID,
+}
 const credentials = jwtCredentials(options)
 const user = aUser()
 

@@ -2,12 +2,21 @@ import { createHash, createSecretKey, randomBytes, randomUUID } from 'node:crypt
 import { expect } from 'chai'
 import jsonwebtoken from 'jsonwebtoken'
 import { jwtCredentials } from '../../../src/adapters/credentials/jwt.ts'
+import { memoryExpiringIds } from '../../../src/adapters/stores/memory/expiring-ids.ts'
 import { aUser } from '../../../src/testing/builders.ts'
 import { fixedClock } from '../../../src/testing/fixed-clock.ts'
 
 const key = createSecretKey(randomBytes(32))
 const clock = fixedClock(new Date('2030-01-01T00:00:00.250Z'))
-const options = { key, audience: 'portcullis', tenant: 'default', lifetimeSeconds: 3600, clock, newId: randomUUID }
+const options = {
+  key,
+  audience: 'portcullis',
+  tenant: 'default',
+  lifetimeSeconds: 3600,
+  expiringIds: memoryExpiringIds(clock),
+  clock,
+  newId: randomUUID,
+}
 
 describe('a JWT', () => {
   const credentials = jwtCredentials(options)
@@ -68,13 +77,19 @@ describe('a JWT', () => {
     expect(again.every((credential, index) => credential !== null && credential === first[index])).to.equal(true)
   })
 
-  it('cannot be ended here: the user record must remember it', async () => {
-    const token = await credentials.issue(user)
-    const credential = await credentials.read(token)
-    if (credential === null) throw new Error('not read')
-    expect(await credentials.revoke(credential)).to.equal('remember')
-    await credentials.recordUse(credential)
-    expect(await credentials.read(token)).to.deep.equal(credential)
+  it('is still genuine when it is ended, and its end is on record until it expires', async () => {
+    const ticking = fixedClock(clock())
+    const own = jwtCredentials({ ...options, clock: ticking, expiringIds: memoryExpiringIds(ticking) })
+    const [token, other] = [await own.issue(user), await own.issue(user)]
+    const [credential, another] = [await own.read(token), await own.read(other)]
+    if (credential === null || another === null) throw new Error('not read')
+    expect(await own.isEnded(credential)).to.equal(false)
+    expect(await own.revoke(credential)).to.equal('remember')
+    await own.recordUse(credential)
+    expect(await own.read(token)).to.deep.equal(credential)
+    expect(await own.isEnded(another)).to.equal(false)
+    ticking.advance((credential.expiresAt.getTime() - ticking().getTime()) / 1000 - 1)
+    expect(await own.isEnded(credential)).to.equal(true)
   })
 
   describe('made by another program with the same key', () => {

@@ -242,7 +242,7 @@ describe('the MongoDB store', function () {
     })
 
     it('has the server delete what expired an hour ago', async () => {
-      for (const name of ['tokens', 'oauth_states', 'sessions']) {
+      for (const name of ['tokens', 'oauth_states', 'sessions', 'expiring_ids']) {
         const indexes = await client.db().collection(name).indexes()
         const ends = indexes.filter(({ expireAfterSeconds }) => expireAfterSeconds === 3600)
         expect(ends.map(({ key }) => key)).to.deep.equal([{ expiresAt: 1 }])

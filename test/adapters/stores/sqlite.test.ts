@@ -154,14 +154,18 @@ describe('the SQLite store', function () {
     })
 
     it('brings the tables of an earlier release up to date, with all that is in them', async () => {
-      const user = aUser({ oauthAccounts: [] })
+      const user = aUser({ oauthAccounts: [], endedUntil: null })
       const session = aSession()
       const before = await at.handle()
       await before.users.users.insert(user, [anEvent(user)])
       await before.sessions.put(session)
       await before.close()
       const db = new Database(at.path)
-      db.exec('DROP TABLE oauth_claims; DROP TABLE oauth_states; ALTER TABLE users DROP COLUMN oauth_accounts')
+      db.exec(
+        `DROP TABLE oauth_claims; DROP TABLE oauth_states; ALTER TABLE users DROP COLUMN oauth_accounts;
+         DROP TABLE expiring_ids; ALTER TABLE users DROP COLUMN ended_until;
+         ALTER TABLE users ADD COLUMN ended_credentials TEXT NOT NULL DEFAULT '[]'`,
+      )
       db.pragma('user_version = 1')
       db.close()
 

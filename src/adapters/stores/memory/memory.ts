@@ -1,4 +1,5 @@
 import type { OpenOptions, StoreBackend, StoreHandle, UsersRole } from '../store-backend.ts'
+import { memoryExpiringIds } from './expiring-ids.ts'
 import { memoryOAuthStates } from './oauth-states.ts'
 import { memoryOutbox } from './outbox.ts'
 import { memorySessionStore } from './sessions.ts'
@@ -36,6 +37,7 @@ function usersRole(clock: () => Date): UsersRole {
     users: memoryUserStore(outbox.append),
     outbox,
     tokenRequests: memoryTokenRequests(),
+    expiringIds: memoryExpiringIds(clock),
     async checkSecret(mark) {
       if (firstMark === null) {
         firstMark = mark

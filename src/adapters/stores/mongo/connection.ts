@@ -39,7 +39,7 @@ export interface Connection {
   readonly sessions: Collection<SessionDocument>
   readonly meta: Collection<MetaDocument>
   /** Those of whose records some expire. */
-  readonly expiring: (name: 'tokens' | 'oauth_states' | 'sessions') => Collection<ExpiringDocument>
+  readonly expiring: (name: 'tokens' | 'oauth_states' | 'sessions' | 'expiring_ids') => Collection<ExpiringDocument>
   readonly now: () => Date
   /** Runs an operation of a port: throws `Unavailable` when the store does not answer in time, or is not ready. */
   run<T>(operation: () => Promise<T>): Promise<T>

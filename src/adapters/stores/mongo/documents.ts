@@ -6,7 +6,7 @@ import type { OAuthAccount, OAuthState } from '../../../domain/oauth-account.ts'
 import type { OneTimeToken, TokenRequest } from '../../../domain/one-time-token.ts'
 import { passwordScheme } from '../../../domain/password.ts'
 import type { Session } from '../../../domain/session.ts'
-import type { EndedCredential, Sessions, User } from '../../../domain/user.ts'
+import type { Sessions, User } from '../../../domain/user.ts'
 
 export interface WaitingEvent {
   readonly id: EventId
@@ -40,7 +40,7 @@ interface UserFields {
   readonly isSuperuser: boolean
   readonly isVerified: boolean
   readonly sessions: Sessions
-  readonly endedCredentials: readonly EndedCredential[]
+  readonly endedUntil: Date | null
   readonly oauthAccounts: readonly OAuthAccount[]
   readonly createdAt: Date
 }
@@ -115,7 +115,7 @@ export function writtenFields(user: User): Omit<UserFields, 'version'> & { reado
     isSuperuser: user.isSuperuser,
     isVerified: user.isVerified,
     sessions: { generation: user.sessions.generation, kept: user.sessions.kept },
-    endedCredentials: user.endedCredentials.map(({ id, expiresAt }) => ({ id, expiresAt })),
+    endedUntil: user.endedUntil,
     oauthAccounts: user.oauthAccounts.map(accountFields),
     createdAt: user.createdAt,
   }
@@ -147,7 +147,7 @@ export const personalFields: Record<keyof UserFields, ''> = {
   isSuperuser: '',
   isVerified: '',
   sessions: '',
-  endedCredentials: '',
+  endedUntil: '',
   oauthAccounts: '',
   createdAt: '',
 }
@@ -162,7 +162,7 @@ export function userOf(document: UserDocument): User {
     isSuperuser: document.isSuperuser,
     isVerified: document.isVerified,
     sessions: document.sessions,
-    endedCredentials: document.endedCredentials,
+    endedUntil: document.endedUntil,
     oauthAccounts: document.oauthAccounts,
     createdAt: document.createdAt,
     version: document.version,

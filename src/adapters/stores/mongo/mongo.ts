@@ -2,6 +2,7 @@ import { type StoreBackend, Unsuitable, unshared } from '../store-backend.ts'
 import { clientKey, databaseOf, hostsInClear, inherited, objection, partsOf, placeOf } from './address.ts'
 import { openClient } from './client.ts'
 import { connectionOf } from './connection.ts'
+import { mongoExpiringIds } from './expiring-ids.ts'
 import { mongoOAuthStates } from './oauth-states.ts'
 import { mongoOutbox } from './outbox.ts'
 import { checkSecret, prepare } from './prepare.ts'
@@ -44,6 +45,7 @@ export const mongoBackend: StoreBackend = {
         users: mongoUserStore(connection),
         outbox: mongoOutbox(connection),
         tokenRequests: mongoTokenRequests(connection),
+        expiringIds: mongoExpiringIds(connection),
         checkSecret: (mark) => checkSecret(connection, mark),
       },
       sessions: mongoSessionStore(connection),

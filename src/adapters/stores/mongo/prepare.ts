@@ -23,7 +23,8 @@ export async function prepare(connection: Connection): Promise<void> {
  */
 const afterExpiry = { key: { expiresAt: 1 }, name: 'expiresAt', expireAfterSeconds: 3600 } as const
 
-async function createIndexes({ users, tokenRequests, tokens, oauthStates, sessions }: Connection): Promise<void> {
+async function createIndexes(connection: Connection): Promise<void> {
+  const { users, tokenRequests, tokens, oauthStates, sessions, expiring } = connection
   await Promise.all([
     users.createIndexes([
       { key: { uniqueKeys: 1 }, name: 'uniqueKeys', unique: true },
@@ -35,6 +36,7 @@ async function createIndexes({ users, tokenRequests, tokens, oauthStates, sessio
     tokenRequests.createIndexes([{ key: { at: 1 }, name: 'at' }]),
     tokens.createIndexes([{ key: { digest: 1 }, name: 'digest' }, { key: { userId: 1 }, name: 'userId' }, afterExpiry]),
     oauthStates.createIndexes([afterExpiry]),
+    expiring('expiring_ids').createIndexes([afterExpiry]),
     sessions.createIndexes([{ key: { userId: 1 }, name: 'userId' }, afterExpiry]),
   ])
 }

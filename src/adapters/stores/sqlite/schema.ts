@@ -118,6 +118,14 @@ const migrations: readonly string[] = [
   ) STRICT;
   CREATE INDEX oauth_states_expiry ON oauth_states (expires_at);
   `,
+  `
+  -- Until when there may be ended JWTs of the user, which are records of their own.
+  ALTER TABLE users DROP COLUMN ended_credentials;
+  ALTER TABLE users ADD COLUMN ended_until INTEGER;
+
+  CREATE TABLE expiring_ids (id TEXT PRIMARY KEY NOT NULL, expires_at INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+  CREATE INDEX expiring_ids_expiry ON expiring_ids (expires_at);
+  `,
 ]
 
 export const schemaVersion = migrations.length

@@ -1,6 +1,7 @@
 import type { Worker } from 'node:worker_threads'
 import { type OpenOptions, type StoreBackend, type StoreHandle, unshared } from '../store-backend.ts'
 import { pathIn, realPath } from './data-file.ts'
+import { sqliteExpiringIds } from './expiring-ids.ts'
 import { sqliteFile } from './file.ts'
 import { sqliteOAuthStates } from './oauth-states.ts'
 import { sqliteOutbox } from './outbox.ts'
@@ -39,6 +40,7 @@ export async function openSqlite(
       users: sqliteUsers(file, clock),
       outbox: sqliteOutbox(file),
       tokenRequests: sqliteTokenRequests(file, clock),
+      expiringIds: sqliteExpiringIds(file, clock),
       checkSecret: secretMark(file),
     },
     sessions: sqliteSessions(file, clock),

@@ -3,7 +3,7 @@ import { type Email, type EmailKey, emailKey } from '../../../domain/email.ts'
 import type { AccountEvent } from '../../../domain/events.ts'
 import type { UserId } from '../../../domain/ids.ts'
 import { passwordScheme } from '../../../domain/password.ts'
-import type { EndedCredential, User } from '../../../domain/user.ts'
+import type { User } from '../../../domain/user.ts'
 import type { SqliteFile, ValuesOf } from './file.ts'
 import { eventAppender } from './outbox.ts'
 import type { Statements } from './write/statements.ts'
@@ -21,7 +21,7 @@ interface UserRow {
   readonly is_verified: number
   readonly generation: number
   readonly kept: string | null
-  readonly ended_credentials: string
+  readonly ended_until: number | null
   readonly created_at: number
   readonly version: number
   readonly oauth_accounts: string
@@ -38,7 +38,7 @@ const readColumns = [
   'is_verified',
   'generation',
   'kept',
-  'ended_credentials',
+  'ended_until',
   'created_at',
   'version',
   'oauth_accounts',
@@ -159,7 +159,7 @@ function toRow(user: User): UserRow {
     is_verified: Number(user.isVerified),
     generation: user.sessions.generation,
     kept: user.sessions.kept,
-    ended_credentials: JSON.stringify(user.endedCredentials),
+    ended_until: user.endedUntil?.getTime() ?? null,
     created_at: user.createdAt.getTime(),
     version: user.version,
     oauth_accounts: oauthAccountsToText(user.oauthAccounts),
@@ -178,7 +178,7 @@ function fromRow(row: ReadRow | undefined): User | null {
     isVerified,
     generation,
     kept,
-    ended,
+    endedUntil,
     createdAt,
     version,
     oauthAccounts,
@@ -192,15 +192,9 @@ function fromRow(row: ReadRow | undefined): User | null {
     isSuperuser: isSuperuser === 1,
     isVerified: isVerified === 1,
     sessions: { generation, kept },
-    endedCredentials: endedCredentials(ended),
+    endedUntil: endedUntil === null ? null : new Date(endedUntil),
     oauthAccounts: oauthAccountsFromText(oauthAccounts),
     createdAt: new Date(createdAt),
     version,
   }
-}
-
-function endedCredentials(json: string): readonly EndedCredential[] {
-  if (json === '[]') return []
-  const ended: readonly { id: string; expiresAt: string }[] = JSON.parse(json)
-  return ended.map(({ id, expiresAt }) => ({ id, expiresAt: new Date(expiresAt) }))
 }

@@ -1,3 +1,4 @@
+import { expiringIdWrites } from '../expiring-ids.ts'
 import { oauthStateWrites } from '../oauth-states.ts'
 import { outboxWrites } from '../outbox.ts'
 import { pingWrites } from '../ping.ts'
@@ -17,6 +18,7 @@ export function operations(db: Statements) {
     ...userWrites(db),
     ...outboxWrites(db),
     ...tokenRequestWrites(db),
+    ...expiringIdWrites(db),
     ...tokenWrites(db),
     ...oauthStateWrites(db),
     ...sessionWrites(db),

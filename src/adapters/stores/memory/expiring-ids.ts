@@ -1,0 +1,23 @@
+import type { ExpiringIds } from '../../../application/ports/stores/expiring-ids.ts'
+
+export function memoryExpiringIds(clock: () => Date): ExpiringIds {
+  const ends = new Map<string, Date>()
+
+  return {
+    async add(id, until) {
+      const known = ends.get(id)
+      if (known === undefined || known < until) ends.set(id, until)
+    },
+
+    async has(id) {
+      const until = ends.get(id)
+      return until !== undefined && until > clock()
+    },
+
+    async sweep(limit) {
+      const over = [...ends].filter(([, until]) => until <= clock()).slice(0, limit)
+      for (const [id] of over) ends.delete(id)
+      return over.length
+    },
+  }
+}

@@ -1,0 +1,79 @@
+import { createSecretKey, randomBytes, randomUUID } from 'node:crypto'
+import { expect } from 'chai'
+import { jwtCredentials } from '../../src/adapters/credentials/jwt.ts'
+import { ChangeUser } from '../../src/application/change-user.ts'
+import { Authenticate } from '../../src/application/sign-in/authenticate.ts'
+import { LogOut } from '../../src/application/sign-in/log-out.ts'
+import { aUser } from '../../src/testing/builders.ts'
+import { fixedClock } from '../../src/testing/fixed-clock.ts'
+import { deliveryNeeds } from '../support/delivery.ts'
+
+async function scene() {
+  const clock = fixedClock(new Date('2030-01-01T00:00:00Z'))
+  const { users, expiringIds } = await deliveryNeeds(clock)
+  const user = { ...aUser({ sessions: { generation: 0, kept: null } }), endedUntil: null }
+  await users.insert(user, [])
+  let lookups = 0
+  const counting = {
+    ...expiringIds,
+    has(id: string) {
+      lookups++
+      return expiringIds.has(id)
+    },
+  }
+  const credentials = jwtCredentials({
+    key: createSecretKey(randomBytes(32)),
+    audience: 'portcullis',
+    tenant: 'default',
+    lifetimeSeconds: 3600,
+    expiringIds: counting,
+    clock,
+    newId: randomUUID,
+  })
+  const backend = { name: 'jwt', credentials, requiresVerification: false }
+  const authenticate = new Authenticate({ users })
+  const who = (value: string) => authenticate.execute([{ backend, value }])
+  const logOut = new LogOut({ changeUser: new ChangeUser({ users }) })
+  return {
+    clock,
+    logIn: () => credentials.issue(user),
+    lives: async (value: string) => (await who(value)) !== null,
+    async logOut(value: string) {
+      const by = await who(value)
+      if (by === null) throw new Error('is not logged in')
+      await logOut.execute(by)
+    },
+    lookups: () => lookups,
+  }
+}
+
+describe('a logout by JWT', () => {
+  it('ends one login: 100 within the life of a token end 100, and not the 101st', async () => {
+    const { clock, logIn, lives, logOut } = await scene()
+    const tokens: string[] = []
+    for (let count = 0; count < 101; count++) {
+      tokens.push(await logIn())
+      clock.advance(10)
+    }
+    const [last = '', ...others] = tokens.reverse()
+    for (const token of others) await logOut(token)
+    expect(await Promise.all(others.map(lives))).to.not.include(true)
+    expect(await lives(last)).to.equal(true)
+    clock.advance(2000)
+    expect(await Promise.all(others.map(lives))).to.not.include(true)
+    expect(await lives(last)).to.equal(true)
+  })
+
+  it('costs no further look-up for users who never logged out, nor for logins after it', async () => {
+    const { clock, logIn, lives, logOut, lookups } = await scene()
+    const [ended, older] = [await logIn(), await logIn()]
+    expect(await lives(older)).to.equal(true)
+    await logOut(ended)
+    expect(lookups()).to.equal(0)
+    expect([await lives(ended), await lives(older)]).to.deep.equal([false, true])
+    expect(lookups()).to.equal(2)
+    clock.advance(1)
+    expect(await lives(await logIn())).to.equal(true)
+    expect(lookups()).to.equal(2)
+  })
+})
