@@ -213,7 +213,9 @@ export function openJournalStore(path, { clock = () => new Date() } = {}) {
     tokenRequests: {
       async ask(request) {
         if (state.requests.size >= maxWaitingRequests) return 'full'
-        commit(['requests', request.id, { request, boundFact: null, attempts: 0, heldUntil: never }])
+        // The same write whether or not it waits already: the time of the answer would tell.
+        const first = { request, boundFact: null, attempts: 0, heldUntil: never }
+        commit(['requests', request.id, state.requests.get(request.id) ?? first])
         return 'asked'
       },
       async lease(now, limit, leaseSeconds) {
@@ -230,9 +232,9 @@ export function openJournalStore(path, { clock = () => new Date() } = {}) {
         commit(['requests', request.id, { ...waiting, boundFact, attempts: waiting.attempts + 1 }])
         return true
       },
-      async postpone(request, heldUntil) {
-        const waiting = waitingFor(request)
-        if (waiting !== undefined) commit(['requests', request.id, { ...waiting, heldUntil }])
+      async postpone(requests, heldUntil) {
+        const found = requests.flatMap((request) => waitingFor(request) ?? [])
+        commit(...found.map((one) => /** @type {Change} */ (['requests', one.request.id, { ...one, heldUntil }])))
       },
       async settle(requests) {
         const ours = requests.filter((request) => waitingFor(request) !== undefined)

@@ -4,7 +4,7 @@ import { DeliverTokens } from '../../src/application/deliveries/deliver-tokens.t
 import { runDue } from '../../src/application/deliveries/run-due.ts'
 import { HandlerFailed } from '../../src/application/ports/event-handlers.ts'
 import type { TokenRequests } from '../../src/application/ports/stores/token-requests.ts'
-import type { Email, emailKey } from '../../src/domain/email.ts'
+import type { Email } from '../../src/domain/email.ts'
 import type { TokenPurpose } from '../../src/domain/one-time-token.ts'
 import { Unavailable } from '../../src/domain/refusal.ts'
 import { type User, viewOf, withPassword } from '../../src/domain/user.ts'
@@ -211,7 +211,7 @@ describe('the delivery of tokens', () => {
   it('hands out the live token again while more than half its life remains, and then a new one', async () => {
     const { delivery, ask, stored, handedOut, calls, clock, keyRing, tokens } = await setUp()
     const user = await stored()
-    for (const pause of [440, 20, 0]) {
+    for (const pause of [380, 80, 0]) {
       await ask(user)
       await runDue(delivery)
       clock.advance(pause)
@@ -243,11 +243,12 @@ describe('the delivery of tokens', () => {
   })
 
   it('does not hand out a live token whose fact is gone', async () => {
-    const { delivery, ask, stored, users, handedOut, keyRing, tokens } = await setUp()
+    const { delivery, ask, stored, users, handedOut, keyRing, tokens, clock } = await setUp()
     const user = await stored()
     await ask(user)
     await runDue(delivery)
     await users.replace(withPassword(user, 'another hash'), [])
+    clock.advance(61)
     await ask(user)
     await runDue(delivery)
     const [first, second] = handedOut()
@@ -255,55 +256,82 @@ describe('the delivery of tokens', () => {
     expect((await tokens.find('reset_password', keyRing.digest(second ?? '')))?.userId).to.equal(user.id)
   })
 
-  it('leaves a request that was replaced during its delivery to its successor', async () => {
-    const { users, tokenRequests, ask, stored, clock, ...needs } = await setUp()
+  it('delivers a request once, though others for its address come at every step of the delivery', async () => {
+    const { users, tokenRequests, expiringIds, ask, stored, clock, nothingWaits, ...needs } = await setUp()
     const user = await stored()
+    /** Asks once more before each operation. */
+    const interrupted = <T extends object>(port: T): T =>
+      new Proxy(port, {
+        get:
+          (target, name) =>
+          async (...args: unknown[]) => {
+            const operation: unknown = Reflect.get(target, name)
+            await ask(user)
+            return typeof operation === 'function' ? Reflect.apply(operation, target, args) : operation
+          },
+      })
     await ask(user)
-    const eventHandlers = recording()
-    const lookingUp = {
-      ...users,
-      async findByEmail(key: ReturnType<typeof emailKey>) {
-        await ask(user)
-        return users.findByEmail(key)
-      },
-    }
+    const eventHandlers = recording(() => ask(user))
     const delivery = new DeliverTokens({
       ...needs,
-      users: lookingUp,
-      tokenRequests,
+      users: interrupted(users),
+      tokenRequests: interrupted(tokenRequests),
+      expiringIds: interrupted(expiringIds),
       clock,
       eventHandlers,
       lifetimes,
       handlerTimeoutSeconds: 10,
     })
-    await delivery.startDue()
-    await delivery.idle()
-    expect(eventHandlers.calls).to.deep.equal([])
-    expect(await tokenRequests.lease(clock(), 100, 1)).to.have.length(1)
+    for (let look = 0; look < 5; look++) {
+      await delivery.startDue()
+      await delivery.idle()
+    }
+    expect(eventHandlers.calls).to.have.length(1)
+    await nothingWaits()
   })
 
-  it('waits for no hanging handler with other requests, and looks for a free hand again a second later', async () => {
+  it('serves first come, first served, 16 at a time, and wastes no time between two', async () => {
     const finishes: (() => void)[] = []
     const { delivery, ask, stored, calls, clock } = await setUp(
       recording(() => new Promise<void>((resolve) => finishes.push(resolve))),
     )
-    for (let count = 0; count < 15; count++) await ask(await stored())
-    await delivery.startDue()
-    for (let count = 0; count < 3; count++) await ask(await stored())
+    const asked: string[] = []
+    const askSome = async (howMany: number) => {
+      for (let count = 0; count < howMany; count++) {
+        clock.advance(0.001) // so that it is known who came first
+        const user = await stored()
+        await ask(user)
+        asked.push(user.email)
+      }
+    }
+    await askSome(250)
+    while (calls.length < 450) {
+      await delivery.startDue()
+      await new Promise(setImmediate)
+      expect(finishes).to.have.length(16)
+      finishes.shift()?.()
+      await new Promise(setImmediate)
+      if (asked.length < 500) await askSome(1) // later ones do not get before those who wait
+    }
+    for (const finish of finishes) finish()
+    expect(calls.map(({ user }) => user.email)).to.deep.equal(asked.slice(0, calls.length))
+  })
+
+  it('hands nothing to a user who was deactivated while the request waited for a hand', async () => {
+    const finishes: (() => void)[] = []
+    const { delivery, ask, stored, users, calls, clock } = await setUp(
+      recording(() => new Promise<void>((resolve) => finishes.push(resolve))),
+    )
+    for (let count = 0; count < 16; count++) await ask(await stored())
+    clock.advance(1)
+    const last = await stored()
+    await ask(last)
     await delivery.startDue()
     await new Promise(setImmediate)
-    expect(calls).to.have.length(16)
-
-    clock.advance(10.5)
-    for (const finish of finishes.splice(0)) finish()
-    await delivery.idle()
-    expect(calls).to.have.length(16)
-
-    await delivery.startDue()
-    await new Promise(setImmediate)
-    expect(calls).to.have.length(18)
+    await users.replace({ ...last, isActive: false }, [])
     for (const finish of finishes) finish()
     await delivery.idle()
+    expect(calls).to.have.length(16)
   })
 
   it('counts no attempt for what waits for a free hand', async () => {
@@ -360,16 +388,25 @@ describe('the delivery of tokens', () => {
     expect(calls).to.deep.equal([])
   })
 
-  it('settles what strangers ask for while every handler hangs', async () => {
+  it('settles what strangers ask for while every handler hangs, and leaves the others their turn', async () => {
     const { delivery, ask, stored, tokenRequests, clock } = await setUp(
       recording(() => new Promise<void>(() => undefined)),
     )
-    for (let count = 0; count < 17; count++) await ask(await stored())
-    await delivery.startDue()
-    for (let count = 0; count < 50; count++) await ask(aUser())
-    await delivery.startDue()
+    for (let count = 0; count < 120; count++) {
+      clock.advance(0.001)
+      await ask(await stored())
+    }
+    expect(await delivery.startDue()).to.equal(100)
+    for (let count = 0; count < 250; count++) await ask(aUser())
+    expect(await delivery.startDue()).to.equal(0)
+    clock.advance(1)
+    expect(await delivery.startDue()).to.equal(250)
+    const left = await tokenRequests.lease(clock(), 1000, 1)
+    const times = left.map(({ request }) => request.at.getTime())
+    expect(times).to.have.length(20)
+    expect(times).to.deep.equal([...times].sort((a, b) => a - b))
     clock.advance(60)
-    expect(await tokenRequests.lease(clock(), 100, 1)).to.have.length(17)
+    expect(await tokenRequests.lease(clock(), 1000, 1)).to.have.length(120)
   })
 
   it('is taken over within half a minute by another process, however long handlers may take', async () => {

@@ -68,11 +68,14 @@ export function tokenRequestsContract(open: Open<OpenedUsers>): ContractCase[] {
       assert.deepEqual(ids.sort(), requests.map(({ id }) => id).sort())
     }),
 
-    on('lets a newer request take the place of one that waits', async ({ role, inSeconds }) => {
-      const { id } = await asked(role, { at: inSeconds(-2) })
-      const newer = await asked(role, { id, at: inSeconds(-1) })
-      assert.deepEqual(await leaseOne(role, inSeconds(0)), { request: newer, boundFact: null, attempts: 0 })
-      await role.tokenRequests.settle([newer])
+    on('leaves a request that waits as it is when it is made again, and its turn', async ({ role, inSeconds }) => {
+      const first = await asked(role, { at: inSeconds(-2) })
+      const other = await asked(role, { at: inSeconds(-1) })
+      await asked(role, { id: first.id, at: inSeconds(0) })
+      const leases = await role.tokenRequests.lease(inSeconds(0), 1, 60)
+      assert.deepEqual(leases, [{ request: first, boundFact: null, attempts: 0 }])
+      assert.deepEqual((await leaseOne(role, inSeconds(0))).request, other)
+      await role.tokenRequests.settle([first, other])
       await claimNothing(role, inSeconds(3600))
     }),
 
@@ -87,26 +90,44 @@ export function tokenRequestsContract(open: Open<OpenedUsers>): ContractCase[] {
       assert.ok(requests.some(({ eventId }) => eventId === request.eventId))
     }),
 
-    on('voids lease, attempts, postponement and bound fact of a request that is replaced', async (scene) => {
-      const { role, inSeconds } = scene
-      const older = await asked(role)
-      await leaseOne(role, inSeconds(0))
-      assert.equal(await role.tokenRequests.bind(older, 'password:3'), true)
-      const newer = await asked(role, { id: older.id })
-      assert.deepEqual(await leaseOne(role, inSeconds(0)), { request: newer, boundFact: null, attempts: 0 })
-      await role.tokenRequests.postpone(newer, inSeconds(500))
-      const newest = await asked(role, { id: older.id })
-      assert.deepEqual(await leaseOne(role, inSeconds(0)), { request: newest, boundFact: null, attempts: 0 })
+    on('keeps lease, attempts, postponement and bound fact of a request that is made again', async (scene) => {
+      const { role, second, inSeconds } = scene
+      const request = await asked(role)
+      const again = () => asked(second, { id: request.id, at: inSeconds(0) })
+      await leaseOne(role, inSeconds(0), 10)
+      await again()
+      await claimNothing(second, inSeconds(9))
+      assert.equal(await role.tokenRequests.bind(request, 'password:3'), true)
+      await again()
+      await role.tokenRequests.postpone([request], inSeconds(500))
+      await again()
+      await claimNothing(second, inSeconds(499))
+      assert.deepEqual(await leaseOne(role, inSeconds(500)), { request, boundFact: 'password:3', attempts: 1 })
     }),
 
-    on('leaves the newer request alone, whatever is done about the older', async ({ role, inSeconds }) => {
-      const older = await asked(role)
+    on('leaves a later request of the same id alone, whatever is done about the first', async ({ role, inSeconds }) => {
+      const first = await asked(role)
       await leaseOne(role, inSeconds(0))
-      const newer = await asked(role, { id: older.id })
-      assert.equal(await role.tokenRequests.bind(older, 'password:3'), false)
-      await role.tokenRequests.postpone(older, inSeconds(500))
-      await role.tokenRequests.settle([older])
-      assert.deepEqual(await leaseOne(role, inSeconds(0)), { request: newer, boundFact: null, attempts: 0 })
+      await role.tokenRequests.settle([first])
+      const later = await asked(role, { id: first.id })
+      assert.equal(await role.tokenRequests.bind(first, 'password:3'), false)
+      await role.tokenRequests.postpone([first], inSeconds(500))
+      await role.tokenRequests.settle([first])
+      assert.deepEqual(await leaseOne(role, inSeconds(0)), { request: later, boundFact: null, attempts: 0 })
+    }),
+
+    on('leases what was postponed in the order in which it was asked for', async ({ role, inSeconds }) => {
+      const requests = []
+      for (const age of [4, 3, 2]) requests.push(await asked(role, { at: inSeconds(-age) }))
+      await role.tokenRequests.lease(inSeconds(0), 10, 60)
+      requests.push(await asked(role, { at: inSeconds(-1) }))
+      await role.tokenRequests.postpone(requests.slice(0, 3), inSeconds(0))
+      await role.tokenRequests.postpone([], inSeconds(0))
+      const leases = await role.tokenRequests.lease(inSeconds(1), 10, 60)
+      assert.deepEqual(
+        leases.map(({ request }) => request),
+        requests,
+      )
     }),
 
     on(
@@ -118,7 +139,7 @@ export function tokenRequestsContract(open: Open<OpenedUsers>): ContractCase[] {
         const again = await leaseOne(second, inSeconds(10), 10)
         assert.deepEqual(again, { request, boundFact: 'password:3', attempts: 1 })
         assert.equal(await second.tokenRequests.bind(request, 'password:3'), true)
-        await role.tokenRequests.postpone(request, inSeconds(15))
+        await role.tokenRequests.postpone([request], inSeconds(15))
         const last = await leaseOne(role, inSeconds(15), 10)
         assert.deepEqual(last, { request, boundFact: 'password:3', attempts: 2 })
       },
@@ -128,14 +149,14 @@ export function tokenRequestsContract(open: Open<OpenedUsers>): ContractCase[] {
       const request = await asked(role)
       await role.tokenRequests.settle([request])
       assert.equal(await role.tokenRequests.bind(request, 'password:3'), false)
-      await role.tokenRequests.postpone(request, inSeconds(0))
+      await role.tokenRequests.postpone([request], inSeconds(0))
       await claimNothing(role, inSeconds(3600))
     }),
 
     on('holds a postponed request until its time, and no other', async ({ role, inSeconds }) => {
       const request = await asked(role)
       await leaseOne(role, inSeconds(0), 10)
-      await role.tokenRequests.postpone(request, inSeconds(100))
+      await role.tokenRequests.postpone([request], inSeconds(100))
       const other = await asked(role)
       assert.deepEqual((await leaseOne(role, inSeconds(0), 3600)).request, other)
       await claimNothing(role, inSeconds(99))
@@ -145,7 +166,7 @@ export function tokenRequestsContract(open: Open<OpenedUsers>): ContractCase[] {
     on('makes a request due before its lease ends when it is postponed to then', async ({ role, inSeconds }) => {
       const request = await asked(role)
       await leaseOne(role, inSeconds(0), 60)
-      await role.tokenRequests.postpone(request, inSeconds(5))
+      await role.tokenRequests.postpone([request], inSeconds(5))
       await claimNothing(role, inSeconds(4))
       assert.deepEqual((await leaseOne(role, inSeconds(5))).request, request)
     }),

@@ -36,7 +36,7 @@ function roles(handle: StoreHandle): Required<StoreHandle> {
 /** One call of every operation of every role. */
 function everyOperation(handle: StoreHandle): Record<string, () => Promise<unknown>> {
   const { users: role, sessions, tokens, oauthStates } = roles(handle)
-  const { users, outbox, tokenRequests } = role
+  const { users, outbox, tokenRequests, expiringIds } = role
   const user = aUser()
   const request = aTokenRequest()
   const token = aToken()
@@ -65,8 +65,11 @@ function everyOperation(handle: StoreHandle): Record<string, () => Promise<unkno
     ask: () => tokenRequests.ask(request),
     claimRequests: () => tokenRequests.lease(now, 10, 60),
     bind: () => tokenRequests.bind(request, 'fact'),
-    postponeRequest: () => tokenRequests.postpone(request, now),
+    postponeRequest: () => tokenRequests.postpone([request], now),
     settleRequests: () => tokenRequests.settle([request]),
+    addId: () => expiringIds.add('id', now),
+    hasId: () => expiringIds.has('id'),
+    sweepIds: () => expiringIds.sweep(10),
     checkSecret: () => role.checkSecret('mark'),
     putSession: () => sessions.put(session),
     findSession: () => sessions.find(session.digest),

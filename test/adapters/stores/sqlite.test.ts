@@ -163,7 +163,7 @@ describe('the SQLite store', function () {
       const db = new Database(at.path)
       db.exec(
         `DROP TABLE oauth_claims; DROP TABLE oauth_states; ALTER TABLE users DROP COLUMN oauth_accounts;
-         DROP TABLE expiring_ids; ALTER TABLE users DROP COLUMN ended_until;
+         DROP INDEX token_requests_asked; ALTER TABLE token_requests DROP COLUMN asks; DROP TABLE expiring_ids; ALTER TABLE users DROP COLUMN ended_until;
          ALTER TABLE users ADD COLUMN ended_credentials TEXT NOT NULL DEFAULT '[]'`,
       )
       db.pragma('user_version = 1')

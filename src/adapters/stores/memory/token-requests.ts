@@ -12,7 +12,7 @@ interface Waiting {
 export function memoryTokenRequests(): TokenRequests {
   const waiting = new Map<string, Waiting>()
 
-  /** What waits for this very request; `undefined` when a newer one took its place. */
+  /** The entry of this very request; `undefined` when it is gone. */
   function entryOf({ id, eventId }: TokenRequest): Waiting | undefined {
     const entry = waiting.get(id)
     return entry?.request.eventId === eventId ? entry : undefined
@@ -21,8 +21,7 @@ export function memoryTokenRequests(): TokenRequests {
   return {
     async ask(request) {
       if (waiting.size >= maxWaitingRequests) return 'full'
-      waiting.delete(request.id) // so that it goes to the end
-      waiting.set(request.id, { request, boundFact: null, attempts: 0, heldUntil: 0 })
+      if (!waiting.has(request.id)) waiting.set(request.id, { request, boundFact: null, attempts: 0, heldUntil: 0 })
       return 'asked'
     },
 
@@ -44,9 +43,11 @@ export function memoryTokenRequests(): TokenRequests {
       return true
     },
 
-    async postpone(request, until) {
-      const entry = entryOf(request)
-      if (entry !== undefined) entry.heldUntil = until.getTime()
+    async postpone(requests, until) {
+      for (const request of requests) {
+        const entry = entryOf(request)
+        if (entry !== undefined) entry.heldUntil = until.getTime()
+      }
     },
 
     async settle(requests) {

@@ -61,6 +61,8 @@ export interface RequestDocument extends Omit<TokenRequest, 'id'> {
   readonly _id: string
   readonly boundFact: string | null
   readonly attempts: number
+  /** How often it was made while it waited. */
+  readonly asks: number
   /** When it may be leased, which is the end of its lease while it is leased. */
   readonly dueAt: Date
   readonly leaseId: string | null

@@ -16,8 +16,13 @@ const atOnce = new Date(0)
  * by at most as many as they are.
  */
 export function mongoTokenRequests({ tokenRequests, run, isDuplicate }: Connection): TokenRequests {
-  /** Of the same id and not replaced since: every request has an event id of its own. */
+  /** This one and no later one of the same id: every request has an event id of its own. */
   const same = ({ id, eventId }: TokenRequest) => ({ _id: literal(id), eventId: literal(eventId) })
+
+  const theSame = (requests: readonly TokenRequest[]) => ({
+    _id: { $in: requests.map(({ id }) => literal(id)) },
+    eventId: { $in: requests.map(({ eventId }) => literal(eventId)) },
+  })
 
   /** The estimate costs nothing, but may stay wrong after the server was killed: it is not believed when it refuses. */
   async function isFull(): Promise<boolean> {
@@ -30,7 +35,7 @@ export function mongoTokenRequests({ tokenRequests, run, isDuplicate }: Connecti
       run(async () => {
         if (await isFull()) return 'full'
         const { id, eventId, purpose, sealedEmail, requestId, at } = request
-        const $set = {
+        const $setOnInsert = {
           eventId,
           purpose,
           sealedEmail,
@@ -41,7 +46,9 @@ export function mongoTokenRequests({ tokenRequests, run, isDuplicate }: Connecti
           dueAt: atOnce,
           leaseId: null,
         }
-        await upserted(isDuplicate, () => tokenRequests.updateOne({ _id: literal(id) }, { $set }, { upsert: true }))
+        // A repetition is counted, since it would be answered sooner than a first request if it left nothing to journal.
+        const update = { $setOnInsert, $inc: { asks: 1 } }
+        await upserted(isDuplicate, () => tokenRequests.updateOne({ _id: literal(id) }, update, { upsert: true }))
         return 'asked'
       }),
 
@@ -78,17 +85,16 @@ export function mongoTokenRequests({ tokenRequests, run, isDuplicate }: Connecti
         return matchedCount === 1
       }),
 
-    postpone: (request, until) =>
+    postpone: (requests, until) =>
       run(async () => {
-        await tokenRequests.updateOne(same(request), { $set: { dueAt: until, leaseId: null } })
+        if (requests.length === 0) return
+        await tokenRequests.updateMany(theSame(requests), { $set: { dueAt: until, leaseId: null } })
       }),
 
     settle: (requests) =>
       run(async () => {
         if (requests.length === 0) return
-        const ids = requests.map(({ id }) => id)
-        const eventIds = requests.map(({ eventId }) => eventId)
-        await tokenRequests.deleteMany({ _id: { $in: ids }, eventId: { $in: eventIds } })
+        await tokenRequests.deleteMany(theSame(requests))
       }),
 
     sweep: (askedBefore, limit) =>

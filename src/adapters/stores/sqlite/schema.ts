@@ -125,6 +125,10 @@ const migrations: readonly string[] = [
 
   CREATE TABLE expiring_ids (id TEXT PRIMARY KEY NOT NULL, expires_at INTEGER NOT NULL) STRICT, WITHOUT ROWID;
   CREATE INDEX expiring_ids_expiry ON expiring_ids (expires_at);
+
+  -- How often a request was made while it waited: first come, first served, whoever asks again.
+  ALTER TABLE token_requests ADD COLUMN asks INTEGER NOT NULL DEFAULT 1;
+  CREATE INDEX token_requests_asked ON token_requests (asked_at, ready_at);
   `,
 ]
 

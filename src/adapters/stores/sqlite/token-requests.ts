@@ -16,16 +16,20 @@ interface RequestRow {
   readonly attempts: number
 }
 
-/** What runs in the writer's thread. */
+type Named = Pick<TokenRequest, 'id' | 'eventId'>
+
+/** Runs in the writer's thread. */
 export function tokenRequestWrites(db: Statements) {
   const waiting = db.prepare<[], number>('SELECT count(*) FROM token_requests').pluck()
+  // A repetition is counted, since it would be answered sooner than a first request if it left nothing to sync.
   const ask = db.prepare<[string, EventId, TokenPurpose, string, string, number, number]>(
-    `INSERT OR REPLACE INTO token_requests (id, event_id, purpose, sealed_email, request_id, asked_at, ready_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO token_requests (id, event_id, purpose, sealed_email, request_id, asked_at, ready_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET asks = asks + 1`,
   )
   const lease = db.prepare<[number, number, number], RequestRow>(
     `UPDATE token_requests SET ready_at = ?
-     WHERE id IN (SELECT id FROM token_requests WHERE ready_at <= ? ORDER BY ready_at, asked_at LIMIT ?)
+     WHERE id IN (SELECT id FROM token_requests INDEXED BY token_requests_asked
+                  WHERE ready_at <= ? ORDER BY asked_at LIMIT ?)
      RETURNING id, event_id, purpose, sealed_email, request_id, asked_at, bound_fact, attempts`,
   )
   const bind = db.prepare<[string, string, EventId]>(
@@ -53,11 +57,11 @@ export function tokenRequestWrites(db: Statements) {
     bindTokenRequest: (id: string, eventId: EventId, fact: string): boolean =>
       bind.run(fact, id, eventId).changes === 1,
 
-    postponeTokenRequest(id: string, eventId: EventId, until: number): void {
-      postpone.run(until, id, eventId)
+    postponeTokenRequests(requests: readonly Named[], until: number): void {
+      for (const { id, eventId } of requests) postpone.run(until, id, eventId)
     },
 
-    settleTokenRequests(requests: readonly { id: string; eventId: EventId }[]): void {
+    settleTokenRequests(requests: readonly Named[]): void {
       for (const { id, eventId } of requests) forget.run(id, eventId)
     },
 
@@ -80,12 +84,8 @@ export function sqliteTokenRequests(file: SqliteFile, clock: () => Date): TokenR
     },
 
     bind: (request, fact) => file.write('bindTokenRequest', request.id, request.eventId, fact),
-    postpone: (request, until) => file.write('postponeTokenRequest', request.id, request.eventId, until.getTime()),
-    settle: (requests) =>
-      file.write(
-        'settleTokenRequests',
-        requests.map(({ id, eventId }) => ({ id, eventId })),
-      ),
+    postpone: (requests, until) => file.write('postponeTokenRequests', requests.map(named), until.getTime()),
+    settle: (requests) => file.write('settleTokenRequests', requests.map(named)),
 
     async sweep(askedBefore, limit) {
       if (asked.get(askedBefore.getTime()) === undefined) return 0
@@ -93,6 +93,8 @@ export function sqliteTokenRequests(file: SqliteFile, clock: () => Date): TokenR
     },
   }
 }
+
+const named = ({ id, eventId }: TokenRequest): Named => ({ id, eventId })
 
 function fromRow(row: RequestRow): TokenRequest {
   return {

@@ -13,24 +13,27 @@ export interface LeasedRequest {
 
 /**
  * Requests for reset and verification tokens, before anybody has looked whether the address is a user's.
- * Kept with the users. Every method leaves alone a record that a newer request has replaced.
+ * Kept with the users. Every method but `ask` leaves alone a later request of the same id.
  */
 export interface TokenRequests {
-  /** The same single write for every address. Replaces a waiting request of the same id. */
+  /**
+   * The same single write for every address. A request of the same id that waits, leased or not, stays as it is and
+   * keeps its turn: nobody can hold back somebody's mail by asking for it again.
+   */
   ask(request: TokenRequest): Promise<'asked' | 'full'>
 
-  /** At most `limit` waiting ones, oldest first, that nobody has leased. */
+  /** At most `limit` that are due and not leased, those that were asked first. */
   lease(now: Date, limit: number, leaseSeconds: number): Promise<readonly LeasedRequest[]>
 
   /**
    * Writes down the fact that the token of this request is bound to, before it is handed out, so that a
-   * repeated delivery never mints another token after this one was redeemed, and counts the delivery. `false`: a
-   * newer request took its place, or it is gone.
+   * repeated delivery never mints another token after this one was redeemed, and counts the delivery. `false`: it is
+   * gone.
    */
   bind(request: TokenRequest, fact: string): Promise<boolean>
 
-  /** Delivery failed: due again at `until`. */
-  postpone(request: TokenRequest, until: Date): Promise<void>
+  /** Due again at `until`, in one write. */
+  postpone(requests: readonly TokenRequest[], until: Date): Promise<void>
 
   /** Forgets them, in one write. */
   settle(requests: readonly TokenRequest[]): Promise<void>

@@ -1,0 +1,88 @@
+import { randomUUID } from 'node:crypto'
+import { expect } from 'chai'
+import { derivedKeys } from '../../src/adapters/crypto/derived-keys.ts'
+import { memoryTokenStore } from '../../src/adapters/stores/memory/tokens.ts'
+import { RequestToken } from '../../src/application/accounts/request-token.ts'
+import { DeliverTokens } from '../../src/application/deliveries/deliver-tokens.ts'
+import type { EventHandlers } from '../../src/application/ports/event-handlers.ts'
+import type { Email } from '../../src/domain/email.ts'
+import { aUser } from '../../src/testing/builders.ts'
+import type { OpenedUsers } from '../../src/testing/contracts/store-under-test.ts'
+import { recording } from '../support/delivery.ts'
+import { memoryUnderTest } from '../support/memory.ts'
+import { mongoUnderTest } from '../support/mongo.ts'
+import { sqliteUnderTest } from '../support/sqlite.ts'
+
+function over({ role, clock }: OpenedUsers, eventHandlers: EventHandlers) {
+  const keyRing = derivedKeys('a master secret of a test, long enough')
+  const { users, tokenRequests, expiringIds } = role
+  const delivery = new DeliverTokens({
+    users,
+    tokenRequests,
+    expiringIds,
+    tokens: memoryTokenStore(clock),
+    keyRing,
+    eventHandlers,
+    tenant: 'default',
+    clock,
+    random: () => 0,
+    lifetimes: { reset_password: 900, verify_email: 86_400 },
+    handlerTimeoutSeconds: 10,
+    report() {},
+  })
+  const requestToken = new RequestToken({ tokenRequests, keyRing, clock, newId: randomUUID })
+  const ask = (email: Email) => requestToken.execute({ purpose: 'reset_password', email, requestId: 'request-1' })
+  const stored = async () => {
+    const user = aUser()
+    await users.insert(user, [])
+    return user.email
+  }
+  return { delivery, ask, stored }
+}
+
+for (const store of [memoryUnderTest, sqliteUnderTest, mongoUnderTest]) {
+  describe(`requests for tokens that come all the time, on the ${store.name} store`, function () {
+    this.timeout(60_000)
+    let opened: OpenedUsers
+
+    before(async function () {
+      if (((await store.start?.()) ?? null) !== null) this.skip()
+      if (store.users === undefined) throw new Error('keeps no users')
+      opened = await store.users()
+    })
+    after(async () => {
+      await opened?.close()
+      await store.stop?.()
+    })
+
+    it('send one mail to an address, and another after a minute', async () => {
+      const eventHandlers = recording()
+      const { delivery, ask, stored } = over(opened, eventHandlers)
+      const email = await stored()
+      /** Deliveries go on while the requests come. */
+      const flood = async () => {
+        for (let round = 0; round < 10; round++) {
+          let isOver = false
+          const asked = Promise.all(Array.from({ length: 50 }, () => ask(email))).then(() => {
+            isOver = true
+          })
+          do {
+            await delivery.startDue()
+            await delivery.idle()
+          } while (!isOver)
+          await asked
+        }
+        await delivery.startDue()
+        await delivery.idle()
+      }
+      await flood()
+      expect(eventHandlers.calls).to.have.length(1)
+      opened.clock.advance(59)
+      await flood()
+      expect(eventHandlers.calls).to.have.length(1)
+      opened.clock.advance(2)
+      await flood()
+      expect(eventHandlers.calls).to.have.length(2)
+    })
+  })
+}
