@@ -46,9 +46,10 @@ async function servedDocument(file: unknown): Promise<Operations> {
     PORTCULLIS_LOGS__LEVEL: 'silent',
   }
   await writeFile(join(scratch, 'portcullis.config.json'), JSON.stringify(file))
-  const { settings } = await loadSettings({ cwd: scratch, env })
+  const { settings, tenants } = await loadSettings({ cwd: scratch, env })
   const service = await startService({
     settings,
+    tenants,
     log: createLog(settings.logs),
     write: () => undefined,
     failed: (fault) => {

@@ -52,7 +52,7 @@ export async function runUntilTold(options: Options, begin: Begin): Promise<Exit
   process.on('SIGHUP', readAgain)
 
   const given = await settingsHere(options.configFile, options)
-  const loaded = { ...given, tenants: only(given.tenants, options.tenant) }
+  const loaded = { ...given, tenants: only(given, options.tenant) }
   const log = createLog(loaded.settings.logs)
   for (const warning of loaded.warnings) log.warn(warning)
 
@@ -76,12 +76,16 @@ export async function runUntilTold(options: Options, begin: Begin): Promise<Exit
 
 /** Tenants alone are read again: what belongs to the process needs a new one. Never rejects. */
 async function reload(options: Options, { running, log, loaded }: Running): Promise<void> {
-  if (loaded.tenants === null) return log.info('SIGHUP: without tenants there is nothing to read again')
+  if (loaded.settings.tenants.by === undefined)
+    return log.info('SIGHUP: without tenants there is nothing to read again')
   try {
-    const { settings, tenants: all, warnings } = await settingsHere(options.configFile, options)
-    const tenants = only(all, options.tenant)
+    const read = await settingsHere(options.configFile, options)
+    const { settings, warnings } = read
     for (const warning of warnings) log.warn(warning)
-    if (tenants === null) return log.error('tenants are gone from the settings: restart to go on without them')
+    if (settings.tenants.by === undefined) {
+      return log.error('tenants are gone from the settings: restart to go on without them')
+    }
+    const tenants = only(read, options.tenant)
     const changed = changedForAll(loaded.settings, settings)
     // They are judged by it: served in the old way, they would be wrong in the new one.
     if (changed.includes('tenants.by'))

@@ -18,41 +18,34 @@ export function settingsHere(
   return loadSettings({ configFile, env: process.env, cwd: process.cwd(), ...options })
 }
 
-/** The settings of the tenant that a command is about; of the only one, where there are none by name. */
+/** The settings of the tenant that a command is about; of `default`, unless it is named. */
 export async function tenantHere(
   { configFile, tenant }: GlobalOptions,
   options: { withoutSecret?: boolean } = {},
 ): Promise<LoadedSettings & { readonly hosts?: readonly string[] }> {
   const loaded = await settingsHere(configFile, options)
-  const { tenants } = loaded
-  const id = tenant ?? defaultTenant
-  if (tenants === null) {
-    if (id === defaultTenant) return loaded
-    throw noSuchTenant(id, null)
-  }
-  const faults = tenants.disabled.get(id)
-  if (faults !== undefined) throw new SettingsFault(faults)
-  const found = tenants.enabled.get(id)
-  if (found === undefined) throw noSuchTenant(tenant, tenants)
+  const { enabled } = only(loaded, tenant ?? defaultTenant, tenant)
+  const [found] = enabled.values()
+  if (found === undefined) throw noSuchTenant(tenant, loaded)
   const isByHost = loaded.settings.tenants.by === 'host'
   return { ...loaded, settings: found.settings, sources: found.sources, ...(isByHost && { hosts: found.hosts }) }
 }
 
-/** All tenants, or the one that a command is about; `null` where there are none. */
-export function only(tenants: LoadedTenants | null, tenant: string | undefined): LoadedTenants | null {
-  if (tenant === undefined) return tenants
-  if (tenants === null) throw noSuchTenant(tenant, null)
-  const faults = tenants.disabled.get(tenant)
+/** All tenants, or the one that a command is about. */
+export function only(loaded: LoadedSettings, id: string | undefined, named: string | undefined = id): LoadedTenants {
+  const { tenants } = loaded
+  if (id === undefined) return tenants
+  const faults = tenants.disabled.get(id)
   if (faults !== undefined) throw new SettingsFault(faults)
-  const found = tenants.enabled.get(tenant)
-  if (found === undefined) throw noSuchTenant(tenant, tenants)
-  return { ...tenants, enabled: new Map([[tenant, found]]), disabled: new Map(), disabledHosts: new Map() }
+  const found = tenants.enabled.get(id)
+  if (found === undefined) throw noSuchTenant(named, loaded)
+  return { ...tenants, enabled: new Map([[id, found]]), disabled: new Map(), disabledHosts: new Map() }
 }
 
 /** Of a command that names none and has to, or one that there is not. */
-export function noSuchTenant(tenant: string | undefined, tenants: LoadedTenants | null): SettingsFault {
+export function noSuchTenant(tenant: string | undefined, { settings, tenants }: LoadedSettings): SettingsFault {
   const what = tenant === undefined ? 'name a tenant' : `there is no tenant ${tenant}`
-  const names = [...(tenants?.enabled.keys() ?? [])].join(', ') || 'none is enabled'
-  const message = tenants === null ? 'there are no tenants in the settings' : `${what}: ${names}`
+  const names = [...tenants.enabled.keys()].join(', ') || 'none is enabled'
+  const message = settings.tenants.by === undefined ? 'there are no tenants in the settings' : `${what}: ${names}`
   return new SettingsFault([{ path: '--tenant', message, source: 'default' }])
 }

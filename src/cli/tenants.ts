@@ -41,7 +41,7 @@ async function faultsOfEnabled({ enabled }: LoadedTenants): Promise<Map<string, 
   const ofModules = await handlerFaults(modules, (warning) => process.stderr.write(`portcullis: ${warning}\n`))
   const found = new Map<string, readonly Fault[]>()
   for (const tenant of enabled.values()) {
-    const { id, settings, sources } = tenant
+    const { id, settings, sources, pathPrefix } = tenant
     const faults = await addressFaults(tenant)
     const message = ofModules.get(settings.handlers.module ?? '')
     const source = sources.get('handlers.module') ?? 'default'
@@ -49,7 +49,7 @@ async function faultsOfEnabled({ enabled }: LoadedTenants): Promise<Map<string, 
     if (faults.length > 0)
       found.set(
         id,
-        faults.map((fault) => ({ ...fault, path: `tenants.list.${id}.${fault.path}` })),
+        faults.map((fault) => ({ ...fault, path: pathPrefix + fault.path })),
       )
   }
   return found
@@ -57,9 +57,10 @@ async function faultsOfEnabled({ enabled }: LoadedTenants): Promise<Map<string, 
 
 /** `null`, which it says, where there are none. */
 async function tenantsHere({ configFile, tenant }: GlobalOptions): Promise<LoadedTenants | null> {
-  const { tenants } = await settingsHere(configFile)
-  if (tenants === null) {
-    if (tenant !== undefined) throw noSuchTenant(tenant, null)
+  const loaded = await settingsHere(configFile)
+  const { settings, tenants } = loaded
+  if (settings.tenants.by === undefined) {
+    if (tenant !== undefined) throw noSuchTenant(tenant, loaded)
     process.stderr.write('There are no tenants: tenants.by is not set\n')
     return null
   }
@@ -67,6 +68,6 @@ async function tenantsHere({ configFile, tenant }: GlobalOptions): Promise<Loade
   const isOurs = ([id]: readonly [string, unknown]): boolean => id === tenant
   const enabled = new Map([...tenants.enabled].filter(isOurs))
   const disabled = new Map([...tenants.disabled].filter(isOurs))
-  if (enabled.size + disabled.size === 0) throw noSuchTenant(tenant, tenants)
+  if (enabled.size + disabled.size === 0) throw noSuchTenant(tenant, loaded)
   return { ...tenants, enabled, disabled }
 }

@@ -1,16 +1,20 @@
 import { join } from 'node:path'
 import { createLog } from '../../src/adapters/logging/log.ts'
 import type { HandlerCall } from '../../src/application/ports/event-handlers.ts'
-import { openCommon } from '../../src/config/composition/shared-resources.ts'
-import { type OpenTenant, openPreparedTenant } from '../../src/config/composition/tenant.ts'
+import { openSharedResources } from '../../src/config/composition/shared-resources.ts'
+import { openTenant, type Tenant } from '../../src/config/composition/tenant.ts'
 import { settingsOf } from '../../src/config/settings/load.ts'
 import type { LoadedTenants } from '../../src/config/settings/tenants.ts'
-import { type TenantRegistry, tenantRegistry } from '../../src/config/tenancy/tenant-pool.ts'
-import type { Opened } from '../../src/config/tenancy/tenant-slot.ts'
+import type { OpenTenants } from '../../src/config/tenancy/directory.ts'
+import { tenantPool } from '../../src/config/tenancy/tenant-pool.ts'
 import type { User } from '../../src/domain/user.ts'
 import { anEvent, aUser } from '../../src/testing/builders.ts'
 import { eventually } from './eventually.ts'
 import { scratchFolder } from './spawned-service.ts'
+
+interface Opened extends Tenant {
+  readonly tenant: Tenant
+}
 
 interface Limits {
   readonly maxOpen?: number
@@ -31,7 +35,7 @@ interface Wanted {
 }
 
 export interface OpenRegistry {
-  readonly registry: TenantRegistry<Opened>
+  readonly registry: OpenTenants<Opened>
   readonly folder: string
   /** Names, in the order in which their opening began. */
   readonly openings: readonly string[]
@@ -56,15 +60,13 @@ export async function openRegistry(wanted: Wanted): Promise<OpenRegistry> {
     return settingsOf({ path: null, value }, { env: {}, cwd: folder })
   }
   const { settings, tenants } = await load(wanted.list)
-  if (tenants === null) throw new Error('there are no tenants')
   const logLines: string[] = []
   const openings: string[] = []
   const open = { now: 0, most: 0 }
   const calls: HandlerCall[] = []
-  const common = openCommon({
+  const common = openSharedResources({
     settings,
     log: createLog(settings.logs, { write: (line) => void logLines.push(line) }),
-    isOneOfMany: true,
     write: () => undefined,
     eventHandlers: {
       handles: (name) => name !== 'on_before_delete',
@@ -75,7 +77,7 @@ export async function openRegistry(wanted: Wanted): Promise<OpenRegistry> {
     },
   })
 
-  async function opened(id: string, opening: () => Promise<OpenTenant>): Promise<Opened> {
+  async function opened(id: string, opening: () => Promise<Tenant>): Promise<Opened> {
     openings.push(id)
     open.most = Math.max(open.most, ++open.now)
     try {
@@ -85,20 +87,20 @@ export async function openRegistry(wanted: Wanted): Promise<OpenRegistry> {
         await tenant.close()
         open.now--
       }
-      return { tenant: { ...tenant, close } }
+      return { ...tenant, tenant, close }
     } catch (thrown) {
       open.now--
       throw thrown
     }
   }
 
-  const registry = tenantRegistry<Opened>({
+  const registry = tenantPool<Opened>({
     tenants,
     limits: { maxOpen: 100, idleSeconds: 600, scanSeconds: 600, ...limits },
     ...(wanted.openingSeconds !== undefined && { openingSeconds: wanted.openingSeconds }),
     log: common.log,
     clock: common.clock,
-    open: ({ id, settings }, failed) => opened(id, () => openPreparedTenant({ ...common, id, settings, failed })),
+    open: ({ id, settings }, failed) => opened(id, () => openTenant({ ...common, id, settings, failed })),
   })
 
   return {
@@ -109,9 +111,7 @@ export async function openRegistry(wanted: Wanted): Promise<OpenRegistry> {
     calls,
     logLines,
     async settingsOf(list) {
-      const { tenants: changed } = await load(list)
-      if (changed === null) throw new Error('there are no tenants')
-      return changed
+      return (await load(list)).tenants
     },
     addUser: (id) =>
       registry.use(id, async ({ tenant }) => {

@@ -96,7 +96,7 @@ describe('two tenants with the same people', function () {
     dataFolder = join(cwd, 'data')
     await writeFile(join(cwd, 'portcullis.config.json'), JSON.stringify(config))
     const loaded = await loadSettings({ cwd, env: provider.env() })
-    settingsOf = new Map([...(loaded.tenants?.enabled ?? [])].map(([id, one]) => [id, one.settings]))
+    settingsOf = new Map([...loaded.tenants.enabled].map(([id, one]) => [id, one.settings]))
     contentsOf = async (tenant) => {
       const { dataFolder, stores } = settingsNamed(tenant)
       if (stores.users.url === undefined) return sqliteContents(dataFolder)

@@ -29,6 +29,8 @@ interface Common {
   /** Public, yet not for pages of foreign origins: a forged login would put a victim into the forger's account. */
   readonly ownOriginsOnly?: boolean
   readonly query?: readonly QueryParameter[]
+  /** For browsers of this machine alone: any other request is 404. */
+  readonly isLocal?: boolean
 }
 
 export interface Incoming<Body, Target, Who> {
@@ -39,6 +41,8 @@ export interface Incoming<Body, Target, Who> {
   readonly query: URLSearchParams
   /** Of the header Cookie, where there is one. */
   readonly cookie: string | undefined
+  /** The host that the request names, without port. */
+  readonly host: string
   readonly requestId: string
 }
 
@@ -53,7 +57,7 @@ interface Definition<A extends Access, B extends TSchema | null, T> extends Comm
   handle(incoming: Incoming<B extends TSchema ? Static<B> : null, T, Who<A>>): Promise<Reply>
 }
 
-/** An operation as `mount` and `openapi` see it. */
+/** An operation as `serve` and `openapi` see it. */
 export interface Endpoint extends Common {
   readonly access: Access
   readonly encoding: 'json' | 'form'

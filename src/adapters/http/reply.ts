@@ -11,10 +11,28 @@ export interface Cookie {
   readonly maxAgeSeconds: number | null
 }
 
-/** What an operation answers. No body: an empty one. */
+/** A file in place of JSON. */
+export interface Page {
+  readonly type: string
+  readonly content: string | Buffer
+}
+
+/** What an operation answers. Without body and page it is empty. */
 export interface Reply {
   readonly status: number
   readonly body?: unknown
+  readonly page?: Page
   readonly headers?: Readonly<Record<string, string>>
   readonly cookies?: readonly Cookie[]
 }
+
+/** What every answer has, whatever its status (OWASP HTTP Headers cheat sheet), besides `X-Request-Id`. */
+export const headersOnEvery = [
+  ['Cache-Control', 'no-store'],
+  ['X-Content-Type-Options', 'nosniff'],
+  ['Referrer-Policy', 'no-referrer'],
+  ['Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'"],
+] as const
+
+/** Tells the browser to come by TLS only (RFC 6797), as it did this time. */
+export const demandOfTls = ['Strict-Transport-Security', 'max-age=31536000; includeSubDomains'] as const

@@ -8,7 +8,7 @@ import type { Lease, Shares } from '../../adapters/stores/store-backend.ts'
 import type { EventHandlers } from '../../application/ports/event-handlers.ts'
 import { SettingsFault } from '../settings/schema/fault.ts'
 import type { Settings } from '../settings/schema/schema.ts'
-import type { ProcessNeeds } from './shared-resources.ts'
+import type { LoadedTenants } from '../settings/tenants.ts'
 
 interface Needs {
   readonly log: Logger
@@ -38,16 +38,12 @@ export async function openHandlers(
   return { eventHandlers, close: async () => leased?.release() }
 }
 
-/** Says so where nobody hears of anything: an event that has no handler counts as told, and its token reaches nobody. */
-export function warnOfNoHandlers(
-  log: Logger,
-  { settings, tenants = null }: Pick<ProcessNeeds, 'settings' | 'tenants'>,
-): void {
-  const tellsNobody = ({ handlers }: Settings): boolean => handlers.module === null && !handlers.console
-  const which = tenants && [...tenants.enabled.values()].filter((tenant) => tellsNobody(tenant.settings))
-  if (which ? which.length === 0 : !tellsNobody(settings)) return
+/** Warns of tenants without handlers: an event that has no handler counts as told, and its token reaches nobody. */
+export function warnOfNoHandlers(log: Logger, { enabled }: LoadedTenants): void {
+  const silent = [...enabled.values()].filter(({ settings: { handlers } }) => !handlers.module && !handlers.console)
+  if (silent.length === 0) return
   log.warn(
-    which ? { count: which.length, tenants: which.slice(0, mostNamed).map(({ id }) => id) } : {},
+    { count: silent.length, tenants: silent.slice(0, mostNamed).map(({ id }) => id) },
     'there are no handlers: events are told to nobody, and the tokens of reset and verification reach nobody',
   )
 }

@@ -1,82 +1,145 @@
-import { mountDocs } from '../../adapters/http/docs/docs-page.ts'
+import { docsRouter } from '../../adapters/http/docs/docs-page.ts'
 import { openapi } from '../../adapters/http/docs/openapi.ts'
 import type { Router } from '../../adapters/http/endpoint.ts'
 import type { MountedProvider } from '../../adapters/http/oauth/mounted-provider.ts'
-import type { ComesBack, TryConfig } from '../../adapters/http/pages/try-page.ts'
-import { mountTryPage } from '../../adapters/http/pages/try-page.ts'
-import { type Identify, identifying } from '../../adapters/http/pipeline/identify.ts'
-import { type Handle, serving } from '../../adapters/http/pipeline/route-table.ts'
-import { mount } from '../../adapters/http/pipeline/serve.ts'
+import { type ComesBack, type TryConfig, tryRouter } from '../../adapters/http/pages/try-page.ts'
+import { identifying } from '../../adapters/http/pipeline/identify.ts'
+import { type RouteTable, routeTable } from '../../adapters/http/pipeline/route-table.ts'
+import { type Routes, routesOf, type TenantHttp } from '../../adapters/http/pipeline/serve.ts'
 import { authRouter } from '../../adapters/http/routers/auth.ts'
 import { oauthRouter } from '../../adapters/http/routers/oauth.ts'
 import { oauthAssociateRouter } from '../../adapters/http/routers/oauth-associate.ts'
-import { demandOfTls } from '../../adapters/http/server/frame-headers.ts'
+import { operationsRouter } from '../../adapters/http/routers/operations.ts'
 import { ownOrigins } from '../../adapters/http/transports/http-backend.ts'
+import { Refusal } from '../../domain/refusal.ts'
 import { version } from '../../lib/version.ts'
 import { routers } from '../plugins/routers.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 import { enabledOf } from '../settings/schema/tree.ts'
-import { mountedProviders, prefixOf } from './sign-in.ts'
-import type { OpenTenant } from './tenant.ts'
+import { defaultTenant, type LoadedTenants } from '../settings/tenants.ts'
+import { mountedOperations } from '../settings/validate.ts'
+import type { OpenTenants } from '../tenancy/directory.ts'
+import { mountedProviders, prefixOf, transportOf } from './sign-in.ts'
+import type { FailingStore } from './stores.ts'
+import type { Tenant } from './tenant.ts'
 
-export interface HttpNeeds {
+/** A tenant as far as its routers need it. */
+type Mounted = Pick<Tenant, 'id' | 'settings' | 'log' | 'useCases' | 'backends' | 'providers'> & {
+  readonly ports: Pick<Tenant['ports'], 'vault'>
+}
+
+interface TenantNeeds {
   /** Where browsers reach this tenant, without a slash at the end. Known once the service listens. */
   readonly publicUrl: () => string
   /** In tests: a refusal that its endpoint does not list is a fault. */
   readonly strict: boolean
-  /** What is served besides the tenant's own routers, and described with them. */
-  readonly operations?: readonly Router[]
-  readonly allowedHeaders?: readonly string[]
-}
-
-/** A tenant as HTTP meets it. */
-export interface TenantHttp {
-  /** Answers every request that is this tenant's. */
-  readonly handle: Handle
-  readonly identify: Identify
 }
 
 /** Every route of one tenant. */
-export function tenantHttp(tenant: OpenTenant, needs: HttpNeeds): TenantHttp {
+export function tenantHttp(tenant: Tenant, { publicUrl, strict }: TenantNeeds): TenantHttp {
   const { settings, useCases, backends } = tenant
-  const { publicUrl, strict, operations = [], allowedHeaders = [] } = needs
-  const { allowedOrigins } = settings.http
-  const routers = routersOfTenant(tenant, needs)
-  let origins: ReadonlySet<string> | null = null
-  const own = (): ReadonlySet<string> => {
-    origins ??= ownOrigins(publicUrl(), allowedOrigins)
-    return origins
+  let own: ReadonlySet<string> | null = null
+  const originsNow = (): ReadonlySet<string> => {
+    own ??= ownOrigins(publicUrl(), settings.http.allowedOrigins)
+    return own
   }
-  const identify = identifying({ authenticate: useCases.authenticate, backends, ownOrigins: own })
-  const router = mount(routers, { identify, ownOrigins: own, strict })
-  if (operations.length > 0 && settings.docs.enabled) {
-    mountDocs(router, openapi(routers, describedBackends(tenant), version))
+  const identify = identifying({ authenticate: useCases.authenticate, backends, ownOrigins: originsNow })
+  const page = tryRouter(() => ({ publicUrl: publicUrl(), config: tryConfig(settings, publicUrl()) }))
+  const all = [...routersOf(tenant, publicUrl), ...(settings.try.enabled ? [page] : [])]
+  return {
+    routes: routesOf(all, { identify, ownOrigins: originsNow, strict }),
+    identify,
+    isTls: settings.http.publicUrl?.startsWith('https:') ?? false,
   }
-  if (settings.try.enabled) {
-    mountTryPage(router, () => ({ publicUrl: publicUrl(), config: tryConfig(settings, publicUrl()) }))
-  }
-  const served = serving({ router, allowedOrigins, allowedHeaders })
-  const isTls = settings.http.publicUrl?.startsWith('https:') ?? false
-  const handle: Handle = (ctx, next) => {
-    if (isTls) ctx.res.setHeader(...demandOfTls)
-    return served(ctx, next)
-  }
-  return { handle, identify }
 }
 
-export function routersOfTenant(
-  tenant: OpenTenant,
-  { publicUrl, operations = [] }: Pick<HttpNeeds, 'publicUrl' | 'operations'>,
-): Router[] {
-  return [...mainRouters(tenant), ...oauthRouters(tenant, mountedProviders(tenant, publicUrl)), ...operations]
+interface ProcessNeeds {
+  readonly settings: Settings
+  readonly tenants: OpenTenants<Tenant>
+  readonly strict: boolean
 }
 
-export function describedBackends({ settings, backends }: OpenTenant) {
-  return backends.map((backend) => ({ backend, loginPath: `${prefixOf(settings, backend.name)}/login` }))
+/** The paths that belong to no tenant: health, readiness and, unless turned off, the description of the API. */
+export function processRoutes({ settings, tenants, strict }: ProcessNeeds): Routes {
+  const operations = operationsRouter(
+    () => failingOf(tenants),
+    settings.tenants.by === undefined ? undefined : tenants.counts,
+  )
+  const docs = settings.docs.enabled ? [docsRouter(documentOf(settings, operations))] : []
+  const needs = {
+    async identify(): Promise<never> {
+      throw new Refusal('UNAUTHORIZED')
+    },
+    ownOrigins: () => new Set<string>(),
+    strict,
+  }
+  return routesOf([operations, ...docs], needs)
+}
+
+/** Of the tenant `default` only: no other one's outage is everybody's. */
+async function failingOf(tenants: OpenTenants<Tenant>): Promise<readonly FailingStore[]> {
+  if (!tenants.knows(defaultTenant)) return []
+  return tenants
+    .inspect(defaultTenant, (tenant) => tenant.failing())
+    .catch(() => [{ store: `tenant ${defaultTenant}`, roles: [] }])
+}
+
+/** The OpenAPI document of a tenant that differs in nothing from the common settings. None has to be open for it. */
+function documentOf(settings: Settings, operations: Router): object {
+  const { by, pathPrefix, header } = settings.tenants
+  const described = describedTenant(settings)
+  const backends = described.backends.map((backend) => ({
+    backend,
+    loginPath: by === 'host' ? null : `${prefixOf(settings, backend.name)}/login`,
+  }))
+  const ofPath = { url: `${pathPrefix}/{tenant}`, variables: { tenant: { default: 'default' } } }
+  const ofTenants = { server: by === 'path' ? ofPath : { url: '/' }, header: by === 'header' ? header : null }
+  const all = [...routersOf(described, () => ''), operations]
+  return openapi(all, backends, version, by === undefined ? null : ofTenants)
+}
+
+/** What routers need to describe their operations. No handler runs, so stores, keys and use cases may be missing. */
+function describedTenant(settings: Settings): Mounted {
+  const backends = enabledOf(settings.backends).map(([name, backend]) => ({ name, transport: transportOf(backend) }))
+  const providers = new Map(enabledOf(settings.providers).map(([name]) => [name, { name }]))
+  return { id: defaultTenant, settings, backends, providers, useCases: {}, ports: {} } as unknown as Mounted
+}
+
+/** Tells the paths of tenants' routers, without opening a tenant. A tenant that is not served has the common paths. */
+export function pathsOfTenants(common: Settings, { enabled }: LoadedTenants) {
+  const known = new Map<string, RouteTable<null>>()
+  const bySettings = new WeakMap<Settings, RouteTable<null>>()
+
+  /** Most tenants have the same paths. */
+  function tableOf(settings: Settings): RouteTable<null> {
+    const routes = mountedOperations(settings).flatMap(({ prefix, operations }) =>
+      operations.map((operation) => {
+        const [method = '', path = ''] = operation.split(' ')
+        return { method, path: `${prefix}${path}`, operation: null }
+      }),
+    )
+    const key = JSON.stringify(routes)
+    const table = known.get(key) ?? routeTable(routes)
+    known.set(key, table)
+    bySettings.set(settings, table)
+    return table
+  }
+  const has = (settings: Settings, path: string): boolean =>
+    (bySettings.get(settings) ?? tableOf(settings)).methodsAt(path).length > 0
+
+  return {
+    isOf: (tenant: string, path: string) => has(enabled.get(tenant)?.settings ?? common, path),
+    isOfAny: (path: string) =>
+      [common, ...[...enabled.values()].map((one) => one.settings)].some((of) => has(of, path)),
+  }
+}
+
+function routersOf(tenant: Mounted, publicUrl: () => string): Router[] {
+  return [...mainRouters(tenant), ...oauthRouters(tenant, mountedProviders(tenant, publicUrl))]
 }
 
 /** The routers that the settings enable, at their prefixes. */
-function mainRouters({ settings, useCases, backends }: OpenTenant): Router[] {
+function mainRouters({ settings, useCases, backends }: Mounted): Router[] {
   const auth = backends.map((backend) => authRouter({ ...useCases, backend, prefix: prefixOf(settings, backend.name) }))
   const others = routers
     .filter(({ name }) => settings.routers[name].enabled)
@@ -86,7 +149,7 @@ function mainRouters({ settings, useCases, backends }: OpenTenant): Router[] {
 
 /** The two routers of every provider: to sign in, and to link accounts. */
 function oauthRouters(
-  { settings, useCases, ports: { vault }, backends }: OpenTenant,
+  { settings, useCases, ports: { vault }, backends }: Mounted,
   providers: ReadonlyMap<string, MountedProvider>,
 ): Router[] {
   return [...providers].flatMap(([name, mounted]) => {

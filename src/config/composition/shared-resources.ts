@@ -8,7 +8,7 @@ import type { Settings } from '../settings/schema/schema.ts'
 import type { LoadedTenants } from '../settings/tenants.ts'
 
 /** What all tenants of a process have in common. */
-export interface Common {
+export interface SharedResources {
   readonly log: Logger
   readonly clock: () => Date
   readonly shares: Shares
@@ -23,28 +23,28 @@ export interface Common {
 }
 
 /** What a process of ours is given, whether it serves or only delivers. */
-export interface ProcessNeeds extends Pick<Common, 'log' | 'write'> {
+export interface ProcessNeeds extends Pick<SharedResources, 'log' | 'write'> {
   readonly settings: Settings
-  readonly tenants?: LoadedTenants | null
+  readonly tenants: LoadedTenants
   /** Something came up after the start that the process cannot live with: it has to end. */
   readonly failed: (fault: unknown) => void
   readonly clock?: () => Date
 }
 
-interface Needs extends Pick<Common, 'log' | 'write' | 'isOneOfMany'> {
+interface Needs extends Pick<SharedResources, 'log' | 'write'> {
   readonly settings: Settings
   readonly clock?: (() => Date) | undefined
   readonly eventHandlers?: EventHandlers | undefined
 }
 
-export function openCommon({
+export function openSharedResources({
   settings,
   log,
   write,
-  isOneOfMany,
   clock = () => new Date(),
   eventHandlers,
-}: Needs): Common {
+}: Needs): SharedResources {
+  const isOneOfMany = settings.tenants.by !== undefined
   return {
     log,
     clock,

@@ -1,6 +1,7 @@
 import { oauthBrowser } from '../../adapters/http/oauth/journey-cookie.ts'
 import type { MountedProvider } from '../../adapters/http/oauth/mounted-provider.ts'
 import type { HttpBackend } from '../../adapters/http/transports/http-backend.ts'
+import type { Transport } from '../../adapters/http/transports/transport.ts'
 import type { Logger } from '../../adapters/logging/log.ts'
 import type { ProviderNeeds } from '../../adapters/oauth/kind.ts'
 import { oauthStateSeconds } from '../../application/oauth/start-oauth.ts'
@@ -10,7 +11,7 @@ import { build } from '../plugins/plugin.ts'
 import { providers } from '../plugins/providers.ts'
 import { type StrategyNeeds, strategies } from '../plugins/strategies.ts'
 import { transports } from '../plugins/transports.ts'
-import type { ProviderSettings, Settings } from '../settings/schema/schema.ts'
+import type { BackendSettings, ProviderSettings, Settings } from '../settings/schema/schema.ts'
 import { enabledOf } from '../settings/schema/tree.ts'
 import { defaultTenant } from '../settings/tenants.ts'
 
@@ -21,13 +22,17 @@ export function prefixOf({ backends }: Pick<Settings, 'backends'>, name: string)
   return backend.prefix
 }
 
+export function transportOf({ transport, strategy }: Pick<BackendSettings, 'transport' | 'strategy'>): Transport {
+  return build(transports, transport, { maxAgeSeconds: strategy.lifetimeSeconds })
+}
+
 /** The backends that are enabled, in order of declaration: each a strategy that travels by a transport. */
 export function backendsOf(settings: Settings['backends'], needs: StrategyNeeds): HttpBackend[] {
   return enabledOf(settings).map(([name, { transport, strategy, requiresVerification }]) => ({
     name,
     requiresVerification,
     credentials: build(strategies, strategy, needs),
-    transport: build(transports, transport, { maxAgeSeconds: strategy.lifetimeSeconds }),
+    transport: transportOf({ transport, strategy }),
   }))
 }
 

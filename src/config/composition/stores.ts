@@ -30,6 +30,8 @@ export interface OpenStores {
   /** One attempt at every store; rejects when one of them does not answer. */
   prepareOnce(): Promise<void>
   failing(): Promise<readonly FailingStore[]>
+  /** Whether `whenUsersAreThere` has succeeded. */
+  isReady(): boolean
   close(): Promise<void>
 }
 
@@ -184,6 +186,7 @@ export async function openStores(needs: Needs): Promise<OpenStores> {
       if (lastPing === null || now - lastPing.at > pingMemorySeconds * 1000) lastPing = { at: now, failing: ping() }
       return lastPing.failing
     },
+    isReady: () => !isClosed && all.some(({ roles, isReady }) => isReady && roles.includes('users')),
     async close() {
       isClosed = true
       for (const timer of retries) clearTimeout(timer)

@@ -2,7 +2,6 @@ import { existsSync } from 'node:fs'
 import { isCommonPassword } from '../../adapters/crypto/common-passwords.ts'
 import { derivedKeys, secretMark } from '../../adapters/crypto/derived-keys.ts'
 import { newId } from '../../adapters/crypto/new-id.ts'
-import { type DeliveryLoop, deliveryLoop } from '../../adapters/events/delivery-loop.ts'
 import type { HttpBackend } from '../../adapters/http/transports/http-backend.ts'
 import type { Logger } from '../../adapters/logging/log.ts'
 import { pathIn } from '../../adapters/stores/sqlite/data-file.ts'
@@ -11,60 +10,42 @@ import { PromoteUser } from '../../application/accounts/promote-user.ts'
 import { ChangeUser } from '../../application/change-user.ts'
 import type { OAuthProvider } from '../../application/ports/oauth-provider.ts'
 import type { Outbox } from '../../application/ports/stores/outbox.ts'
-import { Unavailable } from '../../domain/refusal.ts'
 import { discardGenerated, type MasterSecret, resolveSecret } from '../settings/master-secret.ts'
 import { type Fault, SettingsFault } from '../settings/schema/fault.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 import { defaultTenant } from '../settings/tenants.ts'
+import type { Closable } from '../tenancy/directory.ts'
 import { type UseCases, useCasesOf } from './container.ts'
+import { deliveriesOf } from './deliveries.ts'
 import { type OpenHandlers, openHandlers } from './handlers.ts'
 import { type Ports, portsOf, userPortsOf } from './ports.ts'
-import type { Common } from './shared-resources.ts'
+import type { SharedResources } from './shared-resources.ts'
 import { openHasher, openHashPool } from './shared-resources.ts'
 import { backendsOf, providersOf, reportProvider } from './sign-in.ts'
 import { type FailingStore, openStores } from './stores.ts'
 
-interface Needs extends Common {
+interface Needs extends SharedResources {
   readonly id: string
   readonly settings: Settings
-  /** Its events are for others to deliver: there is nobody here to tell. What has expired is swept all the same. */
+  /** Others deliver its events: this process has no handlers. It sweeps expired records all the same. */
   readonly leavesEvents?: boolean
   /** A store that came up late turned out to be unsuitable: this tenant has to end. */
   readonly failed: (fault: unknown) => void
 }
 
-/** A tenant whose use cases can be called: its stores, its keys. */
-export interface OpenTenant {
+/** An open tenant: its use cases on its stores, with its keys. */
+export interface Tenant extends Closable {
   readonly id: string
   readonly settings: Settings
-  /** Its lines name the tenant, where there are several. */
+  /** Its lines name the tenant, unless it is `default`. */
   readonly log: Logger
   readonly ports: Ports
   readonly useCases: UseCases
   readonly backends: readonly HttpBackend[]
-  /** Built when they are first asked for: who only delivers needs none. */
+  /** Built when they are first asked for: a process that only delivers needs none. */
   readonly providers: ReadonlyMap<string, OAuthProvider>
-  /** Resolves when the first attempt at every store has ended, either way; rejects when one must not be used. */
-  prepare(): Promise<void>
   failing(): Promise<readonly FailingStore[]>
-  /** From now on events are delivered, unless they are left to others, and what has expired is swept. */
-  startDeliveries(): void
-  /** Begins to deliver what is due and what has been asked for. */
-  startDue(): Promise<void>
-  /** Takes on no more deliveries; what is being delivered has `graceSeconds` to end. */
-  stopDeliveries(graceSeconds: number): Promise<void>
-  /** Resolves once everything that waited has been begun, and what has expired is swept: enough when nobody else comes. */
-  oneRound(): Promise<void>
-  /** When the next event falls due; `null` when none waits. */
-  nextDue(): Promise<Date | null>
-  close(): Promise<void>
 }
-
-const pollSeconds = 1
-/** Requests for tokens are looked at on a beat of their own, so that no answer's time depends on what they lead to. */
-const tokenBeat = { pollSeconds: 0.25, jitter: 0.5 }
-const hourMilliseconds = 3_600_000
-const firstChoresMilliseconds = 200
 
 /** What is wrong with a secret that is not its store's. */
 function otherSecret({ origin, path }: Pick<MasterSecret, 'origin' | 'path'>): Fault {
@@ -72,8 +53,11 @@ function otherSecret({ origin, path }: Pick<MasterSecret, 'origin' | 'path'>): F
   return { path: 'secret', message: `${where} not the one this user store was started with`, source: 'default' }
 }
 
-/** Throws `SettingsFault` or `Unsuitable` for what no repetition mends. */
-export async function openTenant(needs: Needs): Promise<OpenTenant> {
+/**
+ * Resolves when the first attempt at every store has ended: one that does not answer is tried again each second. Throws
+ * `SettingsFault` or `Unsuitable` for what no repetition mends.
+ */
+export async function openTenant(needs: Needs): Promise<Tenant> {
   const { id, settings, clock, shares, write, hashPool, outbound, isOneOfMany, leavesEvents = false, failed } = needs
   const keyOwner = id === defaultTenant ? null : id
   const log = keyOwner === null ? needs.log : needs.log.child({ tenant: id })
@@ -110,8 +94,6 @@ export async function openTenant(needs: Needs): Promise<OpenTenant> {
 
   const keyRing = derivedKeys(secret, keyOwner)
   const { users, sessions, tokens, oauthStates } = stores
-  let events: DeliveryLoop | null = null
-  let requests: DeliveryLoop | null = null
   const ports = portsOf(settings, {
     tenant: id,
     users,
@@ -124,24 +106,33 @@ export async function openTenant(needs: Needs): Promise<OpenTenant> {
     clock,
     report: (problem) => log.warn(problem, 'delivery failed'),
     reportProvider: (name, failure) => reportProvider(log, name, failure),
-    wake: () => events?.wake(),
+    wake: () => deliveries.wake(),
   })
   const { expiringIds } = users
   const useCases = useCasesOf(ports)
+  const deliveries = deliveriesOf({ useCases, ports, leavesEvents, log })
   const backends = backendsOf(settings.backends, { sessions, expiringIds, keyRing, tenant: id, clock, newId })
   let providers: ReadonlyMap<string, OAuthProvider> | null = null
-  const timers: NodeJS.Timeout[] = []
-  const logged = (work: () => Promise<unknown>): Promise<unknown> =>
-    work().catch((err: unknown) => {
-      if (!(err instanceof Unavailable)) log.warn({ err }, 'a chore failed') // of the other the store has a line
-    })
-  const sweep = (): Promise<unknown> => useCases.sweep.execute()
-  const chore = (work: () => Promise<unknown>): void => {
-    const done = (): unknown => logged(work)
-    timers.push(setTimeout(done, firstChoresMilliseconds).unref(), setInterval(done, hourMilliseconds).unref())
+
+  async function close(): Promise<void> {
+    deliveries.close()
+    const closed = await Promise.allSettled([handlers.close(), stores.close()])
+    for (const one of closed) if (one.status === 'rejected') throw one.reason
   }
 
+  try {
+    await stores.prepare()
+  } catch (thrown) {
+    await close()
+    throw thrown
+  }
+  deliveries.chore(async () => {
+    isCommonPassword('') // reads the list, so that nobody's registration has to
+    await hasher.prepare(await users.users.passwordSchemes())
+  })
+
   return {
+    ...deliveries,
     id,
     settings,
     log,
@@ -152,61 +143,9 @@ export async function openTenant(needs: Needs): Promise<OpenTenant> {
       providers ??= providersOf(settings.providers, { outbound, clock })
       return providers
     },
+    isReady: stores.isReady,
     failing: stores.failing,
-
-    async prepare() {
-      await stores.prepare()
-      chore(async () => {
-        isCommonPassword('') // reads the list, so that nobody's registration has to
-        await hasher.prepare(await users.users.passwordSchemes())
-      })
-    },
-
-    startDeliveries() {
-      const lane = (of: 'events' | 'token requests') => ({
-        clock,
-        failed: (err: unknown) => log.error({ err, of }, 'deliveries are stuck'),
-        recovered: () => log.info({ of }, 'deliveries go on'),
-      })
-      chore(sweep)
-      if (leavesEvents) return
-      events = deliveryLoop({ ...lane('events'), work: useCases.relayEvents, pollSeconds })
-      requests = deliveryLoop({ ...lane('token requests'), work: useCases.deliverTokens, ...tokenBeat })
-    },
-
-    async startDue() {
-      if (leavesEvents) return
-      await Promise.all([useCases.relayEvents.startDue(), useCases.deliverTokens.startDue()])
-    },
-
-    async stopDeliveries(graceSeconds) {
-      await Promise.all([events?.stop(graceSeconds), requests?.stop(graceSeconds)])
-    },
-
-    async oneRound() {
-      await Promise.all([events?.firstLook, requests?.firstLook, logged(sweep)])
-    },
-
-    // Of events alone: nobody is told when the next request for a token is due.
-    nextDue: async () => (leavesEvents ? null : users.outbox.nextDue()),
-
-    async close() {
-      for (const timer of timers) clearTimeout(timer)
-      const closed = await Promise.allSettled([handlers.close(), stores.close()])
-      for (const one of closed) if (one.status === 'rejected') throw one.reason
-    },
-  }
-}
-
-/** As `openTenant`, and prepared; nothing stays open when that fails. */
-export async function openPreparedTenant(needs: Needs): Promise<OpenTenant> {
-  const tenant = await openTenant(needs)
-  try {
-    await tenant.prepare()
-    return tenant
-  } catch (thrown) {
-    await tenant.close()
-    throw thrown
+    close,
   }
 }
 

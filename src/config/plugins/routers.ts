@@ -1,8 +1,15 @@
+import { docsRouter } from '../../adapters/http/docs/docs-page.ts'
 import type { Router } from '../../adapters/http/endpoint.ts'
+import { tryRouter } from '../../adapters/http/pages/try-page.ts'
+import { authRouter } from '../../adapters/http/routers/auth.ts'
+import { oauthRouter } from '../../adapters/http/routers/oauth.ts'
+import { oauthAssociateRouter } from '../../adapters/http/routers/oauth-associate.ts'
+import { operationsRouter } from '../../adapters/http/routers/operations.ts'
 import { registerRouter } from '../../adapters/http/routers/register.ts'
 import { resetPasswordRouter } from '../../adapters/http/routers/reset-password.ts'
 import { usersRouter } from '../../adapters/http/routers/users.ts'
 import { verifyRouter } from '../../adapters/http/routers/verify.ts'
+import { bearerTransport } from '../../adapters/http/transports/bearer.ts'
 
 export interface RouterPlugin {
   /** Its key in the settings. */
@@ -24,17 +31,28 @@ export const routers = [
 
 /** The operations of a router, as `METHOD /path` below its prefix. */
 export function operationsOf({ build }: Pick<RouterPlugin, 'build'>): readonly string[] {
-  // Safe: endpoints are read and none of their handlers runs, so no use case is missed.
-  const { endpoints } = build({ prefix: '', backends: [] } as never)
+  const { endpoints } = build(described as never)
   return endpoints.map(({ method, path }) => `${method} ${path}`)
 }
 
+/** Enough to describe operations: none of their handlers runs, so no use case is missed. */
+const described = {
+  prefix: '',
+  backend: { name: 'any', transport: bearerTransport },
+  backends: [],
+  mounted: { provider: { name: 'any' }, redirects: {}, postsCallback: true },
+}
+
 /** Operations of the auth router, below the prefix of its backend. */
-export const backendOperations = ['POST /login', 'POST /logout'] as const
+export const backendOperations = operationsOf({ build: authRouter })
 
 /** Operations of the two routers that every provider has. */
-export const providerOperations = ['GET /authorize', 'GET /callback', 'POST /callback']
-export const associateOperations = [...providerOperations, 'DELETE /:id']
+export const providerOperations = operationsOf({ build: oauthRouter })
+export const associateOperations = operationsOf({ build: oauthAssociateRouter })
 
 /** Operations outside all routers. No router may have their paths. */
-export const serviceOperations = ['GET /healthz', 'GET /readyz', 'GET /openapi.json', 'GET /docs', 'GET /try']
+export const serviceOperations = [
+  () => operationsRouter(async () => []),
+  () => docsRouter(null),
+  () => tryRouter(described as never),
+].flatMap((build) => operationsOf({ build }))

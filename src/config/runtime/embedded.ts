@@ -1,7 +1,7 @@
 import { newToken } from '../../adapters/crypto/derived-keys.ts'
 import { functionHandlers, type Handlers } from '../../adapters/events/function-handlers.ts'
 import { misnamedHandlers } from '../../adapters/events/handler-names.ts'
-import { createLog } from '../../adapters/logging/log.ts'
+import { createLog, type Logger } from '../../adapters/logging/log.ts'
 import type { CreateSuperuser } from '../../application/accounts/create-superuser.ts'
 import type { DeleteUser } from '../../application/accounts/delete-user.ts'
 import type { PromoteUser } from '../../application/accounts/promote-user.ts'
@@ -17,15 +17,14 @@ import type { OAuthProvider } from '../../application/ports/oauth-provider.ts'
 import type { Authenticate, Backend } from '../../application/sign-in/authenticate.ts'
 import type { LogIn } from '../../application/sign-in/log-in.ts'
 import type { LogOut } from '../../application/sign-in/log-out.ts'
-import { Unavailable } from '../../domain/refusal.ts'
-import { openCommon } from '../composition/shared-resources.ts'
-import { type OpenTenant, openPreparedTenant } from '../composition/tenant.ts'
+import { openSharedResources } from '../composition/shared-resources.ts'
+import { openTenant, type Tenant } from '../composition/tenant.ts'
 import { settingsOf } from '../settings/load.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 import type { Environment } from '../settings/sources/environment.ts'
-import { defaultTenant } from '../settings/tenants.ts'
-import { logDisabled, tenantRegistry } from '../tenancy/tenant-pool.ts'
-import { keepInsides } from './insides.ts'
+import { defaultTenant, type LoadedTenants } from '../settings/tenants.ts'
+import type { TenantDirectory } from '../tenancy/directory.ts'
+import { openTenants } from '../tenancy/open-tenants.ts'
 
 /** The use cases of one tenant. */
 export interface Accounts {
@@ -85,68 +84,72 @@ const graceSeconds = 8
  * Opens what `settings` say, the same tree that the settings file holds. Rejects with a `SettingsFault` that lists
  * everything wrong with them. Logs go to standard error (`logs.level`).
  */
-export async function openPortcullis(settings: object = {}, options: PortcullisOptions = {}): Promise<Portcullis> {
+export async function openPortcullis(given: object = {}, options: PortcullisOptions = {}): Promise<Portcullis> {
   const { env = {}, cwd = process.cwd(), failed = thrown } = options
   const handlers = options.handlers ?? undefined
   // A program's standard output is its own, unless it asks for our events there.
-  const loaded = await settingsOf({ path: null, value: settings }, { env, cwd, listens: false })
-  const log = createLog(loaded.settings.logs)
-  for (const warning of loaded.warnings) log.warn(warning)
+  const { settings, tenants, warnings } = await settingsOf({ path: null, value: given }, { env, cwd, listens: false })
+  const log = createLog(settings.logs)
+  for (const warning of warnings) log.warn(warning)
   for (const name of misnamedHandlers(handlers ?? {})) {
     log.warn({ handler: name }, 'the handlers have something that is no handler')
   }
-  const common = openCommon({
-    settings: loaded.settings,
+  const shared = openSharedResources({
+    settings,
     log,
-    isOneOfMany: loaded.tenants !== null,
     write: printed,
     eventHandlers: handlers && functionHandlers(handlers),
   })
-  const { tenants } = loaded
-  const delivers = options.delivers ?? loaded.settings.events.relay === 'on'
-  const leavesEvents = (settings: Settings): boolean =>
-    options.delivers === undefined && handlers === undefined && !tellsSomebody(settings)
-  if (tenants === null) {
-    const { settings } = loaded
-    const left = leavesEvents(settings)
-    if (delivers && left) log.info('without handlers events are left to a service or a worker')
-    return openOne(
-      { ...common, id: defaultTenant, settings: withSecret(settings), leavesEvents: left, failed },
-      delivers,
-    )
+  const delivers = options.delivers ?? settings.events.relay === 'on'
+  const leavesEvents = (of: Settings): boolean =>
+    options.delivers === undefined && handlers === undefined && !tellsSomebody(of)
+  if (delivers && [...tenants.enabled.values()].some((one) => leavesEvents(one.settings))) {
+    log.info('without handlers events are left to a service or a worker')
   }
-
-  logDisabled(log, tenants)
-  const registry = tenantRegistry({
+  const directory = openTenants({
+    ...shared,
+    settings,
     tenants,
-    limits: loaded.settings.tenants,
-    log,
-    clock: common.clock,
-    async open({ id, settings: given }, failed) {
+    failed,
+    open: ({ id, settings: given }, failed) => {
       const settings = withSecret(given)
-      const tenant = await openPreparedTenant({ ...common, id, settings, leavesEvents: leavesEvents(settings), failed })
-      return { tenant, accounts: accountsOf(tenant) }
+      return openTenant({ ...shared, id, settings, leavesEvents: leavesEvents(settings), failed })
     },
   })
-  if (delivers) registry.startDeliveries()
+  await directory.prepare()
+  if (delivers) directory.startDeliveries()
+  // The only tenant stays open until `close`.
+  const only = settings.tenants.by === undefined ? await directory.inspect(defaultTenant, async (one) => one) : null
+  const accounts = only && accountsOf(only)
   const portcullis: Portcullis = {
     get accounts(): Accounts {
-      throw new RangeError('there are several tenants: use withTenant')
+      if (accounts === null) throw new RangeError('there are several tenants: use withTenant')
+      return accounts
     },
     async withTenant(id, work) {
-      if (!registry.knows(id)) throw new RangeError('there is no such tenant')
-      return registry.use(id, ({ accounts }) => work(accounts))
+      if (!directory.knows(id)) throw new RangeError('there is no such tenant')
+      return directory.use(id, (tenant) => work(accountsOf(tenant)))
     },
-    close: () => registry.close(graceSeconds),
+    close: () => directory.close(graceSeconds),
   }
-  keepInsides(portcullis, {
-    settings: loaded.settings,
-    tenants,
-    log,
-    knows: registry.knows,
-    use: (id, work) => registry.use(id, ({ tenant }) => work(tenant)),
-  })
+  internals.set(portcullis, { settings, tenants, log, directory })
   return portcullis
+}
+
+/** What stands behind an open `Portcullis`, for our own entries alone. */
+export interface Internals {
+  readonly settings: Settings
+  readonly tenants: LoadedTenants
+  readonly log: Logger
+  readonly directory: TenantDirectory<Tenant>
+}
+
+const internals = new WeakMap<Portcullis, Internals>()
+
+export function internalsOf(portcullis: Portcullis): Internals {
+  const found = internals.get(portcullis)
+  if (found === undefined) throw new TypeError('this is not what openPortcullis of the same package resolved to')
+  return found
 }
 
 /** As the program itself prints: its own lines and ours wait in one queue, and it may have led its output elsewhere. */
@@ -167,39 +170,7 @@ function tellsSomebody({ handlers: { module, console }, stores }: Settings): boo
   return module !== null || console || stores.users.kind === 'memory'
 }
 
-async function openOne(needs: Parameters<typeof openPreparedTenant>[0], delivers: boolean): Promise<Portcullis> {
-  const tenant = await openPreparedTenant(needs)
-  if (delivers) tenant.startDeliveries()
-  const accounts = accountsOf(tenant)
-  let isClosed = false
-  async function use<R>(work: () => Promise<R>): Promise<R> {
-    if (isClosed) throw new Unavailable('Portcullis, which has been closed')
-    return work()
-  }
-  const portcullis: Portcullis = {
-    accounts,
-    async withTenant(id, work) {
-      if (id !== defaultTenant) throw new RangeError('there is no such tenant')
-      return use(() => work(accounts))
-    },
-    async close() {
-      isClosed = true
-      await tenant.stopDeliveries(graceSeconds)
-      await tenant.close()
-    },
-  }
-  const { settings, log } = needs
-  keepInsides(portcullis, {
-    settings,
-    tenants: null,
-    log,
-    knows: (id) => id === defaultTenant,
-    use: (_id, work) => use(() => work(tenant)),
-  })
-  return portcullis
-}
-
-function accountsOf(tenant: OpenTenant): Accounts {
+function accountsOf(tenant: Tenant): Accounts {
   return {
     ...tenant.useCases,
     backends: new Map(tenant.backends.map((backend) => [backend.name, backend])),

@@ -1,12 +1,14 @@
 import { hasTryPage } from '../../adapters/http/pages/try-page.ts'
-import { app } from '../../adapters/http/server/app.ts'
+import { serve, type TenantHttp } from '../../adapters/http/pipeline/serve.ts'
+import { app } from '../../adapters/http/server/answer.ts'
 import { httpServer } from '../../adapters/http/server/http-server.ts'
 import { warnOfNoHandlers } from '../composition/handlers.ts'
-import { openCommon, type ProcessNeeds } from '../composition/shared-resources.ts'
-import type { LoadedTenants } from '../settings/tenants.ts'
-import { publicUrl } from '../tenancy/addressing.ts'
-import { serveOne } from './serve-one.ts'
-import { serveTenants } from './serve-tenants.ts'
+import { processRoutes, tenantHttp } from '../composition/http.ts'
+import { openSharedResources, type ProcessNeeds } from '../composition/shared-resources.ts'
+import { openTenant, type Tenant } from '../composition/tenant.ts'
+import type { LoadedTenants, TenantSettings } from '../settings/tenants.ts'
+import { publicUrl, publicUrlOf, whoseOf } from '../tenancy/addressing.ts'
+import { openTenants } from '../tenancy/open-tenants.ts'
 
 export interface Service {
   readonly port: number
@@ -22,18 +24,32 @@ interface Needs extends ProcessNeeds {
   readonly strict?: boolean
 }
 
+interface ServedTenant extends Tenant {
+  readonly http: TenantHttp
+}
+
 const graceSeconds = { requests: 6, deliveries: 2 }
 
 export async function startService(needs: Needs): Promise<Service> {
-  const { settings, tenants = null, log, failed, strict = false } = needs
+  const { settings, log, failed, strict = false } = needs
   if (settings.try.enabled && !hasTryPage) log.warn('/try is not served: the folder examples/browser is missing')
-  const common = openCommon({ ...needs, isOneOfMany: tenants !== null })
+  const shared = openSharedResources(needs)
+  let { tenants: current } = needs
   let port = settings.http.port
-  const parts = { common, settings, strict, failed, portOf: () => port }
-  const served = tenants === null ? await serveOne(parts) : await serveTenants({ ...parts, tenants })
+  const tenants = openTenants<ServedTenant>({ ...shared, settings, tenants: current, open, failed })
 
+  async function open(own: TenantSettings, failed: (fault: unknown) => void): Promise<ServedTenant> {
+    const tenant = await openTenant({ ...shared, id: own.id, settings: own.settings, failed })
+    return { ...tenant, http: tenantHttp(tenant, { strict, publicUrl: () => publicUrlOf(own, settings, port) }) }
+  }
+
+  const answer = serve({
+    tenants: { knows: tenants.knows, use: (id, work) => tenants.use(id, ({ http }) => work(http)) },
+    whose: whoseOf(settings, () => current),
+    process: processRoutes({ settings, tenants, strict }),
+  })
   const isTls = settings.http.publicUrl?.startsWith('https:') ?? false
-  const koa = app({ handle: served.handle, log, isTls, logRequests: settings.logs.requests })
+  const koa = app({ serve: answer, log, isTls, logRequests: settings.logs.requests })
   const server = httpServer(koa.callback(), {
     isTls,
     maxConnections: settings.http.maxConnections,
@@ -41,29 +57,30 @@ export async function startService(needs: Needs): Promise<Service> {
     notAccepted: (err) => log.error({ err }, 'a connection was not accepted'),
   })
   try {
-    await served.prepare()
+    await tenants.prepare()
     port = await server.listen(settings.http.host, settings.http.port)
   } catch (thrown) {
-    await served.close(0)
+    await tenants.close(0)
     throw thrown
   }
   const delivers = settings.events.relay === 'on'
   if (delivers) {
-    warnOfNoHandlers(log, needs)
-    served.startDeliveries()
+    warnOfNoHandlers(log, current)
+    tenants.startDeliveries()
   }
 
   return {
     port,
     publicUrl: publicUrl(settings, port),
     reload(changed) {
-      if (delivers) warnOfNoHandlers(log, { settings, tenants: changed })
-      served.reload(changed)
+      if (delivers) warnOfNoHandlers(log, changed)
+      current = changed
+      tenants.replace(changed)
       return changed
     },
     async stop() {
-      await Promise.all([server.close(graceSeconds.requests), served.stopDeliveries(graceSeconds.deliveries)])
-      await served.close(graceSeconds.deliveries)
+      await server.close(graceSeconds.requests)
+      await tenants.close(graceSeconds.deliveries)
     },
   }
 }

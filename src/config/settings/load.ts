@@ -6,14 +6,14 @@ import { environmentSchema, type Settings } from './schema/schema.ts'
 import { overlay, treeOf } from './schema/tree.ts'
 import { type Environment, readEnvironment } from './sources/environment.ts'
 import { type ConfigFile, readConfigFile } from './sources/file.ts'
-import { type LoadedTenants, loadTenants } from './tenants.ts'
+import { type LoadedTenants, loadTenants, onlyTenant } from './tenants.ts'
 import { doubtsOf } from './validate.ts'
 
 export interface LoadedSettings {
   /** Common to all tenants, or those of the only one. */
   readonly settings: Settings
-  /** `null` where `tenants.by` is not set. */
-  readonly tenants: LoadedTenants | null
+  /** `default` alone where `tenants.by` is not set. */
+  readonly tenants: LoadedTenants
   /** Of every setting that was given or has a fixed default, by its path. */
   readonly sources: ReadonlyMap<string, Source>
   /** The file that was read, absolute. */
@@ -70,7 +70,7 @@ export async function settingsOf(file: ConfigFile, from: LoadFrom, faults: Fault
   }
   const warnings = [...environment.warnings, ...doubtsOf(settings)]
   if (faults.length > 0) throw new SettingsFault(file.path === null ? faults.map(ofNoFile) : faults, warnings)
-  if (by === undefined) return { settings, tenants: null, sources, file: file.path, warnings }
+  if (by === undefined) return { settings, tenants: onlyTenant(settings, sources), sources, file: file.path, warnings }
   const tenants = await loadTenants({
     common: settings,
     base: overlay(value, treeOf(common)),

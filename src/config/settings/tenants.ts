@@ -20,6 +20,8 @@ export interface TenantSettings {
   /** With `by: "host"`. */
   readonly hosts: readonly string[]
   readonly settings: Settings
+  /** What stands before the paths of its settings in faults: `tenants.list.acme.`; empty for the only tenant. */
+  readonly pathPrefix: string
   /** Of every setting that was given or has a fixed default, by its path; inherited ones look as if they were its own. */
   readonly sources: ReadonlyMap<string, Source>
 }
@@ -46,6 +48,12 @@ interface From {
   readonly withoutSecret: boolean
 }
 
+/** A deployment without tenants is the tenant `default`. */
+export function onlyTenant(settings: Settings, sources: ReadonlyMap<string, Source>): LoadedTenants {
+  const only: TenantSettings = { id: defaultTenant, hosts: [], settings, pathPrefix: '', sources }
+  return { enabled: new Map([[only.id, only]]), disabled: new Map(), disabledHosts: new Map(), warnings: [] }
+}
+
 /** Reads each tenant's settings over the common ones. Never throws for what is wrong with one of them. */
 export async function loadTenants(from: From): Promise<LoadedTenants> {
   const { common, folder, folderSource, assignments, faults } = from
@@ -70,7 +78,7 @@ export async function loadTenants(from: From): Promise<LoadedTenants> {
   const disabled = judged.filter((one) => one.faults.length > 0)
   const known = new Set(doubtsOf(common))
   return {
-    enabled: new Map(enabled.map(({ id, hosts, settings, sources }) => [id, { id, hosts, settings, sources }])),
+    enabled: new Map(enabled.map(({ faults: _, ...tenant }) => [tenant.id, tenant])),
     disabled: new Map(disabled.map((one) => [one.id, one.faults])),
     disabledHosts: new Map(disabled.flatMap(({ id, hosts }) => hosts.map((host) => [host, id] as const))),
     warnings: enabled.flatMap(({ id, settings }) =>
@@ -152,6 +160,7 @@ async function readTenant(id: string, { tree, source, problem }: Given, from: Fr
   return {
     id,
     hosts: hostNames,
+    pathPrefix: `${prefix.join('.')}.`,
     sources: new Map(
       [...sources].map(([path, found]) => [path, found === 'file' && isGiven(own, path) ? source : found]),
     ),

@@ -180,7 +180,7 @@ function isOurPage(page: string, publicUrl: string | undefined, allowedOrigins: 
 /** Two routers on one path: the second would never be reached. Letter case does not make another path. */
 function judgePaths(settings: Settings, note: NoteFault): void {
   const owners = new Map<string, string>(serviceOperations.map((one) => [one.toLowerCase(), 'the service itself']))
-  for (const { prefix, setting, operations } of claimsOf(settings)) {
+  for (const { prefix, setting, operations } of mountedOperations(settings)) {
     const taken = operations.flatMap((operation) => {
       const route = operation.replace(' ', ` ${prefix}`)
       const key = route.toLowerCase().replace(/:\w+/g, ':')
@@ -208,14 +208,14 @@ function judgePasswords({ passwords }: Settings, note: NoteFault): void {
 }
 
 /** Operations below a prefix (`METHOD /path`), and the setting that puts them there. */
-export interface Claim {
+export interface Mounted {
   readonly prefix: string
   readonly setting: string
   readonly operations: readonly string[]
 }
 
-/** What every enabled backend, provider and router lays claim to, in this order. */
-export function claimsOf(settings: Settings): Claim[] {
+/** The operations of every enabled backend, provider and router, in this order. */
+export function mountedOperations(settings: Settings): Mounted[] {
   const backends = enabledOf(settings.backends).map(([name, { prefix }]) => ({
     prefix,
     setting: `backends.${name}.prefix`,

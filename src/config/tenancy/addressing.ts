@@ -1,19 +1,52 @@
-import { byHeader, byHost, byPath, type TellTenant } from '../../adapters/http/pipeline/whose-request.ts'
+import { byHeader, byHost, byPath, type TellTenant, type Whose } from '../../adapters/http/pipeline/whose-request.ts'
 import type { Settings } from '../settings/schema/schema.ts'
-import type { LoadedTenants } from '../settings/tenants.ts'
-import { defaultTenant } from '../settings/tenants.ts'
+import { defaultTenant, type LoadedTenants, type TenantSettings } from '../settings/tenants.ts'
 
 /** Tells whose a request is, as the settings say. */
-export function teller({ tenants }: Settings, current: () => LoadedTenants): TellTenant {
-  const { by, header, pathPrefix } = tenants
-  if (by === 'path') return byPath(pathPrefix)
-  if (by !== 'host') return byHeader(header)
-  let known: { readonly of: LoadedTenants; readonly hosts: ReadonlyMap<string, string> } | null = null
-  return byHost((host) => {
-    const of = current()
-    if (known?.of !== of) known = { of, hosts: hostsOf(of) }
-    return known.hosts.get(host) ?? nobody
+export function whoseOf(settings: Settings, current: () => LoadedTenants): Whose {
+  const { by, header } = settings.tenants
+  const commonOrigins = new Set(settings.http.allowedOrigins)
+  const known = latest(current, (tenants) => {
+    const origins = new Map(
+      [...tenants.enabled.values()].map((one) => [one.id, new Set(one.settings.http.allowedOrigins)] as const),
+    )
+    return { origins, ofAll: new Set([...commonOrigins, ...[...origins.values()].flatMap((one) => [...one])]) }
   })
+  return {
+    tell: tellerOf(settings, current),
+    fallback: defaultTenant,
+    areMany: by !== undefined,
+    header: by === 'header' ? header : null,
+    commonOrigins,
+    originsOf: (id) => known().origins.get(id) ?? commonOrigins,
+    originsOfAll: () => known().ofAll,
+  }
+}
+
+/** What follows from the tenants, computed once for each reading of them. */
+function latest<T>(current: () => LoadedTenants, compute: (tenants: LoadedTenants) => T): () => T {
+  let known: { readonly of: LoadedTenants; readonly value: T } | null = null
+  return () => {
+    const of = current()
+    if (known?.of !== of) known = { of, value: compute(of) }
+    return known.value
+  }
+}
+
+function tellerOf({ tenants }: Settings, current: () => LoadedTenants): TellTenant {
+  const { by, header, pathPrefix } = tenants
+  switch (by) {
+    case 'path':
+      return byPath(pathPrefix)
+    case 'header':
+      return byHeader(header)
+    case 'host': {
+      const hosts = latest(current, hostsOf)
+      return byHost((host) => hosts().get(host) ?? nobody)
+    }
+    default:
+      return ({ path }) => ({ id: null, path })
+  }
 }
 
 /** No tenant's name. */
@@ -31,18 +64,15 @@ export function pathOfTenant(id: string, { tenants: { by, pathPrefix } }: Settin
   return by === 'path' && id !== defaultTenant ? `${pathPrefix}/${id}` : ''
 }
 
-/** The origins of a tenant's front ends; of one that is not served, or is nobody, those that all inherit. */
-export function originsOf(id: string, { http }: Settings, { enabled }: LoadedTenants): readonly string[] {
-  return (enabled.get(id)?.settings.http ?? http).allowedOrigins
-}
-
-/** The origins of every tenant's front ends. */
-export function originsOfAll({ http }: Settings, { enabled }: LoadedTenants): ReadonlySet<string> {
-  return new Set([...http.allowedOrigins, ...[...enabled.values()].flatMap((one) => one.settings.http.allowedOrigins)])
-}
-
 /** Origin under which browsers reach the service, once it is known which port it listens on. */
 export function publicUrl({ http }: Settings, port: number): string {
   const isOther = http.host.startsWith('127.') && http.host !== '127.0.0.1' // RFC 6761 section 6.3: not what localhost is
   return http.publicUrl ?? `http://${isOther ? http.host : 'localhost'}:${port}`
+}
+
+/** Where browsers reach a tenant of a service with these common settings. */
+export function publicUrlOf({ id, settings, hosts }: TenantSettings, common: Settings, port: number): string {
+  const [host] = hosts
+  const isAtHost = common.tenants.by === 'host' && host !== undefined && settings.http.publicUrl === undefined
+  return isAtHost ? `http://${host}:${port}` : publicUrl(settings, port) + pathOfTenant(id, common)
 }

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from '../../adapters/logging/log.ts'
-import type { OpenTenant } from '../composition/tenant.ts'
+import type { Closable } from './directory.ts'
 import { inTime } from './in-time.ts'
-import { notInOrder, type Opened, type Slot } from './tenant-slot.ts'
+import { notInOrder, type Slot } from './tenant-slot.ts'
 
-interface Needs<T extends Opened> {
+interface Needs<T extends Closable> {
   /** How many may give their place away before they are closed. */
   readonly mostLingering: number
   /** Whether a tenant is opened again for what falls due in it. */
@@ -16,7 +16,7 @@ interface Needs<T extends Opened> {
 }
 
 /** Those that are on their way out: a tenant can be opened anew while its former opening ends. */
-export interface LeavingTenants<T extends Opened> {
+export interface LeavingTenants<T extends Closable> {
   /** Whether requests and deliveries in hand are waited for no more. */
   readonly isHurried: boolean
   /** How many places those that leave will give back. */
@@ -34,7 +34,7 @@ const deliveryGraceSeconds = 10
 /** After their grace, for those that close in vain. */
 const lastMilliseconds = 1000
 
-export function leavingTenants<T extends Opened>(needs: Needs<T>): LeavingTenants<T> {
+export function leavingTenants<T extends Closable>(needs: Needs<T>): LeavingTenants<T> {
   const { mostLingering, mayReopen, setAlarm, leavePlace, log } = needs
   const leaving = new Set<Slot<T>>()
   /** How many of these have given their place away. */
@@ -53,7 +53,7 @@ export function leavingTenants<T extends Opened>(needs: Needs<T>): LeavingTenant
     const opened = await slot.opened.catch(() => null)
     if (opened === null) return
     await Promise.race([abandonment(slot), hurry])
-    const finished = finish(opened.tenant)
+    const finished = finish(slot.settings.id, opened)
     const end = await inTime(finished, placeMilliseconds)
     // Others need not wait for a handler. Those that linger are no more than those that may be open.
     if (end === 'late' && lingering < mostLingering) {
@@ -75,19 +75,19 @@ export function leavingTenants<T extends Opened>(needs: Needs<T>): LeavingTenant
   }
 
   /** Never rejects. */
-  async function finish(tenant: OpenTenant): Promise<void> {
-    const { id, startDue, stopDeliveries, close } = tenant
+  async function finish(id: string, tenant: Closable): Promise<void> {
+    const { startDue, stopDeliveries, close } = tenant
     const logged = (err: unknown): void => log.error({ err, tenant: id }, notInOrder)
 
     if (mayReopen()) await startDue().catch(() => undefined) // what a dead store keeps is not lost
     await Promise.race([stopDeliveries(deliveryGraceSeconds), hurry]).catch(logged)
     if (isHurried) await stopDeliveries(0).catch(logged)
-    if (mayReopen()) await rememberDue(tenant)
+    if (mayReopen()) await rememberDue(id, tenant)
     await close().catch(logged)
   }
 
   /** When is it to be opened again, if nobody asks for it? */
-  async function rememberDue({ id, nextDue }: OpenTenant): Promise<void> {
+  async function rememberDue(id: string, { nextDue }: Closable): Promise<void> {
     const due = await nextDue().catch(() => 'unknown' as const)
     if (due !== null) setAlarm(id, due)
   }

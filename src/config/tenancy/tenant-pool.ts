@@ -2,51 +2,27 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import type { Logger } from '../../adapters/logging/log.ts'
 import { Unavailable } from '../../domain/refusal.ts'
-import type { OpenTenant } from '../composition/tenant.ts'
 import { stores } from '../plugins/stores.ts'
 import { SettingsFault } from '../settings/schema/fault.ts'
 import type { Settings } from '../settings/schema/schema.ts'
-import type { LoadedTenants, TenantSettings } from '../settings/tenants.ts'
+import { defaultTenant, type LoadedTenants, type TenantSettings } from '../settings/tenants.ts'
+import { type Closable, type Open, type OpenTenants, whenReady } from './directory.ts'
 import { inTime } from './in-time.ts'
 import { leavingTenants } from './leaving-tenants.ts'
 import { roomFor } from './room.ts'
-import { notInOrder, type Opened, type Slot } from './tenant-slot.ts'
+import { notInOrder, type Slot } from './tenant-slot.ts'
 import { closedTenants } from './wake-schedule.ts'
 
-interface Needs<T extends Opened> {
+interface Needs<T extends Closable> {
   readonly tenants: LoadedTenants
   readonly limits: Pick<Settings['tenants'], 'maxOpen' | 'idleSeconds' | 'scanSeconds'>
   /** For a process that only delivers: tenants stay open, and beyond `maxOpen` take turns. */
   readonly keepsOpen?: boolean
   /** After so long an opening has failed; 10 unless given. */
   readonly openingSeconds?: number
-  readonly open: (settings: TenantSettings, failed: (fault: unknown) => void) => Promise<T>
+  readonly open: Open<T>
   readonly log: Logger
   readonly clock: () => Date
-}
-
-export interface TenantRegistry<T extends Opened> {
-  /** Whether there is such a tenant, served or disabled. */
-  knows(id: string): boolean
-  /**
-   * Does `work` with the tenant, which is opened when it is not, and not closed meanwhile. Throws `Unavailable` when
-   * it is disabled or cannot be opened, when its opening takes longer than 2 s, which goes on, or when for 10 s no other
-   * one could be closed for it.
-   */
-  use<R>(id: string, work: (opened: T) => Promise<R>): Promise<R>
-  /**
-   * From now on tenants that are open deliver. Closed ones are opened when something in them falls due, all of them at
-   * the beginning and now and then.
-   */
-  startDeliveries(): void
-  /**
-   * Takes up changed settings. Requests that come from now on get a tenant of these, and one that has changed or is
-   * gone is closed once those that it has have ended.
-   */
-  replace(tenants: LoadedTenants): void
-  counts(): { readonly open: number; readonly disabled: number }
-  /** Opens nothing more. Requests and deliveries in hand get `graceSeconds` to end; takes at most a second longer. */
-  close(graceSeconds: number): Promise<void>
 }
 
 const roomPatienceSeconds = 10
@@ -58,7 +34,7 @@ const settlePollMilliseconds = 50
 /** Between two rounds through more tenants than may be open. */
 const turnMilliseconds = 1000
 /** Opens tenants on first use, at most `maxOpen`, and closes those that nobody uses. */
-export function tenantRegistry<T extends Opened>(needs: Needs<T>): TenantRegistry<T> {
+export function tenantPool<T extends Closable>(needs: Needs<T>): OpenTenants<T> {
   const { limits, log, clock, keepsOpen = false, openingSeconds = 10 } = needs
   let { tenants } = needs
   const room = roomFor(limits.maxOpen)
@@ -151,8 +127,8 @@ export function tenantRegistry<T extends Opened>(needs: Needs<T>): TenantRegistr
     const patience = setTimeout(outOfPatience, openingPatienceMilliseconds)
     try {
       const opened = await openInTime(slot)
-      slot.tenant = opened.tenant
-      if (isDelivering) opened.tenant.startDeliveries()
+      slot.tenant = opened
+      if (isDelivering) opened.startDeliveries()
       return opened
     } catch (thrown) {
       leavePlace(slot)
@@ -195,7 +171,7 @@ export function tenantRegistry<T extends Opened>(needs: Needs<T>): TenantRegistr
       throw thrown
     })
     if (opened !== 'late') return opened
-    const closed = opening.then(({ tenant }) => tenant.close())
+    const closed = opening.then((opened) => opened.close())
     void closed.catch((err: unknown) => log.error({ err, tenant: settings.id }, notInOrder)).then(() => forget(slot))
     throw new Unavailable(`the tenant ${settings.id}, whose opening takes too long`)
   }
@@ -245,15 +221,15 @@ export function tenantRegistry<T extends Opened>(needs: Needs<T>): TenantRegistr
   async function lookAfter(id: string): Promise<void> {
     const { slot, opened } = await enter(id, true)
     try {
-      await opened.tenant.oneRound()
-      await settled(opened.tenant)
+      await opened.oneRound()
+      await settled(opened)
     } finally {
       leave(slot)
     }
     if (!keepsOpen && slot.users === 0 && slot.lastUsed === 0) await closeSlot(slot)
   }
 
-  async function settled({ nextDue }: OpenTenant): Promise<void> {
+  async function settled({ nextDue }: Closable): Promise<void> {
     const until = performance.now() + settleSeconds * 1000
     while (performance.now() < until && !isClosed) {
       const due = await nextDue().catch(() => null)
@@ -262,18 +238,27 @@ export function tenantRegistry<T extends Opened>(needs: Needs<T>): TenantRegistr
     }
   }
 
+  async function inspect<R>(id: string, work: (opened: T) => Promise<R>): Promise<R> {
+    const { slot, opened } = await enter(id, false)
+    try {
+      return await work(opened)
+    } finally {
+      slot.lastUsed = performance.now()
+      leave(slot)
+    }
+  }
+
+  logDisabled(log, tenants)
   return {
     // Settings may hold what is no name, and it is nobody's all the same.
     knows: (id) => id !== '' && (tenants.enabled.has(id) || tenants.disabled.has(id)),
 
-    async use(id, work) {
-      const { slot, opened } = await enter(id, false)
-      try {
-        return await work(opened)
-      } finally {
-        slot.lastUsed = performance.now()
-        leave(slot)
-      }
+    inspect,
+    use: (id, work) => inspect(id, (opened) => whenReady(opened, work)),
+
+    async prepare() {
+      if (!tenants.enabled.has(defaultTenant)) return
+      await inspect(defaultTenant, async () => undefined).catch(() => undefined) // the log has the reason
     },
 
     startDeliveries() {
@@ -285,6 +270,7 @@ export function tenantRegistry<T extends Opened>(needs: Needs<T>): TenantRegistr
     replace(changed) {
       const old = tenants.enabled
       tenants = changed
+      logDisabled(log, changed)
       for (const slot of slots.values()) {
         const { id } = slot.settings
         if (!isDeepStrictEqual(old.get(id), changed.enabled.get(id))) void closeSlot(slot)
@@ -313,6 +299,6 @@ function keepsAll({ settings }: TenantSettings): boolean {
   return Object.values(settings.stores).every(({ kind }) => stores.find((one) => one.kind === kind)?.placeOf)
 }
 
-export function logDisabled(log: Logger, { disabled }: LoadedTenants): void {
+function logDisabled(log: Logger, { disabled }: LoadedTenants): void {
   for (const [tenant, faults] of disabled) log.error({ tenant, faults }, 'a tenant is disabled')
 }

@@ -1,13 +1,8 @@
-import type { OpenTenant } from '../composition/tenant.ts'
 import type { TenantSettings } from '../settings/tenants.ts'
-
-/** What is kept of a tenant while it is open. */
-export interface Opened {
-  readonly tenant: OpenTenant
-}
+import type { Closable } from './directory.ts'
 
 /** An opening of a tenant, until it has been closed. */
-export interface Slot<T extends Opened> {
+export interface Slot<T extends Closable> {
   readonly settings: TenantSettings
   readonly opened: Promise<T>
   /** Rejects when requests are not to wait for the opening any longer. */
@@ -15,7 +10,7 @@ export interface Slot<T extends Opened> {
   /** Whether it counts among those that may be open. */
   hasPlace: boolean
   /** `null` while it is being opened. */
-  tenant: OpenTenant | null
+  tenant: T | null
   /** Calls that are using it. */
   users: number
   /** When a request last did, by `performance.now`; 0 for one that was only looked after. */

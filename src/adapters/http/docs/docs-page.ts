@@ -1,18 +1,14 @@
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname } from 'node:path'
-import type Router from '@koa/router'
-import { send } from '../pipeline/send.ts'
+import { endpoint, type Router } from '../endpoint.ts'
+import { staticFile } from '../pages/static-page.ts'
 
 /** Swagger UI draws with `data:` images; everything else comes from here. */
 const policy =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
 
-const assets: Readonly<Record<string, string>> = {
-  'swagger-ui.css': 'text/css; charset=utf-8',
-  'swagger-ui-bundle.js': 'text/javascript; charset=utf-8',
-  'favicon-32x32.png': 'image/png',
-}
+const assets = ['swagger-ui.css', 'swagger-ui-bundle.js', 'favicon-32x32.png']
 
 const page = `<!doctype html>
 <html lang="en">
@@ -53,25 +49,28 @@ const start = `SwaggerUIBundle({
 `
 
 /** The OpenAPI document, and the page on which a developer reads and tries it. */
-export function mountDocs(router: Router, document: unknown): void {
+export function docsRouter(document: unknown): Router {
   const swaggerFolder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
-
-  router.get('/openapi.json', (ctx) => send(ctx, { status: 200, body: document }))
-  router.get('/docs', (ctx) => {
-    ctx.set('Content-Security-Policy', policy)
-    ctx.type = 'text/html; charset=utf-8'
-    ctx.body = page
-  })
-  router.get('/docs/start.js', (ctx) => {
-    ctx.type = 'text/javascript; charset=utf-8'
-    ctx.body = start
-  })
-  for (const [name, type] of Object.entries(assets)) {
-    router.get(`/docs/${name}`, async (ctx) => {
-      const content = await contentOf(`${swaggerFolder}/${name}`)
-      ctx.type = type
-      ctx.body = content
-    })
+  return {
+    tag: 'pages',
+    prefix: '',
+    endpoints: [
+      endpoint({
+        method: 'GET',
+        path: '/openapi.json',
+        operationId: 'page:/openapi.json',
+        summary: 'The OpenAPI document',
+        access: 'public',
+        replies: {},
+        refusals: [],
+        handle: async () => ({ status: 200, body: document }),
+      }),
+      staticFile({ path: '/docs', name: 'index.html', read: () => page, policy }),
+      staticFile({ path: '/docs/start.js', name: 'start.js', read: () => start }),
+      ...assets.map((name) =>
+        staticFile({ path: `/docs/${name}`, name, read: () => contentOf(`${swaggerFolder}/${name}`) }),
+      ),
+    ],
   }
 }
 

@@ -1,10 +1,8 @@
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
-import type Router from '@koa/router'
-import type { Context } from 'koa'
 import { leadsToLoopback } from '../../../lib/loopback.ts'
-import { errorReply } from '../errors.ts'
-import { send } from '../pipeline/send.ts'
+import { endpoint, type Router } from '../endpoint.ts'
+import { staticFile } from './static-page.ts'
 
 /** What the page has to know of a deployment; a front end of somebody's own has it as constants. */
 export interface TryConfig {
@@ -27,13 +25,7 @@ export type ComesBack = 'to this page' | 'by redirect' | 'elsewhere'
 const policy =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
 
-const assets: Readonly<Record<string, string>> = {
-  'app.js': 'text/javascript; charset=utf-8',
-  'client.js': 'text/javascript; charset=utf-8',
-  'words.js': 'text/javascript; charset=utf-8',
-  'style.css': 'text/css; charset=utf-8',
-  'icon.svg': 'image/svg+xml',
-}
+const assets = ['app.js', 'client.js', 'words.js', 'style.css', 'icon.svg']
 
 /** Source lies three folders below the package's own, the bundle one. */
 const up = import.meta.url.endsWith('.ts') ? '../../../..' : '..'
@@ -47,35 +39,34 @@ export const hasTryPage = existsSync(folder)
  *
  * @param known asked at each request: the port, and so the public URL, is known once the service listens
  */
-export function mountTryPage(router: Router, known: () => { publicUrl: string; config: TryConfig }): void {
-  if (!hasTryPage) return
-  const get = (path: string, answer: (ctx: Context) => unknown): void => {
-    router.get(path, (ctx) => (isFromThisMachine(ctx) ? answer(ctx) : send(ctx, errorReply(404, 'Not Found'))))
-  }
-  get('/try', async (ctx) => {
-    const { publicUrl } = known()
-    const home = new URL(publicUrl)
-    // A journey to a provider comes back to the public URL: cookies of another name of this machine would be missing.
-    if (leadsToLoopback(home) && ctx.hostname !== home.hostname) {
-      send(ctx, { status: 303, headers: { Location: `${publicUrl}/try${ctx.search}` } })
-      return
-    }
-    ctx.set('Content-Security-Policy', policy)
-    ctx.type = 'text/html; charset=utf-8'
-    ctx.body = await readFile(new URL('index.html', folder))
-  })
-  get('/try/config.json', (ctx) => send(ctx, { status: 200, body: known().config }))
-  for (const [name, type] of Object.entries(assets)) {
-    get(`/try/${name}`, async (ctx) => {
-      ctx.type = type
-      ctx.body = await readFile(new URL(name, folder))
-    })
-  }
-}
-
-/** Behind a proxy everybody would reach the page; a page of another site could reach it by DNS rebinding. */
-function isFromThisMachine({ req, host }: Context): boolean {
-  const isForwarded = Object.keys(req.headers).some((name) => name === 'forwarded' || name.startsWith('x-forwarded-'))
-  const url = `http://${host}`
-  return !isForwarded && URL.canParse(url) && leadsToLoopback(new URL(url))
+export function tryRouter(known: () => { publicUrl: string; config: TryConfig }): Router {
+  const read = (name: string) => () => readFile(new URL(name, folder))
+  const index = staticFile({ path: '/try', name: 'index.html', read: read('index.html'), policy })
+  const endpoints = [
+    {
+      ...index,
+      query: [],
+      async handle(incoming: Parameters<typeof index.handle>[0]) {
+        const { publicUrl } = known()
+        // A journey to a provider comes back to the public URL: cookies of another name of this machine would be missing.
+        const home = new URL(publicUrl)
+        if (!leadsToLoopback(home) || incoming.host === home.hostname) return index.handle(incoming)
+        const query = incoming.query.size === 0 ? '' : `?${incoming.query}`
+        return { status: 303, headers: { Location: `${publicUrl}/try${query}` } }
+      },
+    },
+    endpoint({
+      method: 'GET',
+      path: '/try/config.json',
+      operationId: 'page:/try/config.json',
+      summary: 'What the page has to know',
+      access: 'public',
+      replies: {},
+      refusals: [],
+      handle: async () => ({ status: 200, body: known().config }),
+    }),
+    ...assets.map((name) => staticFile({ path: `/try/${name}`, name, read: read(name) })),
+  ]
+  const local = endpoints.map((one) => ({ ...one, isLocal: true }))
+  return { tag: 'pages', prefix: '', endpoints: hasTryPage ? local : [] }
 }

@@ -1,62 +1,68 @@
-import cors from '@koa/cors'
-import Router from '@koa/router'
-import type { Context, Middleware } from 'koa'
-import { errorReply } from '../errors.ts'
-import { send } from './send.ts'
-
-/** Answers a request. */
-export type Handle = Middleware
-
-export interface Serving {
-  readonly router: Router
-  readonly allowedOrigins: readonly string[]
-  /** Headers of ours that a page of these origins may send besides the usual ones. */
-  readonly allowedHeaders?: readonly string[]
+/** What a method and a path lead to. */
+export interface Route<Operation> {
+  readonly method: string
+  /** `:name` is a parameter. */
+  readonly path: string
+  readonly operation: Operation
 }
 
-/** Answers what `router` has, to whom CORS allows it, and says 404 or 405 to all else. */
-export function serving({ router, allowedOrigins, allowedHeaders = [] }: Serving): Handle {
-  const all = router.routes()
-  const fixed = routesOfFixedPaths(router)
-  const crossOrigin = allowedOrigins.length === 0 ? null : corsFor(new Set(allowedOrigins), allowedHeaders)
-  // FastAPI has no HEAD; a HEAD that ran a GET could change state without anybody seeing an answer.
-  const served = (ctx: Context): unknown => {
-    if (ctx.req.method === 'HEAD') return answerUnserved(ctx, router)
-    const routes = fixed.get(ctx.path) ?? all
-    return routes(ctx as Parameters<Routes>[0], async () => answerUnserved(ctx, router)) // safe: it adds what it needs
+export interface Match<Operation> {
+  readonly route: Route<Operation>
+  readonly params: Readonly<Record<string, string>>
+}
+
+export interface RouteTable<Operation> {
+  find(method: string, path: string): Match<Operation> | null
+  /** The methods at a path, sorted; none where there is nothing. */
+  methodsAt(path: string): readonly string[]
+}
+
+/** A path has one spelling: no additional slash, no letter of the other case. Of two routes the earlier one wins. */
+export function routeTable<Operation>(routes: readonly Route<Operation>[]): RouteTable<Operation> {
+  const fixed = new Map<string, Route<Operation>[]>()
+  const patterns: { readonly route: Route<Operation>; readonly pattern: RegExp }[] = []
+  const taken = new Set<string>()
+  for (const route of routes) {
+    const name = `${route.method} ${route.path}`
+    if (taken.has(name)) throw new Error(`two routers have ${name}`)
+    taken.add(name)
+    if (route.path.includes(':')) patterns.push({ route, pattern: patternOf(route.path) })
+    else fixed.set(route.path, [...(fixed.get(route.path) ?? []), route])
   }
-  return crossOrigin === null ? served : (ctx) => crossOrigin(ctx, async () => void (await served(ctx)))
-}
 
-type Routes = ReturnType<Router['routes']>
+  return {
+    find(method, path) {
+      for (const route of fixed.get(path) ?? []) if (route.method === method) return { route, params: {} }
+      for (const { route, pattern } of patterns) {
+        const groups = route.method === method ? pattern.exec(path)?.groups : undefined
+        if (groups !== undefined) return { route, params: decoded(groups) }
+      }
+      return null
+    },
 
-/** Of what has no parameters: a router tries its layers one after another, and composes anew those that match. */
-function routesOfFixedPaths(router: Router): ReadonlyMap<string, Routes> {
-  const byPath = new Map<string, Routes>()
-  for (const { path, paramNames } of router.stack) {
-    if (typeof path !== 'string' || paramNames.length > 0 || byPath.has(path)) continue
-    const few = new Router(router.opts)
-    few.stack = router.stack.filter((layer) => layer.match(path))
-    byPath.set(path, few.routes())
+    methodsAt(path) {
+      const matching = patterns.filter(({ pattern }) => pattern.test(path)).map(({ route }) => route)
+      return [...new Set([...(fixed.get(path) ?? []), ...matching].map(({ method }) => method))].sort()
+    },
   }
-  return byPath
 }
 
-function answerUnserved(ctx: Context, router: Router): void {
-  const methods = router.match(ctx.path, ctx.method).path.flatMap(({ methods }) => methods)
-  const allowed = [...new Set(methods)].filter((method) => method !== 'HEAD').sort()
-  if (allowed.length === 0) send(ctx, errorReply(404, 'Not Found'))
-  else send(ctx, errorReply(405, 'Method Not Allowed', { Allow: allowed.join(', ') }))
+function patternOf(path: string): RegExp {
+  const parts = path
+    .split('/')
+    .map((part) => (part.startsWith(':') ? `(?<${part.slice(1)}>[^/]+)` : part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')))
+  return new RegExp(`^${parts.join('/')}$`)
 }
 
-/** Answers preflights, and says on answers whose pages may read them (W3C Fetch, CORS protocol). */
-export function corsFor(allowed: ReadonlySet<string>, headers: readonly string[] = []) {
-  return cors({
-    origin: (ctx) => (allowed.has(ctx.get('Origin')) ? ctx.get('Origin') : ''),
-    credentials: true,
-    allowMethods: ['GET', 'POST', 'PATCH', 'DELETE'],
-    allowHeaders: ['Authorization', 'Content-Type', 'X-Request-Id', ...headers],
-    exposeHeaders: ['Retry-After', 'WWW-Authenticate', 'X-Request-Id'],
-    maxAge: 600,
-  })
+/** A parameter that is not percent-encoded UTF-8 stays as it was sent. */
+function decoded(groups: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(groups).map(([name, text]) => {
+      try {
+        return [name, decodeURIComponent(text)]
+      } catch {
+        return [name, text]
+      }
+    }),
+  )
 }

@@ -2,10 +2,15 @@ import type { Context } from 'koa'
 import type { Cookie, Reply } from '../reply.ts'
 
 /** Writes a reply to the answer. */
-export function send(ctx: Context, { status, body, headers, cookies }: Reply): void {
+export function send(ctx: Context, { status, body, page, headers, cookies }: Reply): void {
   ctx.status = status
   if (headers !== undefined) ctx.set(headers as Record<string, string>) // safe: `set` only reads it
   if (cookies !== undefined) ctx.append('Set-Cookie', cookies.map(headerOf))
+  if (page !== undefined) {
+    ctx.set('Content-Type', page.type)
+    ctx.body = page.content
+    return
+  }
   if (body === undefined) {
     // 202 and 200 without a body: an empty one, not Koa's status text.
     if (status !== 204) ctx.length = 0

@@ -1,16 +1,95 @@
-import Router from '@koa/router'
 import type { Context } from 'koa'
-import type { Authenticated } from '../../../application/sign-in/authenticate.ts'
 import { Refusal } from '../../../domain/refusal.ts'
+import { leadsToLoopback } from '../../../lib/loopback.ts'
 import { readBody } from '../body/read-body.ts'
-import type { Endpoint, Router as Operations } from '../endpoint.ts'
+import type { Endpoint, Router } from '../endpoint.ts'
+import { errorReply } from '../errors.ts'
 import type { Reply } from '../reply.ts'
+import { demandOfTls } from '../reply.ts'
 import { isForeign } from '../transports/http-backend.ts'
+import { crossOrigin, isPreflight } from './cors.ts'
 import { type Identify, touch } from './identify.ts'
+import { type RouteTable, routeTable } from './route-table.ts'
 import { send } from './send.ts'
 import { validator } from './validate.ts'
+import type { Whose } from './whose-request.ts'
 
-export interface MountNeeds {
+/** Answers a request to one operation. */
+export type Serve = (ctx: Context, params: Readonly<Record<string, string>>) => Promise<void>
+
+export type Routes = RouteTable<Serve>
+
+/** A tenant as HTTP meets it. */
+export interface TenantHttp {
+  readonly routes: Routes
+  readonly identify: Identify
+  /** Whether browsers reach it by TLS. */
+  readonly isTls: boolean
+}
+
+/** The tenants as HTTP asks for them. */
+export interface Tenants {
+  knows(id: string): boolean
+  /** Does `work` with a tenant, which is open meanwhile. Throws `Unavailable`. */
+  use<R>(id: string, work: (tenant: TenantHttp) => Promise<R>): Promise<R>
+}
+
+interface ServeNeeds {
+  readonly tenants: Tenants
+  readonly whose: Whose
+  /** Paths that belong to no tenant; `null` where there are none. */
+  readonly process: Routes | null
+}
+
+/** Takes each request to its operation: of the process, or of its tenant, which is opened for a known name alone. */
+export function serve({ tenants, whose, process }: ServeNeeds): (ctx: Context) => Promise<void> {
+  const cors = crossOrigin(whose.header === null ? [] : [whose.header])
+
+  return async (ctx) => {
+    if (process !== null && process.methodsAt(ctx.path).length > 0) {
+      return cors(ctx, whose.commonOrigins, () => answer(ctx, process))
+    }
+    // A preflight names the headers of the request to come, and has none of them (W3C Fetch).
+    if (whose.header !== null && isPreflight(ctx)) return cors(ctx, whose.originsOfAll(), async () => notFound(ctx))
+    const { id: named, path } = whose.tell(ctx)
+    const id = named ?? whose.fallback
+    if (path !== ctx.path) ctx.path = path
+    // Without CORS a front end would see a network that fails, and not why.
+    await cors(ctx, whose.originsOf(id), async () => {
+      if (!tenants.knows(id)) return notFound(ctx)
+      if (whose.areMany) ctx.state.tenant = id
+      await tenants.use(id, async ({ routes, isTls }) => {
+        if (isTls) ctx.res.setHeader(...demandOfTls)
+        await answer(ctx, routes)
+      })
+    })
+  }
+}
+
+async function answer(ctx: Context, routes: Routes): Promise<void> {
+  // FastAPI has no HEAD; a HEAD that ran a GET could change state without anybody seeing an answer.
+  const match = routes.find(ctx.req.method ?? '', ctx.path)
+  if (match !== null) {
+    ctx.state.route = match.route.path
+    return match.route.operation(ctx, match.params)
+  }
+  const allowed = routes.methodsAt(ctx.path)
+  if (allowed.length === 0) notFound(ctx)
+  else send(ctx, errorReply(405, 'Method Not Allowed', { Allow: allowed.join(', ') }))
+}
+
+/** Through a proxy anybody would reach it, and a page of another site could by DNS rebinding. */
+function isFromThisMachine({ req, host }: Context): boolean {
+  const isForwarded = Object.keys(req.headers).some((name) => name === 'forwarded' || name.startsWith('x-forwarded-'))
+  const url = `http://${host}`
+  return !isForwarded && URL.canParse(url) && leadsToLoopback(new URL(url))
+}
+
+function notFound(ctx: Context): void {
+  send(ctx, errorReply(404, 'Not Found'))
+}
+
+export interface RoutesNeeds {
   readonly identify: Identify
   /** Origins whose pages may act with our cookies. Known once the service listens. */
   readonly ownOrigins: () => ReadonlySet<string>
@@ -18,41 +97,37 @@ export interface MountNeeds {
   readonly strict: boolean
 }
 
+/** Every operation on its path. */
+export function routesOf(routers: readonly Router[], needs: RoutesNeeds): Routes {
+  return routeTable(
+    routers.flatMap(({ prefix, endpoints }) =>
+      endpoints.map((endpoint) => ({
+        method: endpoint.method,
+        path: `${prefix}${endpoint.path}`,
+        operation: server(endpoint, needs),
+      })),
+    ),
+  )
+}
+
 /** For operations that have no parameters in it. */
 const noQuery = new URLSearchParams()
 
-/** A path has one spelling: no slash more, no letter of the other case. */
-export const spelling = { strict: true, sensitive: true }
-
-/** Every operation on its path. The order of a request's checks is the order of the lines of `serve`. */
-export function mount(routers: readonly Operations[], needs: MountNeeds): Router {
-  const router = new Router(spelling)
-  const claimed = new Set<string>()
-  for (const { prefix, endpoints } of routers) {
-    for (const endpoint of endpoints) {
-      const path = `${prefix}${endpoint.path}`
-      const claim = `${endpoint.method} ${path}`
-      if (claimed.has(claim)) throw new Error(`two routers claim ${claim}`)
-      claimed.add(claim)
-      router.register(path, [endpoint.method], server(endpoint, needs))
-    }
-  }
-  return router
-}
-
-function server(endpoint: Endpoint, needs: MountNeeds): (ctx: Context) => Promise<void> {
+/** The order of a request's checks is the order of the lines of `check`. */
+function server(endpoint: Endpoint, needs: RoutesNeeds): Serve {
   const { access, encoding, target } = endpoint
   const validate = endpoint.body === null ? null : validator(endpoint.body)
 
-  async function serve(ctx: Context): Promise<Reply> {
+  async function check(ctx: Context, params: Readonly<Record<string, string>>): Promise<Reply> {
+    if (endpoint.isLocal && !isFromThisMachine(ctx)) throw new Refusal('NOT_FOUND')
     const raw = validate === null ? null : await readBody(ctx, encoding)
 
-    const by = access === 'public' ? null : await identify(ctx)
+    const by = access === 'public' ? null : await needs.identify(ctx.req)
+    ctx.state.by = by
     if (endpoint.ownOriginsOnly && isForeign(ctx.req.headers, needs.ownOrigins())) throw new Refusal('FORBIDDEN')
     if (access === 'superuser' && !by?.user.isSuperuser) throw new Refusal('FORBIDDEN')
 
     // Safe from here: `endpoint` typed target and handle against this very access, body and target.
-    const params: Record<string, string> = ctx.params
     const found = target === null ? null : await target({ params, by: by as never })
     if (target !== null && found === null) throw new Refusal('NOT_FOUND')
     const body = validate !== null && raw !== null ? validate(raw) : null
@@ -63,24 +138,19 @@ function server(endpoint: Endpoint, needs: MountNeeds): (ctx: Context) => Promis
       params,
       query: endpoint.query === undefined ? noQuery : new URLSearchParams(ctx.querystring),
       cookie: ctx.req.headers.cookie,
+      host: ctx.hostname,
       requestId: ctx.state.requestId,
     })
   }
 
-  async function identify(ctx: Context): Promise<Authenticated> {
-    const by = await needs.identify(ctx.req)
-    ctx.state.by = by
-    return by
-  }
-
-  return async (ctx) => {
+  return async (ctx, params) => {
     try {
-      send(ctx, await serve(ctx))
+      send(ctx, await check(ctx, params))
     } catch (thrown) {
       if (needs.strict) insistOnListed(thrown, endpoint)
       throw thrown
     }
-    if (ctx.state.by !== undefined) touch(ctx.state.by)
+    if (ctx.state.by) touch(ctx.state.by)
   }
 }
 

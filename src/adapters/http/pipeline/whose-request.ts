@@ -1,8 +1,4 @@
-import type Router from '@koa/router'
 import type { Context } from 'koa'
-import { errorReply } from '../errors.ts'
-import { corsFor, type Handle, serving } from './route-table.ts'
-import { send } from './send.ts'
 
 /** Whose a request is, and its path within that tenant. */
 export interface Told {
@@ -12,6 +8,22 @@ export interface Told {
 }
 
 export type TellTenant = (ctx: Context) => Told
+
+/** How requests tell their tenant. */
+export interface Whose {
+  readonly tell: TellTenant
+  /** Whose a request is that names nobody. */
+  readonly fallback: string
+  /** Whether there may be several, which the log then names. */
+  readonly areMany: boolean
+  /** The header that names the tenant; `null` when none does. */
+  readonly header: string | null
+  /** The origins whose pages may read a tenant's answers, also those given in place of it. */
+  originsOf(id: string): ReadonlySet<string>
+  /** Those of the service itself, and of all tenants. */
+  readonly commonOrigins: ReadonlySet<string>
+  originsOfAll(): ReadonlySet<string>
+}
 
 /** A header that is there twice arrives as one value with a comma, which is no tenant's name. */
 export function byHeader(name: string): TellTenant {
@@ -39,64 +51,4 @@ export function byHost(tenantOf: (host: string) => string | null): TellTenant {
     const host = (req.headers.host ?? '').toLowerCase().replace(/:\d+$/, '')
     return { id: tenantOf(host), path }
   }
-}
-
-interface Tenancy {
-  readonly tell: TellTenant
-  /** Whose a request is that names nobody. */
-  readonly fallback: string
-  readonly knows: (id: string) => boolean
-  /** Runs a request in its tenant, which is open meanwhile. */
-  readonly use: (id: string, work: (tenant: { readonly handle: Handle }) => Promise<void>) => Promise<void>
-  /** Whose pages may read what is answered in the place of a tenant that is not there or cannot be used. */
-  readonly originsOf: (id: string) => readonly string[]
-  /** The header that tells the tenant, and the origins whose pages may send it; `null` when none does. */
-  readonly header: { readonly name: string; readonly origins: () => ReadonlySet<string> } | null
-}
-
-/** Takes each request to its tenant; one that nobody knows is answered before anything is opened. */
-export function tenancy({ tell, fallback, knows, use, originsOf, header }: Tenancy): Handle {
-  const allowedHeaders = header === null ? [] : [header.name]
-
-  return async (ctx, next) => {
-    // A preflight names the headers that the request is going to have, and has none of them (W3C Fetch).
-    if (header !== null && isPreflight(ctx)) {
-      return corsFor(header.origins(), allowedHeaders)(ctx, async () => notFound(ctx))
-    }
-    const { id: named, path } = tell(ctx)
-    const id = named ?? fallback
-    if (path !== ctx.path) ctx.path = path
-    if (!knows(id)) return inPlaceOf(id, ctx, async () => notFound(ctx))
-    ctx.state.tenant = id
-    try {
-      await use(id, async ({ handle }) => handle(ctx, next))
-    } catch (thrown) {
-      // A refusal by the tenant itself has these headers already, and gets the same.
-      await inPlaceOf(id, ctx, () => Promise.reject(thrown))
-    }
-  }
-
-  /** Without these headers a front end would see a network that fails, and not why (W3C Fetch, CORS protocol). */
-  async function inPlaceOf(id: string, ctx: Context, answer: () => Promise<void>): Promise<void> {
-    const origins = originsOf(id)
-    if (origins.length === 0) return answer()
-    await corsFor(new Set(origins), allowedHeaders)(ctx, answer)
-  }
-}
-
-/** What needs no tenant is answered by `operations`, all else by `others`. */
-export function operationsFirst(operations: Router, allowedOrigins: readonly string[], others: Handle): Handle {
-  const serveOperations = serving({ router: operations, allowedOrigins })
-  return (ctx, next) => {
-    const isOperation = operations.match(ctx.path, ctx.method).path.length > 0
-    return isOperation ? serveOperations(ctx, next) : others(ctx, next)
-  }
-}
-
-export function isPreflight({ method, req }: Context): boolean {
-  return method === 'OPTIONS' && req.headers['access-control-request-method'] !== undefined
-}
-
-function notFound(ctx: Context): void {
-  send(ctx, errorReply(404, 'Not Found'))
 }

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import type { Context } from 'koa'
+import Koa, { type Context } from 'koa'
 import type { Logger } from 'pino'
 import { Unavailable } from '../../../domain/refusal.ts'
 import { mayGoOn } from '../body/read-body.ts'
 import { faultReply, replyTo, Unreadable } from '../errors.ts'
 import { send } from '../pipeline/send.ts'
-import { demandOfTls, headersOnEvery } from './frame-headers.ts'
+import { demandOfTls, headersOnEvery } from '../reply.ts'
 import { unavailableLog } from './unavailable-log.ts'
 import { unreadOrigins } from './unread-origins.ts'
 
@@ -61,7 +61,7 @@ export function answering({ log, isTls, logRequests }: AnsweringNeeds): Answerin
     const status = isCutOff ? 499 : ctx.res.statusCode
     if (logRequests !== 'all' && status < 500 && milliseconds < slowMilliseconds) return
     // The route's pattern, never the path: a path may hold what somebody typed.
-    const route: unknown = ctx.routerPath ?? ctx._matchedRoute
+    const route: unknown = ctx.state.route ?? ctx.routerPath ?? ctx._matchedRoute // a guard stands in a route of the app
     log.info(
       {
         requestId: ctx.state.requestId,
@@ -75,6 +75,15 @@ export function answering({ log, isTls, logRequests }: AnsweringNeeds): Answerin
       'request',
     )
   }
+}
+
+/** The service's own app: `serve` answers every request. */
+export function app({ serve, ...needs }: AnsweringNeeds & { readonly serve: (ctx: Context) => Promise<void> }): Koa {
+  const koa = new Koa()
+  koa.silent = true // every fault is logged where it is answered, once
+  const answer = answering(needs)
+  koa.use((ctx) => answer(ctx, () => serve(ctx)))
+  return koa
 }
 
 /** The client's own, so that its log and ours can be read side by side, or a new one. */

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { isTooLong, mayGoOn } from '../body/read-body.ts'
-import { demandOfTls, headersOnEvery } from './frame-headers.ts'
+import { demandOfTls, headersOnEvery } from '../reply.ts'
 import { requestPacing } from './request-pacing.ts'
 
 /** Node's defaults let a client hold a connection for minutes before its request is complete. In milliseconds. */

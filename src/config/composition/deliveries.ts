@@ -1,0 +1,85 @@
+import { type DeliveryLoop, deliveryLoop } from '../../adapters/events/delivery-loop.ts'
+import type { Logger } from '../../adapters/logging/log.ts'
+import { Unavailable } from '../../domain/refusal.ts'
+import type { Closable } from '../tenancy/directory.ts'
+import type { UseCases } from './container.ts'
+import type { Ports } from './ports.ts'
+
+interface Needs {
+  readonly useCases: Pick<UseCases, 'relayEvents' | 'deliverTokens' | 'sweep'>
+  readonly ports: Pick<Ports, 'outbox' | 'clock'>
+  /** Others deliver the events. This process sweeps expired records all the same. */
+  readonly leavesEvents: boolean
+  readonly log: Logger
+}
+
+/** What a tenant does without being asked. */
+export interface Deliveries
+  extends Pick<Closable, 'startDeliveries' | 'startDue' | 'oneRound' | 'nextDue' | 'stopDeliveries'> {
+  /** Does `work` soon and each hour. */
+  chore(work: () => Promise<unknown>): void
+  /** This process has written events: none of them waits for the next poll. */
+  wake(): void
+  /** Ends the chores. */
+  close(): void
+}
+
+const pollSeconds = 1
+/** Token requests have a beat of their own, so that no answer's time depends on their outcome. */
+const tokenBeat = { pollSeconds: 0.25, jitter: 0.5 }
+const hourMilliseconds = 3_600_000
+const firstChoresMilliseconds = 200
+
+export function deliveriesOf({ useCases, ports, leavesEvents, log }: Needs): Deliveries {
+  const { relayEvents, deliverTokens, sweep } = useCases
+  const { clock, outbox } = ports
+  let events: DeliveryLoop | null = null
+  let requests: DeliveryLoop | null = null
+  const timers: NodeJS.Timeout[] = []
+
+  const logged = (work: () => Promise<unknown>): Promise<unknown> =>
+    work().catch((err: unknown) => {
+      if (!(err instanceof Unavailable)) log.warn({ err }, 'a chore failed') // an outage has a line of its own
+    })
+  const chore = (work: () => Promise<unknown>): void => {
+    const done = (): unknown => logged(work)
+    timers.push(setTimeout(done, firstChoresMilliseconds).unref(), setInterval(done, hourMilliseconds).unref())
+  }
+  const loopOf = (of: 'events' | 'token requests') => ({
+    clock,
+    failed: (err: unknown) => log.error({ err, of }, 'deliveries are stuck'),
+    recovered: () => log.info({ of }, 'deliveries go on'),
+  })
+
+  return {
+    chore,
+    wake: () => events?.wake(),
+
+    startDeliveries() {
+      chore(() => sweep.execute())
+      if (leavesEvents) return
+      events = deliveryLoop({ ...loopOf('events'), work: relayEvents, pollSeconds })
+      requests = deliveryLoop({ ...loopOf('token requests'), work: deliverTokens, ...tokenBeat })
+    },
+
+    async startDue() {
+      if (leavesEvents) return
+      await Promise.all([relayEvents.startDue(), deliverTokens.startDue()])
+    },
+
+    async stopDeliveries(graceSeconds) {
+      await Promise.all([events?.stop(graceSeconds), requests?.stop(graceSeconds)])
+    },
+
+    async oneRound() {
+      await Promise.all([events?.firstLook, requests?.firstLook, logged(() => sweep.execute())])
+    },
+
+    // Of events alone: the store does not tell when the next token request is due.
+    nextDue: async () => (leavesEvents ? null : outbox.nextDue()),
+
+    close() {
+      for (const timer of timers) clearTimeout(timer)
+    },
+  }
+}
