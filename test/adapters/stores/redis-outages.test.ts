@@ -177,7 +177,7 @@ describe('a redis that is down, strange or refuses', function () {
 
   it('judges such a user later, when the server is busy at the start', async () => {
     const raw = new Redis(server.url)
-    await raw.acl('SETUSER', 'clerk', 'reset', 'on', '>clerk-pass', '~*', '+@all', '-eval')
+    await raw.acl('SETUSER', 'clerk', 'reset', 'on', '>clerk-pass', '~*', '+@all', '-getdel')
     const handle = await opened(`redis://clerk:clerk-pass@127.0.0.1:${server.port}`)
     await raw.call('CLIENT', 'PAUSE', '1500', 'WRITE')
     await expectUnavailable(() => handle.prepare())
