@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { printLine } from '../adapters/events/console-handlers.ts'
 import { createLog, type Logger } from '../adapters/logging/log.ts'
-import { linePrinter } from '../adapters/logging/printed-lines.ts'
 import type { LoadedSettings } from '../config/settings/load.ts'
 import type { LoadedTenants } from '../config/settings/tenants.ts'
 import { changedForAll } from './changed-for-all.ts'
@@ -37,7 +37,7 @@ interface Running {
 
 /** Whoever tells it to stop is promised 10 s. */
 const deadlineMilliseconds = 9_700
-/** Of them, for who reads the log. */
+/** Part of it: how long a slow reader of the log gets at the end. */
 const slowReaderMilliseconds = 3_000
 const pollMilliseconds = 20
 
@@ -56,20 +56,23 @@ export async function runUntilTold(options: Options, begin: Begin): Promise<Exit
   const log = createLog(loaded.settings.logs)
   for (const warning of loaded.warnings) log.warn(warning)
 
+  // A reader that closes its end is no fault of ours.
+  process.stdout.on('error', () => undefined)
+
   const ending = endOfProcess(log)
   void ending.reached.then(() => endInTime(log))
   // Where no tenant is open, nothing else keeps the process alive.
   const alive = setInterval(() => undefined, deadlineMilliseconds)
   try {
-    const running = await begin({ ...loaded, log, write: linePrinter(), failed: ending.failed })
+    const running = await begin({ ...loaded, log, write: printLine, failed: ending.failed })
     begun({ running, log, loaded })
     const code = await ending.reached
     await running.stop()
     log.info('stopped')
-    await Promise.race([written(log), delay(slowReaderMilliseconds)])
     await idleThreads()
     return code
   } finally {
+    await Promise.race([logWritten(), delay(slowReaderMilliseconds)])
     clearInterval(alive)
   }
 }
@@ -129,14 +132,14 @@ function endOfProcess(log: Logger): { reached: Promise<ExitCode>; failed: (fault
 function endInTime(log: Logger): void {
   setTimeout(() => {
     log.error('stopping took too long')
-    log.flush()
     // `process.exit` waits for threads, and one that hangs in a system call does not end.
     process.kill(process.pid, 'SIGKILL')
   }, deadlineMilliseconds)
 }
 
-function written(log: Logger): Promise<void> {
-  return new Promise((resolve) => log.flush(() => resolve()))
+/** Resolves when every line of the log is written, or cannot be written. */
+function logWritten(): Promise<void> {
+  return new Promise((resolve) => process.stderr.write('', () => resolve()))
 }
 
 /** Resolves when the process can exit, which waits for files and name servers that do not answer. */

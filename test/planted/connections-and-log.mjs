@@ -1,13 +1,9 @@
-// Guards of connections that are not worth keeping, and of a log that cannot be written. See scripts/planted-faults.mjs.
+// Guards of connections that are not worth keeping. See scripts/planted-faults.mjs.
 
 const server = 'src/adapters/http/server/http-server.ts'
-const lines = 'src/adapters/logging/log-lines.ts'
-const printed = 'src/adapters/logging/printed-lines.ts'
 const connections = ['test/http/endless-bodies.test.ts']
 const refusals = ['test/http/server.test.ts']
 const paths = ['test/http/methods-and-paths.test.ts']
-const prints = ['test/config/printed-lines.test.ts']
-const written = ['test/config/log-lines.test.ts']
 
 export default [
   [
@@ -52,26 +48,4 @@ export default [
   ],
   ['a request behind the last one', server, 'if (socket.writable) listener', 'listener', refusals],
   ['requests that wait without bounds', server, 'if (allWaiting === mostWaiting)', 'if (false)', refusals],
-  ['a fault of the log that is one of ours', lines, 'lost += sending.lines', 'throw thrown', written],
-  [
-    'lines that nobody takes, beyond all bounds',
-    lines,
-    'waiting.text.length + line.length > mostWaiting',
-    'false',
-    written,
-  ],
-  [
-    'lines that another writer may cut',
-    lines,
-    'writeSome(wholeLines(sending.rest))',
-    'writeSome(sending.rest)',
-    written,
-  ],
-  ['a line behind a torn one', lines, 'isTorn ||= sending.isBegun', '', written],
-  ['how many lines were lost', lines, 'lost -= sending.complained', 'lost = 0', written],
-  ['an event whose line was torn', printed, 'isTorn ||= first.isBegun', '', prints],
-  ['an event that nobody reads', printed, 'giveUp()\n', '\n', prints],
-  ['a line that is cut where it stops', printed, 'one.isBegun || ', '', prints],
-  ['lines at the exit', lines, 'for (const lines of unwritten) lines.flushSync()', '', written],
-  ['lines after the exit began', lines, 'else if (isExiting) sendAndTell()', '', written],
 ].map(([title, file, text, replacement, tests]) => ({ title, file, text, replacement, tests }))

@@ -1,7 +1,6 @@
 import { type DestinationStream, type Logger, pino } from 'pino'
 import { HandlerFailed } from '../../application/ports/event-handlers.ts'
 import { Unavailable } from '../../domain/refusal.ts'
-import { logLines } from './log-lines.ts'
 
 export type { Logger }
 
@@ -14,12 +13,28 @@ export function createLog({ level }: { readonly level: string }, to?: Destinatio
       timestamp: pino.stdTimeFunctions.isoTime,
       serializers: { err: (err: unknown) => describe(err) },
     },
-    to ?? logLines(),
+    to ?? standardError(),
   )
 }
 
+/** A reader that stops reading must not fill our memory: beyond this, lines are dropped. */
+const mostWaitingBytes = 16 * 1024 * 1024
+
+const ignored = (): void => undefined
+
+/** A pipe without room does not block: Node keeps the lines. A closed pipe or a full disk does not end the process. */
+function standardError(): DestinationStream {
+  const { stderr } = process
+  if (!stderr.listeners('error').includes(ignored)) stderr.on('error', ignored)
+  return {
+    write(line) {
+      if (stderr.writableLength < mostWaitingBytes) stderr.write(line)
+    },
+  }
+}
+
 const longestMessage = 300
-/** What is cut off before it is looked at cannot be recognised, so more is looked at than is kept. */
+/** More than `longestMessage`: an address or a token that is cut in two could not be recognised. */
 const longestRead = 4_000
 
 /**

@@ -1,4 +1,5 @@
 import { newToken } from '../../adapters/crypto/derived-keys.ts'
+import { printLine } from '../../adapters/events/console-handlers.ts'
 import { functionHandlers, type Handlers } from '../../adapters/events/function-handlers.ts'
 import { misnamedHandlers } from '../../adapters/events/handler-names.ts'
 import { createLog, type Logger } from '../../adapters/logging/log.ts'
@@ -97,7 +98,7 @@ export async function openPortcullis(given: object = {}, options: PortcullisOpti
   const shared = openSharedResources({
     settings,
     log,
-    write: printed,
+    write: printLine,
     eventHandlers: handlers && functionHandlers(handlers),
   })
   const delivers = options.delivers ?? settings.events.relay === 'on'
@@ -150,13 +151,6 @@ export function internalsOf(portcullis: Portcullis): Internals {
   const found = internals.get(portcullis)
   if (found === undefined) throw new TypeError('this is not what openPortcullis of the same package resolved to')
   return found
-}
-
-/** As the program itself prints: its own lines and ours wait in one queue, and it may have led its output elsewhere. */
-function printed(line: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    process.stdout.write(line, (error) => (error ? reject(error) : resolve()))
-  })
 }
 
 /** The keys of users in memory are worth nothing after the process, so a program writes no file for them. */
