@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { finished } from 'node:stream/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'chai'
+import { eventually } from './support/eventually.ts'
 import { exchangeUntilClosed } from './support/sockets.ts'
 import { executable, scratchFolder } from './support/spawned-service.ts'
 import { together } from './support/together.ts'
@@ -15,14 +16,18 @@ import { together } from './support/together.ts'
 const count = 3_000
 
 /** A service that logs every request, and the address that it listens on. */
-async function serviceLoggingTo(stderr: 'pipe' | number): Promise<{ child: ChildProcess; url: string }> {
+async function serviceLoggingTo(
+  stderr: 'pipe' | 'ignore' | number,
+  stdout: 'pipe' | 'ignore' = 'ignore',
+): Promise<{ child: ChildProcess; url: string }> {
   const folder = scratchFolder()
   const port = await freePort()
-  const stdio: StdioOptions = ['ignore', 'ignore', stderr]
+  const stdio: StdioOptions = ['ignore', stdout, stderr]
   const env = {
     PATH: process.env.PATH,
     PORTCULLIS_HTTP__PORT: String(port),
     PORTCULLIS_LOGS__REQUESTS: 'all',
+    PORTCULLIS_HANDLERS__CONSOLE: 'true',
     PORTCULLIS_STORES__USERS__KIND: 'memory',
     PORTCULLIS_DATA_FOLDER: join(folder, 'data'),
   }
@@ -99,11 +104,30 @@ async function hasNoRoom(): Promise<void> {
   expect((await end(child)).how).to.equal(0)
 }
 
+async function eventsAreNotRead(): Promise<void> {
+  const { child, url } = await serviceLoggingTo('pipe', 'pipe')
+  child.stdout?.destroy()
+  let log = ''
+  child.stderr?.setEncoding('utf8').on('data', (chunk) => {
+    log += chunk
+  })
+  const email = 'arthur@example.com'
+  await fetch(new URL('/auth/register', url), {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ email, password: 'correct horse battery staple' }),
+  })
+  await eventually('a delivery that failed', () => log.includes('"delivery failed"'))
+  expect((await fetch(url)).status).to.equal(200)
+  expect((await end(child)).how).to.equal(0)
+}
+
 describe('a service whose log', function () {
   this.timeout(30_000)
 
   together([
     { title: 'nobody reads goes on, and ends when it is told to', run: nobodyReads },
+    { title: 'and whose events nobody can read goes on, and tries the events again', run: eventsAreNotRead },
     { title: 'is read late has every line, whole and in order', run: isReadLate },
     ...(existsSync('/dev/full')
       ? [{ title: 'has no room on its disk goes on, and ends when it is told to', run: hasNoRoom }]
