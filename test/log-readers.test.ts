@@ -13,7 +13,7 @@ import { executable, scratchFolder } from './support/spawned-service.ts'
 import { together } from './support/together.ts'
 
 /** More lines than a pipe has room for. */
-const count = 3_000
+const count = 1_500
 
 /** A service that logs every request, and the address that it listens on. */
 async function serviceLoggingTo(

@@ -6,10 +6,13 @@ import type { ExpiringIds } from '../../application/ports/stores/expiring-ids.ts
 import { parseUserId } from '../../domain/ids.ts'
 
 interface Options {
-  /** Secret key of at least 32 bytes. A KeyObject, since a string would be imported anew at each verification. */
+  /**
+   * A secret key of at least 32 bytes. A `KeyObject`, because the library would import a string anew at each
+   * verification.
+   */
   readonly key: KeyObject
   readonly audience: string
-  /** Tokens of other tenants are nobody's here, though the key is the same. */
+  /** A token of another tenant is not recognised, even if the key is the same. */
   readonly tenant: string
   readonly lifetimeSeconds: number
   /** Where the ends of tokens are recorded. */
@@ -18,27 +21,28 @@ interface Options {
   readonly newId: () => string
 }
 
-/** Longer values are refused before anything of them is decoded. */
+/** Longer values are refused before they are decoded. */
 const maxTokenLength = 8192
 const maxRemembered = 10_000
 const shape = /^[\w-]+\.[\w-]+\.[\w-]+$/
 const endedId = (id: string): string => `jwt:${id}`
-/** The last second a `Date` can hold. */
+/** The last second that a `Date` can represent. */
 const lastSecond = 8.64e12
 
-/** Self-contained tokens (RFC 7519), signed by HMAC-SHA-256 and by nothing else (RFC 8725 section 3.1). */
+/** JSON Web Tokens (RFC 7519), signed with HMAC-SHA-256 and no other algorithm (RFC 8725 section 3.1). */
 export function jwtCredentials(options: Options): Credentials {
   const { key, audience, tenant, lifetimeSeconds, expiringIds, clock, newId } = options
-  /** Genuine tokens. Whether one is expired is judged at each use, whether it is alive the user record decides. */
+  /** Verified tokens. Each use checks the expiry again; the user record decides whether the credential is alive. */
   const genuine = new LRUCache<string, Credential>({ max: maxRemembered })
 
   const verified = (value: string, now: Date): Credential | null => {
     try {
-      // The library takes a timestamp of 0 for none.
+      // The library treats a timestamp of 0 as absent.
       const clockTimestamp = Math.max(1, Math.floor(now.getTime() / 1000))
       const options = { algorithms: ['HS256' as const], audience, clockTimestamp, complete: true as const }
       const { header, payload } = jsonwebtoken.verify(value, key, options)
-      // RFC 7515 section 4.1.11: extensions that are not understood; the library looks at none.
+      // RFC 7515 section 4.1.11: a token with critical extensions that we do not know is invalid. The library ignores
+      // them.
       if ('crit' in header || (header.typ !== undefined && header.typ !== 'JWT')) return null
       return typeof payload === 'string' ? null : credentialOf(payload, value, tenant)
     } catch {
@@ -83,7 +87,7 @@ export function jwtCredentials(options: Options): Credentials {
   }
 }
 
-/** The claims as one would have issued them; `null` when one that counts is missing or of another kind. */
+/** The credential of verified claims; `null` when a claim that matters is missing or has the wrong type. */
 function credentialOf(claims: Record<string, unknown>, value: string, tenant: string): Credential | null {
   const { sub, iat, exp, jti, gen = 0 } = claims
   const userId = typeof sub === 'string' ? parseUserId(sub) : null
@@ -100,7 +104,7 @@ function credentialOf(claims: Record<string, unknown>, value: string, tenant: st
   }
 }
 
-/** A NumericDate (RFC 7519 section 2); JSON reads `1e400` as infinite. */
+/** A NumericDate (RFC 7519 section 2). JSON.parse reads `1e400` as infinite. */
 function isDate(claim: unknown): claim is number {
   return typeof claim === 'number' && claim >= 0 && claim <= lastSecond
 }

@@ -4,25 +4,25 @@ import { expiryOf, isWorthTouching, type Session } from '../../domain/session.ts
 
 interface Options {
   readonly sessions: SessionStore
-  /** What is stored of a token. */
+  /** Maps a token to the value that the store holds. */
   readonly digest: (token: string) => string
   /** 43 characters of base64url, 256 random bits. */
   readonly newToken: () => string
-  /** A session ends this long after its login, however much it is used. */
+  /** The lifetime from login, whatever its use. */
   readonly lifetimeSeconds: number
-  /** A session ends when it was not used for this long; `null`: it does not. */
+  /** The longest time without use; `null` for no such limit. */
   readonly idleSeconds: number | null
   readonly clock: () => Date
 }
 
-/** What `read` gives, and `touch` needs to judge whether it has anything to write. */
+/** The result of `read`. `recordUse` needs the session to decide whether there is anything to write. */
 interface StoredCredential extends Credential {
   readonly session?: Session
 }
 
 const shape = /^[\w-]{43}$/
 
-/** Random tokens whose digests are kept in a session store. */
+/** Random tokens. The session store holds only their digests. */
 export function storedCredentials(options: Options): Credentials {
   const { sessions, digest, newToken, lifetimeSeconds, idleSeconds, clock } = options
 
@@ -69,7 +69,7 @@ export function storedCredentials(options: Options): Credentials {
       try {
         await sessions.recordUse(id, now)
       } catch {
-        // The answer is given; the next use writes down what this one could not.
+        // The answer was sent already; the next use records what this one could not.
       }
     },
   }

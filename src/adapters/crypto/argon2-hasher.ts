@@ -15,19 +15,19 @@ import {
 /** The hasher of one tenant. */
 export interface Argon2Hasher extends PasswordHasher {
   /**
-   * Tells which schemes the store holds hashes of (`UserStore.passwordSchemes`); to be repeated now and then.
-   * Measures those that are new, and from then on answers a mismatch no earlier than the dearest allows. When
-   * today's scheme is the only one left, a mismatch takes no longer than its hash.
+   * Takes the schemes of the hashes in the store (`UserStore.passwordSchemes`); callers repeat it now and then. It
+   * measures new schemes. From then on a mismatch takes at least as long as the dearest scheme, until today's scheme is
+   * the only one left.
    */
   prepare(schemes: readonly string[]): Promise<void>
 }
 
 interface Options extends Partial<Argon2idParameters> {
-  /** One per process, with a queue for each hasher. */
+  /** One per process; each hasher gets its own queue. */
   readonly pool: HashPool
 }
 
-/** How much longer than the dearest scheme's measured cost a mismatch takes while there are several. */
+/** While there are several schemes, a mismatch takes this many times the measured cost of the dearest one. */
 const floorFactor = 1.5
 
 export function argon2Hasher(options: Options): Argon2Hasher {
@@ -64,7 +64,7 @@ export function argon2Hasher(options: Options): Argon2Hasher {
     async verify(password, hash) {
       const scheme = hash === null ? null : schemeOfHash(hash)
       const possible = scheme !== null && isHashable(password)
-      // Whatever cannot match does the same work all the same.
+      // A hash that cannot match costs the same work as one that can.
       const tried = scheme ?? today
       const against = scheme === null || hash === null ? today.dummy() : hash
       const text = possible ? normalisePassword(password) : ''
@@ -75,7 +75,7 @@ export function argon2Hasher(options: Options): Argon2Hasher {
         if (remainingMs > 0) await delay(remainingMs)
         return 'mismatch'
       }
-      // What the scheme did not read may be mistyped, and would be the password from then on.
+      // bcrypt ignores bytes past the 72nd: they may be mistyped, and a re-hash would make them part of the password.
       return tried.prefix === today.prefix || !tried.readsAll(text) ? 'match' : 'match_needs_rehash'
     },
 

@@ -1,4 +1,4 @@
-/** Memory and passes of argon2id that are as good as each other (OWASP Password Storage Cheat Sheet, ASVS appendix C). */
+/** Pairs of memory and passes of argon2id with equal strength (OWASP Password Storage Cheat Sheet, ASVS appendix C). */
 export const leastCosts = [
   { memoryKiB: 47_104, timeCost: 1 },
   { memoryKiB: 19_456, timeCost: 2 },
@@ -7,5 +7,5 @@ export const leastCosts = [
   { memoryKiB: 7168, timeCost: 5 },
 ]
 
-/** Dearer than anybody's hashes: one in the store would be an attack on memory, or a mistake. */
+/** No deployment's hashes cost more: a dearer one in the store is an attack on memory, or a mistake. */
 export const greatestCost = { memoryKiB: 1024 * 1024, timeCost: 99 }

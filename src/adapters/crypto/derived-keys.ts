@@ -12,15 +12,15 @@ export interface DerivedKeys extends KeyRing {
   providerTokenKey(): KeyObject
 }
 
-/** Room for every address key and the two bytes of its length: what is sealed is always this long. */
+/** The length of the sealed text: every address key fits, with the two bytes of its length. */
 const paddedBytes = 320
 
 /**
- * @param master the deployment's secret; at least 32 bytes of it are the caller's to demand
- * @param tenant whose keys they are, where several share a secret; `null` for the only one
+ * @param master the deployment's secret; the caller demands at least 32 bytes
+ * @param tenant the tenant of the keys, where several share a secret; `null` for the only one
  */
 export function derivedKeys(master: Buffer | string, tenant: string | null = null): DerivedKeys {
-  // RFC 5869; the master secret is random, so no salt is needed (section 3.1).
+  // RFC 5869 section 3.1: a random master secret needs no salt.
   const keyFor = (purpose: KeyPurpose): KeyObject =>
     createSecretKey(Buffer.from(hkdfSync('sha256', master, '', `portcullis ${purpose}${ofTenant(tenant)}`, 32)))
 
@@ -52,7 +52,7 @@ export function derivedKeys(master: Buffer | string, tenant: string | null = nul
     unsealEmail(sealed, requestId) {
       const plain = open(sealKey, Buffer.from(sealed, 'base64url'), Buffer.from(requestId))
       if (plain === null || plain.length !== paddedBytes) return null
-      // Safe: the tag proves that it was sealed above, from an EmailKey.
+      // Safe: the tag proves that `sealEmail` sealed it, from an EmailKey.
       return plain.subarray(2, 2 + plain.readUInt16BE(0)).toString() as EmailKey
     },
 
@@ -67,8 +67,7 @@ export function derivedKeys(master: Buffer | string, tenant: string | null = nul
 }
 
 /**
- * What a user store keeps of the secret and the tenant it was started with: tells whether others are the same, and no
- * more.
+ * A check value of secret and tenant. The user store keeps it, to recognise another secret or tenant and nothing else.
  */
 export function secretMark(master: Buffer | string, tenant: string | null = null): string {
   return createHmac('sha256', master)
@@ -76,17 +75,17 @@ export function secretMark(master: Buffer | string, tenant: string | null = null
     .digest('base64url')
 }
 
-/** No purpose ends like this, so that no tenant's key is another purpose's. */
+/** No purpose ends like this, so no tenant's key equals the key of another purpose. */
 function ofTenant(tenant: string | null): string {
   return tenant === null ? '' : ` of tenant ${tenant}`
 }
 
-/** A session's token: 43 characters, 256 random bits. */
+/** The token of a session: 43 characters with 256 random bits. */
 export function newToken(): string {
   return randomBytes(32).toString('base64url')
 }
 
-/** Each field after its length, so that no two lists of fields are the same bytes. */
+/** Each field follows its length, so no two lists of fields have the same bytes. */
 function framed(...fields: readonly string[]): Buffer {
   return Buffer.concat(
     fields.flatMap((field) => {
@@ -98,7 +97,7 @@ function framed(...fields: readonly string[]): Buffer {
   )
 }
 
-/** Of fixed length, so that the length of what is stored tells nothing about the address. */
+/** Of fixed length, so the stored length reveals nothing about the address. */
 function padded(text: string): Buffer {
   const bytes = Buffer.from(text)
   if (bytes.length > paddedBytes - 2) throw new RangeError(`cannot seal ${bytes.length} bytes`)

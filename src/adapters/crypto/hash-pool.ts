@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { Unavailable } from '../../domain/refusal.ts'
 
-/** What a job returned, and when it ran. */
+/** The result of a job, and when it ran. */
 export interface Ran<T> {
   readonly value: T
   /** By the pool's clock: when the job began, not when the caller asked for it. */

@@ -4,14 +4,14 @@ import { greatestCost } from './cost-bounds.ts'
 
 /** An algorithm and its cost. Every hash of one scheme costs the same to verify. */
 export interface HashScheme {
-  /** What its hashes begin with, in one spelling: `$argon2id$v=19$m=19456,t=2,p=1`, `$2b$12`. */
+  /** The start of its hashes, in one spelling: `$argon2id$v=19$m=19456,t=2,p=1`, `$2b$12`. */
   readonly prefix: string
-  /** Processors that one hash keeps busy. */
+  /** The number of processors that one hash uses. */
   readonly lanes: number
   /** Whether the scheme looks at every byte of a password. */
   readsAll(password: string): boolean
   verify(password: string, hash: string): Promise<boolean>
-  /** A hash that no password has, and that costs as much to verify as any other of the scheme. */
+  /** A hash without a password. Its verification costs as much as any other of the scheme. */
   dummy(): string
 }
 
@@ -24,7 +24,7 @@ export interface Argon2idParameters {
 const saltBytes = 16
 const tagBytes = 32
 
-/** A new hash with a salt of its own; its prefix is `argon2idPrefix(parameters)`. */
+/** A new hash with a new salt; its prefix is `argon2idPrefix(parameters)`. */
 export async function argon2idHash(password: string, parameters: Argon2idParameters): Promise<string> {
   const { memoryKiB: memoryCost, timeCost, parallelism } = parameters
   const salt = randomBytes(saltBytes)
@@ -38,31 +38,31 @@ export function argon2idPrefix({ memoryKiB, timeCost, parallelism }: Argon2idPar
   return `$argon2id$v=19$m=${memoryKiB},t=${timeCost},p=${parallelism}`
 }
 
-/** RFC 9106's own tool and libargon2 write `m,t,p`, the package `argon2` writes `m,p,t`. */
+/** libargon2 and the tool of RFC 9106 write `m,t,p`; the package `argon2` writes `m,p,t`. */
 const argon2Prefix =
   /^(\$argon2(?:id|i|d)(?:\$v=(?:16|19))?)\$m=([1-9]\d{0,6}),(?:t=([1-9]\d?),p=([1-9]\d?)|p=([1-9]\d?),t=([1-9]\d?))$/
-/** The prefix, then a salt of at least 8 bytes and a tag of at least 12: less is no password hash. */
+/** The prefix, a salt of at least 8 bytes and a tag of at least 12. Anything shorter is no password hash. */
 const argon2Hash = /^(\$argon2.*)\$[A-Za-z0-9+/]{11,86}\$[A-Za-z0-9+/]{16,172}$/
 const bcryptPrefix = /^\$2[aby]\$(0[4-9]|1[0-6])$/
 const bcryptHash = /^(\$2[aby]\$\d\d)\$[./A-Za-z0-9]{53}$/
 
-/** bcrypt reads no further. */
+/** bcrypt ignores further bytes. */
 const maxBcryptBytes = 72
 
-/** The scheme of a stored hash; `null` for one that nobody can have a password for. */
+/** The scheme of a stored hash; `null` for a text that no password matches. */
 export function schemeOfHash(hash: string): HashScheme | null {
   const prefix = argon2Hash.exec(hash)?.[1] ?? bcryptHash.exec(hash)?.[1]
   return prefix === undefined ? null : schemeOfPrefix(prefix)
 }
 
-/** The scheme that `prefix` names, as user stores report them; `null` for what is none. */
+/** The scheme of a prefix that a user store reports; `null` for an unknown one. */
 export function schemeOfPrefix(prefix: string): HashScheme | null {
   const trimmed = prefix.replace(/\$$/, '')
   const parameters = argon2Prefix.exec(trimmed)
   if (parameters !== null) {
     const [, algorithm, memoryKiB, t1, p1, p2, t2] = parameters
     const lanes = Number(p1 ?? p2)
-    // RFC 9106 section 3.1: at least eight blocks a lane.
+    // RFC 9106 section 3.1: at least eight blocks per lane.
     if (Number(memoryKiB) > greatestCost.memoryKiB || Number(memoryKiB) < 8 * lanes) return null
     return argon2Scheme(`${algorithm}$m=${memoryKiB},t=${t1 ?? t2},p=${lanes}`, lanes)
   }
@@ -86,17 +86,17 @@ function bcryptScheme(prefix: string): HashScheme {
     readsAll: (password) => Buffer.byteLength(password) <= maxBcryptBytes,
     async verify(password, hash) {
       const { default: bcrypt } = await import('bcrypt')
-      // `$2y$` is PHP's name for what everybody else calls `$2b$`.
+      // `$2y$` is PHP's name for `$2b$`.
       return bcrypt.compare(password, hash.replace(/^\$2y/, '$2b'))
     },
     dummy() {
-      // 22 characters of salt, of whose last bits some are unused, and 31 of hash.
+      // 22 characters of salt, whose last bits are unused, and 31 characters of hash.
       return `${prefix}$${randomBytes(16).toString('hex').slice(0, 21)}.${randomBytes(16).toString('hex').slice(0, 31)}`
     },
   }
 }
 
-/** As libargon2 writes it, so that other programs read it (PHC string format). */
+/** In the spelling of libargon2, which other programs read (PHC string format). */
 function phcString(prefix: string, salt: Buffer, tag: Buffer): string {
   return `${prefix}$${unpadded(salt)}$${unpadded(tag)}`
 }

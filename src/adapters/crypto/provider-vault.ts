@@ -2,7 +2,7 @@ import { createHash, type KeyObject } from 'node:crypto'
 import type { ProviderVault } from '../../application/ports/provider-vault.ts'
 import { open, seal } from './sealed-box.ts'
 
-/** AES-256-GCM under one key, whose id stands before what it sealed: `<key id>.<nonce, text and tag>`. */
+/** AES-256-GCM with one key. The id of the key precedes the sealed box: `<key id>.<nonce, text and tag>`. */
 export function providerVault(key: KeyObject): ProviderVault {
   const keyId = createHash('sha256').update('portcullis key id').update(key.export()).digest('base64url').slice(0, 8)
   const binding = (userId: string, provider: string): Buffer => Buffer.from(`${userId} ${provider}`)

@@ -4,7 +4,7 @@ const cipher = 'aes-256-gcm'
 const nonceBytes = 12 // NIST SP 800-38D section 8.2.2: random nonces of 96 bits
 const tagBytes = 16
 
-/** Encrypts and authenticates; `binding` must be the same at the opening. */
+/** Encrypts and authenticates; opening needs the same `binding`. */
 export function seal(key: KeyObject, plain: Buffer, binding: Buffer): Buffer {
   const nonce = randomBytes(nonceBytes)
   const sealing = createCipheriv(cipher, key, nonce, { authTagLength: tagBytes })
@@ -12,7 +12,7 @@ export function seal(key: KeyObject, plain: Buffer, binding: Buffer): Buffer {
   return Buffer.concat([nonce, sealing.update(plain), sealing.final(), sealing.getAuthTag()])
 }
 
-/** `null` for what this key did not seal, or not for this binding. */
+/** `null` for a box that another key sealed, or the same key with another binding. */
 export function open(key: KeyObject, sealed: Buffer, binding: Buffer): Buffer | null {
   if (sealed.length < nonceBytes + tagBytes) return null
   const opening = createDecipheriv(cipher, key, sealed.subarray(0, nonceBytes), { authTagLength: tagBytes })

@@ -1,8 +1,8 @@
 import type { EventHandlers } from '../../application/ports/event-handlers.ts'
 
 /**
- * Calls `first`, then `second`, each where it listens and each with the whole time-out. When `first` fails,
- * `second` waits for the repetition; when `second` fails, the repetition calls `first` again.
+ * Calls `first`, then `second`, each if it handles the event and each with the whole time-out. A failure of `first`
+ * skips `second` until the retry; after a failure of `second` the retry calls `first` again.
  */
 export function combinedHandlers(first: EventHandlers, second: EventHandlers): EventHandlers {
   return {

@@ -2,12 +2,12 @@ import type { EventHandlers } from '../../application/ports/event-handlers.ts'
 import { wireChanges, wireUser } from './handler-arguments.ts'
 
 /**
- * Writes each event as one line of JSON: `{"event":"on_after_register","user":{…}}`, with `token` or `changes`
- * where the handler has one, and `tenant` where there are several. For development: it prints tokens. Nobody can refuse anything here, so
- * `on_before_delete` is not handled.
+ * Writes each event as one line of JSON: `{"event":"on_after_register","user":{…}}`, with `token` or `changes` if the
+ * handler has one, and `tenant` if there are several. For development: it prints tokens. It does not handle
+ * `on_before_delete`, because it cannot refuse.
  *
- * @param write gets the line with its newline; the event is delivered when it is done
- * @param tenant the one whose events these are; `null` for the only one
+ * @param write gets the line with its newline; the event is delivered when it resolves
+ * @param tenant the tenant of the events; `null` for the only one
  */
 export function consoleHandlers(
   write: (line: string) => void | Promise<void>,

@@ -2,31 +2,31 @@ import type { DueWork } from '../../application/ports/due-work.ts'
 
 export interface DeliveryLoopOptions {
   readonly work: DueWork
-  /** How often to look for what nobody announces. */
+  /** How often to look for work without being woken. */
   readonly pollSeconds: number
-  /** Each pause is shortened by up to this share of itself, at random. */
+  /** Each pause is shortened at random by up to this share. */
   readonly jitter?: number
   readonly clock: () => Date
-  /** Called with the first fault of a row of them; the loop goes on, more slowly. */
+  /** Called with the first of several faults in a row; the loop goes on, more slowly. */
   readonly failed: (fault: unknown) => void
-  /** Called with the first success after a row of faults. */
+  /** Called with the first success after faults. */
   readonly recovered: () => void
 }
 
 export interface DeliveryLoop {
-  /** Resolves when it has looked for the first time, with success or without, or was stopped before. */
+  /** Resolves after the first look for work, successful or not, or when the loop stops before. */
   readonly firstLook: Promise<void>
-  /** There is something new: look now. */
+  /** Looks for work now. */
   wake(): void
-  /** Takes on nothing more; waits at most `graceSeconds` for what is being done, and gives back the rest. */
+  /** Starts nothing more, waits at most `graceSeconds` for running work, and releases the rest. */
   stop(graceSeconds: number): Promise<void>
 }
 
-/** Between two looks at a store at least so much time passes, unless something has happened. */
+/** The shortest pause between two looks at a store, unless the loop is woken. */
 const minPauseSeconds = 0.05
 const maxFaultPauseSeconds = 2
 
-/** Looks for due work until it is stopped: when woken, when something falls due, and at each poll. */
+/** Runs due work until it is stopped: when woken, when work falls due, and at each poll. */
 export function deliveryLoop({
   work,
   pollSeconds,
@@ -58,7 +58,7 @@ export function deliveryLoop({
     })
   }
 
-  /** Answers how long to pause. */
+  /** Returns the seconds until the next look. */
   async function lookOnce(): Promise<number> {
     isWoken = false
     const poll = pollSeconds * (1 - jitter * Math.random())

@@ -6,10 +6,10 @@ import { describe, failureOf } from './handler-failure.ts'
 type Awaitable = void | Promise<void>
 
 /**
- * The deployer's handlers by fastapi-users' names; every one is optional. They are called at least once for
- * each event, with the same `context.eventId` each time, and again later when they throw or take too long.
+ * The deployer's handlers by fastapi-users' names; each is optional. Each event calls its handler at least once, with
+ * the same `context.eventId` each time, and again later when it throws or takes too long.
  *
- * `on_before_delete` may refuse by throwing something that has a string `reason`; the caller reads that reason.
+ * `on_before_delete` may refuse: it throws a value with a string `reason`, which the caller reads.
  */
 export interface Handlers {
   on_after_register?(user: WireUser, context: HandlerContext): Awaitable
@@ -24,8 +24,8 @@ export interface Handlers {
 }
 
 /**
- * Handlers that are functions of this process, for programs that embed the service. A time-out ends the wait,
- * not the function, and nothing protects the process from a function that exits or loops.
+ * Handlers that are functions of this process, for programs that embed the service. A time-out ends the wait but not
+ * the function, and nothing protects the process from a function that exits or loops.
  */
 export function functionHandlers(handlers: Handlers): EventHandlers {
   const handlerOf = (name: HandlerName) =>

@@ -2,7 +2,7 @@ import type { HandlerCall, HandlerContext } from '../../application/ports/event-
 import type { UserChanges } from '../../domain/events.ts'
 import type { UserView } from '../../domain/user.ts'
 
-/** A user as handlers get it: the five fields of the HTTP answers, in their order. */
+/** A user in the arguments of a handler: the five fields of the HTTP answers, in their order. */
 export interface WireUser {
   readonly id: string
   readonly email: string
@@ -11,7 +11,7 @@ export interface WireUser {
   readonly is_verified: boolean
 }
 
-/** What changed, with its new values. Only the fields that changed; `password: true` stands for a new password. */
+/** The changed fields with their new values; `password: true` stands for a new password. */
 export interface WireChanges {
   readonly email?: string
   readonly password?: true
@@ -40,7 +40,7 @@ export function wireChanges(changes: UserChanges): WireChanges {
   }
 }
 
-/** The arguments of the handler `call.name`, in fastapi-users' order, the context last. */
+/** The arguments of the handler `call.name`, in the order of fastapi-users, with the context last. */
 export function argumentsOf({ user, token, changes, context }: HandlerCall): readonly unknown[] {
   const { eventId, requestId, tenant, at } = context
   const last: HandlerContext = { eventId, requestId, tenant, at }

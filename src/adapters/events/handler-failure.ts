@@ -2,19 +2,19 @@ import { HandlerFailed } from '../../application/ports/event-handlers.ts'
 import type { HandlerName } from '../../domain/events.ts'
 import { Refusal } from '../../domain/refusal.ts'
 
-/** What is known of something that a handler threw; plain data, so that it crosses threads. */
+/** A description of a value that a handler threw. Plain data, because it crosses threads. */
 export interface Thrown {
   readonly name: string
   readonly message: string
-  /** File, line and column of the throw; `null` for what has no stack. */
+  /** File, line and column of the throw; `null` without a stack. */
   readonly where: string | null
-  /** Set when it reads as a refusal: see `refusalIn`. */
+  /** The reason of a refusal; see `refusalIn`. */
   readonly refusal: string | null
 }
 
 const maxNameLength = 60
 
-/** Never throws, whatever was thrown: JavaScript lets it be anything, and an error's fields be of any type. */
+/** Never throws: JavaScript can throw any value, and the fields of an error can have any type. */
 export function describe(thrown: unknown): Thrown {
   try {
     return thrown instanceof Error ? describeError(thrown) : describeOther(thrown)
@@ -24,7 +24,7 @@ export function describe(thrown: unknown): Thrown {
 }
 
 function describeError(thrown: Error): Thrown {
-  // A name goes to the log, where a message must not: it is kept to what names of errors consist of.
+  // The log holds the name but not the message, so the name is reduced to the characters of names of errors.
   const name = String(thrown.name)
     .replace(/[^\w$.-]/g, '_')
     .slice(0, maxNameLength)
@@ -35,13 +35,13 @@ function describeOther(thrown: unknown): Thrown {
   return { name: 'NotAnError', message: String(thrown), where: null, refusal: refusalIn(thrown) }
 }
 
-/** The error that a caller of `name` gets for what the handler threw. Only `on_before_delete` may refuse. */
+/** The error that the caller of `name` gets. Only `on_before_delete` may refuse. */
 export function failureOf(name: HandlerName, thrown: Thrown): Refusal | HandlerFailed {
   if (name === 'on_before_delete' && thrown.refusal !== null) return new Refusal('DELETE_USER_REFUSED', thrown.refusal)
   return new HandlerFailed(thrown.name, thrown.message, thrown.where)
 }
 
-/** The `reason` of what was thrown, when it is a string; the message of an error named `Refusal` without one. */
+/** A string `reason` of the thrown value; the message of an error named `Refusal` without one. */
 function refusalIn(thrown: unknown): string | null {
   if (typeof thrown !== 'object' || thrown === null) return null
   if ('reason' in thrown && typeof thrown.reason === 'string') return thrown.reason

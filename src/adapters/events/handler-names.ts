@@ -1,8 +1,8 @@
 import { handlerNames } from '../../domain/events.ts'
 
 /**
- * Names in `object` that somebody will have meant for handlers and that are none: `on_after_registration`,
- * `onAfterRegister`, and what has a handler's name without being a function, such as an import that is misspelt.
+ * Names in `object` that look like handlers but are none: `onAfterRegister`, `on_after_registration`, and the name of a
+ * handler whose value is no function, such as a misspelt import.
  */
 export function misnamedHandlers(object: object): string[] {
   const known = new Set<string>(handlerNames)
@@ -11,7 +11,7 @@ export function misnamedHandlers(object: object): string[] {
   return [...new Set(namesIn(object))].filter(isNone)
 }
 
-/** Names of what an object has and inherits: handlers may be methods of a class. */
+/** The names of own and inherited members: handlers may be methods of a class. */
 function namesIn(object: object): string[] {
   const prototype: unknown = Object.getPrototypeOf(object)
   const isEnd = typeof prototype !== 'object' || prototype === null || prototype === Object.prototype

@@ -4,7 +4,7 @@ import { Unavailable } from '../../domain/refusal.ts'
 
 export type { Logger }
 
-/** One JSON line each on standard error; standard output is for events. */
+/** Writes one line of JSON per entry on standard error; standard output is for events. */
 export function createLog({ level }: { readonly level: string }, to?: DestinationStream): Logger {
   return pino(
     {
@@ -38,16 +38,16 @@ const longestMessage = 300
 const longestRead = 4_000
 
 /**
- * What an operator needs of a fault and its causes. Drivers quote keys and addresses in their messages, so
- * whatever looks like an e-mail address, a URL's credentials or a token is left out.
+ * The fields of a fault and its causes that an operator needs. Messages of drivers quote keys and addresses, so words
+ * that look like an address, credentials of a URL or a token are left out.
  */
 function describe(thrown: unknown, tellsFrames = true): object {
   if (!(thrown instanceof Error)) return { type: typeof thrown }
-  // The words of a deployer's handler are about its users.
+  // The message of a deployer's handler is about its users.
   if (thrown instanceof HandlerFailed) return { type: thrown.name, where: thrown.where }
   const { name, message, cause } = thrown
   const code: unknown = 'code' in thrown ? thrown.code : undefined
-  // What does not answer, or has too much to do, is no fault of a line of ours; and there may be thousands a second.
+  // An outage or an overload is no fault of a line of our code, and happens thousands of times a second.
   const hasFrames = tellsFrames && !(thrown instanceof Unavailable)
   const frames = !hasFrames ? undefined : thrown.stack?.split('\n').filter((line) => /^\s+at /.test(line))
   return {

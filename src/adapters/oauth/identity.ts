@@ -3,18 +3,18 @@ import { CodeRefused, ProviderFailed } from '../../application/ports/oauth-provi
 import { parseEmail } from '../../domain/email.ts'
 import type { OAuthIdentity, ProviderTokens } from '../../domain/oauth-account.ts'
 
-/** What a provider said, unjudged. */
+/** The answers of a provider, not yet checked. */
 export interface Claims {
   readonly accountId: unknown
   readonly email: unknown
-  /** Whether the provider vouches that the address is the user's. Nothing but `true` is a yes. */
+  /** Whether the provider vouches for the address. Only `true` counts as a yes. */
   readonly emailVerified: unknown
 }
 
 const maxAccountIdLength = 255 // OpenID Connect Core section 2: `sub`
 const maxTokenLength = 16_384
 
-/** @param hasIntegerIds for providers that document a number as the account's name */
+/** @param hasIntegerIds whether the provider documents a number as the account's id */
 export function identityOf(claims: Claims, tokens: ProviderTokens, hasIntegerIds: boolean): OAuthIdentity {
   const isText = typeof claims.email === 'string' && !isMangled(claims.email)
   const parsed = isText ? parseEmail(claims.email, domainToUnicode) : null
@@ -28,7 +28,7 @@ export function identityOf(claims: Claims, tokens: ProviderTokens, hasIntegerIds
 }
 
 function accountIdOf(value: unknown, hasIntegerIds: boolean): string {
-  // Past 2^53 JSON.parse rounds, and two accounts would become one.
+  // JSON.parse rounds numbers past 2^53, so two accounts would get one id.
   if (hasIntegerIds && Number.isSafeInteger(value)) return String(value)
   if (typeof value === 'number' && !hasIntegerIds)
     throw new ProviderFailed('the account is named by a number (integerAccountId)')
@@ -39,15 +39,12 @@ function accountIdOf(value: unknown, hasIntegerIds: boolean): string {
   return value
 }
 
-/**
- * Half a surrogate pair, or what a decoder puts in the place of bytes that are no UTF-8: they all look alike, and two
- * accounts would become one.
- */
+/** Half a surrogate pair, or the replacement character of a decoder: two accounts with such ids would become one. */
 function isMangled(value: string): boolean {
   return /[\p{Cs}\ufffd]/u.test(value)
 }
 
-/** `path` such as `kakao_account.email`; `undefined` where there is nothing. */
+/** The value at a path such as `kakao_account.email`; `undefined` where there is none. */
 export function valueAt(value: unknown, path: string): unknown {
   return path.split('.').reduce<unknown>((found, name) => {
     if (typeof found !== 'object' || found === null || !Object.hasOwn(found, name)) return undefined
@@ -56,8 +53,8 @@ export function valueAt(value: unknown, path: string): unknown {
 }
 
 /**
- * Whether a token endpoint that answers so does not want the code, or the refresh token. One that wants to be asked
- * later (RFC 9110 section 15.5.9, RFC 8470, RFC 6585 section 4) says nothing about either.
+ * Whether this status of a token endpoint refuses the code or the refresh token. Statuses that ask for a later retry
+ * (RFC 9110 section 15.5.9, RFC 8470, RFC 6585 section 4) do not.
  */
 export function refuses(status: number): boolean {
   return status >= 400 && status < 500 && status !== 408 && status !== 425 && status !== 429
@@ -78,7 +75,7 @@ const knownErrors: ReadonlySet<unknown> = new Set([
 
 const aboutWhatWeBring: ReadonlySet<unknown> = new Set(['invalid_request', 'invalid_grant', 'bad_verification_code'])
 
-/** Says why as far as it is a word that we know: any other may be the code itself, or its user's address. */
+/** Names the reason only if it is a known word: any other text may hold the code or the user's address. */
 export function refusalOf(status: number, answer: unknown): CodeRefused {
   const error = valueAt(answer, 'error')
   const why = knownErrors.has(error) ? `${error}, ` : ''
@@ -87,8 +84,8 @@ export function refusalOf(status: number, answer: unknown): CodeRefused {
 }
 
 /**
- * An answer of a token endpoint that is not an error by its status (RFC 6749 section 5.1). GitHub, Reddit and Naver
- * send the errors of section 5.2 with status 200.
+ * Reads a token endpoint's answer with a status of success (RFC 6749 section 5.1). GitHub, Reddit and Naver send the
+ * errors of section 5.2 with status 200.
  */
 export function tokensOf(answer: unknown, now: Date): ProviderTokens {
   if (typeof valueAt(answer, 'error') === 'string') throw refusalOf(200, answer)
@@ -96,7 +93,7 @@ export function tokensOf(answer: unknown, now: Date): ProviderTokens {
   const accessToken = valueAt(answer, 'access_token')
   if (!isToken(accessToken)) throw new ProviderFailed('there is no access token')
   const type = valueAt(answer, 'token_type')
-  // RFC 6749 section 7.1: a token of a kind that we do not know is not used.
+  // RFC 6749 section 7.1: a client must not use a token of an unknown type.
   if (type !== undefined && (typeof type !== 'string' || type.toLowerCase() !== 'bearer')) {
     throw new ProviderFailed('the access token is no bearer token')
   }
@@ -108,12 +105,12 @@ export function tokensOf(answer: unknown, now: Date): ProviderTokens {
   }
 }
 
-/** RFC 6749 appendices A.12 and A.17: printable ASCII. No length is given there; what we keep has one. */
+/** RFC 6749 appendices A.12 and A.17: printable ASCII. They set no length, so we bound what is stored. */
 function isToken(value: unknown): value is string {
   return typeof value === 'string' && value.length <= maxTokenLength && /^[ -~]+$/.test(value)
 }
 
-/** Naver sends the number as text. What is no number of seconds says nothing. */
+/** Naver sends the number as text. `null` for a value that is no number of seconds. */
 function expiryOf(expiresIn: unknown, now: Date): Date | null {
   const seconds = typeof expiresIn === 'string' && /^\d{1,12}$/.test(expiresIn) ? Number(expiresIn) : expiresIn
   if (typeof seconds !== 'number' || !(seconds > 0 && seconds < 1e12)) return null

@@ -9,25 +9,27 @@ export interface ProviderNeeds {
   readonly clock: () => Date
 }
 
-/** A kind of provider as the settings know it: `{ kind, …options }`. Adding one is a file here and a line in `config`. */
+/**
+ * A kind of provider in the settings: `{ kind, …options }`. A new one is a file here and a line in `config/plugins`.
+ */
 export interface ProviderKind<Kind extends string = string, Options extends TProperties = TProperties> {
   readonly kind: Kind
   readonly options: Options
-  /** Apple's browser comes back by POST (OAuth 2.0 Form Post Response Mode). */
+  /** Apple sends the browser back with a POST (OAuth 2.0 Form Post Response Mode). */
   readonly postsCallback?: true
   build(options: Static<TObject<Options>>, needs: ProviderNeeds): OAuthProvider
 }
 
 /**
- * Begins to load a library when a provider that needs it is built, so that nobody who has none pays for it, and no
- * login waits for it. Whoever awaits it learns of a failure.
+ * Starts to load a library when a provider that needs it is built: deployments without one do not pay for it, and no
+ * login waits for it. The caller that awaits the result gets the failure.
  */
 export function loading<T>(library: Promise<T>): Promise<T> {
   library.catch(() => undefined)
   return library
 }
 
-/** Keeps the literal kind, and types `build` by the options. */
+/** Keeps the literal type of `kind`, and types `build` by the options. */
 export function providerKind<const Kind extends string, Options extends TProperties>(
   given: ProviderKind<Kind, Options>,
 ): ProviderKind<Kind, Options> {
@@ -47,7 +49,7 @@ export const scopes = (standard: readonly string[]) =>
     description: 'What may be asked for. All of it is when a request names none.',
   })
 
-/** What every provider needs that knows its clients by a secret. */
+/** The options of every provider that authenticates its clients by a secret. */
 export const clientOptions = (standardScopes: readonly string[]) => ({
   clientId,
   clientSecret,

@@ -11,35 +11,35 @@ import { type Claims, identityOf, refusalOf, refuses, tokensOf, valueAt } from '
 import { clientAuthentication, clientOptions, loading, type ProviderNeeds, providerKind, providerUrl } from './kind.ts'
 import { limits, type Outbound, underDeadline } from './outbound.ts'
 
-/** What is particular to one provider of plain OAuth 2.0. */
+/** The particulars of one provider of plain OAuth 2.0. */
 export interface OAuth2Definition {
   readonly authorizeUrl: string
   readonly tokenUrl: string
-  /** Asks and tells who came. */
+  /** Asks the provider for the user's account. */
   readonly read: (answers: Answers) => Promise<Claims>
-  /** Whether it names accounts by numbers. */
+  /** Whether the provider uses numbers as account ids. */
   readonly hasIntegerIds?: boolean
   readonly scopeSeparator?: string
   readonly clientAuthentication?: 'basic' | 'post'
-  /** What its authorization endpoint wants besides. */
+  /** Further parameters that its authorization endpoint needs. */
   readonly authorizeParameters?: Readonly<Record<string, string>>
-  /** Whether its token endpoint wants the state again. */
+  /** Whether its token endpoint needs the state again. */
   readonly wantsState?: boolean
-  /** `false` where the provider refuses it. PKCE is used everywhere else. */
+  /** `false` where the provider rejects PKCE. All others use it. */
   readonly hasPkce?: boolean
   readonly userAgent?: string
   /** The `iss` of its authorization responses (RFC 9207), where it sends one. */
   readonly issuer?: string
-  /** Whether the provider signed what came back, where it signs that. */
+  /** Whether the callback carries the signature of a provider that signs its callbacks. */
   readonly isSigned?: (back: CallbackParameters) => boolean
 }
 
 export interface Answers {
   /** The answer of the token endpoint. */
   readonly token: unknown
-  /** Asks with the access token. Throws `ProviderFailed` for what is not JSON with status 200. */
+  /** Sends a GET with the access token. Throws `ProviderFailed` unless the answer is JSON with status 200. */
   get(url: string): Promise<unknown>
-  /** The same, but `null` where the user has not granted what is asked for (403, 404). */
+  /** Like `get`, but `null` when the user has not granted the request (403, 404). */
   getIfGranted(url: string): Promise<unknown>
 }
 
@@ -64,7 +64,7 @@ export function oauth2Provider(definition: OAuth2Definition, client: Client, nee
         authorizeHost: new URL(authorizeUrl).origin,
         authorizePath: authorizeUrl,
       },
-      // `force`: judged by what it is, not by its label. It is no JSON when it is HTML.
+      // `force` parses the body as JSON whatever its content type says. An HTML page fails then.
       http: { json: 'force', redirects: false, maxBytes: limits.responseBytes, headers: { 'User-Agent': userAgent } },
       options: {
         scopeSeparator: definition.scopeSeparator ?? ' ',
@@ -89,7 +89,7 @@ export function oauth2Provider(definition: OAuth2Definition, client: Client, nee
     scopes: client.scopes,
 
     async authorizationUrl({ state, redirectUri, codeVerifier, scopes }) {
-      // What comes last has the last word; each replaces what the address itself brings along.
+      // Each entry replaces the ones before it, and a parameter of the address itself.
       const parameters = {
         ...definition.authorizeParameters,
         ...(hasPkce && { code_challenge: s256(codeVerifier), code_challenge_method: 'S256' }),
@@ -157,7 +157,7 @@ function profiles(outbound: Outbound, by: { accessToken: string; userAgent: stri
   }
 }
 
-/** GitHub answers 403, too, to whoever asks too often ("Rate limits for the REST API"). */
+/** GitHub also answers 403 to a client that exceeds its rate limit ("Rate limits for the REST API"). */
 function isWithheld({ status, headers }: Response): boolean {
   const isTooOften = headers.has('retry-after') || headers.get('x-ratelimit-remaining') === '0'
   return status === 404 || (status === 403 && !isTooOften)
@@ -171,7 +171,7 @@ const path = (standard: string, description: string) =>
     description,
   })
 
-/** Any provider of OAuth 2.0, by its three addresses. */
+/** Any provider of OAuth 2.0, given its three addresses. */
 export const oauth2Kind = providerKind({
   kind: 'oauth2',
   options: {

@@ -22,8 +22,8 @@ export interface OpenIdDefinition {
   /** Further parameters that its authorization endpoint needs. */
   readonly authorizeParameters?: Readonly<Record<string, string>>
   /**
-   * `false` where the provider refuses it. PKCE is used everywhere else. Without it, the nonce ties a code to its
-   * journey (RFC 9700 section 2.1.1).
+   * `false` where the provider rejects PKCE. All others use it. Without PKCE, the nonce ties a code to its journey (RFC
+   * 9700 section 2.1.1).
    */
   readonly hasPkce?: boolean
   /** Whether its subjects are unique only within a tenant (`tid`). */
@@ -33,9 +33,12 @@ export interface OpenIdDefinition {
 /** One call to the provider: openid-client shares one configuration among all of them. */
 interface Call {
   readonly signal: AbortSignal
-  /** As it was sent: openid-client would take the address that the browser came back to, without its query. */
+  /**
+   * The redirect address of the authorization request. openid-client would take the callback address, without its
+   * query.
+   */
   readonly redirectUri?: string
-  /** The answer that a code was exchanged for. It is read again with fresh keys: a code works once. */
+  /** The answer to the exchange of a code. After new keys were fetched it is verified again: a code works once. */
   exchanged?: Response
 }
 
@@ -89,7 +92,8 @@ export function openIdConnectProvider(
   async function claimsOf(config: Configuration, accessToken: string, idToken: Readonly<Record<string, unknown>>) {
     const read = definition.read ?? standardClaims
     const { userinfo_endpoint: userInfo } = config.serverMetadata()
-    // An address and its vouching come from one place. Section 5.3.2: the subject must be the ID token's.
+    // The address and its `email_verified` must come from one source. Section 5.3.2: the subject must be that of the ID
+    // token.
     const isComplete = idToken.email !== undefined || userInfo === undefined
     if (isComplete) return read(idToken)
     const { fetchUserInfo } = await library
@@ -97,8 +101,8 @@ export function openIdConnectProvider(
   }
 
   /**
-   * OpenID Connect Core section 2: `azp` is "the party to which the ID Token was issued". openid-client looks at it only
-   * where there are several audiences.
+   * OpenID Connect Core section 2: `azp` is "the party to which the ID Token was issued". openid-client checks it only
+   * when there are several audiences.
    */
   function demandOurs({ azp }: Readonly<Record<string, unknown>>): void {
     if (azp !== undefined && azp !== client.clientId) throw new ProviderFailed('the ID token is for somebody else')
@@ -126,7 +130,7 @@ export function openIdConnectProvider(
       }
       const parameters = {
         ...definition.authorizeParameters,
-        // Section 3.1.2.1: without `openid` it is no OpenID Connect.
+        // Section 3.1.2.1: a request without the scope `openid` is not an OpenID Connect request.
         scope: [...new Set(['openid', ...scopes])].join(' '),
         response_type: 'code',
         client_id: client.clientId,
@@ -137,7 +141,7 @@ export function openIdConnectProvider(
       }
       return await underDeadline(async () => {
         const url = buildAuthorizationUrl(config, parameters)
-        // It appends; what the endpoint's own query brings along must not come first.
+        // `set` replaces a parameter of the endpoint's own query, where openid-client would append a second one.
         for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value)
         return url.href
       })
@@ -197,7 +201,7 @@ async function refusalIn(response: Response): Promise<CodeRefused | null> {
   return !ok || typeof valueAt(body, 'error') === 'string' ? refusalOf(status, body) : null
 }
 
-/** RFC 9207 section 2.4, before anything is sent to a token endpoint. */
+/** RFC 9207 section 2.4: checked before the code is sent to a token endpoint. */
 function demandIssuer(config: Configuration, iss: string | null): void {
   const { issuer, authorization_response_iss_parameter_supported: isPromised } = config.serverMetadata()
   if (iss === null ? isPromised === true : iss !== issuer) throw new CodeRefused('another issuer answers')
@@ -207,12 +211,15 @@ function standardClaims(claims: unknown) {
   return { email: valueAt(claims, 'email'), emailVerified: valueAt(claims, 'email_verified') }
 }
 
-/** openid-client keeps a provider's keys for up to 60 s, in which the provider may begin to sign with a new one. */
+/**
+ * openid-client caches the keys of a provider for up to 60 s. Within that time the provider may start to sign with a
+ * new key.
+ */
 function isUnknownKey(error: unknown): boolean {
   return valueAt(error, 'code') === 'OAUTH_KEY_SELECTION_FAILED'
 }
 
-/** Finds once for all concurrent callers, and again after a failure. */
+/** Shares one search among concurrent callers, and repeats it after a failure. */
 function remembered<T>(clock: () => Date, find: () => Promise<T>) {
   let found: { readonly value: T; readonly until: number } | null = null
   let search: Promise<T> | null = null
@@ -230,7 +237,7 @@ function remembered<T>(clock: () => Date, find: () => Promise<T>) {
   }
 
   return {
-    /** After an hour it is looked for again, while callers get the old one. */
+    /** After an hour, a new search starts while callers still get the old value. */
     async current(): Promise<T> {
       if (found !== null && clock().getTime() < found.until) return found.value
       search ??= searchOnce()
@@ -250,8 +257,8 @@ function remembered<T>(clock: () => Date, find: () => Promise<T>) {
 }
 
 /**
- * With id and secret: as the settings say, else by HTTP Basic where the provider knows it (the default of OpenID
- * Connect Discovery section 3), else in the body.
+ * The method of the settings. The default is HTTP Basic where the provider supports it (as in OpenID Connect Discovery
+ * section 3), else the request body.
  */
 export function secretAuthentication(secret: string, method?: 'basic' | 'post'): Authentication {
   return ({ ClientSecretBasic, ClientSecretPost }) => {
@@ -266,7 +273,7 @@ export function secretAuthentication(secret: string, method?: 'basic' | 'post'):
   }
 }
 
-/** Any provider of OpenID Connect, by its issuer. */
+/** Any provider of OpenID Connect, given its issuer. */
 export const openIdConnectKind = providerKind({
   kind: 'openid-connect',
   options: {

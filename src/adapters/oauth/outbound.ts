@@ -6,16 +6,16 @@ import type { Agent } from 'undici'
 import { CodeRefused, ProviderFailed } from '../../application/ports/oauth-provider.ts'
 import { valueAt } from './identity.ts'
 
-/** What a provider may cost us, whatever it does. */
+/** The most that one call to a provider may cost. */
 export const limits = {
   connectMs: 2000,
   /** For all steps of one call together. */
   totalMs: 5000,
-  /** Tokens, profiles and keys are some kilobytes. What is read and thrown away costs everybody else's logins. */
+  /** Tokens, profiles and keys have some kilobytes. Reading more would slow down other logins. */
   responseBytes: 262_144,
 }
 
-/** How a connection is opened. Tests lead every host to a server of their own. */
+/** Opens a connection. Tests direct every host to their own server. */
 export type Dial = (port: number, host: string) => Socket
 
 export interface OutboundRequest {
@@ -26,13 +26,13 @@ export interface OutboundRequest {
 }
 
 /**
- * The way to providers: certificates are verified, redirects are answers, nothing is unpacked, and connecting and
- * the size of an answer are limited. Time is limited by the signal.
+ * HTTP requests to providers: TLS certificates are verified, redirects are not followed, bodies are not decompressed.
+ * The time to connect and the size of an answer are bounded; the signal bounds the whole time.
  */
 export interface Outbound {
-  /** Resolves when the whole answer is there. */
+  /** Resolves with the whole answer. */
   fetch(url: string, request: OutboundRequest): Promise<Response>
-  /** The same limits, size excepted, for a client that makes its requests with `node:http`. */
+  /** The same limits, except the size, for a client that uses `node:http`. */
   agent(url: string, signal: AbortSignal): HttpAgent
 }
 
@@ -81,22 +81,22 @@ function agentOptions(dial: Dial | undefined): Agent.Options {
               done(null, socket)
             })
           },
-    // No connection is kept: a login is rare, and one that the provider has closed meanwhile would fail it.
+    // Connections are not reused: logins are rare, and a connection that the provider has closed would fail one.
     pipelining: 0,
     maxResponseSize: limits.responseBytes,
   }
 }
 
-/** What `node:http` calls of an agent; its types do not list it. */
+/** The members of an agent that `node:http` calls; its types do not list them. */
 interface Requesting {
   readonly protocol: string
   readonly defaultPort: number
   addRequest(request: ClientRequest, options: unknown): void
 }
 
-/** An agent made of functions alone: simple-oauth2 and its HTTP client copy their options deeply. */
+/** A plain object of functions, because simple-oauth2 and its HTTP client copy their options deeply. */
 function limited(agent: HttpAgent, signal: AbortSignal): HttpAgent {
-  // Safe: `node:http` and `node:https` agents have these members since Node 0.11, and ask an agent for nothing else.
+  // Safe: agents of `node:http` and `node:https` have had these members since Node 0.11, and Node uses no others.
   const { protocol, defaultPort, addRequest } = agent as unknown as Requesting
   const bounded: Requesting = {
     protocol,
@@ -116,7 +116,7 @@ function limited(agent: HttpAgent, signal: AbortSignal): HttpAgent {
   return bounded as unknown as HttpAgent // safe: see above
 }
 
-/** Whether an address may be asked at all: by TLS, or on this machine. */
+/** Whether we may send requests to an address: it uses TLS, or leads to this machine. */
 export function isSecure(url: string): boolean {
   if (!URL.canParse(url)) return false
   const { protocol, hostname } = new URL(url)
@@ -129,8 +129,8 @@ function demandSecure(url: string): void {
 }
 
 /**
- * One deadline for all steps of `work`. What is no refusal is a failure of the provider; its description holds error
- * names, codes and statuses only, because messages and causes quote answers, and answers hold tokens.
+ * One deadline for all steps of `work`. Every fault except a refusal becomes `ProviderFailed`, whose text has only
+ * error names, codes and statuses: messages and causes quote answers, which hold tokens.
  */
 export async function underDeadline<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const signal = AbortSignal.timeout(limits.totalMs)
@@ -163,14 +163,14 @@ function nameOf(error: unknown): string {
   return `${error.name}${code}${whereIn(error)}${status === null ? '' : ` (status ${status})`}`
 }
 
-/** Of an error of the system: the host that was not found, or the address that did not take the connection. */
+/** The host that was not found, or the address that refused the connection, in an error of the system. */
 function whereIn(error: Error): string {
   const [hostname, address, port] = ['hostname', 'address', 'port'].map((name) => valueAt(error, name))
   if (typeof hostname === 'string') return ` ${hostname}`
   return typeof address === 'string' && typeof port === 'number' ? ` ${address}:${port}` : ''
 }
 
-/** Of the answer that an error is about, where simple-oauth2 and openid-client keep it. */
+/** The status of the answer that caused an error of simple-oauth2 or openid-client. */
 function statusIn(error: Error): number | null {
   const { cause } = error
   if (cause instanceof Response) return cause.status

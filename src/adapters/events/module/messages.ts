@@ -1,7 +1,7 @@
 import type { HandlerName } from '../../../domain/events.ts'
 import type { Thrown } from '../handler-failure.ts'
 
-/** What the service and the handler thread tell each other. */
+/** Messages between the service and the handler thread. */
 
 export interface ThreadData {
   /** The deployer's module. */
@@ -17,7 +17,7 @@ export interface ToThread {
 export interface Loaded {
   readonly type: 'loaded'
   readonly names: readonly HandlerName[]
-  /** Exports that look like handlers and are none. */
+  /** Exports that look like handlers but are none. */
   readonly unknown: readonly string[]
 }
 

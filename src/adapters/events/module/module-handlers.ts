@@ -7,19 +7,21 @@ import type { FromThread, ToThread } from './messages.ts'
 import { startThread, type Thread } from './start-thread.ts'
 
 export interface HandlerModuleOptions {
-  /** An ES module whose exports are handlers by their names: see `Handlers`. */
+  /** An ES module that exports handlers by their names: see `Handlers`. */
   readonly url: URL
   readonly log: { warn(fields: object, message: string): void }
-  /** Gets what handlers print. Not standard output, which may be a stream of events. */
+  /** Gets the output of handlers. Not standard output, which may be a stream of events. */
   readonly output?: NodeJS.WritableStream
-  /** How long the module may take to load. */
+  /** The time-out for loading the module. */
   readonly loadSeconds?: number
 }
 
 export interface HandlerModule extends EventHandlers {
-  /** Loads the module and answers what it handles; until then nothing is. Rejects when it cannot be loaded. */
+  /**
+   * Loads the module and returns the handlers that it exports; until then there are none. Rejects when loading fails.
+   */
   start(): Promise<readonly HandlerName[]>
-  /** Ends the thread, and rejects what runs in it or waits for it. */
+  /** Ends the thread, and rejects running and waiting calls. */
   close(): Promise<void>
 }
 
@@ -35,9 +37,8 @@ const firstDelaySeconds = 0.1
 const maxDelaySeconds = 5
 
 /**
- * Runs the deployer's handlers in one thread, several calls at a time. A handler that exits, loops or outlives
- * its time-out costs that thread, which is started again: calls that had begun in it reject, those that had not
- * go to the next one.
+ * Runs the deployer's handlers in one thread, several calls at a time. A handler that exits, loops or exceeds its
+ * time-out ends that thread, and a new one starts. Calls that had begun are rejected; the new thread gets the others.
  */
 export function handlerModule(options: HandlerModuleOptions): HandlerModule {
   const { url, log, output = process.stderr, loadSeconds = 10 } = options
@@ -128,8 +129,8 @@ export function handlerModule(options: HandlerModuleOptions): HandlerModule {
     if (hasBegun) one.reject(new HandlerFailed('HandlerTimedOut', `${name} did not end within ${seconds} s`))
     else one.reject(new Unavailable(`the handlers were busy for ${seconds} s`))
 
-    // A thread that does not begin what it was sent is stuck: in a call, whose own time-out ends it, or in
-    // something that outlived its call.
+    // A thread that does not begin a call is stuck: in another call, whose own time-out ends the thread, or in code
+    // that outlived its call.
     const others = [...waiting.values()]
     const isStuck = one.progress === 'sent' && !others.some((other) => other.progress === 'begun')
     if (!hasBegun && !isStuck) return

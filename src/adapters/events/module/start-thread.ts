@@ -5,7 +5,7 @@ import type { FromThread, Loaded, ThreadData, ToThread } from './messages.ts'
 export interface Thread {
   readonly loaded: Loaded
   send(message: ToThread): void
-  /** Ends it at once, whatever it is doing; `onEnd` is called as for any other end. */
+  /** Ends the thread at once; `onEnd` is called as for any other end. */
   end(): Promise<void>
 }
 
@@ -13,16 +13,16 @@ export interface ThreadOptions {
   /** The deployer's module. */
   readonly url: URL
   readonly loadSeconds: number
-  /** Gives up loading. */
+  /** Aborts loading. */
   readonly signal: AbortSignal
-  /** Gets what the thread writes to its standard output and error. */
+  /** Gets the standard output and error of the thread. */
   readonly output: NodeJS.WritableStream
   readonly onMessage: (message: FromThread) => void
-  /** Why the thread ended: the name of what it did not catch, or its exit code. Not called before it loaded. */
+  /** The reason of the end: the name of an uncaught error, or the exit code. Not called before the module is loaded. */
   readonly onEnd: (why: { readonly error: string | null; readonly where: string | null; readonly code: number }) => void
 }
 
-/** A thread that has loaded the module. Rejects, with the thread gone, when the module cannot be loaded. */
+/** Resolves to a thread that has loaded the module. When the module cannot be loaded, ends the thread and rejects. */
 export function startThread(options: ThreadOptions): Promise<Thread> {
   const { url, loadSeconds, signal, output, onMessage, onEnd } = options
   return new Promise((resolve, reject) => {

@@ -5,8 +5,8 @@ import { misnamedHandlers } from '../handler-names.ts'
 import type { FromThread, ThreadData, ToThread } from './messages.ts'
 
 /**
- * The entry of the thread in which the deployer's module runs: loads it, says what it handles, calls it.
- * Whatever the module does to this thread, the service learns from the thread's end.
+ * The entry of the thread for the deployer's module: loads it, reports its handlers, and calls them. When the module
+ * ends the thread, the service notices the end.
  */
 
 const post = (message: FromThread): void => parentPort?.postMessage(message)

@@ -36,7 +36,8 @@ export const appleKind = providerKind({
         issuer,
         authenticate: signedSecret({ teamId, keyId, privateKey, clientId: client.clientId, clock: needs.clock }),
         authorizeParameters: { response_mode: 'form_post' },
-        // "The value can be a string ("true" or "false") or a Boolean." Private relay addresses are verified, too.
+        // "The value can be a string ("true" or "false") or a Boolean." Addresses of the private relay are verified,
+        // too.
         read(claims) {
           const isVerified = valueAt(claims, 'email_verified')
           return { email: valueAt(claims, 'email'), emailVerified: isVerified === true || isVerified === 'true' }
@@ -55,7 +56,7 @@ interface SecretOptions {
   readonly clock: () => Date
 }
 
-/** A fresh secret for each request. */
+/** Signs a new client secret for each request. */
 function signedSecret({ teamId, keyId, privateKey, clientId, clock }: SecretOptions): Authentication {
   const key = createPrivateKey(privateKey)
   return () => (_server, _client, body) => {

@@ -4,9 +4,9 @@ import { oauth2Provider } from '../oauth2.ts'
 
 /**
  * Discord Developer Portal, "OAuth2" and "Users Resource": `verified`, "whether the email on this account has been
- * verified"; "Account Linking from Your Game" for a secret and PKCE together, and for the errors. Its metadata
- * (/.well-known/oauth-authorization-server) promise an `iss`, the redirect that "OAuth2" shows has none: one that is sent
- * is compared, a missing one is no fault.
+ * verified"; "Account Linking from Your Game" for a secret together with PKCE, and for the errors. The metadata
+ * (/.well-known/oauth-authorization-server) promise an `iss`, but the redirect in "OAuth2" has none. An `iss` that is
+ * sent is compared; a missing one is accepted.
  */
 export const discordKind = providerKind({
   kind: 'discord',

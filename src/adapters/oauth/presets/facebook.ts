@@ -3,8 +3,8 @@ import { clientOptions, providerKind } from '../kind.ts'
 import { oauth2Provider } from '../oauth2.ts'
 
 /**
- * Meta for Developers, "Manually Build a Login Flow" and "Graph API Reference: User". The address is absent for
- * accounts made with a telephone number; nothing says that it is verified.
+ * Meta for Developers, "Manually Build a Login Flow" and "Graph API Reference: User". Accounts made with a telephone
+ * number have no address. No document says that an address is verified.
  */
 export const facebookKind = providerKind({
   kind: 'facebook',

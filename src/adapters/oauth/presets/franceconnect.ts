@@ -9,12 +9,12 @@ const issuers = {
 }
 
 /**
- * FranceConnect, "Endpoints disponibles" and "Les évolutions de la nouvelle version" (v2): the level `eidas1` must be
- * asked for, id and secret go into the body, and the user information comes as a signed JWT. The address is the one that
- * an identity provider has on file; nobody vouches for it.
+ * FranceConnect, "Endpoints disponibles" and "Les évolutions de la nouvelle version" (v2). A request must ask for the
+ * level `eidas1`, the client sends id and secret in the body, and the user information is a signed JWT. The address
+ * comes from the records of an identity provider; nobody vouches for it.
  *
- * No PKCE: `code_challenge` is not among the parameters listed there, and whatever is not is answered with the error page
- * Y000400 (`forbidNonWhitelisted` on `AuthorizeParamsDto` in the published sources, france-connect/sources).
+ * No PKCE: the documents do not list `code_challenge`, and FranceConnect answers an unlisted parameter with the error
+ * page Y000400 (`forbidNonWhitelisted` on `AuthorizeParamsDto` in the published sources, france-connect/sources).
  */
 export const franceConnectKind = providerKind({
   kind: 'franceconnect',

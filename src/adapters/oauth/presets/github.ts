@@ -3,8 +3,8 @@ import { clientOptions, providerKind } from '../kind.ts'
 import { type Answers, oauth2Provider } from '../oauth2.ts'
 
 /**
- * GitHub Docs, "Authorizing OAuth apps", "REST API endpoints for users" and "… for emails". The address in a profile
- * is whatever its owner shows to the public; the primary one of /user/emails says whether it is verified.
+ * GitHub Docs, "Authorizing OAuth apps", "REST API endpoints for users" and "… for emails". The address in a profile is
+ * the one that its owner made public; /user/emails says whether the primary one is verified.
  */
 export const githubKind = providerKind({
   kind: 'github',

@@ -3,9 +3,9 @@ import { clientOptions, providerKind } from '../kind.ts'
 import { openIdConnectProvider, secretAuthentication } from '../openid-connect.ts'
 
 /**
- * Google for Developers, "OpenID Connect", and "Verify the Google ID token on your server side": Google speaks for an
- * address only when it hosts it, which is when it ends in @gmail.com, or is verified and has a hosted domain (`hd`).
- * Any other may have changed hands since Google verified it.
+ * Google for Developers, "OpenID Connect", and "Verify the Google ID token on your server side": Google is
+ * authoritative only for an address that it hosts, which ends in @gmail.com, or is verified and has a hosted domain
+ * (`hd`). Any other address may have a new owner since Google verified it.
  */
 export const googleKind = providerKind({
   kind: 'google',

@@ -3,8 +3,8 @@ import { clientOptions, providerKind } from '../kind.ts'
 import { oauth2Provider } from '../oauth2.ts'
 
 /**
- * Kakao Developers, "Kakao Login: REST API". An address that now belongs to another Kakao account is no longer valid
- * (`is_email_valid`), though it was verified once.
+ * Kakao Developers, "Kakao Login: REST API". An address that was verified becomes invalid (`is_email_valid`) when
+ * another Kakao account takes it.
  */
 export const kakaoKind = providerKind({
   kind: 'kakao',

@@ -3,11 +3,11 @@ import { clientOptions, providerKind } from '../kind.ts'
 import { oauth2Provider } from '../oauth2.ts'
 
 /**
- * Microsoft Learn, "Sign In with LinkedIn using OpenID Connect" and "Authorization Code Flow (3-legged OAuth)". Its
- * ID tokens carry no nonce, so that its user information is asked for instead.
+ * Microsoft Learn, "Sign In with LinkedIn using OpenID Connect" and "Authorization Code Flow (3-legged OAuth)".
+ * LinkedIn's ID tokens carry no nonce, so we ask for the user information instead.
  *
- * No PKCE: "Authenticating with OAuth 2.0 for Native Clients" has it at an authorization endpoint of its own, for apps
- * that LinkedIn enables it for, that come back to loopback and have no secret. All others get `invalid_client` for a
+ * No PKCE: "Authenticating with OAuth 2.0 for Native Clients" offers it at another authorization endpoint, to apps
+ * without a secret that return to loopback and that LinkedIn has enabled. All other apps get `invalid_client` for a
  * verifier.
  */
 export const linkedinKind = providerKind({

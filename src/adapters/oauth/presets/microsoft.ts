@@ -7,11 +7,11 @@ import { openIdConnectProvider, secretAuthentication } from '../openid-connect.t
  * Microsoft identity platform, "OpenID Connect", "Access tokens" (on validation), "ID token claims reference" and
  * "Optional claims reference".
  *
- * - For several tenants the issuer of the metadata has a `{tenantid}` in it, and that of an ID token has the `tid` of
- *   the very token in its place; openid-client compares them so.
- * - A subject is one within its tenant: accounts are named by both.
- * - `email` is what any tenant's administrator typed ("nOAuth"). Only the optional claim `xms_edov`, to be enabled in
- *   the app registration, says that the owner of the domain is verified.
+ * With several tenants, the issuer in the metadata contains `{tenantid}`, and an ID token's issuer has its own `tid` in
+ * that place. A subject is unique only within its tenant, so both together name an account.
+ *
+ * Any administrator of a tenant can set `email` to any address ("nOAuth"). Only the optional claim `xms_edov`, which
+ * the app registration must enable, says that the domain's owner is verified.
  */
 export const microsoftKind = providerKind({
   kind: 'microsoft',

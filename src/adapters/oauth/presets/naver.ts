@@ -4,8 +4,8 @@ import { clientOptions, providerKind } from '../kind.ts'
 import { oauth2Provider } from '../oauth2.ts'
 
 /**
- * NAVER Developers, "네이버 로그인 API 명세" (login) and "네이버 회원 프로필 조회 API 명세" (profile). There are no
- * scopes. The address is one that the member has chosen for contact; nothing says that it is verified.
+ * NAVER Developers, "네이버 로그인 API 명세" (login) and "네이버 회원 프로필 조회 API 명세" (profile). There are no scopes. The member
+ * chooses the address for contact; no document says that it is verified.
  */
 export const naverKind = providerKind({
   kind: 'naver',

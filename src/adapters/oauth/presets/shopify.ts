@@ -6,9 +6,9 @@ import { clientOptions, providerKind } from '../kind.ts'
 import { oauth2Provider } from '../oauth2.ts'
 
 /**
- * Shopify Developers, "Implement authorization code grant manually" and "Online access tokens": the token of a person
- * (`per-user`) comes together with who they are; the token of a shop would be the same for all of its staff. What comes
- * back is signed with the client's secret, and names the shop.
+ * Shopify Developers, "Implement authorization code grant manually" and "Online access tokens". A token of a person
+ * (`per-user`) comes with the person's account; a token of a shop is the same for all of its staff. Callbacks are
+ * signed with the client's secret, and name the shop.
  */
 export const shopifyKind = providerKind({
   kind: 'shopify',
@@ -47,8 +47,8 @@ export const shopifyKind = providerKind({
 })
 
 /**
- * "Validate authorization code": the HMAC-SHA256 of all parameters but `hmac` itself, put together to a query string in
- * the order of their names, and the name of the shop. A parameter that is there twice has no place in that order.
+ * "Validate authorization code": the HMAC-SHA256 covers all parameters except `hmac`, as a query string sorted by name.
+ * The shop's name must be ours. A repeated parameter has no place in that order, so it is refused.
  */
 function isOfShop({ code, all = [] }: CallbackParameters, host: string, secret: string): boolean {
   const signed = new URLSearchParams(Object.fromEntries(all))
