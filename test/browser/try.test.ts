@@ -243,7 +243,7 @@ describe('/try in a browser', function () {
 
     it('takes no code, and repeats no words, that a link of somebody else brings along', async () => {
       await open('?code=theirs&state=theirs')
-      await says('#message', /was begun in another browser/)
+      await says('#message', /began in another browser/)
       expect(page.url()).to.equal(`${service.url}/try`)
       await open('?error=<b>You+have+won</b>')
       await says('#message', 'That did not work, for an unknown reason.')
