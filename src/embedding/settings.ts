@@ -6,7 +6,7 @@ export interface PortcullisSettings {
     | {
         /** Address to listen on; `0.0.0.0` or `::` for all. Default: `127.0.0.1`. */
         readonly host?: string | undefined
-        /** Port to listen on; `0` takes any free one and prints it. From 0 to 65535. Default: `3000`. */
+        /** Port to listen on. `0` picks a free port and prints it. From 0 to 65535. Default: `3000`. */
         readonly port?: number | undefined
         /**
          * Origin under which browsers reach the service. Default: `http://localhost:<port>` on loopback,
@@ -31,33 +31,36 @@ export interface PortcullisSettings {
       }
     | undefined
   /**
-   * Folder of the SQLite file and of the generated secret, from where the service is started. Default:
-   * `./data`.
+   * Folder of the SQLite file and of the generated secret. A relative path starts in the current folder.
+   * Default: `./data`.
    */
   readonly dataFolder?: string | undefined
   /**
-   * Master secret, at least 32 bytes, from which all keys are derived: `openssl rand -base64 32`.
-   * Default: generated into the data folder with users in `memory` or `sqlite`, otherwise required.
+   * Master secret of at least 32 bytes. All keys are derived from it. `openssl rand -base64 32` makes
+   * one. Default: generated into the data folder with users in `memory` or `sqlite`, otherwise required.
    */
   readonly secret?: string | undefined
   readonly stores?:
     | {
         readonly users?:
           | {
-              /** Where users are kept. One of `memory`, `sqlite`, `mongo`. Default: `sqlite`. */
+              /** Store of the users. One of `memory`, `sqlite`, `mongo`. Default: `sqlite`. */
               readonly kind?: 'memory' | 'sqlite' | 'mongo' | undefined
-              /** Address of a store that is a server of its own. Default: none. */
+              /** Address of the server, for MongoDB and Redis. Default: none. */
               readonly url?: string | undefined
             }
           | undefined
         readonly sessions?:
           | {
-              /** Where sessions are kept. One of `memory`, `sqlite`, `mongo`, `redis`. Default: as users. */
+              /** Store of the sessions. One of `memory`, `sqlite`, `mongo`, `redis`. Default: the kind of the users. */
               readonly kind?: 'memory' | 'sqlite' | 'mongo' | 'redis' | undefined
-              /** Address of a store that is a server of its own. Default: the users' one where the kind is the same. */
+              /**
+               * Address of the server, for MongoDB and Redis. Default: the address of the users, if the kind is the
+               * same.
+               */
               readonly url?: string | undefined
               /**
-               * (redis) What every key begins with: deployments that share a server need one each. Default:
+               * (redis) Prefix of every key. Deployments that share a Redis server need different prefixes. Default:
                * `portcullis:`; `portcullis:<tenant>:` for a tenant that inherits the address.
                */
               readonly prefix?: string | undefined
@@ -65,12 +68,18 @@ export interface PortcullisSettings {
           | undefined
         readonly tokens?:
           | {
-              /** Where one-time tokens are kept. One of `memory`, `sqlite`, `mongo`, `redis`. Default: as users. */
+              /**
+               * Store of the one-time tokens. One of `memory`, `sqlite`, `mongo`, `redis`. Default: the kind of the
+               * users.
+               */
               readonly kind?: 'memory' | 'sqlite' | 'mongo' | 'redis' | undefined
-              /** Address of a store that is a server of its own. Default: the users' one where the kind is the same. */
+              /**
+               * Address of the server, for MongoDB and Redis. Default: the address of the users, if the kind is the
+               * same.
+               */
               readonly url?: string | undefined
               /**
-               * (redis) What every key begins with: deployments that share a server need one each. Default:
+               * (redis) Prefix of every key. Deployments that share a Redis server need different prefixes. Default:
                * `portcullis:`; `portcullis:<tenant>:` for a tenant that inherits the address.
                */
               readonly prefix?: string | undefined
@@ -85,9 +94,9 @@ export interface PortcullisSettings {
           readonly enabled?: boolean | undefined
           /** Path in front of the routes. Default: `/auth/<name>`. */
           readonly prefix?: string | undefined
-          /** Its login refuses users whose address is not verified. Default: `false`. */
+          /** The login refuses users without a verified address. Default: `false`. */
           readonly requiresVerification?: boolean | undefined
-          /** How the credential travels. */
+          /** How the client sends the credential. */
           readonly transport?:
             | {
                 readonly kind?: 'bearer' | undefined
@@ -99,43 +108,43 @@ export interface PortcullisSettings {
                  * Default: `__Host-session`.
                  */
                 readonly name?: string | undefined
-                /** Sent over HTTPS only (and to localhost). Default: `true`. */
+                /** Browsers send the cookie only over HTTPS, and to localhost. Default: `true`. */
                 readonly secure?: boolean | undefined
-                /** Out of reach of scripts in the page. Default: `true`. */
+                /** Scripts of the page cannot read the cookie. Default: `true`. */
                 readonly httpOnly?: boolean | undefined
                 /**
-                 * With `none` other sites may send it; requests of theirs that change something are still refused. One
-                 * of `lax`, `strict`, `none`. Default: `lax`.
+                 * With `none`, requests of other sites carry the cookie. The service still refuses those that change
+                 * something. One of `lax`, `strict`, `none`. Default: `lax`.
                  */
                 readonly sameSite?: 'lax' | 'strict' | 'none' | undefined
-                /** Path below which browsers send it. Default: `/`. */
+                /** Browsers send the cookie to paths below this one. Default: `/`. */
                 readonly path?: string | undefined
                 /**
-                 * Shares the cookie with the subdomains of this domain. Not with a `__Host-` name. Default: the host
-                 * alone.
+                 * Shares the cookie with the subdomains of this domain. Not possible with a `__Host-` name. Default:
+                 * the host alone.
                  */
                 readonly domain?: string | undefined
               }
             | undefined
-          /** What the credential is. */
+          /** Kind of the credential. */
           readonly strategy?:
             | {
                 readonly kind?: 'jwt' | undefined
                 /**
-                 * The claim `aud`: written into a token, and demanded of one that is presented. Default:
+                 * The claim `aud` of new tokens. The service refuses tokens with another one. Default:
                  * `portcullis:auth`.
                  */
                 readonly audience?: string | undefined
-                /** Life of a token. From 1 to 34560000. Default: `3600`. */
+                /** Lifetime of a token. From 1 to 34560000. Default: `3600`. */
                 readonly lifetimeSeconds?: number | undefined
               }
             | {
                 readonly kind?: 'stored' | undefined
-                /** Life of a session, however often it is used. From 1 to 34560000. Default: `2592000`. */
+                /** Longest lifetime of a session. From 1 to 34560000. Default: `2592000`. */
                 readonly lifetimeSeconds?: number | undefined
                 /**
-                 * Life of a session that is not used; it ends after `lifetimeSeconds` in any case. From 1 to 34560000.
-                 * Default: `86400`.
+                 * A session without a request for this time ends. It never lives longer than `lifetimeSeconds`. From 1
+                 * to 34560000. Default: `86400`.
                  */
                 readonly idleSeconds?: number | undefined
               }
@@ -155,7 +164,7 @@ export interface PortcullisSettings {
           | undefined
         readonly resetPassword?:
           | {
-              /** Forgotten passwords: `POST /forgot-password`, `POST /reset-password`. Default: `true`. */
+              /** Password reset: `POST /forgot-password`, `POST /reset-password`. Default: `true`. */
               readonly enabled?: boolean | undefined
               /** Path in front of the routes. Default: `/auth`. */
               readonly prefix?: string | undefined
@@ -185,7 +194,7 @@ export interface PortcullisSettings {
   readonly providers?:
     | {
         readonly [name: string]: {
-          /** What the provider calls this service. Default: required in a new entry. */
+          /** The id of this service at the provider. Default: required in a new entry. */
           readonly clientId?: string | undefined
           /** `false` removes the provider. Default: `true`. */
           readonly enabled?: boolean | undefined
@@ -193,190 +202,193 @@ export interface PortcullisSettings {
           readonly prefix?: string | undefined
           /** Path in front of the routes that link accounts. Default: `/auth/associate/<name>`. */
           readonly associatePrefix?: string | undefined
-          /** Whose login response a successful callback is. Default: the first one. */
+          /** Backend that creates the session of a successful sign-in. Default: the first one. */
           readonly backend?: string | undefined
           /**
-           * Links to the user with the same address, where both the provider and we have verified it. Default:
-           * `false`.
+           * Links the account to the user with the same address, if the provider and the service have both
+           * verified it. Default: `false`.
            */
           readonly associateByEmail?: boolean | undefined
-          /** New users count as verified, where the provider vouches for the address. Default: `false`. */
+          /** New users are verified, if the provider vouches for the address. Default: `false`. */
           readonly verifiedByDefault?: boolean | undefined
-          /** Refuses users whose address is not verified. Default: `false`. */
+          /** Refuses users without a verified address. Default: `false`. */
           readonly requiresVerification?: boolean | undefined
           readonly redirects?:
             | {
-                /** Where a login goes on to, in place of a JSON answer. Default: none. */
+                /** Page after a login, instead of a JSON answer. Default: none. */
                 readonly success?: string | undefined
-                /** Where linking goes on to, in place of a JSON answer. Default: none. */
+                /** Page after linking, instead of a JSON answer. Default: none. */
                 readonly linked?: string | undefined
-                /** Where a refusal goes on to, with `?error=` and what would have been `detail`. Default: none. */
+                /** Page after a refusal, with the `detail` in `?error=`. Default: none. */
                 readonly failure?: string | undefined
               }
             | undefined
-          /** Page of the front end that calls our callback by fetch. Default: our callback. */
+          /** Page of the front end that calls the callback by `fetch`. Default: the callback of the service. */
           readonly redirectUrl?: string | undefined
-          /** The same for linking. Default: our callback for linking. */
+          /** The page of the front end for linking. Default: the callback for linking of the service. */
           readonly redirectUrlAssociate?: string | undefined
         } & (
           | {
               readonly kind?: 'oauth2' | undefined
-              /** Given by the provider. Default: required in a new entry. */
+              /** The client secret from the provider. Default: required in a new entry. */
               readonly clientSecret?: string | undefined
-              /** What may be asked for. All of it is when a request names none. Default: none. */
+              /** Allowed scopes. A request without scopes asks for all of them. Default: none. */
               readonly scopes?: readonly string[] | undefined
-              /** Where the browser is sent. Default: required in a new entry. */
+              /** Authorization endpoint: the page that the browser opens. Default: required in a new entry. */
               readonly authorizeUrl?: string | undefined
-              /** Where a code becomes a token. Default: required in a new entry. */
+              /** Token endpoint: exchanges a code for a token. Default: required in a new entry. */
               readonly tokenUrl?: string | undefined
-              /** Where the token shows who came. Default: required in a new entry. */
+              /** Profile endpoint: returns the account of a token. Default: required in a new entry. */
               readonly profileUrl?: string | undefined
               readonly profile?:
                 | {
-                    /** Where the profile has what never changes of an account. Default: `id`. */
+                    /** Field of the profile with the id of the account, which never changes. Default: `id`. */
                     readonly accountId?: string | undefined
-                    /** Where the profile has an address. Default: `email`. */
+                    /** Field of the profile with the address. Default: `email`. */
                     readonly email?: string | undefined
-                    /** Where the profile vouches for the address, by `true`. Default: `email_verified`. */
+                    /** Field of the profile that is `true` for a verified address. Default: `email_verified`. */
                     readonly emailVerified?: string | undefined
-                    /** The provider names accounts by numbers. Default: `false`. */
+                    /** The ids of accounts are numbers. Default: `false`. */
                     readonly integerAccountId?: boolean | undefined
                   }
                 | undefined
-              /** Between two scopes. One of ` `, `,`. Default: ` `. */
+              /** Character between two scopes. One of ` `, `,`. Default: ` `. */
               readonly scopeSeparator?: ' ' | ',' | undefined
               /**
-               * How we authenticate at the token endpoint: HTTP Basic, or id and secret in the body. One of `basic`,
+               * Authentication at the token endpoint: HTTP Basic, or id and secret in the body. One of `basic`,
                * `post`. Default: `basic`.
                */
               readonly clientAuthentication?: 'basic' | 'post' | undefined
-              /** The `iss` of its answers (RFC 9207). Default: not compared. */
+              /** Expected `iss` of callbacks (RFC 9207). Default: not checked. */
               readonly issuer?: string | undefined
             }
           | {
               readonly kind?: 'openid-connect' | undefined
-              /** Given by the provider. Default: required in a new entry. */
+              /** The client secret from the provider. Default: required in a new entry. */
               readonly clientSecret?: string | undefined
-              /** What may be asked for. All of it is when a request names none. Default: `openid,email`. */
+              /** Allowed scopes. A request without scopes asks for all of them. Default: `openid,email`. */
               readonly scopes?: readonly string[] | undefined
-              /** The address below which `/.well-known/openid-configuration` lies. Default: required in a new entry. */
+              /**
+               * Address of the issuer, without `/.well-known/openid-configuration`. Default: required in a new
+               * entry.
+               */
               readonly issuer?: string | undefined
               /**
-               * How we authenticate at the token endpoint: HTTP Basic, or id and secret in the body. One of `basic`,
-               * `post`. Default: as the provider says it can.
+               * Authentication at the token endpoint: HTTP Basic, or id and secret in the body. One of `basic`,
+               * `post`. Default: from the metadata of the provider.
                */
               readonly clientAuthentication?: 'basic' | 'post' | undefined
             }
           | {
               readonly kind?: 'apple' | undefined
-              /** What may be asked for. All of it is when a request names none. Default: `openid,email`. */
+              /** Allowed scopes. A request without scopes asks for all of them. Default: `openid,email`. */
               readonly scopes?: readonly string[] | undefined
-              /** The team that the Services ID belongs to. Default: required in a new entry. */
+              /** The team of the Services ID. Default: required in a new entry. */
               readonly teamId?: string | undefined
-              /** The name of the private key. Default: required in a new entry. */
+              /** The id of the private key. Default: required in a new entry. */
               readonly keyId?: string | undefined
-              /** Signs the client secrets. Default: required in a new entry. */
+              /** The private key, which signs the client secrets. Default: required in a new entry. */
               readonly privateKey?: string | undefined
             }
           | {
               readonly kind?: 'discord' | undefined
-              /** Given by the provider. Default: required in a new entry. */
+              /** The client secret from the provider. Default: required in a new entry. */
               readonly clientSecret?: string | undefined
-              /** What may be asked for. All of it is when a request names none. Default: `identify,email`. */
+              /** Allowed scopes. A request without scopes asks for all of them. Default: `identify,email`. */
               readonly scopes?: readonly string[] | undefined
             }
           | {
               readonly kind?: 'facebook' | undefined
-              /** Given by the provider. Default: required in a new entry. */
+              /** The client secret from the provider. Default: required in a new entry. */
               readonly clientSecret?: string | undefined
-              /** What may be asked for. All of it is when a request names none. Default: `email,public_profile`. */
+              /** Allowed scopes. A request without scopes asks for all of them. Default: `email,public_profile`. */
               readonly scopes?: readonly string[] | undefined
             }
           | {
               readonly kind?: 'franceconnect' | undefined
-              /** Given by the provider. Default: required in a new entry. */
+              /** The client secret from the provider. Default: required in a new entry. */
               readonly clientSecret?: string | undefined
-              /** What may be asked for. All of it is when a request names none. Default: `openid,email`. */
+              /** Allowed scopes. A request without scopes asks for all of them. Default: `openid,email`. */
               readonly scopes?: readonly string[] | undefined
-              /** Which FranceConnect is asked. One of `production`, `integration`. Default: `production`. */
+              /** Environment of FranceConnect. One of `production`, `integration`. Default: `production`. */
               readonly environment?: 'production' | 'integration' | undefined
             }
           | {
               readonly kind?: 'github' | undefined
-              /** Given by the provider. Default: required in a new entry. */
+              /** The client secret from the provider. Default: required in a new entry. */
               readonly clientSecret?: string | undefined
-              /** What may be asked for. All of it is when a request names none. Default: `user:email`. */
+              /** Allowed scopes. A request without scopes asks for all of them. Default: `user:email`. */
               readonly scopes?: readonly string[] | undefined
             }
           | {
               readonly kind?: 'gitlab' | undefined
-              /** Given by the provider. Default: required in a new entry. */
+              /** The client secret from the provider. Default: required in a new entry. */
               readonly clientSecret?: string | undefined
-              /** What may be asked for. All of it is when a request names none. Default: `openid,email`. */
+              /** Allowed scopes. A request without scopes asks for all of them. Default: `openid,email`. */
               readonly scopes?: readonly string[] | undefined
-              /** The address of GitLab, which may be your own. Default: `https://gitlab.com`. */
+              /** The address of GitLab. Change it for your own GitLab. Default: `https://gitlab.com`. */
               readonly url?: string | undefined
             }
           | {
               readonly kind?: 'google' | undefined
-              /** Given by the provider. Default: required in a new entry. */
+              /** The client secret from the provider. Default: required in a new entry. */
               readonly clientSecret?: string | undefined
-              /** What may be asked for. All of it is when a request names none. Default: `openid,email,profile`. */
+              /** Allowed scopes. A request without scopes asks for all of them. Default: `openid,email,profile`. */
               readonly scopes?: readonly string[] | undefined
             }
           | {
               readonly kind?: 'kakao' | undefined
-              /** Given by the provider. Default: required in a new entry. */
+              /** The client secret from the provider. Default: required in a new entry. */
               readonly clientSecret?: string | undefined
-              /** What may be asked for. All of it is when a request names none. Default: `account_email`. */
+              /** Allowed scopes. A request without scopes asks for all of them. Default: `account_email`. */
               readonly scopes?: readonly string[] | undefined
             }
           | {
               readonly kind?: 'linkedin' | undefined
-              /** Given by the provider. Default: required in a new entry. */
+              /** The client secret from the provider. Default: required in a new entry. */
               readonly clientSecret?: string | undefined
-              /** What may be asked for. All of it is when a request names none. Default: `openid,profile,email`. */
+              /** Allowed scopes. A request without scopes asks for all of them. Default: `openid,profile,email`. */
               readonly scopes?: readonly string[] | undefined
             }
           | {
               readonly kind?: 'microsoft' | undefined
-              /** Given by the provider. Default: required in a new entry. */
+              /** The client secret from the provider. Default: required in a new entry. */
               readonly clientSecret?: string | undefined
-              /** What may be asked for. All of it is when a request names none. Default: `openid,email,profile`. */
+              /** Allowed scopes. A request without scopes asks for all of them. Default: `openid,email,profile`. */
               readonly scopes?: readonly string[] | undefined
-              /** Whose accounts may sign in. Default: `common`. */
+              /** Accounts that may sign in. Default: `common`. */
               readonly tenant?: string | undefined
             }
           | {
               readonly kind?: 'naver' | undefined
-              /** Given by the provider. Default: required in a new entry. */
+              /** The client secret from the provider. Default: required in a new entry. */
               readonly clientSecret?: string | undefined
-              /** What may be asked for. All of it is when a request names none. Default: none. */
+              /** Allowed scopes. A request without scopes asks for all of them. Default: none. */
               readonly scopes?: readonly string[] | undefined
             }
           | {
               readonly kind?: 'okta' | undefined
-              /** Given by the provider. Default: required in a new entry. */
+              /** The client secret from the provider. Default: required in a new entry. */
               readonly clientSecret?: string | undefined
-              /** What may be asked for. All of it is when a request names none. Default: `openid,email,profile`. */
+              /** Allowed scopes. A request without scopes asks for all of them. Default: `openid,email,profile`. */
               readonly scopes?: readonly string[] | undefined
-              /** The domain of the organisation, e.g. `example.okta.com`. Default: required in a new entry. */
+              /** The domain of the organization, for example `example.okta.com`. Default: required in a new entry. */
               readonly domain?: string | undefined
-              /** A custom authorization server. Default: the organisation's own. */
+              /** A custom authorization server. Default: the server of the organization. */
               readonly authorizationServer?: string | undefined
             }
           | {
               readonly kind?: 'reddit' | undefined
-              /** Given by the provider. Default: required in a new entry. */
+              /** The client secret from the provider. Default: required in a new entry. */
               readonly clientSecret?: string | undefined
-              /** What may be asked for. All of it is when a request names none. Default: `identity`. */
+              /** Allowed scopes. A request without scopes asks for all of them. Default: `identity`. */
               readonly scopes?: readonly string[] | undefined
             }
           | {
               readonly kind?: 'shopify' | undefined
-              /** Given by the provider. Default: required in a new entry. */
+              /** The client secret from the provider. Default: required in a new entry. */
               readonly clientSecret?: string | undefined
-              /** What may be asked for. All of it is when a request names none. Default: none. */
+              /** Allowed scopes. A request without scopes asks for all of them. Default: none. */
               readonly scopes?: readonly string[] | undefined
               /** The shop whose staff may sign in. Default: required in a new entry. */
               readonly shop?: string | undefined
@@ -387,8 +399,8 @@ export interface PortcullisSettings {
   readonly handlers?:
     | {
         /**
-         * ES module whose exports are handlers by their names (`on_after_register`, …); `null` in a file for
-         * none, where a tenant inherits one. Default: none.
+         * ES module that exports handlers by their names (`on_after_register`, …). `null` removes an inherited
+         * module from a tenant. Default: none.
          */
         readonly module?: string | null | undefined
         /**
@@ -396,36 +408,39 @@ export interface PortcullisSettings {
          * module when the host and the public URL are loopback.
          */
         readonly console?: boolean | undefined
-        /** A handler that takes longer has failed and is called again. From 0.05 to 3600. Default: `10`. */
+        /**
+         * A handler that takes longer has failed. The service calls it again. From 0.05 to 3600. Default:
+         * `10`.
+         */
         readonly timeoutSeconds?: number | undefined
       }
     | undefined
   readonly events?:
     | {
         /**
-         * With `off` the service delivers no events and sweeps nothing: `portcullis worker` does both. One of
-         * `on`, `off`. Default: `on`.
+         * With `off`, the service delivers no events and removes no expired data. `portcullis worker` does
+         * both. One of `on`, `off`. Default: `on`.
          */
         readonly relay?: 'on' | 'off' | undefined
         /**
-         * So long after a process was last heard of, others take over what it was delivering. From 3 to 3600.
-         * Default: `20`.
+         * Length of a lease. When a process dies, others take over its deliveries after this time. From 3 to
+         * 3600. Default: `20`.
          */
         readonly leaseSeconds?: number | undefined
       }
     | undefined
   readonly passwords?:
     | {
-        /** Least number of characters of a new password. From 8 to 64. Default: `8`. */
+        /** Smallest number of characters of a new password. From 8 to 64. Default: `8`. */
         readonly minLength?: number | undefined
         /**
-         * When hashing a password would have to wait longer, the answer is 503 with `Retry-After`. From 0 to
-         * 3600. Default: `3`.
+         * A request gets 503 with `Retry-After` if its password hash would wait longer. From 0 to 3600.
+         * Default: `3`.
          */
         readonly maxWaitSeconds?: number | undefined
         /**
-         * Lanes hashing at a time; a hash takes as many as `parallelism` says. From 1 to 1024. Default: by the
-         * processors at hand.
+         * Lanes of hashes that run at the same time. One hash uses `parallelism` lanes. From 1 to 1024.
+         * Default: from the number of processors.
          */
         readonly concurrency?: number | undefined
         /** Memory of one argon2id hash, in KiB. From 7168 to 1048576. Default: `19456`. */
@@ -438,22 +453,22 @@ export interface PortcullisSettings {
     | undefined
   readonly tokens?:
     | {
-        /** Life of a token that resets a password. From 1 to 86400. Default: `900`. */
+        /** Lifetime of a password reset token. From 1 to 86400. Default: `900`. */
         readonly resetLifetimeSeconds?: number | undefined
-        /** Life of a token that verifies an address. From 1 to 2592000. Default: `86400`. */
+        /** Lifetime of a verification token. From 1 to 2592000. Default: `86400`. */
         readonly verifyLifetimeSeconds?: number | undefined
       }
     | undefined
   readonly security?:
     | {
         /**
-         * A new password or address needs `current_password` or a login younger than this; `0` turns the
-         * demand off. From 0 to 34560000. Default: `0`.
+         * A change of password or address needs `current_password`, or a login within this time. `0` turns the
+         * check off. From 0 to 34560000. Default: `0`.
          */
         readonly freshLoginSeconds?: number | undefined
         /**
-         * Journeys to OAuth providers that may be open at the same time; while so many are, a new one gets 503
-         * with `Retry-After`. From 1 to 1000000. Default: `10000`.
+         * Limit of open sign-ins at OAuth providers. Above it, a new one gets 503 with `Retry-After`. From 1
+         * to 1000000. Default: `10000`.
          */
         readonly maxOpenJourneys?: number | undefined
       }
@@ -461,61 +476,67 @@ export interface PortcullisSettings {
   readonly logs?:
     | {
         /**
-         * Least level of a line in the log (standard error). One of `fatal`, `error`, `warn`, `info`, `debug`,
+         * Lowest level of log lines (standard error). One of `fatal`, `error`, `warn`, `info`, `debug`,
          * `trace`, `silent`. Default: `info`.
          */
         readonly level?: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent' | undefined
         /**
-         * Requests that get a line: those that fail or take more than 250 ms, or all. One of `slow`, `all`.
-         * Default: `slow`.
+         * Requests in the log: `slow` means failed ones and those above 250 ms. One of `slow`, `all`. Default:
+         * `slow`.
          */
         readonly requests?: 'slow' | 'all' | undefined
       }
     | undefined
   readonly docs?:
     | {
-        /** Whether `/docs` and `/openapi.json` are served. Default: `true`. */
+        /** Serves `/docs` and `/openapi.json`. Default: `true`. */
         readonly enabled?: boolean | undefined
       }
     | undefined
   readonly try?:
     | {
         /**
-         * Serves `/try`, a page to try the service on (`examples/browser`), to browsers of this machine: a
-         * request with another `Host`, or through a proxy that sends `Forwarded` or `X-Forwarded-*`, is 404.
-         * Default: on when the host and the public URL are loopback.
+         * Serves `/try`, a page to try the service (`examples/browser`), to browsers on this machine. A
+         * request with another `Host`, or with `Forwarded` or `X-Forwarded-*`, gets 404. Default: on when the
+         * host and the public URL are loopback.
          */
         readonly enabled?: boolean | undefined
       }
     | undefined
   readonly tenants?:
     | {
-        /** What tells the tenant of a request. One of `header`, `path`, `host`. Default: there are no tenants. */
+        /** How a request names its tenant. One of `header`, `path`, `host`. Default: there are no tenants. */
         readonly by?: 'header' | 'path' | 'host' | undefined
         /**
-         * With `by: "header"`: the header that holds its name. A proxy has to set it, or to drop what callers
-         * send. Default: `X-Tenant`.
+         * With `by: "header"`: the header with the name of the tenant. A proxy must set it, or remove it from
+         * requests of callers. Default: `X-Tenant`.
          */
         readonly header?: string | undefined
-        /** With `by: "path"`: `/t/{tenant}` stands before every path. Default: `/t`. */
+        /**
+         * With `by: "path"`: every path begins with this prefix and the tenant, as in `/t/{tenant}`. Default:
+         * `/t`.
+         */
         readonly pathPrefix?: string | undefined
-        /** Folder with a file `<tenant>.json` for each tenant, besides or in place of `list`. Default: none. */
+        /**
+         * Folder with a file `<tenant>.json` for each tenant. You can use it with `list` or without. Default:
+         * none.
+         */
         readonly folder?: string | undefined
-        /** The tenants by name, each with the settings in which it differs. Default: none. */
+        /** The tenants by name, each with its own settings. Default: none. */
         readonly list?: { readonly [tenant: string]: TenantSettings } | undefined
         /**
-         * Tenants that are open at the same time; beyond it the least recently used one is closed. From 1 to
-         * 100000. Default: `500`.
+         * Limit of open tenants. Above it, the service closes the least recently used one. From 1 to 100000.
+         * Default: `500`.
          */
         readonly maxOpen?: number | undefined
         /**
-         * A tenant without requests for so long is closed, unless it keeps something in `memory`. From 1 to
-         * 86400. Default: `300`.
+         * The service closes a tenant without requests for this time, except one with a `memory` store. From 1
+         * to 86400. Default: `300`.
          */
         readonly idleSeconds?: number | undefined
         /**
-         * How often closed tenants are opened to look for events that others wrote. From 1 to 86400. Default:
-         * `600`.
+         * Interval at which the service opens closed tenants, to find events of other processes. From 1 to
+         * 86400. Default: `600`.
          */
         readonly scanSeconds?: number | undefined
       }
@@ -541,13 +562,13 @@ export interface TenantSettings {
       }
     | undefined
   /**
-   * Folder of the SQLite file and of the generated secret, from where the service is started. Default:
-   * `./data`.
+   * Folder of the SQLite file and of the generated secret. A relative path starts in the current folder.
+   * Default: `./data`.
    */
   readonly dataFolder?: PortcullisSettings['dataFolder'] | undefined
   /**
-   * Master secret, at least 32 bytes, from which all keys are derived: `openssl rand -base64 32`.
-   * Default: generated into the data folder with users in `memory` or `sqlite`, otherwise required.
+   * Master secret of at least 32 bytes. All keys are derived from it. `openssl rand -base64 32` makes
+   * one. Default: generated into the data folder with users in `memory` or `sqlite`, otherwise required.
    */
   readonly secret?: PortcullisSettings['secret'] | undefined
   readonly stores?: PortcullisSettings['stores'] | undefined
@@ -557,7 +578,7 @@ export interface TenantSettings {
   readonly handlers?: PortcullisSettings['handlers'] | undefined
   readonly passwords?:
     | {
-        /** Least number of characters of a new password. From 8 to 64. Default: `8`. */
+        /** Smallest number of characters of a new password. From 8 to 64. Default: `8`. */
         readonly minLength?: number | undefined
         /** Memory of one argon2id hash, in KiB. From 7168 to 1048576. Default: `19456`. */
         readonly memoryKiB?: number | undefined

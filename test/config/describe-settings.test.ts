@@ -37,7 +37,7 @@ describe('describing the settings', () => {
       'false',
       'environment PORTCULLIS_BACKENDS__COOKIE__ENABLED',
     ])
-    expect(rows.get('stores.sessions.kind')).to.deep.equal(['"sqlite"', 'default: as users'])
+    expect(rows.get('stores.sessions.kind')).to.deep.equal(['"sqlite"', 'default: the kind of the users'])
     expect(rows.get('http.port')).to.deep.equal(['3000', 'default'])
     expect(rows.get('handlers.module')).to.deep.equal(['not set', 'default: none'])
   })

@@ -39,14 +39,14 @@ export function providerKind<const Kind extends string, Options extends TPropert
 // RFC 6749 appendix A: a client's id and secret are printable ASCII.
 const printable = { pattern: '^[ -~]+$', expects: 'printable ASCII, not empty' }
 
-export const clientId = Type.String({ ...printable, description: 'What the provider calls this service.' })
+export const clientId = Type.String({ ...printable, description: 'The id of this service at the provider.' })
 
-const clientSecret = Type.String({ ...printable, secret: true, description: 'Given by the provider.' })
+const clientSecret = Type.String({ ...printable, secret: true, description: 'The client secret from the provider.' })
 
 export const scopes = (standard: readonly string[]) =>
   Type.Array(Type.String({ pattern: '^[!#-\\[\\]-~]+$', expects: 'a scope: printable ASCII without spaces' }), {
     default: [...standard],
-    description: 'What may be asked for. All of it is when a request names none.',
+    description: 'Allowed scopes. A request without scopes asks for all of them.',
   })
 
 /** The options of every provider that authenticates its clients by a secret. */
@@ -67,7 +67,7 @@ export const providerUrl = (description: string, standard?: string) =>
   )
 
 export const clientAuthentication = {
-  description: 'How we authenticate at the token endpoint: HTTP Basic, or id and secret in the body.',
+  description: 'Authentication at the token endpoint: HTTP Basic, or id and secret in the body.',
 }
 
 /** A host name, e.g. `example.okta.com`. */

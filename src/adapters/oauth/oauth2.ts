@@ -176,23 +176,23 @@ export const oauth2Kind = providerKind({
   kind: 'oauth2',
   options: {
     ...clientOptions([]),
-    authorizeUrl: providerUrl('Where the browser is sent.'),
-    tokenUrl: providerUrl('Where a code becomes a token.'),
-    profileUrl: providerUrl('Where the token shows who came.'),
+    authorizeUrl: providerUrl('Authorization endpoint: the page that the browser opens.'),
+    tokenUrl: providerUrl('Token endpoint: exchanges a code for a token.'),
+    profileUrl: providerUrl('Profile endpoint: returns the account of a token.'),
     profile: Type.Object({
-      accountId: path('id', 'Where the profile has what never changes of an account.'),
-      email: path('email', 'Where the profile has an address.'),
-      emailVerified: path('email_verified', 'Where the profile vouches for the address, by `true`.'),
-      integerAccountId: Type.Boolean({ default: false, description: 'The provider names accounts by numbers.' }),
+      accountId: path('id', 'Field of the profile with the id of the account, which never changes.'),
+      email: path('email', 'Field of the profile with the address.'),
+      emailVerified: path('email_verified', 'Field of the profile that is `true` for a verified address.'),
+      integerAccountId: Type.Boolean({ default: false, description: 'The ids of accounts are numbers.' }),
     }),
     scopeSeparator: Type.Enum([' ', ','], {
       expects: 'a space or a comma',
       default: ' ',
-      description: 'Between two scopes.',
+      description: 'Character between two scopes.',
     }),
     clientAuthentication: Type.Enum(['basic', 'post'], { default: 'basic', ...clientAuthentication }),
     issuer: Type.Optional(
-      Type.String({ minLength: 1, otherwise: 'not compared', description: 'The `iss` of its answers (RFC 9207).' }),
+      Type.String({ minLength: 1, otherwise: 'not checked', description: 'Expected `iss` of callbacks (RFC 9207).' }),
     ),
   },
   build({ profile, profileUrl, clientId, clientSecret, scopes, ...definition }, needs) {

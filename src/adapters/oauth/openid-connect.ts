@@ -278,9 +278,9 @@ export const openIdConnectKind = providerKind({
   kind: 'openid-connect',
   options: {
     ...clientOptions(['openid', 'email']),
-    issuer: providerUrl('The address below which `/.well-known/openid-configuration` lies.'),
+    issuer: providerUrl('Address of the issuer, without `/.well-known/openid-configuration`.'),
     clientAuthentication: Type.Optional(
-      Type.Enum(['basic', 'post'], { otherwise: 'as the provider says it can', ...clientAuthentication }),
+      Type.Enum(['basic', 'post'], { otherwise: 'from the metadata of the provider', ...clientAuthentication }),
     ),
   },
   build: ({ issuer, clientSecret, clientAuthentication: method, ...client }, needs) =>

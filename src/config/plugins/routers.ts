@@ -24,7 +24,7 @@ export interface RouterPlugin {
 /** Every router that exists once. The settings mount an auth router for each backend, and two for each provider. */
 export const routers = [
   { name: 'register', description: 'Registration', prefix: '/auth', build: registerRouter },
-  { name: 'resetPassword', description: 'Forgotten passwords', prefix: '/auth', build: resetPasswordRouter },
+  { name: 'resetPassword', description: 'Password reset', prefix: '/auth', build: resetPasswordRouter },
   { name: 'verify', description: 'Verification of e-mail addresses', prefix: '/auth', build: verifyRouter },
   { name: 'users', description: 'Reading, changing and deleting users', prefix: '/users', build: usersRouter },
 ] as const satisfies readonly RouterPlugin[]

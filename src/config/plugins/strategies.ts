@@ -29,9 +29,9 @@ const jwt = part({
       maxLength: 256,
       default: 'portcullis:auth',
       expects: 'a text of 1 to 256 characters',
-      description: 'The claim `aud`: written into a token, and demanded of one that is presented.',
+      description: 'The claim `aud` of new tokens. The service refuses tokens with another one.',
     }),
-    lifetimeSeconds: lifetime(3600, 'Life of a token.'),
+    lifetimeSeconds: lifetime(3600, 'Lifetime of a token.'),
   },
   build: (options, { expiringIds, keyRing, tenant, clock, newId }: StrategyNeeds) =>
     jwtCredentials({ ...options, expiringIds, key: keyRing.jwtKey(), tenant, clock, newId }),
@@ -40,8 +40,11 @@ const jwt = part({
 const stored = part({
   kind: 'stored',
   options: {
-    lifetimeSeconds: lifetime(30 * 86_400, 'Life of a session, however often it is used.'),
-    idleSeconds: lifetime(86_400, 'Life of a session that is not used; it ends after `lifetimeSeconds` in any case.'),
+    lifetimeSeconds: lifetime(30 * 86_400, 'Longest lifetime of a session.'),
+    idleSeconds: lifetime(
+      86_400,
+      'A session without a request for this time ends. It never lives longer than `lifetimeSeconds`.',
+    ),
   },
   build: (options, { sessions, keyRing, clock }: StrategyNeeds) =>
     storedCredentials({ ...options, sessions, digest: keyRing.digest, newToken, clock }),

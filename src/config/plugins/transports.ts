@@ -21,24 +21,25 @@ const cookie = part({
       default: '__Host-session',
       description: 'Name of the cookie. A `__Host-` name makes browsers refuse a cookie that another host has set.',
     }),
-    secure: Type.Boolean({ default: true, description: 'Sent over HTTPS only (and to localhost).' }),
-    httpOnly: Type.Boolean({ default: true, description: 'Out of reach of scripts in the page.' }),
+    secure: Type.Boolean({ default: true, description: 'Browsers send the cookie only over HTTPS, and to localhost.' }),
+    httpOnly: Type.Boolean({ default: true, description: 'Scripts of the page cannot read the cookie.' }),
     sameSite: Type.Enum(['lax', 'strict', 'none'], {
       default: 'lax',
-      description: 'With `none` other sites may send it; requests of theirs that change something are still refused.',
+      description:
+        'With `none`, requests of other sites carry the cookie. The service still refuses those that change something.',
     }),
     path: Type.String({
       pattern: '^/[!-:<-~]*$',
       expects: 'a path that starts with / and has no spaces and no ;',
       default: '/',
-      description: 'Path below which browsers send it.',
+      description: 'Browsers send the cookie to paths below this one.',
     }),
     domain: Type.Optional(
       Type.String({
         pattern: '^[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)*$',
         expects: 'a domain name without a leading dot',
         otherwise: 'the host alone',
-        description: 'Shares the cookie with the subdomains of this domain. Not with a `__Host-` name.',
+        description: 'Shares the cookie with the subdomains of this domain. Not possible with a `__Host-` name.',
       }),
     ),
   },

@@ -146,26 +146,26 @@ const bodyFailures: readonly Failure[] = [
   {
     status: 400,
     name: 'UNPARSABLE',
-    meaning: 'The body is not UTF-8, or no multipart form',
+    meaning: 'The body is not UTF-8, or is malformed multipart',
     detail: 'There was an error parsing the body',
   },
   { ...coded(413, 'PAYLOAD_TOO_LARGE'), meaning: 'The body has more than 16 KiB' },
-  { ...coded(415, 'UNSUPPORTED_MEDIA_TYPE'), meaning: 'The body is compressed, or in another charset than UTF-8' },
+  { ...coded(415, 'UNSUPPORTED_MEDIA_TYPE'), meaning: 'The body is compressed, or its charset is not UTF-8' },
   {
     status: 422,
     name: 'INVALID',
-    meaning: 'The body has not the form asked for: one item for each fault',
+    meaning: 'The body has a wrong form. The list has one item for each fault',
     detail: [{ type: 'missing', loc: ['body'], msg: 'Field required' }],
   },
 ]
 const serviceFailures: readonly Failure[] = [
   {
     ...coded(500, 'INTERNAL_SERVER_ERROR'),
-    meaning: 'A fault of ours; the log has it under the answer’s `X-Request-Id`',
+    meaning: 'A fault of the service. The log has it under the `X-Request-Id` of the answer',
   },
   {
     ...coded(503, 'SERVICE_UNAVAILABLE'),
-    meaning: 'A store does not answer, or there is too much to do: ask again after `Retry-After` seconds',
+    meaning: 'A store does not answer, or the service is overloaded. Try again after `Retry-After` seconds',
   },
 ]
 

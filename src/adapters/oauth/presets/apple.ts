@@ -19,13 +19,13 @@ export const appleKind = providerKind({
   options: {
     clientId,
     scopes: scopes(['openid', 'email']),
-    teamId: appleId('The team that the Services ID belongs to.'),
-    keyId: appleId('The name of the private key.'),
+    teamId: appleId('The team of the Services ID.'),
+    keyId: appleId('The id of the private key.'),
     privateKey: Type.Refine(
       Type.String({
         secret: true,
         expects: 'an elliptic-curve key in PEM (the .p8 file)',
-        description: 'Signs the client secrets.',
+        description: 'The private key, which signs the client secrets.',
       }),
       isEllipticKey,
     ),

@@ -22,7 +22,7 @@ export const franceConnectKind = providerKind({
     ...clientOptions(['openid', 'email']),
     environment: Type.Enum(['production', 'integration'], {
       default: 'production',
-      description: 'Which FranceConnect is asked.',
+      description: 'Environment of FranceConnect.',
     }),
   },
   build: ({ environment, clientSecret, ...client }, needs) =>

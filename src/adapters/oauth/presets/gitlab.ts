@@ -6,7 +6,7 @@ export const gitlabKind = providerKind({
   kind: 'gitlab',
   options: {
     ...clientOptions(['openid', 'email']),
-    url: providerUrl('The address of GitLab, which may be your own.', 'https://gitlab.com'),
+    url: providerUrl('The address of GitLab. Change it for your own GitLab.', 'https://gitlab.com'),
   },
   build: ({ url, clientSecret, ...client }, needs) =>
     openIdConnectProvider({ issuer: url, authenticate: secretAuthentication(clientSecret) }, client, needs),

@@ -21,7 +21,7 @@ export const microsoftKind = providerKind({
       pattern: '^[A-Za-z0-9][A-Za-z0-9.-]*$',
       expects: 'common, organizations, consumers, or the id or domain of a tenant',
       default: 'common',
-      description: 'Whose accounts may sign in.',
+      description: 'Accounts that may sign in.',
     }),
   },
   build: ({ tenant, clientSecret, ...client }, needs) =>

@@ -7,12 +7,12 @@ export const oktaKind = providerKind({
   kind: 'okta',
   options: {
     ...clientOptions(['openid', 'email', 'profile']),
-    domain: hostName('The domain of the organisation, e.g. `example.okta.com`.'),
+    domain: hostName('The domain of the organization, for example `example.okta.com`.'),
     authorizationServer: Type.Optional(
       Type.String({
         pattern: '^[A-Za-z0-9]+$',
         expects: 'the id of an authorization server, such as default',
-        otherwise: "the organisation's own",
+        otherwise: 'the server of the organization',
         description: 'A custom authorization server.',
       }),
     ),

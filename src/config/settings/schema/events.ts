@@ -8,7 +8,7 @@ export const handlers = Type.Object({
       otherwise: 'none',
       nullIsNone: true,
       description:
-        'ES module whose exports are handlers by their names (`on_after_register`, …); `null` in a file for none, where a tenant inherits one.',
+        'ES module that exports handlers by their names (`on_after_register`, …). `null` removes an inherited module from a tenant.',
     }),
   ),
   console: Type.Optional(
@@ -21,20 +21,21 @@ export const handlers = Type.Object({
     minimum: 0.05,
     maximum: 3600,
     default: 10,
-    description: 'A handler that takes longer has failed and is called again.',
+    description: 'A handler that takes longer has failed. The service calls it again.',
   }),
 })
 
 export const events = Type.Object({
   relay: Type.Enum(['on', 'off'], {
     default: 'on',
-    description: 'With `off` the service delivers no events and sweeps nothing: `portcullis worker` does both.',
+    description:
+      'With `off`, the service delivers no events and removes no expired data. `portcullis worker` does both.',
   }),
   leaseSeconds: Type.Integer({
     // A third of it has to be longer than a store may keep a renewal waiting, or leases end under who still holds them.
     minimum: 3,
     maximum: 3600,
     default: 20,
-    description: 'So long after a process was last heard of, others take over what it was delivering.',
+    description: 'Length of a lease. When a process dies, others take over its deliveries after this time.',
   }),
 })

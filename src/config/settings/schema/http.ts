@@ -13,7 +13,7 @@ export const http = Type.Object({
     minimum: 0,
     maximum: 65_535,
     default: 3000,
-    description: 'Port to listen on; `0` takes any free one and prints it.',
+    description: 'Port to listen on. `0` picks a free port and prints it.',
   }),
   publicUrl: Type.Optional(
     origin({
@@ -42,22 +42,22 @@ export const http = Type.Object({
 export const logs = Type.Object({
   level: Type.Enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], {
     default: 'info',
-    description: 'Least level of a line in the log (standard error).',
+    description: 'Lowest level of log lines (standard error).',
   }),
   requests: Type.Enum(['slow', 'all'], {
     default: 'slow',
-    description: 'Requests that get a line: those that fail or take more than 250 ms, or all.',
+    description: 'Requests in the log: `slow` means failed ones and those above 250 ms.',
   }),
 })
 
-export const docs = Type.Object({ enabled: enabled('Whether `/docs` and `/openapi.json` are served.') })
+export const docs = Type.Object({ enabled: enabled('Serves `/docs` and `/openapi.json`.') })
 
 export const tryPage = Type.Object({
   enabled: Type.Optional(
     Type.Boolean({
       otherwise: 'on when the host and the public URL are loopback',
       description:
-        'Serves `/try`, a page to try the service on (`examples/browser`), to browsers of this machine: a request with another `Host`, or through a proxy that sends `Forwarded` or `X-Forwarded-*`, is 404.',
+        'Serves `/try`, a page to try the service (`examples/browser`), to browsers on this machine. A request with another `Host`, or with `Forwarded` or `X-Forwarded-*`, gets 404.',
     }),
   ),
 })

@@ -9,20 +9,20 @@ export const passwords = Type.Object({
     minimum: 8,
     maximum: 64,
     default: 8,
-    description: 'Least number of characters of a new password.',
+    description: 'Smallest number of characters of a new password.',
   }),
   maxWaitSeconds: Type.Number({
     minimum: 0,
     maximum: 3600,
     default: 3,
-    description: 'When hashing a password would have to wait longer, the answer is 503 with `Retry-After`.',
+    description: 'A request gets 503 with `Retry-After` if its password hash would wait longer.',
   }),
   concurrency: Type.Optional(
     Type.Integer({
       minimum: 1,
       maximum: 1024,
-      otherwise: 'by the processors at hand',
-      description: 'Lanes hashing at a time; a hash takes as many as `parallelism` says.',
+      otherwise: 'from the number of processors',
+      description: 'Lanes of hashes that run at the same time. One hash uses `parallelism` lanes.',
     }),
   ),
   memoryKiB: Type.Integer({
@@ -42,8 +42,8 @@ export const passwords = Type.Object({
 
 export const tokens = Type.Object({
   // NIST SP 800-63B-4 section 4.2.1.2: a code sent by e-mail lives at most 24 hours.
-  resetLifetimeSeconds: seconds(900, 86_400, 'Life of a token that resets a password.'),
-  verifyLifetimeSeconds: seconds(86_400, 30 * 86_400, 'Life of a token that verifies an address.'),
+  resetLifetimeSeconds: seconds(900, 86_400, 'Lifetime of a password reset token.'),
+  verifyLifetimeSeconds: seconds(86_400, 30 * 86_400, 'Lifetime of a verification token.'),
 })
 
 export const security = Type.Object({
@@ -52,13 +52,12 @@ export const security = Type.Object({
     maximum: maxLifetimeSeconds,
     default: 0,
     description:
-      'A new password or address needs `current_password` or a login younger than this; `0` turns the demand off.',
+      'A change of password or address needs `current_password`, or a login within this time. `0` turns the check off.',
   }),
   maxOpenJourneys: Type.Integer({
     minimum: 1,
     maximum: 1_000_000,
     default: 10_000,
-    description:
-      'Journeys to OAuth providers that may be open at the same time; while so many are, a new one gets 503 with `Retry-After`.',
+    description: 'Limit of open sign-ins at OAuth providers. Above it, a new one gets 503 with `Retry-After`.',
   }),
 })

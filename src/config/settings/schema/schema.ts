@@ -21,7 +21,7 @@ const opaqueTenants = Type.Refine(
     expects: 'an object that holds the settings of each tenant by its name',
     otherwise: 'none',
     byEntry: true,
-    description: 'The tenants by name, each with the settings in which it differs.',
+    description: 'The tenants by name, each with its own settings.',
   }),
   isGroup,
 )
@@ -31,7 +31,7 @@ function tenantsSchema<List extends TSchema>(list: List) {
     by: Type.Optional(
       Type.Enum(['header', 'path', 'host'], {
         otherwise: 'there are no tenants',
-        description: 'What tells the tenant of a request.',
+        description: 'How a request names its tenant.',
       }),
     ),
     header: Type.String({
@@ -39,15 +39,18 @@ function tenantsSchema<List extends TSchema>(list: List) {
       expects: 'the name of a header: letters, digits and -',
       default: 'X-Tenant',
       description:
-        'With `by: "header"`: the header that holds its name. A proxy has to set it, or to drop what callers send.',
+        'With `by: "header"`: the header with the name of the tenant. A proxy must set it, or remove it from requests of callers.',
     }),
-    pathPrefix: prefix({ default: '/t', description: 'With `by: "path"`: `/t/{tenant}` stands before every path.' }),
+    pathPrefix: prefix({
+      default: '/t',
+      description: 'With `by: "path"`: every path begins with this prefix and the tenant, as in `/t/{tenant}`.',
+    }),
     folder: Type.Optional(
       Type.String({
         minLength: 1,
         expects: 'the path of a folder',
         otherwise: 'none',
-        description: 'Folder with a file `<tenant>.json` for each tenant, besides or in place of `list`.',
+        description: 'Folder with a file `<tenant>.json` for each tenant. You can use it with `list` or without.',
       }),
     ),
     list: Type.Optional(list),
@@ -55,14 +58,18 @@ function tenantsSchema<List extends TSchema>(list: List) {
       minimum: 1,
       maximum: 100_000,
       default: 500,
-      description: 'Tenants that are open at the same time; beyond it the least recently used one is closed.',
+      description: 'Limit of open tenants. Above it, the service closes the least recently used one.',
     }),
     idleSeconds: seconds(
       300,
       86_400,
-      'A tenant without requests for so long is closed, unless it keeps something in `memory`.',
+      'The service closes a tenant without requests for this time, except one with a `memory` store.',
     ),
-    scanSeconds: seconds(600, 86_400, 'How often closed tenants are opened to look for events that others wrote.'),
+    scanSeconds: seconds(
+      600,
+      86_400,
+      'Interval at which the service opens closed tenants, to find events of other processes.',
+    ),
   })
 }
 
@@ -81,13 +88,14 @@ const common = {
     minLength: 1,
     expects: 'the path of a folder',
     default: './data',
-    description: 'Folder of the SQLite file and of the generated secret, from where the service is started.',
+    description: 'Folder of the SQLite file and of the generated secret. A relative path starts in the current folder.',
   }),
   secret: Type.Optional(
     Type.String({
       secret: true,
       otherwise: 'generated into the data folder with users in `memory` or `sqlite`, otherwise required',
-      description: 'Master secret, at least 32 bytes, from which all keys are derived: `openssl rand -base64 32`.',
+      description:
+        'Master secret of at least 32 bytes. All keys are derived from it. `openssl rand -base64 32` makes one.',
     }),
   ),
   stores: Type.Object({

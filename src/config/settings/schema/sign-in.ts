@@ -23,10 +23,10 @@ const backend = Type.Object({
   prefix: Type.Optional(prefix({ otherwise: '`/auth/<name>`' })),
   requiresVerification: Type.Boolean({
     default: false,
-    description: 'Its login refuses users whose address is not verified.',
+    description: 'The login refuses users without a verified address.',
   }),
-  transport: oneOf(transports, 'How the credential travels'),
-  strategy: oneOf(strategies, 'What the credential is'),
+  transport: oneOf(transports, 'How the client sends the credential'),
+  strategy: oneOf(strategies, 'Kind of the credential'),
 })
 
 export const backendsSchema = Type.Record(mountedName, backend, {
@@ -49,25 +49,26 @@ export const mounting = {
       minLength: 1,
       expects: 'the name of a backend',
       otherwise: 'the first one',
-      description: 'Whose login response a successful callback is.',
+      description: 'Backend that creates the session of a successful sign-in.',
     }),
   ),
   associateByEmail: Type.Boolean({
     default: false,
-    description: 'Links to the user with the same address, where both the provider and we have verified it.',
+    description:
+      'Links the account to the user with the same address, if the provider and the service have both verified it.',
   }),
   verifiedByDefault: Type.Boolean({
     default: false,
-    description: 'New users count as verified, where the provider vouches for the address.',
+    description: 'New users are verified, if the provider vouches for the address.',
   }),
-  requiresVerification: Type.Boolean({ default: false, description: 'Refuses users whose address is not verified.' }),
+  requiresVerification: Type.Boolean({ default: false, description: 'Refuses users without a verified address.' }),
   redirects: Type.Object({
-    success: page('Where a login goes on to, in place of a JSON answer.', 'none'),
-    linked: page('Where linking goes on to, in place of a JSON answer.', 'none'),
-    failure: page('Where a refusal goes on to, with `?error=` and what would have been `detail`.', 'none'),
+    success: page('Page after a login, instead of a JSON answer.', 'none'),
+    linked: page('Page after linking, instead of a JSON answer.', 'none'),
+    failure: page('Page after a refusal, with the `detail` in `?error=`.', 'none'),
   }),
-  redirectUrl: page('Page of the front end that calls our callback by fetch.', 'our callback'),
-  redirectUrlAssociate: page('The same for linking.', 'our callback for linking'),
+  redirectUrl: page('Page of the front end that calls the callback by `fetch`.', 'the callback of the service'),
+  redirectUrlAssociate: page('The page of the front end for linking.', 'the callback for linking of the service'),
 }
 
 const provider = Type.Union(

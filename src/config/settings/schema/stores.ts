@@ -5,8 +5,8 @@ import { stores } from '../../plugins/stores.ts'
 export function storeSchema(role: StoreRole) {
   const kinds = stores.filter(({ roles }) => roles.includes(role)).map(({ kind }) => kind)
   const kind = Type.Enum(kinds, {
-    ...(role === 'users' ? { default: 'sqlite' } : { otherwise: 'as users' }),
-    description: `Where ${role === 'tokens' ? 'one-time tokens' : role} are kept.`,
+    ...(role === 'users' ? { default: 'sqlite' } : { otherwise: 'the kind of the users' }),
+    description: `Store of the ${role === 'tokens' ? 'one-time tokens' : role}.`,
   })
   return Type.Object({
     kind: role === 'users' ? kind : Type.Optional(kind),
@@ -14,8 +14,8 @@ export function storeSchema(role: StoreRole) {
       Type.String({
         secret: true,
         expects: 'an address such as mongodb://host/name or redis://host',
-        otherwise: role === 'users' ? 'none' : "the users' one where the kind is the same",
-        description: 'Address of a store that is a server of its own.',
+        otherwise: role === 'users' ? 'none' : 'the address of the users, if the kind is the same',
+        description: 'Address of the server, for MongoDB and Redis.',
       }),
     ),
     ...(stores.some((one) => one.takesPrefix && one.roles.includes(role)) && { prefix: keyPrefix }),
@@ -27,6 +27,6 @@ const keyPrefix = Type.Optional(
     pattern: '^[A-Za-z0-9._:-]{1,64}$',
     expects: 'letters, digits, . _ : and -, at most 64',
     otherwise: '`portcullis:`; `portcullis:<tenant>:` for a tenant that inherits the address',
-    description: '(redis) What every key begins with: deployments that share a server need one each.',
+    description: '(redis) Prefix of every key. Deployments that share a Redis server need different prefixes.',
   }),
 )
