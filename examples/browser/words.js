@@ -13,7 +13,10 @@ const sayings = {
   UPDATE_USER_INVALID_PASSWORD: ['password', '…'],
   UPDATE_USER_EMAIL_ALREADY_EXISTS: ['email', 'There is an account with this address already.'],
   UPDATE_USER_BAD_CURRENT_PASSWORD: ['current_password', 'This is not your current password.'],
-  FRESH_LOGIN_REQUIRED: ['current_password', 'Please type your current password for this change.'],
+  FRESH_LOGIN_REQUIRED: [
+    null,
+    'Your login is too old for this. Please sign out and in again. For a new address or password, you can type your current password instead.',
+  ],
   OAUTH_INVALID_STATE: [null, 'This attempt is too old, or began in another browser. Please try again.'],
   OAUTH_PROVIDER_ERROR: [null, 'The provider does not answer correctly. Please try again later.'],
   OAUTH_NOT_AVAILABLE_EMAIL: [null, 'The provider did not send your e-mail address, and it is required here.'],

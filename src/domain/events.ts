@@ -3,13 +3,24 @@ import type { EventId } from './ids.ts'
 import type { TokenPurpose } from './one-time-token.ts'
 import { type User, type UserView, viewOf } from './user.ts'
 
-/** What changed about a user; new values, never the password. */
+/** A link to an account at a provider that was made or removed. */
+export interface LinkChange {
+  readonly provider: string
+  readonly accountEmail: string
+}
+
+/** The fields of a user that changed; new values, never the password. */
 export interface UserChanges {
   readonly email?: Email
+  /** There exactly with a new address: the one before. */
+  readonly previousEmail?: Email
   readonly password?: true
+  readonly passwordRemoved?: true
   readonly isActive?: boolean
   readonly isSuperuser?: boolean
   readonly isVerified?: boolean
+  readonly oauthLinked?: LinkChange
+  readonly oauthUnlinked?: LinkChange
 }
 
 interface Happened {

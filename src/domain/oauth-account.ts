@@ -1,4 +1,4 @@
-import type { Email } from './email.ts'
+import { type Email, emailKey } from './email.ts'
 import type { UserId } from './ids.ts'
 import type { User } from './user.ts'
 
@@ -11,11 +11,8 @@ export interface OAuthAccount {
   /** The provider's own name for the account: never its e-mail address, which may change hands. */
   readonly accountId: string
   readonly accountEmail: string
-  /**
-   * Whether the user's address was proved when the link was made, here or by the provider's vouching for that very
-   * address. Otherwise whoever used somebody's address first may have made it (CVE-2024-38351).
-   */
-  readonly isProved: boolean
+  /** The address that the provider vouched for when it last named one; `null`: it vouched for none. */
+  readonly vouchedEmail: Email | null
   /** Encrypted; bound to user and provider. */
   readonly sealedAccessToken: string
   readonly sealedRefreshToken: string | null
@@ -53,14 +50,16 @@ export function withAccount(user: User, account: OAuthAccount): User {
   return { ...user, oauthAccounts: [...others, account] }
 }
 
-/** `user` without the links that somebody else may have made: for when the address's owner takes the account over. */
-export function withProvedAccounts(user: User): User {
-  return { ...user, oauthAccounts: user.oauthAccounts.filter(({ isProved }) => isProved) }
+/** Whether the provider vouches for the address that `user` has now. */
+export function isVouchedFor({ vouchedEmail }: OAuthAccount, user: User): boolean {
+  return vouchedEmail !== null && emailKey(vouchedEmail) === emailKey(user.email)
 }
 
-/** `user`, whose address has become another: nothing is proved of that one. */
-export function withDoubtedAccounts(user: User): User {
-  return { ...user, oauthAccounts: user.oauthAccounts.map((account) => ({ ...account, isProved: false })) }
+/** `user` without the links that are not vouched for, which somebody else may have made (CVE-2024-38351); and those. */
+export function withVouchedAccounts(user: User): { readonly user: User; readonly dropped: readonly OAuthAccount[] } {
+  const oauthAccounts = user.oauthAccounts.filter((account) => isVouchedFor(account, user))
+  const dropped = user.oauthAccounts.filter((account) => !isVouchedFor(account, user))
+  return { user: { ...user, oauthAccounts }, dropped }
 }
 
 export type OAuthFlow = 'login' | 'link'
@@ -78,6 +77,8 @@ export interface OAuthState {
   readonly flow: OAuthFlow
   /** Who links an account; `null` when somebody logs in. */
   readonly userId: UserId | null
+  /** The credential that began to link: the only one that may end it. `null` when somebody logs in. */
+  readonly credentialId: string | null
   /** PKCE (RFC 7636). */
   readonly codeVerifier: string
   /** OpenID Connect Core section 3.1.2.1. */

@@ -23,6 +23,11 @@ export interface User {
   readonly isActive: boolean
   readonly isSuperuser: boolean
   readonly isVerified: boolean
+  /**
+   * Whether the account counts as the address's owner's. Until then somebody else may have chosen the password and made
+   * the links: the owner's first sign-in through a provider that vouches for the address removes them.
+   */
+  readonly isOwnerProved: boolean
   readonly sessions: Sessions
   /** The latest expiry of a credential whose end is a record of its own; `null`: there never was one. */
   readonly endedUntil: Date | null
@@ -51,6 +56,7 @@ export function newUser(id: UserId, email: Email, passwordHash: string | null, c
     isActive: true,
     isSuperuser: false,
     isVerified: false,
+    isOwnerProved: false,
     sessions: { generation: 0, kept: null },
     endedUntil: null,
     oauthAccounts: [],
@@ -103,4 +109,9 @@ export function endCredential(user: User, id: string, recordedUntil: Date | null
 /** `user` with a newly chosen password: reset tokens for the older one are dead from here on. */
 export function withPassword(user: User, passwordHash: string): User {
   return { ...user, passwordHash, passwordVersion: user.passwordVersion + 1 }
+}
+
+/** `user` without a password: what was verified against the older one, or made for it, is dead, too. */
+export function withoutPassword(user: User): User {
+  return { ...user, passwordHash: null, passwordVersion: user.passwordVersion + 1 }
 }

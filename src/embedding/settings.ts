@@ -459,11 +459,21 @@ export interface PortcullisSettings {
         readonly verifyLifetimeSeconds?: number | undefined
       }
     | undefined
+  readonly verification?:
+    | {
+        /**
+         * An address is verified only within a session of its account; otherwise 401. The owner of an address
+         * can then not verify an account that somebody else registered. Default: `false`.
+         */
+        readonly requiresSession?: boolean | undefined
+      }
+    | undefined
   readonly security?:
     | {
         /**
-         * A change of password or address needs `current_password`, or a login within this time. `0` turns the
-         * check off. From 0 to 34560000. Default: `0`.
+         * Linking, unlinking, a change of password or address, and every change or deletion by a superuser
+         * need a login within this time. A PATCH may send `current_password` instead. `0` turns the check off.
+         * From 0 to 34560000. Default: `0`.
          */
         readonly freshLoginSeconds?: number | undefined
         /**
@@ -589,6 +599,7 @@ export interface TenantSettings {
       }
     | undefined
   readonly tokens?: PortcullisSettings['tokens'] | undefined
+  readonly verification?: PortcullisSettings['verification'] | undefined
   readonly security?: PortcullisSettings['security'] | undefined
   readonly try?: PortcullisSettings['try'] | undefined
 }

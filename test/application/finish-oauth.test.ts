@@ -40,11 +40,12 @@ describe('FinishOAuth', () => {
     return {
       users,
       async logIn(store: UserStore = users): Promise<string> {
-        const started = new StartOAuth({ oauthStates, keyRing, clock, newToken, maxOpenJourneys: 10 })
+        const needed = { oauthStates, keyRing, clock, newToken, freshLoginSeconds: null, maxOpenJourneys: 10 }
+        const started = new StartOAuth(needed)
         const journey = {
           provider,
           flow: 'login',
-          userId: null,
+          by: null,
           scopes: null,
           redirectUri: 'https://us.example',
         } as const

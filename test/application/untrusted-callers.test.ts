@@ -94,6 +94,7 @@ async function everything() {
     eventHandlers,
     freshLoginSeconds: null,
     maxOpenJourneys: 10,
+    requiresSession: false,
     providerNames: new Set<string>(),
     reportProvider,
   }
@@ -279,7 +280,7 @@ const ways: readonly Case[] = [
       of: 'DeleteUser',
       says: 'requestId',
       wrong,
-      call: ({ all, plain: target }, requestId) => new DeleteUser(all).execute({ target, requestId }),
+      call: ({ all, plain: target }, requestId) => new DeleteUser(all).execute({ by: 'program', target, requestId }),
     },
   ]),
   {
@@ -328,7 +329,13 @@ const ways: readonly Case[] = [
     of: 'DeleteUser',
     says: 'NOT_FOUND',
     wrong: [null, undefined, {}, ...nonIds.map((id) => ({ id }))],
-    call: ({ all }, target) => new DeleteUser(all).execute({ target, requestId }),
+    call: ({ all }, target) => new DeleteUser(all).execute({ by: 'program', target, requestId }),
+  },
+  {
+    of: 'DeleteUser',
+    says: 'FORBIDDEN',
+    wrong: [null, {}, { id: 'nobody' }],
+    call: ({ all, byPlain: by }, target) => new DeleteUser(all).execute({ by, target, requestId }),
   },
   {
     of: 'RequestToken',
@@ -351,20 +358,14 @@ const ways: readonly Case[] = [
   {
     of: 'StartOAuth',
     says: 'flow',
-    wrong: [
-      { flow: 'link', userId: null },
-      { flow: 'link', userId: 'nobody' },
-      { flow: 'login', userId: newId() },
-      { flow: 'other', userId: null },
-      { flow: 'login' },
-    ],
+    wrong: [{ flow: 'login', by: {} }, { flow: 'other', by: null }, { flow: 'login' }],
     call: ({ all, provider }, journey: object) =>
       new StartOAuth(all).execute({
         flow: 'login',
         provider,
         scopes: null,
         redirectUri: 'https://a.example/',
-        ...({ userId: undefined, ...journey } as { userId: never }), // safe: the wrong value is the point
+        ...({ by: undefined, ...journey } as { by: never }), // safe: the wrong value is the point
       }),
   },
   {
@@ -372,21 +373,21 @@ const ways: readonly Case[] = [
     says: 'redirectUri',
     wrong: [...nonStrings, '', '/callback'],
     call: ({ all, provider }, redirectUri) =>
-      new StartOAuth(all).execute({ flow: 'login', userId: null, provider, scopes: null, redirectUri }),
+      new StartOAuth(all).execute({ flow: 'login', by: null, provider, scopes: null, redirectUri }),
   },
   {
     of: 'StartOAuth',
     says: 'scopes',
     wrong: ['email', 5, {}],
     call: ({ all, provider }, scopes) =>
-      new StartOAuth(all).execute({ flow: 'login', userId: null, provider, scopes, redirectUri: 'https://a.example/' }),
+      new StartOAuth(all).execute({ flow: 'login', by: null, provider, scopes, redirectUri: 'https://a.example/' }),
   },
   {
     of: 'StartOAuth',
     says: 'OAUTH_SCOPE_NOT_ALLOWED',
     wrong: [['admin'], [null], [['email']]],
     call: ({ all, provider }, scopes) =>
-      new StartOAuth(all).execute({ flow: 'login', userId: null, provider, scopes, redirectUri: 'https://a.example/' }),
+      new StartOAuth(all).execute({ flow: 'login', by: null, provider, scopes, redirectUri: 'https://a.example/' }),
   },
   {
     of: 'FinishOAuth',
@@ -406,7 +407,7 @@ const ways: readonly Case[] = [
     says: 'OAUTH_INVALID_STATE',
     wrong: [{ code: 'a' }, { code: 'a', state: {} }, { code: 'a', state: ['a'] }, { code: 'a', state: 'a' }],
     call: ({ all, provider, by }, back) =>
-      new LinkOAuth(all).execute({ back, claim: { provider, browserOf: () => null }, by }),
+      new LinkOAuth(all).execute({ back, claim: { provider, browserOf: () => null }, by, requestId }),
   },
 ]
 
@@ -438,9 +439,14 @@ const acting: Readonly<Record<string, (site: Everything, by: never) => Promise<u
       back: { code: 'a', state: 'a', error: null, iss: null },
       claim: { provider, browserOf: () => 'a' },
       by,
+      requestId,
     }),
+  StartOAuth: ({ all, provider }, by) =>
+    new StartOAuth(all).execute({ flow: 'link', by, provider, scopes: null, redirectUri: 'https://a.example/' }),
   UnlinkOAuth: ({ all, user }, by) =>
-    new UnlinkOAuth(all).execute({ by, provider: 'acme', id: user.oauthAccounts[0]?.id ?? '' }),
+    new UnlinkOAuth(all).execute({ by, provider: 'acme', id: user.oauthAccounts[0]?.id ?? '', requestId }),
+  DeleteUser: ({ all, plain: target }, by) => new DeleteUser(all).execute({ by, target, requestId }),
+  VerifyUser: ({ all }, by) => new VerifyUser({ ...all, requiresSession: true }).execute({ token: 'a', by, requestId }),
 }
 
 /** `null` and `undefined` in a field of changes are the same as not given, as on the routes. */

@@ -157,6 +157,14 @@ describe('judging the settings', () => {
         ['tokens.resetLifetimeSeconds'],
       ],
       ['a negative fresh login', { security: { freshLoginSeconds: -1 } }, ['security.freshLoginSeconds']],
+      [
+        'a verification within sessions that no unverified user can have',
+        {
+          verification: { requiresSession: true },
+          backends: { jwt: { requiresVerification: true }, cookie: { requiresVerification: true } },
+        },
+        ['verification.requiresSession'],
+      ],
       ['an unknown level', { logs: { level: 'loud' } }, ['logs.level']],
       ['a switch as text', { docs: { enabled: 'false' } }, ['docs.enabled']],
     ]

@@ -59,6 +59,7 @@ describe('loading the settings', () => {
       tenants: { header: 'X-Tenant', pathPrefix: '/t', maxOpen: 500, idleSeconds: 300, scanSeconds: 600 },
       passwords: { minLength: 8, maxWaitSeconds: 3, memoryKiB: 19_456, timeCost: 2, parallelism: 1 },
       tokens: { resetLifetimeSeconds: 900, verifyLifetimeSeconds: 86_400 },
+      verification: { requiresSession: false },
       security: { freshLoginSeconds: 0, maxOpenJourneys: 10_000 },
       logs: { level: 'info', requests: 'slow' },
       docs: { enabled: true },

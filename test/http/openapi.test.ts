@@ -48,7 +48,7 @@ describe('the OpenAPI document', () => {
       'POST /auth/forgot-password reset:forgot_password',
       'POST /auth/reset-password reset:reset_password',
       'POST /auth/request-verify-token verify:request-token',
-      'POST /auth/verify verify:verify',
+      'POST /auth/verify verify:verify *',
       'GET /users/me users:current_user *',
       'PATCH /users/me users:patch_current_user *',
       'GET /users/me/oauth-accounts users:oauth_accounts *',

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -99,9 +100,10 @@ describe('the Users router', () => {
         expect(seen(await patchMe(bearer, json))).to.deep.equal(ok(user))
       }
       expect((await login(user.email, goodPassword)).status).to.equal(200)
-      await patchMe(bearer, { email: anAddress() })
+      const email = anAddress()
+      await patchMe(bearer, { email })
       await service.event(({ event, user: { id } }) => event === 'on_after_update' && id === user.id)
-      expect(events()).to.have.length(1)
+      expect(events().map(({ changes }) => changes)).to.deep.equal([{ email, previous_email: user.email }])
     })
 
     it('checks the types of the fields that only superusers may set, and drops them', async () => {
@@ -530,21 +532,29 @@ describe('the Users router, with a demand for fresh logins', () => {
     expect((await patchMe(old, right)).status).to.equal(200)
   })
 
-  it('is no softer on superusers who reach themselves by id; others they change as before', async () => {
+  it('refuses every write of a superuser on anybody by an old login, unless a PATCH has the current password', async () => {
     late = 0
     const bearer = await firstSuperuser(service)
     const { id } = (await call(service.url, 'GET', '/users/me', { bearer })).body as { id: string }
     const other = await register(service.url, anAddress())
     const patch = (whom: string, json: object) => call(service.url, 'PATCH', `/users/${whom}`, { bearer, json })
+    const remove = (whom: string) => call(service.url, 'DELETE', `/users/${whom}`, { bearer })
+    const tooOld = refused(403, 'FRESH_LOGIN_REQUIRED')
     late = 61_000
-    expect(seen(await patch(id, { password: newPassword }))).to.deep.equal(refused(403, 'FRESH_LOGIN_REQUIRED'))
-    expect(seen(await patch(id, { email: anAddress() }))).to.deep.equal(refused(403, 'FRESH_LOGIN_REQUIRED'))
-    expect((await patch(other.id, { password: newPassword })).status).to.equal(200)
-    const wrong = await patch(id, { email: anAddress(), current_password: newPassword })
-    expect(seen(wrong)).to.deep.equal(refused(400, 'UPDATE_USER_BAD_CURRENT_PASSWORD'))
-    expect((await patch(id, { email: anAddress(), current_password: goodPassword })).status).to.equal(200)
+    for (const whom of [id, other.id]) {
+      for (const json of [{ password: newPassword }, { email: anAddress() }, { is_superuser: true }, {}]) {
+        expect(seen(await patch(whom, json)), JSON.stringify(json)).to.deep.equal(tooOld)
+      }
+      expect(seen(await remove(whom))).to.deep.equal(tooOld)
+      const wrong = await patch(whom, { email: anAddress(), current_password: newPassword })
+      expect(seen(wrong)).to.deep.equal(refused(400, 'UPDATE_USER_BAD_CURRENT_PASSWORD'))
+      expect((await patch(whom, { email: anAddress(), current_password: goodPassword })).status).to.equal(200)
+    }
+    expect((await call(service.url, 'GET', `/users/${other.id}`, { bearer })).status, 'reading is free').to.equal(200)
+    expect(seen(await remove(randomUUID())), 'an unknown user').to.deep.equal(notFound)
     late = 0
     expect((await patch(id, { email: anAddress() })).status).to.equal(200)
+    expect((await remove(other.id)).status).to.equal(204)
   })
 })
 

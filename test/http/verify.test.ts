@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import { anAddress, badAddress, invalid, missing, refused, seen, stringType } from '../support/answers.ts'
-import { call, logIn, register } from '../support/client.ts'
+import { anAddress, badAddress, invalid, missing, refused, seen, stringType, unauthorized } from '../support/answers.ts'
+import { call, logIn, logInByCookie, register } from '../support/client.ts'
 import { firstSuperuser } from '../support/first-superuser.ts'
 import { resetToken, verifyToken } from '../support/one-time-tokens.ts'
 import { startTestService, type TestService } from '../support/service.ts'
@@ -164,5 +164,31 @@ describe('the Verify router', () => {
       expect(seen(await verify({ token: null }))).to.deep.equal(invalid(stringType('token')))
       expect(seen(await verify({ token: ['x'] }))).to.deep.equal(invalid(stringType('token')))
     })
+  })
+})
+
+describe('the Verify router, where a verification needs a session', () => {
+  let service: TestService
+  before(async () => {
+    service = await startTestService({ PORTCULLIS_VERIFICATION__REQUIRES_SESSION: 'true' })
+  })
+  after(() => service.stop())
+
+  it('verifies within a session of the account, and otherwise is 401 and leaves the token good', async () => {
+    const [user, other] = [await register(service.url, anAddress()), await register(service.url, anAddress())]
+    const json = { token: await verifyToken(service, user.email) }
+    const verify = (sent: { bearer?: string; cookie?: string; headers?: Record<string, string> }) =>
+      call(service.url, 'POST', '/auth/verify', { json, ...sent })
+    const cookie = await logInByCookie(service.url, user.email)
+    const ended = await logIn(service.url, user.email)
+    await call(service.url, 'POST', '/auth/jwt/logout', { bearer: ended })
+
+    expect(seen(await verify({}))).to.deep.equal(unauthorized)
+    expect(seen(await verify({ bearer: 'nobody' }))).to.deep.equal(unauthorized)
+    expect(seen(await verify({ bearer: ended }))).to.deep.equal(unauthorized)
+    expect(seen(await verify({ bearer: await logIn(service.url, other.email) }))).to.deep.equal(unauthorized)
+    const headers = { Origin: 'https://evil.example', 'Sec-Fetch-Site': 'cross-site' }
+    expect(seen(await verify({ cookie, headers })), 'by a page of others').to.deep.equal(unauthorized)
+    expect(seen(await verify({ cookie }))).to.deep.equal({ status: 200, body: { ...user, is_verified: true } })
   })
 })

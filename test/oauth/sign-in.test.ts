@@ -290,7 +290,7 @@ describe('signing in through a provider', () => {
         people[kind] = Array.from({ length: 8 }, () => aPerson().email)
         await enrol({}, service.dataFolder, people[kind], fields)
       }
-      await several('verified', { isVerified: true })
+      await several('verified', { isVerified: true, isOwnerProved: true })
       await several('unverified', {})
       await several('inactive', { isVerified: true, isActive: false })
     })

@@ -86,7 +86,8 @@ const acts = {
     return shown(await accounts.updateUser.any({ by, target, changes: typed(changes), requestId: requestId() }))
   },
   read: async (id: string) => shown(await userOf(id)),
-  remove: async (id: string) => accounts.deleteUser.execute({ target: await userOf(id), requestId: requestId() }),
+  remove: async (id: string) =>
+    accounts.deleteUser.execute({ by: 'program', target: await userOf(id), requestId: requestId() }),
   askForToken: (purpose: 'reset_password' | 'verify_email', email: string) =>
     accounts.requestToken.execute({ purpose, email: toEmail(email), requestId: requestId() }),
   reset: (token: string, password: string) =>

@@ -133,7 +133,7 @@ describe('a race without HTTP, of four processes on one SQLite file', function (
       expect(await programs.need(at, 'read', id)).to.deep.equal(whole)
       await settled(id, email, newPassword)
       const changed = told(id, 'on_after_update').flatMap(({ changes = {} }) => Object.keys(changes))
-      expect(changed.sort()).to.deep.equal(['email', 'is_superuser', 'is_verified', 'password'])
+      expect(changed.sort()).to.deep.equal(['email', 'is_superuser', 'is_verified', 'password', 'previous_email'])
     }
   })
 

@@ -1,5 +1,5 @@
 import type { HandlerCall, HandlerContext } from '../../application/ports/event-handlers.ts'
-import type { UserChanges } from '../../domain/events.ts'
+import type { LinkChange, UserChanges } from '../../domain/events.ts'
 import type { UserView } from '../../domain/user.ts'
 
 /** A user in the arguments of a handler: the five fields of the HTTP answers, in their order. */
@@ -11,13 +11,25 @@ export interface WireUser {
   readonly is_verified: boolean
 }
 
+/** A link to an account at a provider, by the names of the HTTP answers. */
+export interface WireLink {
+  readonly oauth_name: string
+  readonly account_email: string
+}
+
 /** The changed fields with their new values; `password: true` stands for a new password. */
 export interface WireChanges {
   readonly email?: string
+  /** There exactly with a new address: the one before. */
+  readonly previous_email?: string
   readonly password?: true
+  /** The owner of the address signed in through a provider, and the password was not known to be theirs. */
+  readonly password_removed?: true
   readonly is_active?: boolean
   readonly is_superuser?: boolean
   readonly is_verified?: boolean
+  readonly oauth_linked?: WireLink
+  readonly oauth_unlinked?: WireLink
 }
 
 export function wireUser(user: UserView): WireUser {
@@ -33,11 +45,19 @@ export function wireUser(user: UserView): WireUser {
 export function wireChanges(changes: UserChanges): WireChanges {
   return {
     ...(changes.email !== undefined && { email: changes.email }),
+    ...(changes.previousEmail !== undefined && { previous_email: changes.previousEmail }),
     ...(changes.password !== undefined && { password: changes.password }),
+    ...(changes.passwordRemoved !== undefined && { password_removed: changes.passwordRemoved }),
     ...(changes.isActive !== undefined && { is_active: changes.isActive }),
     ...(changes.isSuperuser !== undefined && { is_superuser: changes.isSuperuser }),
     ...(changes.isVerified !== undefined && { is_verified: changes.isVerified }),
+    ...(changes.oauthLinked !== undefined && { oauth_linked: wireLink(changes.oauthLinked) }),
+    ...(changes.oauthUnlinked !== undefined && { oauth_unlinked: wireLink(changes.oauthUnlinked) }),
   }
+}
+
+function wireLink({ provider, accountEmail }: LinkChange): WireLink {
+  return { oauth_name: provider, account_email: accountEmail }
 }
 
 /** The arguments of the handler `call.name`, in the order of fastapi-users, with the context last. */

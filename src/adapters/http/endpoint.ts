@@ -4,7 +4,8 @@ import type { RefusalCode } from '../../domain/refusal.ts'
 import type { Reply } from './reply.ts'
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
-export type Access = 'public' | 'user' | 'superuser'
+/** `anybody`: as `public`, and the handler learns who is logged in, if anybody is. */
+export type Access = 'public' | 'anybody' | 'user' | 'superuser'
 
 /** What an answer of one status carries; `null`: no body. */
 export type ReplySchema = { readonly description: string; readonly body: TSchema | null }
@@ -46,7 +47,7 @@ export interface Incoming<Body, Target, Who> {
   readonly requestId: string
 }
 
-type Who<A extends Access> = A extends 'public' ? null : Authenticated
+type Who<A extends Access> = A extends 'public' ? null : A extends 'anybody' ? Authenticated | null : Authenticated
 
 interface Definition<A extends Access, B extends TSchema | null, T> extends Common {
   readonly access: A

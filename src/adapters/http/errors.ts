@@ -59,11 +59,11 @@ export const statusOf: Record<RefusalCode, Answer> = {
   UPDATE_USER_INVALID_PASSWORD: reasoned(400, 'The password breaks the rule in `reason`'),
   UPDATE_USER_EMAIL_ALREADY_EXISTS: code(400, 'Another user has this address'),
   UPDATE_USER_BAD_CURRENT_PASSWORD: code(400, '`current_password` is not the current password'),
-  FRESH_LOGIN_REQUIRED: code(403, 'The login is too old for this change. Send `current_password`, or log in again'),
+  FRESH_LOGIN_REQUIRED: code(403, 'The login is too old. Log in again; a `PATCH` may send `current_password` instead'),
   DELETE_USER_REFUSED: reasoned(400, 'The handler `on_before_delete` refused, for the reason in `reason`'),
   OAUTH_INVALID_STATE: code(
     400,
-    'The state is unknown, used or expired, or belongs to another browser, provider or flow',
+    'The state is unknown, used or expired, or belongs to another browser, login, provider or flow',
   ),
   OAUTH_CODE_REFUSED: worded(400, 'Bad Request', 'The provider refused, or sent no code'),
   OAUTH_PROVIDER_ERROR: code(502, 'The provider did not answer in time, or sent an invalid answer'),

@@ -6,8 +6,10 @@ import { type User, viewOf } from '../../domain/user.ts'
 import type { ChangeUser } from '../change-user.ts'
 import { type OccasionNeeds, occasion } from '../event-metadata.ts'
 import type { EventHandlers } from '../ports/event-handlers.ts'
+import { type Authenticated, demandAuthenticated } from '../sign-in/authenticate.ts'
+import { type FreshLoginNeeds, requireFreshLogin } from '../sign-in/fresh-login.ts'
 
-interface Needs extends OccasionNeeds {
+interface Needs extends OccasionNeeds, FreshLoginNeeds {
   changeUser: ChangeUser
   eventHandlers: EventHandlers
   tenant: string
@@ -23,7 +25,9 @@ export class DeleteUser {
     this.#needs = needs
   }
 
-  async execute(input: { target: User; requestId: string }): Promise<void> {
+  /** @param input.by a superuser or the user itself; `'program'` when the program decides by itself */
+  async execute(input: { by: Authenticated | 'program'; target: User; requestId: string }): Promise<void> {
+    if (input.by !== 'program') this.#requireRight(input.by, input.target)
     if (!isUserId(input.target?.id)) throw new Refusal('NOT_FOUND')
     demandText('requestId', input.requestId)
     await this.#askForObjection(input.target, input.requestId)
@@ -32,6 +36,12 @@ export class DeleteUser {
       events: [happened('deleted', fresh, occasion(this.#needs, input.requestId))],
     }))
     if (outcome.type !== 'removed') throw new Refusal('NOT_FOUND')
+  }
+
+  #requireRight(by: Authenticated, target: User): void {
+    demandAuthenticated(by)
+    if (!by.user.isSuperuser && by.user.id !== target?.id) throw new Refusal('FORBIDDEN')
+    requireFreshLogin(this.#needs, by)
   }
 
   async #askForObjection(user: User, requestId: string): Promise<void> {

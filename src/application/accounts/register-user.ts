@@ -48,7 +48,8 @@ export async function register(
   if (objection !== null) throw new Refusal('REGISTER_INVALID_PASSWORD', objection)
 
   const hash = await hasher.hash(password)
-  const user = { ...newUser(newId() as UserId, email, hash, clock()), ...rights } // safe: `newId` promises a UUID
+  const bare = newUser(newId() as UserId, email, hash, clock()) // safe: `newId` promises a UUID
+  const user = { ...bare, ...rights, isOwnerProved: rights.isVerified === true }
   const outcome = await users.insert(user, [happened('registered', user, occasion(needs, requestId))])
   if (outcome === 'email_taken') throw new Refusal('REGISTER_USER_ALREADY_EXISTS')
   return user

@@ -1,11 +1,12 @@
 import { happened } from '../../domain/events.ts'
 import { demandText } from '../../domain/invalid-input.ts'
-import { withProvedAccounts } from '../../domain/oauth-account.ts'
+import { withVouchedAccounts } from '../../domain/oauth-account.ts'
 import { type PasswordPolicy, passwordObjection } from '../../domain/password.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import { endSessions, withPassword } from '../../domain/user.ts'
 import type { ChangeUser } from '../change-user.ts'
 import { type OccasionNeeds, occasion } from '../event-metadata.ts'
+import { linkEvent } from '../oauth/link-event.ts'
 import type { KeyRing } from '../ports/key-ring.ts'
 import type { PasswordHasher } from '../ports/password-hasher.ts'
 import type { TokenStore } from '../ports/stores/token-store.ts'
@@ -22,9 +23,9 @@ interface Needs extends OccasionNeeds {
 }
 
 /**
- * Gives a new password to whoever holds a reset token, and ends every session of the user, and every link to a
- * provider that may be somebody else's. The first write that still sees the password the token was made for wins; a
- * fault before that write leaves the token good.
+ * Gives a new password to the holder of a reset token. Every session of the user ends, and so does every link whose
+ * provider does not vouch for the address: a thief may have made it. The first write that still sees the password the
+ * token was made for wins; a fault before that write leaves the token good.
  */
 export class ResetPassword {
   readonly #needs: Needs
@@ -48,9 +49,11 @@ export class ResetPassword {
 
     const outcome = await changeUser.execute(token.userId, (fresh) => {
       if (!fresh.isActive || !stands(token, fresh)) throw new Refusal('RESET_PASSWORD_BAD_TOKEN')
-      const user = endSessions(withPassword(withProvedAccounts(fresh), hash), clock())
+      const { user: vouched, dropped } = withVouchedAccounts(fresh)
+      const user = { ...endSessions(withPassword(vouched, hash), clock()), isOwnerProved: true }
       const event = happened('password_reset', user, occasion(this.#needs, input.requestId))
-      return { type: 'replace', user, events: [event] }
+      const unlinked = dropped.map((one) => linkEvent(this.#needs, input.requestId, user, 'oauthUnlinked', one))
+      return { type: 'replace', user, events: [event, ...unlinked] }
     })
     if (outcome.type !== 'changed') throw new Refusal('RESET_PASSWORD_BAD_TOKEN')
     await discard(this.#needs, token)

@@ -2,7 +2,6 @@ import { type Email, emailKey } from '../../domain/email.ts'
 import { happened, type UserChanges } from '../../domain/events.ts'
 import { isUserId } from '../../domain/ids.ts'
 import { demandEmail, demandFlag, demandText } from '../../domain/invalid-input.ts'
-import { withDoubtedAccounts } from '../../domain/oauth-account.ts'
 import { type PasswordPolicy, passwordObjection } from '../../domain/password.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import { endSessions, type User, withPassword } from '../../domain/user.ts'
@@ -10,6 +9,7 @@ import type { Change, ChangeUser } from '../change-user.ts'
 import { type OccasionNeeds, occasion } from '../event-metadata.ts'
 import type { PasswordHasher } from '../ports/password-hasher.ts'
 import { type Authenticated, demandAuthenticated, speaksFor } from '../sign-in/authenticate.ts'
+import { type FreshLoginNeeds, requireFreshLogin } from '../sign-in/fresh-login.ts'
 
 /** What a user may change of themselves. `undefined`: unchanged. */
 export interface OwnChanges {
@@ -24,12 +24,10 @@ export interface AnyChanges extends OwnChanges {
   readonly isVerified?: boolean | undefined
 }
 
-interface Needs extends OccasionNeeds {
+interface Needs extends OccasionNeeds, FreshLoginNeeds {
   changeUser: ChangeUser
   hasher: PasswordHasher
   policy: PasswordPolicy
-  /** A login older than this may not change address or password without the current password; `null`: any may. In seconds. */
-  freshLoginSeconds: number | null
 }
 
 type Judge = (fresh: User) => void | Promise<void>
@@ -54,7 +52,8 @@ export class UpdateUser {
     const currentPassword = demandCurrentPassword(input.currentPassword)
     demandText('requestId', requestId)
 
-    if (currentPassword === undefined) this.#requireFreshLogin(by, { email, password })
+    const givesAccess = email !== undefined || password !== undefined
+    if (givesAccess && currentPassword === undefined) requireFreshLogin(this.#needs, by)
     const verified = await this.#verify(by.user, currentPassword)
     const hash = await this.#hashed({ email, password }, by.user)
     return await this.#change(by.user, { email, password }, hash, by.credential.id, requestId, async (fresh) => {
@@ -83,9 +82,7 @@ export class UpdateUser {
     const currentPassword = demandCurrentPassword(input.currentPassword)
     demandText('requestId', requestId)
 
-    const isOwn = by.user.id === target.id
-    // Or a stolen session of a superuser would be theirs for good, by the other route.
-    if (isOwn && currentPassword === undefined) this.#requireFreshLogin(by, changes)
+    if (currentPassword === undefined) requireFreshLogin(this.#needs, by)
     const verified = await this.#verify(by.user, currentPassword)
     const requireRight = async (fresh: User): Promise<void> => {
       await requireAlive(fresh, by)
@@ -93,7 +90,8 @@ export class UpdateUser {
       if (!fresh.isSuperuser) throw new Refusal('FORBIDDEN') // somebody took the right away meanwhile
     }
     const hash = await this.#hashed(changes, target)
-    if (isOwn) return await this.#change(target, changes, hash, by.credential.id, requestId, requireRight)
+    if (by.user.id === target.id)
+      return await this.#change(target, changes, hash, by.credential.id, requestId, requireRight)
     await this.#judgeAgain(by.user, requireRight)
     return await this.#change(target, changes, hash, null, requestId, () => undefined)
   }
@@ -141,14 +139,6 @@ export class UpdateUser {
       default:
         throw new Refusal('NOT_FOUND')
     }
-  }
-
-  #requireFreshLogin(by: Authenticated, changes: OwnChanges): void {
-    const { freshLoginSeconds, clock } = this.#needs
-    if (freshLoginSeconds === null) return
-    if (changes.email === undefined && changes.password === undefined) return
-    const age = clock().getTime() - by.credential.issuedAt.getTime()
-    if (age > freshLoginSeconds * 1000) throw new Refusal('FRESH_LOGIN_REQUIRED')
   }
 
   /** Answers which password that was; `null` when none is given. */
@@ -205,8 +195,9 @@ function applied(
   if (changes.email !== undefined && changes.email !== fresh.email) {
     const moved = emailKey(changes.email) !== emailKey(fresh.email)
     user = { ...user, email: changes.email }
-    if (moved) user = { ...withDoubtedAccounts(user), isVerified: false }
+    if (moved) user = { ...user, isVerified: false, isOwnerProved: false }
     changed.email = changes.email
+    changed.previousEmail = fresh.email
   }
   for (const flag of ['isActive', 'isSuperuser', 'isVerified'] as const) {
     user = { ...user, [flag]: changes[flag] ?? user[flag] }
@@ -214,6 +205,7 @@ function applied(
   }
   if (hash !== null) {
     user = endSessions(withPassword(user, hash), now, kept)
+    user = { ...user, isOwnerProved: user.isOwnerProved || user.isVerified }
     changed.password = true
   }
   if (changed.isActive === false) user = endSessions(user, now)

@@ -1,4 +1,3 @@
-import { emailKey } from '../../domain/email.ts'
 import type { UserId } from '../../domain/ids.ts'
 import { accountOf, type OAuthAccount, type OAuthIdentity, type ProviderTokens } from '../../domain/oauth-account.ts'
 import type { User } from '../../domain/user.ts'
@@ -13,13 +12,13 @@ interface Needs {
 export function sealedAccount(needs: Needs, user: User, provider: string, identity: OAuthIdentity): OAuthAccount {
   const { accountId, email, isEmailVerified, tokens } = identity
   const known = accountOf(user, provider, accountId)
-  const isVouchedFor = isEmailVerified && email !== null && emailKey(email) === emailKey(user.email)
+  const vouchedEmail = isEmailVerified ? email : null
   return {
     id: known?.id ?? needs.newId(),
     provider,
     accountId,
     accountEmail: email ?? known?.accountEmail ?? '',
-    isProved: isVouchedFor || (known?.isProved ?? user.isVerified),
+    vouchedEmail: email === null ? (known?.vouchedEmail ?? null) : vouchedEmail,
     ...sealedTokens(needs.vault, user.id, provider, tokens, known),
   }
 }

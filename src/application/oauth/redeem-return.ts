@@ -1,10 +1,10 @@
-import type { UserId } from '../../domain/ids.ts'
 import type { OAuthFlow, OAuthIdentity, OAuthState } from '../../domain/oauth-account.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import type { KeyRing } from '../ports/key-ring.ts'
 import type { CallbackParameters, OAuthProvider } from '../ports/oauth-provider.ts'
 import { CodeRefused, ProviderFailed } from '../ports/oauth-provider.ts'
 import type { OAuthStateStore } from '../ports/stores/oauth-state-store.ts'
+import type { Authenticated } from '../sign-in/authenticate.ts'
 
 /** What the provider's redirect carries; `null` what is missing, or there more than once. */
 export interface Return {
@@ -22,7 +22,7 @@ export interface Claim {
   readonly provider: OAuthProvider
   readonly flow: OAuthFlow
   /** Who links an account; `null` when somebody logs in. */
-  readonly userId: UserId | null
+  readonly by: Authenticated | null
   /** The browser's cookie for this state. */
   readonly browserOf: (state: string) => string | null
 }
@@ -35,7 +35,7 @@ interface Needs {
 
 /**
  * Whoever came back from the provider. The state is spent first, whatever else the redirect says; only a state
- * that this browser began, for this provider, flow and user, lets the code be exchanged.
+ * that this browser began, for this provider and flow, and by the same credential, lets the code be exchanged.
  */
 export async function identityOf(needs: Needs, back: Return, claim: Claim): Promise<OAuthIdentity> {
   // A caller whom no compiler holds to the type may leave a field out.
@@ -59,7 +59,8 @@ function isOurs({ keyRing, clock }: Needs, begun: OAuthState, state: string, cla
     keyRing.digest(browser) === begun.browserDigest && // digests of random values: their order of bytes tells nothing
     begun.provider === claim.provider.name &&
     begun.flow === claim.flow &&
-    begun.userId === claim.userId &&
+    begun.userId === (claim.by?.user.id ?? null) &&
+    begun.credentialId === (claim.by?.credential.id ?? null) &&
     begun.expiresAt > clock()
   )
 }

@@ -1,15 +1,15 @@
-import { isUserId, type UserId } from '../../domain/ids.ts'
 import { InvalidInput } from '../../domain/invalid-input.ts'
 import type { OAuthFlow, OAuthState } from '../../domain/oauth-account.ts'
 import { Refusal, Unavailable } from '../../domain/refusal.ts'
 import type { KeyRing } from '../ports/key-ring.ts'
 import { type OAuthProvider, ProviderFailed } from '../ports/oauth-provider.ts'
 import type { OAuthStateStore } from '../ports/stores/oauth-state-store.ts'
+import { type Authenticated, demandAuthenticated } from '../sign-in/authenticate.ts'
+import { type FreshLoginNeeds, requireFreshLogin } from '../sign-in/fresh-login.ts'
 
-interface Needs {
+interface Needs extends FreshLoginNeeds {
   oauthStates: OAuthStateStore
   keyRing: KeyRing
-  clock: () => Date
   /** 43 characters, 256 random bits. */
   newToken: () => string
   maxOpenJourneys: number
@@ -19,7 +19,8 @@ export const oauthStateSeconds = 600
 
 /**
  * Begins a journey to a provider. Each journey has its own state, verifier and cookie, so that two tabs both work. Anybody
- * may begin journeys, so their number is bounded: otherwise they fill the store that also holds the sessions.
+ * may begin journeys, so their number is bounded: otherwise they fill the store that also holds the sessions. The age of a
+ * login that wants to link is judged here, and not again at the callback.
  */
 export class StartOAuth {
   readonly #needs: Needs
@@ -30,15 +31,20 @@ export class StartOAuth {
   async execute(input: {
     provider: OAuthProvider
     flow: OAuthFlow
-    userId: UserId | null
+    /** The user who links an account; `null` for a login. */
+    by: Authenticated | null
     /** `null`: all that the provider is set up for. */
     scopes: readonly string[] | null
     redirectUri: string
   }): Promise<{ authorizationUrl: string; state: string; browser: string }> {
     const { oauthStates, keyRing, clock, newToken, maxOpenJourneys } = this.#needs
-    const { provider, flow, userId, redirectUri } = input
-    const isWhole = flow === 'link' ? isUserId(userId) : flow === 'login' && userId === null
-    if (!isWhole) throw new InvalidInput('flow', 'must be login, without a user, or link, with one')
+    const { provider, flow, by, redirectUri } = input
+    if (flow === 'link') {
+      demandAuthenticated(by)
+      requireFreshLogin(this.#needs, by)
+    } else if (flow !== 'login' || by !== null) {
+      throw new InvalidInput('flow', 'must be login, by nobody, or link, by somebody')
+    }
     if (typeof redirectUri !== 'string' || !URL.canParse(redirectUri)) {
       throw new InvalidInput('redirectUri', 'must be an absolute address')
     }
@@ -56,7 +62,8 @@ export class StartOAuth {
       browserDigest: keyRing.digest(browser),
       provider: provider.name,
       flow,
-      userId,
+      userId: by?.user.id ?? null,
+      credentialId: by?.credential.id ?? null,
       expiresAt: new Date(clock().getTime() + oauthStateSeconds * 1000),
     }
     const outcome = await oauthStates.put(record, maxOpenJourneys)

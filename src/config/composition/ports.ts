@@ -46,6 +46,7 @@ export interface Ports extends UserPorts {
   readonly providerNames: ReadonlySet<string>
   readonly eventHandlers: EventHandlers
   readonly freshLoginSeconds: number | null
+  readonly requiresSession: boolean
   readonly maxOpenJourneys: number
   readonly lifetimes: Readonly<Record<TokenPurpose, number>>
   readonly leaseSeconds: number
@@ -78,6 +79,7 @@ export function portsOf(settings: Settings, opened: Opened): Ports {
     random: Math.random,
     providerNames: new Set(enabledOf(settings.providers).map(([name]) => name)),
     freshLoginSeconds: settings.security.freshLoginSeconds || null,
+    requiresSession: settings.verification.requiresSession,
     maxOpenJourneys: settings.security.maxOpenJourneys,
     lifetimes: {
       reset_password: settings.tokens.resetLifetimeSeconds,

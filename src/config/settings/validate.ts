@@ -31,6 +31,7 @@ export function judgeSettings(settings: Settings, note: NoteFault): void {
   judgeStores(settings, note)
   judgeBackends(settings, note)
   judgeProviders(settings, note)
+  judgeVerification(settings, note)
   judgePaths(settings, note)
   judgePasswords(settings, note)
 }
@@ -153,6 +154,15 @@ function judgeBackends(settings: Settings, note: NoteFault): void {
     if (other === undefined) cookies.set(transport.name, path)
     else note(path, `is the cookie of ${other} as well`, [other])
   }
+}
+
+/** Or a new user could neither log in unverified nor be verified without a login. */
+function judgeVerification({ verification, backends }: Settings, note: NoteFault): void {
+  const enabled = enabledOf(backends)
+  if (!verification.requiresSession || enabled.length === 0) return
+  if (enabled.some(([, { requiresVerification }]) => !requiresVerification)) return
+  const message = 'needs a backend without requiresVerification: nobody else has a session to verify within'
+  note('verification.requiresSession', message, ['backends'])
 }
 
 function judgeProviders(settings: Settings, note: NoteFault): void {

@@ -28,7 +28,8 @@ export function oauthAccountsContract(open: Open<OpenedUsers>): ContractCase[] {
 
   return [
     on('gives back every field of every account as it was inserted and as it was replaced', async (role, second) => {
-      const plain = anAccount({ sealedRefreshToken: null, expiresAt: null, refreshingUntil: null })
+      const none = { vouchedEmail: null, sealedRefreshToken: null, expiresAt: null, refreshingUntil: null }
+      const plain = anAccount(none)
       const user = await stored(role, { oauthAccounts: [anAccount(), plain, anAccount({ provider: 'other' })] })
       assert.deepEqual(await role.users.find(user.id), user)
       assert.deepEqual(await role.users.findByEmail(emailKey(user.email)), user)
@@ -36,7 +37,7 @@ export function oauthAccountsContract(open: Open<OpenedUsers>): ContractCase[] {
 
       const [first, , third] = user.oauthAccounts
       assert.ok(first && third)
-      const renewed = { ...linkedAgain(first), sealedRefreshToken: null, expiresAt: null, refreshingUntil: null }
+      const renewed = { ...linkedAgain(first), ...none }
       const after = await replaced(role, user, { oauthAccounts: [third, anAccount(), renewed] })
       assert.deepEqual(await second.users.find(user.id), after)
       for (const account of after.oauthAccounts) assert.deepEqual(await ownerOf(role, account), after)

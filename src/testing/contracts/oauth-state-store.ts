@@ -36,7 +36,8 @@ export function oauthStateStoreContract(
 
   return [
     on('gives back every field of a state', async (store, _, second) => {
-      for (const state of [anOAuthState(), anOAuthState({ flow: 'login', userId: null, provider: 'other' })]) {
+      const nobodys = anOAuthState({ flow: 'login', userId: null, credentialId: null, provider: 'other' })
+      for (const state of [anOAuthState(), nobodys]) {
         await store.put(state, plenty)
         assert.deepEqual(await second.take(state.digest), state)
       }

@@ -154,7 +154,7 @@ describe('the SQLite store', function () {
     })
 
     it('brings the tables of an earlier release up to date, with all that is in them', async () => {
-      const user = aUser({ oauthAccounts: [], endedUntil: null })
+      const user = aUser({ oauthAccounts: [], endedUntil: null, isOwnerProved: false })
       const session = aSession()
       const before = await at.handle()
       await before.users.users.insert(user, [anEvent(user)])
@@ -164,7 +164,7 @@ describe('the SQLite store', function () {
       db.exec(
         `DROP TABLE oauth_claims; DROP TABLE oauth_states; ALTER TABLE users DROP COLUMN oauth_accounts;
          DROP INDEX token_requests_asked; ALTER TABLE token_requests DROP COLUMN asks; DROP TABLE expiring_ids; ALTER TABLE users DROP COLUMN ended_until;
-         ALTER TABLE users ADD COLUMN ended_credentials TEXT NOT NULL DEFAULT '[]'`,
+         ALTER TABLE users DROP COLUMN is_owner_proved; ALTER TABLE users ADD COLUMN ended_credentials TEXT NOT NULL DEFAULT '[]'`,
       )
       db.pragma('user_version = 1')
       db.close()

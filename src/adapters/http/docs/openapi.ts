@@ -82,7 +82,7 @@ function operation(endpoint: DescribedEndpoint, tag: string, security: readonly 
     tags: [tag],
     ...(parameters.length > 0 && { parameters }),
     ...(endpoint.body !== null && { requestBody: requestBody(endpoint, refer) }),
-    ...(endpoint.access !== 'public' && { security }),
+    ...(endpoint.access !== 'public' && { security: endpoint.access === 'anybody' ? [{}, ...security] : security }),
     responses: responses(endpoint, refer),
   }
 }
@@ -176,8 +176,9 @@ function coded(status: number, name: string): Omit<Failure, 'meaning'> {
 /** Every way in which an operation may fail. */
 function failuresOf({ access, refusals, body, target, ownOriginsOnly, method }: Endpoint): Failure[] {
   const codes: RefusalCode[] = []
-  if (access !== 'public') codes.push('UNAUTHORIZED')
-  if (access === 'superuser' || ownOriginsOnly || (access !== 'public' && method !== 'GET')) codes.push('FORBIDDEN')
+  const needsLogin = access === 'user' || access === 'superuser'
+  if (needsLogin) codes.push('UNAUTHORIZED')
+  if (access === 'superuser' || ownOriginsOnly || (needsLogin && method !== 'GET')) codes.push('FORBIDDEN')
   if (target !== null) codes.push('NOT_FOUND')
   return [...(body === null ? [] : bodyFailures), ...[...codes, ...refusals].map(refusal), ...serviceFailures]
 }

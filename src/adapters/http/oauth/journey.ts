@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import type { Claim, Return } from '../../../application/oauth/redeem-return.ts'
 import type { StartOAuth } from '../../../application/oauth/start-oauth.ts'
 import { CodeRefused, ProviderFailed } from '../../../application/ports/oauth-provider.ts'
-import type { UserId } from '../../../domain/ids.ts'
+import type { Authenticated } from '../../../application/sign-in/authenticate.ts'
 import type { OAuthFlow } from '../../../domain/oauth-account.ts'
 import { Refusal } from '../../../domain/refusal.ts'
 import { type Endpoint, endpoint, type Incoming, type QueryParameter } from '../endpoint.ts'
@@ -52,7 +52,7 @@ export function returnOf(query: URLSearchParams): Return {
 export function claimOf(
   { provider, browser }: MountedProvider,
   cookie: string | undefined,
-): Omit<Claim, 'flow' | 'userId'> {
+): Omit<Claim, 'flow' | 'by'> {
   return { provider, browserOf: (state) => browser.valueOf(state, cookie) }
 }
 
@@ -71,7 +71,7 @@ async function reporting<T>({ report }: MountedProvider, requestId: string, act:
 export async function depart(
   startOAuth: StartOAuth,
   mounted: MountedProvider,
-  whose: { readonly flow: OAuthFlow; readonly userId: UserId | null },
+  whose: { readonly flow: OAuthFlow; readonly by: Authenticated | null },
   { query, cookie, requestId }: Asked,
 ): Promise<Reply> {
   const { provider, browser } = mounted

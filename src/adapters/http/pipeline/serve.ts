@@ -1,4 +1,5 @@
 import type { Context } from 'koa'
+import type { Authenticated } from '../../../application/sign-in/authenticate.ts'
 import { Refusal } from '../../../domain/refusal.ts'
 import { leadsToLoopback } from '../../../lib/loopback.ts'
 import { readBody } from '../body/read-body.ts'
@@ -122,7 +123,7 @@ function server(endpoint: Endpoint, needs: RoutesNeeds): Serve {
     if (endpoint.isLocal && !isFromThisMachine(ctx)) throw new Refusal('NOT_FOUND')
     const raw = validate === null ? null : await readBody(ctx, encoding)
 
-    const by = access === 'public' ? null : await needs.identify(ctx.req)
+    const by = access === 'public' ? null : await identify(ctx)
     ctx.state.by = by
     if (endpoint.ownOriginsOnly && isForeign(ctx.req.headers, needs.ownOrigins())) throw new Refusal('FORBIDDEN')
     if (access === 'superuser' && !by?.user.isSuperuser) throw new Refusal('FORBIDDEN')
@@ -141,6 +142,15 @@ function server(endpoint: Endpoint, needs: RoutesNeeds): Serve {
       host: ctx.hostname,
       requestId: ctx.state.requestId,
     })
+  }
+
+  async function identify(ctx: Context): Promise<Authenticated | null> {
+    try {
+      return await needs.identify(ctx.req)
+    } catch (thrown) {
+      if (access === 'anybody' && thrown instanceof Refusal) return null
+      throw thrown
+    }
   }
 
   return async (ctx, params) => {

@@ -41,8 +41,8 @@ export function oauthAssociateRouter({ startOAuth, linkOAuth, unlinkOAuth, vault
         access: 'user',
         query: [scopesParameter],
         replies: { 200: { description: 'The journey has begun; its cookie is set', body: AuthorizationUrl } },
-        refusals: ['OAUTH_SCOPE_NOT_ALLOWED', 'OAUTH_PROVIDER_ERROR'],
-        handle: (incoming) => depart(startOAuth, mounted, { flow: 'link', userId: incoming.by.user.id }, incoming),
+        refusals: ['OAUTH_SCOPE_NOT_ALLOWED', 'OAUTH_PROVIDER_ERROR', 'FRESH_LOGIN_REQUIRED'],
+        handle: (incoming) => depart(startOAuth, mounted, { flow: 'link', by: incoming.by }, incoming),
       }),
       endpoint({
         method: 'GET',
@@ -64,7 +64,8 @@ export function oauthAssociateRouter({ startOAuth, linkOAuth, unlinkOAuth, vault
         ],
         handle: ({ by, query, cookie, requestId }) =>
           arrive(mounted, { query, requestId }, redirects.linked, async () => {
-            const user = await linkOAuth.execute({ back: returnOf(query), claim: claimOf(mounted, cookie), by })
+            const claim = claimOf(mounted, cookie)
+            const user = await linkOAuth.execute({ back: returnOf(query), claim, by, requestId })
             return { status: 200, body: userWithAccountsBody(user, vault) }
           }),
       }),
@@ -75,9 +76,9 @@ export function oauthAssociateRouter({ startOAuth, linkOAuth, unlinkOAuth, vault
         summary: `Unlink an account at ${name}`,
         access: 'user',
         replies: { 204: { description: 'Unlinked', body: null } },
-        refusals: ['OAUTH_LAST_CREDENTIAL', 'NOT_FOUND'],
-        async handle({ by, params }) {
-          await unlinkOAuth.execute({ by, provider: name, id: (params.id ?? '').toLowerCase() })
+        refusals: ['OAUTH_LAST_CREDENTIAL', 'FRESH_LOGIN_REQUIRED', 'NOT_FOUND'],
+        async handle({ by, params, requestId }) {
+          await unlinkOAuth.execute({ by, provider: name, id: (params.id ?? '').toLowerCase(), requestId })
           return { status: 204 }
         },
       }),

@@ -43,7 +43,7 @@ export function oauthRouter({ startOAuth, finishOAuth, mounted, backend, prefix 
         query: [scopesParameter],
         replies: { 200: { description: 'The journey has begun; its cookie is set', body: AuthorizationUrl } },
         refusals: ['OAUTH_SCOPE_NOT_ALLOWED', 'OAUTH_PROVIDER_ERROR'],
-        handle: (incoming) => depart(startOAuth, mounted, { flow: 'login', userId: null }, incoming),
+        handle: (incoming) => depart(startOAuth, mounted, { flow: 'login', by: null }, incoming),
       }),
       endpoint({
         method: 'GET',

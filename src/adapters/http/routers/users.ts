@@ -108,9 +108,9 @@ export function usersRouter({ readUser, updateUser, deleteUser, prefix }: Needs)
         access: 'superuser',
         target,
         replies: { 204: { description: 'Deleted', body: null } },
-        refusals: ['DELETE_USER_REFUSED'],
-        async handle({ target, requestId }) {
-          await deleteUser.execute({ target, requestId })
+        refusals: ['DELETE_USER_REFUSED', 'FRESH_LOGIN_REQUIRED'],
+        async handle({ by, target, requestId }) {
+          await deleteUser.execute({ by, target, requestId })
           return { status: 204 }
         },
       }),

@@ -33,12 +33,12 @@ export function verifyRouter({ requestToken, verifyUser, prefix }: Needs): Route
         path: '/verify',
         operationId: 'verify:verify',
         summary: 'Verify an address by a verification token',
-        access: 'public',
+        access: 'anybody',
         body: VerifyBody,
         replies: { 200: { description: 'Verified', body: UserSchema } },
-        refusals: ['VERIFY_USER_BAD_TOKEN', 'VERIFY_USER_ALREADY_VERIFIED'],
-        async handle({ body: { token }, requestId }) {
-          return { status: 200, body: userBody(await verifyUser.execute({ token, requestId })) }
+        refusals: ['VERIFY_USER_BAD_TOKEN', 'VERIFY_USER_ALREADY_VERIFIED', 'UNAUTHORIZED'],
+        async handle({ by, body: { token }, requestId }) {
+          return { status: 200, body: userBody(await verifyUser.execute({ token, by, requestId })) }
         },
       }),
     ],

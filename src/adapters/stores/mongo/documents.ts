@@ -39,6 +39,7 @@ interface UserFields {
   readonly isActive: boolean
   readonly isSuperuser: boolean
   readonly isVerified: boolean
+  readonly isOwnerProved: boolean
   readonly sessions: Sessions
   readonly endedUntil: Date | null
   readonly oauthAccounts: readonly OAuthAccount[]
@@ -116,6 +117,7 @@ export function writtenFields(user: User): Omit<UserFields, 'version'> & { reado
     isActive: user.isActive,
     isSuperuser: user.isSuperuser,
     isVerified: user.isVerified,
+    isOwnerProved: user.isOwnerProved,
     sessions: { generation: user.sessions.generation, kept: user.sessions.kept },
     endedUntil: user.endedUntil,
     oauthAccounts: user.oauthAccounts.map(accountFields),
@@ -130,7 +132,7 @@ function accountFields(account: OAuthAccount): OAuthAccount {
     provider: account.provider,
     accountId: account.accountId,
     accountEmail: account.accountEmail,
-    isProved: account.isProved,
+    vouchedEmail: account.vouchedEmail,
     sealedAccessToken: account.sealedAccessToken,
     sealedRefreshToken: account.sealedRefreshToken,
     expiresAt: account.expiresAt,
@@ -148,6 +150,7 @@ export const personalFields: Record<keyof UserFields, ''> = {
   isActive: '',
   isSuperuser: '',
   isVerified: '',
+  isOwnerProved: '',
   sessions: '',
   endedUntil: '',
   oauthAccounts: '',
@@ -163,6 +166,7 @@ export function userOf(document: UserDocument): User {
     isActive: document.isActive,
     isSuperuser: document.isSuperuser,
     isVerified: document.isVerified,
+    isOwnerProved: document.isOwnerProved,
     sessions: document.sessions,
     endedUntil: document.endedUntil,
     oauthAccounts: document.oauthAccounts,

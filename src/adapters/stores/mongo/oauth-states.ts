@@ -1,7 +1,7 @@
 import type { OAuthStateStore } from '../../../application/ports/stores/oauth-state-store.ts'
 import type { OAuthState } from '../../../domain/oauth-account.ts'
 import { type Connection, latest, sweepExpired } from './connection.ts'
-import { literal, type OAuthStateDocument } from './documents.ts'
+import { literal } from './documents.ts'
 
 /** The bound is checked before the insert, not with it: concurrent callers may exceed it by as many as they are. */
 export function mongoOAuthStates({ oauthStates, expiring, now, run }: Connection): OAuthStateStore {
@@ -16,8 +16,7 @@ export function mongoOAuthStates({ oauthStates, expiring, now, run }: Connection
     put: (state, maxOpen) =>
       run(async () => {
         if (await isFull(maxOpen)) return 'full'
-        const { digest, browserDigest, provider, flow, userId, codeVerifier, nonce, redirectUri, expiresAt } = state
-        const fields = { browserDigest, provider, flow, userId, codeVerifier, nonce, redirectUri, expiresAt }
+        const { digest, ...fields } = fieldsOf(state)
         await oauthStates.insertOne({ _id: digest, ...fields })
         return 'stored'
       }),
@@ -25,14 +24,25 @@ export function mongoOAuthStates({ oauthStates, expiring, now, run }: Connection
     take: (digest) =>
       run(async () => {
         const document = await oauthStates.findOneAndDelete({ _id: literal(digest), expiresAt: { $gt: now() } })
-        return document && stateOf(document)
+        return document && fieldsOf({ ...document, digest: document._id })
       }),
 
     sweep: (limit) => run(() => sweepExpired(expiring('oauth_states'), now(), limit)),
   }
 }
 
-function stateOf(document: OAuthStateDocument): OAuthState {
-  const { _id: digest, browserDigest, provider, flow, userId, codeVerifier, nonce, redirectUri, expiresAt } = document
-  return { digest, browserDigest, provider, flow, userId, codeVerifier, nonce, redirectUri, expiresAt }
+/** Field by field: a caller without types could hang anything on it. */
+function fieldsOf(state: OAuthState): OAuthState {
+  return {
+    digest: state.digest,
+    browserDigest: state.browserDigest,
+    provider: state.provider,
+    flow: state.flow,
+    userId: state.userId,
+    credentialId: state.credentialId,
+    codeVerifier: state.codeVerifier,
+    nonce: state.nonce,
+    redirectUri: state.redirectUri,
+    expiresAt: state.expiresAt,
+  }
 }

@@ -1,6 +1,5 @@
 import type { OAuthStateStore } from '../../../application/ports/stores/oauth-state-store.ts'
-import type { UserId } from '../../../domain/ids.ts'
-import type { OAuthFlow, OAuthState } from '../../../domain/oauth-account.ts'
+import type { OAuthState } from '../../../domain/oauth-account.ts'
 import { type Ask, expireAt, ignoreOutage } from './connection.ts'
 
 /**
@@ -45,46 +44,27 @@ local last = redis.call('ZRANGE', KEYS[1], -1, -1, 'WITHSCORES')
 redis.call('PEXPIREAT', KEYS[1], last[2])
 return 1`
 
-interface StateText {
-  browserDigest: string
-  provider: string
-  flow: OAuthFlow
-  userId: UserId | null
-  codeVerifier: string
-  nonce: string
-  redirectUri: string
-  expiresAt: number
+interface StateText extends Omit<OAuthState, 'digest' | 'expiresAt'> {
+  readonly expiresAt: number
 }
 
 function toText(state: OAuthState): string {
-  const { browserDigest, provider, flow, userId, codeVerifier, nonce, redirectUri, expiresAt } = state
   const text: StateText = {
-    browserDigest,
-    provider,
-    flow,
-    userId,
-    codeVerifier,
-    nonce,
-    redirectUri,
-    expiresAt: expiresAt.getTime(),
+    browserDigest: state.browserDigest,
+    provider: state.provider,
+    flow: state.flow,
+    userId: state.userId,
+    credentialId: state.credentialId,
+    codeVerifier: state.codeVerifier,
+    nonce: state.nonce,
+    redirectUri: state.redirectUri,
+    expiresAt: state.expiresAt.getTime(),
   }
   return JSON.stringify(text)
 }
 
 function fromText(digest: string, text: string): OAuthState {
   // Safe: only `toText` writes under these keys.
-  const { browserDigest, provider, flow, userId, codeVerifier, nonce, redirectUri, expiresAt } = JSON.parse(
-    text,
-  ) as StateText
-  return {
-    digest,
-    browserDigest,
-    provider,
-    flow,
-    userId,
-    codeVerifier,
-    nonce,
-    redirectUri,
-    expiresAt: new Date(expiresAt),
-  }
+  const { expiresAt, ...state } = JSON.parse(text) as StateText
+  return { ...state, digest, expiresAt: new Date(expiresAt) }
 }

@@ -11,6 +11,7 @@ interface StateRow {
   readonly provider: string
   readonly flow: OAuthFlow
   readonly user_id: UserId | null
+  readonly credential_id: string | null
   readonly code_verifier: string
   readonly nonce: string
   readonly redirect_uri: string
@@ -21,9 +22,10 @@ interface StateRow {
 export function oauthStateWrites(db: Statements) {
   const put = db.prepare<[StateRow]>(
     `INSERT INTO oauth_states
-       (digest, browser_digest, provider, flow, user_id, code_verifier, nonce, redirect_uri, expires_at)
+       (digest, browser_digest, provider, flow, user_id, credential_id, code_verifier, nonce, redirect_uri, expires_at)
      VALUES
-       (@digest, @browser_digest, @provider, @flow, @user_id, @code_verifier, @nonce, @redirect_uri, @expires_at)`,
+       (@digest, @browser_digest, @provider, @flow, @user_id, @credential_id, @code_verifier, @nonce, @redirect_uri,
+        @expires_at)`,
   )
   const isFull = db.prepare<[number, number], unknown>(
     'SELECT 1 FROM oauth_states WHERE expires_at > ? LIMIT 1 OFFSET ?',
@@ -72,6 +74,7 @@ function toRow(state: OAuthState): StateRow {
     provider: state.provider,
     flow: state.flow,
     user_id: state.userId,
+    credential_id: state.credentialId,
     code_verifier: state.codeVerifier,
     nonce: state.nonce,
     redirect_uri: state.redirectUri,
@@ -86,6 +89,7 @@ function fromRow(row: StateRow): OAuthState {
     provider: row.provider,
     flow: row.flow,
     userId: row.user_id,
+    credentialId: row.credential_id,
     codeVerifier: row.code_verifier,
     nonce: row.nonce,
     redirectUri: row.redirect_uri,

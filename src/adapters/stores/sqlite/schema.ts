@@ -129,6 +129,10 @@ const migrations: readonly string[] = [
   -- How often a request was made while it waited: first come, first served, whoever asks again.
   ALTER TABLE token_requests ADD COLUMN asks INTEGER NOT NULL DEFAULT 1;
   CREATE INDEX token_requests_asked ON token_requests (asked_at, ready_at);
+
+  -- Whether the account counts as the address's owner's, and which credential began to link.
+  ALTER TABLE users ADD COLUMN is_owner_proved INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE oauth_states ADD COLUMN credential_id TEXT;
   `,
 ]
 

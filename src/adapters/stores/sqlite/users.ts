@@ -19,6 +19,7 @@ interface UserRow {
   readonly is_active: number
   readonly is_superuser: number
   readonly is_verified: number
+  readonly is_owner_proved: number
   readonly generation: number
   readonly kept: string | null
   readonly ended_until: number | null
@@ -36,6 +37,7 @@ const readColumns = [
   'is_active',
   'is_superuser',
   'is_verified',
+  'is_owner_proved',
   'generation',
   'kept',
   'ended_until',
@@ -157,6 +159,7 @@ function toRow(user: User): UserRow {
     is_active: Number(user.isActive),
     is_superuser: Number(user.isSuperuser),
     is_verified: Number(user.isVerified),
+    is_owner_proved: Number(user.isOwnerProved),
     generation: user.sessions.generation,
     kept: user.sessions.kept,
     ended_until: user.endedUntil?.getTime() ?? null,
@@ -176,6 +179,7 @@ function fromRow(row: ReadRow | undefined): User | null {
     isActive,
     isSuperuser,
     isVerified,
+    isOwnerProved,
     generation,
     kept,
     endedUntil,
@@ -191,6 +195,7 @@ function fromRow(row: ReadRow | undefined): User | null {
     isActive: isActive === 1,
     isSuperuser: isSuperuser === 1,
     isVerified: isVerified === 1,
+    isOwnerProved: isOwnerProved === 1,
     sessions: { generation, kept },
     endedUntil: endedUntil === null ? null : new Date(endedUntil),
     oauthAccounts: oauthAccountsFromText(oauthAccounts),

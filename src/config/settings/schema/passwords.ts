@@ -46,13 +46,21 @@ export const tokens = Type.Object({
   verifyLifetimeSeconds: seconds(86_400, 30 * 86_400, 'Lifetime of a verification token.'),
 })
 
+export const verification = Type.Object({
+  requiresSession: Type.Boolean({
+    default: false,
+    description:
+      'An address is verified only within a session of its account; otherwise 401. The owner of an address can then not verify an account that somebody else registered.',
+  }),
+})
+
 export const security = Type.Object({
   freshLoginSeconds: Type.Integer({
     minimum: 0,
     maximum: maxLifetimeSeconds,
     default: 0,
     description:
-      'A change of password or address needs `current_password`, or a login within this time. `0` turns the check off.',
+      'Linking, unlinking, a change of password or address, and every change or deletion by a superuser need a login within this time. A PATCH may send `current_password` instead. `0` turns the check off.',
   }),
   maxOpenJourneys: Type.Integer({
     minimum: 1,

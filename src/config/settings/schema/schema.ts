@@ -7,7 +7,7 @@ import type { transports } from '../../plugins/transports.ts'
 import { events, handlers } from './events.ts'
 import { prefix, seconds } from './fields.ts'
 import { docs, http, logs, routersSchema, tryPage } from './http.ts'
-import { passwords, security, tokens } from './passwords.ts'
+import { passwords, security, tokens, verification } from './passwords.ts'
 import { backendsSchema, type mounting, providersSchema } from './sign-in.ts'
 import { storeSchema } from './stores.ts'
 import { isGroup } from './tree.ts'
@@ -110,6 +110,7 @@ const common = {
   events,
   passwords,
   tokens,
+  verification,
   security,
   logs,
   docs,
@@ -129,6 +130,7 @@ export const tenantSchema = Type.Object({
   handlers,
   passwords: Type.Omit(passwords, ['maxWaitSeconds', 'concurrency']),
   tokens,
+  verification,
   security,
   try: tryPage,
 })
@@ -205,6 +207,7 @@ export interface Settings {
   readonly events: Readonly<Static<typeof events>>
   readonly passwords: Readonly<Static<typeof passwords>>
   readonly tokens: Readonly<Static<typeof tokens>>
+  readonly verification: Readonly<Static<typeof verification>>
   readonly security: Readonly<Static<typeof security>>
   readonly logs: Readonly<Static<typeof logs>>
   readonly docs: Readonly<Static<typeof docs>>
