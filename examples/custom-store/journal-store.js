@@ -4,7 +4,7 @@
 import { randomUUID } from 'node:crypto'
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeFileSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { emailKey, maxWaitingRequests, passwordScheme, Unavailable, Unsuitable } from 'portcullis'
+import { emailKey, haveRoom, maxWaitingRequests, passwordScheme, Unavailable, Unsuitable } from 'portcullis'
 
 /**
  * @import { AccountEvent, LeasedEvent, DeadEvent, EmailKey, TokenRequest, User, UserId, UsersRole } from 'portcullis'
@@ -142,6 +142,7 @@ export function openJournalStore(path, { clock = () => new Date() } = {}) {
       },
       async replace(user, events) {
         if (state.users.get(user.id)?.version !== user.version) return 'stale'
+        if (!haveRoom(events, state.queues.get(user.id)?.events.length ?? 0)) return 'full'
         const objection = taken(user)
         if (objection !== null) return objection
         commit(['users', user.id, { ...user, version: user.version + 1 }], ...queued(user.id, events))

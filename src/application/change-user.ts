@@ -45,13 +45,16 @@ export class ChangeUser {
     settled.catch(() => undefined)
     this.#last.set(id, settled)
     try {
-      return await change
+      const outcome = await change
+      // Not thrown by the change itself: the changes behind it may need no room.
+      if (outcome.type === 'full') throw new Unavailable('a user has too many undelivered events')
+      return outcome
     } finally {
       if (this.#last.get(id) === settled) this.#last.delete(id)
     }
   }
 
-  async #attempt(id: UserId, judge: Judge): Promise<ChangeOutcome> {
+  async #attempt(id: UserId, judge: Judge): Promise<ChangeOutcome | { readonly type: 'full' }> {
     for (let attempt = 1; attempt <= maxAttempts; attempt++) {
       const user = await this.#users.find(id)
       if (user === null) return { type: 'gone' }

@@ -1,6 +1,7 @@
 import type { ContractCase } from './contract.ts'
 import { deadLetterContract } from './contracts/dead-letters.ts'
 import { expiringIdsContract } from './contracts/expiring-ids.ts'
+import { fullQueueContract } from './contracts/full-queues.ts'
 import { oauthAccountsContract } from './contracts/oauth-accounts.ts'
 import { oauthStateStoreContract } from './contracts/oauth-state-store.ts'
 import { outboxContract } from './contracts/outbox.ts'
@@ -67,6 +68,7 @@ export function storeSuites(runner: Runner, store: StoreUnderProof): void {
   holds('as a store of users', users, userStoreContract)
   holds('as a store of OAuth accounts', users, oauthAccountsContract)
   holds('as an outbox', users, outboxContract)
+  holds('as an outbox that is full', users, fullQueueContract)
   holds('as a store of dead letters', users, deadLetterContract)
   holds('as a store of requests for tokens', users, tokenRequestsContract)
   holds('as a store of ids that expire', users, (open) => expiringIdsContract(open, { sweeps }))

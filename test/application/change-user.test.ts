@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import { UpdateUser } from '../../src/application/accounts/update-user.ts'
 import { ChangeUser } from '../../src/application/change-user.ts'
 import type { UserStore } from '../../src/application/ports/stores/user-store.ts'
+import { happened } from '../../src/domain/events.ts'
 import { Refusal, Unavailable } from '../../src/domain/refusal.ts'
 import { aUser } from '../../src/testing/builders.ts'
 import { fixedClock } from '../../src/testing/fixed-clock.ts'
@@ -38,6 +39,33 @@ describe('the changes of one user', () => {
     const kept = changeUser.execute(user.id, () => ({ type: 'keep' }))
     expect(await refused.catch((error: unknown) => error)).to.be.instanceOf(Refusal)
     expect(await kept).to.deep.equal({ type: 'changed', user })
+  })
+})
+
+describe('the changes of a user whose events are not delivered', () => {
+  it('are Unavailable once 100 wait, and those that end access are not', async () => {
+    const clock = fixedClock()
+    const { users } = await deliveryNeeds(clock)
+    const user = aUser()
+    await users.insert(user, [])
+    const changeUser = new ChangeUser({ users })
+    const verify = () =>
+      changeUser.execute(user.id, (fresh) => ({
+        type: 'replace',
+        user: fresh,
+        events: [happened('verified', fresh, occasionAt(clock()))],
+      }))
+    for (let event = 0; event < 100; event++) await verify()
+    // At once: the second waits for the first, and its outcome must not be that of the first.
+    const [refused, removed] = await Promise.allSettled([
+      verify(),
+      changeUser.execute(user.id, (fresh) => ({
+        type: 'remove',
+        events: [happened('deleted', fresh, occasionAt(clock()))],
+      })),
+    ])
+    expect(refused).to.have.property('reason').that.is.instanceOf(Unavailable)
+    expect(removed).to.deep.equal({ status: 'fulfilled', value: { type: 'removed' } })
   })
 })
 

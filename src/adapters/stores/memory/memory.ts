@@ -34,7 +34,7 @@ function usersRole(clock: () => Date): UsersRole {
   const outbox = memoryOutbox(clock)
   let firstMark: string | null = null
   return {
-    users: memoryUserStore(outbox.append),
+    users: memoryUserStore(outbox),
     outbox,
     tokenRequests: memoryTokenRequests(),
     expiringIds: memoryExpiringIds(clock),

@@ -18,6 +18,8 @@ interface Queue {
 }
 
 export interface MemoryOutbox extends Outbox {
+  /** How many events of the user wait. */
+  waiting(userId: UserId): number
   append(userId: UserId, events: readonly AccountEvent[]): void
 }
 
@@ -76,6 +78,7 @@ export function memoryOutbox(clock: () => Date): MemoryOutbox {
 
   return {
     append,
+    waiting: (userId) => queues.get(userId)?.events.length ?? 0,
 
     async lease(now, limit, leaseSeconds) {
       for (const queue of held) {

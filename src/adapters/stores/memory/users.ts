@@ -1,12 +1,13 @@
 import type { UserStore } from '../../../application/ports/stores/user-store.ts'
 import { type EmailKey, emailKey } from '../../../domain/email.ts'
-import type { AccountEvent } from '../../../domain/events.ts'
+import { haveRoom } from '../../../domain/events.ts'
 import type { UserId } from '../../../domain/ids.ts'
 import { passwordScheme } from '../../../domain/password.ts'
 import type { User } from '../../../domain/user.ts'
+import type { MemoryOutbox } from './outbox.ts'
 
-/** @param append queues the events of a write, in the same turn */
-export function memoryUserStore(append: (userId: UserId, events: readonly AccountEvent[]) => void): UserStore {
+/** @param outbox takes the events of a write in the same turn */
+export function memoryUserStore({ append, waiting }: Pick<MemoryOutbox, 'append' | 'waiting'>): UserStore {
   const users = new Map<UserId, User>()
   const owners = new Map<EmailKey, UserId>()
   const accountOwners = new Map<string, UserId>()
@@ -56,6 +57,7 @@ export function memoryUserStore(append: (userId: UserId, events: readonly Accoun
     async replace(user, events) {
       const stored = users.get(user.id)
       if (stored === undefined || stored.version !== user.version) return 'stale'
+      if (!haveRoom(events, waiting(user.id))) return 'full'
       const taken = whatIsTaken(user, user.id)
       if (taken !== null) return taken
       forget(stored)

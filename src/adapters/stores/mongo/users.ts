@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { UserStore } from '../../../application/ports/stores/user-store.ts'
-import type { AccountEvent } from '../../../domain/events.ts'
+import { type AccountEvent, haveRoom, maxWaitingEvents } from '../../../domain/events.ts'
 import { Unavailable } from '../../../domain/refusal.ts'
 import type { User } from '../../../domain/user.ts'
 import { type Connection, latest } from './connection.ts'
@@ -32,6 +32,12 @@ const queueIsNotEmpty = { $or: [{ 'outbox.events.0': { $exists: true } }, { 'out
  */
 export function mongoUserStore({ users, now, run, isDuplicate }: Connection): UserStore {
   const sameVersion = (user: User) => ({ _id: literal(user.id), version: literal(user.version), ...present })
+
+  /** Matches a queue with room for these events; `null` where they need none. */
+  const roomFor = (events: readonly AccountEvent[]) =>
+    haveRoom(events, maxWaitingEvents)
+      ? null
+      : { [`outbox.events.${maxWaitingEvents - events.length}`]: { $exists: false } }
 
   /**
    * `$max` sets `dueAt` where nothing waits yet and leaves a later one alone, the end of a lease or of
@@ -98,11 +104,15 @@ export function mongoUserStore({ users, now, run, isDuplicate }: Connection): Us
     replace: (user, events) =>
       run(() =>
         unlessTaken(user, { _id: { $ne: literal(user.id) } }, async () => {
-          const { matchedCount } = await users.updateOne(sameVersion(user), {
-            $set: { ...writtenFields(user), version: user.version + 1 },
-            ...appended(events),
-          })
-          return matchedCount === 1 ? ('stored' as const) : ('stale' as const)
+          const same = sameVersion(user)
+          const room = roomFor(events)
+          const { matchedCount } = await users.updateOne(
+            { ...same, ...room },
+            { $set: { ...writtenFields(user), version: user.version + 1 }, ...appended(events) },
+          )
+          if (matchedCount === 1) return 'stored' as const
+          const isStale = room === null || (await users.findOne(same, { projection: { _id: 1 }, ...latest })) === null
+          return isStale ? ('stale' as const) : ('full' as const)
         }),
       ),
 

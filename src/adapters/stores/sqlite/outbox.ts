@@ -39,6 +39,14 @@ export function eventAppender(db: Statements) {
   }
 }
 
+/** How many events of a user wait. */
+export function waitingCounter(db: Statements) {
+  const count = db
+    .prepare<[UserId], number>('SELECT count(*) FROM outbox WHERE user_id = ? AND dead_at IS NULL')
+    .pluck()
+  return (userId: UserId): number => count.get(userId) ?? 0
+}
+
 /** What runs in the writer's thread. */
 export function outboxWrites(db: Statements) {
   const readyUsers = db

@@ -1,11 +1,11 @@
 import type { UserStore } from '../../../application/ports/stores/user-store.ts'
 import { type Email, type EmailKey, emailKey } from '../../../domain/email.ts'
-import type { AccountEvent } from '../../../domain/events.ts'
+import { type AccountEvent, haveRoom } from '../../../domain/events.ts'
 import type { UserId } from '../../../domain/ids.ts'
 import { passwordScheme } from '../../../domain/password.ts'
 import type { User } from '../../../domain/user.ts'
 import type { SqliteFile, ValuesOf } from './file.ts'
-import { eventAppender } from './outbox.ts'
+import { eventAppender, waitingCounter } from './outbox.ts'
 import type { Statements } from './write/statements.ts'
 import { oauthAccountsFromText, oauthAccountsToText, oauthClaims } from './write/unique-accounts.ts'
 
@@ -68,6 +68,7 @@ export function userWrites(db: Statements) {
   const remove = db.prepare<[string, number]>('DELETE FROM users WHERE id = ? AND version = ?')
   const claims = oauthClaims(db)
   const append = eventAppender(db)
+  const waitingOf = waitingCounter(db)
 
   /** @param own whose address and accounts are not taken */
   function whatIsTaken(user: User, own: UserId | null): 'email_taken' | 'account_taken' | null {
@@ -90,8 +91,9 @@ export function userWrites(db: Statements) {
       user: User,
       events: readonly AccountEvent[],
       now: number,
-    ): 'stored' | 'stale' | 'email_taken' | 'account_taken' {
+    ): 'stored' | 'stale' | 'full' | 'email_taken' | 'account_taken' {
       if (versionOf.get(user.id) !== user.version) return 'stale'
+      if (events.length > 0 && !haveRoom(events, waitingOf(user.id))) return 'full'
       const taken = whatIsTaken(user, user.id)
       if (taken !== null) return taken
       replace.run(toRow(user))

@@ -19,10 +19,14 @@ export interface UserStore {
 
   /**
    * Writes `user` only if the stored version is still `user.version`, and stores version + 1.
-   * `'stale'` when it is another, or the user is gone, whatever is taken; else as `insert`, where the user's own
-   * address and accounts are never taken. What it no longer carries is free for others.
+   * `'stale'` when it is another, or the user is gone, whatever is taken; `'full'` when the events have no room behind
+   * those that wait (`haveRoom`), dead letters aside; else as `insert`, where the user's own address and accounts are
+   * never taken. What it no longer carries is free for others.
    */
-  replace(user: User, events: readonly AccountEvent[]): Promise<'stored' | 'stale' | 'email_taken' | 'account_taken'>
+  replace(
+    user: User,
+    events: readonly AccountEvent[],
+  ): Promise<'stored' | 'stale' | 'full' | 'email_taken' | 'account_taken'>
 
   /**
    * Only if the stored version is still `user.version`; `'removed'` for exactly one caller. Its address and accounts
