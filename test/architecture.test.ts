@@ -26,13 +26,13 @@ const rules: readonly Rule[] = [
     packages: ['node:', 'koa', '@koa/router', '@koa/cors', 'koa-body', 'ajv', 'typebox', 'pino', 'swagger-ui-dist'],
   },
   store('memory', []),
-  store('sqlite', ['better-sqlite3', 'esbuild']),
+  ...sqliteSides(),
   store('mongo', ['mongodb']),
   store('redis', ['ioredis']),
   { folder: /^adapters\/stores\/store-backend\.ts$/, files: [domain, ports], packages: [] },
   adapter('credentials', ['jsonwebtoken', 'lru-cache']),
   adapter('crypto', ['argon2', 'bcrypt', 'uuid', '@zxcvbn-ts/language-common']),
-  adapter('events', ['esbuild']),
+  adapter('events', []),
   adapter('logging', ['pino']),
   adapter('oauth', ['simple-oauth2', 'openid-client', 'undici', 'jsonwebtoken', 'typebox']),
   {
@@ -58,6 +58,19 @@ function store(name: string, packages: readonly string[]): Rule {
     files: [lib, domain, ports, own, /^adapters\/stores\/store-backend\.ts$/],
     packages: ['node:', ...packages],
   }
+}
+
+/** The event loop starts the thread and never imports its side; both share the files of the folder itself. */
+function sqliteSides(): Rule[] {
+  const rule = store('sqlite', ['better-sqlite3'])
+  const side = (folder: RegExp, own: RegExp): Rule => {
+    const others = rule.files.filter((allowed) => allowed !== rule.folder)
+    return { ...rule, folder, files: [...others, own] }
+  }
+  return [
+    side(/^adapters\/stores\/sqlite\/write\//, /^adapters\/stores\/sqlite\/(write\/)?[^/]+$/),
+    side(rule.folder, /^adapters\/stores\/sqlite\/((read\/)?[^/]+|write\/thread\.ts)$/),
+  ]
 }
 
 function adapter(name: string, packages: readonly string[]): Rule {
@@ -93,6 +106,16 @@ describe('the architecture', () => {
       'adapters/stores/mongo/users.ts',
       "import { ChangeUser } from '../../../application/change-user.ts'",
       'adapters/stores/mongo/users.ts imports application/change-user.ts',
+    ],
+    [
+      'adapters/stores/sqlite/read/a.ts',
+      "import { b } from '../write/b.ts'",
+      'adapters/stores/sqlite/read/a.ts imports adapters/stores/sqlite/write/b.ts',
+    ],
+    [
+      'adapters/stores/sqlite/write/a.ts',
+      "import { b } from '../read/b.ts'",
+      'adapters/stores/sqlite/write/a.ts imports adapters/stores/sqlite/read/b.ts',
     ],
     [
       'adapters/stores/redis/a.ts',

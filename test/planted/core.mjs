@@ -58,7 +58,7 @@ export default [
     "new driver.ReadConcern('local')",
     mongo,
   ],
-  ['a write to a file without a name', 'src/adapters/stores/sqlite/file.ts', '    demandSame()\n', '', sqlite],
+  ['a write to a file without a name', 'src/adapters/stores/sqlite/write/batch.ts', '    check()\n', '', sqlite],
   [
     'a file that others can read',
     'src/adapters/stores/sqlite/connection.ts',
@@ -124,13 +124,6 @@ export default [
     "if (isTooLong(ctx.req.headers)) throw new Unreadable(413, 'PAYLOAD_TOO_LARGE')",
     '',
     ['test/http/bodies.test.ts'],
-  ],
-  [
-    'a moment of reading that never ends',
-    'src/adapters/stores/sqlite/read-transaction.ts',
-    'began.then(finishAfterMicrotasks)',
-    '',
-    ['test/adapters/stores/sqlite-reads.test.ts'],
   ],
   [
     'a byte order mark that multipart passwords lose',

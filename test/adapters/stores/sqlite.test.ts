@@ -10,10 +10,11 @@ import { Worker } from 'node:worker_threads'
 import Database from 'better-sqlite3'
 import { expect } from 'chai'
 import { connectReader, connectWriter, libraryObjection } from '../../../src/adapters/stores/sqlite/connection.ts'
+import { monotonicMs, type Outcome, type Step } from '../../../src/adapters/stores/sqlite/protocol.ts'
 import { schemaVersion } from '../../../src/adapters/stores/sqlite/schema.ts'
 import { sqliteBackend } from '../../../src/adapters/stores/sqlite/sqlite.ts'
-import { startThread } from '../../../src/adapters/stores/sqlite/start-thread.ts'
-import { batchRunner, monotonicMs, type Outcome } from '../../../src/adapters/stores/sqlite/write/batch.ts'
+import { batchWriter } from '../../../src/adapters/stores/sqlite/write/batch.ts'
+import { startThread } from '../../../src/adapters/stores/sqlite/writer-thread.ts'
 import { Unsuitable } from '../../../src/adapters/stores/store-backend.ts'
 import type { Email } from '../../../src/domain/email.ts'
 import { Unavailable } from '../../../src/domain/refusal.ts'
@@ -284,11 +285,14 @@ describe('the SQLite store', function () {
   })
 
   describe('in batches', () => {
-    const insert = (user: User, patience = 2_000) => ({
-      name: 'insertUser' as const,
-      args: [user, [], at.clock().getTime()],
-      deadline: monotonicMs() + patience,
+    const insert = (user: User, ms = 2_000): Step => ({
+      store: 'users',
+      method: 'insert',
+      args: [user, []],
+      now: at.clock().getTime(),
+      deadline: monotonicMs() + ms,
     })
+    const writerOf = (connect: () => Database.Database) => batchWriter({ connect, check: () => undefined })
 
     it('writes what waits in one transaction', async () => {
       let batches = 0
@@ -323,44 +327,34 @@ describe('the SQLite store', function () {
       expect(await users.insert(aUser(), [])).to.equal('stored')
     })
 
-    /** What came of a batch that nobody else's lock was in the way of. */
-    function ran(runner: ReturnType<typeof batchRunner>, steps: Parameters<typeof runner.run>[0]) {
-      const outcomes = runner.run(steps, 0)
-      if (outcomes === 'locked') throw new Error('the file is locked')
-      return outcomes
-    }
-
-    it('never begins what its caller has given up', () => {
-      const runner = batchRunner(() => writerAlone())
+    it('never begins a step that its caller has given up', async () => {
+      const writer = writerOf(() => writerAlone())
       const [late, inTime] = [aUser(), aUser()]
-      const [refused, stored] = ran(runner, [insert(late, -1), insert(inTime)])
+      const [refused, stored] = await writer.write([insert(late, -10), insert(inTime)])
       expect(refused).to.have.nested.property('fault.kind', 'unavailable')
       expect(stored).to.deep.equal({ value: 'stored' })
       // The address is free still.
-      expect(ran(runner, [insert(late)])).to.deep.equal([{ value: 'stored' }])
-      runner.close()
+      expect(await writer.write([insert(late)])).to.deep.equal([{ value: 'stored' }])
+      writer.close()
     })
 
-    it('refuses the whole batch when the disk is full, and writes again when there is room', () => {
+    it('refuses the whole batch when the disk is full, and writes again when there is room', async () => {
       let pages = 40
-      const runner = batchRunner(() => {
+      const writer = writerOf(() => {
         const db = writerAlone()
         db.pragma(`max_page_count = ${pages}`)
         return db
       })
       const small = aUser()
       const tooMany = Array.from({ length: 200 }, () => aUser())
-      expect(ran(runner, [insert(small)])).to.deep.equal([{ value: 'stored' }])
-      const write = () =>
-        ran(
-          runner,
-          tooMany.map((user) => insert(user)),
-        )
-      const kinds = write().map((outcome: Outcome) => 'fault' in outcome && outcome.fault.kind)
+      expect(await writer.write([insert(small)])).to.deep.equal([{ value: 'stored' }])
+      const write = () => writer.write(tooMany.map((user) => insert(user)))
+      const kinds = (await write()).map((outcome: Outcome) => 'fault' in outcome && outcome.fault.kind)
       expect(new Set(kinds)).to.deep.equal(new Set(['unavailable']))
       pages = 4_000
-      expect(new Set(write().map((outcome) => 'value' in outcome && outcome.value))).to.deep.equal(new Set(['stored']))
-      runner.close()
+      const values = (await write()).map((outcome) => 'value' in outcome && outcome.value)
+      expect(new Set(values)).to.deep.equal(new Set(['stored']))
+      writer.close()
     })
   })
 

@@ -1,6 +1,7 @@
 import type Database from 'better-sqlite3'
 import { Unsuitable } from '../store-backend.ts'
 import { codeOf } from './faults.ts'
+import type { Place } from './protocol.ts'
 import { migrate, refuseNewerSchema } from './schema.ts'
 
 /** The package, which the event loop's side loads late. */
@@ -8,13 +9,6 @@ export type Driver = typeof Database
 
 /** The first release in which several connections cannot corrupt a WAL that is being reset. */
 const safeLibrary = [3, 51, 3] as const
-
-/** A file, and how it is to be opened. */
-export interface Place {
-  readonly path: string
-  /** Many such are open in this process. */
-  readonly isSmall: boolean
-}
 
 /** Why a SQLite library of this version must not be used; `null` when it may. */
 export function libraryObjection(version: string): string | null {

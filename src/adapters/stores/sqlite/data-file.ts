@@ -1,5 +1,13 @@
-import { readlinkSync, realpathSync } from 'node:fs'
+import { constants, readlinkSync, realpathSync, type Stats, statSync } from 'node:fs'
+import { access, link, open, stat, unlink } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
+import { Unavailable } from '../../../domain/refusal.ts'
+import { isThere, makeFolder, unless } from '../../../lib/private-folder.ts'
+import { Unsuitable } from '../store-backend.ts'
+import type { FoundPlace } from './protocol.ts'
+
+/** Errors of the file system that may pass by themselves; any other needs the operator. */
+const passing = new Set(['EIO', 'ENOSPC', 'EDQUOT', 'EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN', 'EBUSY', 'ESTALE'])
 
 export const pathIn = (dataFolder: string): string => join(resolve(dataFolder), 'portcullis.sqlite')
 
@@ -27,4 +35,53 @@ function targetOf(path: string): string | null {
   } catch {
     return null
   }
+}
+
+/**
+ * Makes the folder and an empty file that only their owner may enter and read. The file is made under another name,
+ * because opening and closing a file that SQLite has open in this process would drop its locks (POSIX).
+ */
+export async function createFile(path: string, warn: (message: string) => void): Promise<Omit<FoundPlace, 'isSmall'>> {
+  const folder = dirname(path)
+  const draft = `${path}.${process.pid}-${Math.random().toString(36).slice(2)}`
+  try {
+    await makeFolder(folder)
+    await access(folder, constants.R_OK | constants.W_OK | constants.X_OK)
+    if (!(await isThere(path))) {
+      await (await open(draft, 'wx', 0o600)).close()
+      try {
+        await link(draft, path).catch(unless('EEXIST'))
+      } finally {
+        await unlink(draft)
+      }
+    }
+    await access(path, constants.R_OK | constants.W_OK)
+    const { mode, dev: device, ino: inode } = await stat(path)
+    if ((mode & 0o077) !== 0) warn(`${path} can be opened by other users of this machine: chmod 600 it`)
+    return { path, device, inode }
+  } catch (error) {
+    const code = errorCode(error)
+    const isFile = error instanceof Error && 'path' in error && error.path === path
+    const message = `${isFile ? path : `the data folder ${folder}`} cannot be used (${code})`
+    if (passing.has(code)) throw new Unavailable(message, { cause: error })
+    const wanted = isFile
+      ? 'a file that this process may read and write'
+      : 'a folder in which this process may create and write files'
+    throw new Unsuitable(`${message}: it must be ${wanted}`)
+  }
+}
+
+function errorCode(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : String(error)
+}
+
+/** Throws `Unavailable` when the file was removed or replaced: SQLite would write where nobody finds it again. */
+export function demandSameFile({ path, device, inode }: FoundPlace): void {
+  let found: Stats
+  try {
+    found = statSync(path)
+  } catch (cause) {
+    throw new Unavailable(`${path}, which is not to be found`, { cause })
+  }
+  if (found.dev !== device || found.ino !== inode) throw new Unavailable(`${path}, which was replaced`)
 }

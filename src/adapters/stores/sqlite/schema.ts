@@ -104,16 +104,10 @@ const migrations: readonly string[] = [
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX oauth_claims_user ON oauth_claims (user_id);
 
-  -- States may be of users that another store keeps: no foreign key.
+  -- State: JSON, since it is found by its digest alone.
   CREATE TABLE oauth_states (
     digest TEXT PRIMARY KEY NOT NULL,
-    browser_digest TEXT NOT NULL,
-    provider TEXT NOT NULL,
-    flow TEXT NOT NULL,
-    user_id TEXT,
-    code_verifier TEXT NOT NULL,
-    nonce TEXT NOT NULL,
-    redirect_uri TEXT NOT NULL,
+    state TEXT NOT NULL,
     expires_at INTEGER NOT NULL
   ) STRICT;
   CREATE INDEX oauth_states_expiry ON oauth_states (expires_at);
@@ -130,9 +124,8 @@ const migrations: readonly string[] = [
   ALTER TABLE token_requests ADD COLUMN asks INTEGER NOT NULL DEFAULT 1;
   CREATE INDEX token_requests_asked ON token_requests (asked_at, ready_at);
 
-  -- Whether the account counts as the address's owner's, and which credential began to link.
+  -- Whether the password counts as chosen by the owner of the address.
   ALTER TABLE users ADD COLUMN is_owner_proved INTEGER NOT NULL DEFAULT 0;
-  ALTER TABLE oauth_states ADD COLUMN credential_id TEXT;
   `,
 ]
 

@@ -1,17 +1,15 @@
 import type { Worker } from 'node:worker_threads'
 import { type OpenOptions, type StoreBackend, type StoreHandle, unshared } from '../store-backend.ts'
-import { pathIn, realPath } from './data-file.ts'
-import { sqliteExpiringIds } from './expiring-ids.ts'
-import { sqliteFile } from './file.ts'
-import { sqliteOAuthStates } from './oauth-states.ts'
-import { sqliteOutbox } from './outbox.ts'
-import { sqliteSessions } from './sessions.ts'
-import { startThread } from './start-thread.ts'
-import { writerThread } from './thread.ts'
-import { sqliteTokenRequests } from './token-requests.ts'
-import { sqliteTokens } from './tokens.ts'
-import { sqliteUsers } from './users.ts'
-import { secretMark } from './write/meta.ts'
+import { createFile, pathIn, realPath } from './data-file.ts'
+import { sqliteExpiringIds } from './read/expiring-ids.ts'
+import { sqliteOutbox } from './read/outbox.ts'
+import { sqliteReader } from './read/reader.ts'
+import { sqliteSessions } from './read/sessions.ts'
+import { sqliteTokenRequests } from './read/token-requests.ts'
+import { sqliteTokens } from './read/tokens.ts'
+import { sqliteUsers } from './read/users.ts'
+import { sqliteWriter } from './writer.ts'
+import { startThread, writerThread } from './writer-thread.ts'
 
 /** Users, sessions and tokens in one file of the data folder, `portcullis.sqlite`: the embedded default. */
 export const sqliteBackend: StoreBackend = {
@@ -27,27 +25,51 @@ export async function openSqlite(
   options: OpenOptions,
   start: () => Worker = startThread,
 ): Promise<Required<StoreHandle>> {
-  const { dataFolder, clock, warn, shares = unshared, isOneOfMany = false } = options
+  const { dataFolder, clock, warn, shares = unshared, isOneOfMany: isSmall = false } = options
   const { default: driver } = await import('better-sqlite3') // native code: loaded where it is wanted
   const thread = shares.lease(
     'sqlite writer',
     () => writerThread(start),
     (unused) => unused.close(),
   )
-  const file = sqliteFile(driver, { path: pathIn(dataFolder), isSmall: isOneOfMany }, thread, warn)
+  const reader = sqliteReader(driver)
+  const writer = sqliteWriter(thread.value, clock, reader.isOpen)
+  const { read } = reader
+  const { writes } = writer
+  let preparing: Promise<void> | null = null
+
+  async function openBoth(): Promise<void> {
+    const place = { ...(await createFile(pathIn(dataFolder), warn)), isSmall }
+    await writer.open(place)
+    await reader.open(place)
+  }
+
   return {
     users: {
-      users: sqliteUsers(file, clock),
-      outbox: sqliteOutbox(file),
-      tokenRequests: sqliteTokenRequests(file, clock),
-      expiringIds: sqliteExpiringIds(file, clock),
-      checkSecret: secretMark(file),
+      users: sqliteUsers(read, writes.users),
+      outbox: sqliteOutbox(read, writes.outbox),
+      tokenRequests: sqliteTokenRequests(read, writes.tokenRequests),
+      expiringIds: sqliteExpiringIds(read, writes.expiringIds, clock),
+      checkSecret: writes.meta.checkSecret,
     },
-    sessions: sqliteSessions(file, clock),
-    tokens: sqliteTokens(file, clock),
-    oauthStates: sqliteOAuthStates(file, clock),
-    prepare: file.prepare,
-    ping: file.ping,
-    close: file.close,
+    sessions: sqliteSessions(read, writes.sessions, clock),
+    tokens: sqliteTokens(read, writes.tokens, clock),
+    oauthStates: writes.oauthStates,
+    ping: writes.meta.ping,
+
+    async prepare() {
+      if (reader.isOpen()) return
+      preparing ??= openBoth().finally(() => {
+        preparing = null
+      })
+      await preparing
+    },
+
+    async close() {
+      await preparing?.catch(() => {})
+      reader.close() // before the writer: the last connection to close moves the log into the file
+      await writer.close()
+      await thread.release()
+    },
   }
 }

@@ -1,125 +1,109 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Unavailable } from '../../../domain/refusal.ts'
 import { Unsuitable } from '../store-backend.ts'
-import type { Opening } from './thread.ts'
-import { type Fault, monotonicMs, type Outcome, type Step } from './write/batch.ts'
-import type { OperationName, Operations } from './write/operations.ts'
+import {
+  type Fault,
+  type FoundPlace,
+  monotonicMs,
+  type Outcome,
+  type Step,
+  type Writes,
+  writeMethods,
+} from './protocol.ts'
+import { closeMs, type WriterThread, within } from './writer-thread.ts'
 
 const maxBatch = 200
-/** Less than the 2 s in which everybody is to have an answer, whatever else it takes. */
-const patienceMs = 1_950
-/** Starting the thread, loading the driver and building the tables may take longer than a write. */
-const startPatienceMs = 10_000
-/** More wait only while the disk hangs; those that were given up make room then. */
-const manyWaiting = 1_000
-
-export interface Writer {
-  /**
-   * Runs an operation in the writer's thread and resolves when it is durable. Rejects with `Unavailable` when
-   * there is no answer within 2 s, or the thread died: whether it was written is not known then, and only
-   * reading tells. What has not begun within that time is never begun.
-   */
-  run<N extends OperationName>(name: N, ...args: Parameters<Operations[N]>): Promise<ReturnType<Operations[N]>>
-
-  /** Opens the file and brings its tables up to date. Throws `Unavailable` or `Unsuitable`. */
-  start(): Promise<void>
-
-  /** Finishes what was asked for and lets go of the file. */
-  close(): Promise<void>
-}
+/** Less than the 2 s within which every caller gets an answer. */
+const answerMs = 1_950
+/** Starting the thread, loading the driver and creating the tables may take longer than a write. */
+const openMs = 10_000
 
 interface Pending {
   readonly step: Step
-  readonly done: Promise<unknown>
-  /** `true` once it was answered, or given up. */
-  isOver(): boolean
   settle(outcome: Outcome): void
 }
 
 /**
- * What is to be written to one file. Whatever is asked for while a batch is being written goes into the next one, so
- * that a slow disk makes batches longer instead of the queue.
+ * The writes to one file. Calls that arrive while a batch is written go into the next one, so that a slow disk makes
+ * batches longer instead of the queue. A call that has no answer within 2 s rejects with `Unavailable`: its step is not
+ * begun any more, but may have been written if it had begun.
  */
-export function sqliteWriter(file: Opening): Writer {
-  let waiting: Pending[] = []
-  let inFlight: readonly Pending[] = []
-  let isScheduled = false
+export function sqliteWriter(thread: WriterThread, clock: () => Date, isOpen: () => boolean) {
+  const file = thread.newFile()
+  const waiting = new Set<Pending>()
+  let place: FoundPlace | null = null
+  let sending: Promise<void> | null = null
   let isClosed = false
 
-  async function send(): Promise<void> {
-    while (inFlight.length === 0) {
-      waiting = waiting.filter((pending) => !pending.isOver())
-      if (waiting.length === 0) return
-      const batch = waiting.splice(0, maxBatch)
-      inFlight = batch
-      const outcomes = await file.write(batch.map((pending) => pending.step))
+  async function sendAll(): Promise<void> {
+    await nextTurn() // all requests of this turn of the event loop share a batch
+    while (place !== null && waiting.size > 0) {
+      const batch = [...waiting].slice(0, maxBatch)
+      for (const pending of batch) waiting.delete(pending)
+      const answer = await thread.write({ file, place, steps: batch.map(({ step }) => step) })
       for (const [at, pending] of batch.entries()) {
-        pending.settle(outcomes[at] ?? unavailable('SQLite writer gave no answer'))
+        pending.settle('kind' in answer ? { fault: answer } : (answer[at] ?? late))
       }
-      inFlight = []
     }
+    sending = null
   }
 
-  function ask(name: OperationName, args: readonly unknown[], patience: number): Promise<unknown> {
-    if (isClosed) return Promise.reject(new Unavailable('SQLite is closed'))
-    const pending = newPending({ name, args, deadline: monotonicMs() + patience }, patience)
-    if (waiting.length >= manyWaiting) waiting = waiting.filter((one) => !one.isOver())
-    waiting.push(pending)
-    if (!isScheduled) {
-      isScheduled = true
-      // Not at once: the requests that arrived in the same turn of the loop go into the same batch.
-      setImmediate(() => {
-        isScheduled = false
-        send()
-      })
-    }
-    return pending.done
+  function ask(call: Pick<Step, 'store' | 'method' | 'args'>, ms: number): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      const step = { ...call, now: clock().getTime(), deadline: monotonicMs() + ms }
+      const timer = setTimeout(() => pending.settle(late), ms)
+      const pending: Pending = {
+        step,
+        settle(outcome) {
+          clearTimeout(timer)
+          waiting.delete(pending)
+          if ('value' in outcome) resolve(outcome.value)
+          else reject(errorOf(outcome.fault))
+        },
+      }
+      waiting.add(pending)
+      sending ??= sendAll()
+    })
   }
+
+  async function write(store: keyof Writes, method: string, args: readonly unknown[]): Promise<unknown> {
+    if (isClosed || !isOpen()) throw new Unavailable('SQLite is not open')
+    return await ask({ store, method, args }, answerMs)
+  }
+
+  const writes = Object.entries(writeMethods).map(([store, methods]) => {
+    const name = store as keyof Writes // safe: `Object.entries` widens the type of keys
+    const calls = Object.keys(methods).map((method) => [method, (...args: unknown[]) => write(name, method, args)])
+    return [store, Object.fromEntries(calls)]
+  })
 
   return {
-    run(name, ...args) {
-      // Safe: the thread answers with what this operation of the same table returned.
-      return ask(name, args, patienceMs) as Promise<ReturnType<Operations[typeof name]>>
+    writes: Object.fromEntries(writes) as Writes, // safe: `writeMethods` has every method, and the thread's types match
+
+    /** Opens the file and brings its tables up to date. Throws `Unavailable` or `Unsuitable`. */
+    async open(found: FoundPlace): Promise<void> {
+      place = found
+      await ask({ store: 'meta', method: 'open', args: [] }, openMs)
     },
 
-    async start() {
-      await ask('reach', [], startPatienceMs)
-    },
-
-    async close() {
+    /** Finishes the calls that were made, and closes the file. */
+    async close(): Promise<void> {
       isClosed = true
-      await Promise.allSettled([...inFlight, ...waiting].map((pending) => pending.done))
-      await file.close()
+      if (sending !== null) await within(closeMs, sending)
+      await thread.closeFile(file)
     },
   }
 }
 
-function newPending(step: Step, patience: number): Pending {
-  let isOver = false
-  let settle: (outcome: Outcome) => void = () => {}
-  const done = new Promise<unknown>((resolve, reject) => {
-    const timer = setTimeout(() => settle(unavailable('SQLite did not answer in time')), patience)
-    settle = (outcome) => {
-      if (isOver) return
-      isOver = true
-      clearTimeout(timer)
-      if ('value' in outcome) resolve(outcome.value)
-      else reject(thrown(outcome.fault))
-    }
-  })
-  return { step, done, isOver: () => isOver, settle: (outcome) => settle(outcome) }
-}
+const late: Outcome = { fault: { kind: 'unavailable', message: 'SQLite did not answer in time' } }
 
-function unavailable(message: string): Outcome {
-  return { fault: { kind: 'unavailable', message } }
-}
-
-function thrown(fault: Fault): Error {
-  switch (fault.kind) {
+function errorOf({ kind, message, cause }: Fault): Error {
+  switch (kind) {
     case 'unavailable':
-      return new Unavailable(fault.message, { cause: fault.cause })
+      return new Unavailable(message, { cause })
     case 'unsuitable':
-      return new Unsuitable(fault.message, { cause: fault.cause })
+      return new Unsuitable(message, { cause })
     case 'mistake':
-      return new Error(fault.message, { cause: fault.cause })
+      return new Error(message, { cause })
   }
 }

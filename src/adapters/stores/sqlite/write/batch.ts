@@ -1,63 +1,74 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Database } from 'better-sqlite3'
+import { Unavailable } from '../../../../domain/refusal.ts'
 import { Unsuitable } from '../../store-backend.ts'
 import { codeOf, isBusy, isOutage } from '../faults.ts'
-import { type OperationName, operations } from './operations.ts'
-import { lateStatements } from './statements.ts'
+import { type Fault, monotonicMs, type Outcome, type Step } from '../protocol.ts'
+import { statementsOf } from '../statements.ts'
+import { operations } from './operations.ts'
 
-/** An operation as it crosses to the thread. */
-export interface Step {
-  readonly name: OperationName
-  readonly args: readonly unknown[]
-  /** On the scale of `monotonicMs`: it is not begun later, since its caller was told that it failed. */
-  readonly deadline: number
+/** SQLite keeps no queue for a file's lock, so the thread tries again after a short random pause. */
+const longestPauseMs = 10
+/** The step that opens a file has a later deadline, because the thread has to start. It waits no longer for a lock. */
+const lockMs = 1_950
+
+export interface BatchWriter {
+  /** Runs the steps in one transaction, with one fsync, and resolves when they are durable. Never rejects. */
+  write(steps: readonly Step[]): Promise<readonly Outcome[]>
+  /** Moves the log into the file, unless another connection reads it, and closes the file. */
+  close(): void
 }
 
-/** How a step ended, as it crosses back. */
-export type Outcome = { readonly value: unknown } | { readonly fault: Fault }
-
-export interface Fault {
-  readonly kind: 'unavailable' | 'unsuitable' | 'mistake'
-  readonly message: string
-  /** An `Error` crosses threads with its message and stack, as an `Error`. */
-  readonly cause?: unknown
-}
-
-/** Milliseconds on a scale that all threads of the process share and no clock setting moves. */
-export function monotonicMs(): number {
-  return Number(process.hrtime.bigint() / 1000n) / 1000
+interface Needs {
+  connect(): Database
+  /** Throws when the file must not be written. */
+  check(): void
 }
 
 /**
- * Runs batches on a connection that is opened at the first one, and anew after a fault of the file. A batch is
- * one transaction and one fsync. It blocks its thread for that long, and never to wait for a lock.
+ * Writes one file, a batch at a time. It connects for the first batch, and again after a fault of the file. While another
+ * process holds the lock, the thread serves other files and retries until the last caller has given up.
  */
-export function batchRunner(connect: () => Database) {
+export function batchWriter({ connect, check }: Needs): BatchWriter {
   let connection: ReturnType<typeof prepared> | null = null
+  let isClosed = false
 
   function disconnect(): void {
     connection?.db.close()
     connection = null
   }
 
+  function attempt(steps: readonly Step[]): readonly Outcome[] {
+    if (isClosed) throw new Unavailable('SQLite is closed')
+    check()
+    connection ??= prepared(connect())
+    return connection.commit(steps)
+  }
+
   return {
-    /** `'locked'`: another process has the file, nothing was done, and there is time until `giveUpAt` to try again. */
-    run(steps: readonly Step[], giveUpAt: number): readonly Outcome[] | 'locked' {
-      try {
-        connection ??= prepared(connect())
-        return connection.commit(steps)
-      } catch (error) {
-        if (!isBusy(error)) disconnect()
-        else if (monotonicMs() < giveUpAt) return 'locked'
-        return steps.map(() => ({ fault: faultOf(error) }))
+    async write(steps) {
+      const lastDeadline = Math.max(...steps.map(({ deadline }) => deadline))
+      const giveUpAt = Math.min(lastDeadline, monotonicMs() + lockMs)
+      for (;;) {
+        try {
+          return attempt(steps)
+        } catch (error) {
+          const isLocked = isBusy(error)
+          if (!isLocked || monotonicMs() >= giveUpAt) {
+            if (!isLocked && !(error instanceof Unavailable)) disconnect()
+            return steps.map(() => ({ fault: faultOf(error) }))
+          }
+        }
+        await delay(Math.random() * longestPauseMs)
       }
     },
 
-    /** Moves the log into the file, as far as nobody else is reading it, and lets go of both. */
-    close(): void {
+    close() {
+      isClosed = true
       try {
         connection?.db.pragma('wal_checkpoint(TRUNCATE)')
       } catch (error) {
-        if (codeOf(error) === '') throw error // else the log stays beside the file, for the next who opens it
+        if (codeOf(error) === '') throw error // otherwise the log stays beside the file, for the next process
       } finally {
         disconnect()
       }
@@ -65,25 +76,25 @@ export function batchRunner(connect: () => Database) {
   }
 }
 
-/** Statements and operations of one connection. */
+/** The statements and operations of one connection. */
 function prepared(db: Database) {
-  const table = operations(lateStatements(db))
+  const table = operations(statementsOf(db))
   const begin = db.prepare('BEGIN IMMEDIATE')
   const commit = db.prepare('COMMIT')
   const rollback = db.prepare('ROLLBACK')
-  const inSavepoint = db.transaction((step: Step): unknown => {
-    // Safe: `Writer.run` checks names and arguments against this very table.
-    const operation = table[step.name] as (...args: readonly unknown[]) => unknown
-    return operation(...step.args)
+  const inSavepoint = db.transaction(({ store, method, now, args }: Step): unknown => {
+    // Safe: `Writes` types the call, and `InThread` this table, by the same ports.
+    const methods = table[store] as unknown as Record<string, (now: number, ...args: readonly unknown[]) => unknown>
+    return methods[method]?.(now, ...args)
   })
 
-  function carriedOut(step: Step): Outcome {
+  function outcomeOf(step: Step): Outcome {
     if (monotonicMs() > step.deadline)
       return { fault: { kind: 'unavailable', message: 'SQLite was busy for too long' } }
     try {
       return { value: inSavepoint(step) }
     } catch (error) {
-      // Some faults end the whole transaction: what ran before this step is undone as well.
+      // Some faults end the whole transaction, which undoes the steps before this one as well.
       if (isOutage(error) || !db.inTransaction) throw error
       return { fault: faultOf(error) }
     }
@@ -94,7 +105,7 @@ function prepared(db: Database) {
     commit(steps: readonly Step[]): readonly Outcome[] {
       begin.run()
       try {
-        const outcomes = steps.map(carriedOut)
+        const outcomes = steps.map(outcomeOf)
         commit.run()
         return outcomes
       } catch (error) {
@@ -106,13 +117,14 @@ function prepared(db: Database) {
 }
 
 function faultOf(error: unknown): Fault {
+  if (error instanceof Unavailable) return { kind: 'unavailable', message: error.message, cause: error.cause }
   if (error instanceof Unsuitable) return { kind: 'unsuitable', message: error.message }
   const cause = cloneable(error)
   if (isOutage(error)) return { kind: 'unavailable', message: `SQLite does not write (${codeOf(error)})`, cause }
   return { kind: 'mistake', message: 'SQLite refused a write', cause }
 }
 
-/** The driver's errors are none to the structured clone by which this leaves the thread: an empty object would arrive. */
+/** The driver's errors cross threads as empty objects, since they are not of JavaScript's own classes. */
 function cloneable(error: unknown): unknown {
   const code = codeOf(error)
   return error instanceof Error && code !== '' ? new Error(`${code}: ${error.message}`) : error

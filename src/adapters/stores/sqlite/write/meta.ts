@@ -1,21 +1,25 @@
-import type { UsersRole } from '../../store-backend.ts'
-import type { SqliteFile } from '../file.ts'
-import type { Statements } from './statements.ts'
+import type { InThread, Writes } from '../protocol.ts'
+import type { Statements } from '../statements.ts'
 
-export function secretMarkWrites(db: Statements) {
-  const keep = db.prepare<[string]>(
-    `INSERT INTO meta (name, value) VALUES ('secret-mark', ?) ON CONFLICT (name) DO NOTHING`,
-  )
-  const kept = db.prepare<[], string>(`SELECT value FROM meta WHERE name = 'secret-mark'`).pluck()
-
+export function metaWrites(sql: Statements): InThread<Writes['meta']> {
   return {
-    checkSecret(mark: string): 'first' | 'same' | 'other' {
+    open: () => undefined,
+
+    /** Writes a row, because a full disk lets everything else succeed. */
+    ping() {
+      sql(
+        `INSERT INTO meta (name, value) VALUES ('ping', datetime('now'))
+         ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
+      ).run()
+    },
+
+    checkSecret(_now, mark) {
+      const keep = sql<[string]>(
+        `INSERT INTO meta (name, value) VALUES ('secret-mark', ?) ON CONFLICT (name) DO NOTHING`,
+      )
       if (keep.run(mark).changes === 1) return 'first'
-      return kept.get() === mark ? 'same' : 'other'
+      const kept = sql<[], { value: string }>(`SELECT value FROM meta WHERE name = 'secret-mark'`).get()
+      return kept?.value === mark ? 'same' : 'other'
     },
   }
-}
-
-export function secretMark(file: SqliteFile): UsersRole['checkSecret'] {
-  return (mark) => file.write('checkSecret', mark)
 }

@@ -1,31 +1,24 @@
-import { expiringIdWrites } from '../expiring-ids.ts'
-import { oauthStateWrites } from '../oauth-states.ts'
-import { outboxWrites } from '../outbox.ts'
-import { pingWrites } from '../ping.ts'
-import { sessionWrites } from '../sessions.ts'
-import { tokenRequestWrites } from '../token-requests.ts'
-import { tokenWrites } from '../tokens.ts'
-import { userWrites } from '../users.ts'
-import { secretMarkWrites } from './meta.ts'
-import type { Statements } from './statements.ts'
+import type { InThread, Writes } from '../protocol.ts'
+import type { Statements } from '../statements.ts'
+import { expiringIdWrites } from './expiring-ids.ts'
+import { metaWrites } from './meta.ts'
+import { oauthStateWrites } from './oauth-states.ts'
+import { outboxWrites } from './outbox.ts'
+import { sessionWrites } from './sessions.ts'
+import { tokenRequestWrites } from './token-requests.ts'
+import { tokenWrites } from './tokens.ts'
+import { userWrites } from './users.ts'
 
-/**
- * All that is ever written, by name. Each runs in the writer's thread within one savepoint; arguments and
- * results cross the threads, so they are plain data.
- */
-export function operations(db: Statements) {
+/** The thread's side of `Writes`. Each call runs in a savepoint of its own. */
+export function operations(sql: Statements): { readonly [S in keyof Writes]: InThread<Writes[S]> } {
   return {
-    ...userWrites(db),
-    ...outboxWrites(db),
-    ...tokenRequestWrites(db),
-    ...expiringIdWrites(db),
-    ...tokenWrites(db),
-    ...oauthStateWrites(db),
-    ...sessionWrites(db),
-    ...secretMarkWrites(db),
-    ...pingWrites(db),
+    users: userWrites(sql),
+    outbox: outboxWrites(sql),
+    tokenRequests: tokenRequestWrites(sql),
+    expiringIds: expiringIdWrites(sql),
+    tokens: tokenWrites(sql),
+    oauthStates: oauthStateWrites(sql),
+    sessions: sessionWrites(sql),
+    meta: metaWrites(sql),
   }
 }
-
-export type Operations = ReturnType<typeof operations>
-export type OperationName = keyof Operations

@@ -1,39 +1,21 @@
 import { parentPort } from 'node:worker_threads'
 import driver from 'better-sqlite3'
-import { connectWriter, type Place } from '../connection.ts'
-import { writtenFile } from '../written-file.ts'
-import { batchRunner, type Outcome, type Step } from './batch.ts'
-
-/** A batch for an opening of a file, of which one at a time is sent; or that it closes; or the end of all. */
-export type Order =
-  | { readonly file: number; readonly place: Place; readonly steps: readonly Step[] }
-  | { readonly file: number; readonly steps: 'close' }
-  | 'end'
-
-/** What came of an opening's order: an outcome for each step, none when it was closed. */
-export interface Report {
-  readonly file: number
-  readonly outcomes: readonly Outcome[]
-}
+import { connectWriter } from '../connection.ts'
+import { demandSameFile } from '../data-file.ts'
+import type { FoundPlace, Order, Outcome, Report } from '../protocol.ts'
+import { type BatchWriter, batchWriter } from './batch.ts'
 
 /** The entry of the writer's thread. */
-if (parentPort === null) throw new Error('writer-thread is the entry of a worker thread')
+if (parentPort === null) throw new Error('this module is the entry of a worker thread')
 const port = parentPort
-const files = new Map<number, ReturnType<typeof writtenFile>>()
+const files = new Map<number, BatchWriter>()
 
-function report(file: number, outcomes: readonly Outcome[]): void {
-  port.postMessage({ file, outcomes } satisfies Report)
-}
-
-function opened(file: number, place: Place) {
+function opened(file: number, place: FoundPlace): BatchWriter {
   const known = files.get(file)
   if (known !== undefined) return known
-  const made = writtenFile(
-    batchRunner(() => connectWriter(driver, place)),
-    (outcomes) => report(file, outcomes),
-  )
-  files.set(file, made)
-  return made
+  const writer = batchWriter({ connect: () => connectWriter(driver, place), check: () => demandSameFile(place) })
+  files.set(file, writer)
+  return writer
 }
 
 function close(file: number): void {
@@ -41,7 +23,11 @@ function close(file: number): void {
   files.delete(file)
 }
 
-port.on('message', (order: Order) => {
+function report(file: number, outcomes: readonly Outcome[]): void {
+  port.postMessage({ file, outcomes } satisfies Report)
+}
+
+port.on('message', async (order: Order) => {
   if (order === 'end') {
     for (const file of files.keys()) close(file)
     port.close()
@@ -49,6 +35,7 @@ port.on('message', (order: Order) => {
     close(order.file)
     report(order.file, [])
   } else {
-    opened(order.file, order.place).write(order.steps)
+    const { file, place, steps } = order
+    report(file, await opened(file, place).write(steps))
   }
 })

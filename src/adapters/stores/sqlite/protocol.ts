@@ -1,0 +1,104 @@
+import type { ExpiringIds } from '../../../application/ports/stores/expiring-ids.ts'
+import type { OAuthStateStore } from '../../../application/ports/stores/oauth-state-store.ts'
+import type { Outbox } from '../../../application/ports/stores/outbox.ts'
+import type { SessionStore } from '../../../application/ports/stores/session-store.ts'
+import type { TokenRequests } from '../../../application/ports/stores/token-requests.ts'
+import type { TokenStore } from '../../../application/ports/stores/token-store.ts'
+import type { UserStore } from '../../../application/ports/stores/user-store.ts'
+import type { UsersRole } from '../store-backend.ts'
+
+/** Every method that writes. The event loop sends its name and arguments to the writer's thread, which runs it. */
+export interface Writes {
+  readonly users: Pick<UserStore, 'insert' | 'replace' | 'remove'>
+  readonly outbox: Omit<Outbox, 'nextDue' | 'listDead'>
+  readonly tokenRequests: TokenRequests
+  readonly expiringIds: Pick<ExpiringIds, 'add' | 'sweep'>
+  readonly tokens: Pick<TokenStore, 'put' | 'remove' | 'removeAllOf' | 'sweep'>
+  readonly oauthStates: OAuthStateStore
+  readonly sessions: Pick<SessionStore, 'put' | 'recordUse' | 'remove' | 'removeAllOf' | 'sweep'>
+  readonly meta: Pick<UsersRole, 'checkSecret'> & {
+    /** Opens the file and brings its tables up to date; writes nothing else. */
+    open(): Promise<void>
+    ping(): Promise<void>
+  }
+}
+
+export const writeMethods: { readonly [S in keyof Writes]: { readonly [M in keyof Writes[S]]: true } } = {
+  users: { insert: true, replace: true, remove: true },
+  outbox: {
+    lease: true,
+    renew: true,
+    settle: true,
+    postpone: true,
+    bury: true,
+    release: true,
+    revive: true,
+    sweepDead: true,
+  },
+  tokenRequests: { ask: true, lease: true, bind: true, postpone: true, settle: true, sweep: true },
+  expiringIds: { add: true, sweep: true },
+  tokens: { put: true, remove: true, removeAllOf: true, sweep: true },
+  oauthStates: { put: true, take: true, sweep: true },
+  sessions: { put: true, recordUse: true, remove: true, removeAllOf: true, sweep: true },
+  meta: { open: true, ping: true, checkSecret: true },
+}
+
+/** A port's methods as the thread implements them: each gets the time of the call first, and returns at once. */
+export type InThread<Port> = {
+  readonly [M in keyof Port]: Port[M] extends (...args: infer A) => Promise<infer R>
+    ? (now: number, ...args: A) => R
+    : never
+}
+
+/** A call of a method of `Writes`. Its arguments and its result are plain data. */
+export interface Step {
+  readonly store: keyof Writes
+  readonly method: string
+  readonly args: readonly unknown[]
+  /** The time of the call, in milliseconds since 1970. */
+  readonly now: number
+  /** On the scale of `monotonicMs`. A later step is not begun, because its caller was told that it failed. */
+  readonly deadline: number
+}
+
+export type Outcome = { readonly value: unknown } | { readonly fault: Fault }
+
+export interface Fault {
+  readonly kind: 'unavailable' | 'unsuitable' | 'mistake'
+  readonly message: string
+  /** An `Error` keeps its message and stack when it is sent to another thread. */
+  readonly cause?: unknown
+}
+
+/** A file, and how to open it. */
+export interface Place {
+  readonly path: string
+  /** Many such files are open in this process. */
+  readonly isSmall: boolean
+}
+
+/** A file that exists. Another file that takes its name has other numbers. */
+export interface FoundPlace extends Place {
+  readonly device: number
+  readonly inode: number
+}
+
+/** `file` names an opening of a file, which sends one batch at a time. */
+export type Order =
+  | { readonly file: number; readonly place: FoundPlace; readonly steps: readonly Step[] }
+  | { readonly file: number; readonly steps: 'close' }
+  | 'end'
+
+/** The answer to an order: an outcome for each step, none for `close`. */
+export interface Report {
+  readonly file: number
+  readonly outcomes: readonly Outcome[]
+}
+
+/** Milliseconds on a scale that all threads of the process share and that no change of the clock moves. */
+export function monotonicMs(): number {
+  return Number(process.hrtime.bigint() / 1_000_000n)
+}
+
+/** How many dead letters one step revives. The caller repeats it. */
+export const maxRevived = 500

@@ -1,0 +1,36 @@
+import type { SessionStore } from '../../../../application/ports/stores/session-store.ts'
+import type { Session } from '../../../../domain/session.ts'
+import type { Writes } from '../protocol.ts'
+import type { SessionRow } from '../rows.ts'
+import type { Read } from './reader.ts'
+
+const byDigest = 'SELECT * FROM sessions WHERE digest = ? AND expires_at > ?'
+const byUser = 'SELECT digest FROM sessions WHERE user_id = ? AND expires_at > ? ORDER BY created_at'
+
+export function sqliteSessions(read: Read, writes: Writes['sessions'], clock: () => Date): SessionStore {
+  return {
+    ...writes,
+
+    async find(digest) {
+      const row = read((sql) => sql<[string, number], SessionRow>(byDigest).get(digest, clock().getTime()))
+      return row === undefined ? null : fromRow(row)
+    },
+
+    async listOf(userId) {
+      const rows = read((sql) => sql<[string, number], SessionRow>(byUser).all(userId, clock().getTime()))
+      return rows.map(({ digest }) => digest)
+    },
+  }
+}
+
+function fromRow(row: SessionRow): Session {
+  return {
+    digest: row.digest,
+    userId: row.user_id,
+    generation: row.generation,
+    createdAt: new Date(row.created_at),
+    seenAt: new Date(row.seen_at),
+    idleSeconds: row.idle_seconds,
+    endsAt: new Date(row.ends_at),
+  }
+}

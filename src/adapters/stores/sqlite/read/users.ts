@@ -1,0 +1,67 @@
+import type { UserStore } from '../../../../application/ports/stores/user-store.ts'
+import type { OAuthAccount } from '../../../../domain/oauth-account.ts'
+import type { User } from '../../../../domain/user.ts'
+import type { Writes } from '../protocol.ts'
+import type { UserRow } from '../rows.ts'
+import type { Read } from './reader.ts'
+
+const byId = 'SELECT * FROM users WHERE id = ?'
+const byEmail = 'SELECT * FROM users WHERE email_key = ?'
+const byAccount = `
+  SELECT * FROM users WHERE id = (SELECT user_id FROM oauth_claims WHERE provider = ? AND account_id = ?)`
+// Steps from one value of the index to the next, so that the cost is that of the schemes, not of the users.
+const schemes = `
+  WITH RECURSIVE found (scheme) AS (
+    SELECT min(password_scheme) FROM users
+    UNION ALL
+    SELECT (SELECT min(password_scheme) FROM users WHERE password_scheme > scheme) FROM found WHERE scheme IS NOT NULL
+  )
+  SELECT scheme FROM found WHERE scheme IS NOT NULL`
+
+export function sqliteUsers(read: Read, writes: Writes['users']): UserStore {
+  const one = (text: string, ...keys: string[]): User | null =>
+    fromRow(read((sql) => sql<string[], UserRow>(text).get(...keys)))
+
+  return {
+    ...writes,
+    find: async (id) => one(byId, id),
+    findByEmail: async (key) => one(byEmail, key),
+    findByOAuthAccount: async (provider, accountId) => one(byAccount, provider, accountId),
+
+    async passwordSchemes() {
+      return read((sql) => sql<[], { scheme: string }>(schemes).all()).map(({ scheme }) => scheme)
+    },
+  }
+}
+
+function fromRow(row: UserRow | undefined): User | null {
+  if (row === undefined) return null
+  return {
+    id: row.id,
+    email: row.email,
+    passwordHash: row.password_hash,
+    passwordVersion: row.password_version,
+    isActive: row.is_active === 1,
+    isSuperuser: row.is_superuser === 1,
+    isVerified: row.is_verified === 1,
+    isOwnerProved: row.is_owner_proved === 1,
+    sessions: { generation: row.generation, kept: row.kept },
+    endedUntil: row.ended_until === null ? null : new Date(row.ended_until),
+    oauthAccounts: oauthAccounts(row.oauth_accounts),
+    createdAt: new Date(row.created_at),
+    version: row.version,
+  }
+}
+
+function oauthAccounts(json: string): readonly OAuthAccount[] {
+  // Safe: the thread writes accounts into this column and nothing else, and JSON has dates as text.
+  const accounts = JSON.parse(json) as readonly (Omit<OAuthAccount, 'expiresAt' | 'refreshingUntil'> & {
+    readonly expiresAt: string | null
+    readonly refreshingUntil: string | null
+  })[]
+  return accounts.map(({ expiresAt, refreshingUntil, ...account }) => ({
+    ...account,
+    expiresAt: expiresAt === null ? null : new Date(expiresAt),
+    refreshingUntil: refreshingUntil === null ? null : new Date(refreshingUntil),
+  }))
+}

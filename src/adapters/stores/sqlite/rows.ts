@@ -1,0 +1,53 @@
+import type { Email, EmailKey } from '../../../domain/email.ts'
+import type { AccountEvent } from '../../../domain/events.ts'
+import type { EventId, UserId } from '../../../domain/ids.ts'
+import type { TokenPurpose } from '../../../domain/one-time-token.ts'
+
+// Rows that the thread writes and the event loop reads. The schema names the same columns.
+
+export interface UserRow {
+  readonly id: UserId
+  readonly email: Email
+  readonly email_key: EmailKey
+  readonly password_hash: string | null
+  readonly password_scheme: string | null
+  readonly password_version: number
+  readonly is_active: number
+  readonly is_superuser: number
+  readonly is_verified: number
+  readonly is_owner_proved: number
+  readonly generation: number
+  readonly kept: string | null
+  readonly ended_until: number | null
+  readonly created_at: number
+  readonly version: number
+  readonly oauth_accounts: string
+}
+
+export interface SessionRow {
+  readonly digest: string
+  readonly user_id: UserId
+  readonly generation: number
+  readonly created_at: number
+  readonly seen_at: number
+  readonly idle_seconds: number | null
+  readonly ends_at: number
+  /** `expiryOf` the session, so that one comparison tells whether it has ended. */
+  readonly expires_at: number
+}
+
+export interface TokenRow {
+  readonly purpose: TokenPurpose
+  readonly user_id: UserId
+  readonly digest: string
+  readonly event_id: EventId
+  readonly fact: string
+  readonly created_at: number
+  readonly expires_at: number
+}
+
+/** An event, from the JSON of its `payload`. */
+export function eventOf(payload: string): AccountEvent {
+  const { at, ...rest } = JSON.parse(payload)
+  return { ...rest, at: new Date(at) }
+}

@@ -1,0 +1,18 @@
+import type { Database, Statement } from 'better-sqlite3'
+
+/**
+ * The compiled statement of a text. The caller names the types of the statement's parameters and rows.
+ *
+ * @typeParam Parameters an array; of one object when they are named
+ */
+export type Statements = <Parameters extends unknown[], Row = unknown>(sql: string) => Statement<Parameters, Row>
+
+/** Compiles each statement when it is first used: it takes 5 kB, and most of many tenants use a quarter of them. */
+export function statementsOf(db: Database): Statements {
+  const compiled = new Map<string, Statement>()
+  return <Parameters extends unknown[], Row>(sql: string) => {
+    const statement = compiled.get(sql) ?? db.prepare(sql)
+    compiled.set(sql, statement)
+    return statement as unknown as Statement<Parameters, Row> // safe: both types are the caller's word on its SQL
+  }
+}
