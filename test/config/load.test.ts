@@ -103,11 +103,17 @@ describe('loading the settings', () => {
       expect(await named).to.have.length(1)
     })
 
-    it('says where a malformed file is malformed, and judges nothing that may have been in it', async () => {
-      const path = await folder.write('portcullis.config.json', '{\n  "http": { "port": 3000 },\n  "secret": abc\n}')
-      expect(await folder.faults(undefined, { PORTCULLIS_HTTP__HOST: '0.0.0.0' })).to.deep.equal([
-        { path: '', message: `${path} is not JSON: line 3, column 13`, source: 'file' },
-      ])
+    it('reports the place of a fault in a malformed file if V8 does, and judges no setting of it', async () => {
+      for (const [text, place] of [
+        ['{\n  "http": { "port": 3000 }\n  "secret": "abc"\n}', ': line 3, column 3'],
+        ['{\n  "http": {', ': line 2, column 12'],
+        ['{\n  "secret": abc\n}', ''],
+      ]) {
+        const path = await folder.write('portcullis.config.json', `${text}`)
+        expect(await folder.faults(undefined, { PORTCULLIS_HTTP__HOST: '0.0.0.0' })).to.deep.equal([
+          { path: '', message: `${path} is not JSON${place}`, source: 'file' },
+        ])
+      }
     })
 
     it('refuses a pipe, which might never end, and a folder', async () => {

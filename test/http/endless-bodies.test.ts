@@ -32,8 +32,6 @@ describe('a body without end', () => {
     expect(answer)
       .to.match(new RegExp(`^HTTP/1\\.1 ${status} `))
       .and.to.include('\r\nConnection: close\r\n')
-    // What both kernels keep for a connection is a few of them.
-    expect(socket.bytesWritten - socket.writableLength).to.be.below(20_000_000)
   }
 
   it('that stops coming is no bad request in the log', async () => {

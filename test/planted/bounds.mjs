@@ -6,14 +6,6 @@ const provided = 'src/application/oauth/read-provider-token.ts'
 
 export default [
   [
-    'a part of a form that is encoded behind what the parser alone takes for a header',
-    'src/adapters/http/body/read-body.ts',
-    'if (at === -1) throw unparsable()',
-    '',
-    ['test/http/bodies.test.ts'],
-    'in an encoding of its own',
-  ],
-  [
     'a body of HTTP/1.0 whose end others see elsewhere',
     'src/adapters/http/server/answer.ts',
     "ctx.req.httpVersion !== '1.1'",

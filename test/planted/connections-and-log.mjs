@@ -9,11 +9,10 @@ export default [
   [
     'the end of a connection behind an unread body',
     'src/adapters/http/server/answer.ts',
-    "if (!ctx.req.complete && mayGoOn(ctx.req)) ctx.res.setHeader('Connection', 'close')",
+    "if (!ctx.req.complete && mayBeTooLong(ctx.req.headers)) ctx.res.setHeader('Connection', 'close')",
     '',
     connections,
   ],
-  ['a body that is read though nobody wants it', server, 'setImmediate(() => socket.pause())', '', connections],
   [
     'a refused connection that its other side keeps',
     server,
@@ -21,8 +20,7 @@ export default [
     '',
     refusals,
   ],
-  ['a body that is asked for in vain', server, 'if (!isTooLong(request.headers)) ', '', refusals],
-  ['headers of what is no request', server, '...headersOnEvery, ', '', refusals],
+  ['headers of what is no request', server, '...standardHeaders, ', '', refusals],
   [
     'a request that names no host',
     'src/adapters/http/server/answer.ts',
@@ -30,7 +28,7 @@ export default [
     'return true',
     paths,
   ],
-  ['a request that names two hosts', 'src/adapters/http/server/answer.ts', 'named <= 1 && ', '', paths],
+  ['a request that names two hosts', 'src/adapters/http/server/answer.ts', 'named.length <= 1 && ', '', paths],
   ['a host that is none', 'src/adapters/http/server/answer.ts', ' && hostForm.test(headers.host)', '', paths],
   [
     'a transfer coding that nobody undoes',
@@ -40,12 +38,19 @@ export default [
     paths,
   ],
   [
-    'a request that is begun before the one before it is answered',
+    'pipelined requests without bounds',
     server,
-    'if (!unfinished) return listener',
-    'return listener',
+    'if (connection.unanswered === mostUnanswered)',
+    'if (false)',
     refusals,
   ],
-  ['a request behind the last one', server, 'if (socket.writable) listener', 'listener', refusals],
-  ['requests that wait without bounds', server, 'if (allWaiting === mostWaiting)', 'if (false)', refusals],
+  ['connections without bounds', server, 'server.maxConnections = maxConnections', '', refusals],
+  ['an answer that is never read', server, 'server.timeout = writeTimeoutSeconds * 1000', '', refusals],
+  [
+    'connections that wait behind a flood',
+    'src/adapters/http/server/request-pacing.ts',
+    'mostPerIteration = 4',
+    'mostPerIteration = 100_000',
+    refusals,
+  ],
 ].map(([title, file, text, replacement, tests]) => ({ title, file, text, replacement, tests }))

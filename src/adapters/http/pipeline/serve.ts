@@ -6,7 +6,7 @@ import { readBody } from '../body/read-body.ts'
 import type { Endpoint, Router } from '../endpoint.ts'
 import { errorReply } from '../errors.ts'
 import type { Reply } from '../reply.ts'
-import { demandOfTls } from '../reply.ts'
+import { strictTransportSecurity } from '../reply.ts'
 import { isForeign } from '../transports/http-backend.ts'
 import { crossOrigin, isPreflight } from './cors.ts'
 import { type Identify, touch } from './identify.ts'
@@ -60,7 +60,7 @@ export function serve({ tenants, whose, process }: ServeNeeds): (ctx: Context) =
       if (!tenants.knows(id)) return notFound(ctx)
       if (whose.areMany) ctx.state.tenant = id
       await tenants.use(id, async ({ routes, isTls }) => {
-        if (isTls) ctx.res.setHeader(...demandOfTls)
+        if (isTls) ctx.res.setHeader(...strictTransportSecurity)
         await answer(ctx, routes)
       })
     })

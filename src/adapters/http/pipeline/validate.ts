@@ -1,6 +1,6 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import type { TSchema } from 'typebox'
-import type { Fields, RawBody } from '../body/read-body.ts'
+import type { Fields, RawBody } from '../body/raw-body.ts'
 import { type FieldFault, Invalid } from '../errors.ts'
 import { parseAddress } from '../schemas.ts'
 

@@ -3,41 +3,52 @@ import type { IncomingMessage } from 'node:http'
 import Koa, { type Context } from 'koa'
 import type { Logger } from 'pino'
 import { Unavailable } from '../../../domain/refusal.ts'
-import { mayGoOn } from '../body/read-body.ts'
+import { mayBeTooLong } from '../body/read-body.ts'
 import { faultReply, replyTo, Unreadable } from '../errors.ts'
 import { send } from '../pipeline/send.ts'
-import { demandOfTls, headersOnEvery } from '../reply.ts'
+import { standardHeaders, strictTransportSecurity } from '../reply.ts'
 import { unavailableLog } from './unavailable-log.ts'
-import { unreadOrigins } from './unread-origins.ts'
 
 export interface AnsweringNeeds {
   readonly log: Logger
-  /** Whether browsers reach us by TLS. */
+  /** Whether the public URL is `https:`. */
   readonly isTls: boolean
-  /** Which answers are logged: all, or errors and those above `slowMilliseconds`. */
+  /** Logged requests: all, or those that fail or take longer than `slowMilliseconds`. */
   readonly logRequests: 'slow' | 'all'
 }
 
 /**
- * Answers a request by `serve`, or by what it throws, in a frame that is the same for all.
+ * Runs `serve` for a request, and answers what it throws.
  *
- * @param started when the request's work began, by `performance.now`; now, unless it is given
+ * @param started the time at which work on the request began, by `performance.now`; now by default
  */
 export type Answering = (ctx: Context, serve: () => unknown, started?: number) => Promise<void>
+
+interface AppNeeds extends AnsweringNeeds {
+  readonly serve: (ctx: Context) => Promise<void>
+}
+
+/** The Koa app of the service. */
+export function app({ serve, ...needs }: AppNeeds): Koa {
+  const koa = new Koa()
+  koa.silent = true // `answering` logs every fault
+  const answer = answering(needs)
+  koa.use((ctx) => answer(ctx, () => serve(ctx)))
+  return koa
+}
 
 const slowMilliseconds = 250
 const requestIdForm = /^[A-Za-z0-9._-]{8,64}$/
 
-/** The frame of every answer: its id, its line in the log, its errors, its headers. */
+/** Gives every answer its request id, its headers, its error and its line in the log. */
 export function answering({ log, isTls, logRequests }: AnsweringNeeds): Answering {
-  const noteUnread = unreadOrigins(log)
   const logUnavailable = unavailableLog(log)
   return async (ctx, serve, started = performance.now()) => {
     const requestId = requestIdOf(ctx)
     ctx.state.requestId = requestId
-    for (const [name, value] of headersOnEvery) ctx.res.setHeader(name, value)
+    for (const [name, value] of standardHeaders) ctx.res.setHeader(name, value)
     ctx.res.setHeader('X-Request-Id', requestId)
-    if (isTls) ctx.res.setHeader(...demandOfTls)
+    if (isTls) ctx.res.setHeader(...strictTransportSecurity)
     let isLogged = false
     try {
       requireReadable(ctx)
@@ -49,19 +60,18 @@ export function answering({ log, isTls, logRequests }: AnsweringNeeds): Answerin
       else if (reply === null) log.error({ requestId, err: thrown }, 'request failed')
       send(ctx, reply ?? faultReply)
     }
-    // Or Node would read on, however much it is, to find the next request behind it.
-    if (!ctx.req.complete && mayGoOn(ctx.req)) ctx.res.setHeader('Connection', 'close')
-    noteUnread(ctx)
+    // Otherwise Node would read the whole body to find the next request.
+    if (!ctx.req.complete && mayBeTooLong(ctx.req.headers)) ctx.res.setHeader('Connection', 'close')
     if (!isLogged || logRequests === 'all') logLine(ctx, performance.now() - started)
   }
 
   function logLine(ctx: Context, milliseconds: number): void {
-    // Nobody hears the answer to a body that was never sent: nginx's number for it, which log readers know.
-    const isCutOff = ctx.req.readableAborted && ctx.res.statusCode === 400
-    const status = isCutOff ? 499 : ctx.res.statusCode
+    // The client left before its body was complete: 499, as nginx logs it.
+    const isAborted = ctx.req.readableAborted && ctx.res.statusCode === 400
+    const status = isAborted ? 499 : ctx.res.statusCode
     if (logRequests !== 'all' && status < 500 && milliseconds < slowMilliseconds) return
-    // The route's pattern, never the path: a path may hold what somebody typed.
-    const route: unknown = ctx.state.route ?? ctx.routerPath ?? ctx._matchedRoute // a guard stands in a route of the app
+    // The pattern of the route and not the path, which may hold anything that somebody typed. A guard runs in a route of the app.
+    const route: unknown = ctx.state.route ?? ctx.routerPath ?? ctx._matchedRoute
     log.info(
       {
         requestId: ctx.state.requestId,
@@ -77,26 +87,17 @@ export function answering({ log, isTls, logRequests }: AnsweringNeeds): Answerin
   }
 }
 
-/** The service's own app: `serve` answers every request. */
-export function app({ serve, ...needs }: AnsweringNeeds & { readonly serve: (ctx: Context) => Promise<void> }): Koa {
-  const koa = new Koa()
-  koa.silent = true // every fault is logged where it is answered, once
-  const answer = answering(needs)
-  koa.use((ctx) => answer(ctx, () => serve(ctx)))
-  return koa
-}
-
-/** The client's own, so that its log and ours can be read side by side, or a new one. */
+/** The id that the client sent, so that its log and ours can be compared, or a new one. */
 function requestIdOf({ req }: Context): string {
   const offered = req.headers['x-request-id']
   return typeof offered === 'string' && requestIdForm.test(offered) ? offered : randomUUID()
 }
 
-/** What Node passes on, though nothing below could read it, or others on the way may have read it otherwise. */
+/** Refuses requests that Node accepts although their target, host or end is ambiguous. */
 function requireReadable(ctx: Context): void {
   if (!isReadable(ctx) || !namesOneHost(ctx.req)) throw new Unreadable(400, 'Bad Request')
-  // RFC 9112 section 6.1, also for what follows: HTTP/1.0 knows no codings, so others may see another end of it.
   const coding = ctx.req.headers['transfer-encoding']?.toLowerCase()
+  // RFC 9112 section 6.1: HTTP/1.0 has no transfer codings, so a proxy may see another end of the request.
   if (coding !== undefined && ctx.req.httpVersion !== '1.1') {
     ctx.res.setHeader('Connection', 'close')
     throw new Unreadable(400, 'Bad Request')
@@ -107,16 +108,14 @@ function requireReadable(ctx: Context): void {
 /** RFC 3986 section 3.2.2: a name, or an address of IPv6 in brackets; and a port. May be empty. */
 const hostForm = /^(?:[\w.~!$&'()*+,;=%-]*|\[[\da-f:.]+\])(?::\d*)?$/i
 
-/** RFC 9112 section 3.2. HTTP/1.0 need not name one. Of several, Node keeps the first; other servers may have no raw ones. */
+/** RFC 9112 section 3.2; HTTP/1.0 does not require a host. Of several Node keeps the first, and a proxy perhaps the last. */
 function namesOneHost({ httpVersion, headers, rawHeaders }: IncomingMessage): boolean {
   if (headers.host === undefined) return httpVersion !== '1.1'
-  let named = 0
-  for (let at = 0; at < rawHeaders.length; at += 2) {
-    if (rawHeaders[at]?.length === 4 && rawHeaders[at]?.toLowerCase() === 'host') named++
-  }
-  return named <= 1 && hostForm.test(headers.host)
+  const named = rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'host')
+  return named.length <= 1 && hostForm.test(headers.host)
 }
 
+/** Whether Koa can parse the target of the request. */
 export function isReadable(ctx: Context): boolean {
   try {
     void ctx.path

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http'
+import { createServer, type RequestListener, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
-import { isTooLong, mayGoOn } from '../body/read-body.ts'
-import { demandOfTls, headersOnEvery } from '../reply.ts'
+import { standardHeaders, strictTransportSecurity } from '../reply.ts'
 import { requestPacing } from './request-pacing.ts'
 
 /** Node's defaults let a client hold a connection for minutes before its request is complete. In milliseconds. */
@@ -12,27 +11,26 @@ const limits = {
   connectionsCheckingInterval: 1_000,
   keepAliveTimeout: 65_000, // longer than load balancers keep idle connections, so that they close first
   maxHeaderSize: 8_192,
-  requireHostHeader: false, // Node's own refusal has no body: ours has one
+  requireHostHeader: false, // Node's own refusal has no body; `answer` refuses with one
 }
 
 /** A full backlog drops SYNs, and then a client tries again only after 1, 3 and 7 s. Linux caps it at `somaxconn`. */
 const backlog = 4_096
 
-/** Of all connections together, requests that came before an earlier one was answered. Each takes some 2 KiB. */
-const mostWaiting = 10_000
+/** Of one connection. Clients do not pipeline; an attacker who does could fill the memory at 2 KiB for each request. */
+const mostUnanswered = 16
 
-/** How long somebody who still sends can read our last answer. */
 const lingerMilliseconds = 1_000
 
 export interface HttpServer {
-  /** Resolves to the port. Rejects when the address cannot be had. */
+  /** Resolves to the port. Rejects if the address is not available. */
   listen(host: string, port: number): Promise<number>
-  /** Accepts nothing more, lets what runs finish for at most `graceSeconds`, then closes what is left. */
+  /** Accepts no more connections, waits up to `graceSeconds` for running requests, then closes the other connections. */
   close(graceSeconds: number): Promise<void>
 }
 
 interface Options {
-  /** Whether browsers reach us by TLS. */
+  /** Whether the public URL is `https:`. */
   readonly isTls: boolean
   /** At the last one, idle connections are closed; without any, new ones are refused. */
   readonly maxConnections: number
@@ -42,70 +40,47 @@ interface Options {
   readonly notAccepted: (fault: Error) => void
 }
 
+interface Connection {
+  unanswered: number
+  latest: ServerResponse | null
+}
+
 export function httpServer(listener: RequestListener, options: Options): HttpServer {
   const { isTls, maxConnections, writeTimeoutSeconds, notAccepted } = options
-  // By connection, so that its keys rarely change: a set of responses is rehashed again and again, and what V8's
-  // dead tables hold lives until the next full collection. Measured: a fifth of the time of a request.
-  const answering = new Map<Socket, ServerResponse | null>()
-  /** Of a connection on which one request follows another before that is answered (RFC 9112 section 9.3.2): the one before. */
-  const before = new WeakMap<ServerResponse, ServerResponse>()
-  /** How many requests wait on each connection on which any has waited, and on all of them. */
-  const waiting = new Map<Socket, number>()
-  let allWaiting = 0
-  const refused = new WeakSet<Socket>()
-  let isClosing = false
+  const connections = new Map<Socket, Connection>()
   const begin = requestPacing()
+  let isClosing = false
 
-  const take: RequestListener = (request, response) => {
+  const server = createServer(limits, (request, response) => {
     const { socket } = request
-    if (socket.destroyed) return // Node reads a packet to its end
-    const unfinished = answering.get(socket)
-    if (unfinished) before.set(response, unfinished)
-    answering.set(socket, response)
+    const connection = connections.get(socket)
+    if (connection === undefined || socket.destroyed) return // Node parses the rest of a packet all the same
+    if (connection.unanswered === mostUnanswered) return void socket.destroy()
+    connection.unanswered += 1
+    connection.latest = response
     response.once('close', () => {
-      if (answering.get(socket) === response) answering.set(socket, null)
+      connection.unanswered -= 1
+      if (connection.latest === response) connection.latest = null
     })
-    // The time-out of a connection also runs while an answer is being prepared; that takes as long as it takes.
+    // The time-out of a connection also runs while the answer is being prepared, which may take longer.
     response.on('timeout', () => {
       if (response.writableEnded) socket.destroy()
     })
-    // Node answers who asks for another protocol (RFC 9110 section 7.8) and drops what came with it: no more is asked here.
-    if (request.headers.upgrade !== undefined) response.setHeader('Connection', 'close')
     if (isClosing) response.setHeader('Connection', 'close')
-    if (mayGoOn(request)) socket.destroySoon = () => closeUnread(socket)
-    if (!unfinished)
-      return begin(() => {
-        if (!socket.destroyed) listener(request, response)
-      })
-    // What follows may depend on what it changes (RFC 9112 section 9.3.2), and answers nobody takes would fill the memory.
-    if (allWaiting === mostWaiting) return void socket.destroy()
-    wait(socket, 1)
-    unfinished.once('close', () => {
-      wait(socket, -1)
-      if (socket.writable) listener(request, response)
+    begin(() => {
+      if (!socket.destroyed) listener(request, response)
     })
-  }
-  function wait(socket: Socket, one: 1 | -1): void {
-    if (socket.destroyed) return
-    waiting.set(socket, (waiting.get(socket) ?? 0) + one)
-    allWaiting += one
-  }
-  function forget(socket: Socket): void {
-    answering.delete(socket)
-    allWaiting -= waiting.get(socket) ?? 0
-    waiting.delete(socket)
-  }
-  const server: Server = createServer(limits, take)
+  })
   server.timeout = writeTimeoutSeconds * 1000
   server.maxConnections = maxConnections
-  let open = 0
+
   server.on('connection', (socket: Socket) => {
-    open += 1
-    socket.once('close', () => {
-      open -= 1
-    })
-    if (open >= maxConnections) server.closeIdleConnections()
+    connections.set(socket, { unanswered: 0, latest: null })
+    socket.once('close', () => connections.delete(socket))
+    socket.destroySoon = () => linger(socket) // Node calls it after the last answer
+    if (connections.size >= maxConnections) server.closeIdleConnections()
   })
+
   let isReported = false
   server.on('drop', () => {
     if (isReported) return
@@ -115,43 +90,14 @@ export function httpServer(listener: RequestListener, options: Options): HttpSer
     }, 1_000).unref()
     notAccepted(new Error(`http.maxConnections is reached: ${maxConnections}`))
   })
-  // RFC 9110 section 10.1.1: nobody is asked to send what is refused already, and other expectations may be ignored.
-  server.on('checkContinue', (request, response) => {
-    if (!isTooLong(request.headers)) response.writeContinue()
-    take(request, response)
-  })
-  server.on('checkExpectation', take)
-  server.on('connect', (_request, socket: Socket) => {
-    // Node leaves the socket to us, with all that may happen to it, and sees to no answer on it any more.
-    socket.on('error', () => undefined)
-    if (answering.get(socket)) socket.destroy()
-    else refuse(socket)
-  })
-  server.on('connection', (socket: Socket) => socket.once('close', () => forget(socket)))
 
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
-    if (socket.writable && error.code !== 'ECONNRESET') refuse(socket, error.code)
-    else socket.destroy()
+    if (!socket.writable) return
+    const isMidAnswer = connections.get(socket)?.latest?.headersSent === true
+    if (isMidAnswer || error.code === 'ECONNRESET') return void socket.destroy()
+    socket.write(refusal(error.code, isTls))
+    linger(socket)
   })
-
-  /** In the place of an answer that is its own: what is still to be answered comes first. */
-  function refuse(socket: Socket, code?: string): void {
-    if (refused.has(socket)) return // each packet more is unreadable anew
-    refused.add(socket)
-    const last = answering.get(socket)
-    const answer = (): void => {
-      if (socket.writable) socket.write(unreadable(code, isTls))
-      closeGently(socket)
-    }
-    if (last?.req.complete) {
-      socket.pause()
-      last.once('close', answer)
-    } else if (last && before.get(last)?.writableFinished === false) {
-      socket.destroy() // its own request is what is broken, and another's answer would be taken for this
-    } else {
-      answer()
-    }
-  }
 
   return {
     listen(host, port) {
@@ -166,8 +112,8 @@ export function httpServer(listener: RequestListener, options: Options): HttpSer
     },
     close(graceSeconds) {
       isClosing = true
-      for (const response of answering.values()) {
-        if (response?.headersSent === false) response.setHeader('Connection', 'close')
+      for (const { latest } of connections.values()) {
+        if (latest?.headersSent === false) latest.setHeader('Connection', 'close')
       }
       return new Promise((resolve) => {
         const timer = setTimeout(() => server.closeAllConnections(), graceSeconds * 1000)
@@ -181,22 +127,15 @@ export function httpServer(listener: RequestListener, options: Options): HttpSer
 }
 
 /**
- * Lets what was answered arrive first: a connection that is closed while the other side sends is reset, which may take
- * the answer with it (RFC 9112 section 9.6).
+ * Sends FIN and keeps the connection for a second. Closing it while the client still sends would reset it, and the reset may
+ * delete the answer before the client reads it (RFC 9112 section 9.6).
  */
-function closeGently(socket: Socket): void {
-  socket.end()
-  setTimeout(() => socket.destroy(), lingerMilliseconds).unref()
+function linger(socket: Socket): void {
+  socket.end(() => setTimeout(() => socket.destroy(), lingerMilliseconds).unref())
 }
 
-/** What is left of the request stays where it is. */
-function closeUnread(socket: Socket): void {
-  closeGently(socket)
-  setImmediate(() => socket.pause()) // after Node, which goes on to read
-}
-
-/** What Node cannot read as HTTP never becomes a request; its sender gets an answer of our form all the same. */
-function unreadable(code: string | undefined, isTls: boolean): string {
+/** The answer to bytes that Node cannot parse as a request. */
+function refusal(code: string | undefined, isTls: boolean): string {
   const [status, reason] =
     code === 'HPE_HEADER_OVERFLOW'
       ? [431, 'Request Header Fields Too Large']
@@ -204,7 +143,7 @@ function unreadable(code: string | undefined, isTls: boolean): string {
         ? [408, 'Request Timeout']
         : [400, 'Bad Request']
   const body = JSON.stringify({ detail: reason })
-  const headers = [...headersOnEvery, ['X-Request-Id', randomUUID()], ...(isTls ? [demandOfTls] : [])]
+  const headers = [...standardHeaders, ['X-Request-Id', randomUUID()], ...(isTls ? [strictTransportSecurity] : [])]
   return [
     `HTTP/1.1 ${status} ${reason}`,
     'Content-Type: application/json; charset=utf-8',

@@ -1,6 +1,6 @@
 import { readFile, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { parseJson, repeatedMembers } from '../../../adapters/http/body/json.ts'
+import { parseJson, repeatedMembers } from '../../../lib/json-text.ts'
 import type { Fault } from '../schema/fault.ts'
 import { isGroup, memberOf } from '../schema/tree.ts'
 import { configVariable, type Environment } from './environment.ts'
@@ -71,6 +71,7 @@ async function readJsonFile(path: string): Promise<{ readonly value: unknown; re
   }
   const parsed = parseJson(text)
   if ('value' in parsed) return { value: parsed.value, text }
+  if (parsed.offset === null) return { problem: 'is not JSON', isMissing: false }
   const before = text.slice(0, parsed.offset).split('\n')
   const column = (before.at(-1) ?? '').length + 1
   return { problem: `is not JSON: line ${before.length}, column ${column}`, isMissing: false }

@@ -1,0 +1,68 @@
+import { type RawBody, unparsable, utf8 } from './raw-body.ts'
+
+type Pair = readonly [name: string, value: string]
+
+/** The fields of a form; an empty field counts as a missing one. */
+function fieldsOf(pairs: readonly Pair[]): RawBody {
+  const fields: Record<string, string> = Object.create(null)
+  const names = new Set<string>()
+  const repeated = new Set<string>()
+  for (const [name, value] of pairs) {
+    if (names.has(name)) repeated.add(name)
+    names.add(name)
+    if (value !== '') fields[name] = value
+  }
+  return { type: 'fields', fields, repeated }
+}
+
+export const noFields: RawBody = fieldsOf([])
+
+/** `URLSearchParams` would replace bytes that are not UTF-8. */
+export function urlencodedFields(bytes: Buffer): RawBody {
+  const byte = (_: string, hex: string): string => String.fromCharCode(Number.parseInt(hex, 16))
+  const decode = (part: string): string =>
+    utf8(Buffer.from(part.replaceAll('+', ' ').replace(/%([0-9a-f]{2})/gi, byte), 'latin1'))
+  const pairs = bytes
+    .toString('latin1')
+    .split('&')
+    .filter((pair) => pair !== '')
+    .map((pair): Pair => {
+      const equals = pair.indexOf('=')
+      return equals === -1 ? [decode(pair), ''] : [decode(pair.slice(0, equals)), decode(pair.slice(equals + 1))]
+    })
+  return fieldsOf(pairs)
+}
+
+const boundaryForm = /;[ \t]*boundary=(?:"([^"]{0,69}[^" ])"|([^\s;"]{1,70}))/i
+const nameForm = /^content-disposition:[ \t]*form-data[ \t]*;(?:.*;)?[ \t]*name="([^"]*)"/im
+const fileForm = /^content-disposition:.*;[ \t]*filename\*?=/im
+const unencoded = /content-transfer-encoding:[ \t]*(?:7bit|8bit|binary)[ \t]*$/im
+
+/**
+ * The text fields of a multipart form (RFC 7578); files are left out. Parsers of other packages decode parts, write files or
+ * drop a byte order mark, by which two passwords would become equal.
+ */
+export function multipartFields(bytes: Buffer, contentType: string): RawBody {
+  const [, quoted, plain] = boundaryForm.exec(contentType) ?? []
+  const boundary = quoted ?? plain
+  if (boundary === undefined) throw unparsable()
+  const [preamble, ...parts] = `\r\n${utf8(bytes)}`.split(`\r\n--${boundary}`)
+  const end = parts.findIndex((part) => part.startsWith('--'))
+  if (preamble !== '' || end === -1) throw unparsable()
+  return fieldsOf(parts.slice(0, end).flatMap(pairOf))
+}
+
+function pairOf(part: string): Pair[] {
+  const [headers = '', ...value] = part.split('\r\n\r\n')
+  if (!headers.startsWith('\r\n') || value.length === 0 || isEncoded(headers)) throw unparsable()
+  if (fileForm.test(headers)) return []
+  const [, name] = nameForm.exec(headers) ?? []
+  if (name === undefined) throw unparsable()
+  return [[name, value.join('\r\n\r\n')]]
+}
+
+/** RFC 7578 section 4.7: an encoded part would stand for another text than it shows. */
+function isEncoded(headers: string): boolean {
+  const isFolded = /\r(?!\n)|(?<!\r)\n/.test(headers)
+  return isFolded || (/content-transfer-encoding/i.test(headers) && !unencoded.test(headers))
+}

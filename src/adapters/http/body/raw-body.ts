@@ -1,0 +1,23 @@
+import { Unreadable } from '../errors.ts'
+
+/** The fields of a body by name. */
+export type Fields = Readonly<Record<string, unknown>>
+
+/** A body before its fields are validated. */
+export type RawBody =
+  | { readonly type: 'absent' }
+  | { readonly type: 'not_an_object' }
+  | { readonly type: 'fields'; readonly fields: Fields; readonly repeated: ReadonlySet<string> }
+
+export function unparsable(): Unreadable {
+  return new Unreadable(400, 'There was an error parsing the body')
+}
+
+/** Refuses bytes that are not UTF-8: replacing them would make two passwords equal. */
+export function utf8(bytes: Buffer): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch {
+    throw unparsable()
+  }
+}

@@ -1,0 +1,36 @@
+/**
+ * `JSON.parse` without its message, which quotes the text and so may hold a secret. `offset` is the place of the fault,
+ * `null` where V8 does not tell it.
+ */
+export function parseJson(text: string): { readonly value: unknown } | { readonly offset: number | null } {
+  try {
+    return { value: JSON.parse(text) }
+  } catch (error) {
+    const message = error instanceof Error ? error.message : ''
+    if (message.endsWith('end of JSON input')) return { offset: text.length }
+    const [, offset] = /at position (\d+)(?: \(line \d+ column \d+\))?$/.exec(message) ?? []
+    return { offset: offset === undefined ? null : Number(offset) }
+  }
+}
+
+/**
+ * The paths of members that their object has more than once: `JSON.parse` takes the last one and other parsers the first
+ * (RFC 8259 section 4). A list has an empty name in a path.
+ *
+ * @param text valid JSON
+ */
+export function repeatedMembers(text: string): string[][] {
+  const repeated: string[][] = []
+  const open: { readonly names: Set<string>; name: string }[] = []
+  for (const [token, string, colon] of text.matchAll(/[{}[\]]|("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?/g)) {
+    const inside = open.at(-1)
+    if (token === '{' || token === '[') open.push({ names: new Set(), name: '' })
+    else if (token === '}' || token === ']') open.pop()
+    else if (colon !== undefined && inside !== undefined) {
+      inside.name = String(JSON.parse(string ?? ''))
+      if (inside.names.has(inside.name)) repeated.push(open.map(({ name }) => name))
+      inside.names.add(inside.name)
+    }
+  }
+  return repeated
+}

@@ -1,0 +1,39 @@
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { parseJson, repeatedMembers } from '../../src/lib/json-text.ts'
+
+describe('JSON text', () => {
+  it('has the value that JSON.parse returns', () => {
+    fc.assert(
+      fc.property(fc.json(), (text) => {
+        expect(parseJson(text)).to.deep.equal({ value: JSON.parse(text) })
+      }),
+    )
+  })
+
+  for (const [text, offset] of [
+    ['', 0],
+    ['{"a": 1', 7],
+    ['{"a":1,}', 7],
+    ['[1 2]', 3],
+    ['{\n  "a": 1\n  "b": 2\n}', 13],
+    ['{"a": "b\nc"}', 8],
+    ["{'a': 1}", 1],
+    ['{"a":x}', null],
+    ['"at position 5"x', 15],
+    ['x"at position 5"', null],
+  ] as const) {
+    it(`reports the place of the fault in ${JSON.stringify(text)} if V8 does`, () => {
+      expect(parseJson(text)).to.deep.equal({ offset })
+    })
+  }
+
+  it('reports members that an object has more than once', () => {
+    expect(repeatedMembers('{"a":1,"b":{"c":1,"\\u0063":2},"d":[{"e":1,"e":2}],"a":{"a":"a\\":\\""}}')).to.deep.equal([
+      ['b', 'c'],
+      ['d', '', 'e'],
+      ['a'],
+    ])
+    expect(repeatedMembers('{"a":{"a":"a"},"b":["a","a"],"c":"a"}')).to.deep.equal([])
+  })
+})
