@@ -90,7 +90,7 @@ function documentOf(settings: Settings, operations: Router): object {
   const described = describedTenant(settings)
   const backends = described.backends.map((backend) => ({
     backend,
-    loginPath: by === 'host' ? null : `${prefixOf(settings, backend.name)}/login`,
+    loginPath: by === 'header' || by === 'path' ? null : `${prefixOf(settings, backend.name)}/login`,
   }))
   const ofPath = { url: `${pathPrefix}/{tenant}`, variables: { tenant: { default: 'default' } } }
   const ofTenants = { server: by === 'path' ? ofPath : { url: '/' }, header: by === 'header' ? header : null }
