@@ -55,7 +55,7 @@ describe('the Auth routers', () => {
   }
 
   describe('login', () => {
-    it('hands out a bearer token in the body and sets no cookie', async () => {
+    it('returns a bearer token in the body and sets no cookie', async () => {
       const { email } = await register(service.url, anAddress())
       const answer = await login('jwt', email)
       expect(answer.status).to.equal(200)
@@ -63,21 +63,21 @@ describe('the Auth routers', () => {
       expect(answer.headers.get('Set-Cookie')).to.equal(null)
     })
 
-    it('hands out a session in one cookie, and no body', async () => {
+    it('returns a session in one cookie, without a body', async () => {
       const { email } = await register(service.url, anAddress())
       const answer = await login('cookie', email)
       expect(seen(answer)).to.deep.equal(empty(204))
       expect(answer.headers.getSetCookie()).to.have.length(1)
     })
 
-    it('takes the address in any spelling that reaches the same mailbox', async () => {
+    it('accepts any spelling of an address that reaches the same mailbox', async () => {
       const { email } = await register(service.url, anAddress('Some.Body'))
       for (const spelling of [email.toLowerCase(), email.toUpperCase(), `  ${email} `]) {
         expect((await login('jwt', spelling)).status, spelling).to.equal(200)
       }
     })
 
-    it('answers the same bytes and headers for whoever it lets not in', async () => {
+    it('answers every refused login with the same bytes and headers', async () => {
       const { email, id } = await register(service.url, anAddress())
       const inactive = await register(service.url, anAddress('inactive'))
       await patch(inactive.id, { is_active: false })
@@ -107,7 +107,7 @@ describe('the Auth routers', () => {
       }
     })
 
-    it('asks for verification only after a right password, and only where the backend demands it', async () => {
+    it('requires verification only after the right password, and only if the backend demands it', async () => {
       const { email } = await register(service.url, anAddress())
       expect(seen(await login('strict', email, 'another pass phrase'))).to.deep.equal(
         refused(400, 'LOGIN_BAD_CREDENTIALS'),
@@ -122,7 +122,7 @@ describe('the Auth routers', () => {
       expect((await login('strict', email)).status).to.equal(200)
     })
 
-    it('takes the grant type password, an empty one and none, and ignores what else OAuth 2 knows', async () => {
+    it('accepts the grant type password, an empty one and none, and ignores other fields of OAuth 2', async () => {
       const { email: username } = await register(service.url, anAddress())
       const typed = { username, password: goodPassword }
       for (const more of [
@@ -139,7 +139,7 @@ describe('the Auth routers', () => {
       }
     })
 
-    it('names every field that is missing or empty', async () => {
+    it('reports every field that is missing or empty', async () => {
       for (const backend of ['jwt', 'cookie']) {
         const path = `/auth/${backend}/login`
         const both = invalid(missing('username'), missing('password'))
@@ -155,7 +155,7 @@ describe('the Auth routers', () => {
       }
     })
 
-    it('refuses a field that is sent twice, whatever the values', async () => {
+    it('refuses a repeated field with any values', async () => {
       const type = { 'Content-Type': 'application/x-www-form-urlencoded' }
       for (const [body, ...faults] of [
         ['username=a%40example.com&username=a%40example.com&password=x', repeated('username')],
@@ -167,7 +167,7 @@ describe('the Auth routers', () => {
       }
     })
 
-    it('makes a new credential each time, and never takes up one that is presented', async () => {
+    it('issues a new credential each time, and never reuses a presented one', async () => {
       const { email } = await register(service.url, anAddress())
       const old = await logInByCookie(service.url, email)
       const form = { username: email, password: goodPassword }
@@ -189,7 +189,7 @@ describe('the Auth routers', () => {
   describe('logout', () => {
     for (const route of ['jwt', 'cookie', 'strict'] as const) {
       for (const kind of ['jwt', 'cookie', 'strict'] as const) {
-        it(`at ${route} ends the credential of ${kind} that is presented, and no other`, async () => {
+        it(`at ${route} ends the presented credential of ${kind} and no other`, async () => {
           const { email } = await aVerifiedUser()
           const ended = await credentials(email)
           const others = await credentials(email)
@@ -215,7 +215,7 @@ describe('the Auth routers', () => {
       }
     })
 
-    it('minds no body', async () => {
+    it('ignores the body', async () => {
       const { email } = await register(service.url, anAddress())
       const body = '{"not json'
       const answer = await post('/auth/jwt/logout', { bearer: await logIn(service.url, email), body })
@@ -224,7 +224,7 @@ describe('the Auth routers', () => {
   })
 
   describe('a credential', () => {
-    it('that is nobody’s is passed over for one that is somebody’s', async () => {
+    it('that is invalid gives way to a valid one', async () => {
       const { email } = await register(service.url, anAddress())
       const jwt = await logIn(service.url, email)
       const cookie = await logInByCookie(service.url, email)
@@ -239,7 +239,7 @@ describe('the Auth routers', () => {
       expect(seen(await me({ bearer: 'x', cookie: '__Host-session=x' }))).to.deep.equal(unauthorized)
     })
 
-    it('of an inactive user is passed over as well', async () => {
+    it('of an inactive user gives way to another one', async () => {
       const gone = await register(service.url, anAddress())
       const { email } = await register(service.url, anAddress())
       const bearer = await logIn(service.url, gone.email)
@@ -248,7 +248,7 @@ describe('the Auth routers', () => {
       expect((await me({ bearer, cookie })).body).to.include({ email })
     })
 
-    it('of the backend that is declared first wins', async () => {
+    it('of the backend that is declared first has priority', async () => {
       const first = await register(service.url, anAddress())
       const second = await register(service.url, anAddress())
       const bearer = await logIn(service.url, first.email)
@@ -259,7 +259,7 @@ describe('the Auth routers', () => {
       expect((await me({ bearer, cookie })).body).to.include({ email: second.email })
     })
 
-    it('in two cookies of our name is none', async () => {
+    it('in two cookies of the same name is ignored', async () => {
       const { email } = await register(service.url, anAddress())
       const cookie = await logInByCookie(service.url, email)
       const planted = '__Host-session=planted'
@@ -281,7 +281,7 @@ describe('the Auth routers', () => {
       expect((await me({ cookie: `a=b; ${cookie}; __host-session=x; session=y` })).status).to.equal(200)
     })
 
-    it('is a bearer token whatever the case of the scheme, and nothing else is one', async () => {
+    it('is a bearer token with any case of the scheme, and no other scheme', async () => {
       const { email } = await register(service.url, anAddress())
       const token = await logIn(service.url, email)
       const authorised = (Authorization: string) => me({ headers: { Authorization } })
@@ -300,7 +300,7 @@ describe('the Auth routers', () => {
       }
     })
 
-    it('is never taken from a query, a body or the place of another backend', async () => {
+    it('is never read from a query, a body or the transport of another backend', async () => {
       const { email } = await register(service.url, anAddress())
       const token = await logIn(service.url, email)
       const query = await call(service.url, 'GET', `/users/me?access_token=${token}&token=${token}`)
@@ -315,7 +315,7 @@ describe('the Auth routers', () => {
     })
   })
 
-  it('says of a username that is no address only that nobody has it', async () => {
+  it('answers a username that is no address as an unknown address', async () => {
     const typed = 'a@b@example.com'
     expect(seen(await login('jwt', typed))).to.deep.equal(refused(400, 'LOGIN_BAD_CREDENTIALS'))
     const reason = 'An email address must have exactly one @-sign.'

@@ -72,13 +72,13 @@ describe('bodies', () => {
       expect(seen(await login(form(limit + 1)))).to.deep.equal(tooLarge)
     })
 
-    it('are counted in bytes, not in characters', async () => {
+    it('are measured in bytes, not in characters', async () => {
       const text = JSON.stringify({ email: 'a@example.com', more: 'é'.repeat(8300) })
       expect(text.length).to.be.below(limit)
       expect(seen(await forgot(text))).to.deep.equal(tooLarge)
     })
 
-    it('are counted as they arrive when they come in chunks, whatever their type', async () => {
+    it('are measured as they arrive in chunks, with any type', async () => {
       const chunked = (size: number, type = 'application/json') =>
         rawCall(service.url, {
           method: 'POST',
@@ -93,7 +93,7 @@ describe('bodies', () => {
       expect(seen(await chunked(300_000, ''))).to.deep.equal(tooLarge)
     })
 
-    it('are refused for their length before anything else about them', async () => {
+    it('are refused for their length before other faults', async () => {
       const lines = [
         'POST /auth/register HTTP/1.1',
         'Host: x',
@@ -103,7 +103,7 @@ describe('bodies', () => {
       expect(await exchange(service.url, [...lines, '', ''].join('\r\n'))).to.match(/^HTTP\/1.1 413 /)
     })
 
-    it('are as long as they say: what comes after is another request', async () => {
+    it('end at their Content-Length: later bytes are another request', async () => {
       const body = '{"email":"a@example.com"}'
       const head = (length: number | string) =>
         `POST /auth/forgot-password HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n`
@@ -124,7 +124,7 @@ describe('bodies', () => {
       expect(await exchange(service.url, `${both}0\r\n\r\nGET /users/me HTTP/1.1\r\n\r\n`)).to.match(/^HTTP\/1.1 400 /)
     })
 
-    it('are not compressed', async () => {
+    it('must not be compressed', async () => {
       for (const coding of ['gzip', 'br', 'deflate', 'zstd', 'gzip, identity', 'x']) {
         expect(seen(await forgot('{}', { ...json, 'Content-Encoding': coding })), coding).to.deep.equal(unsupported)
       }
@@ -133,7 +133,7 @@ describe('bodies', () => {
       )
     })
 
-    it('are in UTF-8, whatever charset they claim', async () => {
+    it('must be UTF-8 with any declared charset', async () => {
       const text = '{"email":"a@example.com"}'
       const typed = (charset: string) => ({ 'Content-Type': `application/json; charset=${charset}` })
       for (const charset of ['utf-8', 'UTF-8', '"utf-8"', 'utf8']) {
@@ -147,7 +147,7 @@ describe('bodies', () => {
   })
 
   describe('of JSON', () => {
-    it('are told by their type, and anything else is no object', async () => {
+    it('are recognised by their type; other types count as no object', async () => {
       const body = '{"email":"a@example.com"}'
       for (const type of [
         'application/json',
@@ -184,7 +184,7 @@ describe('bodies', () => {
       expect(patch.status).to.equal(200)
     })
 
-    it('are missing when there is none, or it is null', async () => {
+    it('are missing if they are empty or null', async () => {
       for (const path of ['/auth/register', '/auth/forgot-password', '/auth/reset-password', '/auth/verify']) {
         expect(seen(await call(service.url, 'POST', path))).to.deep.equal(invalid(missing()))
         expect(seen(await post(path, json, ''))).to.deep.equal(invalid(missing()))
@@ -193,13 +193,13 @@ describe('bodies', () => {
       expect(seen(await call(service.url, 'PATCH', '/users/me', { bearer }))).to.deep.equal(invalid(missing()))
     })
 
-    it('are objects', async () => {
+    it('must be objects', async () => {
       for (const body of ['[]', '[{"email":"a@example.com"}]', '"x"', '5', 'true', 'false', '-1e9']) {
         expect(seen(await forgot(body)), body).to.deep.equal(invalid(notAnObject))
       }
     })
 
-    it('are refused when malformed, with the place and without the text', async () => {
+    it('are refused if they are malformed, without a word of the text', async () => {
       for (const body of [
         '{',
         '{"email":',
@@ -222,7 +222,7 @@ describe('bodies', () => {
       expect(answer.text).to.not.contain('vain')
     })
 
-    it('are UTF-8: other bytes are refused, for two passwords would become one', async () => {
+    it('must be UTF-8, or two passwords would become equal', async () => {
       const head = '{"email":"a@example.com","password":"long enough '
       for (const bad of [
         '\xff',
@@ -241,7 +241,7 @@ describe('bodies', () => {
       expect(answer.status).to.not.equal(400)
     })
 
-    it('nest at most 32 levels', async () => {
+    it('have at most 32 levels', async () => {
       const nested = (levels: number, open: string, close: string) =>
         `{"email":"a@example.com","more":${open.repeat(levels - 1)}${open === '[' ? '' : '1'}${close.repeat(levels - 1)}}`
       for (const [open, close] of [
@@ -257,7 +257,7 @@ describe('bodies', () => {
       expect((await forgot(brackets)).status).to.equal(202)
     })
 
-    it('name no field twice', async () => {
+    it('must not repeat a field', async () => {
       expect(seen(await forgot('{"email":"a@example.com","email":"b@example.com"}'))).to.deep.equal(
         invalid(repeated('email')),
       )
@@ -272,7 +272,7 @@ describe('bodies', () => {
       expect((await forgot(nested)).status).to.equal(202)
     })
 
-    it('cannot reach a prototype', async () => {
+    it('cannot change a prototype', async () => {
       for (const [n, field] of ['__proto__', 'constructor', 'prototype'].entries()) {
         const address = anAddress(`proto${n}`)
         const evil = '{"is_superuser":true,"isSuperuser":true,"polluted":true,"prototype":{"polluted":true}}'
@@ -290,7 +290,7 @@ describe('bodies', () => {
       expect(({} as Record<string, unknown>).is_superuser).to.equal(undefined)
     })
 
-    it('hold text where text is asked for, and no operators', async () => {
+    it('have text in text fields, and no operators', async () => {
       const values: readonly unknown[] = [
         5,
         0,
@@ -322,7 +322,7 @@ describe('bodies', () => {
       }
     })
 
-    it('hold well-formed Unicode', async () => {
+    it('have well-formed Unicode', async () => {
       for (const half of ['\\ud800', '\\udc00', '\\ud800x', '\\udc00\\ud800']) {
         const register = `{"email":"${anAddress()}","password":"long enough ${half}"}`
         expect(seen(await post('/auth/register', json, register)), half).to.deep.equal(invalid(stringType('password')))
@@ -356,7 +356,7 @@ describe('bodies', () => {
       expect(seen(await login('username=a=b&password=c;d'))).to.deep.equal(badCredentials)
     })
 
-    it('know no operators', async () => {
+    it('have no operators', async () => {
       for (const body of [
         'username[$ne]=x&password[$ne]=x',
         'username[]=a&password[0]=b',
@@ -370,14 +370,14 @@ describe('bodies', () => {
       expect(seen(await login('username={"$ne":null}&password={"$ne":null}'))).to.deep.equal(badCredentials)
     })
 
-    it('are UTF-8 below their escapes', async () => {
+    it('are UTF-8 after decoding', async () => {
       for (const bad of ['%ff', '%fe', '%c0%af', '%ed%a0%80', '%c3', '\xff']) {
         expect(seen(await login(bytes(`username=a&password=${bad}`))), bad).to.deep.equal(unparsable)
         expect(seen(await login(bytes(`username=a&password=b&${bad}=x`))), bad).to.deep.equal(unparsable)
       }
     })
 
-    it('are told by their type', async () => {
+    it('are recognised by their type', async () => {
       const nothing = invalid(missing('username'), missing('password'))
       for (const type of ['application/json', 'text/plain', 'application/x-www-form-urlencodedx']) {
         expect(seen(await login(typed(), { 'Content-Type': type })), type).to.deep.equal(nothing)
@@ -405,7 +405,7 @@ describe('bodies', () => {
     const username = () => part('name="username"', email)
     const password = part('name="password"', goodPassword)
 
-    it('log in as others do', async () => {
+    it('log in as other forms do', async () => {
       expect((await login(body(username(), password), multipart)).status).to.equal(200)
       expect((await login(body(password, part('name="grant_type"', ''), username()), multipart)).status).to.equal(200)
       expect(seen(await login(body(username()), multipart))).to.deep.equal(invalid(missing('password')))
@@ -417,7 +417,7 @@ describe('bodies', () => {
       )
     })
 
-    it('hold the bytes of a password as they are, a byte order mark among them', async () => {
+    it('keep the bytes of a password, including a byte order mark', async () => {
       const marked = `king-\ufeffpüß-${goodPassword}`
       for (const [address, own] of [
         ['marked-first@example.com', `\ufeff${goodPassword}`],
@@ -440,7 +440,7 @@ describe('bodies', () => {
       }
     })
 
-    it('have no part in an encoding of its own, which could stand for other bytes than it shows', async () => {
+    it('have no encoded part, which would stand for another text', async () => {
       for (const header of [
         'Content-Transfer-Encoding: base64',
         'content-transfer-encoding:BASE64',
@@ -452,7 +452,7 @@ describe('bodies', () => {
         const encoded = part(`name="password"\r\n${header}`, Buffer.from(goodPassword).toString('base64'))
         expect(seen(await login(body(username(), encoded), multipart)), header).to.deep.equal(unparsable)
       }
-      // What the parser takes for a header, and others take for something else.
+      // Some parsers read a header there, and others do not.
       for (const ending of ['\n\n', '\r\r', '\rx', 'x\n']) {
         const odd = `name="password"${ending}Content-Transfer-Encoding: base64`
         for (const value of [goodPassword, `\ufeff${goodPassword}`, `${goodPassword}`.replace('e', '\u0165')]) {
@@ -477,7 +477,7 @@ describe('bodies', () => {
       expect((await login(body(username(), plain), multipart)).status).to.equal(200)
     })
 
-    it('hold text and no files, and never reach the disk', async () => {
+    it('have text fields only, and write no file', async () => {
       const before = new Set(readdirSync(tmpdir()))
       const file = part('name="password"; filename="password.txt"', goodPassword)
       expect(seen(await login(body(username(), file), multipart))).to.deep.equal(invalid(missing('password')))
@@ -494,7 +494,7 @@ describe('bodies', () => {
       expect(uploads.filter((name) => /^[a-z0-9]{20,}$/.test(name))).to.deep.equal([])
     })
 
-    it('are refused when malformed', async () => {
+    it('are refused if they are malformed', async () => {
       const whole = body(username(), password)
       for (const text of [
         '',
@@ -522,7 +522,7 @@ describe('bodies', () => {
     })
   })
 
-  it('leave nothing of what was sent in the log', async () => {
+  it('leave nothing of their content in the log', async () => {
     const canary = 'canary-in-a-body'
     await forgot(`{"email":"${canary}`)
     await login(`username=${canary}@example.com&password=${canary}`)

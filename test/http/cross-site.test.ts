@@ -50,7 +50,7 @@ describe('requests from pages', () => {
   })
   after(() => service.stop())
 
-  /** What a browser says of where a request comes from: an origin, a site, both or neither. */
+  /** The headers by which a browser names the source of a request: an origin, a site, both or neither. */
   function* sources(): Generator<{ headers: Record<string, string>; isForeign: boolean }> {
     for (const origin of foreign) yield { headers: { Origin: origin }, isForeign: true }
     for (const site of sites) {
@@ -80,7 +80,7 @@ describe('requests from pages', () => {
     { sent: admin, isAmbient: false },
   ]
 
-  it('may change an account by our cookie from our origins alone, and by a bearer from everywhere', async () => {
+  it('may change an account with our cookie from our origins only, and with a bearer token from all', async () => {
     const body = (await call(service.url, 'GET', '/users/me', { bearer: admin.bearer })).body
     for (const { sent, isAmbient } of credentials()) {
       await expectEach(
@@ -90,7 +90,7 @@ describe('requests from pages', () => {
     }
   })
 
-  it('may use the routes by id in the same way', async () => {
+  it('may use the routes by id under the same rule', async () => {
     for (const { sent, isAmbient } of credentials()) {
       for (const [method, json] of [['DELETE'], ['PATCH', {}]] as const) {
         await expectEach(
@@ -101,7 +101,7 @@ describe('requests from pages', () => {
     }
   })
 
-  it('may log out in the same way', async () => {
+  it('may log out under the same rule', async () => {
     const { email } = await register(service.url, anAddress())
     const cookie = await logInByCookie(service.url, email)
     for (const { headers } of [...sources()].filter(({ isForeign }) => isForeign)) {
@@ -128,7 +128,7 @@ describe('requests from pages', () => {
     expect(seen(await call(service.url, 'POST', '/auth/jwt/logout', { bearer, headers }))).to.deep.equal(empty(204))
   })
 
-  it('may log in by the cookie backend from our origins alone, and by the bearer backend from everywhere', async () => {
+  it('may log in with the cookie backend from our origins only, and with the bearer backend from all', async () => {
     // No such user and no password that could be one: what is looked at here comes before any hash.
     const form = { username: '', password: 'x' }
     const incomplete = (await call(service.url, 'POST', '/auth/cookie/login', { form })).body
@@ -149,7 +149,7 @@ describe('requests from pages', () => {
     expect((await call(service.url, 'POST', '/auth/jwt/login', { form: right, headers })).status).to.equal(200)
   })
 
-  it('may register from our origins alone', async () => {
+  it('may register from our origins only', async () => {
     const json = { email: anAddress(), password: 'short' }
     const short = refused(400, {
       code: 'REGISTER_INVALID_PASSWORD',
@@ -161,7 +161,7 @@ describe('requests from pages', () => {
     )
   })
 
-  it('change nothing when they are refused', async () => {
+  it('change nothing if they are refused', async () => {
     const { id, email } = await register(service.url, anAddress())
     const cookie = await logInByCookie(service.url, email)
     const headers = { Origin: 'https://evil.example', 'Sec-Fetch-Site': 'cross-site' }
@@ -183,14 +183,14 @@ describe('requests from pages', () => {
     expect((await register(service.url, address)).email).to.equal(address)
   })
 
-  it('may read from everywhere, by their own headers: what a page sees of it is for CORS to say', async () => {
+  it('may read from all origins; CORS decides whether a page sees the answer', async () => {
     await expectEach(
       (headers) => call(service.url, 'GET', `/users/${nobody}`, { cookie: admin.cookie, headers }),
       () => notFound,
     )
   })
 
-  it('say what they are by one header each: of two origins none is ours', async () => {
+  it('count as foreign if they have two origins', async () => {
     const answer = await rawCall(service.url, {
       method: 'POST',
       path: '/auth/cookie/logout',
@@ -207,7 +207,7 @@ describe('requests from pages', () => {
     const corsOf = ({ headers }: Answer) =>
       Object.fromEntries([...headers].filter(([name]) => name.startsWith('access-control-') || name === 'vary'))
 
-    it('may ask beforehand', async () => {
+    it('may send preflights', async () => {
       for (const path of ['/auth/register', '/users/me', '/nothing']) {
         const answer = await call(service.url, 'OPTIONS', path, {
           headers: {
@@ -228,7 +228,7 @@ describe('requests from pages', () => {
       }
     })
 
-    it('may read every answer, errors among them', async () => {
+    it('may read every answer, including errors', async () => {
       const headers = { Origin: allowed }
       for (const [status, method, path, sent] of [
         [200, 'GET', '/users/me', { cookie: admin.cookie }],
@@ -255,7 +255,7 @@ describe('requests from pages', () => {
       }
     })
 
-    it('alone may: no other gets a word of it, however alike it looks', async () => {
+    it('may read answers, and similar origins may not', async () => {
       for (const origin of [...foreign, ...own.filter((one) => one !== allowed)]) {
         for (const method of ['GET', 'OPTIONS']) {
           const headers = { Origin: origin, 'Access-Control-Request-Method': 'GET' }
@@ -271,7 +271,7 @@ describe('requests from pages', () => {
 })
 
 describe('requests from pages, without allowed origins', () => {
-  it('get no CORS at all, and our own origin is that of the public URL', async () => {
+  it('get no CORS headers, and our own origin is the public URL', async () => {
     const memory = { PORTCULLIS_STORES__USERS__KIND: 'memory' }
     const service = await startTestService({ ...memory, PORTCULLIS_HTTP__PUBLIC_URL: 'https://accounts.example.com' })
     try {
@@ -294,7 +294,7 @@ describe('requests from pages, without allowed origins', () => {
     }
   })
 
-  it('may register from everywhere where no backend has a cookie', async () => {
+  it('may register from all origins if no backend has a cookie', async () => {
     const service = await startTestService({
       PORTCULLIS_STORES__USERS__KIND: 'memory',
       PORTCULLIS_BACKENDS__COOKIE__ENABLED: 'false',

@@ -34,7 +34,7 @@ describe('a body without end', () => {
       .and.to.include('\r\nConnection: close\r\n')
   }
 
-  it('that stops coming is no bad request in the log', async () => {
+  it('that stops is logged as 499, not as 400', async () => {
     const { socket } = await connected(service.url)
     const requestId = 'left-in-the-middle'
     const head = ['POST /auth/register HTTP/1.1', 'Host: x', `X-Request-Id: ${requestId}`, 'Content-Length: 9', '', '{']
@@ -46,7 +46,7 @@ describe('a body without end', () => {
     expect(JSON.parse(line() ?? '')).to.include({ route: '/auth/register', status: 499 })
   })
 
-  it('that was never announced makes nobody’s answer a 499', async () => {
+  it('that was never announced is not logged as 499', async () => {
     const lines: string[] = []
     const log = createLog({ level: 'info' }, { write: (line) => void lines.push(line) })
     const answer = answering({ log, isTls: false, logRequests: 'all' })
@@ -79,7 +79,7 @@ describe('a body without end', () => {
   together(
     cases.flatMap(([path, status]) =>
       bodies.map(([length, chunk]) => ({
-        title: `to ${path} (${length}) is answered ${status}, and not listened to`,
+        title: `to ${path} (${length}) is answered ${status}, and the connection is closed`,
         run: () => sendWithoutEnd(path, length, chunk, status),
       })),
     ),

@@ -30,7 +30,7 @@ describe('headers', () => {
   })
   after(() => service.stop())
 
-  it('are the same on every answer, whatever its status', async () => {
+  it('are the same on answers of every status', async () => {
     const { url } = service
     const post = (path: string, sent: object) => call(url, 'POST', path, sent)
     const email = anAddress()
@@ -74,7 +74,7 @@ describe('headers', () => {
     expect(new Set(ids).size).to.equal(ids.length)
   })
 
-  it('say nothing of what we are made of', async () => {
+  it('do not name our software', async () => {
     for (const path of ['/healthz', '/nothing', '/docs']) {
       const { headers } = await call(service.url, 'GET', path)
       expect([...headers.keys()]).to.not.include.members(['server'])
@@ -82,7 +82,7 @@ describe('headers', () => {
     }
   })
 
-  it('carry the request id that was sent, when it is one, into the answer and the log', async () => {
+  it('repeat a valid request id in the answer and the log', async () => {
     const logging = await startTestService({
       PORTCULLIS_STORES__USERS__KIND: 'memory',
       PORTCULLIS_LOGS__REQUESTS: 'all',
@@ -99,7 +99,7 @@ describe('headers', () => {
     }
   })
 
-  it('on a fault: 500 without a word of it, and with its request id in the log', async () => {
+  it('belong to a 500 without details on a fault, with its request id in the log', async () => {
     const broken = await startTestService()
     try {
       const db = new Database(join(broken.dataFolder, 'portcullis.sqlite'))
@@ -168,7 +168,7 @@ describe('cookies', () => {
     }
   }
 
-  it('are out of reach of scripts, other sites and other hosts', async () => {
+  it('are hidden from scripts, other sites and other hosts', async () => {
     const { set, cleared } = await setAndCleared({})
     expect(set).to.deep.equal({
       name: '__Host-session',
@@ -179,7 +179,7 @@ describe('cookies', () => {
     expect(cleared).to.deep.equal({ ...set, value: '', attributes: { ...set.attributes, 'Max-Age': '0' } })
   })
 
-  it('are what the settings say', async () => {
+  it('follow the settings', async () => {
     const prefix = 'PORTCULLIS_BACKENDS__COOKIE__'
     const { set, cleared } = await setAndCleared({
       [`${prefix}TRANSPORT__NAME`]: 'fastapiusersauth',
@@ -199,12 +199,12 @@ describe('cookies', () => {
     expect(cleared).to.deep.equal({ ...set, value: '', attributes: { ...set.attributes, 'Max-Age': '0' } })
   })
 
-  it('may be sent from other sites', async () => {
+  it('may be sent with requests of other sites', async () => {
     const { set } = await setAndCleared({ PORTCULLIS_BACKENDS__COOKIE__TRANSPORT__SAME_SITE: 'none' })
     expect(set.attributes).to.include({ SameSite: 'None', Secure: true })
   })
 
-  it('leave those of others alone', async () => {
+  it('do not disturb other cookies', async () => {
     const service = await startTestService({ PORTCULLIS_STORES__USERS__KIND: 'memory' })
     try {
       const { email } = await register(service.url, anAddress())
@@ -219,8 +219,8 @@ describe('cookies', () => {
   })
 })
 
-describe('a service that browsers reach by TLS', () => {
-  it('says so on every answer, and others do not', async () => {
+describe('a service with a public URL of https', () => {
+  it('sends Strict-Transport-Security on every answer, and others do not', async () => {
     const memory = { PORTCULLIS_STORES__USERS__KIND: 'memory' }
     for (const [env, expected] of [
       [{ PORTCULLIS_HTTP__PUBLIC_URL: 'https://accounts.example.com' }, 'max-age=31536000; includeSubDomains'],

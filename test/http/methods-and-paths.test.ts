@@ -48,7 +48,7 @@ describe('methods and paths', () => {
   })
   after(() => service.stop())
 
-  it('answers 400 to HTTP/1.1 that names no host, and takes HTTP/1.0 that does not', async () => {
+  it('answers 400 to HTTP/1.1 without a host, and accepts HTTP/1.0 without one', async () => {
     const answer = await exchange(service.url, 'GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n')
     expect(answer)
       .to.match(/^HTTP\/1.1 400 /)
@@ -56,7 +56,7 @@ describe('methods and paths', () => {
     expect(await exchange(service.url, 'GET /healthz HTTP/1.0\r\n\r\n')).to.match(/^HTTP\/1.1 200 /)
   })
 
-  it('answers 400 to what names two hosts, or one that is none', async () => {
+  it('answers 400 to two hosts and to a malformed host', async () => {
     const answerTo = (hosts: readonly string[], version = '1.1') => {
       const lines = [
         `GET /healthz HTTP/${version}`,
@@ -77,7 +77,7 @@ describe('methods and paths', () => {
     expect(await answerTo(['a', 'a'], '1.0')).to.match(/^HTTP\/1.1 400 /)
   })
 
-  it('answers 501 to transfer codings other than chunks', async () => {
+  it('answers 501 to transfer codings other than chunked', async () => {
     const answerTo = (coding: string) => {
       const lines = [
         'POST /auth/forgot-password HTTP/1.1',
@@ -97,7 +97,7 @@ describe('methods and paths', () => {
     }
   })
 
-  it('answers 400 to a coding in HTTP/1.0, which knows none, and reads nothing behind it', async () => {
+  it('answers 400 to a coding in HTTP/1.0, and reads no later bytes', async () => {
     const lines = [
       'POST /auth/forgot-password HTTP/1.0',
       'Connection: keep-alive',
@@ -113,7 +113,7 @@ describe('methods and paths', () => {
       .and.not.to.include('alive"')
   })
 
-  it('answers 400 to a target that is no URL, and logs no fault', async () => {
+  it('answers 400 to a malformed target, and logs no fault', async () => {
     for (const target of ['http://[', 'http://xn--/', 'http://a[b]/']) {
       const answer = await exchange(service.url, `GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)
       expect(answer)
@@ -127,7 +127,7 @@ describe('methods and paths', () => {
     rawCall(service.url, { method, path, headers })
 
   for (const [path, allowed] of Object.entries(paths)) {
-    it(`answers 405 with every method that ${path} has, to any other`, async () => {
+    it(`answers 405 with the methods of ${path} to every other method`, async () => {
       for (const method of methods.filter((one) => !allowed.includes(one))) {
         const answer = await ask(method, path)
         expect(seen(answer), method).to.deep.equal(method === 'HEAD' ? empty(405) : notAllowed)
@@ -137,7 +137,7 @@ describe('methods and paths', () => {
     })
   }
 
-  it('runs nothing for HEAD, and has as long a body in mind as for any other method', async () => {
+  it('runs nothing for HEAD, and sends the Content-Length of other methods', async () => {
     for (const path of ['/users/me', '/healthz', '/nothing']) {
       const head = await ask('HEAD', path, [['Authorization', `Bearer ${bearer}`]])
       expect(seen(head)).to.deep.equal(empty(path === '/nothing' ? 404 : 405))
@@ -146,13 +146,13 @@ describe('methods and paths', () => {
     }
   })
 
-  it('knows no method in lower case', async () => {
+  it('accepts no method in lower case', async () => {
     const request = `get /users/me HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${bearer}\r\n\r\n`
     expect(await exchange(service.url, request)).to.match(/^HTTP\/1\.1 400 /)
     expect(await exchange(service.url, request.replace('get', 'GET'))).to.match(/^HTTP\/1\.1 200 /)
   })
 
-  it('answers 404 for paths that there are not, whatever the method', async () => {
+  it('answers 404 for unknown paths with every method', async () => {
     for (const path of [
       '/',
       '/auth',
@@ -207,20 +207,20 @@ describe('methods and paths', () => {
     }
   })
 
-  it('takes what is below /users/ for an id, however it is written: `%6de` is not `me`', async () => {
+  it('reads any segment below /users/ as an id: `%6de` is not `me`', async () => {
     for (const id of ['%6de', 'Me', 'ME', 'me;x', 'me%20', '%6D%65', 'me%00', '%', '%zz', '%ff']) {
       const answer = await ask('GET', `/users/${id}`, [['Authorization', `Bearer ${bearer}`]])
       expect(seen(answer), id).to.deep.equal(forbidden)
     }
   })
 
-  it('ignores a query where none is asked for', async () => {
+  it('ignores an unexpected query', async () => {
     const answer = await ask('GET', '/users/me?id=1&id=2&%00', [['Authorization', `Bearer ${bearer}`]])
     expect(answer.status).to.equal(200)
     expect(seen(await ask('GET', '/healthz?x'))).to.deep.equal({ status: 200, body: { status: 'alive' } })
   })
 
-  it('takes no other method for the one that was sent', async () => {
+  it('ignores headers and fields that name another method', async () => {
     for (const name of ['X-HTTP-Method-Override', 'X-HTTP-Method', 'X-Method-Override']) {
       const answer = await ask('POST', '/users/me', [
         ['Authorization', `Bearer ${bearer}`],
@@ -233,7 +233,7 @@ describe('methods and paths', () => {
 })
 
 describe('paths by settings', () => {
-  it('are where the settings put them, and routers that are off are nowhere', async () => {
+  it('follow the settings, and a disabled router has none', async () => {
     const service = await startTestService({
       PORTCULLIS_STORES__USERS__KIND: 'memory',
       PORTCULLIS_ROUTERS__USERS__PREFIX: '/api/people',

@@ -32,7 +32,7 @@ describe('the OpenAPI document', () => {
     expect(validator.version).to.equal('3.1')
   })
 
-  it('has every operation once, each with a name and its own operation id', () => {
+  it('has every operation once, with a summary and its own operation id', () => {
     const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
       Object.entries(methods).map(([method, { operationId, summary, security }]) => {
         expect(summary, operationId).to.not.equal('')
@@ -60,7 +60,7 @@ describe('the OpenAPI document', () => {
     ])
   })
 
-  it('says how each backend’s credential is presented', () => {
+  it('describes how each backend reads its credential', () => {
     expect(document.components.securitySchemes).to.deep.equal({
       jwt: { type: 'oauth2', flows: { password: { tokenUrl: '/auth/jwt/login', scopes: {} } } },
       cookie: { type: 'apiKey', in: 'cookie', name: '__Host-session' },
@@ -84,7 +84,7 @@ describe('the OpenAPI document', () => {
     }
   })
 
-  it('is right about the forms that a login may take', async () => {
+  it('describes the accepted encodings of a login', async () => {
     const { email } = await register(service.url, anAddress())
     const typed = { username: email, password: goodPassword }
     const multipart = new FormData()
@@ -95,7 +95,7 @@ describe('the OpenAPI document', () => {
   })
 
   /** The answers of all suites are held against the document: this shows that it would be noticed. */
-  describe('as a measure of answers', () => {
+  describe('as a check of answers', () => {
     const json = new Headers({ 'Content-Type': 'application/json; charset=utf-8' })
     const user = {
       id: '01890000-0000-7000-8000-000000000000',
@@ -107,7 +107,7 @@ describe('the OpenAPI document', () => {
     const judged = (method: string, path: string, status: number, body: unknown, headers = json) =>
       judgeBy({ ...document })(method, path, answerOf(status, headers, body === undefined ? '' : JSON.stringify(body)))
 
-    it('fits what is described', () => {
+    it('accepts described answers', () => {
       expect(judged('GET', '/users/me', 200, user)).to.deep.equal([])
       expect(judged('GET', `/users/${user.id}?x=1`, 200, user)).to.deep.equal([])
       expect(judged('DELETE', '/users/me', 404, { detail: 'Not Found' })).to.deep.equal([])
@@ -116,7 +116,7 @@ describe('the OpenAPI document', () => {
       expect(judged('GET', '/nothing', 404, { detail: 'Not Found' })).to.deep.equal([])
     })
 
-    it('fits nothing else', () => {
+    it('refuses other answers', () => {
       const { is_verified: _, ...less } = user
       for (const [name, faults] of Object.entries({
         'another status': judged('GET', '/users/me', 201, user),
@@ -138,7 +138,7 @@ describe('the OpenAPI document', () => {
       }
     })
 
-    it('is applied to every call of a suite', async () => {
+    it('checks every call of a suite', async () => {
       const { url } = service
       const answer = await call(url, 'GET', '/users/me')
       let thrown: unknown = null
@@ -153,7 +153,7 @@ describe('the OpenAPI document', () => {
 })
 
 describe('the generated files', () => {
-  it('are current; `npm run docs` writes them', async () => {
+  it('are current (`npm run docs` writes them)', async () => {
     for (const [name, make] of generated) {
       const file = await readFile(new URL(`../../${name}`, import.meta.url), 'utf8')
       expect(file === (await make()), `${name} is current`).to.equal(true)

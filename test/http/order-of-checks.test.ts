@@ -123,7 +123,7 @@ describe('the order of checks', () => {
       ['by a superuser', { bearer: admin }, null],
     ]
     await expectAll('PATCH', `/users/${nobody}`, [[...unreadable, readable], who(), [['nobody', {}, notFound]]])
-    // What decides late goes first into the request here: fields must not hide the earlier checks.
+    // Fields that are checked late come first in the request here: they must not hide earlier checks.
     for (const fields of fieldsOfUser) {
       const [name, sent, answer] = fields
       const late: Variant = [name, sent, null]
@@ -217,7 +217,7 @@ describe('the order of checks', () => {
     }
   })
 
-  it('on the routes for tokens: body, fields, operation', async () => {
+  it('on the token routes: body, fields, operation', async () => {
     const fields: Variant = ['bad fields', { headers: json, body: '{"email":1,"token":1,"password":1}' }, null]
     for (const [path, answer] of [
       ['/auth/forgot-password', invalid(stringType('email'))],
@@ -230,7 +230,7 @@ describe('the order of checks', () => {
     }
   })
 
-  it('on paths and methods that there are not: those come before everything', async () => {
+  it('on unknown paths and methods: 404 and 405 come first', async () => {
     const sent: Sent = { headers: { ...json, ...evil, 'Content-Encoding': 'gzip' }, body: '{', cookie }
     expect(seen(await call(service.url, 'POST', '/nothing', sent))).to.deep.equal(notFound)
     expect(seen(await call(service.url, 'POST', '/users/me', sent))).to.deep.equal(refused(405, 'Method Not Allowed'))

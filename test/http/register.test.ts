@@ -44,7 +44,7 @@ describe('the Register router', () => {
     expect(answer.headers.get('Set-Cookie')).to.equal(null)
   })
 
-  it('keeps the spelling of an address, and knows it in every other', async () => {
+  it('keeps the spelling of an address, and recognises every other spelling', async () => {
     const email = anAddress('Some.Body')
     expect((await attempt(` ${email.replace('example', 'EXAMPLE')} `)).body).to.include({ email })
     for (const spelling of [email, email.toLowerCase(), email.toUpperCase(), ` ${email}`]) {
@@ -52,7 +52,7 @@ describe('the Register router', () => {
     }
   })
 
-  it('takes no second account for an address that differs in its sigma', async () => {
+  it('refuses a second account for an address that differs only in its sigma', async () => {
     const local = anAddress('sigma').split('@')[0]
     expect((await attempt(`${local}οσ@example.com`)).status).to.equal(201)
     for (const end of ['ΟΣ', 'ος', 'Οσ', 'οΣ']) {
@@ -61,7 +61,7 @@ describe('the Register router', () => {
     }
   })
 
-  it('takes no address with characters that look like others, and lets nobody log in by one', async () => {
+  it('refuses addresses with look-alike characters, also at the login', async () => {
     const address = `ﬁ.${anAddress()}`
     const objection = 'The part before the @-sign contains characters that are not allowed.'
     expect(seen(await attempt(address))).to.deep.equal(invalid(badAddress(objection, 'email')))
@@ -69,13 +69,13 @@ describe('the Register router', () => {
     expect(seen(await login(address, goodPassword))).to.deep.equal(refused(400, 'LOGIN_BAD_CREDENTIALS'))
   })
 
-  it('shows an international domain in Unicode, and knows it in ASCII', async () => {
+  it('shows an international domain in Unicode, and recognises it in ASCII', async () => {
     const local = anAddress('idn').split('@')[0]
     expect((await attempt(`${local}@xn--mnchen-3ya.example`)).body).to.include({ email: `${local}@münchen.example` })
     expect(seen(await attempt(`${local}@MÜNCHEN.example`))).to.deep.equal(taken)
   })
 
-  it('checks the types of the fields that only superusers may set, and drops them', async () => {
+  it('checks the types of fields that only superusers may set, and ignores them', async () => {
     const email = anAddress()
     const password = goodPassword
     const answer = await post({ email, password, is_superuser: 'maybe', is_active: {}, is_verified: 2 })
@@ -95,7 +95,7 @@ describe('the Register router', () => {
     }
   })
 
-  it('checks the types of an id and of linked accounts, and drops them', async () => {
+  it('checks the types of an id and of linked accounts, and ignores them', async () => {
     const email = anAddress()
     const password = goodPassword
     const faults = invalid(stringType('id'), listType('oauth_accounts'))
@@ -110,7 +110,7 @@ describe('the Register router', () => {
     expect((await post({ email: anAddress(), password, id: 'x', oauth_accounts: [] })).status).to.equal(201)
   })
 
-  it('takes over nothing else of the body', async () => {
+  it('ignores all other fields', async () => {
     const email = anAddress()
     const id = '00000000-0000-7000-8000-000000000000'
     const answer = await post({
@@ -134,7 +134,7 @@ describe('the Register router', () => {
     expect(stored.body).to.deep.equal(answer.body)
   })
 
-  it('names every fault at once, in the order of the schema, and never what was typed', async () => {
+  it('reports all faults in the order of the schema, without the input', async () => {
     expect(seen(await post({}))).to.deep.equal(invalid(missing('email'), missing('password')))
     expect(seen(await post({ is_active: {}, password: 5, email: null }))).to.deep.equal(
       invalid(stringType('email'), stringType('password'), boolType('is_active')),
@@ -146,7 +146,7 @@ describe('the Register router', () => {
     expect(answer.text).to.not.contain('typed in vain')
   })
 
-  it('refuses addresses that are none', async () => {
+  it('refuses malformed addresses', async () => {
     for (const email of [
       '',
       ' ',
@@ -183,7 +183,7 @@ describe('the Register router', () => {
   })
 
   describe('a password', () => {
-    it('is refused with the reason, and never repeated', async () => {
+    it('is refused with a reason, and never repeated', async () => {
       const email = anAddress('whole.name')
       for (const [password, reason] of [
         ['', 'Password should be at least 8 characters'],
@@ -204,7 +204,7 @@ describe('the Register router', () => {
       expect((await attempt(email)).status).to.equal(201)
     })
 
-    it('is counted in code points, up to 1 024 bytes', async () => {
+    it('is measured in code points, up to 1 024 bytes', async () => {
       for (const password of [
         '😀😁😂🤣😃😄😅😆',
         'éê'.repeat(256),
@@ -217,7 +217,7 @@ describe('the Register router', () => {
       }
     })
 
-    it('is the same in NFC and NFD, and different in everything else', async () => {
+    it('is equal in NFC and NFD, and otherwise different', async () => {
       const email = anAddress()
       expect((await attempt(email, 'Caf\u00e9 ﬁne pass')).status).to.equal(201)
       expect((await login(email, 'Cafe\u0301 ﬁne pass')).status).to.equal(200)
@@ -243,19 +243,19 @@ describe('the Register router', () => {
       }
     })
 
-    it('of lone surrogates is refused, for it would equal others', async () => {
+    it('of lone surrogates is refused, since it would equal others', async () => {
       const answer = await attempt(anAddress(), 'lone \ud800 surrogate')
       expect(seen(answer)).to.deep.equal(invalid(stringType('password')))
     })
 
-    it('that is invalid wins over an address that is taken', async () => {
+    it('that is invalid is reported before a taken address', async () => {
       const email = anAddress()
       await attempt(email)
       expect(seen(await attempt(email, 'short'))).to.deep.equal(badPassword('Password should be at least 8 characters'))
     })
   })
 
-  it('lets exactly one of 64 concurrent registrations have an address', async () => {
+  it('gives an address to exactly one of 64 concurrent registrations', async () => {
     const email = anAddress('Race')
     const answers = await Promise.all(
       Array.from({ length: 64 }, (_, n) => attempt(n % 2 === 0 ? email : email.toUpperCase())),

@@ -44,7 +44,7 @@ describe('the Reset password router', () => {
   const aUser = () => register(service.url, anAddress())
 
   describe('forgot-password', () => {
-    it('answers the same bytes and headers whoever the address is, and hands a token for active users alone', async () => {
+    it('answers every address with the same bytes and headers, and issues a token for active users only', async () => {
       const known = await aUser()
       const inactive = await aUser()
       await patch(inactive.id, { is_active: false })
@@ -69,13 +69,13 @@ describe('the Reset password router', () => {
       expect(asked).to.not.include.members([unknown])
     })
 
-    it('finds the user by any spelling of the address', async () => {
+    it('accepts any spelling of the address', async () => {
       const { email } = await register(service.url, anAddress('Some.Body'))
       await forgot({ email: ` ${email.toUpperCase()} ` })
       await service.event(({ event, user }) => event === 'on_after_forgot_password' && user.email === email)
     })
 
-    it('names what is wrong with the body', async () => {
+    it('reports the faults of the body', async () => {
       expect(seen(await forgot({}))).to.deep.equal(invalid(missing('email')))
       expect(seen(await forgot(null))).to.deep.equal(invalid(missing()))
       expect(seen(await forgot([]))).to.deep.equal(invalid(notAnObject))
@@ -85,7 +85,7 @@ describe('the Reset password router', () => {
       )
     })
 
-    it('changes nothing about the account, and locks nobody out', async () => {
+    it('changes nothing about the account, and blocks no login', async () => {
       const { email } = await aUser()
       const bearer = await logIn(service.url, email)
       await resetToken(service, email)
@@ -93,7 +93,7 @@ describe('the Reset password router', () => {
       expect((await login(email, goodPassword)).status).to.equal(200)
     })
 
-    it('hands out the same token again while it is fresh, and then a new one that supersedes it', async () => {
+    it('repeats a fresh token, and later issues a new one that replaces it', async () => {
       const { email } = await aUser()
       const first = await resetToken(service, email)
       expect(await resetToken(service, email)).to.equal(first)
@@ -106,7 +106,7 @@ describe('the Reset password router', () => {
   })
 
   describe('reset-password', () => {
-    it('sets the password, logs nobody in and ends every session', async () => {
+    it('sets the password, starts no session and ends all sessions', async () => {
       const { email } = await aUser()
       const [jwt, other] = [await logIn(service.url, email), await logIn(service.url, email)]
       const cookie = await logInByCookie(service.url, email)
@@ -123,7 +123,7 @@ describe('the Reset password router', () => {
       await service.event(({ event, user }) => event === 'on_after_reset_password' && user.email === email)
     })
 
-    it('refuses every token that is not good, with the same words, before it looks at the password', async () => {
+    it('refuses every bad token with the same answer, before it checks the password', async () => {
       const user = await aUser()
       const spend = async (change: (user: { id: string; email: string }, token: string) => Promise<unknown>) => {
         const one = await aUser()
@@ -151,7 +151,7 @@ describe('the Reset password router', () => {
       }
     })
 
-    it('refuses a token that is as old as its life', async () => {
+    it('refuses a token at the end of its life', async () => {
       const { email } = await aUser()
       const token = await resetToken(service, email)
       late = 901_000
@@ -160,14 +160,14 @@ describe('the Reset password router', () => {
       expect(seen(await reset({ token, password: newPassword }))).to.deep.equal(empty(200))
     })
 
-    it('keeps a token through a change of spelling of the address', async () => {
+    it('accepts a token after a change in the spelling of the address', async () => {
       const { id, email } = await aUser()
       const token = await resetToken(service, email)
       await patch(id, { email: email.toUpperCase() })
       expect(seen(await reset({ token, password: newPassword }))).to.deep.equal(empty(200))
     })
 
-    it('does not spend the token on a refused password', async () => {
+    it('keeps the token valid after a refused password', async () => {
       const { email } = await aUser()
       const token = await resetToken(service, email)
       for (const [password, reason] of [
@@ -183,7 +183,7 @@ describe('the Reset password router', () => {
       expect(seen(await reset({ token, password: newPassword }))).to.deep.equal(empty(200))
     })
 
-    it('does not activate anybody', async () => {
+    it('does not activate the user', async () => {
       const { id, email } = await aUser()
       const token = await resetToken(service, email)
       await patch(id, { is_active: false })
@@ -193,7 +193,7 @@ describe('the Reset password router', () => {
       expect((await login(email, goodPassword)).status).to.equal(200)
     })
 
-    it('leaves nothing of a token that was used', async () => {
+    it('removes a used token', async () => {
       const { email } = await aUser()
       const token = await resetToken(service, email)
       const db = new Database(join(service.dataFolder, 'portcullis.sqlite'), { readonly: true })
@@ -204,7 +204,7 @@ describe('the Reset password router', () => {
       db.close()
     })
 
-    it('is won by one of sixteen callers', async () => {
+    it('succeeds for one of sixteen concurrent callers', async () => {
       const { email } = await aUser()
       const token = await resetToken(service, email)
       const passwords = Array.from({ length: 16 }, (_, n) => `${newPassword} ${n}`)
@@ -216,14 +216,14 @@ describe('the Reset password router', () => {
       expect(passwords.filter((_, n) => logins[n]?.status === 200)).to.deep.equal(winners)
     })
 
-    it('names what is wrong with the body', async () => {
+    it('reports the faults of the body', async () => {
       expect(seen(await reset({}))).to.deep.equal(invalid(missing('token'), missing('password')))
       expect(seen(await reset({ token: { $ne: null }, password: null }))).to.deep.equal(
         invalid(stringType('token'), stringType('password')),
       )
     })
 
-    it('asks for no credential and minds no origin: the token is what counts', async () => {
+    it('needs no credential and accepts any origin: the token decides', async () => {
       const { email } = await aUser()
       const token = await resetToken(service, email)
       const headers = { Origin: 'https://mail.example', 'Sec-Fetch-Site': 'cross-site' }

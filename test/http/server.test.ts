@@ -62,7 +62,7 @@ describe('the HTTP server', () => {
     })
   }
 
-  it('closes on those, too, who do not close their side, and waits for none of them at its end', async () => {
+  it('closes a refused connection whose client keeps its side open, and does not wait for it at the end', async () => {
     const own = httpServer(() => undefined, limits)
     const { socket, text } = await connected(`http://127.0.0.1:${await own.listen('127.0.0.1', 0)}`, {
       allowHalfOpen: true,
@@ -76,7 +76,7 @@ describe('the HTTP server', () => {
     socket.destroy()
   })
 
-  it('outlives those who reset what it has refused', async () => {
+  it('survives clients that reset a refused connection', async () => {
     for (const milliseconds of [0, 1, 50]) {
       const { socket } = await connected(url)
       socket.write('nonsense\r\n\r\n')
@@ -133,7 +133,7 @@ describe('the HTTP server', () => {
     expect((await fetch(url)).headers.get('keep-alive')).to.equal('timeout=65')
   })
 
-  describe('with more connections than it has room for', () => {
+  describe('at its maximum of connections', () => {
     const request = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n'
 
     async function served(connection: Connection): Promise<void> {

@@ -63,7 +63,7 @@ describe('the Users router', () => {
   const ok = (body: object) => ({ status: 200, body })
 
   describe('GET /me', () => {
-    it('answers the five fields in their order, by either backend', async () => {
+    it('returns the five fields in their order with either backend', async () => {
       const { user, bearer, cookie } = await aUser()
       const text = `{"id":"${user.id}","email":"${user.email}","is_active":true,"is_superuser":false,"is_verified":false}`
       expect((await me({ bearer })).text).to.equal(text)
@@ -78,7 +78,7 @@ describe('the Users router', () => {
       }
     })
 
-    it('knows no session past its end or its idle limit, and no token past its life', async () => {
+    it('refuses a session after its end or its idle limit, and a token after its life', async () => {
       const { bearer, cookie } = await aUser()
       late = 3_590_000
       expect((await me({ bearer })).status).to.equal(200)
@@ -92,7 +92,7 @@ describe('the Users router', () => {
   })
 
   describe('PATCH /me', () => {
-    it('leaves alone what is omitted or null, and takes nothing at all', async () => {
+    it('keeps omitted and null fields, and accepts an empty object', async () => {
       const { user, bearer } = await aUser()
       const events = () =>
         service.events.filter(({ event, user: { id } }) => event === 'on_after_update' && id === user.id)
@@ -106,7 +106,7 @@ describe('the Users router', () => {
       expect(events().map(({ changes }) => changes)).to.deep.equal([{ email, previous_email: user.email }])
     })
 
-    it('checks the types of the fields that only superusers may set, and drops them', async () => {
+    it('checks the types of fields that only superusers may set, and ignores them', async () => {
       const { user, bearer } = await aUser()
       const answer = await patchMe(bearer, { is_active: 'no', is_superuser: true, is_verified: 1, id: nobody })
       expect(seen(answer)).to.deep.equal(ok(user))
@@ -116,7 +116,7 @@ describe('the Users router', () => {
       expect(seen(await me({ bearer }))).to.deep.equal(ok(user))
     })
 
-    it('changes the address, which has to be verified anew, and nothing else', async () => {
+    it('changes only the address, which must be verified again', async () => {
       const { user, bearer, cookie } = await aUser()
       await patch(user.id, { is_verified: true })
       const email = anAddress('New')
@@ -127,7 +127,7 @@ describe('the Users router', () => {
       expect((await register(service.url, user.email)).email).to.equal(user.email)
     })
 
-    it('keeps verification when only the spelling changes', async () => {
+    it('keeps verification if only the spelling changes', async () => {
       const { user, bearer } = await aUser()
       await patch(user.id, { is_verified: true })
       const email = user.email.toUpperCase().replace('EXAMPLE.COM', 'example.com')
@@ -135,7 +135,7 @@ describe('the Users router', () => {
       expect(seen(await patchMe(bearer, { email }))).to.deep.equal(ok({ ...user, email, is_verified: true }))
     })
 
-    it('kills the tokens that were mailed to the older address', async () => {
+    it('invalidates tokens that were mailed to the old address', async () => {
       const { user, bearer } = await aUser()
       const [reset, verify] = await Promise.all([resetToken(service, user.email), verifyToken(service, user.email)])
       await patchMe(bearer, { email: anAddress() })
@@ -168,13 +168,13 @@ describe('the Users router', () => {
         expect((await login(user.email, newPassword)).status).to.equal(200)
         const json = { token: reset, password: goodPassword }
         expect((await call(service.url, 'POST', '/auth/reset-password', { json })).status).to.equal(400)
-        // The one that was kept ends as any other does.
+        // The kept session ends as any other does.
         expect((await call(service.url, 'POST', '/auth/cookie/logout', sent)).status).to.equal(204)
         expect(seen(await me(sent))).to.deep.equal(unauthorized)
       }
     })
 
-    it('refuses an address that is taken, in any spelling, and changes nothing', async () => {
+    it('refuses a taken address in any spelling, and changes nothing', async () => {
       const { user, bearer } = await aUser()
       const other = await someone()
       for (const email of [other.email, other.email.toUpperCase()]) {
@@ -184,7 +184,7 @@ describe('the Users router', () => {
       expect((await login(user.email, goodPassword)).status).to.equal(200)
     })
 
-    it('refuses a password by the rules of registration, before it looks at the address', async () => {
+    it('refuses a password by the rules of registration, before it checks the address', async () => {
       const { user, bearer } = await aUser()
       const other = await someone()
       const email = anAddress('brand.new')
@@ -200,7 +200,7 @@ describe('the Users router', () => {
       expect(seen(await me({ bearer }))).to.deep.equal(ok(user))
     })
 
-    it('checks the current password when it is given', async () => {
+    it('checks a given current password', async () => {
       const { user, bearer } = await aUser()
       const wrong = refused(400, 'UPDATE_USER_BAD_CURRENT_PASSWORD')
       for (const current_password of ['wrong pass phrase', '', `${goodPassword} `, 'x'.repeat(1025)]) {
@@ -214,7 +214,7 @@ describe('the Users router', () => {
       expect((await login(user.email, newPassword)).status).to.equal(200)
     })
 
-    it('names every fault at once, in the order of the schema', async () => {
+    it('reports all faults in the order of the schema', async () => {
       const { bearer } = await aUser()
       const json = { is_verified: [], current_password: 1, password: {}, email: 'x' }
       expect(seen(await patchMe(bearer, json))).to.deep.equal(
@@ -243,7 +243,7 @@ describe('the Users router', () => {
   })
 
   describe('the routes by id', () => {
-    it('are for superusers alone', async () => {
+    it('are for superusers only', async () => {
       const { user, bearer, cookie } = await aUser()
       for (const id of [user.id, nobody, 'me-too']) {
         for (const [sent, expected] of [
@@ -260,7 +260,7 @@ describe('the Users router', () => {
       expect(seen(await get(user.id))).to.deep.equal(ok(user))
     })
 
-    it('answer 404 for whatever is nobody’s id, and never 422', async () => {
+    it('answer 404 and never 422 to an unknown or malformed id', async () => {
       const user = await someone()
       const noDashes = user.id.replaceAll('-', '')
       for (const id of [
@@ -301,7 +301,7 @@ describe('the Users router', () => {
       expect(seen(await get(user.id))).to.deep.equal(ok(user))
     })
 
-    it('take an id in upper case', async () => {
+    it('accept an id in upper case', async () => {
       const user = await someone()
       const id = user.id.toUpperCase()
       expect(seen(await get(id))).to.deep.equal(ok(user))
@@ -309,7 +309,7 @@ describe('the Users router', () => {
       expect(seen(await remove(id))).to.deep.equal(empty(204))
     })
 
-    it('change one field and leave the others alone', async () => {
+    it('change one field and keep the others', async () => {
       const { user, bearer } = await aUser()
       let expected: object = user
       for (const change of [
@@ -337,7 +337,7 @@ describe('the Users router', () => {
       expect((await login(user.email, newPassword)).status).to.equal(200)
     })
 
-    it('reset verification with a new address, unless it is declared verified', async () => {
+    it('reset verification with a new address, unless the request declares it verified', async () => {
       const user = await someone()
       await patch(user.id, { is_verified: true })
       const [email, another] = [anAddress(), anAddress()]
@@ -351,7 +351,7 @@ describe('the Users router', () => {
       )
     })
 
-    it('refuse what the own account refuses', async () => {
+    it('refuse the values that the own account refuses', async () => {
       const user = await someone()
       const other = await someone()
       expect(seen(await patch(user.id, { email: other.email.toUpperCase() }))).to.deep.equal(taken)
@@ -372,7 +372,7 @@ describe('the Users router', () => {
       expect(seen(await get(user.id))).to.deep.equal(ok(user))
     })
 
-    it('check the current password of whoever asks, when it is given', async () => {
+    it('check a given current password against the superuser’s', async () => {
       const { user, bearer } = await aUser()
       await patch(user.id, { is_superuser: true, password: newPassword })
       const own = await logIn(service.url, user.email, newPassword)
@@ -391,14 +391,14 @@ describe('the Users router', () => {
       }
     })
 
-    it('end every session when they set a password', async () => {
+    it('end all sessions of a user with a new password', async () => {
       const { user, bearer, cookie } = await aUser()
       await patch(user.id, { password: newPassword })
       expect(seen(await me({ bearer }))).to.deep.equal(unauthorized)
       expect(seen(await me({ cookie }))).to.deep.equal(unauthorized)
     })
 
-    it('let a superuser keep the session by which they change their own password', async () => {
+    it('keep the session with which a superuser changes the own password', async () => {
       const { user, bearer, cookie } = await aUser()
       await patch(user.id, { is_superuser: true })
       expect((await patch(user.id, { password: newPassword }, { bearer })).status).to.equal(200)
@@ -406,7 +406,7 @@ describe('the Users router', () => {
       expect(seen(await me({ cookie }))).to.deep.equal(unauthorized)
     })
 
-    it('end sessions at once by deactivation, and activation revives none', async () => {
+    it('end sessions at once with deactivation, and activation restores none', async () => {
       const { user, bearer, cookie } = await aUser()
       await patch(user.id, { is_active: false })
       for (const sent of [{ bearer }, { cookie }]) {
@@ -419,7 +419,7 @@ describe('the Users router', () => {
       expect((await login(user.email, goodPassword)).status).to.equal(200)
     })
 
-    it('know no inactive user, also one whom somebody made so in the store alone', async () => {
+    it('refuse an inactive user, also after a change in the store alone', async () => {
       const { user, bearer, cookie } = await aUser()
       const db = new Database(join(service.dataFolder, 'portcullis.sqlite'))
       db.prepare('UPDATE users SET is_active = 0, version = version + 1 WHERE id = ?').run(user.id)
@@ -427,7 +427,7 @@ describe('the Users router', () => {
       for (const sent of [{ bearer }, { cookie }]) expect(seen(await me(sent))).to.deep.equal(unauthorized)
     })
 
-    it('give and take rights with the next request, whatever token is presented', async () => {
+    it('grant and withdraw rights with the next request of any token', async () => {
       const { user, bearer, cookie } = await aUser()
       expect(seen(await get(user.id, { bearer }))).to.deep.equal(forbidden)
       await patch(user.id, { is_superuser: true })
@@ -441,7 +441,7 @@ describe('the Users router', () => {
   })
 
   describe('DELETE /{user_id}', () => {
-    it('removes the user with all that belongs to them', async () => {
+    it('removes the user with sessions and tokens', async () => {
       const { user, bearer, cookie } = await aUser()
       const other = await aUser()
       const [token] = await Promise.all([resetToken(service, user.email), verifyToken(service, user.email)])
@@ -471,7 +471,7 @@ describe('the Users router', () => {
       for (const sent of [{ bearer }, { cookie }]) expect(seen(await me(sent))).to.deep.equal(unauthorized)
     })
 
-    it('is won by one of sixteen callers', async () => {
+    it('succeeds for one of sixteen concurrent callers', async () => {
       const user = await someone()
       const answers = await Promise.all(Array.from({ length: 16 }, () => remove(user.id)))
       expect(answers.filter(({ status }) => status === 204)).to.have.length(1)
@@ -479,7 +479,7 @@ describe('the Users router', () => {
     })
   })
 
-  it('stores nothing that shows a password or a token', async () => {
+  it('stores neither passwords nor tokens in plain text', async () => {
     const { user, bearer, cookie } = await aUser()
     const token = await resetToken(service, user.email)
     const db = new Database(join(service.dataFolder, 'portcullis.sqlite'), { readonly: true })
@@ -495,7 +495,7 @@ describe('the Users router', () => {
   })
 })
 
-describe('the Users router, with a demand for fresh logins', () => {
+describe('the Users router, with security.freshLoginSeconds', () => {
   let service: TestService
   let late = 0
   before(async () => {
@@ -506,7 +506,7 @@ describe('the Users router, with a demand for fresh logins', () => {
   })
   after(() => service.stop())
 
-  it('refuses a new address or password by an old login, unless the current password is given', async () => {
+  it('refuses a new address or password with an old login and without the current password', async () => {
     const user = await register(service.url, anAddress())
     const sessions = [
       { bearer: await logIn(service.url, user.email) },
@@ -532,7 +532,7 @@ describe('the Users router, with a demand for fresh logins', () => {
     expect((await patchMe(old, right)).status).to.equal(200)
   })
 
-  it('refuses every write of a superuser on anybody by an old login, unless a PATCH has the current password', async () => {
+  it('demands a recent login for every write of a superuser, unless a PATCH has the current password', async () => {
     late = 0
     const bearer = await firstSuperuser(service)
     const { id } = (await call(service.url, 'GET', '/users/me', { bearer })).body as { id: string }
@@ -580,7 +580,7 @@ describe('the Users router, with a handler that may refuse', () => {
     await rm(folder, { recursive: true })
   })
 
-  it('keeps whom it speaks for, whom it fails at, and nobody else', async () => {
+  it('keeps a user if the handler refuses or fails, and deletes others', async () => {
     for (const [label, expected] of [
       ['kept', refused(400, { code: 'DELETE_USER_REFUSED', reason: 'This one stays' })],
       ['broken', refused(503, 'SERVICE_UNAVAILABLE')],

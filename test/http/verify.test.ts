@@ -29,7 +29,7 @@ describe('the Verify router', () => {
   const verified = (user: object) => ({ status: 200, body: { ...user, is_verified: true } })
 
   describe('request-verify-token', () => {
-    it('answers the same bytes and headers whoever the address is, and hands tokens to the active unverified alone', async () => {
+    it('answers every address with the same bytes and headers, and issues tokens for active unverified users only', async () => {
       const known = await aUser()
       const inactive = await aUser()
       await patch(inactive.id, { is_active: false })
@@ -55,14 +55,14 @@ describe('the Verify router', () => {
       for (const email of [unknown, inactive.email, done.email]) expect(asked).to.not.include(email)
     })
 
-    it('names what is wrong with the body', async () => {
+    it('reports the faults of the body', async () => {
       expect(seen(await request({}))).to.deep.equal(invalid(missing('email')))
       expect(seen(await request({ email: '@' }))).to.deep.equal(
         invalid(badAddress('There must be something before the @-sign.', 'email')),
       )
     })
 
-    it('hands out the same token again while it is fresh, and then a new one that supersedes it', async () => {
+    it('repeats a fresh token, and later issues a new one that replaces it', async () => {
       const user = await aUser()
       const first = await verifyToken(service, user.email)
       expect(await verifyToken(service, user.email)).to.equal(first)
@@ -75,7 +75,7 @@ describe('the Verify router', () => {
   })
 
   describe('verify', () => {
-    it('answers the user, verified, and calls the handler', async () => {
+    it('returns the verified user, and calls the handler', async () => {
       const user = await aUser()
       const token = await verifyToken(service, user.email)
       const answer = await verify({ token })
@@ -85,14 +85,14 @@ describe('the Verify router', () => {
       expect(event.user).to.deep.equal(answer.body)
     })
 
-    it('leaves sessions alone', async () => {
+    it('keeps all sessions', async () => {
       const user = await aUser()
       const bearer = await logIn(service.url, user.email)
       await verify({ token: await verifyToken(service, user.email) })
       expect(seen(await call(service.url, 'GET', '/users/me', { bearer }))).to.deep.equal(verified(user))
     })
 
-    it('refuses every token that is not good with the same words', async () => {
+    it('refuses every bad token with the same answer', async () => {
       const user = await aUser()
       const spend = async (change: (user: { id: string; email: string }, token: string) => Promise<unknown>) => {
         const one = await aUser()
@@ -118,7 +118,7 @@ describe('the Verify router', () => {
       }
     })
 
-    it('refuses a token that is as old as its life', async () => {
+    it('refuses a token at the end of its life', async () => {
       const user = await aUser()
       const token = await verifyToken(service, user.email)
       late = 86_401_000
@@ -127,21 +127,21 @@ describe('the Verify router', () => {
       expect(seen(await verify({ token }))).to.deep.equal(verified(user))
     })
 
-    it('says so when the address was verified otherwise', async () => {
+    it('reports an address that was verified otherwise', async () => {
       const { id, email } = await aUser()
       const token = await verifyToken(service, email)
       await patch(id, { is_verified: true })
       expect(seen(await verify({ token }))).to.deep.equal(alreadyVerified)
     })
 
-    it('takes the token of an inactive user, and activates nobody', async () => {
+    it('accepts the token of an inactive user, and does not activate the user', async () => {
       const user = await aUser()
       const token = await verifyToken(service, user.email)
       await patch(user.id, { is_active: false })
       expect(seen(await verify({ token }))).to.deep.equal(verified({ ...user, is_active: false }))
     })
 
-    it('outlives a change of password and of spelling', async () => {
+    it('accepts a token after a change of the password or the spelling', async () => {
       const user = await aUser()
       const token = await verifyToken(service, user.email)
       const email = user.email.toUpperCase().replace('EXAMPLE.COM', 'example.com')
@@ -149,7 +149,7 @@ describe('the Verify router', () => {
       expect(seen(await verify({ token }))).to.deep.equal(verified({ ...user, email }))
     })
 
-    it('is won by one of sixteen callers', async () => {
+    it('succeeds for one of sixteen concurrent callers', async () => {
       const { email } = await aUser()
       const token = await verifyToken(service, email)
       const answers = await Promise.all(Array.from({ length: 16 }, () => verify({ token })))
@@ -159,7 +159,7 @@ describe('the Verify router', () => {
       for (const one of lost) expect([badToken, alreadyVerified]).to.deep.include(one)
     })
 
-    it('names what is wrong with the body', async () => {
+    it('reports the faults of the body', async () => {
       expect(seen(await verify({}))).to.deep.equal(invalid(missing('token')))
       expect(seen(await verify({ token: null }))).to.deep.equal(invalid(stringType('token')))
       expect(seen(await verify({ token: ['x'] }))).to.deep.equal(invalid(stringType('token')))

@@ -7,10 +7,10 @@ export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 /** `anybody`: as `public`, and the handler learns who is logged in, if anybody is. */
 export type Access = 'public' | 'anybody' | 'user' | 'superuser'
 
-/** What an answer of one status carries; `null`: no body. */
+/** The body of an answer; `null` for none. */
 export type ReplySchema = { readonly description: string; readonly body: TSchema | null }
 
-/** A parameter of the query; `isRepeated`: it may be there several times. None is required, and unknown ones are ignored. */
+/** An optional parameter of the query. Unknown parameters are ignored. */
 export interface QueryParameter {
   readonly name: string
   readonly description: string
@@ -19,18 +19,18 @@ export interface QueryParameter {
 
 interface Common {
   readonly method: Method
-  /** Below the router's prefix; `:name` is a parameter. */
+  /** Appended to the prefix of the router; `:name` is a parameter. */
   readonly path: string
   readonly operationId: string
   readonly summary: string
-  /** Statuses of success. */
+  /** The answers of success, by status. */
   readonly replies: Readonly<Record<number, ReplySchema>>
-  /** The refusals of the operation itself; those of its access and its body are added. */
+  /** The refusals of the operation itself, without those of its access and its body. */
   readonly refusals: readonly RefusalCode[]
-  /** Public, yet not for pages of foreign origins: a forged login would put a victim into the forger's account. */
+  /** Refuses pages of other origins: a forged login would put a victim into the attacker's account. */
   readonly ownOriginsOnly?: boolean
   readonly query?: readonly QueryParameter[]
-  /** For browsers of this machine alone: any other request is 404. */
+  /** Answers browsers of this machine only; other requests are 404. */
   readonly isLocal?: boolean
 }
 
@@ -40,9 +40,9 @@ export interface Incoming<Body, Target, Who> {
   readonly by: Who
   readonly params: Readonly<Record<string, string>>
   readonly query: URLSearchParams
-  /** Of the header Cookie, where there is one. */
+  /** The header Cookie. */
   readonly cookie: string | undefined
-  /** The host that the request names, without port. */
+  /** The host of the request without its port. */
   readonly host: string
   readonly requestId: string
 }
@@ -53,7 +53,7 @@ interface Definition<A extends Access, B extends TSchema | null, T> extends Comm
   readonly access: A
   readonly encoding?: 'json' | 'form'
   readonly body?: B
-  /** Looked up after rights and before fields; `null` is 404. */
+  /** Called after the check of rights and before validation; `null` is 404. */
   readonly target?: (incoming: { params: Readonly<Record<string, string>>; by: Who<A> }) => Promise<T | null>
   handle(incoming: Incoming<B extends TSchema ? Static<B> : null, T, Who<A>>): Promise<Reply>
 }
@@ -75,7 +75,7 @@ export function endpoint<A extends Access, B extends TSchema | null = null, T = 
   return { ...rest, encoding, body, target }
 }
 
-/** What a router needs to be mounted: operations below a prefix. */
+/** Operations below a prefix. */
 export interface Router {
   readonly tag: string
   readonly prefix: string

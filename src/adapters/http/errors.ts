@@ -2,7 +2,7 @@ import { InvalidInput } from '../../domain/invalid-input.ts'
 import { Refusal, type RefusalCode, Unavailable } from '../../domain/refusal.ts'
 import type { Reply } from './reply.ts'
 
-/** One fault of a request, as FastAPI words it; `input` is left out: it would echo passwords. */
+/** A fault of a request in FastAPI's form, without `input`, which would echo passwords. */
 export interface FieldFault {
   readonly type: string
   readonly loc: readonly (string | number)[]
@@ -10,7 +10,7 @@ export interface FieldFault {
   readonly ctx?: Readonly<Record<string, unknown>>
 }
 
-/** The request does not have the form its operation asks for: 422 with every fault at once. */
+/** A request that does not match its schema: 422 with all faults. */
 export class Invalid extends Error {
   override readonly name = 'Invalid'
   readonly faults: readonly FieldFault[]
@@ -20,7 +20,7 @@ export class Invalid extends Error {
   }
 }
 
-/** The request cannot be read at all, for a reason that HTTP has a status for. */
+/** A request that cannot be read, for a reason with an HTTP status. */
 export class Unreadable extends Error {
   override readonly name = 'Unreadable'
   readonly status: 400 | 413 | 415 | 501
@@ -32,7 +32,7 @@ export class Unreadable extends Error {
   }
 }
 
-/** How a refusal is answered: its own code, its code and reason, or the words HTTP frameworks use; and what it means. */
+/** The status and detail of a refusal: its code, its code and reason, or a fixed text. `meaning` is for documents. */
 type Answer = {
   readonly status: number
   readonly detail: 'code' | 'code and reason' | { readonly text: string }
@@ -43,7 +43,7 @@ const code = (status: number, meaning: string): Answer => ({ status, detail: 'co
 const reasoned = (status: number, meaning: string): Answer => ({ status, detail: 'code and reason', meaning })
 const worded = (status: number, text: string, meaning: string): Answer => ({ status, detail: { text }, meaning })
 
-/** Exhaustive on purpose: a new refusal does not compile until it has a status. */
+/** A new refusal does not compile until it has a status. */
 export const statusOf: Record<RefusalCode, Answer> = {
   LOGIN_BAD_CREDENTIALS: code(400, 'The address is unknown, the password is wrong, or the user is inactive'),
   LOGIN_USER_NOT_VERIFIED: code(400, 'The password is right, but this login accepts only verified users'),
@@ -86,7 +86,7 @@ export function errorReply(status: number, detail: unknown, headers?: Readonly<R
   return { status, body: { detail }, ...(headers && { headers }) }
 }
 
-/** What the client learns of anything that was thrown; `null` for a fault, which it learns nothing of. */
+/** The answer to anything that was thrown; `null` for a fault, whose cause clients must not learn. */
 export function replyTo(thrown: unknown): Reply | null {
   if (thrown instanceof Refusal) {
     const { status, detail } = statusOf[thrown.code]

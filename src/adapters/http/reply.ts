@@ -1,4 +1,4 @@
-/** A cookie to set; an empty value with `maxAgeSeconds` 0 removes it. */
+/** An empty value with `maxAgeSeconds` 0 removes the cookie. */
 export interface Cookie {
   readonly name: string
   readonly value: string
@@ -7,17 +7,17 @@ export interface Cookie {
   readonly secure: boolean
   readonly sameSite: 'lax' | 'strict' | 'none'
   readonly domain?: string
-  /** `null`: until the browser closes. */
+  /** `null` for a cookie that ends with the browser. */
   readonly maxAgeSeconds: number | null
 }
 
-/** A file in place of JSON. */
+/** A file instead of JSON. */
 export interface Page {
   readonly type: string
   readonly content: string | Buffer
 }
 
-/** What an operation answers. Without body and page it is empty. */
+/** The answer of an operation; empty without body and page. */
 export interface Reply {
   readonly status: number
   readonly body?: unknown

@@ -5,17 +5,17 @@ import { type Email, type ParsedEmail, parseEmail } from '../../domain/email.ts'
 import type { OAuthAccount } from '../../domain/oauth-account.ts'
 import { type User, viewOf } from '../../domain/user.ts'
 
-/** Wire names live here and nowhere else. */
+/** Wire names occur only in this file. */
 
 export const parseAddress = (text: string): ParsedEmail => parseEmail(text, domainToUnicode)
 
 const description = (text: string) => ({ description: text })
 
-/** A text field: well-formed Unicode (a lone surrogate would be hashed as U+FFFD, and so equal others). */
+/** Well-formed Unicode: a lone surrogate would be hashed as U+FFFD, so different passwords would be equal. */
 const text = (about: string) => Type.Unsafe<string>({ type: 'string', wellFormed: true, ...description(about) })
 const address = (about: string) => Type.Unsafe<Email>({ type: 'string', format: 'email', ...description(about) })
 
-/** Omitted and `null` are the same: not given. */
+/** `null` means that the field is not given. */
 const optional = {
   text: (about: string) =>
     Type.Optional(
@@ -40,7 +40,7 @@ export const UserSchema = Type.Object(
   { title: 'User', additionalProperties: false },
 )
 
-/** Field by field, so that nothing else of the record can leave. */
+/** Copies field by field, so that nothing else of the record is sent. */
 export function userBody(user: User) {
   const { id, email, isActive, isSuperuser, isVerified } = viewOf(user)
   return { id, email, is_active: isActive, is_superuser: isSuperuser, is_verified: isVerified }
@@ -67,7 +67,7 @@ export const UserWithAccountsSchema = Type.Object(
   { title: 'UserWithOAuthAccounts', additionalProperties: false },
 )
 
-/** The accounts of a user without their tokens. */
+/** The provider accounts of a user without their tokens. */
 export const AccountsSchema = Type.Array(Type.Object(accountFields, { additionalProperties: false }), {
   title: 'OAuthAccounts',
 })

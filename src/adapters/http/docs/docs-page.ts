@@ -4,7 +4,7 @@ import { dirname } from 'node:path'
 import { endpoint, type Router } from '../endpoint.ts'
 import { staticFile } from '../pages/static-page.ts'
 
-/** Swagger UI draws with `data:` images; everything else comes from here. */
+/** Swagger UI uses `data:` images. */
 const policy =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
 
@@ -27,10 +27,7 @@ const page = `<!doctype html>
 </html>
 `
 
-/**
- * Cookies stay out of the dialog that asks for credentials: no page can choose the ones it sends, the browser does,
- * once the login of such a backend was tried.
- */
+/** The dialog for credentials leaves out cookies, since a page cannot choose the cookies that the browser sends. */
 const start = `SwaggerUIBundle({
   url: 'openapi.json',
   dom_id: '#ui',
@@ -48,7 +45,7 @@ const start = `SwaggerUIBundle({
 })
 `
 
-/** The OpenAPI document, and the page on which a developer reads and tries it. */
+/** The OpenAPI document and Swagger UI. */
 export function docsRouter(document: unknown): Router {
   const swaggerFolder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
   return {
@@ -76,7 +73,7 @@ export function docsRouter(document: unknown): Router {
 
 const contents = new Map<string, Promise<Buffer>>()
 
-/** Read once: it is more than a megabyte, and anybody may ask for it again and again. */
+/** Cached, since a file has more than a megabyte and anybody can request it often. */
 function contentOf(path: string): Promise<Buffer> {
   const content = contents.get(path) ?? readFile(path)
   contents.set(path, content)

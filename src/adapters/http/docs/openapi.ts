@@ -9,18 +9,18 @@ type Json = Record<string, unknown>
 
 interface Described {
   readonly backend: HttpBackend
-  /** `null` where it takes more than a path to come to a tenant's. */
+  /** `null` where a path alone does not lead to the tenant. */
   readonly loginPath: string | null
 }
 
-/** How the tenant of a request is told, where there are several. */
+/** The way in which requests name their tenant. */
 export interface Tenants {
   readonly server: Json
-  /** The header that names it; `null` when none does. */
+  /** The header that names the tenant; `null` with tenants by path or host. */
   readonly header: string | null
 }
 
-/** The OpenAPI 3.1 document of these routers: derived, there is no second description. */
+/** The OpenAPI 3.1 document, derived from the endpoints. */
 export function openapi(
   routers: readonly Router[],
   backends: readonly Described[],
@@ -66,7 +66,7 @@ type Refer = (schema: TSchema) => Json
 
 type DescribedEndpoint = Endpoint & { readonly tenantHeader?: string }
 
-/** A tenant that nobody knows is not found, whatever is asked of it. */
+/** Every operation of an unknown tenant is 404. */
 function atTenant(endpoint: Endpoint, tenants: Tenants | null): DescribedEndpoint {
   if (tenants === null) return endpoint
   const refusals: readonly RefusalCode[] =
@@ -173,7 +173,7 @@ function coded(status: number, name: string): Omit<Failure, 'meaning'> {
   return { status, name, detail: name }
 }
 
-/** Every way in which an operation may fail. */
+/** All failures of an operation. */
 function failuresOf({ access, refusals, body, target, ownOriginsOnly, method }: Endpoint): Failure[] {
   const codes: RefusalCode[] = []
   const needsLogin = access === 'user' || access === 'superuser'
@@ -195,7 +195,7 @@ function byStatus(failures: readonly Failure[]): [number, Failure[]][] {
   return statuses.map((status) => [status, failures.filter((one) => one.status === status)])
 }
 
-/** Schemas with a title become components; our own keywords stay inside. */
+/** Schemas with a title become components; our own keyword is removed. */
 function reference(schema: TSchema, schemas: Json): Json {
   const plain: Json = JSON.parse(JSON.stringify(schema, (key, value) => (key === 'wellFormed' ? undefined : value)))
   if (typeof plain.title !== 'string') return plain

@@ -2,24 +2,24 @@ import type { Cookie } from '../reply.ts'
 import { cookieNames, cookieValue } from '../transports/cookie-header.ts'
 
 /**
- * Ties each journey to a provider to the browser that began it, by a cookie of its own: a state that somebody else
- * began, or that is brought back by another browser, is worth nothing (CVE-2025-68481).
+ * Binds each journey to the browser that began it, by a cookie of its own. Otherwise an attacker could let a victim finish the
+ * attacker's journey (CVE-2025-68481).
  */
 export interface OAuthBrowser {
   /** The cookies to set when a journey begins. */
   begin(state: string, value: string, header: string | undefined): readonly Cookie[]
-  /** The value that was set for this state. */
+  /** The value of the cookie for this state. */
   valueOf(state: string, header: string | undefined): string | null
-  /** The cookies to remove when it has ended: none, of a state that can name no cookie. */
+  /** The cookies to remove when a journey ends; none for a state that cannot be part of a cookie's name. */
   end(state: string): readonly Cookie[]
 }
 
-/** Journeys that were never ended leave their cookies for ten minutes; so many at the most, or headers grow too long. */
+/** Abandoned journeys leave their cookies for ten minutes. More of them would make the headers too long. */
 const maxJourneys = 8
 
 /**
- * @param isSecure whether browsers reach us by TLS or on loopback, where they keep Secure cookies
- * @param owner tells apart the cookies of several tenants under one host
+ * @param isSecure whether browsers use TLS or loopback, where they keep Secure cookies
+ * @param owner distinguishes the cookies of several tenants on one host
  */
 export function oauthBrowser(isSecure: boolean, lifetimeSeconds: number, owner = ''): OAuthBrowser {
   const prefix = `${isSecure ? '__Host-' : ''}oauth-${owner === '' ? '' : `${owner}.`}`
@@ -31,7 +31,7 @@ export function oauthBrowser(isSecure: boolean, lifetimeSeconds: number, owner =
     path: '/',
     httpOnly: true,
     secure: isSecure,
-    sameSite: 'lax', // sent along when the provider's redirect brings the browser back
+    sameSite: 'lax', // browsers send it with the redirect of the provider
   })
 
   return {

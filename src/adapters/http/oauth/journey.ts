@@ -15,7 +15,7 @@ export const AuthorizationUrl = Type.Object(
   { title: 'AuthorizationUrl', additionalProperties: false },
 )
 
-/** What a journey needs to know of a request. */
+/** The parts of a request that a journey reads. */
 type Asked = Pick<Incoming<unknown, unknown, unknown>, 'query' | 'cookie' | 'requestId'>
 
 export const scopesParameter: QueryParameter = {
@@ -36,10 +36,7 @@ function scopesOf(query: URLSearchParams): readonly string[] | null {
   return scopes.length === 0 ? null : scopes
 }
 
-/**
- * A parameter that is there twice counts as missing: which of the two was meant is anybody's guess. Two issuers mean
- * that no code is to be sent to either.
- */
+/** A repeated parameter counts as missing. With two issuers the code is not sent to either of them (RFC 9207). */
 export function returnOf(query: URLSearchParams): Return {
   const only = (name: string): string | null => {
     const values = query.getAll(name)
@@ -56,7 +53,7 @@ export function claimOf(
   return { provider, browserOf: (state) => browser.valueOf(state, cookie) }
 }
 
-/** Reports what goes wrong at the provider meanwhile. */
+/** Reports failures of the provider to the operator. */
 async function reporting<T>({ report }: MountedProvider, requestId: string, act: () => Promise<T>): Promise<T> {
   try {
     return await act()
@@ -67,7 +64,7 @@ async function reporting<T>({ report }: MountedProvider, requestId: string, act:
   }
 }
 
-/** The reply that begins a journey: where to send the browser, and the journey's cookie. */
+/** Begins a journey: the reply has the URL at the provider and the cookie of the journey. */
 export async function depart(
   startOAuth: StartOAuth,
   mounted: MountedProvider,
@@ -86,7 +83,7 @@ export async function depart(
   }
 }
 
-/** The reply of a callback, or a redirect to the page named for it. The journey's cookie goes with both. */
+/** Ends a journey: the reply of `act`, or a redirect to the configured page. Both remove the cookie of the journey. */
 export async function arrive(
   mounted: MountedProvider,
   { query, requestId }: Pick<Asked, 'query' | 'requestId'>,
@@ -116,7 +113,7 @@ function seeOther(location: string): Reply {
   return { status: 303, headers: { Location: location } }
 }
 
-/** A cross-site POST carries no Lax cookie; the GET that it is turned into does. */
+/** Redirects a posted callback to GET, since browsers send no Lax cookie with a cross-site POST. */
 export function postedCallback(mounted: MountedProvider, operationId: string): Endpoint[] {
   if (!mounted.postsCallback) return []
   return [

@@ -3,17 +3,17 @@ import type { CodeRefused, OAuthProvider, ProviderFailed } from '../../../applic
 import type { OAuthFlow } from '../../../domain/oauth-account.ts'
 import type { OAuthBrowser } from './journey-cookie.ts'
 
-/** A provider as the settings mount it. */
+/** A provider with its settings. */
 export interface MountedProvider {
   readonly provider: OAuthProvider
   readonly policy: OAuthPolicy
-  /** Where the provider sends the browser: our callback, or a page of the front end. Known once the service listens. */
+  /** Our callback, or a page of the front end. Call it only after the service listens. */
   readonly redirectUri: (flow: OAuthFlow) => string
-  /** Pages to go on to, in place of a JSON answer. */
+  /** Pages to redirect to instead of a JSON answer. */
   readonly redirects: { readonly success?: string; readonly linked?: string; readonly failure?: string }
   readonly browser: OAuthBrowser
-  /** The provider posts its callback (`response_mode=form_post`). */
+  /** Whether the provider uses `response_mode=form_post`. */
   readonly postsCallback: boolean
-  /** Tells the operator why the provider refused or could not be used; whoever wants to sign in learns only that. */
+  /** Tells the operator the reason, which clients do not get. */
   readonly report: (failure: CodeRefused | ProviderFailed, requestId: string) => void
 }

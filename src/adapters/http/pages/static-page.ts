@@ -1,7 +1,7 @@
 import { type Endpoint, endpoint } from '../endpoint.ts'
 import type { Page } from '../reply.ts'
 
-/** The type that browsers are told for each kind of file. */
+/** The content type by the ending of a file. */
 const types: Readonly<Record<string, string>> = {
   html: 'text/html; charset=utf-8',
   js: 'text/javascript; charset=utf-8',
@@ -12,14 +12,14 @@ const types: Readonly<Record<string, string>> = {
 
 interface StaticFile {
   readonly path: string
-  /** Names the content, whose ending tells the type: `index.html`. */
+  /** A file name; its ending decides the content type. */
   readonly name: string
   read(): Page['content'] | Promise<Page['content']>
   /** The Content-Security-Policy of a page. */
   readonly policy?: string
 }
 
-/** An operation that answers a file. The API's description leaves it out. */
+/** An operation that answers a file. It is not part of the OpenAPI document. */
 export function staticFile({ path, name, read, policy }: StaticFile): Endpoint {
   return endpoint({
     method: 'GET',

@@ -4,10 +4,10 @@ import { leadsToLoopback } from '../../../lib/loopback.ts'
 import { endpoint, type Router } from '../endpoint.ts'
 import { staticFile } from './static-page.ts'
 
-/** What the page has to know of a deployment; a front end of somebody's own has it as constants. */
+/** The settings that the page needs. A front end of your own has them as constants. */
 export interface TryConfig {
   readonly backends: readonly { readonly name: string; readonly transport: string; readonly prefix: string }[]
-  /** The prefix of each router; `null` for one that is not there. */
+  /** The prefix of each router; `null` for a disabled one. */
   readonly routers: Readonly<Record<string, string | null>>
   readonly providers: readonly {
     readonly name: string
@@ -18,27 +18,23 @@ export interface TryConfig {
   }[]
 }
 
-/** How a journey to a provider ends: with code and state on the page, at our callback that goes on to it, or elsewhere. */
+/** The end of a journey: the page gets code and state, our callback redirects to the page, or another page gets them. */
 export type ComesBack = 'to this page' | 'by redirect' | 'elsewhere'
 
-/** Nothing but its own files, requests to us, and no form that is sent without its script. */
+/** Own files and requests to the service only, and no form without its script. */
 const policy =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
 
 const assets = ['app.js', 'client.js', 'words.js', 'style.css', 'icon.svg']
 
-/** Source lies three folders below the package's own, the bundle one. */
+/** The source is four folders below the root of the package, the bundle one. */
 const up = import.meta.url.endsWith('.ts') ? '../../../..' : '..'
 const folder = new URL(`${up}/examples/browser/`, import.meta.url)
 
-/** Whether the page was installed with us: a deployment may have left `examples/browser` behind. */
+/** A deployment may lack `examples/browser`. */
 export const hasTryPage = existsSync(folder)
 
-/**
- * The page on which everything can be tried, at `/try`; nothing where it was not installed.
- *
- * @param known asked at each request: the port, and so the public URL, is known once the service listens
- */
+/** @param known called for each request, since the port is unknown before the service listens */
 export function tryRouter(known: () => { publicUrl: string; config: TryConfig }): Router {
   const read = (name: string) => () => readFile(new URL(name, folder))
   const index = staticFile({ path: '/try', name: 'index.html', read: read('index.html'), policy })
@@ -48,7 +44,7 @@ export function tryRouter(known: () => { publicUrl: string; config: TryConfig })
       query: [],
       async handle(incoming: Parameters<typeof index.handle>[0]) {
         const { publicUrl } = known()
-        // A journey to a provider comes back to the public URL: cookies of another name of this machine would be missing.
+        // A provider redirects to the public URL, where cookies of another name of this machine would be missing.
         const home = new URL(publicUrl)
         if (!leadsToLoopback(home) || incoming.host === home.hostname) return index.handle(incoming)
         const query = incoming.query.size === 0 ? '' : `?${incoming.query}`

@@ -1,10 +1,10 @@
 import cors from '@koa/cors'
 import type { Context } from 'koa'
 
-/** Answers preflights, and says on answers whose pages may read them (W3C Fetch, CORS protocol). */
+/** Answers preflights and adds the CORS headers of an answer (W3C Fetch). */
 export type CrossOrigin = (ctx: Context, origins: ReadonlySet<string>, answer: () => Promise<void>) => Promise<void>
 
-/** @param headers of ours that a page of these origins may send besides the usual ones */
+/** @param headers additional headers that a page may send */
 export function crossOrigin(headers: readonly string[]): CrossOrigin {
   const asked = new WeakMap<Context, ReadonlySet<string>>()
   const middleware = cors({

@@ -6,11 +6,11 @@ import { type HttpBackend, isForeign, presentedBy } from '../transports/http-bac
 export interface IdentifyNeeds {
   readonly authenticate: Pick<Authenticate, 'execute'>
   readonly backends: readonly HttpBackend[]
-  /** Origins whose pages may act with our cookies. Known once the service listens. */
+  /** Origins whose pages may use our cookies. Call it only after the service listens. */
   readonly ownOrigins: () => ReadonlySet<string>
 }
 
-/** Finds out who makes a request. Throws the refusal of one that nobody makes, or a page that must not. */
+/** Returns the user of a request. Throws `UNAUTHORIZED`, or `FORBIDDEN` for a page of another origin. */
 export type Identify = (request: Asking) => Promise<Authenticated>
 
 interface Asking {
@@ -18,7 +18,7 @@ interface Asking {
   readonly headers: IncomingHttpHeaders
 }
 
-/** RFC 9110 section 9.2.1: what is asked by these changes nothing, so that no page gains by asking it. */
+/** RFC 9110 section 9.2.1: these methods change nothing, so a page of another origin gains nothing by them. */
 const safeMethods: ReadonlySet<string | undefined> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE'])
 
 export function identifying({ authenticate, backends, ownOrigins }: IdentifyNeeds): Identify {
@@ -33,7 +33,7 @@ export function identifying({ authenticate, backends, ownOrigins }: IdentifyNeed
   }
 }
 
-/** Writes down the use of a session, without anybody waiting for it. */
+/** Records the use of a session without delaying the answer. */
 export function touch({ backend, credential }: Authenticated): void {
   backend.credentials.recordUse(credential).catch(() => undefined)
 }

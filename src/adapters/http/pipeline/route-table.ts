@@ -1,4 +1,3 @@
-/** What a method and a path lead to. */
 export interface Route<Operation> {
   readonly method: string
   /** `:name` is a parameter. */
@@ -13,11 +12,11 @@ export interface Match<Operation> {
 
 export interface RouteTable<Operation> {
   find(method: string, path: string): Match<Operation> | null
-  /** The methods at a path, sorted; none where there is nothing. */
+  /** The methods at a path, sorted. */
   methodsAt(path: string): readonly string[]
 }
 
-/** A path has one spelling: no additional slash, no letter of the other case. Of two routes the earlier one wins. */
+/** Paths are compared exactly, with slashes and case. The earlier of two matching routes wins. */
 export function routeTable<Operation>(routes: readonly Route<Operation>[]): RouteTable<Operation> {
   const fixed = new Map<string, Route<Operation>[]>()
   const patterns: { readonly route: Route<Operation>; readonly pattern: RegExp }[] = []
@@ -54,7 +53,7 @@ function patternOf(path: string): RegExp {
   return new RegExp(`^${parts.join('/')}$`)
 }
 
-/** A parameter that is not percent-encoded UTF-8 stays as it was sent. */
+/** A parameter that is no percent-encoded UTF-8 stays as it is. */
 function decoded(groups: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(groups).map(([name, text]) => {

@@ -1,7 +1,6 @@
 import type { Context } from 'koa'
 import type { Cookie, Reply } from '../reply.ts'
 
-/** Writes a reply to the answer. */
 export function send(ctx: Context, { status, body, page, headers, cookies }: Reply): void {
   ctx.status = status
   if (headers !== undefined) ctx.set(headers as Record<string, string>) // safe: `set` only reads it
@@ -12,19 +11,19 @@ export function send(ctx: Context, { status, body, page, headers, cookies }: Rep
     return
   }
   if (body === undefined) {
-    // 202 and 200 without a body: an empty one, not Koa's status text.
+    // Otherwise Koa would send its status text.
     if (status !== 204) ctx.length = 0
     ctx.body = status === 204 ? null : ''
     ctx.remove('Content-Type')
     return
   }
-  ctx.set('Content-Type', 'application/json; charset=utf-8') // before the body, since Koa guesses at what has none
+  ctx.set('Content-Type', 'application/json; charset=utf-8') // before the body, or Koa guesses a type
   ctx.body = JSON.stringify(body)
 }
 
 /**
- * RFC 6265 section 4.1. Koa's own writer knows `Expires` alone, which goes by the clock of the browser's machine, and
- * refuses Secure where TLS ends at a proxy before us.
+ * RFC 6265 section 4.1. Koa's own function writes only `Expires`, which depends on the clock of the browser, and refuses Secure
+ * behind a proxy that ends TLS.
  */
 function headerOf({ name, value, path, httpOnly, secure, sameSite, domain, maxAgeSeconds }: Cookie): string {
   return [

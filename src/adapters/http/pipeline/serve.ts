@@ -20,29 +20,28 @@ export type Serve = (ctx: Context, params: Readonly<Record<string, string>>) => 
 
 export type Routes = RouteTable<Serve>
 
-/** A tenant as HTTP meets it. */
+/** The routes of a tenant. */
 export interface TenantHttp {
   readonly routes: Routes
   readonly identify: Identify
-  /** Whether browsers reach it by TLS. */
+  /** Whether its public URL is `https:`. */
   readonly isTls: boolean
 }
 
-/** The tenants as HTTP asks for them. */
 export interface Tenants {
   knows(id: string): boolean
-  /** Does `work` with a tenant, which is open meanwhile. Throws `Unavailable`. */
+  /** Keeps the tenant open until `work` ends. Throws `Unavailable`. */
   use<R>(id: string, work: (tenant: TenantHttp) => Promise<R>): Promise<R>
 }
 
 interface ServeNeeds {
   readonly tenants: Tenants
   readonly whose: Whose
-  /** Paths that belong to no tenant; `null` where there are none. */
+  /** Routes that belong to no tenant; `null` in a Koa app. */
   readonly process: Routes | null
 }
 
-/** Takes each request to its operation: of the process, or of its tenant, which is opened for a known name alone. */
+/** Routes each request to an operation of the process or of its tenant. */
 export function serve({ tenants, whose, process }: ServeNeeds): (ctx: Context) => Promise<void> {
   const cors = crossOrigin(whose.header === null ? [] : [whose.header])
 
@@ -50,12 +49,12 @@ export function serve({ tenants, whose, process }: ServeNeeds): (ctx: Context) =
     if (process !== null && process.methodsAt(ctx.path).length > 0) {
       return cors(ctx, whose.commonOrigins, () => answer(ctx, process))
     }
-    // A preflight names the headers of the request to come, and has none of them (W3C Fetch).
+    // A preflight only names the headers of its request, so the tenant is unknown (W3C Fetch).
     if (whose.header !== null && isPreflight(ctx)) return cors(ctx, whose.originsOfAll(), async () => notFound(ctx))
     const { id: named, path } = whose.tell(ctx)
     const id = named ?? whose.fallback
     if (path !== ctx.path) ctx.path = path
-    // Without CORS a front end would see a network that fails, and not why.
+    // Refusals need CORS headers too: without them a front end sees only a network error.
     await cors(ctx, whose.originsOf(id), async () => {
       if (!tenants.knows(id)) return notFound(ctx)
       if (whose.areMany) ctx.state.tenant = id
@@ -68,7 +67,7 @@ export function serve({ tenants, whose, process }: ServeNeeds): (ctx: Context) =
 }
 
 async function answer(ctx: Context, routes: Routes): Promise<void> {
-  // FastAPI has no HEAD; a HEAD that ran a GET could change state without anybody seeing an answer.
+  // FastAPI has no HEAD, and a HEAD on a callback would change state.
   const match = routes.find(ctx.req.method ?? '', ctx.path)
   if (match !== null) {
     ctx.state.route = match.route.path
@@ -79,7 +78,7 @@ async function answer(ctx: Context, routes: Routes): Promise<void> {
   else send(ctx, errorReply(405, 'Method Not Allowed', { Allow: allowed.join(', ') }))
 }
 
-/** Through a proxy anybody would reach it, and a page of another site could by DNS rebinding. */
+/** Through a proxy everybody could reach the page; a page of another site could by DNS rebinding. */
 function isFromThisMachine({ req, host }: Context): boolean {
   const isForwarded = Object.keys(req.headers).some((name) => name === 'forwarded' || name.startsWith('x-forwarded-'))
   const url = `http://${host}`
@@ -92,13 +91,12 @@ function notFound(ctx: Context): void {
 
 export interface RoutesNeeds {
   readonly identify: Identify
-  /** Origins whose pages may act with our cookies. Known once the service listens. */
+  /** Origins whose pages may use our cookies. Call it only after the service listens. */
   readonly ownOrigins: () => ReadonlySet<string>
-  /** In tests: a refusal that its endpoint does not list is a fault. */
+  /** In tests, a refusal that its endpoint does not list is a fault. */
   readonly strict: boolean
 }
 
-/** Every operation on its path. */
 export function routesOf(routers: readonly Router[], needs: RoutesNeeds): Routes {
   return routeTable(
     routers.flatMap(({ prefix, endpoints }) =>
@@ -111,10 +109,9 @@ export function routesOf(routers: readonly Router[], needs: RoutesNeeds): Routes
   )
 }
 
-/** For operations that have no parameters in it. */
 const noQuery = new URLSearchParams()
 
-/** The order of a request's checks is the order of the lines of `check`. */
+/** The lines of `check` are the order of checks. */
 function server(endpoint: Endpoint, needs: RoutesNeeds): Serve {
   const { access, encoding, target } = endpoint
   const validate = endpoint.body === null ? null : validator(endpoint.body)
@@ -128,7 +125,7 @@ function server(endpoint: Endpoint, needs: RoutesNeeds): Serve {
     if (endpoint.ownOriginsOnly && isForeign(ctx.req.headers, needs.ownOrigins())) throw new Refusal('FORBIDDEN')
     if (access === 'superuser' && !by?.user.isSuperuser) throw new Refusal('FORBIDDEN')
 
-    // Safe from here: `endpoint` typed target and handle against this very access, body and target.
+    // The casts are safe: `endpoint` checked the types of target and handle against access, body and target.
     const found = target === null ? null : await target({ params, by: by as never })
     if (target !== null && found === null) throw new Refusal('NOT_FOUND')
     const body = validate !== null && raw !== null ? validate(raw) : null

@@ -11,8 +11,7 @@ interface Property {
 
 type Properties = Readonly<Record<string, Property>>
 
-// The schemas are the program's own: to have them judged by the meta-schema would compile that at each start. Unknown
-// keywords and formats are refused all the same.
+// Validating our own schemas would compile the meta-schema at each start. Ajv refuses unknown keywords all the same.
 const ajv = new Ajv({ allErrors: true, strict: true, allowUnionTypes: true, validateSchema: false })
 ajv.addFormat('email', { type: 'string', validate: (text: string) => 'email' in parseAddress(text) })
 ajv.addFormat('uuid', true)
@@ -28,7 +27,7 @@ const falsy = new Set(['false', '0', 'f', 'no', 'n', 'off'])
 
 const validators = new WeakMap<TSchema, (raw: RawBody) => Fields>()
 
-/** One for each schema, however many tenants mount it: compiling one takes milliseconds, and memory. */
+/** All tenants share the validator of a schema, since compiling takes milliseconds and memory. */
 export function validator(schema: TSchema): (raw: RawBody) => Fields {
   const known = validators.get(schema) ?? compiled(schema)
   validators.set(schema, known)
@@ -36,8 +35,8 @@ export function validator(schema: TSchema): (raw: RawBody) => Fields {
 }
 
 /**
- * Judges a body by a schema of one level and gives back its declared fields alone, decoded: booleans in any
- * spelling the original takes, addresses normalised, `null` in an optional field as not given.
+ * Validates a body by a schema of one level, and returns its declared fields: booleans in any spelling of fastapi-users,
+ * normalised addresses. `null` in an optional field means that it is not given.
  */
 function compiled(schema: TSchema): (raw: RawBody) => Fields {
   const validate = ajv.compile(schema)
@@ -54,7 +53,7 @@ function compiled(schema: TSchema): (raw: RawBody) => Fields {
 }
 
 function shapeOf(schema: TSchema): { properties: Properties; required: ReadonlySet<string> } {
-  // Safe: every body schema is a Type.Object, whose JSON Schema keywords these are.
+  // Safe: every body schema is a Type.Object, which has these keywords.
   const { properties, required = [] } = schema as unknown as { properties: Properties; required?: string[] }
   return { properties, required: new Set(required) }
 }
@@ -127,7 +126,7 @@ function faultOf(error: ErrorObject, name: string, value: unknown): FieldFault {
   }
 }
 
-/** Types, words and contexts as FastAPI and pydantic have them. */
+/** The types, messages and contexts of FastAPI and pydantic. */
 function fault(type: string, path: readonly string[], about = ''): FieldFault {
   const loc = ['body', ...path]
   switch (type) {

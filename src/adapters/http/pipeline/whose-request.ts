@@ -1,31 +1,30 @@
 import type { Context } from 'koa'
 
-/** Whose a request is, and its path within that tenant. */
+/** The tenant of a request, and the path within the tenant. */
 export interface Told {
-  /** The name of a tenant, not yet looked up; `null` when the request names none. */
+  /** A name that may be unknown; `null` if the request names none. */
   readonly id: string | null
   readonly path: string
 }
 
 export type TellTenant = (ctx: Context) => Told
 
-/** How requests tell their tenant. */
 export interface Whose {
   readonly tell: TellTenant
-  /** Whose a request is that names nobody. */
+  /** The tenant of a request that names none. */
   readonly fallback: string
-  /** Whether there may be several, which the log then names. */
+  /** Whether there may be several tenants; the log names them then. */
   readonly areMany: boolean
-  /** The header that names the tenant; `null` when none does. */
+  /** The header that names the tenant; `null` with tenants by path or host. */
   readonly header: string | null
-  /** The origins whose pages may read a tenant's answers, also those given in place of it. */
+  /** The origins whose pages may read the answers of a tenant, also 404 for an unknown one. */
   originsOf(id: string): ReadonlySet<string>
-  /** Those of the service itself, and of all tenants. */
+  /** The origins for routes that belong to no tenant. */
   readonly commonOrigins: ReadonlySet<string>
   originsOfAll(): ReadonlySet<string>
 }
 
-/** A header that is there twice arrives as one value with a comma, which is no tenant's name. */
+/** Node joins a repeated header with a comma, which no tenant's name has. */
 export function byHeader(name: string): TellTenant {
   const key = name.toLowerCase()
   return ({ req, path }) => {
@@ -45,7 +44,7 @@ export function byPath(prefix: string): TellTenant {
   }
 }
 
-/** The host of the request itself: what a proxy says of an earlier one is anybody's word. */
+/** By the `Host` of the request; `X-Forwarded-Host` could come from any client. */
 export function byHost(tenantOf: (host: string) => string | null): TellTenant {
   return ({ req, path }) => {
     const host = (req.headers.host ?? '').toLowerCase().replace(/:\d+$/, '')

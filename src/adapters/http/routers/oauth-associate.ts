@@ -25,7 +25,7 @@ interface Needs {
   prefix: string
 }
 
-/** Linking accounts at one provider to whoever is logged in. */
+/** Links accounts at one provider to the logged-in user. */
 export function oauthAssociateRouter({ startOAuth, linkOAuth, unlinkOAuth, vault, mounted, prefix }: Needs): Router {
   const { provider, redirects } = mounted
   const { name } = provider

@@ -18,16 +18,16 @@ interface Needs {
   startOAuth: StartOAuth
   finishOAuth: FinishOAuth
   mounted: MountedProvider
-  /** Whose login response a successful callback is. */
+  /** The backend that logs the user in after a successful callback. */
   backend: HttpBackend
   prefix: string
 }
 
-/** Signing in through one provider. */
+/** Sign-in through one provider. */
 export function oauthRouter({ startOAuth, finishOAuth, mounted, backend, prefix }: Needs): Router {
   const { provider, policy, redirects } = mounted
   const { name } = provider
-  // A redirect has no body for a bearer token to travel in.
+  // A redirect has no body that could carry a bearer token.
   const success = backend.transport.isAmbient ? redirects.success : undefined
   const redirected = { 303: { description: 'Logged in or refused; on to the page set up for it', body: null } }
   return {

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { endpoint, type Router } from '../endpoint.ts'
 
-/** A store that does not answer, by its technology and by what it is used for. */
+/** A store that does not answer: its technology and its roles. */
 interface Failing {
   readonly store: string
   readonly roles: readonly string[]
@@ -21,9 +21,9 @@ const NotReady = Type.Object(notReady, { title: 'NotReady' })
 const NotReadyTenants = Type.Object({ ...notReady, ...ofTenants }, { title: 'NotReady' })
 
 /**
- * What an orchestrator asks: whether to restart us, and whether to send us requests.
+ * Liveness and readiness for an orchestrator.
  *
- * @param counts of tenants, where there are several; their names are nobody's business
+ * @param counts of tenants, where there are several; their names stay private
  */
 export function operationsRouter(
   failing: () => Promise<readonly Failing[]>,

@@ -20,7 +20,7 @@ export function registerRouter({ registerUser, backends, prefix }: Needs): Route
         operationId: 'register:register',
         summary: 'Create an account',
         access: 'public',
-        // Browsers send some backend's credential on their own.
+        // Browsers send the credential of such a backend by themselves.
         ownOriginsOnly: backends.some(({ transport }) => transport.isAmbient),
         body: RegisterBody,
         replies: { 201: { description: 'Created', body: UserSchema } },

@@ -8,48 +8,48 @@ import { serve, type Tenants } from '../pipeline/serve.ts'
 import type { Whose } from '../pipeline/whose-request.ts'
 import { type AnsweringNeeds, answering, isReadable } from './answer.ts'
 
-/** What a guard leaves in `ctx.state` for whatever stands behind it. */
+/** The fields that a guard adds to `ctx.state`. */
 export interface SignedIn {
-  /** Who makes the request. */
+  /** The user of the request. */
   readonly user: UserView
-  /** Whose user that is: `portcullis.withTenant(ctx.state.tenant, …)`. Without tenants it is `default`. */
+  /** The tenant of the user, for `portcullis.withTenant(ctx.state.tenant, …)`. Without tenants it is `default`. */
   readonly tenant: string
 }
 
-/** Lets a request pass, or answers it as our routes do: 401, 403, 503, or 404 for a tenant that there is not. */
+/** Calls the next middleware, or answers as our routes do: 401, 403, 503, or 404 for an unknown tenant. */
 export type Guard = Middleware<SignedIn>
 
 /** Accounts in a Koa app. */
 export interface KoaAccounts {
   /**
-   * Answers the paths of our routers, whatever the method, exactly as the service does; all else goes on untouched. It
-   * reads bodies itself, and so has to stand above any body parser.
+   * Answers the paths of our routers, with any method, exactly as the service does. Other requests go to the next middleware
+   * unchanged. It reads bodies itself, so it must come before any body parser.
    */
   routes(): Middleware
-  /** For an active user who presents a living credential of any backend. */
+  /** Requires a valid credential of an active user, from any backend. */
   requireUser(): Guard
-  /** As `requireUser`, whose address is verified: 403 for the others. */
+  /** Requires a verified user: 403 for others. */
   requireVerified(): Guard
-  /** As `requireUser`, who is a superuser: 403 for the others. */
+  /** Requires a superuser: 403 for others. */
   requireSuperuser(): Guard
 }
 
 interface Needs extends AnsweringNeeds {
   readonly tenants: Tenants
   readonly whose: Whose
-  /** The paths of our routers, known without opening a tenant. */
+  /** The paths of our routers, without opening a tenant. */
   readonly paths: {
     isOf(tenant: string, path: string): boolean
     isOfAny(path: string): boolean
   }
 }
 
-/** The routes and guards in an app of somebody's own. */
+/** Routes and guards for any Koa app. */
 export function accountsInKoa({ tenants, whose, paths, ...needs }: Needs): KoaAccounts {
   const answerTenant = serve({ tenants, whose, process: null })
   const answer = answering(needs)
 
-  /** Tells by path and tenant. A preflight may not say whose it is: then the paths of all tenants are ours. */
+  /** Whether a path of the tenant is ours. A preflight may not name its tenant; then the paths of all tenants count. */
   function isOurs(ctx: Context): boolean {
     if (!isReadable(ctx)) return false
     const { id, path } = whose.tell(ctx)
@@ -98,14 +98,14 @@ export function accountsInKoa({ tenants, whose, paths, ...needs }: Needs): KoaAc
   }
 }
 
-/** What a guard has found out so far. */
+/** The results of a guard so far. */
 interface Found {
   tenant?: string
   by?: Authenticated
   signedIn?: SignedIn
 }
 
-/** Our notes on a request are not for the app to read, and the app's are not for us. */
+/** Keeps our `ctx.state` apart from that of the app. */
 async function apart(ctx: Context, work: () => Promise<void>, state: Found = {}): Promise<void> {
   const { state: theirs, url } = ctx
   ctx.state = state
@@ -117,7 +117,7 @@ async function apart(ctx: Context, work: () => Promise<void>, state: Found = {})
   }
 }
 
-/** Links to us, those that providers are given, would lack the path that koa-mount takes away. */
+/** koa-mount removes a path from the URL, which callback URLs would then lack. */
 function refuseMounting(ctx: Context): void {
   if (ctx.mountPath === undefined) return
   throw new Error('routes() cannot be mounted below a path: set the prefixes of routers, backends and providers')

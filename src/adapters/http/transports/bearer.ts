@@ -6,7 +6,7 @@ const Token = Type.Object(
   { title: 'BearerToken', additionalProperties: false },
 )
 
-/** RFC 6750 section 2.1 and no other section: never from a query or a body. */
+/** RFC 6750 section 2.1; tokens in a query or a body are ignored. */
 export const bearerTransport: Transport = {
   read({ authorization }) {
     if (authorization === undefined) return null

@@ -1,4 +1,4 @@
-/** Names and values of a Cookie header, in its order. */
+/** The names and values of a Cookie header, in its order. */
 function pairs(header: string | undefined): [name: string, value: string][] {
   if (header === undefined) return []
   return header.split(';').map((pair) => {
@@ -8,15 +8,15 @@ function pairs(header: string | undefined): [name: string, value: string][] {
 }
 
 /**
- * The value of the one cookie of this name. `null` when there is none, or more than one: one of them was planted
- * by a neighbouring host then, and their order proves nothing (RFC 6265 section 5.4).
+ * The value of the only cookie of this name; `null` for none, or several. A neighbouring host may have planted one of several,
+ * and their order does not tell which (RFC 6265 section 5.4).
  */
 export function cookieValue(header: string | undefined, name: string): string | null {
   const values = pairs(header).filter(([one]) => one === name)
   return values.length === 1 ? values[0]?.[1] || null : null
 }
 
-/** Names of the cookies that start so. */
+/** The names of cookies that begin with `prefix`. */
 export function cookieNames(header: string | undefined, prefix: string): string[] {
   return pairs(header).flatMap(([name]) => (name.startsWith(prefix) ? [name] : []))
 }

@@ -2,7 +2,7 @@ import type { Cookie } from '../reply.ts'
 import { cookieValue } from './cookie-header.ts'
 import type { Transport } from './transport.ts'
 
-/** What a cookie is besides its value. The credential's own end is judged by the service, not by the browser. */
+/** The service, not the browser, decides when a credential ends. */
 export type CookieAttributes = Omit<Cookie, 'value'>
 
 export function cookieTransport(attributes: CookieAttributes): Transport {

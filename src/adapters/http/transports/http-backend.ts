@@ -2,12 +2,12 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Backend, Presented } from '../../../application/sign-in/authenticate.ts'
 import type { Transport } from './transport.ts'
 
-/** A backend as HTTP knows it: a strategy, and how its credential travels. */
+/** A backend with its transport. */
 export interface HttpBackend extends Backend {
   readonly transport: Transport
 }
 
-/** Whatever credentials a request carries where a backend's transport looks, in order of declaration. */
+/** The credentials of a request, in the order in which the settings declare the backends. */
 export function presentedBy(headers: IncomingHttpHeaders, backends: readonly HttpBackend[]): Presented[] {
   const presented: Presented[] = []
   for (const backend of backends) {
@@ -18,8 +18,8 @@ export function presentedBy(headers: IncomingHttpHeaders, backends: readonly Htt
 }
 
 /**
- * Whether a browser says that a page of a foreign origin makes this request. A client that sends neither header
- * is no browser, and carries no cookie against its user's will (OWASP CSRF cheat sheet; W3C Fetch Metadata).
+ * Whether a page of another origin made the request, according to the browser. A client without both headers is no browser, so
+ * it sends no cookie without the knowledge of its user (OWASP CSRF cheat sheet; W3C Fetch Metadata).
  */
 export function isForeign(headers: IncomingHttpHeaders, ownOrigins: ReadonlySet<string>): boolean {
   const { origin } = headers
@@ -30,7 +30,7 @@ export function isForeign(headers: IncomingHttpHeaders, ownOrigins: ReadonlySet<
 
 const loopbackNames = ['localhost', '127.0.0.1', '[::1]']
 
-/** The origins whose pages are ours: of the public URL, every name of loopback with its port, and the allowed ones. */
+/** Our own origins: the public URL, on loopback also the other names of loopback, and the allowed origins. */
 export function ownOrigins(publicUrl: string, allowedOrigins: readonly string[]): ReadonlySet<string> {
   const { origin, hostname, protocol, port } = new URL(publicUrl)
   const own = new Set([origin, ...allowedOrigins])
