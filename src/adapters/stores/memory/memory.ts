@@ -8,8 +8,8 @@ import { memoryTokenStore } from './tokens.ts'
 import { memoryUserStore } from './users.ts'
 
 /**
- * Keeps everything in the process, for trials and tests: nothing outlives it, and no other process sees it. Each
- * operation is decided in one turn of the event loop, which is what makes it atomic. Each opening is a new, empty one.
+ * Keeps all records in the process, for trials and tests: they end with the process, and no other process sees them.
+ * Each operation runs in one turn of the event loop, so it is atomic. Each opening is new and empty.
  */
 export const memoryBackend: StoreBackend = {
   kind: 'memory',
@@ -22,7 +22,7 @@ export const memoryBackend: StoreBackend = {
       sessions: memorySessionStore(clock),
       tokens: memoryTokenStore(clock),
       oauthStates: memoryOAuthStates(clock),
-      // There is nothing to connect to and nothing that could be down: it is usable before `prepare`, too.
+      // There is no connection, so the store is usable before `prepare`.
       async prepare() {},
       async ping() {},
       async close() {},

@@ -7,13 +7,13 @@ interface Waiting {
   attempts: number
 }
 
-/** The events of one user, never none. It outlives the user. */
+/** The waiting events of one user, at least one. The queue outlives the user. */
 interface Queue {
   readonly userId: UserId
   readonly events: [Waiting, ...Waiting[]]
-  /** The lease that settles, if it is still the last one handed out. */
+  /** The newest lease: only this one may settle the event. */
   leaseId: string | null
-  /** When the lease or the postponement ends, in milliseconds since the epoch. */
+  /** The end of the lease or the postponement, in milliseconds since the epoch. */
   heldUntil: number
 }
 
@@ -25,7 +25,7 @@ export interface MemoryOutbox extends Outbox {
 
 export function memoryOutbox(clock: () => Date): MemoryOutbox {
   const queues = new Map<UserId, Queue>()
-  // Every queue is in one of these two, so that a lease looks at what is held and takes the first of the rest.
+  // Each queue is in exactly one of these sets. So `lease` checks the held ones and takes the first of the ready ones.
   const ready = new Set<Queue>()
   const held = new Set<Queue>()
   const dead = new Map<EventId, DeadEvent>()
@@ -56,7 +56,7 @@ export function memoryOutbox(clock: () => Date): MemoryOutbox {
     ready.add(queue)
   }
 
-  /** Drops the head; the next event, if there is one, may be leased. */
+  /** Removes the first event; the next one may then be leased. */
   function advance(queue: Queue): void {
     const [, next, ...others] = queue.events
     held.delete(queue)
@@ -68,7 +68,7 @@ export function memoryOutbox(clock: () => Date): MemoryOutbox {
     ready.add(rest)
   }
 
-  /** Answers whether `lease` still holds its lease, and if so does `act`. */
+  /** Runs `act` if `lease` is still valid, and returns whether it is. */
   function whileLeased(lease: LeasedEvent, act: (queue: Queue, head: Waiting) => void): boolean {
     const queue = queues.get(lease.userId)
     if (queue === undefined || queue.leaseId !== lease.leaseId) return false

@@ -5,7 +5,7 @@ interface Waiting {
   readonly request: TokenRequest
   boundFact: string | null
   attempts: number
-  /** When the lease or the postponement ends, in milliseconds since the epoch. */
+  /** The end of the lease or the postponement, in milliseconds since the epoch. */
   heldUntil: number
 }
 
@@ -27,7 +27,7 @@ export function memoryTokenRequests(): TokenRequests {
 
     async lease(now, limit, leaseSeconds) {
       const due = [...waiting.values()].filter(({ heldUntil }) => heldUntil <= now.getTime())
-      // They came in nearly this order, and a sort is linear then.
+      // They arrived nearly in this order, and such a sort takes linear time.
       due.sort((a, b) => a.request.at.getTime() - b.request.at.getTime())
       return due.slice(0, limit).map((entry) => {
         entry.heldUntil = now.getTime() + leaseSeconds * 1000

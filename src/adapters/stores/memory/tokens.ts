@@ -4,7 +4,7 @@ import type { OneTimeToken, TokenPurpose } from '../../../domain/one-time-token.
 
 const purposes: readonly TokenPurpose[] = ['reset_password', 'verify_email']
 
-/** Each token is in both maps or in neither. */
+/** Both maps hold the same tokens. */
 export function memoryTokenStore(clock: () => Date): TokenStore {
   const byDigest = new Map<string, OneTimeToken>()
   const byUser = new Map<string, OneTimeToken>()

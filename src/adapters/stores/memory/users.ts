@@ -6,13 +6,13 @@ import { passwordScheme } from '../../../domain/password.ts'
 import type { User } from '../../../domain/user.ts'
 import type { MemoryOutbox } from './outbox.ts'
 
-/** @param outbox takes the events of a write in the same turn */
+/** @param outbox takes the events of a write, in the same turn of the event loop */
 export function memoryUserStore({ append, waiting }: Pick<MemoryOutbox, 'append' | 'waiting'>): UserStore {
   const users = new Map<UserId, User>()
   const owners = new Map<EmailKey, UserId>()
   const accountOwners = new Map<string, UserId>()
 
-  /** @param own whose address and accounts are not taken */
+  /** @param own the user whose own address and accounts do not count as taken */
   function whatIsTaken(user: User, own: UserId | null): 'email_taken' | 'account_taken' | null {
     const isOthers = (owner: UserId | undefined): boolean => owner !== undefined && owner !== own
     if (isOthers(owners.get(emailKey(user.email)))) return 'email_taken'

@@ -1,18 +1,21 @@
 import type { StoreAddress } from '../store-backend.ts'
 
-/** The parts of an address as they are written. It may name several hosts, so that no parser of URLs takes it. */
+/** The parts of an address, as written. It may list several hosts, so `URL` cannot parse it. */
 interface Parts {
   readonly protocol: 'mongodb' | 'mongodb+srv'
-  /** `user:password@`, or nothing. */
+  /** `user:password@`, or empty. */
   readonly credentials: string
   readonly hosts: readonly string[]
   /** Percent-encoded. */
   readonly database: string
-  /** With its question mark, or nothing. */
+  /** With its question mark, or empty. */
   readonly query: string
 }
 
-/** `null` for an address without a database: the driver would use `test`. A slash before it is always percent-encoded. */
+/**
+ * `null` for an address without a database: the driver would use `test`. Slashes before the database are
+ * percent-encoded.
+ */
 export function partsOf(url: string): Parts | null {
   const found = /^(mongodb|mongodb\+srv):\/\/([^@]*@)?([^@/?]+)\/([^?]+)(\?.*)?$/.exec(url)
   if (found === null) return null
@@ -31,7 +34,7 @@ export function partsOf(url: string): Parts | null {
   }
 }
 
-/** What its name says, `null` where it cannot be decoded. */
+/** The decoded name; `null` when it cannot be decoded. */
 export const databaseOf = ({ database }: Parts): string | null => decoded(database)
 
 function decoded(text: string): string | null {
@@ -42,7 +45,7 @@ function decoded(text: string): string | null {
   }
 }
 
-/** "MongoDB Limits and Thresholds", naming restrictions: a server refuses such a database when it is first asked. */
+/** "MongoDB Limits and Thresholds", naming restrictions. A server refuses such a name only at the first operation. */
 const longestName = 63
 const forbidden = /[/\\. "$\0]/
 
@@ -59,7 +62,7 @@ export function objection(url: string): string | null {
   return `must name a database of at most ${longestName} bytes, and leads to one whose name has ${bytes}`
 }
 
-/** A service's name (SRV) goes with TLS unless its address says otherwise, any other address the other way round. */
+/** A `mongodb+srv` address uses TLS unless it says otherwise; a `mongodb` address does not unless it says so. */
 export function hostsInClear(url: string): readonly string[] {
   const parts = partsOf(url)
   if (parts === null) return []
@@ -67,32 +70,34 @@ export function hostsInClear(url: string): readonly string[] {
   const said = /[?&](?:tls|ssl)=(true|false)/i.exec(query)?.[1]?.toLowerCase()
   const isTls = said === undefined ? protocol === 'mongodb+srv' : said === 'true'
   if (isTls) return []
-  // A socket of this machine is written as a path, whose slashes are encoded.
+  // A Unix socket is written as a path with encoded slashes.
   return hosts.filter((host) => !host.includes('%2f')).map((host) => host.replace(/:\d+$|[[\]]/g, ''))
 }
 
 /**
- * Whether the server looks up the user of the address in its database. The name of a service brings along, as a rule,
- * where else; mechanisms other than passwords have a place of their own.
+ * Whether the server authenticates the user against the database of the address. A `mongodb+srv` address usually gets
+ * another database from DNS, and mechanisms without passwords use a fixed one.
  */
 function holdsItsUser({ protocol, credentials, query }: Parts): boolean {
   return protocol === 'mongodb' && credentials !== '' && !/[?&](authSource=|authMechanism=(?!SCRAM|PLAIN))/i.test(query)
 }
 
-/** The same for addresses that one client serves: those that differ in the name of the database only. */
+/** Equal for addresses that can share a client: they differ only in the name of the database. */
 export function clientKey(parts: Parts): string {
   const { protocol, credentials, hosts, database, query } = parts
   return `mongo ${protocol}://${credentials}${hosts}/${holdsItsUser(parts) ? database : ''}${query}`
 }
 
-/** MongoDB refuses two databases whose names differ by case only. */
+/** Lower case, because MongoDB refuses two databases whose names differ only by case. */
 export function placeOf({ url }: StoreAddress): string | null {
   const parts = partsOf(url ?? '')
   const database = parts && databaseOf(parts)
   return parts && database && `${parts.hosts}/${database.toLowerCase()}`
 }
 
-/** The database of the address with the tenant's name behind it. Its user is known where it was before. */
+/**
+ * Appends the name of the tenant to the name of the database. The user still authenticates against the original one.
+ */
 export function inherited(address: StoreAddress, tenant: string): StoreAddress {
   const parts = partsOf(address.url ?? '')
   if (address.url === null || parts === null) return address

@@ -50,9 +50,9 @@ const marginMs = 500
 const betweenAttemptsMs = 500
 
 /**
- * Reconnects the client when it no longer monitors a server. Driver 7.9 waits for ever for the reply to a heartbeat that
- * it writes to a socket which the server has just closed: a server that restarts at that moment would stay unknown until
- * this process restarts.
+ * Reconnects the client when it no longer monitors a server. Driver 7.9 waits for ever for the reply to a heartbeat
+ * that it writes to a socket which the server has just closed. Without this, we would not find a server that restarts
+ * at that moment until this process restarts.
  *
  * @returns stops the watch; call it before closing the client for good
  */

@@ -12,12 +12,12 @@ import type {
   UserDocument,
 } from './documents.ts'
 
-/** No operation, of however many steps, waits longer than this for the server. */
+/** The time-out of an operation, whatever its number of steps. */
 const longestWaitMs = 1900
 
 /**
- * An acknowledged write outlives a fail-over, and what is read will not be rolled back. Set on the database, where
- * it wins over whatever the address says.
+ * An acknowledged write survives a fail-over, and a read never returns data that is rolled back later. These options of
+ * the database override those of the address.
  */
 const durable = (driver: Driver) => ({
   writeConcern: { w: 'majority' as const, journal: true, wtimeoutMS: 1500 },
@@ -26,8 +26,8 @@ const durable = (driver: Driver) => ({
 })
 
 /**
- * For reading what a write that is not yet acknowledged may have left: who holds the lease that made ours fail,
- * what could be leased. A majority read answers from before that write.
+ * Reads writes that are not yet acknowledged: the holder of a unique key, or the records that were leased. A majority
+ * read would return the state before them.
  */
 export const latest = { readConcern: { level: 'local' } } as const
 
@@ -38,24 +38,24 @@ export interface Connection {
   readonly oauthStates: Collection<OAuthStateDocument>
   readonly sessions: Collection<SessionDocument>
   readonly meta: Collection<MetaDocument>
-  /** Those of whose records some expire. */
+  /** A collection with records that expire. */
   readonly expiring: (name: 'tokens' | 'oauth_states' | 'sessions' | 'expiring_ids') => Collection<ExpiringDocument>
   readonly now: () => Date
-  /** Runs an operation of a port: throws `Unavailable` when the store does not answer in time, or is not ready. */
+  /** Runs an operation of a port. Throws `Unavailable` when the store does not answer in time or is not prepared. */
   run<T>(operation: () => Promise<T>): Promise<T>
-  /** As `run`, for preparing: before the store is ready, and each step has a time of its own. */
+  /** Like `run`, for `prepare`: the store need not be ready, and each step has its own time-out. */
   translate<T>(operation: () => Promise<T>): Promise<T>
   ping(): Promise<void>
   ready(): void
-  /** What is under way answers `Unavailable` at once, as does all that follows. */
+  /** Running and later operations throw `Unavailable` at once. */
   close(): Promise<void>
-  /** Whether a write failed because a unique value is taken. The error does not always say which. */
+  /** Whether a write failed because a unique value is taken. The error does not always name the value. */
   isDuplicate(error: unknown): boolean
-  /** The code with which the server refused; `tooOld` when the driver refuses the server. */
+  /** The error code of the server; `tooOld` when the driver does not support the server. */
   refusalOf(error: unknown): string
 }
 
-/** A database of a client that others may use as well. */
+/** Opens a database of a client that other handles may share. */
 export function connectionOf(
   driver: Driver,
   { value: { client }, release }: Lease<Client>,
@@ -117,7 +117,7 @@ export function connectionOf(
 
     async ping() {
       await inTime(async () => {
-        // The driver gives up for good when its very first attempt fails, unless it is told to connect again.
+        // After a failed first attempt the driver never retries by itself; `connect` makes it retry.
         await client.connect()
         await database.command({ ping: 1 })
         if (isReady) await meta.updateOne({ _id: 'ping' }, { $set: { mark: now().toISOString() } }, { upsert: true })
@@ -145,7 +145,7 @@ export function connectionOf(
   }
 }
 
-/** Codes of a server that cannot serve now, and may later; the driver tells those of a fail-over by a label. */
+/** Error codes of a server that may recover. The driver marks those of a fail-over with a label. */
 const outageCodes = new Set<unknown>([
   6, // HostUnreachable
   7, // HostNotFound
@@ -172,14 +172,13 @@ const outageCodes = new Set<unknown>([
   14031, // OutOfDiskSpace
 ])
 
-/** What Node says, and the driver passes on as it is, when a connection is used that the server has just ended. */
+/** Codes of errors of Node that the driver passes on when the server has just closed the connection. */
 const endedSocketCodes = new Set<unknown>(['EPIPE', 'ERR_STREAM_DESTROYED', 'ERR_STREAM_WRITE_AFTER_END'])
 
 const outageLabels = ['RetryableWriteError', 'RetryableError', 'SystemOverloadedError']
 
 function isOutage(driver: Driver, error: unknown): boolean {
-  // An error of Node's own: besides those of ended sockets, what DNS says when an address of the kind mongodb+srv
-  // cannot be looked up.
+  // An error of Node: a closed socket, or a failed DNS look-up of a `mongodb+srv` address.
   if (!(error instanceof driver.MongoError)) {
     if (!(error instanceof Error)) return false
     const isOfNetwork = 'syscall' in error && !('path' in error) // what has a path is about a file
@@ -199,13 +198,13 @@ function isOutage(driver: Driver, error: unknown): boolean {
     error instanceof driver.MongoServerClosedError ||
     error instanceof driver.MongoTopologyClosedError ||
     error instanceof driver.MongoClientClosedError ||
-    // The pool's own errors are not exported as classes.
+    // The driver does not export the classes of its pool's errors.
     error.name === 'MongoWaitQueueTimeoutError' ||
     error.name === 'MongoPoolClosedError'
   )
 }
 
-/** Deletes at most `limit` expired records; a session that was touched in between is spared. */
+/** Deletes at most `limit` expired records, but not a session that was used in between. */
 export async function sweepExpired(
   collection: Collection<ExpiringDocument>,
   now: Date,
@@ -222,7 +221,7 @@ export async function sweepExpired(
   return deletedCount
 }
 
-/** Two upserts of one `_id` at once may both try to insert: the second is repeated, and finds the first's. */
+/** Retries an upsert: of two concurrent ones with the same `_id`, both may try to insert, and the second one fails. */
 export async function upserted(isDuplicate: (error: unknown) => boolean, write: () => Promise<unknown>): Promise<void> {
   for (let attempt = 0; attempt < 4; attempt++) {
     try {

@@ -11,7 +11,7 @@ import type { Sessions, User } from '../../../domain/user.ts'
 export interface WaitingEvent {
   readonly id: EventId
   readonly event: AccountEvent
-  /** Claims of this event. */
+  /** How often this event was leased. */
   readonly attempts: number
 }
 
@@ -20,8 +20,8 @@ export interface DeadLetter extends DeadEvent {
 }
 
 /**
- * The queue of a user's events. `dueAt` stands there exactly while something waits: when the head may be leased,
- * which is the end of its lease while it is leased. One scalar index therefore finds all there is to do.
+ * The queue of a user's events. `dueAt` exists only while events wait: it is the time from which the first event may be
+ * leased, or the end of its lease. So one index over `dueAt` finds all work.
  */
 export interface OutboxDocument {
   readonly events?: readonly WaitingEvent[]
@@ -47,9 +47,8 @@ interface UserFields {
 }
 
 /**
- * A user and its events. `uniqueKeys` is what nobody else may have, under one unique index: `e:<e-mail key>`
- * and `a:<provider>:<account id>`; of a removed user, whose record is kept for the events that wait, `g:<id>`, which
- * nobody else wants.
+ * A user and its events. One unique index covers `uniqueKeys`: `e:<e-mail key>` and `a:<provider>:<account id>`. A
+ * removed user whose events still wait has `g:<id>`, which no other user has.
  */
 export interface UserDocument extends UserFields {
   readonly _id: UserId
@@ -64,7 +63,7 @@ export interface RequestDocument extends Omit<TokenRequest, 'id'> {
   readonly attempts: number
   /** How often it was made while it waited. */
   readonly asks: number
-  /** When it may be leased, which is the end of its lease while it is leased. */
+  /** The time from which it may be leased, or the end of its lease. */
   readonly dueAt: Date
   readonly leaseId: string | null
 }
@@ -74,13 +73,13 @@ export interface ExpiringDocument {
   readonly expiresAt: Date
 }
 
-/** `_id` is purpose and user, so that there is at most one. */
+/** `_id` is purpose and user, so a user has at most one token per purpose. */
 export interface TokenDocument extends OneTimeToken, ExpiringDocument {}
 
 /** `_id` is the digest. */
 export interface OAuthStateDocument extends Omit<OAuthState, 'digest'>, ExpiringDocument {}
 
-/** `expiresAt` is the earlier of its two ends. */
+/** `expiresAt` is the earlier one of the session's two ends. */
 export interface SessionDocument extends Omit<Session, 'digest'>, ExpiringDocument {}
 
 export interface MetaDocument {
@@ -88,25 +87,27 @@ export interface MetaDocument {
   readonly mark: string
 }
 
-/** A value to compare with. A caller without types could pass an object, which MongoDB would read as operators. */
+/**
+ * Checks a value to compare with: a caller without types could pass an object, which MongoDB would read as operators.
+ */
 export function literal<T extends string | number>(value: T): T {
   if (typeof value !== 'string' && typeof value !== 'number') throw new TypeError('expected a string or a number')
   return value
 }
 
 export const emailUniqueKey = (key: string): string => `e:${key}`
-/** The provider's name is escaped, lest its end could be taken for the start of the account's id. */
+/** The provider's name is encoded, so that it cannot run into the account's id. */
 export const accountUniqueKey = (provider: string, accountId: string): string =>
   `a:${encodeURIComponent(provider)}:${accountId}`
 export const removedUniqueKey = (id: UserId): string => `g:${id}`
 
-/** What `user` has and nobody else may have: its address, then its accounts. */
+/** The unique keys of `user`: first its address, then its accounts. */
 export function uniqueKeysOf(user: User): readonly [email: string, ...accounts: string[]] {
   const accounts = user.oauthAccounts.map(({ provider, accountId }) => accountUniqueKey(provider, accountId))
   return [emailUniqueKey(emailKey(user.email)), ...accounts]
 }
 
-/** What every write of a user writes, beside its version. */
+/** The fields that each write of a user sets, except the version. */
 export function writtenFields(user: User): Omit<UserFields, 'version'> & { readonly uniqueKeys: readonly string[] } {
   return {
     uniqueKeys: uniqueKeysOf(user),
@@ -125,7 +126,7 @@ export function writtenFields(user: User): Omit<UserFields, 'version'> & { reado
   }
 }
 
-/** Field by field: a caller without types could hang anything on it. */
+/** Copied field by field: a caller without types could add others. */
 function accountFields(account: OAuthAccount): OAuthAccount {
   return {
     id: account.id,
@@ -140,7 +141,7 @@ function accountFields(account: OAuthAccount): OAuthAccount {
   }
 }
 
-/** What a removed user's record does not keep. A new field does not compile until it is here. */
+/** The fields that removal deletes. A new field of a user does not compile until it is listed here. */
 export const personalFields: Record<keyof UserFields, ''> = {
   version: '',
   email: '',

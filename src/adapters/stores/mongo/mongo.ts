@@ -12,9 +12,8 @@ import { mongoTokenStore } from './tokens.ts'
 import { mongoUserStore } from './users.ts'
 
 /**
- * MongoDB 4.4 or later, a standalone server as well as a replica set: every promise rests on one document being
- * written at a time and on unique indexes, none on transactions. The collections are not to be sharded, since
- * a unique index cannot span shards.
+ * MongoDB 4.4 or later, standalone or replica set. All promises rest on writes of single documents and on unique
+ * indexes; none needs a transaction. Do not shard the collections: a unique index cannot span shards.
  */
 export const mongoBackend: StoreBackend = {
   kind: 'mongo',

@@ -3,19 +3,19 @@ import type { DeadEvent, LeasedEvent, Outbox } from '../../../application/ports/
 import { type Connection, latest } from './connection.ts'
 import { type DeadLetter, literal, type UserDocument } from './documents.ts'
 
-/** Matches where the index over the field has an entry. */
+/** Matches the records that the sparse index contains. */
 const some = { $gte: new Date(0) } as const
 const absent = { $exists: false } as const
 const exists = { $exists: true } as const
 
 const isLast = { 'outbox.events.1': absent } as const
 const isFollowed = { 'outbox.events.1': exists } as const
-/** A removed user's record of which nothing is left. */
+/** A removed user without events or dead letters. */
 const isSpent = { removed: true, 'outbox.dead.0': absent } as const
 
 /**
- * The user document is the queue, and nothing is moved. Every change is one guarded write of that document, so that
- * a process may die between any two of them.
+ * The user document holds the queue. Each change is one guarded write of that document, so a process may die between
+ * any two.
  */
 export function mongoOutbox({ users, now, run }: Connection): Outbox {
   const held = ({ userId, leaseId, event }: LeasedEvent) => ({
@@ -30,8 +30,8 @@ export function mongoOutbox({ users, now, run }: Connection): Outbox {
   }
 
   /**
-   * Takes the head out of the queue, into the dead letters when it is `buried`. What is told apart here, the last
-   * event from one that is followed, can only change from the former to the latter while the lease is ours.
+   * Removes the first event, with `buried` into the dead letters. While we hold the lease, the last event may get a
+   * successor, but an event with a successor never becomes the last one. So the two filters below miss no case.
    */
   async function takeHead(lease: LeasedEvent, last: object, buried: object): Promise<boolean> {
     const $pull = { 'outbox.events': { id: lease.event.id } }
@@ -45,8 +45,8 @@ export function mongoOutbox({ users, now, run }: Connection): Outbox {
 
   return {
     /**
-     * Marks as many as are due in one write, and reads back which of them it got. Others may have been quicker:
-     * it asks again, until it has its fill or nothing is due.
+     * Marks due events in one write, then reads back the ones it got. Other processes may have been faster, so it
+     * repeats until it has `limit` events or none is due.
      */
     lease: (at, limit, leaseSeconds) =>
       run(async () => {
@@ -86,7 +86,7 @@ export function mongoOutbox({ users, now, run }: Connection): Outbox {
       run(async () => {
         if (await takeHead(lease, { removed: absent }, {})) return true
         const { deletedCount } = await users.deleteOne({ ...held(lease), ...isLast, ...isSpent })
-        // Left over: the last event of a removed user who has dead letters.
+        // The remaining case: the last event of a removed user with dead letters.
         return deletedCount === 1 || takeHead(lease, {}, {})
       }),
 
@@ -119,7 +119,7 @@ export function mongoOutbox({ users, now, run }: Connection): Outbox {
         return first?.outbox?.dueAt ?? null
       }),
 
-    /** Each of the users with the oldest letters has at least one, so that as many users are enough. */
+    /** Each of these users has at least one dead letter, so `limit` users are enough. */
     listDead: (limit) =>
       run(async () => {
         const documents = await withDead({ 'outbox.dead.diedAt': some }, limit)
@@ -173,7 +173,7 @@ export function mongoOutbox({ users, now, run }: Connection): Outbox {
     },
   }
 
-  /** Users with dead letters, those with the oldest first; 0 is no limit. */
+  /** Users with dead letters, the oldest letter first; a limit of 0 means no limit. */
   function withDead(filter: object, limit: number): Promise<UserDocument[]> {
     return users
       .find(filter, { projection: { _id: 1, removed: 1, 'outbox.dead': 1 } })

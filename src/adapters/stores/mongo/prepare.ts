@@ -3,9 +3,9 @@ import { Unsuitable } from '../store-backend.ts'
 import { type Connection, latest } from './connection.ts'
 
 /**
- * Connects and creates the indexes. May be repeated, and run by several processes at once: an index that exists is
- * left as it is. One that is missing must be there within the 1.8 s that a socket waits: on collections that are
- * large already, an index that a new version adds is to be built before that version is started.
+ * Connects and creates the indexes; several processes may do so at once. An existing index stays as it is. A missing
+ * one must be built within the 1.8 s of the socket time-out: on large collections, build a new index before you start a
+ * version that needs it.
  */
 export async function prepare(connection: Connection): Promise<void> {
   try {
@@ -18,8 +18,8 @@ export async function prepare(connection: Connection): Promise<void> {
 }
 
 /**
- * An hour late, so that a server whose clock is ahead of ours ends nothing before its time: what has expired is
- * left out of every query anyway.
+ * Deletes an hour after the expiry, so a server whose clock is ahead deletes nothing early. Queries ignore expired
+ * records.
  */
 const afterExpiry = { key: { expiresAt: 1 }, name: 'expiresAt', expireAfterSeconds: 3600 } as const
 
@@ -29,7 +29,7 @@ async function createIndexes(connection: Connection): Promise<void> {
     users.createIndexes([
       { key: { uniqueKeys: 1 }, name: 'uniqueKeys', unique: true },
       { key: { passwordScheme: 1 }, name: 'passwordScheme' },
-      // Sparse: few users have something waiting.
+      // Sparse: few users have waiting events.
       { key: { 'outbox.dueAt': 1 }, name: 'dueAt', sparse: true },
       { key: { 'outbox.dead.diedAt': 1 }, name: 'diedAt', sparse: true },
     ]),

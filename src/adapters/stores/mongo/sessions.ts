@@ -20,7 +20,7 @@ export function mongoSessionStore({ sessions, expiring, now, run, isDuplicate }:
         return document && sessionOf(document)
       }),
 
-    /** What its ends are computed from never changes, so that reading first and writing second loses nothing. */
+    /** The values that define the ends never change, so the read before the write loses nothing. */
     recordUse: (digest, at) =>
       run(async () => {
         const document = await sessions.findOne(live(digest))

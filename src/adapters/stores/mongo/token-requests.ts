@@ -8,13 +8,10 @@ import type { TokenRequest } from '../../../domain/one-time-token.ts'
 import { type Connection, latest, upserted } from './connection.ts'
 import { literal, type RequestDocument } from './documents.ts'
 
-/** Whatever the clocks of who asks and who leases say. */
+/** Due for every process, whatever its clock says. */
 const atOnce = new Date(0)
 
-/**
- * The bound on waiting requests is judged before the write, not with it: askers at the same moment may exceed it,
- * by at most as many as they are.
- */
+/** The bound is checked before the write, not with it: concurrent callers may exceed it by as many as they are. */
 export function mongoTokenRequests({ tokenRequests, run, isDuplicate }: Connection): TokenRequests {
   /** This one and no later one of the same id: every request has an event id of its own. */
   const same = ({ id, eventId }: TokenRequest) => ({ _id: literal(id), eventId: literal(eventId) })
@@ -24,7 +21,7 @@ export function mongoTokenRequests({ tokenRequests, run, isDuplicate }: Connecti
     eventId: { $in: requests.map(({ eventId }) => literal(eventId)) },
   })
 
-  /** The estimate costs nothing, but may stay wrong after the server was killed: it is not believed when it refuses. */
+  /** The estimate costs nothing, but may be wrong after the server was killed. So a refusal needs an exact count. */
   async function isFull(): Promise<boolean> {
     if ((await tokenRequests.estimatedDocumentCount()) < maxWaitingRequests) return false
     return (await tokenRequests.countDocuments({}, { limit: maxWaitingRequests, ...latest })) >= maxWaitingRequests
@@ -52,7 +49,7 @@ export function mongoTokenRequests({ tokenRequests, run, isDuplicate }: Connecti
         return 'asked'
       }),
 
-    /** As in the outbox: marks many in one write, reads back which it got. */
+    /** Marks due requests in one write, then reads back the ones it got, as the outbox does. */
     lease: (now, limit, leaseSeconds) =>
       run(async () => {
         const due = { dueAt: { $lte: now } }

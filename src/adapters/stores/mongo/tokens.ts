@@ -8,7 +8,7 @@ export function mongoTokenStore({ tokens, expiring, now, run, isDuplicate }: Con
   const idOf = (purpose: TokenPurpose, userId: UserId): string => `${purpose}:${userId}`
 
   return {
-    /** A record with the same digest does not match, and its `_id` refuses the insert: it stays as it is. */
+    /** The filter does not match a live record with the same digest, so that record keeps its expiry. */
     put: (token) =>
       run(async () => {
         const { purpose, userId, digest, eventId, fact, createdAt, expiresAt } = token

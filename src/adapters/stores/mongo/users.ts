@@ -16,9 +16,9 @@ import {
   writtenFields,
 } from './documents.ts'
 
-/** How often a write is repeated that was refused for somebody who is not to be found any more. */
+/** How often a refused write is repeated when the holder of the key has gone. */
 const repetitions = 7
-/** Before each repetition, at random and longer each time: or those who compete would meet again and again. */
+/** A random pause before each repetition, longer each time, so that competing writers do not meet again. */
 const pauseMs = 5
 
 const present = { removed: { $exists: false } } as const
@@ -27,8 +27,8 @@ const queueIsEmpty = { 'outbox.events.0': { $exists: false }, 'outbox.dead.0': {
 const queueIsNotEmpty = { $or: [{ 'outbox.events.0': { $exists: true } }, { 'outbox.dead.0': { $exists: true } }] }
 
 /**
- * Every write of a user is one write of one document. It names the fields it sets and never replaces the document:
- * the relay changes `outbox` between our read and our write.
+ * Each write of a user writes one document. It sets named fields and never replaces the document: the relay changes
+ * `outbox` between our read and our write.
  */
 export function mongoUserStore({ users, now, run, isDuplicate }: Connection): UserStore {
   const sameVersion = (user: User) => ({ _id: literal(user.id), version: literal(user.version), ...present })
@@ -39,18 +39,15 @@ export function mongoUserStore({ users, now, run, isDuplicate }: Connection): Us
       ? null
       : { [`outbox.events.${maxWaitingEvents - events.length}`]: { $exists: false } }
 
-  /**
-   * `$max` sets `dueAt` where nothing waits yet and leaves a later one alone, the end of a lease or of
-   * a postponement; one that has passed is as due now as it was then.
-   */
+  /** `$max` sets `dueAt` when no event waits yet. It keeps a later time: the end of a lease or of a postponement. */
   const appended = (events: readonly AccountEvent[]) =>
     events.length === 0
       ? {}
       : { $push: { 'outbox.events': { $each: waiting(events) } }, $max: { 'outbox.dueAt': now() } }
 
   /**
-   * Judges a refused write by who holds the address and the accounts, not by the error, which does not reliably say
-   * what was taken. The holder may be gone by then: the write is repeated.
+   * Finds out which key of a refused write is taken by a look-up, because the error does not reliably name it. If the
+   * holder has gone by then, the write is repeated.
    */
   async function unlessTaken<T>(
     user: User,
@@ -116,10 +113,7 @@ export function mongoUserStore({ users, now, run, isDuplicate }: Connection): Us
         }),
       ),
 
-    /**
-     * The record stays as a tombstone while events or dead letters are in it, and gives address and accounts back at
-     * once.
-     */
+    /** While events or dead letters wait, the record stays as a tombstone. It releases address and accounts at once. */
     remove: (user, events) =>
       run(async () => {
         const same = sameVersion(user)
@@ -132,7 +126,7 @@ export function mongoUserStore({ users, now, run, isDuplicate }: Connection): Us
           const { matchedCount } = await users.updateOne(same, tombstone)
           return matchedCount === 1 ? 'removed' : 'stale'
         }
-        // Neither guard may hold for a moment each: the relay settles between the two writes.
+        // Both guards may fail once each: the relay may settle an event between the two writes.
         for (let repetition = 0; repetition <= repetitions; repetition++) {
           const { deletedCount } = await users.deleteOne({ ...same, ...queueIsEmpty })
           if (deletedCount === 1) return 'removed'

@@ -4,15 +4,15 @@ const usualPrefix = 'portcullis:'
 
 export const prefixOf = ({ prefix }: StoreAddress): string => prefix ?? usualPrefix
 
-/** Why this address would be misread, in words that follow its name; `null` when it would not. */
+/** Why ioredis would misread this address, in words that follow the name of the setting; `null` when it would not. */
 export function objection(url: string): string | null {
   if (!URL.canParse(url)) return 'must be a URL such as redis://user:password@host:6379/0'
   const { username, password, pathname, searchParams } = new URL(url)
   if (!isEncoded(username + password)) return 'must have each % of its user and password percent-encoded, as %25'
-  // ioredis takes what is no number for database 0.
+  // ioredis reads a path that is no number as database 0.
   if (!/^\/?\d*$/.test(pathname)) return 'must have the number of a database for its path, or none'
   for (const name of searchParams.keys()) {
-    // ioredis would let it override any option.
+    // ioredis would let a parameter override any option.
     if (name !== 'family') return `must not have the query parameter "${name}": only "family" is known`
   }
   return null
@@ -29,13 +29,13 @@ function isEncoded(text: string): boolean {
 
 export const databaseOf = (url: string): number => Number(new URL(url).pathname.slice(1))
 
-/** `host:port/database`. The parser leaves both the case of the host and the port as they are: the protocol is no web's. */
+/** `host:port/database`. `URL` normalises neither the case of the host nor the port of a `redis:` address. */
 function placeOfUrl(url: string): string {
   const { hostname, port } = new URL(url)
   return `${hostname.toLowerCase() || 'localhost'}:${port || 6379}/${databaseOf(url)}`
 }
 
-/** The same for addresses that one connection serves: the user, the password and the way there are the same, too. */
+/** Equal for addresses that can share a connection: same user, password, server and options. */
 export function connectionKey(url: string): string {
   const { protocol, username, password, search } = new URL(url)
   return `redis ${protocol}//${username}:${password}@${placeOfUrl(url)}${search}`
@@ -47,7 +47,7 @@ export function hostsInClear(url: string): readonly string[] {
   return protocol === 'rediss:' ? [] : [hostname.replace(/^\[|\]$/g, '') || 'localhost']
 }
 
-/** What commonly leads to one server on this machine. Two that listen on one address each are the rarer case. */
+/** Loopback addresses count as one server. Two servers that listen on one loopback address each are rarer. */
 const loopback = /^(127(\.\d+){3}|\[::1\]):/
 
 export function placeOf(address: StoreAddress): string | null {

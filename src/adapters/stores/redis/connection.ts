@@ -5,18 +5,20 @@ import { Unavailable } from '../../../domain/refusal.ts'
 import { Unsuitable } from '../store-backend.ts'
 
 /**
- * Sends one command and answers its reply. Throws `Unavailable` within 1 s when the server cannot answer it now;
- * any other error is the server's own word and a fault. A command must name one key only: then it works on one
- * server, under Sentinel and in a Cluster alike, whose scripts and commands never span two hash slots.
+ * Sends one command and returns its reply. Throws `Unavailable` within 1 s when the server cannot answer now; any other
+ * error of the server is a fault. A command must name one key only: then it works with Sentinel and in a Cluster, where
+ * no command spans two hash slots.
  */
 export type Ask = <T>(command: (redis: Redis) => Promise<T>) => Promise<T>
 
 type Driver = Pick<typeof import('ioredis'), 'Redis'>
 
-/** Any number of handles may hold it: it is one, with what it knows of the server, for all of them. */
+/** Any number of handles may share it. */
 export interface RedisConnection {
   readonly ask: Ask
-  /** Resolves when commands can be sent; throws `Unavailable` within 2 s, `Unsuitable` when it is refused. */
+  /**
+   * Resolves when commands can be sent. Throws `Unavailable` within 2 s, or `Unsuitable` when the server refuses us.
+   */
   connect(): Promise<void>
   close(): Promise<void>
 }
@@ -25,24 +27,24 @@ const options = {
   lazyConnect: true,
   connectTimeout: 1500,
   commandTimeout: 1000,
-  // Longer than a command may take, so that the callers are answered before the connection is given up.
+  // Longer than `commandTimeout`, so callers get their answer before the connection is closed.
   socketTimeout: 1500,
   keepAlive: 10_000,
-  // How long a closing connection may linger; the default of 2 s would delay reconnecting and the end of the process.
+  // The default of 2 s would delay reconnecting and the end of the process.
   disconnectTimeout: 200,
   enableOfflineQueue: false,
-  // A command is never sent twice: the second GETDEL or DEL would find nothing, and its caller would be told that
-  // somebody else ended the session. With 0 whatever was in flight fails as soon as its connection goes.
+  // A command is never sent twice: a second GETDEL or DEL would find nothing, and its caller would learn that another
+  // one ended the session. With 0, commands in flight fail as soon as the connection is lost.
   maxRetriesPerRequest: 0,
   autoResendUnfulfilledCommands: false,
-  // ioredis asks again after the server's own estimate of its loading time, at least 1 s.
+  // ioredis waits for the server's own estimate of its loading time, at least 1 s.
   maxLoadingRetryTime: 250,
   retryStrategy: (attempt: number) => Math.min(25 * 2 ** Math.min(attempt, 5), 800) + Math.random() * 200,
-  // After a fail-over the old master answers as a replica; a new connection finds the new one.
+  // After a fail-over the old master is a replica; a new connection finds the new master.
   reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
 } satisfies RedisOptions
 
-/** The first words of errors with which a server says "not now". */
+/** The first words of errors by which a server says that it cannot serve now. */
 const notNow = new Set([
   'LOADING',
   'READONLY',
@@ -55,7 +57,7 @@ const notNow = new Set([
   'OOM',
 ])
 
-/** Nothing is connected yet. To `url` there is no `objection`. */
+/** Connects to nothing yet. `url` must have no `objection`. */
 export function redisConnection({ Redis }: Driver, url: string): RedisConnection {
   const redis = new Redis(url, options)
   let lastError: unknown
@@ -69,13 +71,13 @@ export function redisConnection({ Redis }: Driver, url: string): RedisConnection
 
   async function ready(): Promise<void> {
     const outcome = once(redis, 'ready', { signal: AbortSignal.timeout(1800) })
-    // Its failure is told by the event 'error', which ends the wait.
+    // The event 'error' reports a failure and ends the wait.
     if (redis.status === 'wait' || redis.status === 'end') redis.connect().catch(() => {})
     try {
       await outcome
     } catch (error) {
       const cause = bare(error instanceof Error && error.name === 'AbortError' ? (lastError ?? error) : error)
-      // A wrong password, a database that is not there, protected mode: the server's own words hold no secret.
+      // A wrong password, an unknown database, protected mode: the server's message holds no secret.
       if (!isOutage(cause)) throw new Unsuitable(`redis refuses the connection: ${messageOf(cause)}`, { cause })
       throw unavailable(cause)
     }
@@ -94,7 +96,7 @@ export function redisConnection({ Redis }: Driver, url: string): RedisConnection
 
     async connect() {
       if (redis.status === 'ready') return
-      // One wait for all who hold this connection and are prepared at the same time.
+      // Handles that prepare at the same time share one attempt.
       connecting ??= ready().finally(() => {
         connecting = null
       })
@@ -102,7 +104,7 @@ export function redisConnection({ Redis }: Driver, url: string): RedisConnection
     },
 
     async close() {
-      // QUIT lets replies that are on their way arrive; a server that does not answer is left after 1 s.
+      // QUIT lets pending replies arrive; after 1 s without an answer the connection is closed.
       if (redis.status === 'ready') await redis.quit().catch(() => {})
       redis.disconnect()
     },
@@ -134,7 +136,7 @@ function isOutage(error: unknown): boolean {
   return notNow.has(error.message.split(' ', 1)[0] ?? '') || error.message === 'ERR max number of clients reached'
 }
 
-/** ioredis hangs the command with its arguments on the error, a password or an address among them. */
+/** ioredis attaches the command with its arguments to the error, among them passwords or addresses. */
 function bare(error: unknown): unknown {
   if (error instanceof Error) Reflect.deleteProperty(error, 'command')
   return error

@@ -6,7 +6,7 @@ import { redisOAuthStates } from './oauth-states.ts'
 import { redisSessionStore } from './sessions.ts'
 import { redisTokenStore } from './tokens.ts'
 
-/** Redis 7.0 or later, or Valkey: sessions, one-time tokens and OAuth states, never users. */
+/** Redis 7.0 or later, or Valkey. It stores sessions, one-time tokens and OAuth states, but no users. */
 export const redisBackend: StoreBackend = {
   kind: 'redis',
   roles: ['sessions', 'tokens'],
@@ -60,7 +60,7 @@ async function openRedis(options: OpenOptions): Promise<StoreHandle> {
     },
 
     async ping() {
-      // A full server, or a replica, answers PING and takes nothing.
+      // A full server or a replica answers PING but refuses writes.
       await whileOpen((redis) => redis.set(`${prefix}ping`, '1', 'PX', 1000))
     },
 
@@ -71,7 +71,7 @@ async function openRedis(options: OpenOptions): Promise<StoreHandle> {
   }
 }
 
-/** ioredis goes on with database 0 when the server has none of the number it was given. */
+/** ioredis uses database 0 when the server does not have the given one. */
 async function selectDatabase(ask: Ask, database: number): Promise<void> {
   if (database === 0) return
   try {
@@ -87,7 +87,7 @@ async function checkServer(ask: Ask): Promise<void> {
   if (info === 'forbidden') return
   const version = /^redis_version:(.*)$/m.exec(info)?.[1]?.trim() ?? ''
   if (Number.parseInt(version, 10) < 7) throw new Unsuitable(`redis: version ${version} is too old, 7.0 is needed`)
-  // A single connection to one node is told MOVED for the keys of all others.
+  // A connection to one node gets MOVED for the keys of all others.
   if (/^redis_mode:cluster/m.test(info)) throw new Unsuitable('redis: the address is a node of a Redis Cluster')
 }
 
@@ -134,7 +134,7 @@ async function checkPermissions(ask: Ask, key: string): Promise<void> {
   }
 }
 
-/** Managed servers forbid, rename or lack commands that only serve to judge them. */
+/** Managed servers forbid, rename or lack these commands. */
 async function permitted<T>(reply: Promise<T>): Promise<T | 'forbidden'> {
   try {
     return await reply
@@ -144,7 +144,7 @@ async function permitted<T>(reply: Promise<T>): Promise<T | 'forbidden'> {
   }
 }
 
-/** The flat list of names and values in which CONFIG GET answers. */
+/** Parses the flat list of names and values that CONFIG GET returns. */
 function pairs(reply: unknown): ReadonlyMap<string, string> {
   const words: readonly unknown[] = Array.isArray(reply) ? reply : []
   const found = new Map<string, string>()

@@ -4,9 +4,9 @@ import { expiryOf, type Session } from '../../../domain/session.ts'
 import { type Ask, expireAt, ignoreOutage } from './connection.ts'
 
 /**
- * `<prefix>session:<digest>` is the session and all that decides. `<prefix>sessions-of:<user>` only lists: a sorted
- * set of `<created>.<digest>` by absolute end, written before the session, so that no live session is missing in
- * it. It may name more: ended ones go when they are listed, and all whose absolute end has passed at each put.
+ * `<prefix>session:<digest>` holds the session and decides. `<prefix>sessions-of:<user>` only lists: it is a sorted set
+ * of `<created>.<digest>` by absolute end, written before the session, so it contains every live session. It may
+ * contain ended ones: listing removes them, and each put removes those past their absolute end.
  */
 export function redisSessionStore(ask: Ask, prefix: string, clock: () => Date): SessionStore {
   const keyOf = (digest: string): string => `${prefix}session:${digest}`
@@ -39,7 +39,7 @@ export function redisSessionStore(ask: Ask, prefix: string, clock: () => Date): 
       const session = await find(digest)
       if (session === null || at <= session.seenAt) return
       const used = { ...session, seenAt: at }
-      // XX: a session that was removed since we read it stays removed.
+      // XX: a session that was removed after our read stays removed.
       await ask((redis) => redis.set(keyOf(digest), toText(used), 'PXAT', expireAt(expiryOf(used)), 'XX'))
     },
 
@@ -47,7 +47,7 @@ export function redisSessionStore(ask: Ask, prefix: string, clock: () => Date): 
       const text = await ask((redis) => redis.getdel(keyOf(digest)))
       if (text === null) return false
       const session = fromText(digest, text)
-      // Tidiness only: the session is over, whether or not its list can be reached as well.
+      // This only tidies up: the session has ended even if its list cannot be reached.
       await unlist(session.userId, [memberOf(session)]).catch(ignoreOutage)
       return expiryOf(session) > clock()
     },
@@ -78,7 +78,7 @@ export function redisSessionStore(ask: Ask, prefix: string, clock: () => Date): 
   }
 }
 
-/** Trims what is over, adds the new one, and lets the list live as long as its longest session. One key. */
+/** Removes ended members, adds the new one, and sets the expiry of the list to that of its longest session. One key. */
 const enlist = `
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', ARGV[1])
 redis.call('ZADD', KEYS[1], ARGV[2], ARGV[3])
@@ -89,14 +89,14 @@ const memberOf = (session: Session): string => `${session.createdAt.getTime()}.$
 const digestOf = (member: string): string => member.slice(member.indexOf('.') + 1)
 
 /**
- * Whether the session of a listed member must have been written by now. A younger one without a record may be on
- * its way: unlisting it then would hide a live session from its owner for good.
+ * Whether the session of a listed member must have been written by now. A younger member without a session may still
+ * get one: removing it would hide a live session for ever.
  */
 function isSettled(member: string, now: Date): boolean {
   return now.getTime() - Number.parseInt(member, 10) > 60_000
 }
 
-/** Hundreds at a time: nobody else's command waits behind the thousands of sessions that one user may have. */
+/** Batches of 200: one user may have thousands of sessions, and other commands must not wait behind them all. */
 async function eachOf<T>(members: readonly string[], act: (member: string) => Promise<T>): Promise<T[]> {
   const results: T[] = []
   for (let start = 0; start < members.length; start += 200) {

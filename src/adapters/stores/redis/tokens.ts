@@ -6,10 +6,10 @@ import { type Ask, expireAt } from './connection.ts'
 const purposes: readonly TokenPurpose[] = ['reset_password', 'verify_email']
 
 /**
- * `<prefix>token:<purpose>:<user>` is the user's one token of that purpose: a later put replaces it in one write,
- * so that of any number of concurrent ones exactly one is there. `<prefix>token-owner:<purpose>:<digest>` names the
- * user whose record to read; it is written before the record, lives at least as long, and decides nothing: a token
- * whose owner's record holds another digest is absent.
+ * `<prefix>token:<purpose>:<user>` holds the user's one token of that purpose. A later put replaces it in one write, so
+ * exactly one of several concurrent ones remains. `<prefix>token-owner:<purpose>:<digest>` names the user; it is
+ * written before the token and lives at least as long. It decides nothing: a token is absent when the record of its
+ * user has another digest.
  */
 export function redisTokenStore(ask: Ask, prefix: string, clock: () => Date): TokenStore {
   const keyOf = (purpose: TokenPurpose, userId: string): string => `${prefix}token:${purpose}:${userId}`
@@ -24,7 +24,7 @@ export function redisTokenStore(ask: Ask, prefix: string, clock: () => Date): To
     return token !== null && token.expiresAt > clock() ? token : null
   }
 
-  /** The owner's name goes as well; those of tokens that were superseded go when these would have expired. */
+  /** Removes the owner record, too; those of superseded tokens expire by themselves. */
   async function removeOf(purpose: TokenPurpose, userId: string): Promise<void> {
     const text = await ask((redis) => redis.getdel(keyOf(purpose, userId)))
     if (text !== null) await ask((redis) => redis.del(ownerKeyOf(purpose, fromText(purpose, text).digest)))
@@ -67,7 +67,7 @@ export function redisTokenStore(ask: Ask, prefix: string, clock: () => Date): To
   }
 }
 
-/** Leaves a live token of the same digest as it is, whatever the new one's expiry. One key. */
+/** Keeps a live token of the same digest, whatever the new expiry. One key. */
 const supersede = `
 local stored = redis.call('GET', KEYS[1])
 if stored then
@@ -77,7 +77,7 @@ end
 redis.call('SET', KEYS[1], ARGV[3], 'PXAT', ARGV[4])
 return 1`
 
-/** Spares the token that has superseded the one to remove. One key. */
+/** Keeps a token that has superseded the given one. One key. */
 const removeIfStill = `
 local stored = redis.call('GET', KEYS[1])
 if stored and cjson.decode(stored).digest == ARGV[1] then return redis.call('DEL', KEYS[1]) end
