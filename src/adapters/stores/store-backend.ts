@@ -6,7 +6,7 @@ import type { TokenRequests } from '../../application/ports/stores/token-request
 import type { TokenStore } from '../../application/ports/stores/token-store.ts'
 import type { UserStore } from '../../application/ports/stores/user-store.ts'
 
-/** What a store may be used for. */
+/** The roles that a store may have. */
 export type StoreRole = 'users' | 'sessions' | 'tokens'
 
 /** The role `users`: users, their events, requests for tokens, ids that expire, and the mark of the secret. */
@@ -16,64 +16,63 @@ export interface UsersRole {
   readonly tokenRequests: TokenRequests
   readonly expiringIds: ExpiringIds
   /**
-   * Keeps `mark` at the first start and compares it at every later one: `'other'` when this user store was
-   * started with another secret. Of two first starts at once one is first.
+   * Stores `mark` at the first start and compares it at each later one: `'other'` when the store was first used with
+   * another secret. Of two concurrent first starts, one is the first.
    */
   checkSecret(mark: string): Promise<'first' | 'same' | 'other'>
 }
 
-/** One opened address of one technology. It serves one or more roles. */
+/** An opened address of one technology. It has one or more roles. */
 export interface StoreHandle {
   readonly users?: UsersRole
   readonly sessions?: SessionStore
   readonly tokens?: TokenStore
-  /** Offered wherever tokens are. */
+  /** Present wherever `tokens` is. */
   readonly oauthStates?: OAuthStateStore
 
   /**
-   * Connects, creates tables or indexes, judges the server's settings. May be repeated after `Unavailable`.
-   * Until it has succeeded once, every operation of every role throws `Unavailable`; afterwards the handle
-   * reconnects by itself, and an operation that finds the store down throws `Unavailable` within 2 s.
-   * Throws `Unsuitable` for what no repetition mends.
+   * Connects, creates tables or indexes, and checks the server's settings. May be repeated after `Unavailable`. Before
+   * the first success every operation throws `Unavailable`. Later the handle reconnects by itself, and an operation
+   * throws `Unavailable` within 2 s while the store is down. Throws `Unsuitable` when no retry can help.
    */
   prepare(): Promise<void>
 
-  /** Resolves when the store answers and takes what is written; throws `Unavailable` within 2 s when it does not. */
+  /** Resolves when the store answers and accepts writes; otherwise throws `Unavailable` within 2 s. */
   ping(): Promise<void>
 
   close(): Promise<void>
 }
 
-/** This store must not be used as it is set up; says what to change. Stops the start. */
+/** The store must not be used as it is set up. The message says what to change. It stops the start. */
 export class Unsuitable extends Error {
   override readonly name = 'Unsuitable'
 }
 
-/** Where a tenant's records lie. */
+/** The place of a tenant's records. */
 export interface StoreAddress {
   /** `mongodb://…/name`, `redis://…`; `null` for a store that lives in the process or in the data folder. */
   readonly url: string | null
-  /** What every key begins with, in a store that has such; `null` for the usual one. */
+  /** The prefix of every key, in a store that has one; `null` for the default. */
   readonly prefix?: string | null
   readonly dataFolder: string
 }
 
-/** What the openings of one process share: a pool of connections to a server, a thread that writes. */
+/** Resources that the openings of one process share: a pool of connections to a server, a writer thread. */
 export interface Shares {
   /**
-   * The one that goes by `key`, which `open` makes where there is none; `close` ends it once its last holder let go.
-   * A key begins with the kind of store: whoever asks for the same one must expect the same type.
+   * The resource named `key`. `open` creates it for the first holder, and `close` ends it after the last one. Keys
+   * begin with the kind of store, so all holders of a key expect the same type.
    */
   lease<T>(key: string, open: () => T, close: (shared: T) => Promise<void>): Lease<T>
 }
 
 export interface Lease<T> {
   readonly value: T
-  /** Resolves when what was leased has been let go, and been closed if nobody else holds it. Twice is once. */
+  /** Releases the resource, and resolves once it is closed if there is no other holder. A second call does nothing. */
   release(): Promise<void>
 }
 
-/** For an opening that shares with no other: each lease is of something new. */
+/** For an opening that shares nothing: each resource is new. */
 export const unshared: Shares = {
   lease(_key, open, close) {
     const value = open()
@@ -89,39 +88,39 @@ export const unshared: Shares = {
 }
 
 export interface OpenOptions extends StoreAddress {
-  /** Absent: this opening shares nothing with any other. */
+  /** Without it, this opening shares nothing. */
   readonly shares?: Shares
-  /** Many such are open in this process: each is to be small. */
+  /** The process opens many of these, so each should be small. */
   readonly isOneOfMany?: boolean
   readonly clock: () => Date
-  /** Says what an operator should know and no caller: one line, no secrets. */
+  /** Tells the operator something in one line, without secrets. */
   readonly warn: (message: string) => void
 }
 
-/** A technology that can store something. Adding one is a file here and a line in `config/plugins/stores.ts`. */
+/** A storage technology. A new one is a folder here and a line in `config/plugins/stores.ts`. */
 export interface StoreBackend {
   readonly kind: string
   readonly roles: readonly StoreRole[]
-  /** Protocols of the address it needs, e.g. `['redis:', 'rediss:']`; empty when it needs none. */
+  /** The protocols of its address, e.g. `['redis:', 'rediss:']`; empty if it needs no address. */
   readonly protocols: readonly string[]
   /** Whether the address must name a database: `mongodb://host/name`. */
   readonly needsDatabase?: boolean
-  /** Why `url`, whose form is right, can never be used; `null` when it may. The words follow the name of the setting. */
+  /** Why a well-formed `url` can never be used, in words that follow the name of the setting; `null` when it can. */
   objection?(url: string): string | null
-  /** Hosts, without ports, that `url` leads to without TLS. */
+  /** The hosts, without ports, that `url` connects to without TLS. */
   hostsInClear?(url: string): readonly string[]
-  /** Whether an address may come with a prefix, so that several tenants share a server. */
+  /** Whether an address may have a prefix, so that several tenants share a server. */
   readonly takesPrefix?: boolean
   /**
-   * The address that `tenant` uses when it inherits one: a place of its own on the same server or disk.
-   * `address.dataFolder` is the tenant's own already.
+   * The address of a tenant that inherits one: its own place on the same server or disk. `address.dataFolder` is
+   * already that of the tenant.
    */
   inherited?(address: StoreAddress, tenant: string): StoreAddress
   /**
-   * The same text for two addresses of the same records, without user or password; `null` for an address that `open`
-   * refuses. Absent when no two openings ever share records.
+   * Equal for two addresses of the same records, without user or password; `null` for an address that `open` refuses.
+   * Absent when openings never share records.
    */
   placeOf?(address: StoreAddress): string | null
-  /** Loads the driver and builds the handle; asks nothing of the network or the disk yet. */
+  /** Loads the driver and creates the handle, without any request to network or disk. */
   open(options: OpenOptions): Promise<StoreHandle>
 }

@@ -21,17 +21,17 @@ interface Needs {
   eventHandlers: EventHandlers
   tenant: string
   clock: () => Date
-  /** From 0 to 1, 1 excluded. */
+  /** From 0 to 1, exclusive. */
   random: () => number
   /** In seconds. */
   lifetimes: Readonly<Record<TokenPurpose, number>>
   handlerTimeoutSeconds: number
-  /** How long nobody else takes up a request after this process was last heard of. */
+  /** The time after which other processes may take up the requests of a process that no longer renews its leases. */
   leaseSeconds?: number
   report: (problem: DeliveryProblem) => void
 }
 
-/** A request that has a user who can use the token. */
+/** A request of a user who can use the token. */
 interface Wanted extends LeasedRequest {
   readonly user: User
   readonly fact: string

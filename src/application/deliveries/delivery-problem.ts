@@ -2,19 +2,19 @@ import type { HandlerName } from '../../domain/events.ts'
 import type { EventId } from '../../domain/ids.ts'
 import { HandlerFailed } from '../ports/event-handlers.ts'
 
-/** A delivery that did not succeed, as a log may hold it: no address, no token, no words of an error. */
+/** A failed delivery in the form that a log may hold: no address, no token, no message of an error. */
 export interface DeliveryProblem {
   readonly eventId: EventId
   readonly handler: HandlerName
   readonly attempts: number
   /**
-   * `'postponed'`: it is tried again. `'buried'`: it is a dead letter. `'not_begun'`: the handlers were too busy,
-   * and it is tried again. `'unknown'`: the store could not be told how it ended; it is tried again after the lease.
+   * `'postponed'`: it is tried again. `'buried'`: it is a dead letter. `'not_begun'`: the handlers were too busy, and
+   * it is tried again. `'unknown'`: the store failed to record the end; it is tried again after the lease.
    */
   readonly outcome: 'postponed' | 'buried' | 'not_begun' | 'unknown'
-  /** Name of the error. */
+  /** The name of the error. */
   readonly error: string
-  /** Where in the deployer's code. */
+  /** The place in the deployer's code. */
   readonly where: string | null
 }
 
@@ -34,7 +34,7 @@ export function nameOf(error: unknown): string {
 
 const firstRetrySeconds = 1
 
-/** When a delivery that failed for the `attempts`th time is tried again: after 1 s, 2 s, 4 s …, less up to half of it. */
+/** The time of the next attempt after the given number of failures: 1 s, 2 s, 4 s … later, less up to half of it. */
 export function retryAt(now: Date, attempts: number, maxSeconds: number, random: () => number): Date {
   const seconds = Math.min(maxSeconds, firstRetrySeconds * 2 ** (attempts - 1))
   return new Date(now.getTime() + seconds * 1000 * (1 - random() / 2))

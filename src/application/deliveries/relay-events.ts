@@ -21,10 +21,10 @@ interface Needs {
   eventHandlers: EventHandlers
   tenant: string
   clock: () => Date
-  /** From 0 to 1, 1 excluded. */
+  /** From 0 to 1, exclusive. */
   random: () => number
   handlerTimeoutSeconds: number
-  /** How long nobody else touches a user's events after this process was last heard of. */
+  /** The time after which other processes may deliver the events of a process that no longer renews its leases. */
   leaseSeconds?: number
   report: (problem: DeliveryProblem) => void
 }
@@ -37,9 +37,9 @@ const maxReasonLength = 200
 const sessionsAtOnce = 32
 
 /**
- * Delivers events at least once, each user's in the order of writing: first to the service itself, which removes
- * the sessions and tokens that the change has killed, then to the deployer's handler. An event that fails holds
- * back its user's later ones until it succeeds or, after ten attempts, is a dead letter.
+ * Delivers events at least once, those of a user in the order of writing. First it removes the sessions and tokens that
+ * the change has ended, then it calls the deployer's handler. A failing event holds back the later ones of its user
+ * until it succeeds or, after ten attempts, becomes a dead letter.
  */
 export class RelayEvents implements DueWork {
   readonly #needs: Needs
@@ -65,7 +65,10 @@ export class RelayEvents implements DueWork {
     return begun
   }
 
-  /** Two looks at the same time may lease more than there are free hands: what waits for one is in hand, too. */
+  /**
+   * Two concurrent looks may lease more events than the queue may run at once; the surplus waits here with its leases
+   * renewed.
+   */
   #begin(lease: LeasedEvent, ended?: () => void): void {
     this.#inHand.add(lease)
     this.#tasks.run(() => this.#handle(lease).finally(ended))
@@ -89,7 +92,7 @@ export class RelayEvents implements DueWork {
     const stopRenewing = this.#keepRenewing(lease)
     try {
       if (lease.attempts > maxAttempts) {
-        // Its last attempt did not even live to say how it ended: it may be what ended the process.
+        // Its last attempt never reported an end: it may have killed the process.
         await outbox.bury(lease, clock(), `no attempt of ${maxAttempts} came to an end`)
         report(problemOf(deliveryOf(lease), 'buried', new Unfinished()))
       } else {
@@ -127,7 +130,8 @@ export class RelayEvents implements DueWork {
     try {
       await this.#tidy(event, userId)
     } catch (error) {
-      // What it removes is dead by the user record: not worth a dead letter that the handler never sees.
+      // The user record has ended these sessions and tokens already. So a failure to remove them must not make a dead
+      // letter of an event that the handler never saw.
       if (attempts < maxAttempts) throw error
     }
     await this.#callHandler(event)
@@ -158,14 +162,17 @@ export class RelayEvents implements DueWork {
     if (event.type === 'verified') await this.#removeSpentToken(userId, event.at)
   }
 
-  /** Or it would verify once more a user whom a superuser has un-verified: its fact, the address, is what it was. */
+  /**
+   * Otherwise it could verify the user again after a superuser has made the user unverified: the address, its fact, is
+   * the same.
+   */
   async #removeSpentToken(userId: UserId, spentAt: Date): Promise<void> {
     const { tokens } = this.#needs
     const token = await tokens.current('verify_email', userId)
     if (token !== null && token.createdAt <= spentAt) await tokens.remove(token.purpose, token.digest)
   }
 
-  /** Or they would come alive again when the user goes back to the older address. */
+  /** Otherwise they would become valid again when the user returns to the older address. */
   async #removeDeadTokens(userId: UserId): Promise<void> {
     const { tokens, users } = this.#needs
     for (const purpose of ['reset_password', 'verify_email'] as const) {
@@ -177,9 +184,8 @@ export class RelayEvents implements DueWork {
   }
 
   /**
-   * Only dead ones: the event may come late, when its user has long logged in again. The user is read after the
-   * sessions, so that no session is of a younger generation than the record it is judged by. A few at a time: somebody
-   * may have thousands, and others are waiting for the store.
+   * Removes only ended sessions: the event may come late, after a new login. It reads the user after the sessions, so
+   * no session is younger than the record that judges it. It works in batches: a user may have thousands of sessions.
    */
   async #removeDeadSessions(userId: UserId): Promise<void> {
     const { sessions, users } = this.#needs
@@ -198,7 +204,7 @@ export class RelayEvents implements DueWork {
     const { outbox, clock } = this.#needs
     const milliseconds = this.#leaseSeconds * 1000
     const timer = setInterval(async () => {
-      // A fault is no reason to stop: the lease lives on, and the next renewal may succeed.
+      // After a fault the lease still lives, and the next renewal may succeed.
       const isLost = await outbox.renew(lease, new Date(clock().getTime() + milliseconds)).then(
         (isHeld) => !isHeld,
         () => false,
@@ -209,7 +215,7 @@ export class RelayEvents implements DueWork {
   }
 }
 
-/** The handler did not see the event, so that the attempt does not count. */
+/** The handler did not see the event, so the attempt does not count. */
 class NotBegun extends Error {
   constructor(cause: Unavailable) {
     super('the handler was not begun', { cause })
@@ -224,7 +230,7 @@ function deliveryOf({ event, attempts }: LeasedEvent) {
   return { eventId: event.id, handler: handlerOf[event.type], attempts }
 }
 
-/** For the operator who lists dead letters on a terminal: short, on one line. */
+/** One short line for the list of dead letters on a terminal. */
 function reasonOf(error: unknown): string {
   const words = error instanceof Error ? `${error.name}: ${error.message}` : nameOf(error)
   return words.replace(/[\p{C}\p{Z}]+/gu, ' ').slice(0, maxReasonLength)

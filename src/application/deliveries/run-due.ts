@@ -1,6 +1,6 @@
 import type { DueWork } from '../ports/due-work.ts'
 
-/** Does everything that is due, and what becomes due by it; answers how many pieces. For a run without a loop. */
+/** Runs all due work, and the work that becomes due by it, without a loop. Returns the number of tasks. */
 export async function runDue(work: DueWork): Promise<number> {
   let total = 0
   for (;;) {

@@ -14,11 +14,11 @@ interface Needs {
   oauthStates: OAuthStateStore
   outbox: Outbox
   clock: () => Date
-  /** Of tokens, in seconds. */
+  /** The lifetimes of tokens, in seconds. */
   lifetimes: Readonly<Record<TokenPurpose, number>>
 }
 
-/** How many of each went. */
+/** The number of removed records of each kind. */
 interface Swept {
   sessions: number
   tokens: number
@@ -28,13 +28,13 @@ interface Swept {
   deadLetters: number
 }
 
-/** Rows that one write removes: so few that nobody waits long for it. */
+/** Few enough rows per write that other writes do not wait for long. */
 const batch = 500
 const deadLetterDays = 30
 
 /**
- * Removes what is over and only takes up room: what expired of sessions, tokens, ids and OAuth states, old dead letters, and
- * requests for tokens that nobody has looked at for longer than any token lives.
+ * Removes records that only take up room: expired sessions, tokens, ids and OAuth states, old dead letters, and
+ * requests for tokens that have waited for longer than any token lives.
  */
 export class Sweep {
   readonly #needs: Needs
@@ -42,7 +42,7 @@ export class Sweep {
     this.#needs = needs
   }
 
-  /** A store that fails does not keep the others from being swept. */
+  /** One failing store does not keep the others from being swept. */
   async execute(): Promise<Swept> {
     const { sessions, tokens, tokenRequests, expiringIds, oauthStates, outbox, clock, lifetimes } = this.#needs
     const ago = (seconds: number): Date => new Date(clock().getTime() - seconds * 1000)

@@ -1,20 +1,20 @@
-/** Runs at most `hands` tasks at once; more wait for their turn. */
+/** Runs at most `limit` tasks at once; the others wait, first in, first out. */
 export class TaskQueue {
   readonly #waiting: (() => Promise<void>)[] = []
   readonly #running = new Set<Promise<void>>()
-  readonly #hands: number
+  readonly #limit: number
 
-  constructor(hands: number) {
-    this.#hands = hands
+  constructor(limit: number) {
+    this.#limit = limit
   }
 
   get free(): number {
-    return this.#hands - this.#running.size - this.#waiting.length
+    return this.#limit - this.#running.size - this.#waiting.length
   }
 
-  /** @param task answers for its own faults: it never rejects */
+  /** @param task handles its own faults and never rejects */
   run(task: () => Promise<void>): void {
-    if (this.#running.size >= this.#hands) {
+    if (this.#running.size >= this.#limit) {
       this.#waiting.push(task)
       return
     }
@@ -26,7 +26,7 @@ export class TaskQueue {
     this.#running.add(run)
   }
 
-  /** Forgets what waits. */
+  /** Drops the waiting tasks. */
   drop(): void {
     this.#waiting.length = 0
   }

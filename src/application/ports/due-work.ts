@@ -1,14 +1,14 @@
-/** Work that waits in a store until it is due. What keeps time, a loop or a scheduler, sees the use case as this. */
+/** Work that waits in a store until it is due. Loops and schedulers use this interface. */
 export interface DueWork {
   /**
-   * Takes on what is due, as far as there are free hands, and answers how many pieces it began. It does not wait
-   * for them: `ended` is called as each one ends, when there may be more to take on.
+   * Starts due work, as far as the concurrency limit allows, and returns the number of tasks. It does not wait for
+   * them: `ended` is called as each one ends, because more may start then.
    */
   startDue(ended?: () => void): Promise<number>
-  /** When there could be more to take on; `null` when that is not known, or only once something has ended. */
+  /** The time at which more may be due; `null` when it is unknown, or known only after a task has ended. */
   nextDue(): Promise<Date | null>
-  /** Resolves when nothing is being done. */
+  /** Resolves when no task runs. */
   idle(): Promise<void>
-  /** Lets others take on at once what is still being done here. */
+  /** Releases the unfinished work, so that other processes can start it at once. */
   giveBack(): Promise<void>
 }

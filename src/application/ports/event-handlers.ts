@@ -1,9 +1,9 @@
 import type { HandlerName, UserChanges } from '../../domain/events.ts'
 import type { UserView } from '../../domain/user.ts'
 
-/** What a handler learns beside its arguments. */
+/** The context that each handler gets after its arguments. */
 export interface HandlerContext {
-  /** The same at every delivery of one event: what a handler recognises repetitions by. */
+  /** The same at each delivery of an event, so handlers can recognise repetitions. */
   readonly eventId: string
   readonly requestId: string
   readonly tenant: string
@@ -21,23 +21,23 @@ export interface HandlerCall {
 
 /** The deployer's handlers. */
 export interface EventHandlers {
-  /** Whether anybody listens. */
+  /** Whether a handler of this name exists. */
   handles(name: HandlerName): boolean
   /**
    * Resolves when the handler is done. Rejects with `HandlerFailed` when it threw, died or did not end within
-   * `timeoutSeconds` of this call; with `Unavailable` when it was not begun in that time; and, where the handler
-   * may refuse (`on_before_delete`), with the `Refusal` it threw.
+   * `timeoutSeconds`, and with `Unavailable` when it did not begin within that time. A handler that may refuse
+   * (`on_before_delete`) rejects with its `Refusal`.
    */
   call(call: HandlerCall, timeoutSeconds: number): Promise<void>
 }
 
-/** A handler that was begun and did not succeed. */
+/** A handler began and did not succeed. */
 export class HandlerFailed extends Error {
   override readonly name: string
-  /** Where in the deployer's code, when that is known: file, line and column. */
+  /** The place in the deployer's code, if known: file, line and column. */
   readonly where: string | null
 
-  /** @param name the name of what was thrown: the one thing about it that a log may hold */
+  /** @param name the name of the thrown value, the only part of it that a log may hold */
   constructor(name: string, message: string, where: string | null = null) {
     super(message)
     this.name = name

@@ -2,20 +2,20 @@ import type { EmailKey } from '../../domain/email.ts'
 import type { EventId, UserId } from '../../domain/ids.ts'
 import type { TokenPurpose } from '../../domain/one-time-token.ts'
 
-/** Everything derived from the deployment's master secret, a key of its own for each purpose. */
+/** The keys derived from the deployment's master secret: one for each purpose. */
 export interface KeyRing {
-  /** SHA-256, base64url: what is stored of a token. */
+  /** SHA-256 in base64url: stores keep this in place of the token. */
   digest(token: string): string
 
-  /** The token of an event: 43 characters, the same whenever it is asked for with the same arguments. */
+  /** The token of an event: 43 characters, always the same for the same arguments. */
   tokenFor(purpose: TokenPurpose, eventId: EventId, userId: UserId, fact: string): string
 
-  /** Keyed hash under which a request for an address waits. */
+  /** A keyed hash: the id of a waiting request for an address. */
   requestId(purpose: TokenPurpose, key: EmailKey): string
 
-  /** Encrypts an address key; `requestId` is bound to it. */
+  /** Encrypts an address key and binds it to `requestId`. */
   sealEmail(key: EmailKey, requestId: string): string
 
-  /** `null` for what this deployment's secret did not seal. */
+  /** `null` for a text that another secret sealed. */
   unsealEmail(sealed: string, requestId: string): EmailKey | null
 }

@@ -1,12 +1,12 @@
 import type { OAuthIdentity, ProviderTokens } from '../../domain/oauth-account.ts'
 
-/** What the browser brought back from the provider, as it came. */
+/** The parameters of the callback, unchanged. */
 export interface CallbackParameters {
   readonly code: string
   readonly state: string
-  /** RFC 9207: who says it is answering. */
+  /** The issuer of the response (RFC 9207). */
   readonly iss: string | null
-  /** All that came, in its order, for providers that sign it. Without it they refuse. */
+  /** All parameters in their order, for providers that sign them. Without them such a provider refuses. */
   readonly all?: readonly (readonly [name: string, value: string])[] | undefined
 }
 
@@ -17,12 +17,12 @@ export interface Journey {
 }
 
 /**
- * The provider does not want this code, or this refresh token, any more, or does not want us. The message goes to the
- * log: nothing of an answer is in it.
+ * The provider refuses this code, this refresh token, or us as a client. The message goes to the log, so it holds
+ * nothing of the answer.
  */
 export class CodeRefused extends Error {
   override readonly name = 'CodeRefused'
-  /** It is we who are refused, whatever we bring: our id and secret are wrong, or what we ask for is not ours to ask. */
+  /** The provider refuses us whatever we send: our id or secret is wrong, or we lack a permission. */
   readonly isAboutUs: boolean
 
   constructor(message: string, { isAboutUs = false }: { isAboutUs?: boolean } = {}) {
@@ -31,7 +31,10 @@ export class CodeRefused extends Error {
   }
 }
 
-/** The provider did not answer in time, or nothing that makes sense. The message goes to the log: nothing of an answer is in it. */
+/**
+ * The provider did not answer in time, or sent a wrong answer. The message goes to the log, so it holds nothing of the
+ * answer.
+ */
 export class ProviderFailed extends Error {
   override readonly name = 'ProviderFailed'
 }
@@ -39,21 +42,21 @@ export class ProviderFailed extends Error {
 /** An OAuth 2.0 or OpenID Connect provider. */
 export interface OAuthProvider {
   readonly name: string
-  /** The scopes that may be asked for; all are when nobody says which. */
+  /** The allowed scopes. A request without scopes asks for all of them. */
   readonly scopes: readonly string[]
 
   /**
-   * Where the browser is sent. State, redirect address, challenge and nonce appear once each and cannot be
-   * overridden by scopes. Throws `ProviderFailed` where the address has to be discovered first.
+   * The address to redirect the browser to. State, redirect address, challenge and nonce appear once each, and scopes
+   * cannot override them. Throws `ProviderFailed` when the address must be discovered first and that fails.
    */
   authorizationUrl(journey: Journey & { readonly state: string; readonly scopes: readonly string[] }): Promise<string>
 
   /**
-   * Exchanges the code and asks who came. Throws `CodeRefused` for a 4xx of the token endpoint (but not for one that
-   * says "later") or an answer of somebody else, `ProviderFailed` for everything else that goes wrong.
+   * Exchanges the code and reads the user's account. Throws `CodeRefused` for a 4xx of the token endpoint, except one
+   * that asks for a later retry, and for an answer of another issuer. Throws `ProviderFailed` for every other fault.
    */
   identify(parameters: CallbackParameters, journey: Journey): Promise<OAuthIdentity>
 
-  /** A fresh access token. A provider that sends no new refresh token keeps the old one. Throws as `identify` does. */
+  /** Gets a new access token. Without a new refresh token the old one stays. Throws like `identify`. */
   refresh(refreshToken: string): Promise<ProviderTokens>
 }

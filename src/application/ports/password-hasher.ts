@@ -1,12 +1,12 @@
-/** Hashes and verifies passwords, a bounded number at a time, away from everything else. */
+/** Hashes and verifies passwords, a bounded number at a time. */
 export interface PasswordHasher {
-  /** Throws `Unavailable` when the wait would be longer than the deployer allows. */
+  /** Throws `Unavailable` when the expected wait is longer than the deployer allows. */
   hash(password: string): Promise<string>
 
   /**
-   * `null` costs as much as a hash and is always a mismatch. `'match_needs_rehash'`: right, but the hash is
-   * not of today's algorithm and cost. While the store holds dearer hashes than today's, a mismatch takes as
-   * long as the dearest, so that its time does not tell which kind it was.
+   * `null` costs as much as a hash and never matches. `'match_needs_rehash'`: the password matches, but the hash has
+   * another algorithm or cost than today's. While the store has dearer hashes than today's, a mismatch takes as long as
+   * the dearest. So the time does not reveal the kind of the hash.
    */
   verify(password: string, hash: string | null): Promise<'match' | 'mismatch' | 'match_needs_rehash'>
 }

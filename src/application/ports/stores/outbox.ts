@@ -1,7 +1,7 @@
 import type { AccountEvent } from '../../../domain/events.ts'
 import type { EventId, UserId } from '../../../domain/ids.ts'
 
-/** An event the relay may deliver now: nobody else holds a lease on its user until `leaseUntil`. */
+/** An event that the relay may deliver now: until `leaseUntil` no other process holds a lease on its user. */
 export interface LeasedEvent {
   readonly userId: UserId
   readonly leaseId: string
@@ -10,7 +10,7 @@ export interface LeasedEvent {
   readonly attempts: number
 }
 
-/** An event that is not tried any more, until somebody asks for it. */
+/** An event that is not tried again until an operator asks for it. */
 export interface DeadEvent {
   readonly event: AccountEvent
   readonly attempts: number
@@ -18,38 +18,41 @@ export interface DeadEvent {
   readonly diedAt: Date
 }
 
-/** Events that were written with their users and wait to be delivered. Offered by every user store. */
+/** Events that were written together with their users and wait for delivery. Every user store has one. */
 export interface Outbox {
   /**
-   * The oldest waiting event of each of at most `limit` users that are due and not leased. The lease counts the
-   * attempt, so that an event which kills its process is counted too. Never two live leases on one user.
+   * Leases the oldest waiting event of each of at most `limit` due users without a lease. A lease counts as an attempt,
+   * so an event that kills its process is counted, too. A user never has two live leases.
    */
   lease(now: Date, limit: number, leaseSeconds: number): Promise<readonly LeasedEvent[]>
 
-  /** Lengthens the lease to `until`. Like all below: `false` when the lease was lost, and nothing changed. */
+  /**
+   * Extends the lease to `until`. Like all methods below it returns `false`, and changes nothing, when the lease was
+   * lost.
+   */
   renew(lease: LeasedEvent, until: Date): Promise<boolean>
 
-  /** The event is delivered and forgotten; the user's next one may be leased. */
+  /** Removes the delivered event; the next one of the user may be leased. */
   settle(lease: LeasedEvent): Promise<boolean>
 
-  /** The event failed: it is due again at `until`, and holds back the later ones of the same user. */
+  /** Makes the failed event due again at `until`. Meanwhile it holds back the later ones of its user. */
   postpone(lease: LeasedEvent, until: Date): Promise<boolean>
 
-  /** The event becomes a dead letter and lets the later ones pass. */
+  /** Makes the event a dead letter, so the later ones may be delivered. */
   bury(lease: LeasedEvent, now: Date, reason: string): Promise<boolean>
 
-  /** Gives the lease back untried: the attempt is not counted. */
+  /** Releases the lease without counting the attempt. */
   release(lease: LeasedEvent): Promise<boolean>
 
-  /** When the next lease could succeed; `null` when nothing waits. */
+  /** When the next lease may succeed; `null` when no event waits. */
   nextDue(): Promise<Date | null>
 
-  /** Dead letters, oldest death first. */
+  /** Dead letters, the oldest one first. */
   listDead(limit: number): Promise<readonly DeadEvent[]>
 
-  /** Makes dead letters due again with no attempt counted: one, or all. Answers how many. */
+  /** Makes one or all dead letters due again, with no attempts counted. Returns how many. */
   revive(eventId: EventId | 'all', now: Date): Promise<number>
 
-  /** Forgets at most `limit` dead letters that died before `diedBefore`. Answers how many. */
+  /** Deletes at most `limit` dead letters that died before `diedBefore`. Returns how many. */
   sweepDead(diedBefore: Date, limit: number): Promise<number>
 }
