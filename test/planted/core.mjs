@@ -138,7 +138,7 @@ export default [
     'return thrown instanceof Error ? describeError(thrown) : describeOther(thrown)\n  } catch {',
     "return thrown instanceof Error ? describeError(thrown) : describeOther(thrown)\n  } catch (e) {\n    if (e !== '') throw e",
     ['test/adapters/events/handler-module.test.ts'],
-    'lives on',
+    'survives any value',
   ],
   [
     'tenants of the environment that nobody serves',
@@ -162,7 +162,7 @@ export default [
     'sendTogether(redis.stream)\n',
     '\n',
     ['test/adapters/stores/redis.test.ts'],
-    'in one turn',
+    'of one turn',
   ],
 ].map(([title, file, text, replacement, tests, only]) => ({
   title: `core: ${title}`,

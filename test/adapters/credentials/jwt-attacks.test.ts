@@ -231,8 +231,8 @@ Object.assign(attacks, {
   'a superuser by claim under our signature': `${head}.${encoded({ ...good, is_superuser: true })}.${signature}`,
 })
 
-describe('no JWT', () => {
-  it('is refused for the way these tests make them', async () => {
+describe('a forged JWT', () => {
+  it('is refused because of its fault, not because of how these tests build tokens', async () => {
     const read = await credentials.read(valid)
     expect(read).to.deep.include({ id: 'some-id', userId: user.id, generation: 0 })
     const large = signed(header, { ...good, x: 'x'.repeat(5000) })
@@ -252,7 +252,7 @@ describe('no JWT', () => {
     })
   }
 
-  it('is a genuine one of another deployment, tenant or audience', async () => {
+  it('is any genuine one of another deployment, tenant or audience', async () => {
     const token = await credentials.issue(user)
     for (const other of [{ key: otherKey }, { tenant: 'other' }, { audience: 'other' }]) {
       expect(await jwtCredentials({ ...options, ...other }).read(token), Object.keys(other)[0]).to.equal(null)
@@ -277,7 +277,7 @@ describe('no JWT', () => {
     fc.shuffledSubarray([head, body, signature, ''], { minLength: 1 }).map((parts) => parts.join('.')),
   )
 
-  it('is a mutation of a genuine one (2 000)', async () => {
+  it('is any mutation of a genuine one (2 000)', async () => {
     let mutants = 0
     await fc.assert(
       fc.asyncProperty(mutation, async (token) => {

@@ -22,7 +22,7 @@ describe('a JWT', () => {
   const credentials = jwtCredentials(options)
   const user = aUser()
 
-  it('holds who, for whom, since and until when, an id, the generation, the tenant, and nothing else', async () => {
+  it('holds user, audience, times of issue and expiry, id, generation and tenant, and nothing else', async () => {
     const token = await credentials.issue(user)
     const { header, payload } = jsonwebtoken.decode(token, { complete: true }) ?? {}
     expect(header).to.deep.equal({ alg: 'HS256', typ: 'JWT' })
@@ -38,7 +38,7 @@ describe('a JWT', () => {
     })
   })
 
-  it('is read as what it was issued as, at once and again', async () => {
+  it('is read back as it was issued, the first time and again', async () => {
     const token = await credentials.issue(user)
     const first = await credentials.read(token)
     const { jti } = jsonwebtoken.decode(token, { json: true }) ?? {}
@@ -52,12 +52,12 @@ describe('a JWT', () => {
     expect(await credentials.read(token)).to.deep.equal(first)
   })
 
-  it('is another at each login', async () => {
+  it('differs at each login', async () => {
     const tokens = await Promise.all(Array.from({ length: 100 }, () => credentials.issue(user)))
     expect(new Set(tokens).size).to.equal(100)
   })
 
-  it('dies at its end, also when it was read before', async () => {
+  it('is invalid after its expiry, even if it was read before', async () => {
     const ticking = fixedClock(new Date('2030-01-01T00:00:00Z'))
     const own = jwtCredentials({ ...options, clock: ticking })
     const [seen, unseen] = [await own.issue(user), await own.issue(user)]
@@ -70,7 +70,7 @@ describe('a JWT', () => {
     expect(await own.read(seen)).to.equal(null)
   })
 
-  it('is verified once: what is read again is the very credential of the first time', async () => {
+  it('is verified once: a second read returns the same object', async () => {
     const tokens = await Promise.all(Array.from({ length: 500 }, () => credentials.issue(user)))
     const first = await Promise.all(tokens.map((token) => credentials.read(token)))
     const again = await Promise.all(tokens.map((token) => credentials.read(token)))
@@ -118,7 +118,7 @@ describe('a JWT', () => {
     })
   })
 
-  it('is what three dotted parts look like, and nothing else', () => {
+  it('is recognised by its three dotted parts', () => {
     for (const value of ['a.b.c', 'ey_-.x.y']) expect(credentials.recognises(value), value).to.equal(true)
     for (const value of [
       '',

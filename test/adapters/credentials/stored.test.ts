@@ -55,7 +55,7 @@ function setUp(idleSeconds: number | null = day) {
 }
 
 describe('a stored session', () => {
-  it('is kept under the digest of its token, which is kept nowhere', async () => {
+  it('is stored under the digest of its token, and the token itself nowhere', async () => {
     const { kept, credentials, user, clock } = setUp()
     const token = await credentials.issue(user)
     expect(token).to.match(/^[\w-]{43}$/)
@@ -73,14 +73,14 @@ describe('a stored session', () => {
     expect(JSON.stringify([...kept])).not.to.include(token)
   })
 
-  it('is another at each login', async () => {
+  it('differs at each login', async () => {
     const { credentials, user, kept } = setUp()
     const tokens = await Promise.all(Array.from({ length: 100 }, () => credentials.issue(user)))
     expect(new Set(tokens).size).to.equal(100)
     expect(kept.size).to.equal(100)
   })
 
-  it('is read with whose it is and until when', async () => {
+  it('is read with its user and its expiry', async () => {
     const { login, user, clock } = setUp()
     const { token, credential } = await login()
     expect(credential).to.deep.include({
@@ -92,7 +92,7 @@ describe('a stored session', () => {
     })
   })
 
-  it('is nobody’s for any other token, and for its digest', async () => {
+  it('is not found by any other token, nor by its digest', async () => {
     const { login, credentials } = setUp()
     const { token } = await login()
     for (const other of [
@@ -107,7 +107,7 @@ describe('a stored session', () => {
     }
   })
 
-  it('is gone once it is ended, by whomever', async () => {
+  it('is absent after its end, whoever ended it', async () => {
     const { login, credentials } = setUp()
     const { token, credential } = await login()
     expect(await credentials.revoke(credential)).to.equal('ended')
@@ -115,7 +115,7 @@ describe('a stored session', () => {
     expect(await credentials.revoke(credential)).to.equal('ended')
   })
 
-  it('writes a use down only when the last one written is older than a 96th of the idle limit', async () => {
+  it('records a use only when the last recorded one is older than a 96th of the idle limit', async () => {
     const { login, credentials, clock, kept, state } = setUp()
     const { token, credential } = await login()
     clock.advance(day / 96)
@@ -132,7 +132,7 @@ describe('a stored session', () => {
     expect(state.touches).to.equal(1)
   })
 
-  it('that never idles out is never touched', async () => {
+  it('without an idle limit records no use', async () => {
     const { login, credentials, clock, state } = setUp(null)
     const { credential } = await login()
     expect(credential.expiresAt).to.deep.equal(new Date(clock().getTime() + 30 * day * 1000))
@@ -141,7 +141,7 @@ describe('a stored session', () => {
     expect(state.touches).to.equal(0)
   })
 
-  it('that was ended meanwhile is not brought back by a use', async () => {
+  it('that has ended is not revived by a use', async () => {
     const { login, credentials, clock } = setUp()
     const { token, credential } = await login()
     clock.advance(day / 2)
@@ -150,7 +150,7 @@ describe('a stored session', () => {
     expect(await credentials.read(token)).to.equal(null)
   })
 
-  it('is unavailable, not absent, while the store is down; only a use that cannot be written down is no matter', async () => {
+  it('is unavailable, not absent, while the store is down; a use that cannot be recorded is ignored', async () => {
     const { login, credentials, clock, user, state } = setUp()
     const { token, credential } = await login()
     clock.advance(day / 2)
@@ -166,7 +166,7 @@ describe('a stored session', () => {
     }
   })
 
-  it('has a token of 43 characters of base64url, and nothing else is looked up', async () => {
+  it('has a token of 43 characters of base64url, and other values are not looked up', async () => {
     const { credentials, state } = setUp()
     expect(credentials.recognises(newToken())).to.equal(true)
     state.down = true

@@ -8,7 +8,7 @@ import { Unavailable } from '../../../src/domain/refusal.ts'
 import { nativeHashesDuring, password, patientHasher, todays } from '../../support/hashes.ts'
 
 const likeToday = { type: argon2.argon2id, memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const
-/** What pwdlib, and with it fastapi-users, hashes with by default. */
+/** The default parameters of pwdlib, and so of fastapi-users. */
 const likeFastapiUsers = { type: argon2.argon2id, memoryCost: 65_536, timeCost: 3, parallelism: 4 } as const
 
 describe('hashing a password', function () {
@@ -28,7 +28,7 @@ describe('hashing a password', function () {
     expect(new Set(hashes.map((hash) => hash.split('$')[4])).size).to.equal(20)
   })
 
-  it('hashes the whole of it, normalised by NFC and no further', async () => {
+  it('hashes the whole password after NFC normalisation', async () => {
     const hash = await hasher.hash('pâss\u0000wörd ﬁ ')
     expect(await hasher.verify('pa\u0302ss\u0000wo\u0308rd ﬁ ', hash)).to.equal('match')
     for (const other of ['pâss\u0000wörd ﬁ', 'pâss\u0000wörd fi ', 'pâss', 'Pâss\u0000wörd ﬁ ', 'pâss\u0001wörd ﬁ ']) {
@@ -36,14 +36,14 @@ describe('hashing a password', function () {
     }
   })
 
-  it('reads the last byte of the longest one', async () => {
+  it('reads the last byte of the longest password', async () => {
     const longest = 'x'.repeat(1024)
     const hash = await hasher.hash(longest)
     expect(await hasher.verify(longest, hash)).to.equal('match')
     expect(await hasher.verify(`${longest.slice(1)}y`, hash)).to.equal('mismatch')
   })
 
-  it('takes the greatest cost that settings allow', () => {
+  it('accepts the greatest cost that settings allow', () => {
     for (const cost of [{ memoryKiB: greatestCost.memoryKiB }, { timeCost: greatestCost.timeCost }, greatestCost]) {
       const pool = hashPool({ size: 1, maxWaitSeconds: 1 })
       expect(() => argon2Hasher({ pool, ...cost, parallelism: 16 })).not.to.throw()
@@ -55,7 +55,7 @@ describe('hashing a password', function () {
     }
   })
 
-  it('does not hash what no policy lets through', async () => {
+  it('refuses to hash a password that every policy refuses', async () => {
     for (const bad of ['x'.repeat(1025), 'half a pair \ud800']) {
       const fault = await hasher.hash(bad).catch((error: unknown) => error)
       expect(fault).to.be.instanceOf(RangeError)
@@ -74,14 +74,14 @@ describe('verifying a password', function () {
     expect(await hasher.verify('', hash)).to.equal('mismatch')
   })
 
-  it('knows hashes of fastapi-users, and wants them re-hashed', async () => {
-    // What argon2-cffi made of it.
+  it('verifies hashes of fastapi-users, and asks for a re-hash', async () => {
+    // Made by argon2-cffi.
     const hash = '$argon2id$v=19$m=65536,t=3,p=4$y4BuR4/0RgE+Mb3DWGN4sQ$UfjyCSQnodwE+ang8kK4RK+riT6bqbBl/BmVimJVS7M'
     expect(await hasher.verify(password, hash)).to.equal('match_needs_rehash')
     expect(await hasher.verify(`${password}.`, hash)).to.equal('mismatch')
   })
 
-  it('knows argon2i and argon2d, and wants them re-hashed', async () => {
+  it('verifies argon2i and argon2d, and asks for a re-hash', async () => {
     for (const type of [argon2.argon2i, argon2.argon2d] as const) {
       const hash = await argon2.hash(password, { ...likeToday, type })
       expect(await hasher.verify(password, hash)).to.equal('match_needs_rehash')
@@ -89,7 +89,7 @@ describe('verifying a password', function () {
     }
   })
 
-  it('knows bcrypt in its three spellings, and wants it re-hashed', async () => {
+  it('verifies the three spellings of bcrypt, and asks for a re-hash', async () => {
     const hash = await bcrypt.hash(password, 4)
     for (const version of ['$2a', '$2b', '$2y']) {
       const spelled = hash.replace('$2b', version)
@@ -98,14 +98,14 @@ describe('verifying a password', function () {
     }
   })
 
-  it('wants no re-hash of a password whose end bcrypt did not read: it may be mistyped', async () => {
+  it('asks for no re-hash of a password longer than bcrypt reads: its end may be mistyped', async () => {
     const hash = await bcrypt.hash('x'.repeat(80), 4)
     expect(await hasher.verify('x'.repeat(80), hash)).to.equal('match')
     expect(await hasher.verify('x'.repeat(72), hash)).to.equal('match_needs_rehash')
     expect(await hasher.verify('x'.repeat(71), hash)).to.equal('mismatch')
   })
 
-  it('lets no password match that was never hashed, whatever the hash is of', async () => {
+  it('lets no password match that the password policy refuses, whatever the hash', async () => {
     const ofNothing = await argon2.hash('', likeToday)
     const ofReplacement = await argon2.hash('12345678\ufffd', likeToday)
     expect(await hasher.verify('x'.repeat(1025), ofNothing)).to.equal('mismatch')
@@ -147,7 +147,7 @@ describe('the parameters of argon2id', () => {
   const construct = (memoryKiB: number, timeCost: number, parallelism = 1) =>
     argon2Hasher({ pool: hashPool({ size: 1, maxWaitSeconds: 1 }), memoryKiB, timeCost, parallelism })
 
-  it('may be any that are as good as the weakest allowed', () => {
+  it('may have any cost that equals the least one', () => {
     for (const [memoryKiB, timeCost] of [
       [19_456, 2],
       [47_104, 1],
@@ -161,7 +161,7 @@ describe('the parameters of argon2id', () => {
     expect(() => construct(65_536, 3, 4)).not.to.throw()
   })
 
-  it('are refused when they are weaker, or none', () => {
+  it('are refused when they are weaker or invalid', () => {
     for (const [memoryKiB, timeCost] of [
       [19_455, 2],
       [47_103, 1],
@@ -183,7 +183,7 @@ describe('the parameters of argon2id', () => {
 
 describe('many hashes at once', function () {
   this.timeout(30_000)
-  it('never run more at a time than they may, whether they hash or verify', async () => {
+  it('never run more at a time than the pool allows, hashing or verifying', async () => {
     for (const concurrency of [1, 2]) {
       const hasher = patientHasher(concurrency)
       const known = await hasher.hash(password)
@@ -201,7 +201,7 @@ describe('many hashes at once', function () {
     }
   })
 
-  it('run a hash of four lanes alone where there are but two permits', async () => {
+  it('run a hash of four lanes alone when there are two permits', async () => {
     const hasher = patientHasher(2)
     const wide = await argon2.hash(password, likeFastapiUsers)
     const { most } = await nativeHashesDuring(() =>
@@ -210,7 +210,7 @@ describe('many hashes at once', function () {
     expect(most).to.equal(1)
   })
 
-  it('are refused at once and without a hash where the wait would be too long, and the others are served', async () => {
+  it('are refused at once, without hashing, when the wait would be too long; the others are served', async () => {
     const hasher = argon2Hasher({ pool: hashPool({ size: 2, maxWaitSeconds: 0.1 }) })
     await hasher.verify('warm up', null)
     let served = 0
@@ -238,7 +238,7 @@ describe('many hashes at once', function () {
     expect(servedBeforeTheLastRefusal).to.equal(0)
   })
 
-  it('do not keep a kind of hash from being measured, however impatient the pool', async () => {
+  it('do not keep a scheme from being measured, however short the longest wait', async () => {
     const hasher = argon2Hasher({ pool: hashPool({ size: 1, maxWaitSeconds: 0 }) })
     const busy = hasher.verify('wrong', null)
     await hasher.prepare(['$argon2id$v=19$m=65536,t=3,p=1'])

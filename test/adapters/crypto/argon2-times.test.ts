@@ -20,7 +20,7 @@ describe('the time of verifying a password', function () {
   this.timeout(30_000).retries(retries)
   const hasher = patientHasher()
 
-  it('is the same for nobody, for a wrong password and for one that is too long', async () => {
+  it('is the same for no user, for a wrong password and for one that is too long', async () => {
     const hash = await hasher.hash(password)
     const times = { nobody: [] as number[], wrong: [] as number[], tooLong: [] as number[] }
     for (let round = 0; round < 9; round += 1) {
@@ -58,7 +58,7 @@ describe('many hashes at once', function () {
     return slowest
   }
 
-  it('leave the file system its threads: 32 of them slow it down a fraction of what they would without a pool', async () => {
+  it('leave threads to the file system: with the pool, 32 of them slow it down by a fraction', async () => {
     const hasher = patientHasher(2)
     const hash = await hasher.hash(password)
     const many = (verify: () => Promise<unknown>) => Promise.all(Array.from({ length: 32 }, verify))
@@ -89,7 +89,7 @@ describe('a mismatch', function () {
     return { nobody: median(times.nobody), known: median(times.known), imported: median(times.imported) }
   }
 
-  it('takes half as long again as the dearest kind of hash in the store, whatever kind it was', async () => {
+  it('takes half as long again as the dearest scheme in the store, whatever its own scheme', async () => {
     const hasher = patientHasher()
     const before = await refusals(hasher)
     expect(before.imported).to.be.greaterThan(before.known * 2)
@@ -101,7 +101,7 @@ describe('a mismatch', function () {
     expect(after.imported).to.be.greaterThan(before.imported * 1.1)
   })
 
-  it('does not use the processor for it, nor a place in the pool', async () => {
+  it('waits without using the processor or a permit of the pool', async () => {
     const hasher = patientHasher(1)
     await hasher.prepare([dear])
     const one = await millisecondsOf(() => hasher.verify('wrong', null))
@@ -111,7 +111,7 @@ describe('a mismatch', function () {
     expect(sixAtOnce).to.be.lessThan(one * 4)
   })
 
-  it('takes as long as its hash again when today’s kind is the only one left', async () => {
+  it('takes only as long as its hash again when today’s scheme is the only one left', async () => {
     const hasher = patientHasher()
     await hasher.prepare([todays, dear])
     const slow = await millisecondsOf(() => hasher.verify('wrong', null))
@@ -127,7 +127,7 @@ describe('a mismatch', function () {
     expect(await millisecondsOf(() => hasher.verify(password, known))).to.be.lessThan(refused / 2)
   })
 
-  it('covers bcrypt, and a kind is measured once', async () => {
+  it('covers bcrypt, and measures each scheme once', async () => {
     const hasher = patientHasher()
     const kinds = ['$2b$10', '$2a$10$', 'no scheme', todays]
     expect((await nativeHashesDuring(() => hasher.prepare(kinds))).all).to.equal(3)

@@ -6,18 +6,18 @@ import { expect } from 'chai'
 import { isCommonPassword } from '../../../src/adapters/crypto/common-passwords.ts'
 
 describe('the list of common passwords', () => {
-  it('holds every entry of the package, more than 10 000 of them long enough to be chosen', () => {
+  it('contains every entry of the package, more than 10 000 of them long enough to be chosen', () => {
     const entries = dictionary['passwords-common'].map(String)
     expect(entries).to.have.length.greaterThan(49_000)
     expect(entries.filter((entry) => entry.length >= 8)).to.have.length.greaterThan(10_000)
     expect(entries.filter((entry) => !isCommonPassword(entry))).to.deep.equal([])
   })
 
-  it('holds our own name, which is the first guess at a service of ours', () => {
+  it('contains our own name, which an attacker guesses first', () => {
     expect(isCommonPassword('portcullis')).to.equal(true)
   })
 
-  it('holds one sign over and over, and rows of signs, of any length', () => {
+  it('contains repeated characters and rows of characters, of any length', () => {
     for (const row of [
       '00000000',
       'aaaaaaaaaaaaaaaaa',
@@ -34,7 +34,7 @@ describe('the list of common passwords', () => {
     }
   })
 
-  it('does not object to what merely contains an entry', () => {
+  it('does not contain a password that merely includes an entry', () => {
     expect(isCommonPassword('password')).to.equal(true)
     expect(isCommonPassword('a password of my own')).to.equal(false)
     expect(isCommonPassword('')).to.equal(false)

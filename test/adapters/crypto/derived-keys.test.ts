@@ -21,14 +21,14 @@ describe('the digest of a token', () => {
 })
 
 describe('the token of an event', () => {
-  it('is 43 characters, and the same whenever it is asked for', () => {
+  it('has 43 characters, and is always the same', () => {
     const token = keyRing.tokenFor('reset_password', event, user, 'password:1')
     expect(token).to.match(/^[\w-]{43}$/)
     expect(keyRing.tokenFor('reset_password', event, user, 'password:1')).to.equal(token)
     expect(derivedKeys(Buffer.from(master)).tokenFor('reset_password', event, user, 'password:1')).to.equal(token)
   })
 
-  it('is another for another purpose, event, user, fact or secret', () => {
+  it('differs for another purpose, event, user, fact or secret', () => {
     const tokens = [
       keyRing.tokenFor('reset_password', event, user, 'password:1'),
       keyRing.tokenFor('verify_email', event, user, 'password:1'),
@@ -41,7 +41,7 @@ describe('the token of an event', () => {
     expect(new Set(tokens).size).to.equal(tokens.length)
   })
 
-  it('does not depend on where one field ends and the next begins (1 000 splits)', () => {
+  it('differs when text moves from one field to the next (1 000 splits)', () => {
     const parts = fc.tuple(fc.string(), fc.string({ minLength: 1 }), fc.string())
     fc.assert(
       fc.property(parts, ([one, moved, three]) => {
@@ -65,7 +65,7 @@ describe('the token of an event', () => {
 })
 
 describe('the id of a request', () => {
-  it('is one for an address and purpose, and says nothing without the secret', () => {
+  it('is the same for an address and purpose, and reveals nothing without the secret', () => {
     expect(keyRing.requestId('verify_email', key)).to.match(/^[\w-]{43}$/)
     expect(keyRing.requestId('verify_email', key)).to.equal(keyRing.requestId('verify_email', key))
     const ids = [
@@ -79,7 +79,7 @@ describe('the id of a request', () => {
 })
 
 describe('a sealed address', () => {
-  it('opens to what was sealed (1 000 addresses)', () => {
+  it('opens to the address that was sealed (1 000 addresses)', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme', maxLength: 60 }), (text) => {
         expect(keyRing.unsealEmail(keyRing.sealEmail(text as EmailKey, 'r'), 'r')).to.equal(text)
@@ -88,7 +88,7 @@ describe('a sealed address', () => {
     )
   })
 
-  it('is never the same twice and always as long, and does not contain the address', () => {
+  it('differs each time, always has the same length, and does not contain the address', () => {
     const sealed = ['a@b.cd', key, `${'İ'.repeat(32)}@${'x'.repeat(180)}.example`].flatMap((address) =>
       Array.from({ length: 10 }, () => keyRing.sealEmail(address as EmailKey, 'r')),
     )
@@ -104,7 +104,7 @@ describe('a sealed address', () => {
     expect(others.unsealEmail(sealed, 'r')).to.equal(null)
   })
 
-  it('does not open when a single bit of it is another (every bit)', () => {
+  it('does not open after a change of any single bit', () => {
     const bytes = Buffer.from(keyRing.sealEmail(key, 'r'), 'base64url')
     for (let bit = 0; bit < bytes.length * 8; bit += 1) {
       const changed = Buffer.from(bytes)
@@ -113,14 +113,14 @@ describe('a sealed address', () => {
     }
   })
 
-  it('that is none of ours is null, never a fault', () => {
+  it('that we did not seal is null, never a fault', () => {
     const sealed = keyRing.sealEmail(key, 'r')
     for (const text of ['', 'x', '%', sealed.slice(1), sealed.slice(0, -1), `${sealed}AAAA`, 'A'.repeat(464)]) {
       expect(keyRing.unsealEmail(text, 'r'), text.slice(0, 10)).to.equal(null)
     }
   })
 
-  it('cannot be made of what has no room in it', () => {
+  it('cannot be made of an address that is too long', () => {
     expect(() => keyRing.sealEmail('x'.repeat(319) as EmailKey, 'r')).to.throw(RangeError)
   })
 })
@@ -134,7 +134,7 @@ describe('the mark of the secret', () => {
 })
 
 describe('the key of JWTs', () => {
-  it('is 32 bytes of its own and the same at each start', () => {
+  it('is a key of 32 bytes, the same at each start', () => {
     expect(keyRing.jwtKey().type).to.equal('secret')
     expect(keyRing.jwtKey().symmetricKeySize).to.equal(32)
     expect(derivedKeys(Buffer.from(master)).jwtKey().equals(keyRing.jwtKey())).to.equal(true)

@@ -9,7 +9,7 @@ describe('a new id', () => {
     expect(parseUserId(id)).to.equal(id)
   })
 
-  it('is never the same, and sorts after every one before it (10 000)', () => {
+  it('is unique, and sorts after all earlier ones (10 000)', () => {
     const ids = Array.from({ length: 10_000 }, newId)
     expect(new Set(ids).size).to.equal(10_000)
     expect([...ids].sort()).to.deep.equal(ids)

@@ -8,7 +8,7 @@ const vault = providerVault(derivedKeys(goodSecret).providerTokenKey())
 const { id } = aUser()
 
 describe("the vault of providers' tokens", () => {
-  it('gives back what it sealed, for this user and provider alone', () => {
+  it('opens a token only for the user and provider it was sealed for', () => {
     for (const token of ['', 'a token', 'ä'.repeat(5000)]) {
       const sealed = vault.seal(token, id, 'acme')
       expect(vault.unseal(sealed, id, 'acme')).to.equal(token)
@@ -17,13 +17,13 @@ describe("the vault of providers' tokens", () => {
     }
   })
 
-  it('seals the same differently each time, and readably never', () => {
+  it('seals a token differently each time, and never readably', () => {
     const sealed = Array.from({ length: 100 }, () => vault.seal('a token to be kept', id, 'acme'))
     expect(new Set(sealed).size).to.equal(100)
     for (const one of sealed) expect(Buffer.from(one, 'base64url').toString('latin1')).to.not.include('a token')
   })
 
-  it('opens nothing that was changed, cut or sealed under another secret', () => {
+  it('opens no token that was changed, cut or sealed with another secret', () => {
     const sealed = vault.seal('a token', id, 'acme')
     const [keyId, box = ''] = sealed.split('.')
     const bytes = Buffer.from(box, 'base64url')

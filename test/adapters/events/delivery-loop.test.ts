@@ -8,7 +8,7 @@ import type { DueWork } from '../../../src/application/ports/due-work.ts'
 
 const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds))
 
-describe('the loop of a relay', () => {
+describe('the delivery loop', () => {
   let loop: DeliveryLoop | undefined
   afterEach(() => loop?.stop(0))
 
@@ -44,7 +44,7 @@ describe('the loop of a relay', () => {
     expect(seen.looks).to.equal(2)
   })
 
-  it('looks again after a look during which it was woken, never at twice at the same time', async () => {
+  it('looks again when it was woken during a look, but never twice at once', async () => {
     let inside = 0
     let most = 0
     const { loop, seen } = running({
@@ -62,7 +62,7 @@ describe('the loop of a relay', () => {
     expect(most).to.equal(1)
   })
 
-  it('looks again when a piece of work has ended', async () => {
+  it('looks again when a task has ended', async () => {
     const ends: (() => void)[] = []
     const { seen } = running({
       async startDue(ended) {
@@ -76,7 +76,7 @@ describe('the loop of a relay', () => {
     expect(seen.looks).to.equal(2)
   })
 
-  it('polls, with pauses shortened at random when it is to jitter', async () => {
+  it('polls, with pauses shortened at random by the jitter', async () => {
     const times: number[] = []
     const startDue = async () => times.push(Date.now())
     running({ startDue }, { pollSeconds: 0.1, jitter: 0.9 })
@@ -86,7 +86,7 @@ describe('the loop of a relay', () => {
     expect(Math.min(...pauses)).to.be.below(80)
   })
 
-  it('sleeps until the next piece falls due', async () => {
+  it('sleeps until the next task is due', async () => {
     const due = new Date(Date.now() + 150)
     const { seen } = running({ nextDue: async () => due })
     await pause(120)
@@ -95,13 +95,13 @@ describe('the loop of a relay', () => {
     expect(seen.looks).to.be.greaterThan(1)
   })
 
-  it('does not spin on what is due and cannot be had', async () => {
+  it('does not spin on due work that another process has leased', async () => {
     const { seen } = running({ nextDue: async () => new Date(0) })
     await pause(300)
     expect(seen.looks).to.be.within(2, 7)
   })
 
-  it('goes on after faults, more slowly and whatever wakes it, and tells of the first and of the recovery', async () => {
+  it('goes on after faults, more slowly, and reports the first fault and the recovery', async () => {
     let isDown = true
     const { loop, seen } = running(
       {
@@ -126,7 +126,7 @@ describe('the loop of a relay', () => {
     expect(seen.faults).to.have.length(2)
   })
 
-  it('stops: waits for what is being done, at most as long as it may, gives back the rest and looks no more', async () => {
+  it('stops: waits for running work within its time, releases the rest and looks no more', async () => {
     const { loop, seen } = running({ idle: () => new Promise(() => {}) })
     await pause(10)
     const start = Date.now()
@@ -138,7 +138,7 @@ describe('the loop of a relay', () => {
     expect(seen.looks).to.equal(1)
   })
 
-  it('stops at once when nothing is being done', async () => {
+  it('stops at once when no work runs', async () => {
     const { loop, seen } = running({})
     await pause(10)
     const start = Date.now()

@@ -12,7 +12,7 @@ import { collecting, scratchModule } from './scratch-module.ts'
 describe('delivery to a module of misbehaving handlers', function () {
   this.timeout(30_000)
 
-  it('brings each event and each token in the end, the same token each time, and delays no other event for good', async () => {
+  it('delivers each event and each token in the end, the same token each time, and blocks no other event for ever', async () => {
     const scratch = scratchModule(
       `const before = (event) => notes().split('\\n').filter((line) => line.includes(event)).length
        export async function on_after_register(user, { eventId }) {

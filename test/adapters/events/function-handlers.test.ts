@@ -64,12 +64,12 @@ describe('the console as a handler', () => {
     return { lines, handlers: consoleHandlers((line) => void lines.push(line)) }
   }
 
-  it('handles everything but what may refuse', () => {
+  it('handles every event except on_before_delete', () => {
     const { handlers } = printing()
     expect(handlerNames.filter((name) => !handlers.handles(name))).to.deep.equal(['on_before_delete'])
   })
 
-  it('prints an event as one line of JSON: its name, the user, and the token where there is one', async () => {
+  it('prints an event as one line of JSON: its name, the user, and the token if there is one', async () => {
     const { handlers, lines } = printing()
     const forgot = aCall('on_after_forgot_password', { token: 'a token' })
     const login = aCall('on_after_login')
@@ -83,7 +83,7 @@ describe('the console as a handler', () => {
     ])
   })
 
-  it('prints what changed, and of a password only that it did', async () => {
+  it('prints the changed fields, and of a password only that it changed', async () => {
     const { handlers, lines } = printing()
     await handlers.call(aCall('on_after_update', { changes: { password: true, isSuperuser: false } }), 1)
     expect(JSON.parse(lines[0] ?? '').changes).to.deep.equal({ password: true, is_superuser: false })
@@ -91,7 +91,7 @@ describe('the console as a handler', () => {
 })
 
 describe('two handlers combined', () => {
-  it('are called one after the other, each for what it handles', async () => {
+  it('are called one after the other, each for the events it handles', async () => {
     const order: string[] = []
     const first = recording(() => void order.push('first'), 'on_after_login')
     const second = recording(() => void order.push('second'), 'on_before_delete')
@@ -103,7 +103,7 @@ describe('two handlers combined', () => {
     expect(order).to.deep.equal(['first', 'second', 'second', 'first'])
   })
 
-  it('do not get to the second when the first fails', async () => {
+  it('skip the second handler when the first one fails', async () => {
     const first = recording(() => {
       throw new HandlerFailed('TypeError', 'no')
     })

@@ -129,7 +129,7 @@ describe('a module of handlers', function () {
     expect(String(fault)).to.match(/Cannot find module/)
   })
 
-  it('reports what a handler threw, and where, and goes on', async () => {
+  it('reports the name and the place of an error, and goes on', async () => {
     const { module, warnings } = await started(
       `export async function on_after_register(user) { null.trim() }
        export function on_after_login() { throw 'a string' }
@@ -144,7 +144,7 @@ describe('a module of handlers', function () {
     expect(warnings).to.deep.equal([])
   })
 
-  it('lives on whatever a handler throws', async () => {
+  it('survives any value that a handler throws', async () => {
     const { module, warnings } = await started(
       `const error = (fields) => Object.assign(new Error('no'), fields)
        const thrown = [
@@ -189,7 +189,7 @@ describe('a module of handlers', function () {
     expect(warnings).to.have.length(1)
   })
 
-  it('ends a handler that loops for ever; calls behind it are done by the next thread, and the service stays responsive', async () => {
+  it('ends a handler that loops for ever; the next thread runs the calls behind it, and the service stays responsive', async () => {
     const { module, notes } = await started(
       `export function on_after_register() { note('loops'); for (;;); }
        export function on_after_login() { note('login') }`,
@@ -241,7 +241,7 @@ describe('a module of handlers', function () {
     })
   }
 
-  it('ends a thread that is stuck in something that outlived its call; the calls that find it stuck are not begun', async () => {
+  it('ends a thread that is stuck after its call has ended; calls that find it stuck do not begin', async () => {
     const { module } = await started(
       `export function on_after_register() { setTimeout(() => { for (;;); }) }
        export function on_after_login() {}`,
@@ -252,7 +252,7 @@ describe('a module of handlers', function () {
     await module.call(aCall('on_after_login'), 5)
   })
 
-  it('starts the thread again later and later while it keeps ending, and soon again after a success', async () => {
+  it('restarts the thread with growing pauses while it keeps ending, and soon again after a success', async () => {
     const { module } = await started(
       `export function on_after_register() { process.exit() }
        export function on_after_login() {}`,
@@ -273,7 +273,7 @@ describe('a module of handlers', function () {
     expect(await secondsOf(() => module.call(aCall('on_after_login'), 5))).to.be.within(0.1, 1.5)
   })
 
-  it('tries again when the module cannot be loaded after an end', async () => {
+  it('retries when the module cannot be loaded after the thread has ended', async () => {
     const { module, rewrite, warnings } = await started('export function on_after_register() { process.exit() }')
     rewrite('throw new Error()')
     await failureOf(module.call(aCall('on_after_register'), 5))
@@ -282,7 +282,7 @@ describe('a module of handlers', function () {
     await module.call(aCall('on_after_register'), 5)
   })
 
-  it('lets on_before_delete refuse, with the reason it gives', async () => {
+  it('lets on_before_delete refuse with a reason', async () => {
     const { module } = await started(
       `const refusals = {
          reason: () => { throw { reason: 'has open invoices' } },
@@ -310,7 +310,7 @@ describe('a module of handlers', function () {
     expect(await faultOf(module.call(aCall('on_after_delete'), 2))).to.be.instanceOf(HandlerFailed)
   })
 
-  it('sends what handlers print where it is told to', async () => {
+  it('sends the output of handlers to the given stream', async () => {
     const { module, printed } = await started(
       `export function on_after_register() { console.log('to output'); console.error('to error') }`,
     )
@@ -320,7 +320,7 @@ describe('a module of handlers', function () {
     }
   })
 
-  it('rejects what runs or waits when it is closed, and whatever is asked of it afterwards', async () => {
+  it('rejects running, waiting and later calls when it is closed', async () => {
     const { module } = await started('export const on_after_register = () => new Promise(() => {})')
     const running = faultOf(module.call(aCall('on_after_register'), 10))
     await module.close()

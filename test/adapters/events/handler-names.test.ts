@@ -15,7 +15,7 @@ await portcullis.close()
 describe('names of handlers', function () {
   this.timeout(20_000)
 
-  it('that there are not, and that look as if there were, are found, also among the methods of a class', () => {
+  it('that do not exist but look like handlers are found, also among the methods of a class', () => {
     class Mail {
       on_after_register() {}
       onAfterLogin() {}
@@ -28,12 +28,12 @@ describe('names of handlers', function () {
     expect(misnamedHandlers({ on_before_delete() {}, one: 1 })).to.deep.equal([])
   })
 
-  it('of what is no function are found', () => {
+  it('whose value is no function are found', () => {
     const handlers = { on_after_login: undefined, on_after_delete: null, on_after_update: 3, on_before_delete() {} }
     expect(misnamedHandlers(handlers)).to.deep.equal(['on_after_login', 'on_after_delete', 'on_after_update'])
   })
 
-  it('are warned about in a program that embeds us', async () => {
+  it('that are wrong cause a warning in an embedding program', async () => {
     const command = [process.execPath, '--import', 'tsx', '--input-type=module', '-e', program]
     const { ended, output } = startCommand(command, projectRoot, environmentOf({}))
     expect(await ended, output.error).to.equal(0)

@@ -10,7 +10,7 @@ import { aUser } from '../../../src/testing/builders.ts'
 
 export interface ScratchModule {
   readonly url: URL
-  /** What the module passed to its `note`, oldest first. */
+  /** The values that the module passed to its `note`, oldest first. */
   notes(): unknown[]
   rewrite(source: string): void
   remove(): void

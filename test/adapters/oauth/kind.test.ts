@@ -60,13 +60,13 @@ describe('the options of providers', () => {
     expect(fits(openIdConnectKind.options, { ...client, issuer: 'https://id.example#x' })).to.equal(false)
   })
 
-  it('refuse scopes that are several', () => {
+  it('refuse several scopes in one string', () => {
     for (const scopes of [['a b'], [''], ['a"b'], ['a\nb'], ['é']]) {
       expect(fits(openIdConnectKind.options, { ...client, issuer: 'https://id.example', scopes })).to.equal(false)
     }
   })
 
-  it('let nobody name another host in place of a shop, a tenant or a domain', () => {
+  it('refuse another host in place of a shop, a tenant or a domain', () => {
     for (const wrong of ['evil.example/', 'a@evil.example', 'a.evil.example#', '../x', 'a b', '']) {
       expect(fits(shopifyKind.options, { ...client, shop: wrong }), wrong).to.equal(false)
       expect(fits(microsoftKind.options, { ...client, tenant: wrong }), wrong).to.equal(false)
@@ -78,7 +78,7 @@ describe('the options of providers', () => {
     expect(fits(oktaKind.options, { ...client, domain: 'ada.okta.com' })).to.equal(true)
   })
 
-  it("take Apple's key and no other", () => {
+  it('accept a key of Apple and no other', () => {
     const pem = (pair: { privateKey: import('node:crypto').KeyObject }) =>
       pair.privateKey.export({ format: 'pem', type: 'pkcs8' }).toString()
     const apple = { clientId: 'us', teamId: 'DEF123GHIJ', keyId: 'ABC123DEFG' }

@@ -43,7 +43,7 @@ describe('a provider of plain OAuth 2.0', function () {
   })
   afterEach(() => fake.close())
 
-  describe('the way to it', () => {
+  describe('the authorization request', () => {
     it('names each parameter once', async () => {
       const journey = { ...aJourney(), codeVerifier: 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk' }
       const url = new URL(await provider.authorizationUrl({ ...journey, scopes: ['email', 'profile'] }))
@@ -59,7 +59,7 @@ describe('a provider of plain OAuth 2.0', function () {
       ])
     })
 
-    it('cannot be bent by scopes or by the query of the address', async () => {
+    it('cannot be changed by scopes or by the query of the address', async () => {
       const authorizeUrl =
         'https://acme.example/authorize?tenant=7&state=evil&state=evil2&redirect_uri=https://evil.example'
       const bent = oauth2Kind.build({ ...acme, authorizeUrl }, needsOf(fake))
@@ -79,7 +79,7 @@ describe('a provider of plain OAuth 2.0', function () {
       expect(hash).to.equal('')
     })
 
-    it('joins scopes as the provider wants, and names none when there are none', async () => {
+    it('joins scopes as the provider needs, and sends no scope when there is none', async () => {
       const commas = oauth2Kind.build({ ...acme, scopeSeparator: ',' }, needsOf(fake))
       const url = await commas.authorizationUrl({ ...aJourney(), scopes: ['a', 'b'] })
       expect(new URL(url).searchParams.get('scope')).to.equal('a,b')
@@ -88,8 +88,8 @@ describe('a provider of plain OAuth 2.0', function () {
     })
   })
 
-  describe('the way back', () => {
-    it('tells who came', async () => {
+  describe('the callback', () => {
+    it('identifies the user', async () => {
       expect(await signIn(provider, fake)).to.deep.equal({
         accountId: 'a-1',
         email: 'Ada@example.com',
@@ -114,14 +114,14 @@ describe('a provider of plain OAuth 2.0', function () {
       expect((await signIn(oauth2Kind.build(local, needs), fake)).accountId).to.equal('a-1')
     })
 
-    it('shows id and secret in the body where the settings say so', async () => {
+    it('sends id and secret in the body if the settings say so', async () => {
       await signIn(oauth2Kind.build({ ...acme, clientAuthentication: 'post' }, needsOf(fake)), fake)
       expect(fake.asked[0]?.headers.authorization).to.equal(undefined)
       expect(fake.asked[0]?.form.get('client_id')).to.equal('us')
       expect(fake.asked[0]?.form.get('client_secret')).to.equal('se:cret%')
     })
 
-    it('shows the verifier of this very journey', async () => {
+    it('sends the verifier of this journey', async () => {
       const journey = aJourney()
       const url = await provider.authorizationUrl({ ...journey, scopes: [] })
       const other = { ...journey, codeVerifier: aJourney().codeVerifier }
@@ -134,7 +134,7 @@ describe('a provider of plain OAuth 2.0', function () {
       expect((await provider.identify({ ...fake.approve(url), iss: null }, journey)).accountId).to.equal('a-1')
     })
 
-    it('asks nothing when another issuer answers', async () => {
+    it('sends no request when another issuer answers', async () => {
       const known = oauth2Kind.build({ ...acme, issuer: 'https://acme.example' }, needsOf(fake))
       expect(await failureOf(signIn(known, fake, { iss: 'https://evil.example' }))).to.be.instanceOf(CodeRefused)
       expect(fake.asked).to.deep.equal([])
@@ -181,7 +181,7 @@ describe('a provider of plain OAuth 2.0', function () {
       })
     }
 
-    it('keeps no refresh token that is none', async () => {
+    it('ignores an invalid refresh token', async () => {
       for (const refreshToken of [7, '', {}, 'a\ud800', 'a\nb', 'a'.repeat(16_385)]) {
         fake.answerTokens('acme.example/token', () => ({ access_token: 'x', refresh_token: refreshToken }))
         expect((await signIn(provider, fake)).tokens.refreshToken).to.equal(null)
@@ -213,7 +213,7 @@ describe('a provider of plain OAuth 2.0', function () {
       })
     }
 
-    it('tells nothing of tokens, codes or secrets in its failures', async () => {
+    it('reveals no tokens, codes or secrets in its failures', async () => {
       fake.answer('api.acme.example/me', { status: 500, body: { error: 'at-secret' } })
       const failures = [await failureOf(signIn(provider, fake))]
       fake.answer('acme.example/token', { body: '"at-secret' })
@@ -250,24 +250,24 @@ describe('a provider of plain OAuth 2.0', function () {
       })
     }
 
-    it('is not named by bytes that are no UTF-8, which all decode alike', async () => {
+    it('has no id with invalid UTF-8, which always decodes to the same character', async () => {
       const latin1 = Buffer.from('{"id":"jos\u00e9","email":"jos\u00e9@b.example"}', 'latin1')
       fake.answer('api.acme.example/me', (_asked, response) => void response.end(latin1))
       expect(await failureOf(signIn(provider, fake))).to.be.instanceOf(ProviderFailed)
     })
 
-    it('may have a name of 255 characters', async () => {
+    it('may have an id of 255 characters', async () => {
       fake.answer('api.acme.example/me', { body: { ...ada, id: 'x'.repeat(255) } })
       expect((await signIn(provider, fake)).accountId).to.equal('x'.repeat(255))
     })
 
-    it('says which setting is missing for a provider that names accounts by numbers', async () => {
+    it('names the missing setting for a provider with numeric ids', async () => {
       fake.answer('api.acme.example/me', { body: { ...ada, id: 42 } })
       const { message } = await failureOf(signIn(provider, fake))
       expect(message).to.equal('the account is named by a number (integerAccountId)')
     })
 
-    it('is named by a safe integer where the settings say so, and by no other number', async () => {
+    it('may have a safe integer as its id if the settings say so, but no other number', async () => {
       const profile = { ...acme.profile, integerAccountId: true }
       const numbers = oauth2Kind.build({ ...acme, profile }, needsOf(fake))
       fake.answer('api.acme.example/me', { body: { id: 9007199254740991 } })
@@ -314,8 +314,8 @@ describe('a provider of plain OAuth 2.0', function () {
     }
   })
 
-  describe('a fresh token', () => {
-    it('comes for the refresh token, which stays when no new one comes', async () => {
+  describe('a refreshed token', () => {
+    it('replaces the access token, and keeps the refresh token when there is no new one', async () => {
       fake.answerTokens('acme.example/token', () => ({ access_token: 'new', token_type: 'bearer', expires_in: 10 }))
       expect(await provider.refresh('rt-1')).to.deep.equal({
         accessToken: 'new',
@@ -330,7 +330,7 @@ describe('a provider of plain OAuth 2.0', function () {
       expect((await provider.refresh('rt-1')).refreshToken).to.equal('rt-secret')
     })
 
-    it('is refused by a 4xx, and fails otherwise', async () => {
+    it('is refused by a 4xx; any other error is a failure', async () => {
       fake.answer('acme.example/token', { status: 400, body: { error: 'invalid_grant' } })
       expect(await failureOf(provider.refresh('rt-1'))).to.be.instanceOf(CodeRefused)
       fake.answer('acme.example/token', { status: 500 })
@@ -363,14 +363,14 @@ describe('a provider of plain OAuth 2.0', function () {
       expect(await failureOf(signIn(provider, fake))).to.be.instanceOf(ProviderFailed)
     })
 
-    it('unpacks nothing', async () => {
+    it('decompresses nothing', async () => {
       fake.answer('api.acme.example/me', { body: ada, headers: { 'content-encoding': 'gzip' } })
       expect((await signIn(provider, fake)).accountId).to.equal('a-1')
       expect(fake.asked.map(({ headers }) => headers['accept-encoding'])).to.deep.equal([undefined, undefined])
     })
   })
 
-  it('is never asked in the clear, loopback excepted', async () => {
+  it('is never asked without TLS, except on loopback', async () => {
     for (const url of ['http://acme.example/t', 'http://127.0.0.1.evil.example/t', 'http://10.0.0.1/t']) {
       for (const part of ['tokenUrl', 'profileUrl']) {
         const wrong = oauth2Kind.build({ ...acme, [part]: url }, needsOf(fake))

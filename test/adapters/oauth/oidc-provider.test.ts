@@ -31,7 +31,7 @@ describe('against oidc-provider', () => {
     return { journey, back, parameters }
   }
 
-  it('signs somebody in, by discovery, with user information, and refreshes', async () => {
+  it('signs a user in by discovery, with user information, and refreshes', async () => {
     server.user = { sub: 'ada', email: 'ada@example.com', email_verified: true }
     const { journey, parameters } = await journeyTo(provider)
     expect(parameters.iss).to.equal(server.issuer)
@@ -42,7 +42,7 @@ describe('against oidc-provider', () => {
     expect(fresh.accessToken).not.to.equal(tokens.accessToken)
   })
 
-  it('signs somebody in who has no address, or an unverified one', async () => {
+  it('signs in a user without an address, or with an unverified one', async () => {
     for (const user of [{ sub: 'bob' }, { sub: 'eve', email: 'eve@example.com', email_verified: false }]) {
       server.user = user
       const { journey, parameters } = await journeyTo(provider)
@@ -51,13 +51,13 @@ describe('against oidc-provider', () => {
     }
   })
 
-  it('shows its secret in the body where the settings say so', async () => {
+  it('sends its secret in the body if the settings say so', async () => {
     const other = openIdConnectKind.build({ ...options(), ...post, clientAuthentication: 'post' }, needs)
     const { journey, parameters } = await journeyTo(other)
     expect((await other.identify(parameters, journey)).accountId).to.equal('ada')
   })
 
-  it('refuses a code that was used, or is brought with another verifier or redirect address', async () => {
+  it('refuses a used code, and a code with another verifier or redirect address', async () => {
     const { journey, parameters } = await journeyTo(provider)
     await provider.identify(parameters, journey)
     const used = await failureOf(provider.identify(parameters, journey))
@@ -70,13 +70,13 @@ describe('against oidc-provider', () => {
     }
   })
 
-  it('refuses a callback that does not say who answers, since the provider promises it', async () => {
+  it('refuses a callback without the issuer that the provider promises', async () => {
     const { journey, parameters } = await journeyTo(provider)
     expect(await failureOf(provider.identify({ ...parameters, iss: null }, journey))).to.be.instanceOf(CodeRefused)
     expect((await provider.identify(parameters, journey)).accountId).to.equal('ada')
   })
 
-  it('brings back an error when the user cancels', async () => {
+  it('returns an error when the user cancels', async () => {
     server.user = null
     const { back } = await journeyTo(provider)
     expect(back.get('error')).to.equal('access_denied')

@@ -29,8 +29,8 @@ describe('a provider of OpenID Connect', () => {
 
   const asked = (path: string) => fake.asked.filter(({ address }) => address === `id.example${path}`)
 
-  describe('the way to it', () => {
-    it('names each parameter once, whatever its endpoint brings along', async () => {
+  describe('the authorization request', () => {
+    it('names each parameter once, whatever the query of the endpoint', async () => {
       id.it.metadata = { authorization_endpoint: `${issuer}/authorize?state=evil&nonce=evil&scope=all&x=1` }
       const journey = aJourney()
       const href = await provider.authorizationUrl({ ...journey, scopes: ['email', 'a&state=evil2'] })
@@ -50,14 +50,14 @@ describe('a provider of OpenID Connect', () => {
       expect([...searchParams.keys()]).to.have.length(new Set(searchParams.keys()).size)
     })
 
-    it('asks for the metadata once for all who come at the same time', async () => {
+    it('fetches the metadata once for concurrent callers', async () => {
       const journey = { ...aJourney(), scopes: [] }
       await Promise.all(Array.from({ length: 16 }, () => provider.authorizationUrl(journey)))
       await provider.authorizationUrl(journey)
       expect(asked('/.well-known/openid-configuration')).to.have.length(1)
     })
 
-    it('asks again after a failure', async () => {
+    it('fetches them again after a failure', async () => {
       const down = openIdConnectKind.build({ ...options, issuer: 'https://later.example' }, needsOf(fake, clock))
       const journey = { ...aJourney(), scopes: [] }
       expect(await failureOf(down.authorizationUrl(journey))).to.be.instanceOf(ProviderFailed)
@@ -65,7 +65,7 @@ describe('a provider of OpenID Connect', () => {
       expect(await down.authorizationUrl(journey)).to.match(/^https:\/\/later\.example\/authorize\?/)
     })
 
-    it('asks again after an hour, and serves what it knows meanwhile', async () => {
+    it('fetches them again after an hour, and uses the old ones meanwhile', async () => {
       let time = Date.now()
       const patient = openIdConnectKind.build(
         options,
@@ -81,7 +81,7 @@ describe('a provider of OpenID Connect', () => {
       expect(await patient.authorizationUrl(journey)).to.match(/^https:\/\/id\.example\/authorize\?/)
     })
 
-    it('is not found where the metadata are of another issuer', async () => {
+    it('refuses metadata of another issuer', async () => {
       for (const other of ['https://evil.example', 'https://id.example.evil.example', 'https://id.example/tenant']) {
         id.it.metadata = { issuer: other }
         const fresh = openIdConnectKind.build(options, needsOf(fake, clock))
@@ -91,8 +91,8 @@ describe('a provider of OpenID Connect', () => {
     })
   })
 
-  describe('the way back', () => {
-    it('tells who came', async () => {
+  describe('the callback', () => {
+    it('identifies the user', async () => {
       id.it.token = { refresh_token: 'rt-1' }
       const identity = await signInNow()
       expect(identity).to.deep.include({ accountId: 'sub-1', email: 'ada@example.com', isEmailVerified: true })
@@ -101,14 +101,14 @@ describe('a provider of OpenID Connect', () => {
       expect(asked('/token')[0]?.headers.authorization).to.equal(`Basic ${btoa('us:secret')}`)
     })
 
-    it('shows id and secret in the body to a provider that knows nothing else', async () => {
+    it('sends id and secret in the body to a provider that supports nothing else', async () => {
       id.it.metadata = { token_endpoint_auth_methods_supported: ['client_secret_post', 'private_key_jwt'] }
       await signInNow()
       expect(asked('/token')[0]?.headers.authorization).to.equal(undefined)
       expect(asked('/token')[0]?.form.get('client_secret')).to.equal('secret')
     })
 
-    it('shows them where the settings say so, whatever the provider knows', async () => {
+    it('sends them as the settings say, whatever the provider supports', async () => {
       for (const [method, header] of [
         ['basic', `Basic ${btoa('us:secret')}`],
         ['post', undefined],
@@ -132,14 +132,14 @@ describe('a provider of OpenID Connect', () => {
       }
     })
 
-    it('shows the verifier of this very journey', async () => {
+    it('sends the verifier of this journey', async () => {
       const journey = aJourney()
       const url = await provider.authorizationUrl({ ...journey, scopes: [] })
       const other = { ...journey, codeVerifier: aJourney().codeVerifier }
       expect(await failureOf(provider.identify({ ...id.approve(url), iss: null }, other))).to.be.instanceOf(CodeRefused)
     })
 
-    it('refuses another issuer, and a missing one that was promised, before it asks for a token', async () => {
+    it('refuses another issuer, or a missing one that was promised, before it requests a token', async () => {
       expect(await failureOf(signInNow('https://evil.example'))).to.be.instanceOf(CodeRefused)
       expect(await failureOf(signInNow(`${issuer}/`))).to.be.instanceOf(CodeRefused)
       expect(asked('/token')).to.deep.equal([])
@@ -263,7 +263,7 @@ describe('a provider of OpenID Connect', () => {
       expect(await failureOf(signInNow())).to.be.instanceOf(ProviderFailed)
     })
 
-    it('asks for user information when the ID token names no address', async () => {
+    it('requests user information when the ID token has no address', async () => {
       id.it.idToken = { claims: { email_verified: true } }
       id.it.userInfo = { body: { sub: 'sub-1', email: 'info@example.com' } }
       expect(await signInNow()).to.deep.include({ email: 'info@example.com', isEmailVerified: false })
@@ -273,18 +273,18 @@ describe('a provider of OpenID Connect', () => {
       expect(await signInNow()).to.deep.include({ email: null, isEmailVerified: false })
     })
 
-    it('does not take user information of somebody else', async () => {
+    it('refuses user information of another subject', async () => {
       id.it.idToken = {}
       id.it.userInfo = { body: { sub: 'sub-2', email: 'victim@example.com', email_verified: true } }
       expect(await failureOf(signInNow())).to.be.instanceOf(ProviderFailed)
     })
 
-    it('knows no address where there is none', async () => {
+    it('has no address when the provider sends none', async () => {
       id.it.idToken = {}
       expect(await signInNow()).to.deep.include({ accountId: 'sub-1', email: null, isEmailVerified: false })
     })
 
-    it('believes nothing but `true`', async () => {
+    it('accepts only `true` as verified', async () => {
       for (const email_verified of ['true', 1, 'yes', {}, null]) {
         id.it.idToken = { claims: { email: 'ada@example.com', email_verified } }
         expect(await signInNow()).to.deep.include({ email: 'ada@example.com', isEmailVerified: false })
@@ -292,7 +292,7 @@ describe('a provider of OpenID Connect', () => {
     })
   })
 
-  it('gives fresh tokens, and keeps the old refresh token where no new one comes', async () => {
+  it('refreshes tokens, and keeps the old refresh token when there is no new one', async () => {
     expect(await provider.refresh('rt-1')).to.deep.include({ accessToken: 'at-1', refreshToken: 'rt-1' })
     id.it.token = { refresh_token: 'rt-2' }
     expect(await provider.refresh('rt-1')).to.deep.include({ refreshToken: 'rt-2' })
@@ -302,7 +302,7 @@ describe('a provider of OpenID Connect', () => {
     expect(await failureOf(provider.refresh('rt-1'))).to.be.instanceOf(ProviderFailed)
   })
 
-  it('follows no metadata of an https issuer into the clear', async () => {
+  it('refuses endpoints without TLS in the metadata of an https issuer', async () => {
     for (const endpoint of ['token_endpoint', 'jwks_uri', 'userinfo_endpoint', 'authorization_endpoint']) {
       id.it.idToken = {}
       id.it.metadata = { [endpoint]: 'http://127.0.0.1/inside' }
@@ -313,7 +313,7 @@ describe('a provider of OpenID Connect', () => {
     }
   })
 
-  it('tells nothing of tokens in its failures', async () => {
+  it('reveals no tokens in its failures', async () => {
     id.it.token = { access_token: 'at-secret', refresh_token: 'rt-secret' }
     id.it.idToken = { claims: { nonce: 'n-secret' } }
     const failure = await failureOf(signInNow())

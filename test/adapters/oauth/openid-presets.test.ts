@@ -30,12 +30,12 @@ interface Documented {
   build(needs: ProviderNeeds): OAuthProvider
   readonly issuer: string
   readonly authorizeParameters?: Readonly<Record<string, string>>
-  /** What an ID token says besides, and what that makes of the address. */
+  /** Further claims of an ID token, and the address that results. */
   readonly cases: readonly (readonly [title: string, claims: object, email: string | null, isVerified: boolean])[]
   /** Whether the address comes by the user information alone. */
   readonly byUserInfo?: true
   readonly hasPkce?: false
-  /** What every ID token says besides. */
+  /** Further claims of every ID token. */
   readonly claims?: object
   readonly accountId?: string
 }
@@ -149,14 +149,14 @@ for (const one of documented) {
 
     const signInNow = () => signIn(provider, { ...fake, approve: id.approve })
 
-    it('sends the browser there with what it wants', async () => {
+    it('sends the browser there with the needed parameters', async () => {
       const url = new URL(await provider.authorizationUrl({ ...aJourney(), scopes: provider.scopes }))
       expect(url.origin + url.pathname).to.equal(`${issuer}/authorize`)
       expect(Object.fromEntries(url.searchParams)).to.include({ ...authorizeParameters, scope: 'openid email' })
       expect(url.searchParams.get('code_challenge_method')).to.equal(one.hasPkce === false ? null : 'S256')
     })
 
-    it('shows a verifier where there is a challenge', async () => {
+    it('sends a verifier if there was a challenge', async () => {
       id.it.idToken = { claims: { ...usual } }
       await signInNow()
       const exchange = fake.asked.find(({ address }) => address.endsWith('/token'))
@@ -237,7 +237,7 @@ describe('the preset microsoft for several tenants', () => {
     })
   }
 
-  it('tells apart those of the same name in two tenants', async () => {
+  it('tells equal subjects of two tenants apart', async () => {
     const provider = microsoftKind.build({ ...client, tenant: 'common' }, needsOf(fake, clock))
     const names: string[] = []
     for (const tid of [tenant, another]) {
@@ -270,13 +270,13 @@ describe('the preset apple, besides', () => {
     }
   })
 
-  it('comes back by POST', () => {
+  it('has its callback by POST', () => {
     expect(appleKind.postsCallback).to.equal(true)
   })
 })
 
 describe('the preset franceconnect, besides', () => {
-  it('takes user information that is a signed JWT, and none that is forged', async () => {
+  it('accepts user information as a signed JWT, and refuses a forged one', async () => {
     const fake = await startFakeProvider()
     try {
       const issuer = 'https://oidc.franceconnect.gouv.fr/api/v2'

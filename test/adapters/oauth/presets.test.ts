@@ -30,13 +30,13 @@ interface Documented {
   readonly scope: string | null
   readonly token: string
   readonly tokenAnswer: object
-  /** What the token endpoint answers to a code that is no good. */
+  /** The answer of the token endpoint to an invalid code. */
   readonly refusal: Reply
   readonly authentication: 'basic' | 'post'
   readonly hasPkce?: false
   /** Where the profile is; absent where the token's answer is all. */
   readonly profile?: string
-  /** What comes back besides code and state. */
+  /** Parameters of the callback besides code and state. */
   add?(back: Readonly<Record<string, string>>): Readonly<Record<string, string>>
   readonly cases: Readonly<Record<string, Case>>
 }
@@ -301,7 +301,7 @@ for (const preset of documented) {
       })
     }
 
-    it('shows who we are, and asks nobody else', async () => {
+    it('authenticates the client, and sends requests to no other host', async () => {
       script(Object.values(preset.cases)[0]?.profile)
       await signInNow()
       const [exchange, ...others] = fake.asked
@@ -321,7 +321,7 @@ for (const preset of documented) {
       expect(fake.asked).to.have.length(1)
     })
 
-    it('fails where it is asked too often, and where it is out of order', async () => {
+    it('fails when the provider throttles us or is out of order', async () => {
       for (const status of [429, 500, 503]) {
         script({})
         fake.answer(preset.token, { status, body: preset.refusal.body })
@@ -358,7 +358,7 @@ describe('the preset naver, besides', () => {
 })
 
 describe('the preset facebook, besides', () => {
-  it('asks for the fields it needs', async () => {
+  it('requests the fields it needs', async () => {
     const fake = await startFakeProvider()
     try {
       fake.answerTokens('graph.facebook.com/v25.0/oauth/access_token', () => bearer)
@@ -399,7 +399,7 @@ describe('the preset shopify, besides', () => {
     })
   }
 
-  it('asks for nothing when something comes back twice, or nothing is known of what came back', async () => {
+  it('sends no request when a parameter is repeated, or the parameters are unknown', async () => {
     const back = { code: 'c', state: 's' }
     const { all = [], ...known } = cameBack({ ...back, ...signedByShopify(back) })
     for (const odd of [[...all, ['shop', 'ada-shop.myshopify.com'] as const], undefined]) {
@@ -411,7 +411,7 @@ describe('the preset shopify, besides', () => {
 })
 
 describe('the preset discord, besides', () => {
-  it('asks for nothing when another issuer answers', async () => {
+  it('sends no request when another issuer answers', async () => {
     const fake = await startFakeProvider()
     try {
       const provider = discordKind.build({ ...client, scopes: [] }, needsOf(fake))
@@ -465,7 +465,7 @@ describe('the preset github', () => {
     })
   }
 
-  it('fails when addresses are asked for too often, though that is a 403', async () => {
+  it('fails when the rate limit of addresses is exceeded, although that is a 403', async () => {
     for (const headers of [{ 'x-ratelimit-remaining': '0' }, { 'retry-after': '60' }] as Record<string, string>[]) {
       fake.answer('api.github.com/user/emails', { status: 403, headers, body: { message: 'API rate limit exceeded' } })
       expect(await failureOf(signIn(provider, fake))).to.be.instanceOf(ProviderFailed)

@@ -31,7 +31,7 @@ export async function signIn(
   }: {
     iss?: string | null
     journey?: ReturnType<typeof aJourney>
-    /** What the provider says besides. */
+    /** Further claims of the provider. */
     add?: (back: Readonly<Record<string, string>>) => Readonly<Record<string, string>>
   } = {},
 ): Promise<OAuthIdentity> {
@@ -39,7 +39,7 @@ export async function signIn(
   return await provider.identify(cameBack({ ...back, ...add(back) }, iss), journey)
 }
 
-/** What the browser brings back, as the provider is told. */
+/** The parameters of the callback. */
 export function cameBack(
   back: Readonly<Record<string, string>> & { readonly code: string; readonly state: string },
   iss: string | null = null,

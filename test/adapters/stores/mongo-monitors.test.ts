@@ -28,7 +28,7 @@ describe('a client of MongoDB whose heartbeat is never answered', () => {
     await client.close()
   })
 
-  /** What the driver says when it begins a heartbeat; that of a server of which nothing is heard afterwards. */
+  /** The event of the driver at the start of a heartbeat, for a server that never answers it. */
   const heartbeat = {
     connectionId: 'a-server-that-is-silent:27017',
     awaited: false,
@@ -36,7 +36,7 @@ describe('a client of MongoDB whose heartbeat is never answered', () => {
   } as const
   const answers = () => client.db().command({ ping: 1 })
 
-  it('is connected anew, and works', async () => {
+  it('is reconnected, and works', async () => {
     const closed = once(client, 'topologyClosed')
     client.emit('serverHeartbeatStarted', heartbeat)
     await closed
@@ -45,7 +45,7 @@ describe('a client of MongoDB whose heartbeat is never answered', () => {
     expect(await answers()).to.have.property('ok', 1)
   })
 
-  it('is left alone while heartbeats are answered, or fail', async () => {
+  it('is not reconnected while heartbeats are answered or fail', async () => {
     let isClosed = false
     client.once('topologyClosed', () => {
       isClosed = true
@@ -58,7 +58,7 @@ describe('a client of MongoDB whose heartbeat is never answered', () => {
     expect(await answers()).to.have.property('ok', 1)
   })
 
-  it('stays closed when it was closed meanwhile', async () => {
+  it('stays closed when it is closed during a reconnection', async () => {
     client.emit('serverHeartbeatStarted', heartbeat)
     await once(client, 'topologyClosed')
     stop()

@@ -90,7 +90,7 @@ function everyOperation(handle: StoreHandle): Record<string, () => Promise<unkno
   }
 }
 
-/** What became of each call: `ok`, or the error's name, or that it took longer than 2 s. */
+/** The outcome of each call: `ok`, `Unavailable`, or an error. */
 async function outcomes(calls: Record<string, () => Promise<unknown>>): Promise<Set<string>> {
   const each = Object.entries(calls).map(async ([name, call]) => {
     const begun = performance.now()
@@ -123,7 +123,7 @@ describe('the MongoDB store', function () {
       })
     }
 
-    it('keeps the password of an address that it cannot read to itself', async () => {
+    it('does not reveal the password of an address that it cannot parse', async () => {
       const error = await open('mongodb://user:hunter2@127.0.0.1:99999/name?nonsense=1').catch(
         (error: unknown) => error,
       )
@@ -141,7 +141,7 @@ describe('the MongoDB store', function () {
       }
     })
 
-    it('is refused where its address wants a package that is not there', async () => {
+    it('is refused when its address needs a package that is not installed', async () => {
       const address = (await sharedMongo()).url().replace('//', '//user%40EXAMPLE.COM@')
       const handle = await open(`${address}&authMechanism=GSSAPI&authSource=$external`)
       const fault = await handle.prepare().catch((error: unknown) => error)
@@ -150,7 +150,7 @@ describe('the MongoDB store', function () {
       await handle.close()
     })
 
-    it('loads the driver then, and not when the module is imported', async () => {
+    it('loads the driver when it is opened, not when the module is imported', async () => {
       const script = `
         const { mongoBackend } = await import(${JSON.stringify(import.meta.resolve('../../../src/adapters/stores/mongo/mongo.ts'))})
         const { createRequire } = await import('node:module')
@@ -169,14 +169,14 @@ describe('the MongoDB store', function () {
       expect(stdout.trim()).to.equal('false true')
     })
 
-    it('answers nothing before it is prepared, even if the server is there', async () => {
+    it('is unavailable before it is prepared, even if the server is up', async () => {
       const url = (await sharedMongo()).url()
       const handle = await open(url)
       expect(await outcomes(everyOperation(handle))).to.deep.equal(new Set(['Unavailable']))
       await handle.close()
     })
 
-    it('is prepared by many processes at once', async () => {
+    it('can be prepared by many processes at once', async () => {
       const url = (await sharedMongo()).url()
       const handles = await Promise.all(Array.from({ length: 8 }, () => open(url)))
       await Promise.all(handles.map((handle) => handle.prepare()))
@@ -191,7 +191,7 @@ describe('the MongoDB store', function () {
     })
   })
 
-  it('is not used where its indexes cannot hold', async () => {
+  it('is refused when its indexes cannot be created', async () => {
     const url = (await sharedMongo()).url()
     const client = new MongoClient(url)
     await client
@@ -222,7 +222,7 @@ describe('the MongoDB store', function () {
       await opened.close()
     })
 
-    it('reads no operators out of what a caller without types passes', async () => {
+    it('reads no operators from arguments of untyped callers', async () => {
       const { users, sessions, tokens, oauthStates } = opened.handle
       expect(await users.users.insert(aUser(), [])).to.equal('stored')
       await sessions.put(aSession())
@@ -244,7 +244,7 @@ describe('the MongoDB store', function () {
       expect(await users.users.findByOAuthAccount('acme', anything)).to.equal(null)
     })
 
-    it('has the server delete what expired an hour ago', async () => {
+    it('has the server delete records an hour after their expiry', async () => {
       for (const name of ['tokens', 'oauth_states', 'sessions', 'expiring_ids']) {
         const indexes = await client.db().collection(name).indexes()
         const ends = indexes.filter(({ expireAfterSeconds }) => expireAfterSeconds === 3600)
@@ -252,7 +252,7 @@ describe('the MongoDB store', function () {
       }
     })
 
-    it('keeps of a removed user nothing but what waits, and after the last event nothing', async () => {
+    it('keeps only the waiting events of a removed user, and nothing after the last one', async () => {
       const { users, outbox } = opened.handle.users
       const user = aUser()
       const deleted = anEvent(user, { type: 'deleted' })
@@ -263,7 +263,7 @@ describe('the MongoDB store', function () {
       expect(await stored(user.id)).to.equal(null)
     })
 
-    it('keeps a removed user’s dead letters until they are swept, and then nothing', async () => {
+    it('keeps the dead letters of a removed user until they are swept, and then nothing', async () => {
       const { users, outbox } = opened.handle.users
       const user = aUser()
       expect(await users.insert(user, [anEvent(user)])).to.equal('stored')
@@ -280,7 +280,7 @@ describe('the MongoDB store', function () {
       expect(await stored(user.id)).to.equal(null)
     })
 
-    it('deletes a user at once when nothing waits, also while the relay settles the last event', async () => {
+    it('deletes a user at once when no event waits, even while the relay settles the last one', async () => {
       const { users, outbox } = opened.handle.users
       const second = (await opened.second()).users
       for (let round = 0; round < 20; round++) {
@@ -333,7 +333,7 @@ describe('the MongoDB store', function () {
     }
   })
 
-  describe('whose server is away', () => {
+  describe('whose server is down', () => {
     let server: MongoServer
     let handle: StoreHandle
 
@@ -352,7 +352,7 @@ describe('the MongoDB store', function () {
       await server?.destroy()
     })
 
-    it('cannot be prepared, says so within 2 s, and can be once it is back', async () => {
+    it('throws Unavailable within 2 s at its preparation, and can be prepared once the server is back', async () => {
       await server.stop()
       handle = await open(server.url('outage'))
       const { prepare, ping } = handle
@@ -362,7 +362,7 @@ describe('the MongoDB store', function () {
       expect(await outcomes(everyOperation(handle))).to.deep.equal(new Set(['ok']))
     })
 
-    it('is unavailable within 2 s while the server is down, and works again without a restart of ours', async () => {
+    it('is unavailable within 2 s while the server is down, and works again by itself', async () => {
       const { users } = roles(handle).users
       const user = aUser()
       expect(await users.insert(user, [])).to.equal('stored')

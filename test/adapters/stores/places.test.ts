@@ -15,7 +15,7 @@ const placeIn = (backend: StoreBackend, address: StoreAddress) => backend.placeO
 const inherited = (backend: StoreBackend, address: StoreAddress, tenant = 'acme') =>
   backend.inherited?.(address, tenant) ?? address
 
-describe('where a tenant’s records lie', () => {
+describe('the place of a tenant’s records', () => {
   it('is nowhere for a store that lives in the process', () => {
     const memory = stores.filter(({ kind }) => kind === 'memory')
     expect(memory.map((backend) => placeIn(backend, at(null)))).to.deep.equal([null])
@@ -24,7 +24,7 @@ describe('where a tenant’s records lie', () => {
   describe('in redis', () => {
     const placeOf = (url: string, prefix?: string) => placeIn(redisBackend, at(url, prefix))
 
-    it('is the same however the address is written, whoever asks', () => {
+    it('is the same for each spelling of an address and each user', () => {
       const place = placeOf('redis://cache.example')
       expect(place).to.equal('cache.example:6379/0 portcullis:')
       for (const url of [
@@ -37,14 +37,14 @@ describe('where a tenant’s records lie', () => {
       expect(placeOf('redis://cache.example', 'portcullis:')).to.equal(place)
     })
 
-    it('is one on this machine by whichever of its names', () => {
+    it('is the same for all names of this machine', () => {
       const place = placeOf('redis://localhost:6390')
       for (const host of ['127.0.0.1', '[::1]', '127.0.1.1']) expect(placeOf(`redis://${host}:6390`)).to.equal(place)
       expect(placeOf('redis://127.0.0.1:6391')).not.to.equal(place)
       expect(placeOf('redis://127.0.0.1.example:6390')).not.to.equal(place)
     })
 
-    it('is another one on another server or port, in another database, and under another prefix', () => {
+    it('differs on another server or port, in another database, and with another prefix', () => {
       const places = [
         placeOf('redis://cache.example'),
         placeOf('redis://other.example'),
@@ -61,13 +61,13 @@ describe('where a tenant’s records lie', () => {
       expect(placeIn(redisBackend, at(null))).to.equal(null)
     })
 
-    it('is, when it is inherited, a prefix of the tenant’s own', () => {
+    it('is a prefix of the tenant when the address is inherited', () => {
       const address = at('redis://cache.example/2')
       expect(inherited(redisBackend, address)).to.deep.equal({ ...address, prefix: 'portcullis:acme:' })
       expect(inherited(redisBackend, { ...address, prefix: 'ours:' }).prefix).to.equal('ours:acme:')
     })
 
-    it('is reached by one connection wherever server, database and user are the same', () => {
+    it('is reached by one connection when server, database and user are the same', () => {
       const key = connectionKey('redis://user:pass@cache.example/1')
       expect(connectionKey('redis://user:pass@CACHE.example:6379/01')).to.equal(key)
       for (const url of [
@@ -90,7 +90,7 @@ describe('where a tenant’s records lie', () => {
       return clientKey(parts)
     }
 
-    it('is the same however the address is written, whoever asks', () => {
+    it('is the same for each spelling of an address and each user', () => {
       const place = placeOf('mongodb://a.example,b.example:27018/accounts')
       expect(place).to.equal('a.example:27017,b.example:27018/accounts')
       for (const url of [
@@ -103,7 +103,7 @@ describe('where a tenant’s records lie', () => {
       }
     })
 
-    it('is another one on another server or port, and in another database', () => {
+    it('differs on another server or port, and in another database', () => {
       const places = [
         placeOf('mongodb://a.example/accounts'),
         placeOf('mongodb://b.example/accounts'),
@@ -122,12 +122,12 @@ describe('where a tenant’s records lie', () => {
       expect(placeIn(mongoBackend, at(null))).to.equal(null)
     })
 
-    it('is, when it is inherited, a database of the tenant’s own', () => {
+    it('is a database of the tenant when the address is inherited', () => {
       expect(inheritedUrl('mongodb://a.example/accounts')).to.equal('mongodb://a.example/accounts_acme')
       expect(inheritedUrl('mongodb://a.example/accounts?w=1')).to.equal('mongodb://a.example/accounts_acme?w=1')
     })
 
-    it('leaves the user of an inherited address where the server knows it', () => {
+    it('keeps the database against which the user of an inherited address authenticates', () => {
       for (const [url, expected] of [
         ['mongodb://u:p@a.example/name', 'mongodb://u:p@a.example/name_acme?authSource=name'],
         ['mongodb://u:p@a.example/name?w=1', 'mongodb://u:p@a.example/name_acme?w=1&authSource=name'],
@@ -142,7 +142,7 @@ describe('where a tenant’s records lie', () => {
       }
     })
 
-    it('is reached by one client wherever only the database differs', () => {
+    it('is reached by one client when only the database differs', () => {
       for (const [one, other] of [
         ['mongodb://a.example,b.example/one?w=1', 'mongodb://b.example,A.example:27017/other?w=1'],
         ['mongodb://u:p@a.example/one?authSource=admin', 'mongodb://u:p@a.example/other?authSource=admin'],
@@ -154,7 +154,7 @@ describe('where a tenant’s records lie', () => {
       }
     })
 
-    it('is reached by a client of its own wherever user, options, or the place of the user differ', () => {
+    it('is reached by its own client when user, options, or the place of the user differ', () => {
       for (const [one, other] of [
         ['mongodb://u:p@a.example/one', 'mongodb://u:p@a.example/other'],
         ['mongodb://u:p@a.example/one?authSource=admin', 'mongodb://v:p@a.example/other?authSource=admin'],
@@ -175,7 +175,7 @@ describe('where a tenant’s records lie', () => {
 
     afterEach(() => rm(folder, { recursive: true }))
 
-    it('is the file behind every symbolic link, be it made or not', async () => {
+    it('is the file behind every symbolic link, even before it exists', async () => {
       await mkdir(join(folder, 'data'))
       await symlink(join(folder, 'data'), join(folder, 'link'))
       const place = join(folder, 'data', 'portcullis.sqlite')
@@ -185,7 +185,7 @@ describe('where a tenant’s records lie', () => {
       )
     })
 
-    it('is the file behind a link to a folder that is not made yet, and a link that leads to itself is its own', async () => {
+    it('is the file behind a link to a missing folder, and a link to itself is its own place', async () => {
       await symlink('later', join(folder, 'link'))
       await symlink(join(folder, 'link', 'deep'), join(folder, 'far'))
       expect(placeOf(join(folder, 'link'))).to.equal(placeOf(join(folder, 'later')))
@@ -194,7 +194,7 @@ describe('where a tenant’s records lie', () => {
       expect(placeOf(join(folder, 'round'))).to.equal(join(folder, 'round', 'portcullis.sqlite'))
     })
 
-    it('is another one in another folder', () => {
+    it('differs in another folder', () => {
       expect(placeOf(join(folder, 'one'))).not.to.equal(placeOf(join(folder, 'other')))
     })
   })

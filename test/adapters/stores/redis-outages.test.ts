@@ -11,7 +11,7 @@ import { expectUnavailable, recovers } from '../../support/outages.ts'
 import { needsRedisServer, type RedisServer, sessionsOf, startRedis, tokensOf } from '../../support/redis.ts'
 import { together } from '../../support/together.ts'
 
-describe('a redis that is down, strange or refuses', function () {
+describe('a Redis that is down, misconfigured or refuses us', function () {
   this.timeout(20_000)
   let server: RedisServer
   let proxy: FaultProxy
@@ -62,13 +62,13 @@ describe('a redis that is down, strange or refuses', function () {
 
   const viaProxy = (): string => `redis://127.0.0.1:${proxy.port}`
 
-  it('answers nothing before it was prepared', async () => {
+  it('is unavailable before it is prepared', async () => {
     const handle = await opened(server.url)
     await expectUnavailable(() => sessionsOf(handle).find('x'))
     await expectUnavailable(() => tokensOf(handle).put(aToken()))
   })
 
-  it('can be prepared once the server is there', async () => {
+  it('can be prepared once the server is up', async () => {
     await proxy.set('refuse')
     const handle = await opened(viaProxy())
     const error = await expectUnavailable(() => handle.prepare())
@@ -78,7 +78,7 @@ describe('a redis that is down, strange or refuses', function () {
     await sessionsOf(handle).put(aSession())
   })
 
-  it('never sends a removal twice: who ended a session is not told that somebody else did', async () => {
+  it('never sends a removal twice: the caller that ended a session learns that it did', async () => {
     const handle = await prepared(viaProxy())
     const session = aSession()
     await sessionsOf(handle).put(session)
@@ -92,7 +92,7 @@ describe('a redis that is down, strange or refuses', function () {
     expect(await recovers(() => sessionsOf(handle).find(session.digest))).to.equal(null)
   })
 
-  it('is unavailable while the server is somebody’s replica', async () => {
+  it('is unavailable while the server is a replica', async () => {
     const handle = await prepared(server.url)
     const raw = new Redis(server.url)
     await raw.replicaof('127.0.0.1', 1)
@@ -114,7 +114,7 @@ describe('a redis that is down, strange or refuses', function () {
     await handle.ping()
   })
 
-  it('refuses a server that evicts, says what to set, and puts nothing there until that is done', async () => {
+  it('refuses a server that evicts keys, names the setting, and writes nothing there until it is changed', async () => {
     const handle = await opened(server.url)
     await withSetting('maxmemory-policy', 'volatile-ttl', async () => {
       const { message } = await refusal(handle.prepare())
@@ -125,7 +125,7 @@ describe('a redis that is down, strange or refuses', function () {
     await sessionsOf(handle).put(aSession())
   })
 
-  it('warns of a server that keeps nothing, and of none that is well set up', async () => {
+  it('warns of a server without persistence, and only of that', async () => {
     await prepared(server.url)
     expect(warnings).to.deep.equal([])
     await withSetting('appendonly', 'no', async () => {
@@ -135,7 +135,7 @@ describe('a redis that is down, strange or refuses', function () {
     expect(warnings[0]).to.contain('appendonly')
   })
 
-  it('warns of a server whose settings it may not see', async () => {
+  it('warns of a server whose settings it may not read', async () => {
     const raw = new Redis(server.url)
     await raw.acl('SETUSER', 'guest', 'on', '>guest-pass', '~*', '+@all', '-config')
     raw.disconnect()
@@ -175,7 +175,7 @@ describe('a redis that is down, strange or refuses', function () {
     raw.disconnect()
   })
 
-  it('judges such a user later, when the server is busy at the start', async () => {
+  it('refuses such a user later, when the server is busy at the start', async () => {
     const raw = new Redis(server.url)
     await raw.acl('SETUSER', 'clerk', 'reset', 'on', '>clerk-pass', '~*', '+@all', '-getdel')
     const handle = await opened(`redis://clerk:clerk-pass@127.0.0.1:${server.port}`)
@@ -193,7 +193,7 @@ describe('a redis that is down, strange or refuses', function () {
     raw.disconnect()
   })
 
-  it('may begin while the server is full: what is there is read', async () => {
+  it('may begin while the server is full: stored sessions are read', async () => {
     const session = aSession()
     await sessionsOf(await prepared(server.url)).put(session)
     await withSetting('maxmemory', '1', async () => {
@@ -203,7 +203,7 @@ describe('a redis that is down, strange or refuses', function () {
     })
   })
 
-  it('may begin while the server is somebody’s replica: what is there is read', async () => {
+  it('may begin while the server is a replica: what is there is read', async () => {
     const session = aSession()
     await sessionsOf(await prepared(server.url)).put(session)
     const raw = new Redis(server.url)
@@ -216,7 +216,7 @@ describe('a redis that is down, strange or refuses', function () {
     await recovers(() => sessionsOf(handle).put(aSession()))
   })
 
-  it('refuses a wrong password, and repeats it nowhere', async () => {
+  it('refuses a wrong password, and reveals it nowhere', async () => {
     const raw = new Redis(server.url)
     await raw.acl('SETUSER', 'owner', 'on', '>owner-pass', '~*', '+@all')
     raw.disconnect()
@@ -225,7 +225,7 @@ describe('a redis that is down, strange or refuses', function () {
     expect(inspect(error, { depth: 9, showHidden: true })).not.to.contain('hunter2')
   })
 
-  it('keeps to the database of its address, and refuses one that the server has not', async () => {
+  it('uses the database of its address, and refuses one that the server does not have', async () => {
     const handle = await prepared(`${server.url}/3`)
     const session = aSession()
     await sessionsOf(handle).put(session)

@@ -19,7 +19,7 @@ import {
   tokensOf,
 } from '../../support/redis.ts'
 
-describe('sessions, tokens and OAuth states in redis', function () {
+describe('sessions, tokens and OAuth states in Redis', function () {
   this.timeout(20_000)
   let server: RedisServer
   let raw: Redis
@@ -63,7 +63,7 @@ describe('sessions, tokens and OAuth states in redis', function () {
     await server?.close()
   })
 
-  it('leaves none of 2 000 sessions that log out while a touch is in flight', async () => {
+  it('revives none of 2 000 sessions that log out while a use is being recorded', async () => {
     let removals = 0
     for (let hundred = 0; hundred < 20; hundred++) {
       const some = Array.from({ length: 100 }, () => aSession())
@@ -81,7 +81,7 @@ describe('sessions, tokens and OAuth states in redis', function () {
     expect(await raw.keys('p:session:*')).to.deep.equal([])
   })
 
-  it('sends what is asked for in one turn of the event loop at once', async () => {
+  it('sends all commands of one turn of the event loop at once', async () => {
     const reads = async (): Promise<number> =>
       Number(/^total_reads_processed:(\d+)/m.exec(await raw.info('stats'))?.[1] ?? Number.NaN)
     const before = await reads()
@@ -126,7 +126,7 @@ describe('sessions, tokens and OAuth states in redis', function () {
     expect((await raw.zrange(list, '0', '-1')).join()).not.to.contain(short.digest)
   })
 
-  it('keeps a session listed that is listed while it is being written', async () => {
+  it('keeps a session in the list when the list is read while the session is written', async () => {
     const session = aSession({ createdAt: clock() })
     const list = `p:sessions-of:${session.userId}`
     await sessions.put(session)
@@ -173,7 +173,7 @@ describe('sessions, tokens and OAuth states in redis', function () {
     expect(await raw.pexpiretime(owner)).to.equal(token.expiresAt.getTime())
   })
 
-  it('gives a token that was removed and is put again its new end', async () => {
+  it('gives a removed token its new expiry when it is put again', async () => {
     const token = aToken({ expiresAt: new Date(clock().getTime() + 30_000) })
     await tokens.put(token)
     await tokens.remove(token.purpose, token.digest)
@@ -225,7 +225,7 @@ describe('sessions, tokens and OAuth states in redis', function () {
       ).to.have.lengthOf(1)
   })
 
-  it('reports what cannot be there as a fault, without the arguments of the command', async () => {
+  it('reports an impossible reply as a fault, without the arguments of the command', async () => {
     const { digest } = aSession()
     await raw.lpush(`p:session:${digest}`, 'not a session')
     await raw.expire(`p:session:${digest}`, 60)

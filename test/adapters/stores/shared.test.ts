@@ -51,7 +51,7 @@ function watched(): Shares & { readonly opened: unknown[]; open(): number } {
   }
 }
 
-/** Who opens stores for tenants, and closes them all in the end. */
+/** Opens stores for tenants, and closes them all at the end. */
 function tenantsOn(open: (tenant: string, shares: Shares) => Promise<StoreHandle>) {
   const shares = watched()
   const handles: StoreHandle[] = []
@@ -127,16 +127,16 @@ async function expectStrangersAsUsers(one: StoreHandle, other: StoreHandle): Pro
   expect(await a.outbox.lease(clock(), 10, 60)).to.have.lengthOf(1)
 }
 
-/** What every technology promises of handles that share. */
+/** The promises of each technology about handles that share a connection. */
 function promises(tenants: () => Tenants, hasUsers: boolean, many = 20): void {
-  it('is opened once for all of them, and each has records of its own', async () => {
+  it('is opened once for all of them, and each has its own records', async () => {
     const [one, other] = [await tenants().prepared('one'), await tenants().prepared('other')]
     await expectStrangers(one, other)
     if (hasUsers) await expectStrangersAsUsers(one, other)
     expect(tenants().shares.opened).to.have.lengthOf(1)
   })
 
-  it('stays open for the others when one is closed, and for that one no more', async () => {
+  it('stays open for the others when one is closed, but not for that one', async () => {
     const [one, other] = [await tenants().prepared('one'), await tenants().prepared('other')]
     const session = aSession()
     await of(one.sessions).put(session)
@@ -156,7 +156,7 @@ function promises(tenants: () => Tenants, hasUsers: boolean, many = 20): void {
     expect(tenants().shares.open()).to.equal(0)
   })
 
-  it('is opened anew for who comes when all have gone, or are about to go', async () => {
+  it('is opened again after the last one has closed it, or while it is closing', async () => {
     const first = await tenants().prepared('one')
     const session = aSession()
     await of(first.sessions).put(session)
@@ -170,7 +170,7 @@ function promises(tenants: () => Tenants, hasUsers: boolean, many = 20): void {
     expect(await of(later.sessions).find(session.digest)).to.deep.equal(session)
   })
 
-  it('answers none of them before that one is prepared', async () => {
+  it('is unavailable to each of them until that one is prepared', async () => {
     const one = await tenants().prepared('one')
     const other = await tenants().opened('other')
     await expectUnavailable(() => of(other.sessions).find('digest'))
@@ -179,7 +179,7 @@ function promises(tenants: () => Tenants, hasUsers: boolean, many = 20): void {
     expect(await of(other.sessions).find('digest')).to.equal(null)
   })
 
-  it('is prepared by many at once, without a word of complaint', async () => {
+  it('is prepared by many at once, without a warning', async () => {
     const warnings: Error[] = []
     const warned = (warning: Error) => warnings.push(warning)
     process.on('warning', warned)
@@ -192,7 +192,7 @@ function promises(tenants: () => Tenants, hasUsers: boolean, many = 20): void {
   })
 }
 
-describe('a redis that tenants share by prefix', function () {
+describe('a Redis that tenants share by prefix', function () {
   this.timeout(20_000)
   let server: RedisServer
   let proxy: FaultProxy
@@ -234,7 +234,7 @@ describe('a redis that tenants share by prefix', function () {
     expect(proxy.connections()).to.equal(1)
   })
 
-  it('is unavailable to all of them when it goes, and comes back to all by itself', async () => {
+  it('is unavailable to all of them while it is down, and recovers for all by itself', async () => {
     const handles = [await tenants.prepared('one'), await tenants.prepared('other')]
     await proxy.set('refuse')
     await Promise.all(handles.map((handle) => expectUnavailable(() => of(handle.sessions).put(aSession()))))
@@ -277,7 +277,7 @@ describe('a MongoDB that tenants share by database', function () {
 
   promises(() => tenants, true, 6) // of a dozen made at once, the server that stands in for MongoDB cannot drop all
 
-  it('is looked after once', async () => {
+  it('is monitored once', async () => {
     await tenants.prepared('one')
     await tenants.prepared('other')
     // Safe: it is what the MongoDB store leases.
@@ -285,7 +285,7 @@ describe('a MongoDB that tenants share by database', function () {
     expect(client.listenerCount('serverHeartbeatStarted')).to.equal(1)
   })
 
-  it('ends at once what one of them had under way when that one is closed, and goes on for the others', async () => {
+  it('ends the running operations of a tenant when it is closed, and goes on for the others', async () => {
     const [one, other] = [await tenants.prepared('one'), await tenants.prepared('other')]
     await proxy.set({ latency: 400 })
     const session = aSession()
@@ -307,7 +307,7 @@ describe('a MongoDB that tenants share by database', function () {
     expect(await of(other.sessions).find(session.digest)).to.deep.equal(session)
   })
 
-  it('is unavailable to all of them when it goes, and comes back to all by itself', async () => {
+  it('is unavailable to all of them while it is down, and recovers for all by itself', async () => {
     const handles = [await tenants.prepared('one'), await tenants.prepared('other')]
     await proxy.set('refuse')
     await Promise.all(handles.map((handle) => expectUnavailable(() => of(handle.sessions).put(aSession()))))
