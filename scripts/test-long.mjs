@@ -1,7 +1,25 @@
-// npm run test:long: all the tests, the costly ones with more rounds (see test/support/long.ts).
-import { availableParallelism } from 'node:os'
+// npm run test:long: what takes minutes or measures times. Run it on a machine that does nothing else.
+import { delimiter, join } from 'node:path'
+import { nodeOf } from './fetch-node.mjs'
+import { inParallel, mocha, prepare, suites } from './suites.mjs'
 
-process.env.TEST_LONG = '1'
-// As .ci/run: it has time, and what is held to seconds shares no processor with a third file.
-process.env.TEST_LANES ??= `${availableParallelism()}`
-await import('./test.mjs')
+await prepare()
+const env = { ...process.env, TEST_LONG: '1' } // see test/support/long.ts
+const codes = [mocha(suites.long, { env }), mocha([...suites.full, ...inParallel], { env })]
+
+const everyNode = [
+  'test/{domain,http}/**/*.test.ts',
+  'test/adapters/stores.test.ts',
+  'test/adapters/stores/sqlite*.test.ts',
+]
+for (const major of [22, 24, 26]) {
+  const folder = nodeOf(major)
+  if (folder === null) {
+    console.error(`NOT TRIED: Node ${major}, which the registry does not have for this platform`)
+    continue
+  }
+  console.log(`\nNode ${major}`)
+  const PATH = `${folder}${delimiter}${process.env.PATH}`
+  codes.push(mocha([...everyNode, ...inParallel], { env: { ...process.env, PATH }, node: join(folder, 'node') }))
+}
+process.exitCode = codes.every((code) => code === 0) ? 0 : 1

@@ -11,7 +11,7 @@ import { type SpawnedService, scratchFolder, spawnService } from './support/spaw
 import { distinguishability, shuffled } from './support/statistics.ts'
 
 describe('the time of an answer', function () {
-  this.timeout(isLong ? 600_000 : 120_000)
+  if (isLong) this.timeout(600_000)
   let service: SpawnedService
   let people: People
   let client: Sender

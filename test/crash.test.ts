@@ -5,7 +5,7 @@ import { rounds } from './support/long.ts'
 import { together } from './support/together.ts'
 
 describe('a service that is killed', function () {
-  this.timeout(rounds(60_000, 300_000))
+  this.timeout(300_000)
 
   // What a killed process had in hand is its own for seconds.
   together(

@@ -2,6 +2,7 @@ import { existsSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { expect } from 'chai'
+import { generated } from '../scripts/docs.ts'
 import { anyProvider } from '../scripts/errors-page.ts'
 import { statusOf } from '../src/adapters/http/errors.ts'
 import { settingsSchema } from '../src/config/settings/schema/schema.ts'
@@ -136,5 +137,14 @@ describe('the pages of settings, handlers and tenants', () => {
     expect(Object.keys(module)).to.have.length.above(2)
     expect(handlerNames).to.include.members(Object.keys(module))
     for (const name of handlerNames) expect(handlersPage).to.include(name)
+  })
+})
+
+describe('the generated files', () => {
+  it('are current; `npm run docs` writes them', async () => {
+    for (const [name, make] of generated) {
+      expect(projectFile(name) === (await make()), `${name} is current`).to.equal(true)
+    }
+    expect([...generated.keys()]).to.include.members(['docs/openapi.json', 'docs/errors.md'])
   })
 })

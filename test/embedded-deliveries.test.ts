@@ -108,7 +108,7 @@ describe('events of a program', () => {
       const [registrations, resets] = [told('on_after_register'), told('on_after_forgot_password')]
       return emails.filter((email) => !registrations.has(email) || !resets.has(email))
     }
-    await eventually('an event of each', () => missing().length === 0, 5)
+    await eventually('an event of each', () => missing().length === 0)
     await program.close()
     await service.stop()
   })

@@ -56,8 +56,7 @@ const settingsIn = `
   console.log(email)
   await portcullis.close()`
 
-describe('the package, installed into an empty project', function () {
-  this.timeout(120_000)
+describe('the package, installed into an empty project', () => {
   let project: PackedProject
   before(async () => {
     project = await PackedProject.create()

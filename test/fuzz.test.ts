@@ -177,7 +177,7 @@ function requests({ path, body }: Operation, cast: Cast): fc.Arbitrary<{ path: s
 }
 
 describe('requests made up from /openapi.json', function () {
-  this.timeout(isLong ? 600_000 : 120_000)
+  if (isLong) this.timeout(600_000)
   const count = rounds(100, 3_000)
   let service: TestService
   let operations: readonly Operation[]

@@ -28,8 +28,7 @@ const repeatedByLong = [
 ]
 
 for (const { deployment, start, holds } of isLong ? [...sites, ...repeatedByLong] : sites) {
-  describe(`a race over HTTP, on ${deployment.name}${start === twoProcesses ? ' and two processes' : ''}`, function () {
-    this.timeout(60_000)
+  describe(`a race over HTTP, on ${deployment.name}${start === twoProcesses ? ' and two processes' : ''}`, () => {
     let started: Site | null = null
     const site = (): Site => {
       if (started === null) throw new Error('the site is not started')

@@ -36,9 +36,7 @@ function startOf(blocks: readonly Block[]): string {
   return typed.replace(/^git clone .* && cd portcullis\n/, '')
 }
 
-describe('the pages that a newcomer follows', function () {
-  this.timeout(60_000)
-
+describe('the pages that a newcomer follows', () => {
   it('docs/tour.md prints, with nothing set, exactly the output that it shows', async () => {
     const steps = tourOf(blocksOf(projectFile('docs/tour.md')))
     expect(steps).to.have.length.above(8)
@@ -89,38 +87,32 @@ async function fetches(blocks: readonly Block[], here: (text: string) => string)
   expect(output.standard).to.equal(theBlock(blocks, 'text', 'fetch'))
 }
 
-describe('npm start', function () {
-  this.timeout(30_000)
-
-  /** The service once it listens, where, and how long that took. */
-  async function npmStart(folder: string): Promise<{ service: Command; url: string; milliseconds: number }> {
-    const began = performance.now()
+describe('npm start', () => {
+  /** The service once it listens, and where. */
+  async function npmStart(folder: string): Promise<{ service: Command; url: string }> {
     const service = startCommand(['npm', 'start'], folder, environmentOf({ PORTCULLIS_HTTP__PORT: '0' }))
     const [, url = ''] = await service.says(/^Portcullis listens on (\S+)$/m)
-    return { service, url, milliseconds: performance.now() - began }
+    return { service, url }
   }
 
-  /** The exit code, and how long it took. */
-  async function ending(service: Command, end: () => void): Promise<{ code: number | string; milliseconds: number }> {
-    const began = performance.now()
+  /** The exit code of a service that ends in order. */
+  async function ending(service: Command, end: () => void): Promise<number | string> {
     end()
     const code = await service.ended
     expect(service.output.error).to.include('"msg":"stopped"')
-    return { code, milliseconds: performance.now() - began }
+    return code
   }
 
-  it('serves again what it served before, soon, after a SIGTERM that reached npm first', async () => {
+  it('serves again what it served before after a SIGTERM that reached npm first', async () => {
     const folder = workingCopy()
     const body = { email: 'ada@example.com', password: 'tide-lamp-quartz' }
 
     const first = await npmStart(folder)
     expect((await call(first.url, 'POST', '/auth/register', { json: body })).status).to.equal(201)
-    const ended = await ending(first.service, () => first.service.kill('SIGTERM'))
-    expect(ended.code).to.equal(0)
-    expect(ended.milliseconds).to.be.below(10_000)
+    const code = await ending(first.service, () => first.service.kill('SIGTERM'))
+    expect(code).to.equal(0)
 
     const second = await npmStart(folder)
-    expect(second.milliseconds).to.be.below(10_000)
     const form = { username: body.email, password: body.password }
     expect((await call(second.url, 'POST', '/auth/jwt/login', { form })).status).to.equal(200)
     second.service.killGroup('SIGTERM')
@@ -129,9 +121,8 @@ describe('npm start', function () {
 
   it('ends in order at Ctrl-C, which reaches npm and the service, and the service by npm again', async () => {
     const { service, url } = await npmStart(workingCopy())
-    const ended = await ending(service, () => service.killGroup('SIGINT'))
-    expect(ended.code).to.equal(0)
-    expect(ended.milliseconds).to.be.below(10_000)
+    const code = await ending(service, () => service.killGroup('SIGINT'))
+    expect(code).to.equal(0)
     expect(
       await fetch(url).then(
         () => 'answers',

@@ -12,9 +12,7 @@ function run(script: string, ...args: readonly string[]): { status: number | nul
   return { status, output: `${stdout}${stderr}` }
 }
 
-describe('the sources', function () {
-  this.timeout(60_000)
-
+describe('the sources', () => {
   it('type-check', () => {
     // Alone it would be quicker in several threads, but they take twice the processor time, which other tests want.
     const { status, output } = run('types', '--singleThreaded')

@@ -4,9 +4,7 @@ import { storesUnderTest } from '../support/stores.ts'
 const serversAreRequired = process.env.TEST_REQUIRE_SERVERS === '1'
 
 for (const { name, start, stop, ...store } of storesUnderTest) {
-  describe(`the ${name} store`, function () {
-    this.timeout(30_000)
-
+  describe(`the ${name} store`, () => {
     before(async function () {
       const obstacle = (await start?.()) ?? null
       if (obstacle === null) return

@@ -41,8 +41,7 @@ function over({ role, clock }: OpenedUsers, eventHandlers: EventHandlers) {
 }
 
 for (const store of [memoryUnderTest, sqliteUnderTest, mongoUnderTest]) {
-  describe(`requests for tokens that come all the time, on the ${store.name} store`, function () {
-    this.timeout(60_000)
+  describe(`requests for tokens that come all the time, on the ${store.name} store`, () => {
     let opened: OpenedUsers
 
     before(async function () {

@@ -8,8 +8,7 @@ const inMemory = { PORTCULLIS_STORES__USERS__KIND: 'memory' }
 const email = 'ada@example.com'
 const screenshots = '.cache/screenshots'
 
-describe('/docs in a browser', function () {
-  this.timeout(40_000)
+describe('/docs in a browser', () => {
   let service: TestService
   let browser: TestBrowser
   let context: BrowserContext

@@ -19,8 +19,7 @@ function serve(settings: () => Readonly<Record<string, string>>): void {
   after(() => service?.stop())
 }
 
-describe('a front end on another origin, in a browser', function () {
-  this.timeout(40_000)
+describe('a front end on another origin, in a browser', () => {
   let browser: TestBrowser
   let frontEnd: Server
   /** Another origin of the service's own site: for cookies, the port is no boundary (RFC 6265 section 8.5). */

@@ -19,8 +19,7 @@ const newPassword = 'quite another pass phrase'
 const names = ['acme', 'globex', 'initech'] as const
 type Name = (typeof names)[number]
 
-describe('/try in a browser', function () {
-  this.timeout(40_000)
+describe('/try in a browser', () => {
   let service: TestService
   let providers: Record<Name, OpenIdProvider>
   let browser: TestBrowser

@@ -5,9 +5,7 @@ import { portcullis } from '../support/command-line.ts'
 import { goodSecret } from '../support/settings.ts'
 import { scratchFolder } from '../support/spawned-service.ts'
 
-describe('portcullis config check', function () {
-  this.timeout(20_000)
-
+describe('portcullis config check', () => {
   it('prints what is in force and where it came from, and never a secret', async () => {
     const cwd = scratchFolder()
     await writeFile(join(cwd, 'portcullis.config.json'), JSON.stringify({ http: { port: 4321 } }))

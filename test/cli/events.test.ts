@@ -20,8 +20,7 @@ interface Note {
 
 const attempts = 10
 
-describe('portcullis events', function () {
-  this.timeout(30_000)
+describe('portcullis events', () => {
   let module: ScratchModule
   let service: TestService
   let aheadMilliseconds = 0
@@ -100,7 +99,7 @@ describe('portcullis events', function () {
       out: '',
       err: '1 due again: delivered within a second or so by a service or worker that is running\n',
     })
-    await eventually('the event', () => notesOf(email).length === attempts + 1, 3)
+    await eventually('the event', () => notesOf(email).length === attempts + 1)
     expect(new Set(notesOf(email).map((note) => note.eventId)).size).to.equal(1)
     expect(await events('list')).to.deep.equal(none)
   })

@@ -22,9 +22,7 @@ const commands = [
   ['events', 'retry'],
 ]
 
-describe('the command line', function () {
-  this.timeout(20_000)
-
+describe('the command line', () => {
   it('explains every command with --help', async () => {
     const answers = await Promise.all(commands.map((command) => portcullis([...command, '--help'])))
     for (const [at, { code, out, err }] of answers.entries()) {

@@ -14,9 +14,7 @@ const anyPort = { PORTCULLIS_HTTP__PORT: '0' }
 /** What a person reads, without the lines of the log. */
 const words = (err: string): string => err.replace(/^\{.*\}\n/gm, '')
 
-describe('portcullis serve', function () {
-  this.timeout(20_000)
-
+describe('portcullis serve', () => {
   it('listens, says where, and keeps a secret of its own', async () => {
     const folder = scratchFolder()
     const service = await spawnService({}, folder)

@@ -4,8 +4,7 @@ import { portcullis } from '../support/command-line.ts'
 import { eventually } from '../support/eventually.ts'
 import { type SpawnedService, scratchFolder, spawnService } from '../support/spawned-service.ts'
 
-describe('portcullis superuser create', function () {
-  this.timeout(20_000)
+describe('portcullis superuser create', () => {
   let folder: string
   let service: SpawnedService
 
@@ -35,7 +34,7 @@ describe('portcullis superuser create', function () {
     const flags = { is_active: true, is_superuser: true, is_verified: true }
     expect(user).to.deep.equal({ id: user.id, email: 'root@example.com', ...flags })
     expect(err).to.equal(`created superuser root@example.com (${user.id})\n`)
-    const told = await eventually('on_after_register', () => service.events.find((one) => one.user.id === user.id), 3)
+    const told = await eventually('on_after_register', () => service.events.find((one) => one.user.id === user.id))
     expect(told).to.deep.equal({ event: 'on_after_register', user })
   })
 
@@ -120,7 +119,7 @@ describe('portcullis superuser create', function () {
     expect((await portcullis(args, { cwd, input: goodPassword })).code).to.equal(0)
     const later = await spawnService({}, cwd)
     await logIn(later.url, 'first@example.com')
-    await eventually('its event', () => later.events.some(({ user }) => user.email === 'first@example.com'), 5)
+    await eventually('its event', () => later.events.some(({ user }) => user.email === 'first@example.com'))
     await later.end('SIGTERM')
   })
 })

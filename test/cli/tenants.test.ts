@@ -16,9 +16,7 @@ async function folderWith(tenants: object | null): Promise<string> {
   return cwd
 }
 
-describe('tenants on the command line', function () {
-  this.timeout(60_000)
-
+describe('tenants on the command line', () => {
   it('are listed with the kinds of their stores, and checked, without a secret', async () => {
     const list = { bolt: {}, 'acme-corp': { secret: goodSecret, stores: { users: mongo } } }
     const cwd = await folderWith({ by: 'header', list })
@@ -125,8 +123,7 @@ describe('tenants on the command line', function () {
   })
 })
 
-describe('SIGHUP', function () {
-  this.timeout(60_000)
+describe('SIGHUP', () => {
   let service: SpawnedService
   let cwd: string
   const config = (tenants: object, common: object = {}) =>

@@ -31,9 +31,7 @@ const recipes: readonly Recipe[] = fenced(projectFile('docs/extending.md'), 'ts'
 const sessions = projectFile('test/docs/file-sessions.ts').replaceAll("'../../src/", "'../../../")
 const [section = ''] = fenced(projectFile('docs/extending.md'), 'md')
 
-describe('docs/extending.md', function () {
-  this.timeout(120_000)
-
+describe('docs/extending.md', () => {
   const folder = scratchFolder()
   const inFolder = (path: string): string => join(folder, path)
   const isNew = ({ text }: Recipe): boolean => !text.includes('\n  …\n')

@@ -26,7 +26,7 @@ describe('an e-mail address', () => {
       '@'.repeat(100_000),
       `a@${'b.'.repeat(50_000)}`,
     ]) {
-      expect(judgedIn(text), text.slice(0, 3)).to.be.below(1_000) // quadratic: some ten seconds
+      expect(judgedIn(text), text.slice(0, 3)).to.be.below(5_000) // quadratic: some ten seconds
     }
   })
 

@@ -60,8 +60,7 @@ function proved(program: string, cwd: string): Promise<Proof> {
   })
 }
 
-describe('examples/custom-store', function () {
-  this.timeout(120_000)
+describe('examples/custom-store', () => {
   let project: PackedProject
   before(async () => {
     project = await PackedProject.create()

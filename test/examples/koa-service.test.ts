@@ -6,9 +6,7 @@ import { goThrough } from '../support/readme-tour.ts'
 const blocks = blocksOf(projectFile('examples/koa-service/README.md'))
 const steps = tourOf(blocks)
 
-describe('examples/koa-service', function () {
-  this.timeout(60_000)
-
+describe('examples/koa-service', () => {
   it('does what its README says, by one command, and ends in order', async () => {
     const port = await portNear(3000)
     const here = (text: string): string => text.replaceAll('localhost:3000', `localhost:${port}`)

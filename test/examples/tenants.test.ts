@@ -22,9 +22,7 @@ async function printedTwice(command: string, env: Readonly<Record<string, string
   return printed
 }
 
-describe('examples/tenants', function () {
-  this.timeout(90_000)
-
+describe('examples/tenants', () => {
   it('runs by one command with no server there, and again', async () => {
     const printed = await printedTwice(theBlock(blocks, 'bash', 'start'), { MONGODB_URL: '', REDIS_URL: '' })
     const told = theBlock(blocks, 'text', 'nothing-set')

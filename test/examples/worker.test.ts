@@ -39,7 +39,7 @@ function lineOf(line: number): { text: string; reason: string | null } {
 }
 
 describe('the example of a worker', function () {
-  this.timeout(isLong ? 600_000 : 120_000)
+  if (isLong) this.timeout(600_000)
 
   it('registers everybody in a file once and loses nobody, however often it is killed', async () => {
     const folder = scratchFolder()
@@ -58,7 +58,7 @@ describe('the example of a worker', function () {
     for (let kill = 0; kill < kills; kill += 1) {
       const killed = start(folder, file)
       const wanted = (lines / (kills + 1)) * (kill + 0.7)
-      await eventually('some to be done', () => (progress()?.records ?? 0) > wanted, 300)
+      await eventually('some to be done', () => (progress()?.records ?? 0) > wanted)
       // Amid a batch: more are registered than are written down.
       await eventually('more', () => usersIn(folder).length > (progress()?.registered ?? Number.POSITIVE_INFINITY))
       killed.child.kill('SIGKILL')

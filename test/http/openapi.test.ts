@@ -1,7 +1,5 @@
-import { readFile } from 'node:fs/promises'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { expect } from 'chai'
-import { generated } from '../../scripts/docs.ts'
 import { anAddress } from '../support/answers.ts'
 import { answerOf, call, goodPassword, register } from '../support/client.ts'
 import { expectDescribed, judgeBy } from '../support/described.ts'
@@ -149,15 +147,5 @@ describe('the OpenAPI document', () => {
         'Error: not as /openapi.json says: GET /users/me 418: the status is not described',
       )
     })
-  })
-})
-
-describe('the generated files', () => {
-  it('are current (`npm run docs` writes them)', async () => {
-    for (const [name, make] of generated) {
-      const file = await readFile(new URL(`../../${name}`, import.meta.url), 'utf8')
-      expect(file === (await make()), `${name} is current`).to.equal(true)
-    }
-    expect([...generated.keys()]).to.include.members(['docs/openapi.json', 'docs/errors.md'])
   })
 })

@@ -612,9 +612,9 @@ function rowsOf({ dataFolder }: TestService, userId: string): Record<string, num
   }
 }
 
-/** Runs `check` until it passes, for at most 3 s. */
+/** Runs `check` until it passes, for at most a minute. */
 async function eventually(check: () => void): Promise<void> {
-  const end = Date.now() + 3000
+  const end = Date.now() + 60_000
   for (;;) {
     try {
       check()

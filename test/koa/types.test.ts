@@ -51,8 +51,7 @@ accounts.requireNobody()
 `,
 }
 
-describe('the types of an app with guards', function () {
-  this.timeout(120_000)
+describe('the types of an app with guards', () => {
   /** What the compiler says: `line: code` of each fault, by file. */
   const faults = new Map<string, string[]>()
 

@@ -9,8 +9,7 @@ import { Browser, tokenOf, toLink } from '../support/oauth-browser.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 
 for (const deployment of [onSqlite, onMongo, onMongoAndRedis]) {
-  describe(`what a thief finds of OAuth, on ${deployment.name}`, function () {
-    this.timeout(30_000)
+  describe(`what a thief finds of OAuth, on ${deployment.name}`, () => {
     let acme: Acme
     let service: TestService
     let env: Readonly<Record<string, string>> = {}

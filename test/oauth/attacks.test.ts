@@ -178,8 +178,7 @@ const attacks: Readonly<Record<string, (scene: Scene) => Promise<Attempt>>> = {
 }
 
 for (const deployment of [onSqlite, onSqliteAndRedis, onMongo]) {
-  describe(`a state kept on ${deployment.name}`, function () {
-    this.timeout(30_000)
+  describe(`a state kept on ${deployment.name}`, () => {
     let scene: Scene
 
     before(async function () {

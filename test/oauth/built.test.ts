@@ -6,8 +6,7 @@ import { Browser } from '../support/oauth-browser.ts'
 import { type SpawnedService, spawnService } from '../support/spawned-service.ts'
 
 /** The libraries for providers are loaded late, and a bundle does not export what a package does. */
-describe('the built service, and providers', function () {
-  this.timeout(30_000)
+describe('the built service, and providers', () => {
   let acme: Acme
   let server: FakeProvider
   let issuer: ReturnType<typeof fakeIssuer>

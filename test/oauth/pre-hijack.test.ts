@@ -13,8 +13,7 @@ const taken = refused(400, 'OAUTH_USER_ALREADY_EXISTS')
 const attackersPassword = 'what the attacker has chosen'
 
 for (const associateByEmail of [false, true]) {
-  describe(`an attacker, with associateByEmail ${associateByEmail ? 'on' : 'off'}`, function () {
-    this.timeout(30_000)
+  describe(`an attacker, with associateByEmail ${associateByEmail ? 'on' : 'off'}`, () => {
     let acme: Acme
     let service: TestService
 

@@ -60,8 +60,7 @@ const count = (answers: readonly Answer[], wanted: ReturnType<typeof seen>): num
 const succeeded = (answers: readonly Answer[]): Answer[] => answers.filter(({ status }) => status === 200)
 
 for (const deployment of [onSqlite, onSqliteAndRedis, onMongo]) {
-  describe(`${callers} callers at once, on ${deployment.name} and two services`, function () {
-    this.timeout(60_000)
+  describe(`${callers} callers at once, on ${deployment.name} and two services`, () => {
     let site: Site
 
     before(async function () {

@@ -24,8 +24,7 @@ import { sqliteUnderTest } from '../support/sqlite.ts'
 const vault = providerVault(derivedKeys(goodSecret).providerTokenKey())
 
 for (const store of [memoryUnderTest, sqliteUnderTest, mongoUnderTest]) {
-  describe(`a provider's token, with users in ${store.name}`, function () {
-    this.timeout(30_000)
+  describe(`a provider's token, with users in ${store.name}`, () => {
     let acme: Acme
     let provider: OAuthProvider
     let users: UserStore

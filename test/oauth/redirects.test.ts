@@ -97,8 +97,7 @@ interface Got {
   readonly text: string
 }
 
-describe(`${payloads.length} addresses of somebody else`, function () {
-  this.timeout(60_000)
+describe(`${payloads.length} addresses of somebody else`, () => {
   let acme: Acme
   let service: TestService
 

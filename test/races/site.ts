@@ -66,10 +66,10 @@ export async function startSite(deployment: Deployment, start: Start): Promise<S
   const superuser = deployment.isShared ? await superuserToken(url(), env, dataFolder) : null
 
   async function event(wanted: (event: PrintedEvent) => boolean): Promise<PrintedEvent> {
-    for (const deadline = performance.now() + 10_000; ; await delay(10)) {
+    for (const deadline = performance.now() + 60_000; ; await delay(10)) {
       const found = events().find(wanted)
       if (found !== undefined) return found
-      if (performance.now() > deadline) throw new Error('no such event within 10 s')
+      if (performance.now() > deadline) throw new Error('no such event within 60 s')
     }
   }
 

@@ -162,12 +162,12 @@ async function freePort(): Promise<number> {
 }
 
 async function listening(port: number, child: ChildProcess): Promise<void> {
-  for (let waited = 0; waited < 20_000; waited += 20) {
+  for (let waited = 0; waited < 60_000; waited += 20) {
     if (child.exitCode !== null) throw new NoMongo(`the server ended at once with exit code ${child.exitCode}`)
     if (await accepts(port)) return
     await sleep(20)
   }
-  throw new NoMongo('the server did not start within 20 s')
+  throw new NoMongo('the server did not start within 60 s')
 }
 
 async function accepts(port: number): Promise<boolean> {

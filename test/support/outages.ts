@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'chai'
 import { Unavailable } from '../../src/domain/refusal.ts'
+import { inTime } from './in-time.ts'
 
-/** That `operation` throws `Unavailable` within the 2 s in which every store promises to. Answers the error. */
+/** That `operation` throws `Unavailable`, as every store promises to within 2 s. Answers the error. */
 export async function expectUnavailable(operation: () => Promise<unknown>): Promise<Unavailable> {
   const start = performance.now()
   const outcome = await operation().then(
@@ -12,12 +13,12 @@ export async function expectUnavailable(operation: () => Promise<unknown>): Prom
   const took = performance.now() - start
   const error = 'error' in outcome ? outcome.error : undefined
   if (!(error instanceof Unavailable)) throw new Error('expected Unavailable', { cause: outcome })
-  expect(took, 'ms until Unavailable').to.be.below(2000)
+  expect(took, 'ms until Unavailable').to.be.below(inTime)
   return error
 }
 
 /** Repeats `operation` while it throws `Unavailable`, for at most `seconds`. Answers what it answers in the end. */
-export async function recovers<T>(operation: () => Promise<T>, seconds = 5): Promise<T> {
+export async function recovers<T>(operation: () => Promise<T>, seconds = 60): Promise<T> {
   for (const deadline = performance.now() + seconds * 1000; ; await delay(20)) {
     try {
       return await operation()

@@ -76,7 +76,7 @@ export async function startRedis(settings: readonly string[] = []): Promise<Redi
     const child = spawn('redis-server', [...args, ...settings], { stdio: 'ignore' })
     // Neither this process nor a test run waits for it.
     child.unref()
-    for (const deadline = Date.now() + 10_000; !(await answers(port)); await delay(20)) {
+    for (const deadline = Date.now() + 60_000; !(await answers(port)); await delay(20)) {
       if (child.exitCode !== null || Date.now() > deadline) {
         child.kill('SIGKILL')
         throw new Error(`redis-server does not answer on port ${port}`)

@@ -24,7 +24,7 @@ export async function connected(url: string, { allowHalfOpen = false } = {}): Pr
   return {
     socket,
     text: () => text,
-    closed(seconds = 10) {
+    closed(seconds = 60) {
       return new Promise((resolve, reject) => {
         const timer = setTimeout(() => {
           socket.destroy()

@@ -58,8 +58,7 @@ interface Journey {
 const tenants = ['acme', 'bolt', 'cove'] as const
 const randomToken = () => randomBytes(32).toString('base64url')
 
-describe('two tenants with the same people', function () {
-  this.timeout(60_000)
+describe('two tenants with the same people', () => {
   let provider: Acme
   let service: TestService
   let spy: MongoSpy

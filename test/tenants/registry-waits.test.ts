@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'chai'
 import { Unavailable } from '../../src/domain/refusal.ts'
 import { eventually } from '../support/eventually.ts'
+import { inTime } from '../support/in-time.ts'
 import { type OpenRegistry, openRegistry, someTenants } from '../support/open-registry.ts'
 import { together } from '../support/together.ts'
 
@@ -82,9 +83,9 @@ async function openForThoseLater(open: Open): Promise<void> {
   })
   const asked = performance.now()
   expect(await thrownBy(registry.use('tenant-0', nothing))).to.be.instanceOf(Unavailable)
-  expect(performance.now() - asked).to.be.within(1900, 2600)
+  expect(performance.now() - asked).to.be.within(1900, inTime)
   expect(await thrownBy(registry.use('tenant-0', nothing))).to.be.instanceOf(Unavailable)
-  expect(performance.now() - asked, 'the second does not wait').to.be.below(2700)
+  expect(performance.now() - asked, 'the second does not wait').to.be.below(inTime)
   begin()
   await eventually('it is open', () => registry.counts().open === 1)
   await registry.use('tenant-0', nothing)
@@ -101,7 +102,7 @@ async function askWhoIsAlwaysInUse(open: Open): Promise<void> {
   await registry.use('tenant-0', nothing)
   const begun = performance.now()
   await registry.use('tenant-1', nothing)
-  expect(performance.now() - begun).to.be.within(990, 3000)
+  expect(performance.now() - begun).to.be.within(990, inTime)
   isOver = true
   await pouring
   await Promise.all(uses)
@@ -151,7 +152,7 @@ async function stopAmidOpening(open: Open): Promise<void> {
   await eventually('it is being opened', () => openings.length === 1)
   const asked = performance.now()
   await registry.close(0.5)
-  expect(performance.now() - asked).to.be.within(450, 2000)
+  expect(performance.now() - asked).to.be.within(450, inTime)
   begin()
   await eventually('what opened late is closed', () => counted.now === 0)
   expect(await failed).to.be.instanceOf(Unavailable)
@@ -169,7 +170,7 @@ async function deliverSlowly(open: Open): Promise<void> {
   for (const id of ['tenant-0', 'tenant-1']) await called(id)
   const begun = performance.now()
   await registry.use('tenant-2', nothing)
-  expect(performance.now() - begun).to.be.below(1500)
+  expect(performance.now() - begun).to.be.below(2900)
 }
 
 async function stopAmidRequests(open: Open): Promise<void> {
@@ -185,5 +186,5 @@ async function stopAmidRequests(open: Open): Promise<void> {
   await eventually('both open', () => registry.counts().open === 2)
   const begun = performance.now()
   await registry.close(0.5)
-  expect(performance.now() - begun).to.be.within(450, 1500)
+  expect(performance.now() - begun).to.be.within(450, inTime)
 }

@@ -164,7 +164,7 @@ describe('the registry of tenants', () => {
       const { registry, addUser, open: counted } = await open({ list: someTenants(2), limits: { idleSeconds: 0.2 } })
       const user = await addUser('tenant-0')
       await registry.use('tenant-1', () => delay(500)) // in use all the time
-      await eventually('both closed', () => counted.now === 0, 2)
+      await eventually('both closed', () => counted.now === 0)
       const found = await registry.use('tenant-0', ({ tenant }) => tenant.ports.users.find(user.id))
       expect(found?.email).to.equal(user.email)
     })
@@ -246,9 +246,9 @@ describe('the registry of tenants', () => {
       await addUser('tenant-0')
       await called('tenant-0')
       await eventually('idled out', () => registry.counts().open === 0)
-      await called('tenant-0', 2)
+      await called('tenant-0')
       expect(openings).to.have.lengthOf(3)
-      expect((times[1] ?? 0) - (times[0] ?? 0)).to.be.within(490, 1400)
+      expect((times[1] ?? 0) - (times[0] ?? 0)).to.be.at.least(490)
       await eventually('closed again', () => registry.counts().open === 0)
     })
 

@@ -8,6 +8,7 @@ import { type Answer, call, goodPassword, logIn, register, type Sent } from '../
 import { needsDeployment, onMongo } from '../support/deployments.ts'
 import { eventually } from '../support/eventually.ts'
 import { faultProxy } from '../support/fault-proxy.ts'
+import { inTime } from '../support/in-time.ts'
 import { dropDatabase } from '../support/mongo.ts'
 import { sharedMongo } from '../support/mongo-server.ts'
 import { Browser } from '../support/oauth-browser.ts'
@@ -21,7 +22,6 @@ const unavailable = refused(503, 'SERVICE_UNAVAILABLE')
 const allLogged = { PORTCULLIS_LOGS__REQUESTS: 'all' }
 const frontEnd = 'http://front.example'
 /** Other tests run beside these. In milliseconds. */
-const lateness = 400
 
 const atRoot = [[{ url: '/' }], [{ url: '/' }]]
 
@@ -393,8 +393,7 @@ describe('the tenant of a request', () => {
     expect((await single.event(({ event }) => event === 'on_after_register')).tenant).to.equal(undefined)
   })
 
-  describe('whose store is down', function () {
-    this.timeout(30_000)
+  describe('whose store is down', () => {
     let redis: RedisServer
     before(async function () {
       needsRedisServer(this)
@@ -422,7 +421,7 @@ describe('the tenant of a request', () => {
           const begun = performance.now()
           const cookie = `__Host-session-${at.split('/').at(-1)}=${'a'.repeat(43)}`
           expect(seen(await call(at, 'GET', '/users/me', { cookie })), `${at} ${fault}`).to.deep.equal(unavailable)
-          expect(performance.now() - begun, `${at} ${fault}`).to.be.below(2000 + lateness)
+          expect(performance.now() - begun, `${at} ${fault}`).to.be.below(inTime)
         }
         expect((await logInAt(bolt)).status).to.equal(204)
         const ready = await call(service.url, 'GET', '/readyz')
@@ -430,7 +429,7 @@ describe('the tenant of a request', () => {
         expect(ready.text).not.to.match(/acme|cold|redis/)
       }
       await proxy.set('pass')
-      for (const deadline = performance.now() + 10_000; (await logInAt(acme)).status !== 204; ) {
+      for (const deadline = performance.now() + 60_000; (await logInAt(acme)).status !== 204; ) {
         expect(performance.now()).to.be.below(deadline)
       }
       await service.stop()
@@ -439,8 +438,7 @@ describe('the tenant of a request', () => {
     })
   })
 
-  describe('whose users are out of reach', function () {
-    this.timeout(30_000)
+  describe('whose users are out of reach', () => {
     before(async function () {
       await needsDeployment(this, onMongo)
     })
@@ -456,13 +454,13 @@ describe('the tenant of a request', () => {
       const begun = performance.now()
       const form = { username: 'ada@example.com', password: goodPassword }
       expect(seen(await call(url, 'POST', '/auth/jwt/login', { form }))).to.deep.equal(unavailable)
-      expect(performance.now() - begun).to.be.below(2000 + lateness)
+      expect(performance.now() - begun).to.be.below(inTime)
       expect((await call(service.url, 'GET', '/readyz')).status).to.equal(200)
       await register(service.urlOf('bolt'), 'ada@example.com')
 
       await proxy.set('pass')
       const isServed = async () => (await call(url, 'POST', '/auth/register', person('ada@example.com'))).status === 201
-      const deadline = performance.now() + 10_000
+      const deadline = performance.now() + 60_000
       while (!(await isServed())) expect(performance.now()).to.be.below(deadline)
       await service.stop()
       running.splice(running.indexOf(service), 1)

@@ -80,7 +80,7 @@ export async function killWorkersAmidDeliveries(deployment: Deployment, sizes: S
   const paceSeconds = kills * secondsBetweenKills
   const written = write(services, { env, dataFolder: `${folder}/data`, users, eventsPerUser, paceSeconds })
   for (let kill = 0; kill < kills; kill += 1) {
-    if (kills === 1) await eventually('deliveries to be under way', () => notes().length > total / 4, 60)
+    if (kills === 1) await eventually('deliveries to be under way', () => notes().length > total / 4)
     else await delay(began + (kill + 1) * secondsBetweenKills * 1000 - performance.now())
     // A single kill hits one that delivers, so that others have to go on with it.
     const lastToDeliver = working.findIndex(({ pid }) => pid === notes().at(-1)?.pid)

@@ -22,8 +22,7 @@ function tally(outcomes: readonly Outcome<unknown>[]): Record<string, number> {
   return counts
 }
 
-describe('a race without HTTP, of four processes on one SQLite file', function () {
-  this.timeout(60_000)
+describe('a race without HTTP, of four processes on one SQLite file', () => {
   let programs: EmbeddingProcesses
   let superuser: Bearer
   const dataFolder = join(scratchFolder(), 'data')

@@ -10,9 +10,7 @@ import { SettingsFolder } from '../support/settings.ts'
 import { type Spawned, type SpawnedService, spawnService, spawnWorker } from '../support/spawned-service.ts'
 import { together } from '../support/together.ts'
 
-describe('a worker for tenants', function () {
-  this.timeout(60_000)
-
+describe('a worker for tenants', () => {
   together(
     [
       {
@@ -102,7 +100,7 @@ async function deliverInTurns({ settle, service, worker }: Scene): Promise<void>
   }
   for (const name of names) await post(serving, name, '/auth/forgot-password', { email: 'first@example.com' })
   const tokens = () => new Set(working.events.flatMap((one) => (one.token === undefined ? [] : [one.tenant])))
-  await eventually('a token for each', () => tokens().size === names.length, 20)
+  await eventually('a token for each', () => tokens().size === names.length)
   expect(serving.events).to.deep.equal([])
 }
 

@@ -28,9 +28,7 @@ async function endAll(...processes: readonly Spawned[]): Promise<void> {
   expect(new Set(ends)).to.deep.equal(new Set([0]))
 }
 
-describe('a worker', function () {
-  this.timeout(60_000)
-
+describe('a worker', () => {
   it('delivers and sweeps for a service that does neither, and opens no port', async () => {
     const folder = scratchFolder()
     const env = {
@@ -193,10 +191,8 @@ async function giveBack(): Promise<void> {
   const note = await eventually('a handler to be called', () => notes()[0])
   const [holder, other] = note.pid === first.pid ? [first, second] : [second, first]
 
-  const begun = performance.now()
   expect(await holder.end('SIGTERM')).to.equal(0)
-  expect((performance.now() - begun) / 1000).to.be.below(10)
-  await eventually('the other worker to take it over', () => notes().length === 2, 5)
+  await eventually('the other worker to take it over', () => notes().length === 2)
   expect(notes()[1]).to.deep.equal({ eventId: note.eventId, pid: other.pid })
   expect(await other.end('SIGTERM')).to.equal(0)
   module.remove()

@@ -61,7 +61,7 @@ export function tokenRequestsContract(open: Open<OpenedUsers>): ContractCase[] {
     on('leases every request exactly once, however many ask at once', async ({ role, second, inSeconds }) => {
       const requests = await Promise.all(Array.from({ length: 20 }, () => asked(role)))
       const batches = await Promise.all(
-        Array.from({ length: 64 }, (_, at) => (at % 2 ? role : second).tokenRequests.lease(inSeconds(0), 3, 60)),
+        Array.from({ length: 24 }, (_, at) => (at % 2 ? role : second).tokenRequests.lease(inSeconds(0), 3, 60)),
       )
       for (const batch of batches) assert.ok(batch.length <= 3)
       const ids = batches.flat().map((lease) => lease.request.id)
@@ -81,7 +81,7 @@ export function tokenRequestsContract(open: Open<OpenedUsers>): ContractCase[] {
 
     on('keeps one of many requests of the same id that come at once', async ({ role, second, inSeconds }) => {
       const { id } = aTokenRequest()
-      const requests = Array.from({ length: 64 }, () => aTokenRequest({ id }))
+      const requests = Array.from({ length: 24 }, () => aTokenRequest({ id }))
       const outcomes = await Promise.all(
         requests.map((request, at) => (at % 2 ? role : second).tokenRequests.ask(request)),
       )
@@ -173,7 +173,7 @@ export function tokenRequestsContract(open: Open<OpenedUsers>): ContractCase[] {
     }),
 
     on('forgets many at once, and only those', async ({ role, inSeconds }) => {
-      const requests = await Promise.all(Array.from({ length: 100 }, () => asked(role)))
+      const requests = await Promise.all(Array.from({ length: 40 }, () => asked(role)))
       const left = await asked(role)
       await role.tokenRequests.settle(requests)
       await role.tokenRequests.settle([])

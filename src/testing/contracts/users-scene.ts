@@ -38,7 +38,7 @@ export function onQuietRoles(open: Open<OpenedUsers>) {
 }
 
 /** Number of concurrent callers in a case about races. */
-export const callers = 64
+export const callers = 24
 
 export function count<T>(outcomes: readonly T[], wanted: T): number {
   return outcomes.filter((one) => one === wanted).length

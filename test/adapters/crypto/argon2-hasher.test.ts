@@ -11,8 +11,7 @@ const likeToday = { type: argon2.argon2id, memoryCost: 19_456, timeCost: 2, para
 /** The default parameters of pwdlib, and so of fastapi-users. */
 const likeFastapiUsers = { type: argon2.argon2id, memoryCost: 65_536, timeCost: 3, parallelism: 4 } as const
 
-describe('hashing a password', function () {
-  this.timeout(30_000)
+describe('hashing a password', () => {
   const hasher = patientHasher()
 
   it('makes a PHC string of argon2id with the parameters of today and a salt of 16 bytes', async () => {
@@ -63,8 +62,7 @@ describe('hashing a password', function () {
   })
 })
 
-describe('verifying a password', function () {
-  this.timeout(30_000)
+describe('verifying a password', () => {
   const hasher = patientHasher()
 
   it('tells right from wrong', async () => {

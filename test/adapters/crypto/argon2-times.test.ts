@@ -17,7 +17,7 @@ async function millisecondsOf(act: () => Promise<unknown>): Promise<number> {
 const retries = 2
 
 describe('the time of verifying a password', function () {
-  this.timeout(30_000).retries(retries)
+  this.retries(retries)
   const hasher = patientHasher()
 
   it('is the same for no user, for a wrong password and for one that is too long', async () => {
@@ -41,7 +41,7 @@ describe('the time of verifying a password', function () {
 })
 
 describe('many hashes at once', function () {
-  this.timeout(30_000).retries(retries)
+  this.retries(retries)
 
   /** How long `fs.stat` takes at worst while `load` runs. */
   async function slowestStatDuring(load: Promise<unknown>): Promise<number> {
@@ -69,7 +69,7 @@ describe('many hashes at once', function () {
 })
 
 describe('a mismatch', function () {
-  this.timeout(30_000).retries(retries)
+  this.retries(retries)
   /** Three times the cost of today's. */
   const dear = '$argon2id$v=19$m=40960,t=3,p=1'
   let imported = ''

@@ -81,7 +81,7 @@ describe('delivery to a module of misbehaving handlers', function () {
         const done = new Set(notes().map((line) => line.done))
         return expected.filter((id) => !done.has(id))
       }
-      const deadline = Date.now() + 20_000
+      const deadline = Date.now() + 60_000
       while (missing().length > 0 && Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 50))
       expect(missing()).to.deep.equal([])
 

@@ -30,8 +30,7 @@ describe('a fault in the log', () => {
   })
 })
 
-describe('a program that logs', function () {
-  this.timeout(30_000)
+describe('a program that logs', () => {
   const log = JSON.stringify(new URL('../../../src/adapters/logging/log.ts', import.meta.url).href)
   const programOf = (script: string): string[] => [
     '--import=tsx',

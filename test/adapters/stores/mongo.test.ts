@@ -17,6 +17,7 @@ import {
   aTokenRequest,
   aUser,
 } from '../../../src/testing/builders.ts'
+import { inTime } from '../../support/in-time.ts'
 import { dropDatabase, mongoObstacle, openMongo } from '../../support/mongo.ts'
 import { type MongoServer, NoMongo, sharedMongo, startMongo } from '../../support/mongo-server.ts'
 import { mongoSpy } from '../../support/mongo-spy.ts'
@@ -99,14 +100,12 @@ async function outcomes(calls: Record<string, () => Promise<unknown>>): Promise<
       (error: unknown) => (error instanceof Unavailable ? 'Unavailable' : `${name}: ${error}`),
     )
     const took = performance.now() - begun
-    return took > 2000 ? `${name}: ${outcome} after ${took} ms` : outcome
+    return took > inTime ? `${name}: ${outcome} after ${took} ms` : outcome
   })
   return new Set(await Promise.all(each))
 }
 
-describe('the MongoDB store', function () {
-  this.timeout(20_000)
-
+describe('the MongoDB store', () => {
   before(async function () {
     const obstacle = await mongoObstacle()
     if (obstacle === null) return

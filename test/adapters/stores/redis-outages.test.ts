@@ -7,6 +7,7 @@ import { type StoreHandle, Unsuitable } from '../../../src/adapters/stores/store
 import { aSession, aToken } from '../../../src/testing/builders.ts'
 import { eventually } from '../../support/eventually.ts'
 import { type FaultProxy, faultProxy } from '../../support/fault-proxy.ts'
+import { inTime } from '../../support/in-time.ts'
 import { expectUnavailable, recovers } from '../../support/outages.ts'
 import { needsRedisServer, type RedisServer, sessionsOf, startRedis, tokensOf } from '../../support/redis.ts'
 import { together } from '../../support/together.ts'
@@ -363,7 +364,7 @@ async function closeAtOnce({ proxy, opened, prepared, viaProxy }: Scene): Promis
   await proxy.set('black-hole')
   const start = performance.now()
   await handle.close()
-  expect(performance.now() - start).to.be.below(1_500)
+  expect(performance.now() - start).to.be.below(inTime)
   const never = await opened(viaProxy())
   await never.close()
   await expectUnavailable(() => handle.ping())

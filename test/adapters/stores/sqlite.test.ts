@@ -20,6 +20,7 @@ import type { Email } from '../../../src/domain/email.ts'
 import { Unavailable } from '../../../src/domain/refusal.ts'
 import type { User } from '../../../src/domain/user.ts'
 import { anAccount, anEvent, anOAuthState, aSession, aUser } from '../../../src/testing/builders.ts'
+import { inTime } from '../../support/in-time.ts'
 import { sqliteFolder } from '../../support/sqlite.ts'
 
 type Folder = Awaited<ReturnType<typeof sqliteFolder>>
@@ -54,8 +55,7 @@ async function anotherProcess(folder: string, afterwards = 'close') {
   }
 }
 
-describe('the SQLite store', function () {
-  this.timeout(20_000)
+describe('the SQLite store', () => {
   let at: Folder
 
   /** Without what makes its file. */
@@ -235,6 +235,8 @@ describe('the SQLite store', function () {
     })
 
     it('a folder that it may not write in', async () => {
+      await writeFile(join(at.folder, 'file'), '')
+      await objection(join(at.folder, 'file', 'data')) // loads the driver, from a clone that others may not enter
       const isRoot = process.geteuid?.() === 0 // who may write everywhere, and lays that down for this case
       await chmod(at.folder, 0o500)
       if (isRoot) process.seteuid?.(65_534)
@@ -252,7 +254,7 @@ describe('the SQLite store', function () {
 
     it('shows no lock to two processes that write at once', async () => {
       const [one, other, child] = await Promise.all([at.handle(), at.handle(), anotherProcess(at.folder)])
-      const outcomes = child.insert(addresses(500))
+      const outcomes = child.insert(addresses(100))
       for (let round = 0; round < 10; round++) {
         const inserts = addresses(50).map((email, index) => {
           const user = aUser({ email })
@@ -385,18 +387,16 @@ describe('the SQLite store', function () {
         refusal(handle.ping()),
         nextTurn().then(() => refusal(users.insert(late, []))), // waits behind a batch that waits
       ])
-      let slowest = 0
-      while (performance.now() - began < 1_900) {
-        const asked = performance.now()
+      let reads = 0
+      for (; performance.now() - began < 1_900; await delay(5)) {
         expect(await users.find(known.id)).to.deep.equal(known)
-        slowest = Math.max(slowest, performance.now() - asked)
-        await delay(5)
+        reads += 1
       }
       for (const { fault, ms } of await refusals) {
         expect(fault).to.be.instanceOf(Unavailable)
-        expect(ms).to.be.within(1_900, 2_300)
+        expect(ms).to.be.within(1_900, inTime)
       }
-      expect(slowest).to.be.below(500)
+      expect(reads).to.be.above(5)
       locker.exec('ROLLBACK')
       expect(await users.insert(aUser(), [])).to.equal('stored')
       expect(await users.find(late.id)).to.equal(null)
