@@ -7,7 +7,7 @@ export default [
     text: `typeof browser === 'string' &&
     keyRing.digest(browser) === begun.browserDigest`,
     replacement: '(browser === null || keyRing.digest(browser) === begun.browserDigest)',
-    tests: ['test/oauth/attacks.test.ts'],
+    tests: ['test/oauth/attacks.full.test.ts'],
     only: 'a state kept on SQLite is',
   },
   {
@@ -15,7 +15,7 @@ export default [
     file: 'src/application/oauth/redeem-return.ts',
     text: 'keyRing.digest(browser) === begun.browserDigest',
     replacement: 'true',
-    tests: ['test/oauth/attacks.test.ts'],
+    tests: ['test/oauth/attacks.full.test.ts'],
     only: 'a state kept on SQLite is',
   },
   {
@@ -23,7 +23,7 @@ export default [
     file: 'src/application/oauth/redeem-return.ts',
     text: 'begun.provider === claim.provider.name',
     replacement: 'true',
-    tests: ['test/oauth/attacks.test.ts'],
+    tests: ['test/oauth/attacks.full.test.ts'],
     only: 'a state kept on SQLite is',
   },
   {
@@ -32,7 +32,7 @@ export default [
     text: `begun.flow === claim.flow &&
     begun.userId === claim.userId &&`,
     replacement: '',
-    tests: ['test/oauth/attacks.test.ts'],
+    tests: ['test/oauth/attacks.full.test.ts'],
     only: 'a state kept on SQLite is',
   },
   {
@@ -40,7 +40,7 @@ export default [
     file: 'src/application/oauth/redeem-return.ts',
     text: 'begun.userId === claim.userId',
     replacement: 'true',
-    tests: ['test/oauth/attacks.test.ts'],
+    tests: ['test/oauth/attacks.full.test.ts'],
     only: 'a state kept on SQLite is',
   },
   {
@@ -48,7 +48,7 @@ export default [
     file: 'src/adapters/oauth/oauth2.ts',
     text: 'hasPkce && { code_verifier: codeVerifier }',
     replacement: 'false',
-    tests: ['test/oauth/codes.test.ts'],
+    tests: ['test/oauth/codes.full.test.ts'],
   },
   {
     title: 'accounts are associated by address without the setting',
@@ -69,7 +69,7 @@ export default [
     file: 'src/application/oauth/finish-oauth.ts',
     text: 'identity.isEmailVerified && fresh.isVerified',
     replacement: 'identity.isEmailVerified',
-    tests: ['test/oauth/pre-hijack.test.ts'],
+    tests: ['test/oauth/pre-hijack.full.test.ts'],
   },
   {
     title: 'an address counts as verified without the word of the provider',
@@ -97,7 +97,7 @@ export default [
     file: 'src/application/accounts/reset-password.ts',
     text: 'withProvedAccounts(fresh)',
     replacement: 'fresh',
-    tests: ['test/oauth/pre-hijack.test.ts'],
+    tests: ['test/oauth/pre-hijack.full.test.ts'],
     only: 'off',
   },
   {
@@ -105,7 +105,7 @@ export default [
     file: 'src/application/oauth/link-account.ts',
     text: 'sealedAccessToken: vault.seal(accessToken, userId, provider)',
     replacement: 'sealedAccessToken: accessToken',
-    tests: ['test/oauth/at-rest.test.ts'],
+    tests: ['test/oauth/at-rest.full.test.ts'],
     only: 'on SQLite',
   },
   {
@@ -121,7 +121,7 @@ export default [
     text: `        demandIssuer(config, iss)
 `,
     replacement: '',
-    tests: ['test/oauth/codes.test.ts'],
+    tests: ['test/oauth/codes.full.test.ts'],
   },
   {
     title: 'an ID token for another client is accepted',
@@ -129,6 +129,6 @@ export default [
     text: `          demandOurs(idToken)
 `,
     replacement: '',
-    tests: ['test/adapters/oauth/openid-connect.test.ts'],
+    tests: ['test/adapters/oauth/openid-connect.full.test.ts'],
   },
 ]

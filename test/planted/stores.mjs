@@ -6,7 +6,7 @@ export default [
     file: 'src/adapters/stores/mongo/connection.ts',
     text: "w: 'majority' as const, journal: true",
     replacement: 'w: 1 as const, journal: false',
-    tests: ['test/adapters/stores/mongo.test.ts'],
+    tests: ['test/adapters/stores/mongo.full.test.ts'],
   },
   {
     title: 'other users of the machine can read the database',
@@ -60,7 +60,7 @@ export default [
     file: 'src/config/composition/ports.ts',
     text: 'users: waking(users.users, wake), hasher',
     replacement: 'users: (globalThis.planted ??= waking(users.users, wake)), hasher',
-    tests: ['test/tenants/isolation.test.ts'],
+    tests: ['test/tenants/isolation.full.test.ts'],
   },
   {
     title: 'all tenants share one session store',
@@ -68,7 +68,7 @@ export default [
     text: 'const { users, keyRing, wake, ...others } = opened',
     replacement: `const { users, keyRing, wake, ...rest } = opened
   const others = { ...rest, sessions: (globalThis.planted ??= rest.sessions) }`,
-    tests: ['test/tenants/isolation.test.ts'],
+    tests: ['test/tenants/isolation.full.test.ts'],
   },
   {
     title: 'two tenants are configured to the same records',

@@ -1,5 +1,5 @@
 // What a stranger learns by asking about an address: nothing, neither by the answer nor by what it leaves in the
-// store (OWASP Forgot Password cheat sheet; ASVS 6.3.8). Its time is looked at in answer-times.test.ts.
+// store (OWASP Forgot Password cheat sheet; ASVS 6.3.8). Its time is looked at in answer-times.long.test.ts.
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
