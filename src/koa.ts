@@ -1,47 +1,6 @@
-// Accounts in a Koa app of somebody's own. docs/api.md lists this entry with all signatures.
+// Accounts in a Koa app of somebody's own, one export a line. docs/api.md lists it with all signatures.
 
-import type { TenantHttp } from './adapters/http/pipeline/serve.ts'
-import { accountsInKoa, type KoaAccounts } from './adapters/http/server/koa-accounts.ts'
-import { pathsOfTenants, tenantHttp } from './config/composition/http.ts'
-import type { Tenant } from './config/composition/tenant.ts'
-import { internalsOf, type Portcullis } from './config/runtime/embedded.ts'
-import { SettingsFault } from './config/settings/schema/fault.ts'
-import type { Settings } from './config/settings/schema/schema.ts'
-import { pathOfTenant, whoseOf } from './config/tenancy/addressing.ts'
-
+export { koaAccounts } from './config/runtime/koa-host.ts'
 export type { Guard } from './adapters/http/server/koa-accounts.ts'
 export type { KoaAccounts } from './adapters/http/server/koa-accounts.ts'
 export type { SignedIn } from './adapters/http/server/koa-accounts.ts'
-
-/**
- * The routes and guards of an open Portcullis, for any Koa app. Throws a `SettingsFault` where the settings do not say
- * where browsers reach the app (`http.publicUrl`).
- */
-export function koaAccounts(portcullis: Portcullis): KoaAccounts {
-  const { settings, tenants, log, directory } = internalsOf(portcullis)
-  const isTls = publicUrlOf(settings).startsWith('https:')
-  const built = new WeakMap<Tenant, TenantHttp>()
-
-  /** The routes of a tenant are built when they are first asked for, and go when it is closed. */
-  function httpOf(tenant: Tenant): TenantHttp {
-    const publicUrl = (): string => publicUrlOf(tenant.settings) + pathOfTenant(tenant.id, settings)
-    const http = built.get(tenant) ?? tenantHttp(tenant, { publicUrl, strict: false })
-    built.set(tenant, http)
-    return http
-  }
-
-  return accountsInKoa({
-    tenants: { knows: directory.knows, use: (id, work) => directory.use(id, (tenant) => work(httpOf(tenant))) },
-    whose: whoseOf(settings, () => tenants),
-    paths: pathsOfTenants(settings, tenants),
-    log,
-    isTls,
-    logRequests: settings.logs.requests,
-  })
-}
-
-function publicUrlOf({ http: { publicUrl } }: Settings): string {
-  if (publicUrl !== undefined) return publicUrl
-  const message = 'is required in a Koa app: the origin under which browsers reach it'
-  throw new SettingsFault([{ path: 'http.publicUrl', message, source: 'default' }])
-}

@@ -1,6 +1,6 @@
 import { hasTryPage } from '../../adapters/http/pages/try-page.ts'
 import { serve, type TenantHttp } from '../../adapters/http/pipeline/serve.ts'
-import { app } from '../../adapters/http/server/answer.ts'
+import { app } from '../../adapters/http/server/app.ts'
 import { httpServer } from '../../adapters/http/server/http-server.ts'
 import { warnOfNoHandlers } from '../composition/handlers.ts'
 import { processRoutes, tenantHttp } from '../composition/http.ts'

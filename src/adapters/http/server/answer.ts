@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import Koa, { type Context } from 'koa'
+import type { Context } from 'koa'
 import type { Logger } from 'pino'
 import { Unavailable } from '../../../domain/refusal.ts'
 import { mayBeTooLong } from '../body/read-body.ts'
