@@ -2,16 +2,15 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import type { Logger } from '../../adapters/logging/log.ts'
 import { Unavailable } from '../../domain/refusal.ts'
+import { inTime } from '../../lib/in-time.ts'
+import { semaphore } from '../../lib/semaphore.ts'
 import { stores } from '../plugins/stores.ts'
 import { SettingsFault } from '../settings/schema/fault.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 import { defaultTenant, type LoadedTenants, type TenantSettings } from '../settings/tenants.ts'
 import { type Closable, type Open, type OpenTenants, whenReady } from './directory.ts'
-import { inTime } from './in-time.ts'
-import { leavingTenants } from './leaving-tenants.ts'
-import { roomFor } from './room.ts'
-import { notInOrder, type Slot } from './tenant-slot.ts'
-import { closedTenants } from './wake-schedule.ts'
+import { aborted, drain, notInOrder } from './drain.ts'
+import { wakeSchedule } from './wake-schedule.ts'
 
 interface Needs<T extends Closable> {
   readonly tenants: LoadedTenants
@@ -25,236 +24,268 @@ interface Needs<T extends Closable> {
   readonly clock: () => Date
 }
 
-const roomPatienceSeconds = 10
-/** From when there is room. A store that does not answer takes no longer: its tenant opens without it. */
-const openingPatienceMilliseconds = 2_000
-/** What falls due while a scan looks gets so long to be delivered before the tenant is closed again. */
-const settleSeconds = 5
-const settlePollMilliseconds = 50
-/** Between two rounds through more tenants than may be open. */
-const turnMilliseconds = 1000
-/** Opens tenants on first use, at most `maxOpen`, and closes those that nobody uses. */
+/** One opening of a tenant. A tenant can be opened anew while its former opening drains. */
+interface Entry<T extends Closable> {
+  readonly settings: TenantSettings
+  readonly opened: Promise<T>
+  /** As `opened`, for requests: rejects when the opening takes too long for them. */
+  readonly openedInTime: Promise<T>
+  /** `null` while it is being opened. */
+  tenant: T | null
+  /** Whether it counts among the `maxOpen`. */
+  holdsPlace: boolean
+  users: number
+  /** When a request last used it, by `performance.now`; 0 if it was only woken for deliveries. */
+  lastUsed: number
+  /** Called when the last user has left. */
+  unused: () => void
+  closing: Promise<void> | null
+}
+
+const placeMilliseconds = 10_000
+/** From when there is a place. A store that does not answer takes no longer: its tenant opens without it. */
+const requestMilliseconds = 2_000
+/** A handler may take its time: deliveries keep the place of a tenant that closes for so long. */
+const slowMilliseconds = 400
+/** After the grace of `close`, for stores that do not close. */
+const lastMilliseconds = 1_000
+/** Between two rounds of a process that keeps tenants open, through more tenants than may be open. */
+const turnMilliseconds = 1_000
+
+/** Opens tenants on first use, at most `maxOpen`, and closes the least recently used and the idle ones. */
 export function tenantPool<T extends Closable>(needs: Needs<T>): OpenTenants<T> {
   const { limits, log, clock, keepsOpen = false, openingSeconds = 10 } = needs
   let { tenants } = needs
-  const room = roomFor(limits.maxOpen)
-  /** Those that new calls are let into. */
-  const slots = new Map<string, Slot<T>>()
+  const places = semaphore(limits.maxOpen)
+  /** The openings that take new requests. */
+  const entries = new Map<string, Entry<T>>()
+  const draining = new Set<Entry<T>>()
+  /** How many of those finish deliveries while another tenant has their place. */
+  let lingering = 0
   let isDelivering = false
   let isClosed = false
-  const closed = closedTenants({
-    ids: () => [...tenants.enabled.keys()].filter((id) => !slots.has(id)),
-    has: (id) => tenants.enabled.has(id) && !slots.has(id),
-    lookAfter,
+  /** Aborted once nothing more is waited for. */
+  const hurry = new AbortController()
+  const schedule = wakeSchedule({
+    closed: () => [...tenants.enabled.keys()].filter((id) => !entries.has(id)),
+    isClosed: (id) => tenants.enabled.has(id) && !entries.has(id),
+    wake,
     pauseMilliseconds() {
       const takesTurns = keepsOpen && tenants.enabled.size > limits.maxOpen
       return takesTurns ? turnMilliseconds : limits.scanSeconds * 1000
     },
     clock,
   })
-  const leaving = leavingTenants<T>({
-    mostLingering: limits.maxOpen,
-    mayReopen,
-    setAlarm: closed.setAlarm,
-    leavePlace,
-    log,
-  })
   const idleCheck = keepsOpen ? undefined : setInterval(closeIdle, (limits.idleSeconds * 1000) / 4).unref()
 
   function settingsOf(id: string): TenantSettings {
     const settings = tenants.enabled.get(id)
-    if (settings === undefined) {
-      const cause = new SettingsFault(tenants.disabled.get(id) ?? [])
-      throw new Unavailable(`the tenant ${id}, which is disabled`, { cause })
-    }
-    return settings
+    if (settings !== undefined) return settings
+    const cause = new SettingsFault(tenants.disabled.get(id) ?? [])
+    throw new Unavailable(`the tenant ${id}, which is disabled`, { cause })
   }
 
   /** Counts the caller in. Waits while the tenant is being opened. */
-  async function enter(id: string, isBackground: boolean): Promise<{ slot: Slot<T>; opened: T }> {
-    if (isClosed) throw new Unavailable('the process is stopping')
-    const slot = slots.get(id) ?? begin(settingsOf(id))
-    slot.users++
-    if (!isBackground) slot.lastUsed = performance.now()
+  async function enter(id: string, isRequest: boolean): Promise<{ entry: Entry<T>; tenant: T }> {
+    if (isClosed) throw stopping()
+    const entry = entries.get(id) ?? begin(settingsOf(id))
+    entry.users++
+    if (isRequest) entry.lastUsed = performance.now()
     try {
-      const isPatient = isBackground || slot.tenant !== null
-      const opened = await (isPatient ? slot.opened : Promise.race([slot.opened, slot.patience]))
-      if (leaving.isHurried) throw new Unavailable('the process is stopping')
-      return { slot, opened }
+      const tenant = entry.tenant ?? (await (isRequest ? entry.openedInTime : entry.opened))
+      if (hurry.signal.aborted) throw stopping()
+      return { entry, tenant }
     } catch (error) {
-      leave(slot)
+      leave(entry)
       throw error instanceof Unavailable ? error : new Unavailable(`the tenant ${id}`, { cause: error })
     }
   }
 
-  function leave(slot: Slot<T>): void {
-    slot.users--
-    if (slot.users > 0) return
-    slot.abandoned()
-    if (room.waiting > 0) makeRoom()
+  function leave(entry: Entry<T>): void {
+    entry.users--
+    if (entry.users > 0) return
+    entry.unused()
+    makePlaces()
   }
 
-  function begin(settings: TenantSettings): Slot<T> {
+  function begin(settings: TenantSettings): Entry<T> {
     const { id } = settings
-    closed.clearAlarm(id)
-    let outOfPatience = (): void => undefined
-    const slot: Slot<T> = {
+    schedule.clear(id)
+    const late = Promise.withResolvers<never>()
+    const opened = Promise.resolve().then(() =>
+      open(entry, () => late.reject(new Unavailable(`the tenant ${id}, which is being opened`))),
+    )
+    const entry: Entry<T> = {
       settings,
-      opened: Promise.resolve().then(() => open(slot, outOfPatience)),
-      patience: new Promise((_, reject) => {
-        outOfPatience = () => reject(new Unavailable(`the tenant ${id}, which is being opened`))
-      }),
-      hasPlace: false,
+      opened,
+      openedInTime: Promise.race([opened, late.promise]),
       tenant: null,
+      holdsPlace: false,
       users: 0,
       lastUsed: 0,
-      leaving: null,
-      abandoned: () => undefined,
+      unused: () => undefined,
+      closing: null,
     }
-    slots.set(id, slot)
-    slot.patience.catch(() => undefined)
-    slot.opened.catch((err: unknown) => log.error({ err, tenant: id }, 'a tenant cannot be opened'))
-    return slot
+    entries.set(id, entry)
+    entry.openedInTime.catch(() => undefined) // nobody may be waiting
+    opened.catch((err: unknown) => {
+      log.error({ err, tenant: id }, 'a tenant cannot be opened')
+      if (mayReopen()) schedule.set(id, 'unknown')
+    })
+    return entry
   }
 
-  function forget(slot: Slot<T>): void {
-    const { id } = slot.settings
-    if (slots.get(id) === slot) slots.delete(id)
+  function forget(entry: Entry<T>): void {
+    const { id } = entry.settings
+    if (entries.get(id) === entry) entries.delete(id)
   }
 
-  async function open(slot: Slot<T>, outOfPatience: () => void): Promise<T> {
-    await placeFor(slot)
-    const patience = setTimeout(outOfPatience, openingPatienceMilliseconds)
+  /** @param tooLong called when requests are to wait for the opening no longer */
+  async function open(entry: Entry<T>, tooLong: () => void): Promise<T> {
+    await takePlace(entry)
+    const timer = setTimeout(tooLong, requestMilliseconds)
     try {
-      const opened = await openInTime(slot)
-      slot.tenant = opened
-      if (isDelivering) opened.startDeliveries()
-      return opened
+      const tenant = await openInTime(entry)
+      entry.tenant = tenant
+      if (isDelivering) tenant.startDeliveries()
+      return tenant
     } catch (thrown) {
-      leavePlace(slot)
+      leavePlace(entry)
       throw thrown
     } finally {
-      clearTimeout(patience)
+      clearTimeout(timer)
     }
   }
 
-  async function placeFor(slot: Slot<T>): Promise<void> {
-    // Where all are in use, one takes no more requests after a second.
-    const stillNone = (): void => {
-      if (room.waiting > leaving.vacating()) closeLeastRecentlyUsed(() => true)
-    }
-    const entering = room.enter(roomPatienceSeconds, stillNone)
-    makeRoom()
-    try {
-      await entering
-      slot.hasPlace = true
-    } catch (thrown) {
-      forget(slot)
-      throw thrown
-    }
+  async function takePlace(entry: Entry<T>): Promise<void> {
+    const acquiring = places.acquire(placeMilliseconds)
+    makePlaces()
+    // Where all are in use, the least recently used tenant takes no more requests after a second.
+    const insisting = setInterval(() => makePlaces(true), 1000)
+    entry.holdsPlace = await acquiring
+    clearInterval(insisting)
+    if (entry.holdsPlace) return
+    forget(entry)
+    throw new Unavailable(`no room beside ${limits.maxOpen} others`)
   }
 
-  function leavePlace(slot: Slot<T>): void {
-    slot.hasPlace = false
-    room.leave()
+  function leavePlace(entry: Entry<T>): void {
+    entry.holdsPlace = false
+    places.release()
   }
 
   /**
-   * An opening that nothing ends may hold a thread of the process: the tenant is not opened anew before that, and
-   * unavailable until then.
+   * An opening that never ends may hold a thread of the process: until it ends the tenant stays unavailable and is not
+   * opened anew.
    */
-  async function openInTime(slot: Slot<T>): Promise<T> {
-    const { settings } = slot
-    const opening = needs.open(settings, (fault) => giveUp(slot, fault))
+  async function openInTime(entry: Entry<T>): Promise<T> {
+    const { settings } = entry
+    const opening = needs.open(settings, (err) => {
+      log.error({ err, tenant: settings.id }, 'a tenant has to be closed')
+      void close(entry)
+    })
     const opened = await inTime(opening, openingSeconds * 1000).catch((thrown: unknown) => {
-      forget(slot) // the next request tries again
+      forget(entry) // the next request tries again
       throw thrown
     })
     if (opened !== 'late') return opened
-    const closed = opening.then((opened) => opened.close())
-    void closed.catch((err: unknown) => log.error({ err, tenant: settings.id }, notInOrder)).then(() => forget(slot))
+    const closed = opening.then((tenant) => tenant.close())
+    void closed.catch((err: unknown) => log.error({ err, tenant: settings.id }, notInOrder)).then(() => forget(entry))
     throw new Unavailable(`the tenant ${settings.id}, whose opening takes too long`)
   }
 
-  /** Closes one that nobody uses for each that waits for room. */
-  function makeRoom(): void {
-    while (room.waiting > leaving.vacating() && closeLeastRecentlyUsed(({ users }) => users === 0));
-  }
-
-  /** Answers whether there is one that may be closed. */
-  function closeLeastRecentlyUsed(suits: (slot: Slot<T>) => boolean): boolean {
-    const [oldest] = [...slots.values()]
-      .filter((slot) => mayClose(slot) && suits(slot))
-      .sort((one, other) => one.lastUsed - other.lastUsed)
-    if (oldest !== undefined) void closeSlot(oldest)
-    return oldest !== undefined
+  /**
+   * Closes one tenant for each opening that waits for a place.
+   *
+   * @param evenInUse one at the most: its requests end first
+   */
+  function makePlaces(evenInUse = false): void {
+    const isEnough = (): boolean => places.waiting <= [...draining].filter(({ holdsPlace }) => holdsPlace).length
+    while (!isEnough()) {
+      const [oldest] = [...entries.values()]
+        .filter((entry) => mayClose(entry) && (evenInUse || entry.users === 0))
+        .sort((one, other) => one.lastUsed - other.lastUsed)
+      if (oldest === undefined) return
+      void close(oldest)
+      if (evenInUse) return
+    }
   }
 
   /** What a request has left in memory would be lost. */
-  function mayClose({ tenant, lastUsed, settings }: Slot<T>): boolean {
+  function mayClose({ tenant, lastUsed, settings }: Entry<T>): boolean {
     return tenant !== null && (lastUsed === 0 || keepsAll(settings))
   }
 
   function closeIdle(): void {
     const before = performance.now() - limits.idleSeconds * 1000
-    for (const slot of slots.values()) {
-      if (mayClose(slot) && slot.users === 0 && slot.lastUsed < before) void closeSlot(slot)
+    for (const entry of entries.values()) {
+      if (mayClose(entry) && entry.users === 0 && entry.lastUsed < before) void close(entry)
     }
   }
 
-  function giveUp(slot: Slot<T>, err: unknown): void {
-    log.error({ err, tenant: slot.settings.id }, 'a tenant has to be closed')
-    void closeSlot(slot)
+  /** Takes no new requests, waits for those inside, and closes. Never rejects. */
+  function close(entry: Entry<T>): Promise<void> {
+    forget(entry)
+    if (entry.closing === null) {
+      draining.add(entry)
+      entry.closing = leaveAndClose(entry).finally(() => draining.delete(entry))
+    }
+    return entry.closing
   }
 
-  /** Lets nobody new in, waits for those inside, and closes. Never rejects. */
-  function closeSlot(slot: Slot<T>): Promise<void> {
-    forget(slot)
-    return leaving.close(slot)
+  async function leaveAndClose(entry: Entry<T>): Promise<void> {
+    const tenant = await entry.opened.catch(() => null)
+    if (tenant === null) return
+    const { promise: unused, resolve } = Promise.withResolvers<void>()
+    entry.unused = resolve
+    if (entry.users > 0) await Promise.race([unused, aborted(hurry.signal)])
+    const { id } = entry.settings
+    const wakeAt = (due: Date | 'unknown'): void => schedule.set(id, due)
+    const finished = drain(tenant, { id, log, hurry: hurry.signal, mayReopen, wakeAt })
+    const end = await inTime(finished, slowMilliseconds)
+    // Others need not wait for a slow handler. As many tenants may linger as may be open.
+    if (end === 'late' && lingering < limits.maxOpen) {
+      lingering++
+      leavePlace(entry)
+      await finished
+      lingering--
+    } else {
+      await finished
+      leavePlace(entry)
+    }
   }
 
   function mayReopen(): boolean {
     return isDelivering && !isClosed
   }
 
-  /** Opens a tenant for what is due in it, and closes it when nobody else has come for it. */
-  async function lookAfter(id: string): Promise<void> {
-    const { slot, opened } = await enter(id, true)
+  /** Opens a tenant for what is due in it, and closes it unless a request has come meanwhile. */
+  async function wake(id: string): Promise<void> {
+    const { entry, tenant } = await enter(id, false)
     try {
-      await opened.oneRound()
-      await settled(opened)
+      await tenant.oneRound()
     } finally {
-      leave(slot)
+      leave(entry)
     }
-    if (!keepsOpen && slot.users === 0 && slot.lastUsed === 0) await closeSlot(slot)
+    if (!keepsOpen && entry.users === 0 && entry.lastUsed === 0) await close(entry)
   }
 
-  async function settled({ nextDue }: Closable): Promise<void> {
-    const until = performance.now() + settleSeconds * 1000
-    while (performance.now() < until && !isClosed) {
-      const due = await nextDue().catch(() => null)
-      if (due === null || due > clock()) return
-      await delay(settlePollMilliseconds)
-    }
-  }
-
-  async function inspect<R>(id: string, work: (opened: T) => Promise<R>): Promise<R> {
-    const { slot, opened } = await enter(id, false)
+  async function inspect<R>(id: string, work: (tenant: T) => Promise<R>): Promise<R> {
+    const { entry, tenant } = await enter(id, true)
     try {
-      return await work(opened)
+      return await work(tenant)
     } finally {
-      slot.lastUsed = performance.now()
-      leave(slot)
+      entry.lastUsed = performance.now()
+      leave(entry)
     }
   }
 
   logDisabled(log, tenants)
   return {
-    // Settings may hold what is no name, and it is nobody's all the same.
+    // Settings may hold an empty name, which is no tenant's.
     knows: (id) => id !== '' && (tenants.enabled.has(id) || tenants.disabled.has(id)),
-
     inspect,
-    use: (id, work) => inspect(id, (opened) => whenReady(opened, work)),
+    use: (id, work) => inspect(id, (tenant) => whenReady(tenant, work)),
 
     async prepare() {
       if (!tenants.enabled.has(defaultTenant)) return
@@ -263,35 +294,42 @@ export function tenantPool<T extends Closable>(needs: Needs<T>): OpenTenants<T> 
 
     startDeliveries() {
       isDelivering = true
-      for (const { tenant } of slots.values()) tenant?.startDeliveries()
-      closed.begin()
+      for (const { tenant } of entries.values()) tenant?.startDeliveries()
+      schedule.start()
     },
 
     replace(changed) {
       const old = tenants.enabled
       tenants = changed
       logDisabled(log, changed)
-      for (const slot of slots.values()) {
-        const { id } = slot.settings
-        if (!isDeepStrictEqual(old.get(id), changed.enabled.get(id))) void closeSlot(slot)
+      for (const entry of entries.values()) {
+        const { id } = entry.settings
+        if (!isDeepStrictEqual(old.get(id), changed.enabled.get(id))) void close(entry)
       }
-      if (mayReopen()) void closed.round()
+      if (mayReopen()) void schedule.round()
     },
 
     counts: () => ({
-      open: [...slots.values()].filter(({ tenant }) => tenant !== null).length,
+      open: [...entries.values()].filter(({ tenant }) => tenant !== null).length,
       disabled: tenants.disabled.size,
     }),
 
     async close(graceSeconds) {
       isClosed = true
-      room.shut()
+      places.close()
       clearInterval(idleCheck)
-      closed.end()
-      for (const slot of slots.values()) void closeSlot(slot)
-      await leaving.end(graceSeconds)
+      schedule.stop()
+      for (const entry of entries.values()) void close(entry)
+      const timer = setTimeout(() => hurry.abort(), graceSeconds * 1000)
+      const inVain = aborted(hurry.signal).then(() => delay(lastMilliseconds, undefined, { ref: false }))
+      await Promise.race([Promise.all([...draining].map(({ closing }) => closing)), inVain])
+      clearTimeout(timer)
     },
   }
+}
+
+function stopping(): Unavailable {
+  return new Unavailable('the process is stopping')
 }
 
 /** Whether its stores have nothing that ends with them. */

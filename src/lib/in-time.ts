@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** What `work` comes to, or `late` when that takes longer. */
+/** Resolves as `work`, or to `late` when that takes longer. */
 export async function inTime<T>(work: Promise<T>, milliseconds: number): Promise<T | 'late'> {
   const end = new AbortController()
   const late = delay(milliseconds, 'late' as const, { signal: end.signal })
