@@ -53,7 +53,7 @@ export const maxWaitingEvents = 100
 
 /** Access can be ended however many events wait: by deletion, deactivation, a reset, a new password or unlinking. */
 function needsRoom(event: AccountEvent): boolean {
-  if (event.type === 'updated') return !event.sessionsEnded && !('oauthUnlinked' in event.changes)
+  if (event.type === 'updated') return !event.sessionsEnded && event.changes.oauthUnlinked === undefined
   return event.type !== 'deleted' && event.type !== 'password_reset'
 }
 

@@ -44,6 +44,11 @@ export function fullQueueContract(open: Open<OpenedUsers>): ContractCase[] {
         { type: 'updated', changes: { password: true }, sessionsEnded: true },
         { type: 'updated', changes: { isActive: false }, sessionsEnded: true },
         { type: 'password_reset' },
+        {
+          type: 'updated',
+          changes: { oauthUnlinked: { provider: 'acme', accountEmail: 'ada@example.com' } },
+          sessionsEnded: false,
+        },
       ]
       for (const event of ending) {
         assert.equal(await role.users.replace(await found(role, user.id), [anEvent(user, event)]), 'stored')
@@ -57,7 +62,7 @@ export function fullQueueContract(open: Open<OpenedUsers>): ContractCase[] {
         assert.equal(await role.users.replace(await found(role, user.id), [anEvent(user, event)]), 'full')
       }
       assert.equal(await role.users.remove(await found(role, user.id), [anEvent(user, { type: 'deleted' })]), 'removed')
-      assert.equal((await deliverAll(role.outbox)).length, maxWaitingEvents + 4)
+      assert.equal((await deliverAll(role.outbox)).length, maxWaitingEvents + 5)
     }),
 
     on('counts no dead letters, and no events of others', async ({ role, clock }) => {
