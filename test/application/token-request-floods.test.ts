@@ -68,6 +68,7 @@ for (const store of [memoryUnderTest, sqliteUnderTest, mongoUnderTest]) {
           do {
             await delivery.startDue()
             await delivery.idle()
+            await new Promise(setImmediate) // a look that finds nothing gives no turn to the requests
           } while (!isOver)
           await asked
         }

@@ -1,5 +1,7 @@
 import { call } from './client.ts'
+import { eventually } from './eventually.ts'
 import type { PrintedEvent, TestService } from './service.ts'
+import { inSqlite } from './store-contents.ts'
 
 const asking = {
   on_after_forgot_password: '/auth/forgot-password',
@@ -22,3 +24,10 @@ export const resetToken = (service: TestService, email: string) =>
   askForToken(service, 'on_after_forgot_password', email)
 export const verifyToken = (service: TestService, email: string) =>
   askForToken(service, 'on_after_request_verify', email)
+
+/** Waits until a service on SQLite has settled every request: while one waits, another for its address changes nothing. */
+export function requestsSettled({ dataFolder }: TestService): Promise<boolean> {
+  const waiting = () =>
+    inSqlite(dataFolder, (db) => db.prepare<[], number>('SELECT count(*) FROM token_requests').pluck().get())
+  return eventually('no request to wait', () => waiting() === 0)
+}
