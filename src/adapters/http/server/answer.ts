@@ -24,19 +24,6 @@ export interface AnsweringNeeds {
  */
 export type Answering = (ctx: Context, serve: () => unknown, started?: number) => Promise<void>
 
-interface AppNeeds extends AnsweringNeeds {
-  readonly serve: (ctx: Context) => Promise<void>
-}
-
-/** The Koa app of the service. */
-export function app({ serve, ...needs }: AppNeeds): Koa {
-  const koa = new Koa()
-  koa.silent = true // `answering` logs every fault
-  const answer = answering(needs)
-  koa.use((ctx) => answer(ctx, () => serve(ctx)))
-  return koa
-}
-
 const slowMilliseconds = 250
 const requestIdForm = /^[A-Za-z0-9._-]{8,64}$/
 
