@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { printLine } from '../adapters/events/console-handlers.ts'
 import { createLog, type Logger } from '../adapters/logging/log.ts'
+import { printLine } from '../adapters/logging/print-line.ts'
 import type { LoadedSettings } from '../config/settings/load.ts'
 import type { LoadedTenants } from '../config/settings/tenants.ts'
 import { changedForAll } from './changed-for-all.ts'
@@ -56,8 +56,8 @@ export async function runUntilTold(options: Options, begin: Begin): Promise<Exit
   const log = createLog(loaded.settings.logs)
   for (const warning of loaded.warnings) log.warn(warning)
 
-  // A reader that closes its end is no fault of ours.
-  process.stdout.on('error', () => undefined)
+  // Other commands end when they cannot print; this one delivers the events later.
+  process.stdout.removeAllListeners('error').on('error', () => undefined)
 
   const ending = endOfProcess(log)
   void ending.reached.then(() => endInTime(log))

@@ -27,10 +27,3 @@ export function consoleHandlers(
     },
   }
 }
-
-/** Prints a line on standard output. Rejects when nobody can read it: the event is delivered again later. */
-export function printLine(line: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    process.stdout.write(line, (error) => (error ? reject(error) : resolve()))
-  })
-}
