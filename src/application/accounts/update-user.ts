@@ -90,8 +90,8 @@ export class UpdateUser {
       if (!fresh.isSuperuser) throw new Refusal('FORBIDDEN') // somebody took the right away meanwhile
     }
     const hash = await this.#hashed(changes, target)
-    if (by.user.id === target.id)
-      return await this.#change(target, changes, hash, by.credential.id, requestId, requireRight)
+    const isOwn = by.user.id === target.id
+    if (isOwn) return await this.#change(target, changes, hash, by.credential.id, requestId, requireRight)
     await this.#judgeAgain(by.user, requireRight)
     return await this.#change(target, changes, hash, null, requestId, () => undefined)
   }

@@ -191,8 +191,9 @@ export class DeliverTokens implements DueWork {
 
   async #serve(wanted: Wanted): Promise<void> {
     const { expiringIds, clock } = this.#needs
+    const until = new Date(clock().getTime() + restSeconds * 1000)
     await this.#deliver(wanted)
-    await expiringIds.add(servedId(wanted.request), new Date(clock().getTime() + restSeconds * 1000))
+    await expiringIds.add(servedId(wanted.request), until)
   }
 
   async #deliver(wanted: Wanted): Promise<void> {
