@@ -44,8 +44,9 @@ describe('settings of tenants', () => {
     }
   }
 
-  it('are none where the settings do not say how tenants are told', async () => {
-    expect((await folder.load({})).tenants).to.equal(null)
+  it('are those of the tenant `default` alone where no tenants are set', async () => {
+    const { enabled, disabled } = (await folder.load({})).tenants
+    expect([...enabled.keys(), ...disabled.keys()]).to.deep.equal(['default'])
   })
 
   it('go without the handlers that they inherit where they say so by null', async () => {
