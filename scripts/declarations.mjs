@@ -13,13 +13,15 @@ export const entries = new Map(
 )
 
 const out = join(root, 'dist', 'types')
+const generators = ['declarations.mjs', 'settings-types.ts', 'configuration-page.ts']
 
 /** Emits them unless they are up to date. Throws what the compiler says of a declaration that an entry reaches. */
 export function emitDeclarations() {
   const stamp = join(out, '.portcullis-types')
-  const wanted = sourcesStamp(['tsconfig.json', 'scripts/declarations.mjs'])
+  const wanted = sourcesStamp(['tsconfig.json', ...generators.map((file) => join('scripts', file))])
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return
 
+  mkdirSync(join(root, 'dist'), { recursive: true })
   const emitted = mkdtempSync(join(root, 'dist', '.declarations-'))
   try {
     const kept = emitInto(emitted)
@@ -47,10 +49,22 @@ function emitInto(emitted) {
     encoding: 'utf8',
   })
 
+  writeFileSync(join(emitted, 'config', 'settings', 'program-settings.d.ts'), settingsTypes())
   const kept = reachable(emitted)
   const faults = stdout.split('\n').filter((line) => kept.has(join(emitted, declarationOf(line))))
   if (faults.length > 0) throw new Error(`the declarations cannot be emitted:\n${faults.join('\n')}`)
   return kept
+}
+
+/** The exact types of the settings, from their schema. The sources hold placeholders. */
+function settingsTypes() {
+  const script = join(root, 'scripts', 'settings-types.ts')
+  const { status, stdout, stderr } = spawnSync(process.execPath, ['--import', 'tsx', script], {
+    cwd: root,
+    encoding: 'utf8',
+  })
+  if (status !== 0) throw new Error(`the types of the settings cannot be generated:\n${stderr}`)
+  return stdout
 }
 
 function projectInto(outDir) {

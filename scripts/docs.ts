@@ -8,7 +8,6 @@ import { startService } from '../src/config/runtime/service.ts'
 import { loadSettings } from '../src/config/settings/load.ts'
 import { configurationPage } from './configuration-page.ts'
 import { anyProvider, errorsPage, type Operations } from './errors-page.ts'
-import { settingsTypes } from './settings-types.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
@@ -17,7 +16,6 @@ export const generated = new Map<string, () => string | Promise<string>>([
   ['docs/openapi.json', async () => `${JSON.stringify(await servedDocument({}), null, 2)}\n`],
   ['docs/errors.md', async () => errorsPage(await servedDocument({ providers: { [anyProvider]: provider } }))],
   ['docs/configuration.md', configurationPage],
-  ['src/embedding/settings.ts', settingsTypes],
 ])
 
 /** The routes of all kinds are the same, but for Apple's, which posts its callback besides. */

@@ -5,10 +5,10 @@ import { settingsSchema, tenantSchema } from '../src/config/settings/schema/sche
 import { branchesOf, valuesOf } from '../src/config/settings/schema/tree.ts'
 import { descriptionOf, standardOf } from './configuration-page.ts'
 
-/** `src/embedding/settings.ts`: the settings as TypeScript's editors know them, with what the page says of each. */
-export function settingsTypes(): string {
+/** The types of the settings, with the descriptions of docs/configuration.md as comments. */
+function settingsTypes(): string {
   const settings = settingsSchema
-  return formatted(`// Generated from the schema of the settings by \`npm run docs\`.
+  return formatted(`// Generated from the schema of the settings at build.
 
 /** The settings, the same tree that the settings file holds. What is left out, or \`undefined\`, has its default. */
 export interface PortcullisSettings ${typeOf(settings)}
@@ -77,11 +77,10 @@ function wrapped(text: string): string[] {
   return lines
 }
 
-/** As the linter wants it. */
 function formatted(text: string): string {
   const root = fileURLToPath(new URL('..', import.meta.url))
   const biome = fileURLToPath(new URL('../node_modules/@biomejs/biome/bin/biome', import.meta.url))
-  const format = ['format', '--stdin-file-path=src/embedding/settings.ts']
+  const format = ['format', '--stdin-file-path=src/config/settings/program-settings.ts']
   const { status, stdout, stderr } = spawnSync(process.execPath, [biome, ...format], {
     cwd: root,
     input: text,
@@ -90,3 +89,5 @@ function formatted(text: string): string {
   if (status !== 0) throw new Error(stderr)
   return stdout
 }
+
+process.stdout.write(settingsTypes())

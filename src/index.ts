@@ -1,9 +1,22 @@
-// The names that embedding programs may rely on, one export per line. `npm run docs:api` lists them with their signatures.
+// The names that embedding programs may rely on. `npm run docs:api` lists them with their signatures.
+import type { Portcullis, PortcullisOptions } from './config/runtime/embedded.ts'
+import type { PortcullisSettings } from './config/settings/program-settings.ts'
 
 // Everything at once: settings in, use cases out
-export { openPortcullis } from './embedding/open-portcullis.ts'
-export type { PortcullisSettings } from './embedding/settings.ts'
-export type { TenantSettings } from './embedding/settings.ts'
+/**
+ * Opens Portcullis with `settings`, the same tree as in the settings file, and loads only the drivers that they name.
+ * Rejects with a `SettingsFault` that lists every fault in them. Logs go to standard error (`logs.level`).
+ */
+export async function openPortcullis(
+  settings: PortcullisSettings = {},
+  options: PortcullisOptions = {},
+): Promise<Portcullis> {
+  // Loaded on demand, because a program that builds single use cases needs neither settings nor a container.
+  const embedded = await import('./config/runtime/embedded.ts')
+  return embedded.openPortcullis(settings, options)
+}
+export type { PortcullisSettings } from './config/settings/program-settings.ts'
+export type { TenantSettings } from './config/settings/program-settings.ts'
 export type { Accounts } from './config/runtime/embedded.ts'
 export type { Portcullis } from './config/runtime/embedded.ts'
 export type { PortcullisOptions } from './config/runtime/embedded.ts'
@@ -143,13 +156,13 @@ export type { StoreBackend } from './adapters/stores/store-backend.ts'
 export type { StoreHandle } from './adapters/stores/store-backend.ts'
 export type { StoreRole } from './adapters/stores/store-backend.ts'
 export type { UsersRole } from './adapters/stores/store-backend.ts'
-export { parseEmail } from './embedding/email.ts'
-export { toEmail } from './embedding/email.ts'
-export { openStore } from './embedding/open-store.ts'
-export type { OpenSessions } from './embedding/open-store.ts'
-export type { OpenStore } from './embedding/open-store.ts'
-export type { OpenStoreOptions } from './embedding/open-store.ts'
-export type { SessionStoreAddress } from './embedding/open-store.ts'
-export type { UserStoreAddress } from './embedding/open-store.ts'
-export { passwordHasher } from './embedding/password-hasher.ts'
-export type { PasswordHasherOptions } from './embedding/password-hasher.ts'
+export { parseEmail } from './adapters/addresses/parse-email.ts'
+export { toEmail } from './adapters/addresses/parse-email.ts'
+export { openStore } from './config/plugins/open-store.ts'
+export type { OpenSessions } from './config/plugins/open-store.ts'
+export type { OpenStore } from './config/plugins/open-store.ts'
+export type { OpenStoreOptions } from './config/plugins/open-store.ts'
+export type { SessionStoreAddress } from './config/plugins/open-store.ts'
+export type { UserStoreAddress } from './config/plugins/open-store.ts'
+export { passwordHasher } from './config/composition/shared-resources.ts'
+export type { PasswordHasherOptions } from './config/composition/shared-resources.ts'

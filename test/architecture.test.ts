@@ -30,6 +30,7 @@ const rules: readonly Rule[] = [
   store('mongo', ['mongodb']),
   store('redis', ['ioredis']),
   { folder: /^adapters\/stores\/store-backend\.ts$/, files: [domain, ports], packages: [] },
+  adapter('addresses', []),
   adapter('credentials', ['jsonwebtoken', 'lru-cache']),
   adapter('crypto', ['argon2', 'bcrypt', 'uuid', '@zxcvbn-ts/language-common']),
   adapter('events', []),
@@ -47,8 +48,7 @@ const rules: readonly Rule[] = [
     packages: ['node:', 'commander'],
   },
   { folder: /^testing\//, files: [everything], packages: ['node:'] },
-  { folder: /^(koa\.ts|embedding\/koa-)/, files: [everything], packages: ['node:', 'koa'] },
-  { folder: /^(index\.ts|embedding\/)/, files: [everything], packages: ['node:'] },
+  { folder: /^(index|koa)\.ts$/, files: [everything], packages: [] },
 ]
 
 function store(name: string, packages: readonly string[]): Rule {

@@ -84,8 +84,9 @@ describe('the package, installed into an empty project', () => {
     for (const [path, target] of Object.entries<string | { types: string; default: string }>(exports)) {
       if (typeof target === 'string') continue
       for (const file of Object.values(target)) expect(existsSync(join(project.installed, file)), file).to.equal(true)
-      const declared = readFileSync(join(project.installed, target.types), 'utf8').matchAll(/^export \{ (\w+) \}/gm)
-      const values = [...declared].map(([, name = '']) => name)
+      const declarations = readFileSync(join(project.installed, target.types), 'utf8')
+      const exported = declarations.matchAll(/^export (?:\{ |declare function )(\w+)/gm)
+      const values = [...exported].map(([, name = '']) => name)
       const program = `console.log(JSON.stringify(Object.keys(await import('portcullis${path.slice(1)}'))))`
       project.write('names.js', program)
       expect(JSON.parse(await project.run('names.js'))).to.have.members(values)

@@ -87,14 +87,14 @@ export default [
   },
   {
     title: 'a guard ignores the rights of a user',
-    file: 'src/embedding/koa-accounts.ts',
+    file: 'src/adapters/http/server/koa-accounts.ts',
     text: "if (!admits(by.user)) throw new Refusal('FORBIDDEN')",
     replacement: '',
     tests: ['test/koa/guards.test.ts'],
   },
   {
     title: 'a guard shows the password hash of a user to the app',
-    file: 'src/embedding/koa-accounts.ts',
+    file: 'src/adapters/http/server/koa-accounts.ts',
     text: 'user: viewOf(by.user)',
     replacement: 'user: by.user',
     tests: ['test/koa/guards.test.ts'],

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
+import { toEmail } from '../../src/adapters/addresses/parse-email.ts'
 import { createLog } from '../../src/adapters/logging/log.ts'
 import { openHasher, openHashPool } from '../../src/config/composition/shared-resources.ts'
 import { openStores } from '../../src/config/composition/stores.ts'
 import { loadSettings } from '../../src/config/settings/load.ts'
 import type { UserId } from '../../src/domain/ids.ts'
 import { newUser, type User } from '../../src/domain/user.ts'
-import { toEmail } from '../../src/embedding/email.ts'
 import { anEvent } from '../../src/testing/builders.ts'
 import { goodPassword } from './client.ts'
 

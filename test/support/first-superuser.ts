@@ -1,7 +1,7 @@
+import { toEmail } from '../../src/adapters/addresses/parse-email.ts'
 import { createLog } from '../../src/adapters/logging/log.ts'
 import { openUserStore } from '../../src/config/composition/tenant.ts'
 import { loadSettings } from '../../src/config/settings/load.ts'
-import { toEmail } from '../../src/embedding/email.ts'
 import { goodPassword, logIn } from './client.ts'
 import type { TestService } from './service.ts'
 

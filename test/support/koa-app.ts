@@ -4,9 +4,9 @@ import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Koa from 'koa'
+import { toEmail } from '../../src/adapters/addresses/parse-email.ts'
 // Not by src/index.ts, which imports it late: with sources loaded on the fly that would be another copy of everything.
 import { openPortcullis, type Portcullis, type PortcullisOptions } from '../../src/config/runtime/embedded.ts'
-import { toEmail } from '../../src/embedding/email.ts'
 import { type KoaAccounts, koaAccounts } from '../../src/koa.ts'
 import { call, goodPassword, logIn, register } from './client.ts'
 

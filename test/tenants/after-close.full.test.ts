@@ -1,7 +1,7 @@
 import { expect } from 'chai'
+import { toEmail } from '../../src/adapters/addresses/parse-email.ts'
 import { openPortcullis } from '../../src/config/runtime/embedded.ts'
 import { Unavailable } from '../../src/domain/refusal.ts'
-import { toEmail } from '../../src/embedding/email.ts'
 import { goodPassword } from '../support/client.ts'
 import { scratchFolder } from '../support/spawned-service.ts'
 

@@ -67,7 +67,25 @@ export function openHashPool({
   return hashPool({ size: concurrency ?? defaultHashConcurrency(threadPoolSize), maxWaitSeconds })
 }
 
-/** One per tenant: each hashes at its own cost, and waits in a queue of its own. */
+export interface PasswordHasherOptions {
+  /** Hashes at the same time; by default the number of processors, but fewer than libuv has threads. */
+  readonly concurrency?: number
+  /** A hash that would wait longer than this throws `Unavailable`. */
+  readonly maxWaitSeconds?: number
+  /** Memory of one hash. `memoryKiB` and `timeCost` must reach a minimum of OWASP's Password Storage Cheat Sheet. */
+  readonly memoryKiB?: number
+  readonly timeCost?: number
+  readonly parallelism?: number
+}
+
+/** Argon2id (RFC 9106); it also verifies older hashes of argon2 and bcrypt. Create one per process. */
+export function passwordHasher(options: PasswordHasherOptions = {}): Argon2Hasher {
+  const { concurrency, maxWaitSeconds = 5, ...cost } = options
+  const pool = openHashPool({ maxWaitSeconds, ...(concurrency !== undefined && { concurrency }) })
+  return argon2Hasher({ pool, ...cost })
+}
+
+/** One per tenant: each tenant has its own cost of a hash, and its own queue. */
 export function openHasher({ passwords }: Pick<Settings, 'passwords'>, pool: HashPool): Argon2Hasher {
   const { memoryKiB, timeCost, parallelism } = passwords
   return argon2Hasher({ pool, memoryKiB, timeCost, parallelism })

@@ -81,10 +81,7 @@ export interface Portcullis {
 
 const graceSeconds = 8
 
-/**
- * Opens what `settings` say, the same tree that the settings file holds. Rejects with a `SettingsFault` that lists
- * everything wrong with them. Logs go to standard error (`logs.level`).
- */
+/** `openPortcullis` of the package, without its lazy import. */
 export async function openPortcullis(given: object = {}, options: PortcullisOptions = {}): Promise<Portcullis> {
   const { env = {}, cwd = process.cwd(), failed = thrown } = options
   const handlers = options.handlers ?? undefined

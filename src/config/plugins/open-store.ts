@@ -1,8 +1,8 @@
-import type { StoreBackend, StoreHandle, UsersRole } from '../adapters/stores/store-backend.ts'
-import { Unsuitable } from '../adapters/stores/store-backend.ts'
-import type { OAuthStateStore } from '../application/ports/stores/oauth-state-store.ts'
-import type { SessionStore } from '../application/ports/stores/session-store.ts'
-import type { TokenStore } from '../application/ports/stores/token-store.ts'
+import { type StoreHandle, Unsuitable, type UsersRole } from '../../adapters/stores/store-backend.ts'
+import type { OAuthStateStore } from '../../application/ports/stores/oauth-state-store.ts'
+import type { SessionStore } from '../../application/ports/stores/session-store.ts'
+import type { TokenStore } from '../../application/ports/stores/token-store.ts'
+import { stores } from './stores.ts'
 
 /** Sessions, one-time tokens and OAuth states of one opened store. */
 export interface OpenSessions {
@@ -14,16 +14,16 @@ export interface OpenSessions {
   close(): Promise<void>
 }
 
-/** An opened store that keeps users, too: all that the use cases need of a store. */
+/** An opened store that also keeps users: everything that the use cases need from a store. */
 export interface OpenStore extends OpenSessions, UsersRole {}
 
-/** A store of everything. `dataFolder` is where `portcullis.sqlite` lies; `url` names a database, `mongodb://host/name`. */
+/** A store for everything. `dataFolder` holds `portcullis.sqlite`; `url` names a database: `mongodb://host/name`. */
 export type UserStoreAddress =
   | { readonly kind: 'memory' }
   | { readonly kind: 'sqlite'; readonly dataFolder: string }
   | { readonly kind: 'mongo'; readonly url: string }
 
-/** A store of sessions and tokens, and of no users. Every key begins with `prefix`. */
+/** A store for sessions and tokens only. Every key begins with `prefix`. */
 export interface SessionStoreAddress {
   readonly kind: 'redis'
   readonly url: string
@@ -32,13 +32,13 @@ export interface SessionStoreAddress {
 
 export interface OpenStoreOptions {
   readonly clock?: () => Date
-  /** Says what an operator should know; by default a warning of the process. */
+  /** Receives warnings for the operator; by default `process.emitWarning`. */
   readonly warn?: (message: string) => void
 }
 
 /**
- * Opens a store of this kind; its driver is loaded here and not before. Resolves when it is ready for use. Throws
- * `Unavailable` when it does not answer, which may be tried again, and `Unsuitable` when it must not be used so.
+ * Loads the driver, opens the store and resolves when the store is ready for use. Throws `Unavailable` when the store
+ * does not answer, so the caller may retry, and `Unsuitable` when its setup is wrong.
  */
 export function openStore(address: UserStoreAddress, options?: OpenStoreOptions): Promise<OpenStore>
 export function openStore(address: SessionStoreAddress, options?: OpenStoreOptions): Promise<OpenSessions>
@@ -46,7 +46,8 @@ export async function openStore(
   address: UserStoreAddress | SessionStoreAddress,
   { clock = () => new Date(), warn = (message) => process.emitWarning(message) }: OpenStoreOptions = {},
 ): Promise<OpenSessions> {
-  const backend = await backendOf(address.kind)
+  const backend = stores.find(({ kind }) => kind === address.kind)
+  if (backend === undefined) throw new Unsuitable(`there is no store of the kind ${String(address.kind)}`)
   const handle = await backend.open({
     url: 'url' in address ? address.url : null,
     prefix: 'prefix' in address ? (address.prefix ?? null) : null,
@@ -61,21 +62,6 @@ export async function openStore(
     throw thrown
   }
   return portsOf(handle)
-}
-
-async function backendOf(kind: (UserStoreAddress | SessionStoreAddress)['kind']): Promise<StoreBackend> {
-  switch (kind) {
-    case 'memory':
-      return (await import('../adapters/stores/memory/memory.ts')).memoryBackend
-    case 'sqlite':
-      return (await import('../adapters/stores/sqlite/sqlite.ts')).sqliteBackend
-    case 'mongo':
-      return (await import('../adapters/stores/mongo/mongo.ts')).mongoBackend
-    case 'redis':
-      return (await import('../adapters/stores/redis/redis.ts')).redisBackend
-    default:
-      throw new Unsuitable(`there is no store of the kind ${String(kind)}`)
-  }
 }
 
 function portsOf(handle: StoreHandle): OpenSessions {
