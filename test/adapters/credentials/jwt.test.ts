@@ -52,11 +52,6 @@ describe('a JWT', () => {
     expect(await credentials.read(token)).to.deep.equal(first)
   })
 
-  it('differs at each login', async () => {
-    const tokens = await Promise.all(Array.from({ length: 100 }, () => credentials.issue(user)))
-    expect(new Set(tokens).size).to.equal(100)
-  })
-
   it('is invalid after its expiry, even if it was read before', async () => {
     const ticking = fixedClock(new Date('2030-01-01T00:00:00Z'))
     const own = jwtCredentials({ ...options, clock: ticking })
@@ -68,13 +63,6 @@ describe('a JWT', () => {
     expect(await own.read(seen)).to.equal(null)
     expect(await own.read(unseen)).to.equal(null)
     expect(await own.read(seen)).to.equal(null)
-  })
-
-  it('is verified once: a second read returns the same object', async () => {
-    const tokens = await Promise.all(Array.from({ length: 500 }, () => credentials.issue(user)))
-    const first = await Promise.all(tokens.map((token) => credentials.read(token)))
-    const again = await Promise.all(tokens.map((token) => credentials.read(token)))
-    expect(again.every((credential, index) => credential !== null && credential === first[index])).to.equal(true)
   })
 
   it('is still genuine when it is ended, and its end is on record until it expires', async () => {
@@ -108,31 +96,15 @@ describe('a JWT', () => {
       })
     })
 
-    it('may be for several audiences, of which we are one', async () => {
+    it('may be for several audiences, of which we are one, and may have no type', async () => {
       expect(await credentials.read(sign({ ...claims, aud: ['other', 'portcullis'] }))).not.to.equal(null)
-    })
-
-    it('may have no type', async () => {
-      const token = jsonwebtoken.sign(JSON.stringify(claims), key)
-      expect(await credentials.read(token)).not.to.equal(null)
+      expect(await credentials.read(jsonwebtoken.sign(JSON.stringify(claims), key))).not.to.equal(null)
     })
   })
 
   it('is recognised by its three dotted parts', () => {
     for (const value of ['a.b.c', 'ey_-.x.y']) expect(credentials.recognises(value), value).to.equal(true)
-    for (const value of [
-      '',
-      'a',
-      'a.b',
-      'a.b.',
-      '.b.c',
-      'a.b.c.d',
-      'a.b.c.d.e',
-      'a.b.c ',
-      'a.b.c=',
-      'a.b.ç',
-      'x'.repeat(43),
-    ]) {
+    for (const value of ['', 'a.b', 'a.b.', '.b.c', 'a.b.c.d', 'a.b.c ', 'a.b.c=', 'a.b.ç', 'x'.repeat(43)]) {
       expect(credentials.recognises(value), value).to.equal(false)
     }
   })

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import Database from 'better-sqlite3'
 import { expect } from 'chai'
@@ -13,48 +12,23 @@ import { openSqlite } from '../../../src/adapters/stores/sqlite/sqlite.ts'
 import { startThread } from '../../../src/adapters/stores/sqlite/writer-thread.ts'
 import { type Shares, type StoreHandle, Unsuitable } from '../../../src/adapters/stores/store-backend.ts'
 import { openShares } from '../../../src/config/composition/shared-resources.ts'
-import { emailKey } from '../../../src/domain/email.ts'
 import { Unavailable } from '../../../src/domain/refusal.ts'
-import { anEvent, anOAuthState, aSession, aToken, aUser } from '../../../src/testing/builders.ts'
+import { aSession, aUser } from '../../../src/testing/builders.ts'
 import { needsDeployment, onMongo } from '../../support/deployments.ts'
+import { faultOf } from '../../support/fault-of.ts'
 import { type FaultProxy, faultProxy } from '../../support/fault-proxy.ts'
 import { inTime } from '../../support/in-time.ts'
 import { dropDatabase } from '../../support/mongo.ts'
 import { sharedMongo } from '../../support/mongo-server.ts'
-import { expectUnavailable, recovers } from '../../support/outages.ts'
+import { expectUnavailable } from '../../support/outages.ts'
 import { needsRedisServer, type RedisServer, startRedis } from '../../support/redis.ts'
 
 const clock = () => new Date()
 const common = { clock, warn() {}, isOneOfMany: true }
 
-/** Shares that tell what was opened, and how much of it is open still. */
-function watched(): Shares & { readonly opened: unknown[]; open(): number } {
-  const { lease } = openShares()
-  const opened: unknown[] = []
-  let closed = 0
-  return {
-    opened,
-    open: () => opened.length - closed,
-    lease<T>(key: string, open: () => T, close: (shared: T) => Promise<void>) {
-      return lease(
-        key,
-        () => {
-          const value = open()
-          opened.push(value)
-          return value
-        },
-        async (value: T) => {
-          await close(value)
-          closed++
-        },
-      )
-    },
-  }
-}
-
 /** Opens stores for tenants, and closes them all at the end. */
 function tenantsOn(open: (tenant: string, shares: Shares) => Promise<StoreHandle>) {
-  const shares = watched()
+  const shares = openShares()
   const handles: StoreHandle[] = []
 
   async function opened(tenant: string): Promise<StoreHandle> {
@@ -64,7 +38,6 @@ function tenantsOn(open: (tenant: string, shares: Shares) => Promise<StoreHandle
   }
 
   return {
-    shares,
     opened,
     async prepared(tenant: string): Promise<StoreHandle> {
       const handle = await opened(tenant)
@@ -82,61 +55,8 @@ const of = <T>(role: T | undefined): T => {
   return role
 }
 
-/** Puts the same records into both, and takes them from one: neither notices the other. */
-async function expectStrangers(one: StoreHandle, other: StoreHandle): Promise<void> {
-  const [session, token, state] = [aSession(), aToken(), anOAuthState()]
-  const [a, b] = [rolesOf(one), rolesOf(other)]
-
-  await a.sessions.put(session)
-  await a.tokens.put(token)
-  await a.states.put(state, 10)
-  expect(await b.sessions.find(session.digest)).to.equal(null)
-  expect(await b.sessions.listOf(session.userId)).to.deep.equal([])
-  expect(await b.sessions.remove(session.digest)).to.equal(false)
-  expect(await b.tokens.find(token.purpose, token.digest)).to.equal(null)
-  expect(await b.tokens.current(token.purpose, token.userId)).to.equal(null)
-  expect(await b.states.take(state.digest)).to.equal(null)
-
-  await b.sessions.put(session)
-  await b.tokens.put(token)
-  await b.states.put(state, 10)
-  await b.sessions.removeAllOf(session.userId)
-  await b.tokens.removeAllOf(token.userId)
-  await b.states.take(state.digest)
-  expect(await a.sessions.find(session.digest)).to.deep.equal(session)
-  expect(await a.tokens.find(token.purpose, token.digest)).to.deep.equal(token)
-  expect(await a.states.take(state.digest)).to.deep.equal(state)
-}
-
-function rolesOf(handle: StoreHandle) {
-  return { sessions: of(handle.sessions), tokens: of(handle.tokens), states: of(handle.oauthStates) }
-}
-
-/** The same for users, events and the mark of the secret. */
-async function expectStrangersAsUsers(one: StoreHandle, other: StoreHandle): Promise<void> {
-  const [a, b] = [of(one.users), of(other.users)]
-  const user = aUser()
-  expect(await a.checkSecret('one')).to.equal('first')
-  expect(await b.checkSecret('other')).to.equal('first')
-  expect(await a.users.insert(user, [anEvent(user)])).to.equal('stored')
-  expect(await b.users.find(user.id)).to.equal(null)
-  expect(await b.users.findByEmail(emailKey(user.email))).to.equal(null)
-  expect(await b.outbox.lease(clock(), 10, 60)).to.deep.equal([])
-  expect(await b.users.insert(user, [])).to.equal('stored')
-  expect(await b.users.remove(user, [])).to.equal('removed')
-  expect(await a.users.find(user.id)).to.deep.equal(user)
-  expect(await a.outbox.lease(clock(), 10, 60)).to.have.lengthOf(1)
-}
-
 /** The promises of each technology about handles that share a connection. */
-function promises(tenants: () => Tenants, hasUsers: boolean, many = 20): void {
-  it('is opened once for all of them, and each has its own records', async () => {
-    const [one, other] = [await tenants().prepared('one'), await tenants().prepared('other')]
-    await expectStrangers(one, other)
-    if (hasUsers) await expectStrangersAsUsers(one, other)
-    expect(tenants().shares.opened).to.have.lengthOf(1)
-  })
-
+function promises(tenants: () => Tenants, many = 20): void {
   it('stays open for the others when one is closed, but not for that one', async () => {
     const [one, other] = [await tenants().prepared('one'), await tenants().prepared('other')]
     const session = aSession()
@@ -149,35 +69,8 @@ function promises(tenants: () => Tenants, hasUsers: boolean, many = 20): void {
     await other.ping()
     await of(other.sessions).put(session)
     expect(await of(other.sessions).find(session.digest)).to.deep.equal(session)
-
     const again = await tenants().prepared('one')
     expect(await of(again.sessions).find(session.digest)).to.deep.equal(session)
-    expect(tenants().shares.opened).to.have.lengthOf(1)
-    await Promise.all([again.close(), other.close()])
-    expect(tenants().shares.open()).to.equal(0)
-  })
-
-  it('is opened again after the last one has closed it, or while it is closing', async () => {
-    const first = await tenants().prepared('one')
-    const session = aSession()
-    await of(first.sessions).put(session)
-    const closed = first.close()
-    const again = await tenants().prepared('one')
-    await closed
-    expect(await of(again.sessions).find(session.digest)).to.deep.equal(session)
-    await of(again.sessions).put(aSession())
-    await again.close()
-    const later = await tenants().prepared('one')
-    expect(await of(later.sessions).find(session.digest)).to.deep.equal(session)
-  })
-
-  it('is unavailable to each of them until that one is prepared', async () => {
-    const one = await tenants().prepared('one')
-    const other = await tenants().opened('other')
-    await expectUnavailable(() => of(other.sessions).find('digest'))
-    await one.ping()
-    await other.prepare()
-    expect(await of(other.sessions).find('digest')).to.equal(null)
   })
 
   it('is prepared by many at once, without a warning', async () => {
@@ -186,10 +79,8 @@ function promises(tenants: () => Tenants, hasUsers: boolean, many = 20): void {
     process.on('warning', warned)
     const handles = await Promise.all(Array.from({ length: many }, (_, at) => tenants().prepared(`tenant${at}`)))
     await Promise.all(handles.map((handle) => of(handle.sessions).put(aSession())))
-    await delay(10)
     process.off('warning', warned)
     expect(warnings).to.deep.equal([])
-    expect(tenants().shares.opened).to.have.lengthOf(1)
   })
 }
 
@@ -228,19 +119,11 @@ describe('a Redis that tenants share by prefix', function () {
     await server?.close()
   })
 
-  promises(() => tenants, false)
+  promises(() => tenants)
 
   it('has one connection for all of them', async () => {
     await Promise.all(['one', 'other', 'tenant1'].map((tenant) => tenants.prepared(tenant)))
     expect(proxy.connections()).to.equal(1)
-  })
-
-  it('is unavailable to all of them while it is down, and recovers for all by itself', async () => {
-    const handles = [await tenants.prepared('one'), await tenants.prepared('other')]
-    await proxy.set('refuse')
-    await Promise.all(handles.map((handle) => expectUnavailable(() => of(handle.sessions).put(aSession()))))
-    await proxy.set('pass')
-    await Promise.all(handles.map((handle) => recovers(() => of(handle.sessions).put(aSession()))))
   })
 })
 
@@ -275,44 +158,19 @@ describe('a MongoDB that tenants share by database', () => {
 
   after(() => proxy?.close())
 
-  promises(() => tenants, true, 6) // of a dozen made at once, the server that stands in for MongoDB cannot drop all
-
-  it('is monitored once', async () => {
-    await tenants.prepared('one')
-    await tenants.prepared('other')
-    // Safe: it is what the MongoDB store leases.
-    const [{ client }] = tenants.shares.opened as [{ client: NodeJS.EventEmitter }]
-    expect(client.listenerCount('serverHeartbeatStarted')).to.equal(1)
-  })
+  promises(() => tenants, 6) // of a dozen made at once, the server that stands in for MongoDB cannot drop all
 
   it('ends the running operations of a tenant when it is closed, and goes on for the others', async () => {
     const [one, other] = [await tenants.prepared('one'), await tenants.prepared('other')]
     await proxy.set({ latency: 400 })
     const session = aSession()
     const theirs = of(other.sessions).put(session)
-    let isOver = false
-    const ours = of(one.sessions)
-      .find(session.digest)
-      .then(String, (error: unknown) => error)
-      .finally(() => {
-        isOver = true
-      })
-    await delay(50)
+    const ours = faultOf(of(one.sessions).find(session.digest))
     await one.close()
-    await delay(0)
-    expect(isOver).to.equal(true)
     expect(await ours).to.be.instanceOf(Unavailable)
     await theirs
     await proxy.set('pass')
     expect(await of(other.sessions).find(session.digest)).to.deep.equal(session)
-  })
-
-  it('is unavailable to all of them while it is down, and recovers for all by itself', async () => {
-    const handles = [await tenants.prepared('one'), await tenants.prepared('other')]
-    await proxy.set('refuse')
-    await Promise.all(handles.map((handle) => expectUnavailable(() => of(handle.sessions).put(aSession()))))
-    await proxy.set('pass')
-    await Promise.all(handles.map((handle) => recovers(() => of(handle.sessions).put(aSession()))))
   })
 })
 
@@ -338,22 +196,22 @@ describe('the thread that writes the SQLite files of tenants', () => {
     await rm(folder, { recursive: true })
   })
 
-  promises(() => tenants, true)
+  promises(() => tenants)
 
-  it('writes the files of the others while one is locked, and refuses that one’s in 2 s', async () => {
+  it('writes the files of the others while one is locked, refuses that one’s in 2 s, and takes new tenants', async () => {
     const [locked, free] = [await tenants.prepared('one'), await tenants.prepared('other')]
     const locker = new Database(pathOf('one'))
     locker.exec('BEGIN IMMEDIATE')
     const begun = performance.now()
     let isOver = false
-    const refused = expectRefusal(insert(locked)).finally(() => {
+    const cold = await tenants.opened('one')
+    const refused = Promise.all([faultOf(insert(locked)), faultOf(cold.prepare())]).finally(() => {
       isOver = true
     })
-    const cold = await tenants.opened('one')
-    const notPrepared = expectRefusal(cold.prepare())
+    const next = await tenants.prepared('tenant1')
     let written = 0
-    for (; !isOver; written++) expect(await insert(free)).to.equal('stored')
-    for (const refusal of [refused, notPrepared]) expect(await refusal).to.be.instanceOf(Unavailable)
+    for (; !isOver; written++) expect(await insert(written % 2 ? free : next)).to.equal('stored')
+    for (const fault of await refused) expect(fault).to.be.instanceOf(Unavailable)
     expect(performance.now() - begun).to.be.within(1_900, inTime)
     // A thread that waits for the lock itself writes none or, in pieces of 250 ms, eight.
     expect(written).to.be.above(10)
@@ -363,30 +221,14 @@ describe('the thread that writes the SQLite files of tenants', () => {
     for (const handle of [locked, cold]) expect(await insert(handle)).to.equal('stored')
   })
 
-  it('serves a tenant that comes while another’s file is locked', async () => {
-    const locked = await tenants.prepared('one')
-    const locker = new Database(pathOf('one'))
-    locker.exec('BEGIN IMMEDIATE')
-    let isOver = false
-    const waiting = insert(locked).finally(() => {
-      isOver = true
-    })
-    const [free, next] = [await tenants.prepared('other'), await tenants.prepared('tenant1')]
-    for (const handle of [free, next]) expect(await insert(handle)).to.equal('stored')
-    await free.close()
-    expect(isOver).to.equal(false)
-    locker.close()
-    expect(await waiting).to.equal('stored')
-  })
-
   it('closes a file that is locked, and goes on with the others', async () => {
     const [locked, free] = [await tenants.prepared('one'), await tenants.prepared('other')]
     await insert(locked)
     const locker = new Database(pathOf('one'))
     locker.exec('BEGIN IMMEDIATE; INSERT INTO meta VALUES (1, 2)')
-    const refused = expectRefusal(insert(locked))
+    const refused = faultOf(insert(locked))
     await locked.close()
-    await refused
+    expect(await refused).to.be.instanceOf(Unavailable)
     expect(await insert(free)).to.equal('stored')
     locker.exec('COMMIT')
     locker.close()
@@ -399,12 +241,12 @@ describe('the thread that writes the SQLite files of tenants', () => {
     await writeFile(pathOf('one'), 'no database, but long enough to be taken for one'.repeat(100))
     const writes = Promise.all(Array.from({ length: 20 }, () => insert(other)))
     const damaged = await tenants.opened('one')
-    expect(await damaged.prepare().catch((error: unknown) => error)).to.be.instanceOf(Unsuitable)
+    expect(await faultOf(damaged.prepare())).to.be.instanceOf(Unsuitable)
     expect(new Set(await writes)).to.deep.equal(new Set(['stored']))
     expect(await insert(other)).to.equal('stored')
   })
 
-  it('is, when it dies, unavailable to all who were waiting, and started again for all', async () => {
+  it('is unavailable to all waiting tenants when it dies, and starts again for all', async () => {
     for (const tenant of ['one', 'other']) await (await tenants.prepared(tenant)).close()
     const shortLived = `
       const { parentPort } = require('node:worker_threads')
@@ -417,7 +259,7 @@ describe('the thread that writes the SQLite files of tenants', () => {
     let threads = 0
     start = () => (threads++ === 0 ? new Worker(shortLived, { eval: true }) : startThread())
     const handles = [await tenants.prepared('one'), await tenants.prepared('other')]
-    const faults = await Promise.all(handles.map((handle) => expectRefusal(insert(handle))))
+    const faults = await Promise.all(handles.map((handle) => faultOf(insert(handle))))
     for (const fault of faults) expect(fault).to.be.instanceOf(Unavailable)
     for (const handle of handles) expect(await insert(handle)).to.equal('stored')
     expect(threads).to.equal(2)
@@ -438,12 +280,3 @@ describe('the thread that writes the SQLite files of tenants', () => {
     db.close()
   })
 })
-
-function expectRefusal(write: Promise<unknown>): Promise<unknown> {
-  return write.then(
-    (outcome) => {
-      throw new Error(`expected a refusal, not ${String(outcome)}`)
-    },
-    (fault: unknown) => fault,
-  )
-}
