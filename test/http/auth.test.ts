@@ -1,7 +1,6 @@
 import { expect } from 'chai'
 import {
   anAddress,
-  badAddress,
   empty,
   invalid,
   missing,
@@ -10,6 +9,7 @@ import {
   repeated,
   seen,
   unauthorized,
+  withoutChance,
 } from '../support/answers.ts'
 import { type Answer, call, goodPassword, logIn, logInByCookie, register, type Sent } from '../support/client.ts'
 import { firstSuperuser } from '../support/first-superuser.ts'
@@ -55,26 +55,15 @@ describe('the Auth routers', () => {
   }
 
   describe('login', () => {
-    it('returns a bearer token in the body and sets no cookie', async () => {
+    it('returns a bearer token in the body, or a session in one cookie', async () => {
       const { email } = await register(service.url, anAddress())
-      const answer = await login('jwt', email)
-      expect(answer.status).to.equal(200)
-      expect(answer.text).to.match(/^\{"access_token":"[\w-]+\.[\w-]+\.[\w-]+","token_type":"bearer"\}$/)
-      expect(answer.headers.get('Set-Cookie')).to.equal(null)
-    })
-
-    it('returns a session in one cookie, without a body', async () => {
-      const { email } = await register(service.url, anAddress())
-      const answer = await login('cookie', email)
-      expect(seen(answer)).to.deep.equal(empty(204))
-      expect(answer.headers.getSetCookie()).to.have.length(1)
-    })
-
-    it('accepts any spelling of an address that reaches the same mailbox', async () => {
-      const { email } = await register(service.url, anAddress('Some.Body'))
-      for (const spelling of [email.toLowerCase(), email.toUpperCase(), `  ${email} `]) {
-        expect((await login('jwt', spelling)).status, spelling).to.equal(200)
-      }
+      const byToken = await login('jwt', email)
+      expect(byToken.status).to.equal(200)
+      expect(byToken.text).to.match(/^\{"access_token":"[\w-]+\.[\w-]+\.[\w-]+","token_type":"bearer"\}$/)
+      expect(byToken.headers.get('Set-Cookie')).to.equal(null)
+      const byCookie = await login('cookie', email)
+      expect(seen(byCookie)).to.deep.equal(empty(204))
+      expect(byCookie.headers.getSetCookie()).to.have.length(1)
     })
 
     it('answers every refused login with the same bytes and headers', async () => {
@@ -88,21 +77,15 @@ describe('the Auth routers', () => {
         const answers = await Promise.all([
           login(backend, email, 'another pass phrase'),
           login(backend, email, `${goodPassword} `),
-          login(backend, email, goodPassword.toUpperCase()),
           login(backend, anAddress('nobody')),
           login(backend, inactive.email),
           login(backend, inactive.email, 'another pass phrase'),
           login(backend, deleted.email),
-          login(backend, 'no address'),
+          login(backend, 'a@b@example.com'),
           login(backend, id),
           login(backend, email, 'x'.repeat(1025)),
         ])
-        const bare = ({ status, headers, text }: Answer) => ({
-          status,
-          text,
-          headers: [...headers].filter(([name]) => name !== 'date' && name !== 'x-request-id'),
-        })
-        for (const answer of answers) expect(bare(answer)).to.deep.equal(bare(answers[0] as Answer))
+        for (const answer of answers) expect(withoutChance(answer)).to.deep.equal(withoutChance(answers[0] as Answer))
         expect(seen(answers[0] as Answer)).to.deep.equal(refused(400, 'LOGIN_BAD_CREDENTIALS'))
       }
     })
@@ -140,54 +123,52 @@ describe('the Auth routers', () => {
     })
 
     it('reports every field that is missing or empty', async () => {
+      const both = invalid(missing('username'), missing('password'))
       for (const backend of ['jwt', 'cookie']) {
-        const path = `/auth/${backend}/login`
-        const both = invalid(missing('username'), missing('password'))
-        expect(seen(await post(path))).to.deep.equal(both)
-        expect(seen(await post(path, { form: {} }))).to.deep.equal(both)
-        expect(seen(await post(path, { form: { username: '', password: '' } }))).to.deep.equal(both)
-        expect(seen(await post(path, { form: { username: 'a@example.com' } }))).to.deep.equal(
-          invalid(missing('password')),
-        )
-        expect(seen(await post(path, { form: { password: 'x', grant_type: 'no' } }))).to.deep.equal(
-          invalid(missing('username'), pattern('^password$', 'grant_type')),
-        )
+        for (const [sent, expected] of [
+          [{}, both],
+          [{ form: {} }, both],
+          [{ form: { username: '', password: '' } }, both],
+          [{ form: { username: 'a@example.com' } }, invalid(missing('password'))],
+          [
+            { form: { password: 'x', grant_type: 'no' } },
+            invalid(missing('username'), pattern('^password$', 'grant_type')),
+          ],
+        ] as const) {
+          expect(seen(await post(`/auth/${backend}/login`, sent))).to.deep.equal(expected)
+        }
       }
     })
 
     it('refuses a repeated field with any values', async () => {
       const type = { 'Content-Type': 'application/x-www-form-urlencoded' }
       for (const [body, ...faults] of [
-        ['username=a%40example.com&username=a%40example.com&password=x', repeated('username')],
         ['username=a%40example.com&password=x&password=&user%6eame=', repeated('username'), repeated('password')],
-        ['username=a%40example.com&password=&password=', repeated('password')],
         ['scope=a&scope=b&password=x', missing('username'), repeated('scope')],
       ] as const) {
         expect(seen(await post('/auth/jwt/login', { body, headers: type })), body).to.deep.equal(invalid(...faults))
       }
     })
 
-    it('issues a new credential each time, and never reuses a presented one', async () => {
+    it('issues a new credential each time, and never takes over a planted one', async () => {
       const { email } = await register(service.url, anAddress())
-      const old = await logInByCookie(service.url, email)
       const form = { username: email, password: goodPassword }
-      const answer = await post('/auth/cookie/login', { form, cookie: old })
-      const [fresh = ''] = (answer.headers.get('Set-Cookie') ?? '').split(';')
+      const logInWith = async (cookie: string) => {
+        const { headers } = await post('/auth/cookie/login', { form, cookie })
+        return headers.getSetCookie()[0]?.split(';')[0] ?? ''
+      }
       const planted = `__Host-session=${'A'.repeat(43)}`
-      const [other = ''] = (
-        (await post('/auth/cookie/login', { form, cookie: planted })).headers.get('Set-Cookie') ?? ''
-      ).split(';')
-      expect(new Set([old, fresh, other, planted]).size).to.equal(4)
-      for (const cookie of [old, fresh, other]) expect((await me({ cookie })).status).to.equal(200)
+      const first = await logInWith(planted)
+      const second = await logInWith(first)
+      expect(new Set([planted, first, second]).size).to.equal(3)
+      for (const cookie of [first, second]) expect((await me({ cookie })).status).to.equal(200)
       expect(seen(await me({ cookie: planted }))).to.deep.equal(unauthorized)
-
-      const tokens = await Promise.all([1, 2, 3].map(() => logIn(service.url, email)))
-      expect(new Set(tokens).size).to.equal(3)
+      expect(await logIn(service.url, email)).to.not.equal(await logIn(service.url, email))
     })
   })
 
   describe('logout', () => {
-    for (const route of ['jwt', 'cookie', 'strict'] as const) {
+    for (const route of ['jwt', 'cookie'] as const) {
       for (const kind of ['jwt', 'cookie', 'strict'] as const) {
         it(`at ${route} ends the presented credential of ${kind} and no other`, async () => {
           const { email } = await aVerifiedUser()
@@ -207,45 +188,31 @@ describe('the Auth routers', () => {
     }
 
     it('needs a credential', async () => {
-      for (const backend of ['jwt', 'cookie', 'strict']) {
+      for (const backend of ['jwt', 'cookie']) {
         const answer = await post(`/auth/${backend}/logout`)
         expect(seen(answer)).to.deep.equal(unauthorized)
         expect(answer.headers.get('WWW-Authenticate')).to.equal('Bearer')
         expect(answer.headers.get('Set-Cookie')).to.equal(null)
       }
     })
-
-    it('ignores the body', async () => {
-      const { email } = await register(service.url, anAddress())
-      const body = '{"not json'
-      const answer = await post('/auth/jwt/logout', { bearer: await logIn(service.url, email), body })
-      expect(seen(answer)).to.deep.equal(empty(204))
-    })
   })
 
   describe('a credential', () => {
-    it('that is invalid gives way to a valid one', async () => {
+    it('that is invalid, or of an inactive user, gives way to a valid one', async () => {
       const { email } = await register(service.url, anAddress())
       const jwt = await logIn(service.url, email)
       const cookie = await logInByCookie(service.url, email)
       const ended = await logIn(service.url, email)
       await post('/auth/jwt/logout', { bearer: ended })
+      const inactive = await register(service.url, anAddress())
+      const ofInactive = await logIn(service.url, inactive.email)
+      await patch(inactive.id, { is_active: false })
 
-      for (const bearer of ['x', `${jwt.slice(0, -2)}xx`, ended, 'A'.repeat(43), 'a.b.c']) {
+      for (const bearer of ['x', `${jwt.slice(0, -2)}xx`, ended, ofInactive, 'A'.repeat(43), 'a.b.c']) {
         expect((await me({ bearer, cookie })).body, bearer).to.include({ email })
         expect(seen(await me({ bearer })), bearer).to.deep.equal(unauthorized)
       }
       expect((await me({ bearer: jwt, cookie: '__Host-session=x' })).body).to.include({ email })
-      expect(seen(await me({ bearer: 'x', cookie: '__Host-session=x' }))).to.deep.equal(unauthorized)
-    })
-
-    it('of an inactive user gives way to another one', async () => {
-      const gone = await register(service.url, anAddress())
-      const { email } = await register(service.url, anAddress())
-      const bearer = await logIn(service.url, gone.email)
-      const cookie = await logInByCookie(service.url, email)
-      await patch(gone.id, { is_active: false })
-      expect((await me({ bearer, cookie })).body).to.include({ email })
     })
 
     it('of the backend that is declared first has priority', async () => {
@@ -263,39 +230,25 @@ describe('the Auth routers', () => {
       const { email } = await register(service.url, anAddress())
       const cookie = await logInByCookie(service.url, email)
       const planted = '__Host-session=planted'
-      for (const both of [
-        `${cookie}; ${cookie}`,
-        `${cookie}; ${planted}`,
-        `${planted}; ${cookie}`,
-        `${cookie};${cookie}`,
-      ]) {
+      for (const both of [`${cookie}; ${cookie}`, `${cookie}; ${planted}`, `${planted};${cookie}`]) {
         expect(seen(await me({ cookie: both })), both).to.deep.equal(unauthorized)
       }
-      const headers = [
-        ['Cookie', cookie],
-        ['Cookie', planted],
-      ] as const
-      expect(seen(await rawCall(service.url, { method: 'GET', path: '/users/me', headers }))).to.deep.equal(
-        unauthorized,
-      )
-      expect((await me({ cookie: `a=b; ${cookie}; __host-session=x; session=y` })).status).to.equal(200)
+      const headers = [cookie, planted].map((value) => ['Cookie', value] as const)
+      const answer = await rawCall(service.url, { method: 'GET', path: '/users/me', headers })
+      expect(seen(answer)).to.deep.equal(unauthorized)
+      const unlike = await me({ cookie: `a=b; ${cookie}; __host-session=x; __Host-session2=x; X__Host-session=y` })
+      expect(unlike.status).to.equal(200)
+      expect(unlike.headers.get('Set-Cookie')).to.equal(null)
     })
 
     it('is a bearer token with any case of the scheme, and no other scheme', async () => {
       const { email } = await register(service.url, anAddress())
       const token = await logIn(service.url, email)
       const authorised = (Authorization: string) => me({ headers: { Authorization } })
-      for (const scheme of ['Bearer', 'bearer', 'BEARER', 'bEaReR']) {
+      for (const scheme of ['Bearer', 'bearer', 'bEaReR']) {
         expect((await authorised(`${scheme} ${token}`)).status, scheme).to.equal(200)
       }
-      for (const value of [
-        token,
-        `Basic ${token}`,
-        `Bearer${token}`,
-        `Token ${token}`,
-        'Bearer',
-        `Bearer ${token} x`,
-      ]) {
+      for (const value of [token, `Basic ${token}`, `Bearer${token}`, 'Bearer', `Bearer ${token} x`]) {
         expect(seen(await authorised(value)), value).to.deep.equal(unauthorized)
       }
     })
@@ -303,24 +256,15 @@ describe('the Auth routers', () => {
     it('is never read from a query, a body or the transport of another backend', async () => {
       const { email } = await register(service.url, anAddress())
       const token = await logIn(service.url, email)
-      const query = await call(service.url, 'GET', `/users/me?access_token=${token}&token=${token}`)
-      expect(seen(query)).to.deep.equal(unauthorized)
-      const form = { access_token: token, token }
-      expect(seen(await post('/auth/jwt/logout', { form }))).to.deep.equal(unauthorized)
-      const json = { access_token: token }
-      expect(seen(await call(service.url, 'PATCH', '/users/me', { json }))).to.deep.equal(unauthorized)
-      expect(seen(await me({ cookie: `__Host-session=${token}` }))).to.deep.equal(unauthorized)
-      expect(seen(await me({ headers: { 'X-Authorization': `Bearer ${token}` } }))).to.deep.equal(unauthorized)
+      for (const answer of [
+        await call(service.url, 'GET', `/users/me?access_token=${token}&token=${token}`),
+        await post('/auth/jwt/logout', { form: { access_token: token, token } }),
+        await call(service.url, 'PATCH', '/users/me', { json: { access_token: token } }),
+        await me({ cookie: `__Host-session=${token}` }),
+      ]) {
+        expect(seen(answer)).to.deep.equal(unauthorized)
+      }
       expect((await me({ bearer: token })).status).to.equal(200)
     })
-  })
-
-  it('answers a username that is no address as an unknown address', async () => {
-    const typed = 'a@b@example.com'
-    expect(seen(await login('jwt', typed))).to.deep.equal(refused(400, 'LOGIN_BAD_CREDENTIALS'))
-    const reason = 'An email address must have exactly one @-sign.'
-    expect(seen(await post('/auth/register', { json: { email: typed, password: goodPassword } }))).to.deep.equal(
-      invalid(badAddress(reason, 'email')),
-    )
   })
 })

@@ -1,29 +1,24 @@
 import { expect } from 'chai'
-import { anAddress, empty, forbidden, notFound, refused, seen } from '../support/answers.ts'
+import { anAddress, empty, forbidden, notFound, seen } from '../support/answers.ts'
 import { type Answer, call, goodPassword, logIn, logInByCookie, register, type Sent } from '../support/client.ts'
 import { firstSuperuser } from '../support/first-superuser.ts'
 import { rawCall } from '../support/raw-request.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 
 const allowed = 'https://app.example.com'
+const evil = { Origin: 'https://evil.example', 'Sec-Fetch-Site': 'cross-site' }
 const nobody = '01890000-0000-7000-8000-000000000000'
 const sites = [null, 'same-origin', 'same-site', 'cross-site', 'none'] as const
 const lookalikes = [
   'https://evil.example',
   'https://app.example.com.evil.example',
-  'https://evil-app.example.com',
   'https://xapp.example.com',
   'https://sub.app.example.com',
-  'https://example.com',
   'http://app.example.com',
   'https://app.example.com:8443',
-  'https://app.example.com:443',
   'https://app.example.com/',
   'https://APP.example.com',
-  'https://app.example.com https://evil.example',
   `${allowed},${allowed}`,
-  'https://app.example.co',
-  'app.example.com',
   'null',
   '',
 ]
@@ -80,22 +75,17 @@ describe('requests from pages', () => {
     { sent: admin, isAmbient: false },
   ]
 
-  it('may change an account with our cookie from our origins only, and with a bearer token from all', async () => {
+  it('may change accounts with our cookie from our origins only, and with a bearer token from all', async () => {
     const body = (await call(service.url, 'GET', '/users/me', { bearer: admin.bearer })).body
     for (const { sent, isAmbient } of credentials()) {
-      await expectEach(
-        (headers) => call(service.url, 'PATCH', '/users/me', { ...sent, headers, json: {} }),
-        (isForeign) => (isAmbient && isForeign ? forbidden : { status: 200, body }),
-      )
-    }
-  })
-
-  it('may use the routes by id under the same rule', async () => {
-    for (const { sent, isAmbient } of credentials()) {
-      for (const [method, json] of [['DELETE'], ['PATCH', {}]] as const) {
+      for (const [method, path, right] of [
+        ['PATCH', '/users/me', { status: 200, body }],
+        ['PATCH', `/users/${nobody}`, notFound],
+        ['DELETE', `/users/${nobody}`, notFound],
+      ] as const) {
         await expectEach(
-          (headers) => call(service.url, method, `/users/${nobody}`, { ...sent, headers, ...(json && { json }) }),
-          (isForeign) => (isAmbient && isForeign ? forbidden : notFound),
+          (headers) => call(service.url, method, path, { ...sent, headers, ...(method === 'PATCH' && { json: {} }) }),
+          (isForeign) => (isAmbient && isForeign ? forbidden : right),
         )
       }
     }
@@ -105,68 +95,50 @@ describe('requests from pages', () => {
     const { email } = await register(service.url, anAddress())
     const cookie = await logInByCookie(service.url, email)
     for (const { headers } of [...sources()].filter(({ isForeign }) => isForeign)) {
-      for (const backend of ['jwt', 'cookie']) {
-        const answer = await call(service.url, 'POST', `/auth/${backend}/logout`, { cookie, headers })
-        expect(seen(answer), JSON.stringify(headers)).to.deep.equal(forbidden)
-        expect(answer.headers.get('Set-Cookie')).to.equal(null)
-      }
+      const answer = await call(service.url, 'POST', '/auth/cookie/logout', { cookie, headers })
+      expect(seen(answer), JSON.stringify(headers)).to.deep.equal(forbidden)
+      expect(answer.headers.get('Set-Cookie')).to.equal(null)
     }
-    expect((await call(service.url, 'GET', '/users/me', { cookie })).status).to.equal(200)
-    const [origin = ''] = own
-    for (const headers of [
-      {},
-      { Origin: origin, 'Sec-Fetch-Site': 'same-origin' },
-      { Origin: allowed, 'Sec-Fetch-Site': 'cross-site' },
-    ]) {
-      const fresh = await logInByCookie(service.url, email)
-      expect(seen(await call(service.url, 'POST', '/auth/cookie/logout', { cookie: fresh, headers }))).to.deep.equal(
-        empty(204),
-      )
-    }
-    const bearer = await logIn(service.url, email)
-    const headers = { Origin: 'https://evil.example', 'Sec-Fetch-Site': 'cross-site' }
-    expect(seen(await call(service.url, 'POST', '/auth/jwt/logout', { bearer, headers }))).to.deep.equal(empty(204))
+    const headers = { Origin: allowed, 'Sec-Fetch-Site': 'cross-site' }
+    expect(seen(await call(service.url, 'POST', '/auth/cookie/logout', { cookie, headers }))).to.deep.equal(empty(204))
+    const sent = { bearer: await logIn(service.url, email), headers: evil }
+    expect(seen(await call(service.url, 'POST', '/auth/jwt/logout', sent))).to.deep.equal(empty(204))
   })
 
   it('may log in with the cookie backend from our origins only, and with the bearer backend from all', async () => {
-    // No such user and no password that could be one: what is looked at here comes before any hash.
-    const form = { username: '', password: 'x' }
-    const incomplete = (await call(service.url, 'POST', '/auth/cookie/login', { form })).body
+    const { email } = await register(service.url, anAddress())
+    // Without a password, so that no hash is computed for each source.
+    const form = { username: email }
+    const incomplete = seen(await call(service.url, 'POST', '/auth/cookie/login', { form }))
     await expectEach(
       (headers) => call(service.url, 'POST', '/auth/cookie/login', { form, headers }),
-      (isForeign) => (isForeign ? forbidden : { status: 422, body: incomplete }),
+      (isForeign) => (isForeign ? forbidden : incomplete),
     )
     await expectEach(
       (headers) => call(service.url, 'POST', '/auth/jwt/login', { form, headers }),
-      () => ({ status: 422, body: incomplete }),
+      () => incomplete,
     )
-    const { email } = await register(service.url, anAddress())
-    const right = { username: email, password: goodPassword }
-    const headers = { Origin: 'https://evil.example' }
-    const answer = await call(service.url, 'POST', '/auth/cookie/login', { form: right, headers })
+    const complete = { form: { username: email, password: goodPassword }, headers: evil }
+    const answer = await call(service.url, 'POST', '/auth/cookie/login', complete)
     expect(seen(answer)).to.deep.equal(forbidden)
     expect(answer.headers.get('Set-Cookie')).to.equal(null)
-    expect((await call(service.url, 'POST', '/auth/jwt/login', { form: right, headers })).status).to.equal(200)
+    expect((await call(service.url, 'POST', '/auth/jwt/login', complete)).status).to.equal(200)
   })
 
   it('may register from our origins only', async () => {
-    const json = { email: anAddress(), password: 'short' }
-    const short = refused(400, {
-      code: 'REGISTER_INVALID_PASSWORD',
-      reason: 'Password should be at least 8 characters',
-    })
+    const json = { email: anAddress() }
+    const incomplete = seen(await call(service.url, 'POST', '/auth/register', { json }))
     await expectEach(
       (headers) => call(service.url, 'POST', '/auth/register', { json, headers }),
-      (isForeign) => (isForeign ? forbidden : short),
+      (isForeign) => (isForeign ? forbidden : incomplete),
     )
   })
 
   it('change nothing if they are refused', async () => {
     const { id, email } = await register(service.url, anAddress())
     const cookie = await logInByCookie(service.url, email)
-    const headers = { Origin: 'https://evil.example', 'Sec-Fetch-Site': 'cross-site' }
     const attempt = async (method: string, path: string, sent: Sent) =>
-      expect(seen(await call(service.url, method, path, { ...sent, headers }))).to.deep.equal(forbidden)
+      expect(seen(await call(service.url, method, path, { ...sent, headers: evil }))).to.deep.equal(forbidden)
 
     await attempt('PATCH', '/users/me', { cookie, json: { email: anAddress('evil'), password: 'of somebody else' } })
     await attempt('PATCH', `/users/${id}`, { cookie: admin.cookie, json: { is_superuser: true } })
@@ -176,10 +148,7 @@ describe('requests from pages', () => {
 
     const after = await call(service.url, 'GET', '/users/me', { cookie })
     expect(after.body).to.deep.equal({ id, email, is_active: true, is_superuser: false, is_verified: false })
-    expect(
-      (await call(service.url, 'POST', '/auth/jwt/login', { form: { username: email, password: goodPassword } }))
-        .status,
-    ).to.equal(200)
+    expect(await logIn(service.url, email)).to.be.a('string')
     expect((await register(service.url, address)).email).to.equal(address)
   })
 
@@ -195,7 +164,7 @@ describe('requests from pages', () => {
       method: 'POST',
       path: '/auth/cookie/logout',
       headers: [
-        ['Origin', 'https://evil.example'],
+        ['Origin', evil.Origin],
         ['Origin', allowed],
         ['Cookie', admin.cookie],
       ],
@@ -264,8 +233,6 @@ describe('requests from pages', () => {
           expect(corsOf(answer), origin).to.deep.equal({ vary: 'Origin' })
         }
       }
-      const { headers } = await call(service.url, 'GET', '/healthz')
-      expect(headers.get('Vary')).to.equal('Origin')
     })
   })
 })
@@ -300,9 +267,8 @@ describe('requests from pages, without allowed origins', () => {
       PORTCULLIS_BACKENDS__COOKIE__ENABLED: 'false',
     })
     try {
-      const headers = { Origin: 'https://evil.example', 'Sec-Fetch-Site': 'cross-site' }
       const json = { email: anAddress(), password: goodPassword }
-      expect((await call(service.url, 'POST', '/auth/register', { json, headers })).status).to.equal(201)
+      expect((await call(service.url, 'POST', '/auth/register', { json, headers: evil })).status).to.equal(201)
     } finally {
       await service.stop()
     }

@@ -5,6 +5,11 @@ export function seen({ status, body }: Answer) {
   return { status, body }
 }
 
+/** An answer as it would be at the same moment and under the same request id. */
+export function withoutChance({ status, headers, text }: Answer) {
+  return { status, text, headers: [...headers].filter(([name]) => name !== 'date' && name !== 'x-request-id') }
+}
+
 /** An error as every error is worded. */
 export function refused(status: number, detail: unknown) {
   return { status, body: { detail } }

@@ -1,5 +1,4 @@
 import { request } from 'node:http'
-import { connect } from 'node:net'
 import { type Answer, answerOf } from './client.ts'
 import { expectDescribed } from './described.ts'
 
@@ -53,21 +52,5 @@ export function callAt(url: string, host: string, method: string, path: string, 
     })
     sent.on('error', reject)
     sent.end(json === undefined ? undefined : JSON.stringify(json))
-  })
-}
-
-/** Writes these bytes to a connection; answers all that comes back until it is closed or silent for `quietMilliseconds`. */
-export function exchange(url: string, bytes: string, quietMilliseconds = 150): Promise<string> {
-  const { hostname, port } = new URL(url)
-  return new Promise((resolve, reject) => {
-    const socket = connect({ host: hostname, port: Number(port) }, () => socket.write(bytes))
-    let received = ''
-    socket.setEncoding('utf8')
-    socket.setTimeout(quietMilliseconds, () => socket.destroy())
-    socket.on('data', (text) => {
-      received += text
-    })
-    socket.on('error', reject)
-    socket.on('close', () => resolve(received))
   })
 }
