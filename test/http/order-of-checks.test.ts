@@ -5,6 +5,7 @@ import {
   forbidden,
   invalid,
   missing,
+  notAnObject,
   notFound,
   refused,
   repeated,
@@ -17,56 +18,29 @@ import { firstSuperuser } from '../support/first-superuser.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 
 type Expected = ReturnType<typeof seen>
-/** A way to make one part of a request, and what the check of this part answers; `null`: it passes. */
-type Variant = readonly [name: string, sent: Sent, answer: Expected | null]
+/** Requests that are wrong in several ways, each with the answer to the fault that is looked for first. */
+type Steps = readonly (readonly [sent: Sent, answer: Expected])[]
 
 const json = { 'Content-Type': 'application/json' }
 const form = { 'Content-Type': 'application/x-www-form-urlencoded' }
 const evil = { Origin: 'https://evil.example' }
 const nobody = '01890000-0000-7000-8000-000000000000'
 
-const unsized = refused(413, 'PAYLOAD_TOO_LARGE')
-const compressed = refused(415, 'UNSUPPORTED_MEDIA_TYPE')
+const tooLarge = refused(413, 'PAYLOAD_TOO_LARGE')
+const unsupported = refused(415, 'UNSUPPORTED_MEDIA_TYPE')
 const unparsable = refused(400, 'There was an error parsing the body')
-const malformed = (offset: number) =>
-  invalid({
-    type: 'json_invalid',
-    loc: ['body', offset],
-    msg: 'JSON decode error',
-    ctx: { error: 'Expecting a JSON value' },
-  })
+const fault = { type: 'json_invalid', loc: ['body', 9], msg: 'JSON decode error' }
+const malformed = invalid({ ...fault, ctx: { error: 'Expecting a JSON value' } })
+const shortPassword = 'Password should be at least 8 characters'
 
 /** Bodies that are refused before anybody asks who sends them. */
-const unreadable: readonly Variant[] = [
-  ['too large', { headers: json, body: 'x'.repeat(16_385) }, unsized],
-  ['compressed', { headers: { ...json, 'Content-Encoding': 'gzip' }, body: '{}' }, compressed],
-  ['in UTF-16', { headers: { 'Content-Type': 'application/json; charset=utf-16' }, body: '{}' }, compressed],
-  ['not UTF-8', { headers: json, body: new Uint8Array([0x22, 0xff, 0x22]) }, unparsable],
-  ['no JSON', { headers: json, body: '{"email":' }, malformed(9)],
+const unreadable: Steps = [
+  [{ headers: { ...json, ...evil }, body: 'x'.repeat(16_385) }, tooLarge],
+  [{ headers: { ...json, ...evil, 'Content-Encoding': 'gzip' }, body: '{}' }, unsupported],
+  [{ headers: { ...evil, 'Content-Type': 'application/json; charset=utf-16' }, body: '{}' }, unsupported],
+  [{ headers: { ...json, ...evil }, body: new Uint8Array([0x22, 0xff, 0x22]) }, unparsable],
+  [{ headers: { ...json, ...evil }, body: '{"email":' }, malformed],
 ]
-const unreadableForms: readonly Variant[] = [
-  ['too large', { headers: form, body: 'x'.repeat(16_385) }, unsized],
-  ['compressed', { headers: { ...form, 'Content-Encoding': 'br' }, body: 'username=a' }, compressed],
-  ['not UTF-8', { headers: form, body: 'username=%ff' }, unparsable],
-  ['no multipart', { headers: { 'Content-Type': 'multipart/form-data; boundary=x' }, body: 'x' }, unparsable],
-]
-
-/** Every combination of one variant of each part, in the order of the parts; the first answer is the one expected. */
-function combined(parts: readonly (readonly Variant[])[]): { name: string; sent: Sent; answer: Expected }[] {
-  return parts
-    .reduce<{ name: string; sent: Sent; answer: Expected | null }[]>(
-      (all, part) =>
-        all.flatMap((one) =>
-          part.map(([name, sent, answer]) => ({
-            name: `${one.name} ${name},`,
-            sent: { ...one.sent, ...sent, headers: { ...one.sent.headers, ...sent.headers } },
-            answer: one.answer ?? answer,
-          })),
-        ),
-      [{ name: '', sent: {}, answer: null }],
-    )
-    .flatMap(({ answer, ...one }) => (answer === null ? [] : [{ ...one, answer }]))
-}
 
 describe('the order of checks', () => {
   let service: TestService
@@ -84,149 +58,109 @@ describe('the order of checks', () => {
   })
   after(() => service.stop())
 
-  async function expectAll(method: string, path: string, parts: readonly (readonly Variant[])[]): Promise<void> {
-    const cases = combined(parts)
-    expect(cases).to.have.length.above(1)
-    for (const { name, sent, answer } of cases) {
-      expect(seen(await call(service.url, method, path, sent)), `${method} ${path}:${name}`).to.deep.equal(answer)
+  async function expectEach(method: string, path: string, steps: Steps): Promise<void> {
+    for (const [at, [sent, answer]] of steps.entries()) {
+      expect(seen(await call(service.url, method, path, sent)), `${method} ${path}, step ${at}`).to.deep.equal(answer)
     }
   }
 
-  /** Bodies that are read, and refused for their fields or by the operation. */
-  const fieldsOfUser: readonly Variant[] = [
-    [
-      'no object',
-      { headers: json, body: '[]' },
-      refused(422, [
-        {
-          ...missing(),
-          type: 'model_attributes_type',
-          msg: 'Input should be a valid dictionary or object to extract fields from',
-        },
-      ]),
-    ],
-    ['bad fields', { headers: json, body: '{"email":1,"password":"short"}' }, invalid(stringType('email'))],
-    [
-      'bad password',
-      { headers: json, body: '{"password":"short"}' },
-      refused(400, { code: 'UPDATE_USER_INVALID_PASSWORD', reason: 'Password should be at least 8 characters' }),
-    ],
+  /** Faults of a change of a user, from the one that is found first. */
+  const faults: Steps = [
+    [{ json: [] }, invalid(notAnObject)],
+    [{ json: { email: 1, password: 'short' } }, invalid(stringType('email'))],
+    [{ json: { password: 'short' } }, refused(400, { code: 'UPDATE_USER_INVALID_PASSWORD', reason: shortPassword })],
   ]
 
   it('on PATCH /users/{user_id}: body, credential, rights, target, fields, operation', async () => {
-    const readable: Variant = ['read', { headers: json, body: '{}' }, null]
-    const who = (): readonly Variant[] => [
-      ['by nobody', {}, unauthorized],
-      ['by a stranger', { bearer: 'x' }, unauthorized],
-      ['by a user', { bearer: jwt }, forbidden],
-      ['by a user from elsewhere', { cookie, headers: evil }, forbidden],
-      ['by a superuser', { bearer: admin }, null],
-    ]
-    await expectAll('PATCH', `/users/${nobody}`, [[...unreadable, readable], who(), [['nobody', {}, notFound]]])
-    // Fields that are checked late come first in the request here: they must not hide earlier checks.
-    for (const fields of fieldsOfUser) {
-      const [name, sent, answer] = fields
-      const late: Variant = [name, sent, null]
-      await expectAll('PATCH', `/users/${nobody}`, [[late], who(), [['nobody', {}, notFound]]])
-      await expectAll('PATCH', `/users/${user.id}`, [[late], who(), [['somebody', {}, answer]]])
+    await expectEach('PATCH', `/users/${nobody}`, unreadable)
+    for (const [sent, answer] of faults) {
+      await expectEach('PATCH', `/users/${nobody}`, [
+        [sent, unauthorized],
+        [{ ...sent, bearer: 'x' }, unauthorized],
+        [{ ...sent, bearer: jwt }, forbidden],
+        [{ ...sent, cookie, headers: evil }, forbidden],
+        [{ ...sent, bearer: admin }, notFound],
+      ])
+      await expectEach('PATCH', `/users/${user.id}`, [[{ ...sent, bearer: admin }, answer]])
     }
   })
 
   it('on GET and DELETE /users/{user_id}: credential, rights, target', async () => {
-    const who: readonly Variant[] = [
-      ['by nobody', {}, unauthorized],
-      ['by a user', { bearer: jwt }, forbidden],
-      ['by a superuser', { bearer: admin }, null],
-    ]
-    for (const method of ['GET', 'DELETE'])
-      await expectAll(method, `/users/${nobody}`, [who, [['nobody', {}, notFound]]])
+    for (const method of ['GET', 'DELETE']) {
+      await expectEach(method, `/users/${nobody}`, [
+        [{}, unauthorized],
+        [{ bearer: jwt }, forbidden],
+        [{ bearer: admin }, notFound],
+      ])
+    }
   })
 
   it('on PATCH /users/me: body, credential, origin, fields, operation', async () => {
-    const who: readonly Variant[] = [
-      ['by nobody', {}, unauthorized],
-      ['by nobody from elsewhere', { headers: evil }, unauthorized],
-      ['by a cookie from elsewhere', { cookie, headers: evil }, forbidden],
-      ['by a cookie', { cookie }, null],
-      ['by a bearer from elsewhere', { bearer: jwt, headers: evil }, null],
-    ]
-    await expectAll('PATCH', '/users/me', [unreadable, who])
-    for (const [name, sent, answer] of fieldsOfUser) {
-      await expectAll('PATCH', '/users/me', [[[name, sent, null]], who, [['', {}, answer]]])
+    await expectEach('PATCH', '/users/me', unreadable)
+    for (const [sent, answer] of faults) {
+      await expectEach('PATCH', '/users/me', [
+        [{ ...sent, headers: evil }, unauthorized],
+        [{ ...sent, cookie, headers: evil }, forbidden],
+        [{ ...sent, cookie }, answer],
+        [{ ...sent, bearer: jwt, headers: evil }, answer],
+      ])
     }
   })
 
   it('on logout: credential, origin', async () => {
     for (const backend of ['jwt', 'cookie']) {
-      await expectAll('POST', `/auth/${backend}/logout`, [
-        [['from elsewhere', { headers: evil }, null]],
-        [
-          ['by nobody', {}, unauthorized],
-          ['by a cookie', { cookie }, forbidden],
-        ],
+      await expectEach('POST', `/auth/${backend}/logout`, [
+        [{ headers: evil }, unauthorized],
+        [{ cookie, headers: evil }, forbidden],
       ])
     }
     expect((await call(service.url, 'GET', '/users/me', { cookie })).status).to.equal(200)
   })
 
   it('on login: body, origin, fields, operation', async () => {
-    const elsewhere: readonly Variant[] = [
-      ['from elsewhere', { headers: evil }, forbidden],
-      ['from here', {}, null],
-    ]
-    const late: readonly Variant[] = [
-      ['no fields', { headers: form, body: '' }, invalid(missing('username'), missing('password'))],
-      ['twice', { headers: form, body: 'username=a&username=a' }, invalid(repeated('username'), missing('password'))],
-      ['wrong', { headers: form, body: 'username=a&password=b' }, refused(400, 'LOGIN_BAD_CREDENTIALS')],
-    ]
-    await expectAll('POST', '/auth/cookie/login', [unreadableForms, elsewhere])
-    for (const [name, sent, answer] of late) {
-      await expectAll('POST', '/auth/cookie/login', [[[name, sent, null]], elsewhere, [['', {}, answer]]])
-      await expectAll('POST', '/auth/jwt/login', [
-        [[name, sent, null]],
-        [['from elsewhere', { headers: evil }, null]],
-        [
-          ['', {}, answer],
-          ['again', {}, answer],
-        ],
+    const multipart = { 'Content-Type': 'multipart/form-data; boundary=x' }
+    await expectEach('POST', '/auth/cookie/login', [
+      [{ headers: { ...form, ...evil }, body: 'x'.repeat(16_385) }, tooLarge],
+      [{ headers: { ...form, ...evil, 'Content-Encoding': 'br' }, body: 'username=a' }, unsupported],
+      [{ headers: { ...form, ...evil }, body: 'username=%ff' }, unparsable],
+      [{ headers: { ...multipart, ...evil }, body: 'x' }, unparsable],
+    ])
+    for (const [body, answer] of [
+      ['', invalid(missing('username'), missing('password'))],
+      ['username=a&username=a', invalid(repeated('username'), missing('password'))],
+      ['username=a&password=b', refused(400, 'LOGIN_BAD_CREDENTIALS')],
+    ] as const) {
+      await expectEach('POST', '/auth/cookie/login', [
+        [{ headers: { ...form, ...evil }, body }, forbidden],
+        [{ headers: form, body }, answer],
       ])
+      await expectEach('POST', '/auth/jwt/login', [[{ headers: { ...form, ...evil }, body }, answer]])
     }
   })
 
   it('on register: body, origin, fields, password, address', async () => {
-    const elsewhere: readonly Variant[] = [
-      ['from elsewhere', { headers: evil }, forbidden],
-      ['from here', {}, null],
-    ]
-    const late: readonly Variant[] = [
-      ['no fields', { headers: json, body: '{}' }, invalid(missing('email'), missing('password'))],
+    const { email } = user
+    await expectEach('POST', '/auth/register', [
+      ...unreadable,
+      [{ json: {}, headers: evil }, forbidden],
+      [{ json: { password: 5 } }, invalid(missing('email'), stringType('password'))],
       [
-        'short and taken',
-        { headers: json, body: JSON.stringify({ email: user.email, password: 'short' }) },
-        refused(400, { code: 'REGISTER_INVALID_PASSWORD', reason: 'Password should be at least 8 characters' }),
+        { json: { email, password: 'short' } },
+        refused(400, { code: 'REGISTER_INVALID_PASSWORD', reason: shortPassword }),
       ],
-      [
-        'taken',
-        { headers: json, body: JSON.stringify({ email: user.email, password: goodPassword }) },
-        refused(400, 'REGISTER_USER_ALREADY_EXISTS'),
-      ],
-    ]
-    await expectAll('POST', '/auth/register', [unreadable, elsewhere])
-    for (const [name, sent, answer] of late) {
-      await expectAll('POST', '/auth/register', [[[name, sent, null]], elsewhere, [['', {}, answer]]])
-    }
+      [{ json: { email, password: goodPassword } }, refused(400, 'REGISTER_USER_ALREADY_EXISTS')],
+    ])
   })
 
-  it('on the token routes: body, fields, operation', async () => {
-    const fields: Variant = ['bad fields', { headers: json, body: '{"email":1,"token":1,"password":1}' }, null]
-    for (const [path, answer] of [
-      ['/auth/forgot-password', invalid(stringType('email'))],
-      ['/auth/request-verify-token', invalid(stringType('email'))],
-      ['/auth/verify', invalid(stringType('token'))],
-      ['/auth/reset-password', invalid(stringType('token'), stringType('password'))],
+  it('on the token routes: body, fields', async () => {
+    const sent = { json: { email: 1, token: 1, password: 1 } }
+    for (const [path, ...fields] of [
+      ['/auth/forgot-password', stringType('email')],
+      ['/auth/request-verify-token', stringType('email')],
+      ['/auth/verify', stringType('token')],
+      ['/auth/reset-password', stringType('token'), stringType('password')],
     ] as const) {
-      const last: Variant = ['', {}, answer]
-      await expectAll('POST', path, [[...unreadable, fields], [last]])
+      await expectEach('POST', path, [...unreadable, [sent, invalid(...fields)]])
     }
   })
 

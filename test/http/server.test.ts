@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { setTimeout as delay } from 'node:timers/promises'
+import type { RequestListener } from 'node:http'
 import { expect } from 'chai'
 import { type HttpServer, httpServer } from '../../src/adapters/http/server/http-server.ts'
 import { eventually } from '../support/eventually.ts'
@@ -19,8 +19,9 @@ const limits = {
   isTls: false,
   maxConnections: 10_000,
   writeTimeoutSeconds: 20,
-  notAccepted: () => undefined,
+  notAccepted: (_fault: Error): void => undefined,
 }
+const request = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n'
 
 describe('the HTTP server', () => {
   let server: HttpServer
@@ -37,37 +38,42 @@ describe('the HTTP server', () => {
   })
   after(() => server.close(1))
 
-  for (const [what, bytes, status, detail] of [
-    ['no HTTP', 'nonsense\r\n\r\n', '400 Bad Request', 'Bad Request'],
+  for (const [fault, bytes, status, detail] of [
+    ['no HTTP', 'nonsense\r\n\r\n', 400, 'Bad Request'],
     [
       'two lengths of one body',
-      'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n',
-      '400 Bad Request',
+      'POST / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n',
+      400,
       'Bad Request',
     ],
-    [
-      'headers above 8 KiB',
-      `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(9000)}\r\n\r\n`,
-      '431 Request Header Fields Too Large',
-      'Request Header Fields Too Large',
-    ],
+    ['headers above 8 KiB', `GET / HTTP/1.1\r\nX: ${'x'.repeat(9000)}\r\n\r\n`, 431, 'Request Header Fields Too Large'],
   ] as const) {
-    it(`answers ${what} in the form of every error, and closes`, async () => {
+    it(`answers ${fault} in the form of every error, and closes`, async () => {
       const answer = await exchangeUntilClosed(url, bytes)
       const [head = '', body] = answer.split('\r\n\r\n')
       const [line, ...headers] = head.split('\r\n')
-      expect(line).to.equal(`HTTP/1.1 ${status}`)
+      expect(line).to.equal(`HTTP/1.1 ${status} ${detail}`)
       expect(headers).to.include.members(headersOnEvery)
       expect(headers.filter((header) => /^X-Request-Id: [0-9a-f-]{36}$/.test(header))).to.have.lengthOf(1)
       expect(body).to.equal(JSON.stringify({ detail }))
     })
   }
 
+  /** Servers of one test each. */
+  let others: HttpServer[] = []
+  afterEach(async () => {
+    await Promise.all(others.map((one) => one.close(0)))
+    others = []
+  })
+  async function open(listener: RequestListener, more: Partial<typeof limits> = {}): Promise<[string, HttpServer]> {
+    const other = httpServer(listener, { ...limits, ...more })
+    others.push(other)
+    return [`http://127.0.0.1:${await other.listen('127.0.0.1', 0)}`, other]
+  }
+
   it('closes a refused connection whose client keeps its side open, and does not wait for it at the end', async () => {
-    const own = httpServer(() => undefined, limits)
-    const { socket, text } = await connected(`http://127.0.0.1:${await own.listen('127.0.0.1', 0)}`, {
-      allowHalfOpen: true,
-    })
+    const [at, own] = await open(() => undefined)
+    const { socket, text } = await connected(at, { allowHalfOpen: true })
     socket.write('nonsense\r\n\r\n')
     await once(socket, 'end')
     expect(text()).to.match(/^HTTP\/1\.1 400 /)
@@ -77,57 +83,49 @@ describe('the HTTP server', () => {
     socket.destroy()
   })
 
-  it('survives clients that reset a refused connection', async () => {
-    for (const milliseconds of [0, 1, 50]) {
+  it('survives clients that reset a refused connection, before or after its answer', async () => {
+    for (const isAnswered of [false, true]) {
       const { socket } = await connected(url)
       socket.write('nonsense\r\n\r\n')
-      await delay(milliseconds)
+      if (isAnswered) await once(socket, 'data')
       socket.resetAndDestroy()
     }
     expect(await (await fetch(url)).text()).to.equal('fine')
   })
 
-  describe('with a request that is still being answered', () => {
-    const request = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n'
-    let own: HttpServer
-    let at: string
-    let answers: (() => void)[] = []
-
-    beforeEach(async () => {
-      answers = []
-      own = httpServer((_request, response) => {
-        answers.push(() => response.end('late'))
-      }, limits)
-      at = `http://127.0.0.1:${await own.listen('127.0.0.1', 0)}`
+  it('announces the end of the connection in answers that it gives while it closes', async () => {
+    const answers: (() => void)[] = []
+    const [at, own] = await open((_request, response) => {
+      answers.push(() => response.end('late'))
     })
-    afterEach(() => own.close(1))
+    const before = await connected(at)
+    before.socket.write(request)
+    await eventually('the first request', () => answers.length === 1)
+    const during = await connected(at)
+    during.socket.write(request.slice(0, 10))
+    const ended = own.close(6)
+    during.socket.write(request.slice(10))
+    await eventually('the second request', () => answers.length === 2)
+    for (const answer of answers) answer()
+    for (const { closed } of [before, during]) expect(await closed()).to.match(/^Connection: close\r$/m)
+    await ended
+  })
 
-    it('announces the end of the connection in answers that it gives while it closes', async () => {
-      const before = await connected(at)
-      before.socket.write(request)
-      await eventually('the first request', () => answers.length === 1)
-      const during = await connected(at)
-      during.socket.write(request.slice(0, 10))
-      const ended = own.close(6)
-      during.socket.write(request.slice(10))
-      await eventually('the second request', () => answers.length === 2)
-      for (const answer of answers) answer()
-      for (const { closed } of [before, during]) expect(await closed()).to.match(/^Connection: close\r$/m)
-      await ended
+  it('closes a connection with more than 16 pipelined requests, and begins none of the others', async () => {
+    const answers: (() => void)[] = []
+    const [at] = await open((_request, response) => {
+      answers.push(() => response.end('late'))
     })
-
-    it('closes a connection with more than 16 pipelined requests, and begins none of the others', async () => {
-      const { socket, closed } = await connected(at)
-      socket.write(request.repeat(1_000))
-      expect(await closed()).to.equal('')
-      expect(answers.length).to.be.at.most(16)
-      const next = await connected(at)
-      next.socket.write(request.repeat(16))
-      await eventually('all requests', () => answers.length >= 16)
-      for (const answer of answers) answer()
-      await eventually('all answers', () => next.text().match(/late/g)?.length === 16)
-      next.socket.destroy()
-    })
+    const { socket, closed } = await connected(at)
+    socket.write(request.repeat(1_000))
+    expect(await closed()).to.equal('')
+    expect(answers.length).to.be.at.most(16)
+    const next = await connected(at)
+    next.socket.write(request.repeat(16))
+    await eventually('all requests', () => answers.length >= 16)
+    for (const answer of answers) answer()
+    await eventually('all answers', () => next.text().match(/late/g)?.length === 16)
+    next.socket.destroy()
   })
 
   it('keeps idle connections open for longer than load balancers do', async () => {
@@ -135,8 +133,6 @@ describe('the HTTP server', () => {
   })
 
   describe('at its maximum of connections', () => {
-    const request = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n'
-
     async function served(connection: Connection): Promise<void> {
       connection.socket.write(request)
       await eventually('an answer', () => connection.text().endsWith('fine'))
@@ -144,15 +140,14 @@ describe('the HTTP server', () => {
 
     it('closes idle ones for a new one, and none that waits for its answer', async () => {
       let answer = (): void => undefined
-      const own = httpServer(
+      const [at] = await open(
         (request, response) => {
           const finish = () => response.end('fine')
           if (request.url === '/slow') answer = finish
           else finish()
         },
-        { ...limits, maxConnections: 5 },
+        { maxConnections: 5 },
       )
-      const at = `http://127.0.0.1:${await own.listen('127.0.0.1', 0)}`
       const slow = await connected(at)
       slow.socket.write(request.replace('/', '/slow'))
       const idle = await Promise.all([connected(at), connected(at), connected(at)])
@@ -162,77 +157,63 @@ describe('the HTTP server', () => {
       for (let more = 0; more < 3; more++) await served(await connected(at))
       answer()
       await eventually('the slow answer', () => slow.text().endsWith('fine'))
-      await own.close(0)
     })
 
     it('refuses new ones where none is idle, and reports that once', async () => {
       const faults: string[] = []
-      const own = httpServer(() => undefined, {
-        ...limits,
-        maxConnections: 3,
-        notAccepted: ({ message }) => faults.push(message),
-      })
-      const at = `http://127.0.0.1:${await own.listen('127.0.0.1', 0)}`
+      const notAccepted = ({ message }: Error) => void faults.push(message)
+      const [at] = await open(() => undefined, { maxConnections: 3, notAccepted })
       const busy = await Promise.all([connected(at), connected(at), connected(at)])
       for (const { socket } of busy) socket.write(request)
       for (let one = 0; one < 3; one++) expect(await (await connected(at)).closed()).to.equal('')
       expect(faults).to.deep.equal(['http.maxConnections is reached: 3'])
-      await own.close(0)
     })
   })
 
   it('closes a connection whose client does not read its answer', async () => {
-    let closed = (): void => undefined
-    const isClosed = new Promise<void>((resolve) => {
-      closed = resolve
-    })
-    const own = httpServer(
+    let isClosed = false
+    const [at] = await open(
       (_request, response) => {
-        response.once('close', closed)
+        response.once('close', () => {
+          isClosed = true
+        })
         response.end(Buffer.alloc(32_000_000))
       },
-      { ...limits, writeTimeoutSeconds: 1 },
+      { writeTimeoutSeconds: 1 },
     )
-    const { socket } = await connected(`http://127.0.0.1:${await own.listen('127.0.0.1', 0)}`)
+    const { socket } = await connected(at)
     socket.pause()
-    socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
-    await isClosed
+    socket.write(request)
+    await eventually('the end of the connection', () => isClosed)
     socket.destroy()
-    await own.close(0)
   })
 
   it('keeps a connection whose answer takes longer to prepare than the write time-out', async () => {
-    const own = httpServer((_request, response) => response.once('timeout', () => response.end('fine')), {
-      ...limits,
-      writeTimeoutSeconds: 1,
-    })
-    const at = `http://127.0.0.1:${await own.listen('127.0.0.1', 0)}`
+    const late: RequestListener = (_request, response) => response.once('timeout', () => response.end('fine'))
+    const [at] = await open(late, { writeTimeoutSeconds: 1 })
     expect(await (await fetch(at)).text()).to.equal('fine')
-    await own.close(0)
   })
 
   it('accepts new connections while a flood of requests on others keeps it busy', async () => {
     const flooding = 300
     const begun = { flood: 0, late: 0 }
-    const own = httpServer((request, response) => {
+    const [at] = await open((request, response) => {
       if (request.url === '/late') begun.late += 1
       else begun.flood += 1
       response.end('fine')
-    }, limits)
-    const at = `http://127.0.0.1:${await own.listen('127.0.0.1', 0)}`
+    })
     const flood = await Promise.all(Array.from({ length: flooding }, () => connected(at)))
     for (const { socket } of flood) {
-      const again = () => socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+      const again = () => socket.write(request)
       socket.on('data', again)
       again()
     }
     await eventually('the flood', () => begun.flood > flooding)
     const before = begun.flood
     const late = await Promise.all(Array.from({ length: 20 }, () => connected(at)))
-    for (const { socket } of late) socket.write('GET /late HTTP/1.1\r\nHost: x\r\n\r\n')
+    for (const { socket } of late) socket.write(request.replace('/', '/late'))
     await eventually('the late requests', () => begun.late === late.length)
     for (const { socket } of [...flood, ...late]) socket.destroy()
     expect(begun.flood - before).to.be.below(5 * flooding)
-    await own.close(0)
   })
 })
