@@ -8,6 +8,7 @@ import { faultReply, replyTo, Unreadable } from '../errors.ts'
 import { send } from '../pipeline/send.ts'
 import { standardHeaders, strictTransportSecurity } from '../reply.ts'
 import { unavailableLog } from './unavailable-log.ts'
+import { unlistedOrigins } from './unlisted-origins.ts'
 
 export interface AnsweringNeeds {
   readonly log: Logger
@@ -30,6 +31,7 @@ const requestIdForm = /^[A-Za-z0-9._-]{8,64}$/
 /** Gives every answer its request id, its headers, its error and its line in the log. */
 export function answering({ log, isTls, logRequests }: AnsweringNeeds): Answering {
   const logUnavailable = unavailableLog(log)
+  const logUnlisted = unlistedOrigins(log)
   return async (ctx, serve, started = performance.now()) => {
     const requestId = requestIdOf(ctx)
     ctx.state.requestId = requestId
@@ -47,6 +49,7 @@ export function answering({ log, isTls, logRequests }: AnsweringNeeds): Answerin
       else if (reply === null) log.error({ requestId, err: thrown }, 'request failed')
       send(ctx, reply ?? faultReply)
     }
+    logUnlisted(ctx)
     // Otherwise Node would read the whole body to find the next request.
     if (!ctx.req.complete && mayBeTooLong(ctx.req.headers)) ctx.res.setHeader('Connection', 'close')
     if (!isLogged || logRequests === 'all') logLine(ctx, performance.now() - started)
