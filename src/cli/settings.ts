@@ -24,7 +24,7 @@ export async function tenantHere(
   options: { withoutSecret?: boolean } = {},
 ): Promise<LoadedSettings & { readonly hosts?: readonly string[] }> {
   const loaded = await settingsHere(configFile, options)
-  const { enabled } = only(loaded, tenant ?? defaultTenant, tenant)
+  const { enabled } = only(loaded, tenant ?? defaultTenant, tenant !== undefined)
   const [found] = enabled.values()
   if (found === undefined) throw noSuchTenant(tenant, loaded)
   const isByHost = loaded.settings.tenants.by === 'host'
@@ -32,13 +32,13 @@ export async function tenantHere(
 }
 
 /** All tenants, or the one that a command is about. */
-export function only(loaded: LoadedSettings, id: string | undefined, named: string | undefined = id): LoadedTenants {
+export function only(loaded: LoadedSettings, id: string | undefined, isNamed = true): LoadedTenants {
   const { tenants } = loaded
   if (id === undefined) return tenants
   const faults = tenants.disabled.get(id)
   if (faults !== undefined) throw new SettingsFault(faults)
   const found = tenants.enabled.get(id)
-  if (found === undefined) throw noSuchTenant(named, loaded)
+  if (found === undefined) throw noSuchTenant(isNamed ? id : undefined, loaded)
   return { ...tenants, enabled: new Map([[id, found]]), disabled: new Map(), disabledHosts: new Map() }
 }
 
