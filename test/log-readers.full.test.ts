@@ -8,7 +8,6 @@ import { finished } from 'node:stream/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'chai'
 import { eventually } from './support/eventually.ts'
-import { exchangeUntilClosed } from './support/sockets.ts'
 import { executable, scratchFolder } from './support/spawned-service.ts'
 import { together } from './support/together.ts'
 
@@ -54,14 +53,12 @@ async function freePort(): Promise<number> {
 
 const idOf = (at: number): string => `asked-${String(at).padStart(4, '0')}`
 
-/** One after the other, on one connection. */
 async function ask(url: string): Promise<void> {
-  const requests = Array.from({ length: count }, (_, at) => {
-    const close = at === count - 1 ? 'Connection: close\r\n' : ''
-    return `GET /healthz HTTP/1.1\r\nHost: x\r\nX-Request-Id: ${idOf(at)}\r\n${close}\r\n`
-  })
-  const answers = await exchangeUntilClosed(url, requests.join(''))
-  expect(answers.match(/HTTP\/1\.1 200 /g)).to.have.lengthOf(count)
+  for (let at = 0; at < count; at++) {
+    const answer = await fetch(url, { headers: { 'X-Request-Id': idOf(at) } })
+    expect(answer.status).to.equal(200)
+    await answer.arrayBuffer()
+  }
 }
 
 /** The exit code, or the signal. */

@@ -244,7 +244,7 @@ describe('a store that is away', () => {
         register: [post('/auth/register', newcomer()), 503],
         'log in': [post('/auth/jwt/login', credentials), 503],
         'forgot password': [post('/auth/forgot-password', { json: { email: resident } }), 503],
-        'no credential': [get('/users/me'), 401],
+        'no credential': [get('/users/me'), 503], // no request is served before the store's secret was checked
       })
       await comesUp()
       await expectStatuses(url, { register: [post('/auth/register', newcomer()), 201] })

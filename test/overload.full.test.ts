@@ -132,8 +132,8 @@ describe('a client that is slow, greedy or ambiguous', () => {
     })
   }
 
-  it('gets a thousand answers to a thousand requests at once, in their order', async () => {
-    const ids = Array.from({ length: 1_000 }, (_, index) => `pipelined-${String(index).padStart(4, '0')}`)
+  it('gets its answers in order for the sixteen requests at once that a connection may have', async () => {
+    const ids = Array.from({ length: 16 }, (_, index) => `pipelined-${String(index).padStart(4, '0')}`)
     const requests = ids.map((id, index) => {
       const close = index === ids.length - 1 ? ['Connection: close'] : []
       if (index % 7 !== 3) return head('GET /users/me HTTP/1.1', 'Host: x', `X-Request-Id: ${id}`, ...close)

@@ -90,7 +90,7 @@ export function superuserRaces(running: () => Site): void {
     for (const { id } of users) {
       const told = site.events().filter(({ event, user }) => event === 'on_after_update' && user.id === id)
       const changed = told.flatMap(({ changes = {} }) => Object.keys(changes))
-      expect(changed.sort()).to.deep.equal(['email', 'is_superuser', 'is_verified', 'password'])
+      expect(changed.sort()).to.deep.equal(['email', 'is_superuser', 'is_verified', 'password', 'previous_email'])
     }
   })
 

@@ -49,7 +49,7 @@ export interface OpenRegistry {
   lookedAt(count: number): Promise<void>
   /** Somebody new in a tenant, and an event about them: written as a request would. */
   addUser(id: string): Promise<User>
-  called(id: string, times?: number, seconds?: number): Promise<void>
+  called(id: string, times?: number): Promise<void>
 }
 
 /** Tenants as a service has them, without HTTP: real stores in a scratch folder, SQLite unless `list` says otherwise. */
@@ -122,9 +122,9 @@ export async function openRegistry(wanted: Wanted): Promise<OpenRegistry> {
     async lookedAt(count) {
       await eventually(`${count} closed again`, () => openings.length >= count && open.now === 0)
     },
-    async called(id, times = 1, seconds = 5) {
+    async called(id, times = 1) {
       const ofTenant = () => calls.filter(({ context }) => context.tenant === id).length
-      await eventually(`a call for ${id}`, () => ofTenant() >= times, seconds)
+      await eventually(`a call for ${id}`, () => ofTenant() >= times)
     },
   }
 }

@@ -24,8 +24,7 @@ export interface TenantDirectory<T> {
   knows(id: string): boolean
   /**
    * Does `work` with the tenant, which is opened if necessary and stays open meanwhile. Throws `Unavailable` when it is
-   * disabled, not ready or cannot be opened, when its opening takes longer than 2 s, which goes on, or when no other one
-   * could be closed for it within 10 s.
+   * disabled, not ready or cannot be opened, or when its opening or closing another one for it takes longer than 10 s.
    */
   use<R>(id: string, work: (tenant: T) => Promise<R>): Promise<R>
   /** As `use`, also of a tenant that is not ready. */

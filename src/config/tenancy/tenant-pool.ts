@@ -28,8 +28,6 @@ interface Needs<T extends Closable> {
 interface Entry<T extends Closable> {
   readonly settings: TenantSettings
   readonly opened: Promise<T>
-  /** As `opened`, for requests: rejects when the opening takes too long for them. */
-  readonly openedInTime: Promise<T>
   /** `null` while it is being opened. */
   tenant: T | null
   /** Whether it counts among the `maxOpen`. */
@@ -43,8 +41,6 @@ interface Entry<T extends Closable> {
 }
 
 const placeMilliseconds = 10_000
-/** From when there is a place. A store that does not answer takes no longer: its tenant opens without it. */
-const requestMilliseconds = 2_000
 /** A handler may take its time: deliveries keep the place of a tenant that closes for so long. */
 const slowMilliseconds = 400
 /** After the grace of `close`, for stores that do not close. */
@@ -92,7 +88,7 @@ export function tenantPool<T extends Closable>(needs: Needs<T>): OpenTenants<T> 
     entry.users++
     if (isRequest) entry.lastUsed = performance.now()
     try {
-      const tenant = entry.tenant ?? (await (isRequest ? entry.openedInTime : entry.opened))
+      const tenant = entry.tenant ?? (await entry.opened)
       if (hurry.signal.aborted) throw stopping()
       return { entry, tenant }
     } catch (error) {
@@ -111,14 +107,10 @@ export function tenantPool<T extends Closable>(needs: Needs<T>): OpenTenants<T> 
   function begin(settings: TenantSettings): Entry<T> {
     const { id } = settings
     schedule.clear(id)
-    const late = Promise.withResolvers<never>()
-    const opened = Promise.resolve().then(() =>
-      open(entry, () => late.reject(new Unavailable(`the tenant ${id}, which is being opened`))),
-    )
+    const opened = Promise.resolve().then(() => open(entry))
     const entry: Entry<T> = {
       settings,
       opened,
-      openedInTime: Promise.race([opened, late.promise]),
       tenant: null,
       holdsPlace: false,
       users: 0,
@@ -127,7 +119,6 @@ export function tenantPool<T extends Closable>(needs: Needs<T>): OpenTenants<T> 
       closing: null,
     }
     entries.set(id, entry)
-    entry.openedInTime.catch(() => undefined) // nobody may be waiting
     opened.catch((err: unknown) => {
       log.error({ err, tenant: id }, 'a tenant cannot be opened')
       if (mayReopen()) schedule.set(id, 'unknown')
@@ -140,10 +131,8 @@ export function tenantPool<T extends Closable>(needs: Needs<T>): OpenTenants<T> 
     if (entries.get(id) === entry) entries.delete(id)
   }
 
-  /** @param tooLong called when requests are to wait for the opening no longer */
-  async function open(entry: Entry<T>, tooLong: () => void): Promise<T> {
+  async function open(entry: Entry<T>): Promise<T> {
     await takePlace(entry)
-    const timer = setTimeout(tooLong, requestMilliseconds)
     try {
       const tenant = await openInTime(entry)
       entry.tenant = tenant
@@ -152,8 +141,6 @@ export function tenantPool<T extends Closable>(needs: Needs<T>): OpenTenants<T> 
     } catch (thrown) {
       leavePlace(entry)
       throw thrown
-    } finally {
-      clearTimeout(timer)
     }
   }
 
