@@ -69,7 +69,7 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
     .description('Create an active, verified superuser; needs the storage only')
     .requiredOption('-e, --email <address>', 'the address')
     .option('--password-stdin', 'read the password from standard input, less one trailing newline')
-    .option('--promote', 'where somebody has the address already, make them a superuser; their password stays')
+    .option('--promote', 'make a user of this address a superuser, and remove a password that may be a stranger’s')
     .action(async (options: { email: string; passwordStdin?: true; promote?: true }) => {
       const { createSuperuser } = await import('./superuser.ts')
       code = await createSuperuser({ configFile: configFile(), tenant: tenant(), ...options })

@@ -25,6 +25,7 @@ export async function createSuperuser(options: Options): Promise<ExitCode> {
     const promoted = options.promote ? await storage.promoteUser.execute({ email, requestId }) : null
     if (promoted !== null) {
       process.stderr.write(`${promoted.email} is a superuser now (${promoted.id})\n`)
+      if (promoted.passwordHash === null) process.stderr.write('They have no password: forgot-password sets one.\n')
       return 0
     }
     const password = options.passwordStdin ? await readPassword() : await askForPassword()

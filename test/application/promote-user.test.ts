@@ -1,10 +1,11 @@
 import { expect } from 'chai'
+import { toEmail } from '../../src/adapters/addresses/parse-email.ts'
 import { PromoteUser } from '../../src/application/accounts/promote-user.ts'
 import { ChangeUser } from '../../src/application/change-user.ts'
 import { RelayEvents } from '../../src/application/deliveries/relay-events.ts'
 import { runDue } from '../../src/application/deliveries/run-due.ts'
 import type { User } from '../../src/domain/user.ts'
-import { aUser } from '../../src/testing/builders.ts'
+import { anAccount, aUser } from '../../src/testing/builders.ts'
 import { fixedClock } from '../../src/testing/fixed-clock.ts'
 import { deliveryNeeds, occasionAt, recording } from '../support/delivery.ts'
 
@@ -35,6 +36,29 @@ describe('promoting a user', () => {
       const changes = Object.fromEntries(missing.map((flag) => [flag, true]))
       expect(calls.map((call) => [call.name, call.changes])).to.deep.equal([['on_after_update', changes]])
     }
+  })
+
+  it('leaves no way in to a stranger who registered the address first, and tells the owner of it', async () => {
+    const email = toEmail('owner@example.com')
+    const [strangers, own] = [anAccount(), anAccount({ vouchedEmail: email })]
+    const { user, stored, calls } = await promoted({
+      isSuperuser: false,
+      isOwnerProved: false,
+      email,
+      oauthAccounts: [strangers, own],
+    })
+    expect(stored).to.include({ ...rights, passwordHash: null, isOwnerProved: true })
+    expect(stored?.passwordVersion).to.be.above(user.passwordVersion)
+    expect(stored?.sessions.generation).to.be.above(user.sessions.generation)
+    expect(stored?.sessions.kept).to.equal(null)
+    expect(stored?.oauthAccounts).to.deep.equal([own])
+    const { provider, accountEmail } = strangers
+    expect(calls.map(({ changes }) => changes)).to.deep.equal([
+      { passwordRemoved: true },
+      { oauthUnlinked: { provider, accountEmail } },
+      { isSuperuser: true },
+    ])
+    for (const { user } of calls) expect(user).to.include(rights)
   })
 
   it('changes nothing of who is an active, verified superuser already, and tells nobody', async () => {

@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import { call, goodPassword, logIn, register } from '../support/client.ts'
 import { portcullis } from '../support/command-line.ts'
 import { eventually } from '../support/eventually.ts'
+import type { PrintedEvent } from '../support/service.ts'
 import { type SpawnedService, scratchFolder, spawnService } from '../support/spawned-service.ts'
 
 describe('portcullis superuser create', () => {
@@ -79,19 +80,30 @@ describe('portcullis superuser create', () => {
     expect(err).to.include('wrong arguments').and.to.include('--email').and.to.include('@-sign')
   })
 
-  it('makes an existing user a superuser only with --promote, and leaves the password alone', async () => {
+  it('makes an existing user a superuser only with --promote, and removes a password that may be a stranger’s', async () => {
     const email = 'somebody@example.com'
     const { id } = await register(service.url, email)
     const another = 'another fine pass phrase'
     const refused = await create(email, another)
     expect(refused.code).to.equal(1)
     expect(refused.err).to.include('--promote').and.not.to.include(email)
+    const session = await logIn(service.url, email)
     expect(await me(email)).to.include({ id, is_superuser: false })
 
     const promoted = await portcullis(['superuser', 'create', '--email', email, '--promote'], { cwd: folder })
-    expect(promoted).to.deep.equal({ code: 0, out: '', err: `${email} is a superuser now (${id})\n` })
-    expect(await me(email)).to.include({ id, is_superuser: true, is_verified: true, is_active: true })
-    expect(await logsIn(email, another)).to.equal(false)
+    const advice = 'They have no password: forgot-password sets one.\n'
+    expect(promoted).to.deep.equal({ code: 0, out: '', err: `${email} is a superuser now (${id})\n${advice}` })
+    expect(await logsIn(email, goodPassword)).to.equal(false)
+    expect((await call(service.url, 'GET', '/users/me', { bearer: session })).status).to.equal(401)
+
+    await call(service.url, 'POST', '/auth/forgot-password', { json: { email } })
+    const isReset = ({ event, user }: PrintedEvent) => event === 'on_after_forgot_password' && user.email === email
+    const { token } = await eventually('the reset token', () => service.events.find(isReset))
+    await call(service.url, 'POST', '/auth/reset-password', { json: { token, password: another } })
+    expect(await me(email, another)).to.include({ id, is_superuser: true, is_verified: true, is_active: true })
+    const again = await portcullis(['superuser', 'create', '--email', email, '--promote'], { cwd: folder })
+    expect(again).to.deep.equal({ code: 0, out: '', err: `${email} is a superuser now (${id})\n` })
+    expect(await logsIn(email, another)).to.equal(true)
   })
 
   it('creates whom --promote does not find', async () => {
