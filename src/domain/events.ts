@@ -51,15 +51,15 @@ export type AccountEventType = AccountEvent['type']
 /** So many events of a user wait at most, but for those that need no room. */
 export const maxWaitingEvents = 100
 
-/** Access can be ended however many events wait: by deletion, deactivation, a reset, a new password or unlinking. */
-function needsRoom(event: AccountEvent): boolean {
-  if (event.type === 'updated') return !event.sessionsEnded && event.changes.oauthUnlinked === undefined
-  return event.type !== 'deleted' && event.type !== 'password_reset'
+/** Access can be ended however many events wait: by deletion, deactivation, a reset, a new or removed password, unlinking. */
+function endsAccess(event: AccountEvent): boolean {
+  if (event.type === 'updated') return event.sessionsEnded || event.changes.oauthUnlinked !== undefined
+  return event.type === 'deleted' || event.type === 'password_reset'
 }
 
-/** Whether `events` may be written behind so many that wait. */
+/** Whether the events of one change may be written behind so many that wait. */
 export function haveRoom(events: readonly AccountEvent[], waiting: number): boolean {
-  return waiting + events.length <= maxWaitingEvents || !events.some(needsRoom)
+  return events.length === 0 || waiting + events.length <= maxWaitingEvents || events.some(endsAccess)
 }
 
 /** Names of the deployer's handlers, as fastapi-users has them. */

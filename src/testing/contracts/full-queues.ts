@@ -53,6 +53,15 @@ export function fullQueueContract(open: Open<OpenedUsers>): ContractCase[] {
       for (const event of ending) {
         assert.equal(await role.users.replace(await found(role, user.id), [anEvent(user, event)]), 'stored')
       }
+      const takenOver = [
+        anEvent(user, { type: 'updated', changes: { passwordRemoved: true }, sessionsEnded: true }),
+        anEvent(user, {
+          type: 'updated',
+          changes: { oauthLinked: { provider: 'acme', accountEmail: 'ada@example.com' } },
+          sessionsEnded: false,
+        }),
+      ]
+      assert.equal(await role.users.replace(await found(role, user.id), takenOver), 'stored')
       const other: Partial<AccountEvent>[] = [
         { type: 'updated', changes: { isSuperuser: true }, sessionsEnded: false },
         { type: 'verified' },
@@ -62,7 +71,7 @@ export function fullQueueContract(open: Open<OpenedUsers>): ContractCase[] {
         assert.equal(await role.users.replace(await found(role, user.id), [anEvent(user, event)]), 'full')
       }
       assert.equal(await role.users.remove(await found(role, user.id), [anEvent(user, { type: 'deleted' })]), 'removed')
-      assert.equal((await deliverAll(role.outbox)).length, maxWaitingEvents + 5)
+      assert.equal((await deliverAll(role.outbox)).length, maxWaitingEvents + 7)
     }),
 
     on('counts no dead letters, and no events of others', async ({ role, clock }) => {
