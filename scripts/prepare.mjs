@@ -64,7 +64,6 @@ export async function build() {
     // Drivers, native modules and what only providers want are loaded when they are needed; the others start faster as
     // one file. What is imported late and is CommonJS must stand here: of a bundled one, only the default is exported.
     external: [
-      'simple-oauth2',
       'undici',
       'mongodb',
       'ioredis',

@@ -23,7 +23,7 @@ const rules: readonly Rule[] = [
   {
     folder: /^adapters\/http\//,
     files: [lib, domain, application, /^adapters\/http\//],
-    packages: ['node:', 'koa', '@koa/router', '@koa/cors', 'koa-body', 'ajv', 'typebox', 'pino', 'swagger-ui-dist'],
+    packages: ['node:', 'koa', '@koa/cors', 'koa-body', 'ajv', 'typebox', 'pino', 'swagger-ui-dist'],
   },
   store('memory', []),
   ...sqliteSides(),
@@ -35,7 +35,7 @@ const rules: readonly Rule[] = [
   adapter('crypto', ['argon2', 'bcrypt', 'uuid', '@zxcvbn-ts/language-common']),
   adapter('events', []),
   adapter('logging', ['pino']),
-  adapter('oauth', ['simple-oauth2', 'openid-client', 'undici', 'jsonwebtoken', 'typebox']),
+  adapter('oauth', ['openid-client', 'undici', 'jsonwebtoken', 'typebox']),
   {
     folder: /^config\/composition\/container\.ts$/,
     files: [application, /^config\/composition\/ports\.ts$/],

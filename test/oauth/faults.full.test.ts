@@ -103,7 +103,7 @@ describe('a provider that fails', () => {
       expect(requestId).to.match(/^[\w-]{36}$/)
     }
     const causes = new Map(lines.map(({ provider, cause }) => [provider, cause]))
-    expect(causes.get('tokenrefuses')).to.equal('Error (status 503)')
+    expect(causes.get('tokenrefuses')).to.equal('the token endpoint has status 503')
     expect(causes.get('profilerefuses')).to.equal('the profile has status 503')
     expect(causes.get('tokenhangs')).to.equal('no answer in time')
     expect(causes.get('tokenclosestheconnection')).to.equal('Error ECONNRESET')

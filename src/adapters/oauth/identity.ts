@@ -30,12 +30,11 @@ export function identityOf(claims: Claims, tokens: ProviderTokens, hasIntegerIds
 function accountIdOf(value: unknown, hasIntegerIds: boolean): string {
   // JSON.parse rounds numbers past 2^53, so two accounts would get one id.
   if (hasIntegerIds && Number.isSafeInteger(value)) return String(value)
-  if (typeof value === 'number' && !hasIntegerIds)
+  if (typeof value === 'number' && !hasIntegerIds) {
     throw new ProviderFailed('the account is named by a number (integerAccountId)')
-  if (typeof value !== 'string' || value.trim() === '' || value.length > maxAccountIdLength) {
-    throw new ProviderFailed('the account has no usable name')
   }
-  if (/\p{Cc}/u.test(value) || isMangled(value)) throw new ProviderFailed('the account has no usable name')
+  const isUsable = typeof value === 'string' && value.trim() !== '' && value.length <= maxAccountIdLength
+  if (!isUsable || /\p{Cc}/u.test(value) || isMangled(value)) throw new ProviderFailed('the account has no usable name')
   return value
 }
 
@@ -52,44 +51,40 @@ export function valueAt(value: unknown, path: string): unknown {
   }, value)
 }
 
-/**
- * Whether this status of a token endpoint refuses the code or the refresh token. Statuses that ask for a later retry
- * (RFC 9110 section 15.5.9, RFC 8470, RFC 6585 section 4) do not.
- */
-export function refuses(status: number): boolean {
-  return status >= 400 && status < 500 && status !== 408 && status !== 425 && status !== 429
-}
-
 /** RFC 6749 section 5.2, and GitHub's "Troubleshooting OAuth app access token request errors". */
-const knownErrors: ReadonlySet<unknown> = new Set([
-  'invalid_request',
+const errorsOfClient: readonly unknown[] = [
   'invalid_client',
-  'invalid_grant',
   'unauthorized_client',
   'unsupported_grant_type',
   'invalid_scope',
   'incorrect_client_credentials',
   'redirect_uri_mismatch',
-  'bad_verification_code',
-])
+]
+const errorsOfCode: readonly unknown[] = ['invalid_request', 'invalid_grant', 'bad_verification_code']
 
-const aboutWhatWeBring: ReadonlySet<unknown> = new Set(['invalid_request', 'invalid_grant', 'bad_verification_code'])
-
-/** Names the reason only if it is a known word: any other text may hold the code or the user's address. */
-export function refusalOf(status: number, answer: unknown): CodeRefused {
-  const error = valueAt(answer, 'error')
-  const why = knownErrors.has(error) ? `${error}, ` : ''
-  const isAboutUs = error !== undefined && !aboutWhatWeBring.has(error) && knownErrors.has(error)
-  return new CodeRefused(`the token endpoint refuses (${why}status ${status})`, { isAboutUs })
-}
+/** Statuses that ask for a later retry (RFC 9110 section 15.5.9, RFC 8470, RFC 6585 section 4). */
+const retryStatuses = [408, 425, 429]
 
 /**
- * Reads a token endpoint's answer with a status of success (RFC 6749 section 5.1). GitHub, Reddit and Naver send the
- * errors of section 5.2 with status 200.
+ * The refusal in a token endpoint's answer; `null` for none. GitHub, Reddit and Naver send the errors of RFC 6749
+ * section 5.2 with status 200. The message holds known words only: others may be the code or the user's address.
  */
-export function tokensOf(answer: unknown, now: Date): ProviderTokens {
-  if (typeof valueAt(answer, 'error') === 'string') throw refusalOf(200, answer)
+export async function refusalIn(response: Response): Promise<CodeRefused | null> {
+  const { status, ok } = response
+  if (!ok && (status < 400 || status >= 500 || retryStatuses.includes(status))) return null
+  const body: unknown = await response
+    .clone()
+    .json()
+    .catch(() => null)
+  const error = valueAt(body, 'error')
+  if (ok && typeof error !== 'string') return null
+  const isAboutUs = errorsOfClient.includes(error)
+  const reason = isAboutUs || errorsOfCode.includes(error) ? `${error}, ` : ''
+  return new CodeRefused(`the token endpoint refuses (${reason}status ${status})`, { isAboutUs })
+}
 
+/** Reads a token endpoint's answer with a status of success (RFC 6749 section 5.1). */
+export function tokensOf(answer: unknown, now: Date): ProviderTokens {
   const accessToken = valueAt(answer, 'access_token')
   if (!isToken(accessToken)) throw new ProviderFailed('there is no access token')
   const type = valueAt(answer, 'token_type')

@@ -20,15 +20,6 @@ export interface ProviderKind<Kind extends string = string, Options extends TPro
   build(options: Static<TObject<Options>>, needs: ProviderNeeds): OAuthProvider
 }
 
-/**
- * Starts to load a library when a provider that needs it is built: deployments without one do not pay for it, and no
- * login waits for it. The caller that awaits the result gets the failure.
- */
-export function loading<T>(library: Promise<T>): Promise<T> {
-  library.catch(() => undefined)
-  return library
-}
-
 /** Keeps the literal type of `kind`, and types `build` by the options. */
 export function providerKind<const Kind extends string, Options extends TProperties>(
   given: ProviderKind<Kind, Options>,

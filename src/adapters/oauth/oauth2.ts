@@ -1,5 +1,4 @@
-import { createHash } from 'node:crypto'
-import type { AuthorizationCode } from 'simple-oauth2'
+import { hash } from 'node:crypto'
 import Type from 'typebox'
 import {
   type CallbackParameters,
@@ -7,9 +6,9 @@ import {
   type OAuthProvider,
   ProviderFailed,
 } from '../../application/ports/oauth-provider.ts'
-import { type Claims, identityOf, refusalOf, refuses, tokensOf, valueAt } from './identity.ts'
-import { clientAuthentication, clientOptions, loading, type ProviderNeeds, providerKind, providerUrl } from './kind.ts'
-import { limits, type Outbound, underDeadline } from './outbound.ts'
+import { type Claims, identityOf, refusalIn, tokensOf, valueAt } from './identity.ts'
+import { clientAuthentication, clientOptions, type ProviderNeeds, providerKind, providerUrl } from './kind.ts'
+import { type OutboundRequest, underDeadline } from './outbound.ts'
 
 /** The particulars of one provider of plain OAuth 2.0. */
 export interface OAuth2Definition {
@@ -52,36 +51,41 @@ export interface Client {
 /** A provider of OAuth 2.0 (RFC 6749, authorization code) with PKCE (RFC 7636), whatever its endpoints. */
 export function oauth2Provider(definition: OAuth2Definition, client: Client, needs: ProviderNeeds): OAuthProvider {
   const { authorizeUrl, tokenUrl, hasPkce = true, issuer, userAgent = 'portcullis' } = definition
-  const grant = loading(newGrant())
 
-  async function newGrant(): Promise<AuthorizationCode> {
-    const { AuthorizationCode } = await import('simple-oauth2')
-    return new AuthorizationCode({
-      client: { id: client.clientId, secret: client.clientSecret },
-      auth: {
-        tokenHost: new URL(tokenUrl).origin,
-        tokenPath: tokenUrl,
-        authorizeHost: new URL(authorizeUrl).origin,
-        authorizePath: authorizeUrl,
-      },
-      // `force` parses the body as JSON whatever its content type says. An HTML page fails then.
-      http: { json: 'force', redirects: false, maxBytes: limits.responseBytes, headers: { 'User-Agent': userAgent } },
-      options: {
-        scopeSeparator: definition.scopeSeparator ?? ' ',
-        authorizationMethod: definition.clientAuthentication === 'post' ? 'body' : 'header',
-      },
-    })
+  async function ask(url: string, { headers, ...request }: OutboundRequest): Promise<Response> {
+    const ours = { accept: 'application/json', 'user-agent': userAgent }
+    return await needs.outbound.fetch(url, { ...request, headers: { ...ours, ...headers } })
   }
 
-  /** The token endpoint's answer; `CodeRefused` when its status says so. */
-  async function tokenAnswer(signal: AbortSignal, ask: (http: object) => Promise<{ token: object }>): Promise<unknown> {
-    try {
-      return (await ask({ agent: needs.outbound.agent(tokenUrl, signal) })).token
-    } catch (error) {
-      const status = valueAt(error, 'data.res.statusCode')
-      if (typeof status === 'number' && refuses(status)) throw refusalOf(status, valueAt(error, 'data.payload'))
-      throw error
+  /** The token endpoint's answer; throws `CodeRefused` when it refuses. */
+  async function tokenAnswer(signal: AbortSignal, parameters: Record<string, string>): Promise<unknown> {
+    const { clientId, clientSecret } = client
+    const isInBody = definition.clientAuthentication === 'post'
+    const credentials = isInBody ? { client_id: clientId, client_secret: clientSecret } : {}
+    const response = await ask(tokenUrl, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/x-www-form-urlencoded',
+        ...(!isInBody && { authorization: basic(clientId, clientSecret) }),
+      },
+      body: new URLSearchParams({ ...parameters, ...credentials }).toString(),
+      signal,
+    })
+    const refusal = await refusalIn(response)
+    if (refusal !== null) throw refusal
+    if (!response.ok) throw new ProviderFailed(`the token endpoint has status ${response.status}`)
+    return await response.json()
+  }
+
+  function profiles(accessToken: string, signal: AbortSignal): Pick<Answers, 'get' | 'getIfGranted'> {
+    const headers = { authorization: `Bearer ${accessToken}` }
+    const get = async (url: string, isNone = (_: Response): boolean => false): Promise<unknown> => {
+      const response = await ask(url, { method: 'GET', headers, signal })
+      if (isNone(response)) return null
+      if (response.status !== 200) throw new ProviderFailed(`the profile has status ${response.status}`)
+      return await response.json()
     }
+    return { get: (url) => get(url), getIfGranted: (url) => get(url, isWithheld) }
   }
 
   return {
@@ -93,13 +97,15 @@ export function oauth2Provider(definition: OAuth2Definition, client: Client, nee
       const parameters = {
         ...definition.authorizeParameters,
         ...(hasPkce && { code_challenge: s256(codeVerifier), code_challenge_method: 'S256' }),
-        ...(scopes.length > 0 && { scope: [...scopes] }),
+        ...(scopes.length > 0 && { scope: scopes.join(definition.scopeSeparator ?? ' ') }),
         response_type: 'code',
         client_id: client.clientId,
         redirect_uri: redirectUri,
         state,
       }
-      return (await grant).authorizeURL(parameters)
+      const url = new URL(authorizeUrl)
+      for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value)
+      return url.href
     },
 
     async identify(back, { redirectUri, codeVerifier }) {
@@ -107,23 +113,22 @@ export function oauth2Provider(definition: OAuth2Definition, client: Client, nee
       if (iss !== null && issuer !== undefined && iss !== issuer) throw new CodeRefused('another issuer answers')
       if (definition.isSigned?.(back) === false) throw new CodeRefused('somebody else answers')
       return await underDeadline(async (signal) => {
-        const codes = await grant
-        const token = await tokenAnswer(signal, (http) => {
-          const parameters = { code, redirect_uri: redirectUri }
-          const verifier = hasPkce && { code_verifier: codeVerifier }
-          return codes.getToken({ ...parameters, ...verifier, ...(definition.wantsState && { state }) }, http)
+        const token = await tokenAnswer(signal, {
+          grant_type: 'authorization_code',
+          code,
+          redirect_uri: redirectUri,
+          ...(hasPkce && { code_verifier: codeVerifier }),
+          ...(definition.wantsState && { state }),
         })
         const tokens = tokensOf(token, needs.clock())
-        const get = profiles(needs.outbound, { accessToken: tokens.accessToken, userAgent, signal })
-        const claims = await definition.read({ token, ...get })
+        const claims = await definition.read({ token, ...profiles(tokens.accessToken, signal) })
         return identityOf(claims, tokens, definition.hasIntegerIds ?? false)
       })
     },
 
     async refresh(refreshToken) {
       return await underDeadline(async (signal) => {
-        const old = (await grant).createToken({ refresh_token: refreshToken })
-        const answer = await tokenAnswer(signal, (http) => old.refresh({}, http))
+        const answer = await tokenAnswer(signal, { grant_type: 'refresh_token', refresh_token: refreshToken })
         const tokens = tokensOf(answer, needs.clock())
         return { ...tokens, refreshToken: tokens.refreshToken ?? refreshToken }
       })
@@ -133,28 +138,13 @@ export function oauth2Provider(definition: OAuth2Definition, client: Client, nee
 
 /** RFC 7636 section 4.2. */
 function s256(verifier: string): string {
-  return createHash('sha256').update(verifier).digest('base64url')
+  return hash('sha256', verifier, 'base64url')
 }
 
-function profiles(outbound: Outbound, by: { accessToken: string; userAgent: string; signal: AbortSignal }) {
-  async function ask(url: string): Promise<Response> {
-    return await outbound.fetch(url, {
-      method: 'GET',
-      headers: { accept: 'application/json', authorization: `Bearer ${by.accessToken}`, 'user-agent': by.userAgent },
-      signal: by.signal,
-    })
-  }
-  async function content(response: Response): Promise<unknown> {
-    if (response.status !== 200) throw new ProviderFailed(`the profile has status ${response.status}`)
-    return await response.json()
-  }
-  return {
-    get: async (url: string) => await content(await ask(url)),
-    async getIfGranted(url: string) {
-      const response = await ask(url)
-      return isWithheld(response) ? null : await content(response)
-    },
-  }
+/** RFC 6749 section 2.3.1: id and secret are form-encoded first. */
+function basic(id: string, secret: string): string {
+  const encoded = [id, secret].map((text) => encodeURIComponent(text).replaceAll('%20', '+'))
+  return `Basic ${btoa(encoded.join(':'))}`
 }
 
 /** GitHub also answers 403 to a client that exceeds its rate limit ("Rate limits for the REST API"). */

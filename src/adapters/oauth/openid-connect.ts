@@ -3,8 +3,8 @@ import type { ClientAuth, Configuration, CustomFetchOptions } from 'openid-clien
 import Type from 'typebox'
 import { CodeRefused, type OAuthProvider, ProviderFailed } from '../../application/ports/oauth-provider.ts'
 import type { OAuthIdentity } from '../../domain/oauth-account.ts'
-import { type Claims, identityOf, refusalOf, refuses, tokensOf, valueAt } from './identity.ts'
-import { clientAuthentication, clientOptions, loading, type ProviderNeeds, providerKind, providerUrl } from './kind.ts'
+import { type Claims, identityOf, refusalIn, tokensOf, valueAt } from './identity.ts'
+import { clientAuthentication, clientOptions, type ProviderNeeds, providerKind, providerUrl } from './kind.ts'
 import { accountInTenant, demandKeyOfIssuer, isForManyTenants } from './many-issuers.ts'
 import { limits, underDeadline } from './outbound.ts'
 
@@ -52,7 +52,8 @@ export function openIdConnectProvider(
   needs: ProviderNeeds,
 ): OAuthProvider {
   const { hasPkce = true, hasTenants = false } = definition
-  const library = loading(import('openid-client'))
+  const library = import('openid-client') // deployments without such a provider do not load it
+  library.catch(() => undefined)
   const calls = new AsyncLocalStorage<Call>()
   const configuration = remembered(needs.clock, () => underDeadline((signal) => calls.run({ signal }, discover)))
 
@@ -189,16 +190,6 @@ export function openIdConnectProvider(
       })
     },
   }
-}
-
-async function refusalIn(response: Response): Promise<CodeRefused | null> {
-  const { status, ok } = response
-  if (!ok && !refuses(status)) return null
-  const body = await response
-    .clone()
-    .json()
-    .catch(() => null)
-  return !ok || typeof valueAt(body, 'error') === 'string' ? refusalOf(status, body) : null
 }
 
 /** RFC 9207 section 2.4: checked before the code is sent to a token endpoint. */

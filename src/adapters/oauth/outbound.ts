@@ -1,7 +1,4 @@
-import { type ClientRequest, Agent as HttpAgent } from 'node:http'
-import { Agent as HttpsAgent } from 'node:https'
 import type { Socket } from 'node:net'
-import { TLSSocket } from 'node:tls'
 import type { Agent } from 'undici'
 import { CodeRefused, ProviderFailed } from '../../application/ports/oauth-provider.ts'
 import { valueAt } from './identity.ts'
@@ -32,22 +29,13 @@ export interface OutboundRequest {
 export interface Outbound {
   /** Resolves with the whole answer. */
   fetch(url: string, request: OutboundRequest): Promise<Response>
-  /** The same limits, except the size, for a client that uses `node:http`. */
-  agent(url: string, signal: AbortSignal): HttpAgent
 }
 
 export function openOutbound(dial?: Dial): Outbound {
   let dispatcher: Agent | undefined
-  const plain = new HttpAgent()
-  const secure = new HttpsAgent({ rejectUnauthorized: true })
-  if (dial !== undefined) {
-    plain.createConnection = ({ port, host }) => dial(Number(port), String(host))
-    secure.createConnection = ({ port, host }) => dial(Number(port), String(host))
-  }
-
   return {
     async fetch(url, { method, headers, body = null, signal }) {
-      demandSecure(url)
+      if (!isSecure(url)) throw new ProviderFailed('an address is neither https nor on loopback')
       const { Agent, request } = await import('undici') // loaded where a provider is asked
       dispatcher ??= new Agent(agentOptions(dial))
       const answer = await request(url, { dispatcher, method, headers, body, signal })
@@ -58,11 +46,6 @@ export function openOutbound(dial?: Dial): Outbound {
           [value ?? []].flat().map((one): [string, string] => [name, one]),
         ),
       })
-    },
-
-    agent(url, signal) {
-      demandSecure(url)
-      return limited(url.startsWith('https:') ? secure : plain, signal)
     },
   }
 }
@@ -87,45 +70,12 @@ function agentOptions(dial: Dial | undefined): Agent.Options {
   }
 }
 
-/** The members of an agent that `node:http` calls; its types do not list them. */
-interface Requesting {
-  readonly protocol: string
-  readonly defaultPort: number
-  addRequest(request: ClientRequest, options: unknown): void
-}
-
-/** A plain object of functions, because simple-oauth2 and its HTTP client copy their options deeply. */
-function limited(agent: HttpAgent, signal: AbortSignal): HttpAgent {
-  // Safe: agents of `node:http` and `node:https` have had these members since Node 0.11, and Node uses no others.
-  const { protocol, defaultPort, addRequest } = agent as unknown as Requesting
-  const bounded: Requesting = {
-    protocol,
-    defaultPort,
-    addRequest(request, options) {
-      const end = (code: string) => () => request.destroy(Object.assign(new Error(code), { code }))
-      if (signal.aborted) end('ETIMEDOUT')()
-      signal.addEventListener('abort', end('ETIMEDOUT'), { once: true })
-      request.once('socket', (socket) => {
-        const timer = setTimeout(end('ECONNTIMEOUT'), limits.connectMs)
-        socket.once(socket instanceof TLSSocket ? 'secureConnect' : 'connect', () => clearTimeout(timer))
-        socket.once('close', () => clearTimeout(timer))
-      })
-      addRequest.call(agent, request, options)
-    },
-  }
-  return bounded as unknown as HttpAgent // safe: see above
-}
-
 /** Whether we may send requests to an address: it uses TLS, or leads to this machine. */
 export function isSecure(url: string): boolean {
   if (!URL.canParse(url)) return false
   const { protocol, hostname } = new URL(url)
   if (protocol === 'https:') return true
   return protocol === 'http:' && (/^127(\.\d+){3}$/.test(hostname) || hostname === 'localhost' || hostname === '[::1]')
-}
-
-function demandSecure(url: string): void {
-  if (!isSecure(url)) throw new ProviderFailed('an address is neither https nor on loopback')
 }
 
 /**
@@ -159,8 +109,8 @@ function causes(error: unknown, depth = 0): unknown[] {
 function nameOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown'
   const code = 'code' in error && typeof error.code === 'string' ? ` ${error.code}` : ''
-  const status = statusIn(error)
-  return `${error.name}${code}${whereIn(error)}${status === null ? '' : ` (status ${status})`}`
+  const status = error.cause instanceof Response ? error.cause.status : valueAt(error, 'status')
+  return `${error.name}${code}${whereIn(error)}${typeof status === 'number' ? ` (status ${status})` : ''}`
 }
 
 /** The host that was not found, or the address that refused the connection, in an error of the system. */
@@ -168,12 +118,4 @@ function whereIn(error: Error): string {
   const [hostname, address, port] = ['hostname', 'address', 'port'].map((name) => valueAt(error, name))
   if (typeof hostname === 'string') return ` ${hostname}`
   return typeof address === 'string' && typeof port === 'number' ? ` ${address}:${port}` : ''
-}
-
-/** The status of the answer that caused an error of simple-oauth2 or openid-client. */
-function statusIn(error: Error): number | null {
-  const { cause } = error
-  if (cause instanceof Response) return cause.status
-  const status = valueAt(error, 'status') ?? valueAt(error, 'data.res.statusCode')
-  return typeof status === 'number' ? status : null
 }

@@ -434,8 +434,7 @@ async function giveUpConnecting(): Promise<void> {
         return message
       }),
     )
-    expect(failures[0]).to.include('ECONNTIMEOUT')
-    expect(failures[1]).to.include('UND_ERR_CONNECT_TIMEOUT')
+    for (const failure of failures) expect(failure).to.include('UND_ERR_CONNECT_TIMEOUT')
   })
   await own.close()
 }
