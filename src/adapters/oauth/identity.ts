@@ -4,7 +4,7 @@ import { parseEmail } from '../../domain/email.ts'
 import type { OAuthIdentity, ProviderTokens } from '../../domain/oauth-account.ts'
 
 /** The answers of a provider, not yet checked. */
-export interface Claims {
+export interface Profile {
   readonly accountId: unknown
   readonly email: unknown
   /** Whether the provider vouches for the address. Only `true` counts as a yes. */
@@ -15,7 +15,7 @@ const maxAccountIdLength = 255 // OpenID Connect Core section 2: `sub`
 const maxTokenLength = 16_384
 
 /** @param hasIntegerIds whether the provider documents a number as the account's id */
-export function identityOf(claims: Claims, tokens: ProviderTokens, hasIntegerIds: boolean): OAuthIdentity {
+export function identityOf(claims: Profile, tokens: ProviderTokens, hasIntegerIds: boolean): OAuthIdentity {
   const isText = typeof claims.email === 'string' && !isMangled(claims.email)
   const parsed = isText ? parseEmail(claims.email, domainToUnicode) : null
   const email = parsed !== null && 'email' in parsed ? parsed.email : null

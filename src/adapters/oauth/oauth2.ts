@@ -6,7 +6,7 @@ import {
   type OAuthProvider,
   ProviderFailed,
 } from '../../application/ports/oauth-provider.ts'
-import { type Claims, identityOf, refusalIn, tokensOf, valueAt } from './identity.ts'
+import { identityOf, type Profile, refusalIn, tokensOf, valueAt } from './identity.ts'
 import { clientAuthentication, clientOptions, type ProviderNeeds, providerKind, providerUrl } from './kind.ts'
 import { type OutboundRequest, underDeadline } from './outbound.ts'
 
@@ -15,7 +15,7 @@ export interface OAuth2Definition {
   readonly authorizeUrl: string
   readonly tokenUrl: string
   /** Asks the provider for the user's account. */
-  readonly read: (answers: Answers) => Promise<Claims>
+  readonly read: (answers: Answers) => Promise<Profile>
   /** Whether the provider uses numbers as account ids. */
   readonly hasIntegerIds?: boolean
   readonly scopeSeparator?: string
@@ -186,7 +186,7 @@ export const oauth2Kind = providerKind({
     ),
   },
   build({ profile, profileUrl, clientId, clientSecret, scopes, ...definition }, needs) {
-    const read = async ({ get }: Answers): Promise<Claims> => {
+    const read = async ({ get }: Answers): Promise<Profile> => {
       const found = await get(profileUrl)
       return {
         accountId: valueAt(found, profile.accountId),

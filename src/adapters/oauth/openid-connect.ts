@@ -3,7 +3,7 @@ import type { ClientAuth, Configuration, CustomFetchOptions } from 'openid-clien
 import Type from 'typebox'
 import { CodeRefused, type OAuthProvider, ProviderFailed } from '../../application/ports/oauth-provider.ts'
 import type { OAuthIdentity } from '../../domain/oauth-account.ts'
-import { type Claims, identityOf, refusalIn, tokensOf, valueAt } from './identity.ts'
+import { identityOf, type Profile, refusalIn, tokensOf, valueAt } from './identity.ts'
 import { clientAuthentication, clientOptions, type ProviderNeeds, providerKind, providerUrl } from './kind.ts'
 import { accountInTenant, demandKeyOfIssuer, isForManyTenants } from './many-issuers.ts'
 import { limits, underDeadline } from './outbound.ts'
@@ -18,7 +18,7 @@ export interface OpenIdDefinition {
   readonly issuer: string
   readonly authenticate: Authentication
   /** Reads the address from the claims; by default as OpenID Connect Core section 5.1 names it. */
-  readonly read?: (claims: unknown) => Omit<Claims, 'accountId'>
+  readonly read?: (claims: unknown) => Omit<Profile, 'accountId'>
   /** Further parameters that its authorization endpoint needs. */
   readonly authorizeParameters?: Readonly<Record<string, string>>
   /**
@@ -95,8 +95,7 @@ export function openIdConnectProvider(
     const { userinfo_endpoint: userInfo } = config.serverMetadata()
     // The address and its `email_verified` must come from one source. Section 5.3.2: the subject must be that of the ID
     // token.
-    const isComplete = idToken.email !== undefined || userInfo === undefined
-    if (isComplete) return read(idToken)
+    if (idToken.email !== undefined || userInfo === undefined) return read(idToken)
     const { fetchUserInfo } = await library
     return read(await fetchUserInfo(config, accessToken, String(idToken.sub)))
   }
@@ -123,12 +122,9 @@ export function openIdConnectProvider(
     scopes: client.scopes,
 
     async authorizationUrl({ state, nonce, redirectUri, codeVerifier, scopes }) {
-      const config = await configuration.current()
+      const config = await configuration()
       const { buildAuthorizationUrl, calculatePKCECodeChallenge } = await library
-      const challenge = hasPkce && {
-        code_challenge: await calculatePKCECodeChallenge(codeVerifier),
-        code_challenge_method: 'S256',
-      }
+      const challenge = hasPkce && (await calculatePKCECodeChallenge(codeVerifier))
       const parameters = {
         ...definition.authorizeParameters,
         // Section 3.1.2.1: a request without the scope `openid` is not an OpenID Connect request.
@@ -138,7 +134,7 @@ export function openIdConnectProvider(
         redirect_uri: redirectUri,
         state,
         nonce,
-        ...challenge,
+        ...(challenge && { code_challenge: challenge, code_challenge_method: 'S256' }),
       }
       return await underDeadline(async () => {
         const url = buildAuthorizationUrl(config, parameters)
@@ -167,12 +163,12 @@ export function openIdConnectProvider(
           return identityOf({ accountId, ...email }, tokens, false)
         }
 
-        const config = await configuration.current()
+        const config = await configuration()
         return await calls.run({ signal, redirectUri }, async () => {
           try {
             return await identityBy(config)
           } catch (error) {
-            const fresh = isUnknownKey(error) ? await configuration.after(config) : config
+            const fresh = isUnknownKey(error) ? await configuration(leastRediscoveryMs) : config
             if (fresh === config) throw error
             return await identityBy(fresh)
           }
@@ -182,7 +178,7 @@ export function openIdConnectProvider(
 
     async refresh(refreshToken) {
       return await underDeadline(async (signal) => {
-        const config = await configuration.current()
+        const config = await configuration()
         const { refreshTokenGrant } = await library
         const answer = await calls.run({ signal }, () => refreshTokenGrant(config, refreshToken))
         const tokens = tokensOf(answer, needs.clock())
@@ -210,40 +206,21 @@ function isUnknownKey(error: unknown): boolean {
   return valueAt(error, 'code') === 'OAUTH_KEY_SELECTION_FAILED'
 }
 
-/** Shares one search among concurrent callers, and repeats it after a failure. */
-function remembered<T>(clock: () => Date, find: () => Promise<T>) {
-  let found: { readonly value: T; readonly until: number } | null = null
-  let search: Promise<T> | null = null
-  let searchedAt = 0
+/** Returns the latest result of `find`, and finds it again when it is older than asked for, or after a failure. */
+function remembered<T>(clock: () => Date, find: () => Promise<T>): (maxAgeMs?: number) => Promise<T> {
+  let latest: Promise<T> | null = null
+  let begunAt = 0
 
-  async function searchOnce(): Promise<T> {
-    searchedAt = clock().getTime()
-    try {
-      const value = await find()
-      found = { value, until: clock().getTime() + discoveryLifeMs }
-      return value
-    } finally {
-      search = null
-    }
-  }
-
-  return {
-    /** After an hour, a new search starts while callers still get the old value. */
-    async current(): Promise<T> {
-      if (found !== null && clock().getTime() < found.until) return found.value
-      search ??= searchOnce()
-      if (found === null) return await search
-      search.catch(() => undefined)
-      return found.value
-    },
-
-    /** A newer one than `old`; `old` itself when the last search began less than 5 s ago. */
-    async after(old: T): Promise<T> {
-      if (found !== null && found.value !== old) return found.value
-      if (search === null && clock().getTime() - searchedAt < leastRediscoveryMs) return old
-      search ??= searchOnce()
-      return await search
-    },
+  return (maxAgeMs = discoveryLifeMs) => {
+    const now = clock().getTime()
+    if (latest !== null && now - begunAt < maxAgeMs) return latest
+    const found = find()
+    found.catch(() => {
+      if (latest === found) latest = null
+    })
+    begunAt = now
+    latest = found
+    return found
   }
 }
 
@@ -253,13 +230,11 @@ function remembered<T>(clock: () => Date, find: () => Promise<T>) {
  */
 export function secretAuthentication(secret: string, method?: 'basic' | 'post'): Authentication {
   return ({ ClientSecretBasic, ClientSecretPost }) => {
-    const basic = ClientSecretBasic(secret)
-    const post = ClientSecretPost(secret)
-    return (server, client, body, headers) => {
+    return (server, ...request) => {
       const known = server.token_endpoint_auth_methods_supported
       const isBasic = method === undefined ? (known?.includes('client_secret_basic') ?? true) : method === 'basic'
-      const authenticate = isBasic ? basic : post
-      authenticate(server, client, body, headers)
+      const authenticate = isBasic ? ClientSecretBasic(secret) : ClientSecretPost(secret)
+      authenticate(server, ...request)
     }
   }
 }

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { openIdConnectKind } from '../../../src/adapters/oauth/openid-connect.ts'
 import { CodeRefused, type OAuthProvider, ProviderFailed } from '../../../src/application/ports/oauth-provider.ts'
@@ -66,7 +65,7 @@ describe('a provider of OpenID Connect', () => {
       expect(await down.authorizationUrl(journey)).to.match(/^https:\/\/later\.example\/authorize\?/)
     })
 
-    it('fetches them again after an hour, and uses the old ones meanwhile', async () => {
+    it('fetches them again after an hour', async () => {
       let time = Date.now()
       const patient = openIdConnectKind.build(
         options,
@@ -75,11 +74,8 @@ describe('a provider of OpenID Connect', () => {
       const journey = { ...aJourney(), scopes: [] }
       await patient.authorizationUrl(journey)
       time += 3_600_001
-      fake.answer('id.example/.well-known/openid-configuration', { status: 500 })
       expect(await patient.authorizationUrl(journey)).to.match(/^https:\/\/id\.example\/authorize\?/)
-      await sleep(50)
       expect(asked('/.well-known/openid-configuration')).to.have.length(2)
-      expect(await patient.authorizationUrl(journey)).to.match(/^https:\/\/id\.example\/authorize\?/)
     })
 
     it('refuses metadata of another issuer', async () => {

@@ -1,4 +1,4 @@
-import { type Claims, valueAt } from '../identity.ts'
+import { type Profile, valueAt } from '../identity.ts'
 import { clientOptions, providerKind } from '../kind.ts'
 import { type Answers, oauth2Provider } from '../oauth2.ts'
 
@@ -23,7 +23,7 @@ export const githubKind = providerKind({
     ),
 })
 
-async function read({ get, getIfGranted }: Answers): Promise<Claims> {
+async function read({ get, getIfGranted }: Answers): Promise<Profile> {
   const profile = await get('https://api.github.com/user')
   const emails = await getIfGranted('https://api.github.com/user/emails?per_page=100')
   const primary = Array.isArray(emails) ? emails.find((one) => valueAt(one, 'primary') === true) : undefined
