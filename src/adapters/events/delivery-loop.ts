@@ -1,4 +1,5 @@
 import type { DueWork } from '../../application/ports/due-work.ts'
+import { inTime } from '../../lib/in-time.ts'
 
 export interface DeliveryLoopOptions {
   readonly work: DueWork
@@ -27,23 +28,14 @@ const minPauseSeconds = 0.05
 const maxFaultPauseSeconds = 2
 
 /** Runs due work until it is stopped: when woken, when work falls due, and at each poll. */
-export function deliveryLoop({
-  work,
-  pollSeconds,
-  jitter = 0,
-  clock,
-  failed,
-  recovered,
-}: DeliveryLoopOptions): DeliveryLoop {
+export function deliveryLoop(options: DeliveryLoopOptions): DeliveryLoop {
+  const { work, pollSeconds, jitter = 0, clock, failed, recovered } = options
   let timer: NodeJS.Timeout | undefined
   let looking: Promise<void> | null = null
   let isWoken = false
   let isStopped = false
   let faultsInARow = 0
-  let hasLooked: () => void
-  const firstLook = new Promise<void>((resolve) => {
-    hasLooked = resolve
-  })
+  const firstLook = Promise.withResolvers<void>()
 
   function lookIn(seconds: number): void {
     clearTimeout(timer)
@@ -53,7 +45,7 @@ export function deliveryLoop({
   function look(): void {
     looking = lookOnce().then((pauseSeconds) => {
       looking = null
-      hasLooked()
+      firstLook.resolve()
       lookIn(isWoken && faultsInARow === 0 ? 0 : pauseSeconds)
     })
   }
@@ -83,19 +75,14 @@ export function deliveryLoop({
 
   lookIn(0)
   return {
-    firstLook,
+    firstLook: firstLook.promise,
     wake,
     async stop(graceSeconds) {
       isStopped = true
       clearTimeout(timer)
-      if (looking === null) hasLooked()
-      let grace: NodeJS.Timeout | undefined
-      const tooLong = new Promise<void>((resolve) => {
-        grace = setTimeout(resolve, graceSeconds * 1000)
-      })
+      if (looking === null) firstLook.resolve()
       const finished = Promise.resolve(looking).then(() => work.idle())
-      await Promise.race([finished, tooLong])
-      clearTimeout(grace)
+      await inTime(finished, graceSeconds * 1000)
       await work.giveBack()
     },
   }

@@ -1,7 +1,8 @@
-import { type EventHandlers, type HandlerContext, HandlerFailed } from '../../application/ports/event-handlers.ts'
+import type { EventHandlers, HandlerContext } from '../../application/ports/event-handlers.ts'
 import type { HandlerName } from '../../domain/events.ts'
+import { inTime } from '../../lib/in-time.ts'
 import { argumentsOf, type WireChanges, type WireUser } from './handler-arguments.ts'
-import { describe, failureOf } from './handler-failure.ts'
+import { describe, failureOf, timedOut } from './handler-failure.ts'
 
 type Awaitable = void | Promise<void>
 
@@ -35,23 +36,12 @@ export function functionHandlers(handlers: Handlers): EventHandlers {
   return {
     handles: (name) => typeof handlers[name] === 'function',
     async call(call, timeoutSeconds) {
-      const { promise: tooLate, cancel } = timeout(call.name, timeoutSeconds)
-      try {
-        await Promise.race([Promise.resolve(handlerOf(call.name)?.(...argumentsOf(call))), tooLate])
-      } catch (error) {
-        throw error instanceof HandlerFailed ? error : failureOf(call.name, describe(error))
-      } finally {
-        cancel()
-      }
+      const { name } = call
+      const run = async () => handlerOf(name)?.(...argumentsOf(call))
+      const outcome = await inTime(run(), timeoutSeconds * 1000).catch((error: unknown) => {
+        throw failureOf(name, describe(error))
+      })
+      if (outcome === 'late') throw timedOut(name, timeoutSeconds)
     },
   }
-}
-
-function timeout(name: HandlerName, seconds: number) {
-  let timer: NodeJS.Timeout | undefined
-  const promise = new Promise<never>((_, reject) => {
-    const expire = () => reject(new HandlerFailed('HandlerTimedOut', `${name} did not end within ${seconds} s`))
-    timer = setTimeout(expire, seconds * 1000)
-  })
-  return { promise, cancel: () => clearTimeout(timer) }
 }

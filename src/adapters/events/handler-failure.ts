@@ -16,23 +16,26 @@ const maxNameLength = 60
 
 /** Never throws: JavaScript can throw any value, and the fields of an error can have any type. */
 export function describe(thrown: unknown): Thrown {
+  const isError = thrown instanceof Error
   try {
-    return thrown instanceof Error ? describeError(thrown) : describeOther(thrown)
+    return {
+      // The log holds the name but not the message, so the name is reduced to the characters of names of errors.
+      name: isError
+        ? String(thrown.name)
+            .replace(/[^\w$.-]/g, '_')
+            .slice(0, maxNameLength)
+        : 'NotAnError',
+      message: String(isError ? thrown.message : thrown),
+      where: isError ? whereOf(thrown) : null,
+      refusal: refusalIn(thrown),
+    }
   } catch {
-    return { name: 'NotAnError', message: 'what was thrown cannot be read', where: null, refusal: null }
+    return { name: 'NotAnError', message: 'the thrown value cannot be read', where: null, refusal: null }
   }
 }
 
-function describeError(thrown: Error): Thrown {
-  // The log holds the name but not the message, so the name is reduced to the characters of names of errors.
-  const name = String(thrown.name)
-    .replace(/[^\w$.-]/g, '_')
-    .slice(0, maxNameLength)
-  return { name, message: String(thrown.message), where: whereOf(thrown), refusal: refusalIn(thrown) }
-}
-
-function describeOther(thrown: unknown): Thrown {
-  return { name: 'NotAnError', message: String(thrown), where: null, refusal: refusalIn(thrown) }
+export function timedOut(name: HandlerName, seconds: number): HandlerFailed {
+  return new HandlerFailed('HandlerTimedOut', `${name} did not end within ${seconds} s`)
 }
 
 /** The error that the caller of `name` gets. Only `on_before_delete` may refuse. */

@@ -21,9 +21,9 @@ export interface Loaded {
   readonly unknown: readonly string[]
 }
 
-export type FromThread =
-  | Loaded
-  | { readonly type: 'not_loaded'; readonly reason: string }
+export type CallMessage =
   | { readonly type: 'begun'; readonly id: number }
   | { readonly type: 'done'; readonly id: number }
   | { readonly type: 'threw'; readonly id: number; readonly thrown: Thrown }
+
+export type FromThread = Loaded | { readonly type: 'not_loaded'; readonly reason: string } | CallMessage

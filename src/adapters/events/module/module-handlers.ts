@@ -2,8 +2,8 @@ import { type EventHandlers, HandlerFailed } from '../../../application/ports/ev
 import type { HandlerName } from '../../../domain/events.ts'
 import { Unavailable } from '../../../domain/refusal.ts'
 import { argumentsOf } from '../handler-arguments.ts'
-import { failureOf } from '../handler-failure.ts'
-import type { FromThread, ToThread } from './messages.ts'
+import { failureOf, timedOut } from '../handler-failure.ts'
+import type { CallMessage, ToThread } from './messages.ts'
 import { startThread, type Thread } from './start-thread.ts'
 
 export interface HandlerModuleOptions {
@@ -45,7 +45,7 @@ export function handlerModule(options: HandlerModuleOptions): HandlerModule {
   const waiting = new Map<number, Waiting>()
   let handled: ReadonlySet<HandlerName> = new Set()
   let thread: Thread | null = null
-  let starting: Promise<void> = Promise.resolve()
+  let starting: Promise<unknown> = Promise.resolve()
   let restart: NodeJS.Timeout | undefined
   let endsInARow = 0
   let lastId = 0
@@ -70,8 +70,7 @@ export function handlerModule(options: HandlerModuleOptions): HandlerModule {
     thread.send(one.message)
   }
 
-  function onMessage(message: FromThread): void {
-    if (message.type === 'loaded' || message.type === 'not_loaded') return
+  function onMessage(message: CallMessage): void {
     const one = waiting.get(message.id)
     if (one === undefined) return
     if (message.type === 'begun') {
@@ -111,14 +110,11 @@ export function handlerModule(options: HandlerModuleOptions): HandlerModule {
     const seconds = Math.min(maxDelaySeconds, firstDelaySeconds * 2 ** endsInARow)
     endsInARow += 1
     restart = setTimeout(() => {
-      starting = startOne().then(
-        () => {},
-        (error: Error) => {
-          if (signal.aborted) return
-          log.warn({ error: error.message }, 'the handler module cannot be loaded again')
-          startAgain()
-        },
-      )
+      starting = startOne().catch((error: Error) => {
+        if (signal.aborted) return
+        log.warn({ error: error.message }, 'the handler module cannot be loaded again')
+        startAgain()
+      })
     }, seconds * 1000)
   }
 
@@ -126,8 +122,7 @@ export function handlerModule(options: HandlerModuleOptions): HandlerModule {
     forget(one)
     const { name } = one.message
     const hasBegun = one.progress === 'begun'
-    if (hasBegun) one.reject(new HandlerFailed('HandlerTimedOut', `${name} did not end within ${seconds} s`))
-    else one.reject(new Unavailable(`the handlers were busy for ${seconds} s`))
+    one.reject(hasBegun ? timedOut(name, seconds) : new Unavailable(`the handlers were busy for ${seconds} s`))
 
     // A thread that does not begin a call is stuck: in another call, whose own time-out ends the thread, or in code
     // that outlived its call.
@@ -142,10 +137,7 @@ export function handlerModule(options: HandlerModuleOptions): HandlerModule {
   return {
     async start() {
       const first = startOne()
-      starting = first.then(
-        () => {},
-        () => {},
-      )
+      starting = first.catch(() => undefined)
       const names = await first
       for (const name of thread?.loaded.unknown ?? []) {
         log.warn({ export: name }, 'the handler module exports something that is no handler')

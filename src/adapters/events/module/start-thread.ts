@@ -1,6 +1,6 @@
 import { startWorker } from '../../../lib/worker-file.ts'
 import { describe } from '../handler-failure.ts'
-import type { FromThread, Loaded, ThreadData, ToThread } from './messages.ts'
+import type { CallMessage, FromThread, Loaded, ThreadData, ToThread } from './messages.ts'
 
 export interface Thread {
   readonly loaded: Loaded
@@ -17,7 +17,7 @@ export interface ThreadOptions {
   readonly signal: AbortSignal
   /** Gets the standard output and error of the thread. */
   readonly output: NodeJS.WritableStream
-  readonly onMessage: (message: FromThread) => void
+  readonly onMessage: (message: CallMessage) => void
   /** The reason of the end: the name of an uncaught error, or the exit code. Not called before the module is loaded. */
   readonly onEnd: (why: { readonly error: string | null; readonly where: string | null; readonly code: number }) => void
 }
