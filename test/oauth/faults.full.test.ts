@@ -106,7 +106,7 @@ describe('a provider that fails', () => {
     expect(causes.get('tokenrefuses')).to.equal('the token endpoint has status 503')
     expect(causes.get('profilerefuses')).to.equal('the profile has status 503')
     expect(causes.get('tokenhangs')).to.equal('no answer in time')
-    expect(causes.get('tokenclosestheconnection')).to.equal('Error ECONNRESET')
+    expect(causes.get('tokenclosestheconnection')).to.equal('SocketError UND_ERR_SOCKET')
     expect(causes.get('profileclosestheconnection')).to.equal('SocketError UND_ERR_SOCKET')
   })
 
