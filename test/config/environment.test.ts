@@ -1,12 +1,8 @@
-import { generateKeyPairSync } from 'node:crypto'
 import { expect } from 'chai'
-import { providers } from '../../src/config/plugins/providers.ts'
-import { strategies } from '../../src/config/plugins/strategies.ts'
-import { transports } from '../../src/config/plugins/transports.ts'
-import type { LoadFrom } from '../../src/config/settings/load.ts'
 import { annotations } from '../../src/config/settings/schema/fields.ts'
 import { settingsSchema } from '../../src/config/settings/schema/schema.ts'
 import { leavesOf } from '../../src/config/settings/schema/tree.ts'
+import { variableOf } from '../../src/config/settings/sources/environment.ts'
 import { goodSecret, SettingsFolder } from '../support/settings.ts'
 
 describe('settings from the environment', () => {
@@ -25,7 +21,7 @@ describe('settings from the environment', () => {
       for (const no of ['false', 'False', '0', 'f', 'no', 'n', 'off']) expect(await docsOf(no)).to.equal(false)
     })
 
-    it('refuses what is no number or boolean, in whatever way a language would read it as one', async () => {
+    it('refuses other spellings of numbers and booleans', async () => {
       for (const text of ['0x50', '1e3', 'eighty', '80 81', '1_000', 'NaN', ' ', '12.5']) {
         const faults = await folder.faults({}, { PORTCULLIS_HTTP__PORT: text })
         expect(faults.map(({ path }) => path)).to.deep.equal(['http.port'])
@@ -167,128 +163,12 @@ describe('settings from the environment', () => {
     })
   })
 
-  describe('every setting', () => {
-    const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-    const applesKey = String(privateKey.export({ format: 'pem', type: 'pkcs8' }))
-    /** Where a value cannot be just any other one. */
-    const samples: Record<string, string> = {
-      'http.host': 'localhost',
-      'http.publicUrl': 'https://accounts.example.com',
-      'http.allowedOrigins': 'https://a.example, https://b.example',
-      secret: goodSecret,
-      'stores.users.kind': 'memory',
-      'stores.users.url': 'mongodb://127.0.0.1/name',
-      'stores.sessions.url': 'redis://127.0.0.1',
-      'stores.tokens.url': 'redis://127.0.0.1',
-      'stores.sessions.kind': 'redis',
-      'stores.tokens.kind': 'redis',
-      'handlers.module': 'handlers.mjs',
-      'passwords.timeCost': '3',
-      'backends.*.transport.name': 'other',
-      'backends.*.transport.path': '/app',
-      'backends.*.transport.domain': 'a.example',
-      'backends.*.strategy.idleSeconds': '600',
-      'providers.*.clientId': 'an id',
-      'providers.*.clientSecret': 'a secret',
-      'providers.*.authorizeUrl': 'https://a.example/authorize',
-      'providers.*.tokenUrl': 'https://a.example/token',
-      'providers.*.profileUrl': 'https://a.example/profile',
-      'providers.*.issuer': 'https://a.example',
-      'providers.*.url': 'https://a.example',
-      'providers.*.domain': 'example.okta.com',
-      'providers.*.authorizationServer': 'default',
-      'providers.*.tenant': 'organizations',
-      'providers.*.shop': 'example',
-      'providers.*.teamId': 'A1B2C3D4E5',
-      'providers.*.keyId': 'F6G7H8J9K0',
-      'providers.*.privateKey': applesKey,
-      'providers.*.scopes': 'one, two',
-      'providers.*.profile.accountId': 'account.id',
-      'providers.*.profile.email': 'account.email',
-      'providers.*.profile.emailVerified': 'account.verified',
-      'providers.*.backend': 'cookie',
-      'providers.*.redirects.success': 'https://a.example/in',
-      'providers.*.redirects.linked': 'https://a.example/linked',
-      'providers.*.redirects.failure': 'https://a.example/sorry',
-      'stores.sessions.prefix': 'other:',
-      'stores.tokens.prefix': 'other:',
-      'tenants.header': 'X-Customer',
-      'tenants.folder': '.',
-      'providers.*.redirectUrl': 'http://localhost:3000/try',
-      'providers.*.redirectUrlAssociate': 'http://localhost:3000/try',
-    }
-    const alongside: Record<string, LoadFrom['env']> = {
-      'stores.users.url': { PORTCULLIS_STORES__USERS__KIND: 'mongo', PORTCULLIS_SECRET: goodSecret },
-      'stores.sessions.url': { PORTCULLIS_STORES__SESSIONS__KIND: 'redis' },
-      'stores.tokens.url': { PORTCULLIS_STORES__TOKENS__KIND: 'redis' },
-      'stores.sessions.kind': { PORTCULLIS_STORES__SESSIONS__URL: 'redis://127.0.0.1' },
-      'stores.sessions.prefix': {
-        PORTCULLIS_STORES__SESSIONS__KIND: 'redis',
-        PORTCULLIS_STORES__SESSIONS__URL: 'redis://127.0.0.1',
-      },
-      'stores.tokens.prefix': {
-        PORTCULLIS_STORES__TOKENS__KIND: 'redis',
-        PORTCULLIS_STORES__TOKENS__URL: 'redis://127.0.0.1',
-      },
-      'tenants.folder': { PORTCULLIS_TENANTS__BY: 'path' },
-      'stores.tokens.kind': { PORTCULLIS_STORES__TOKENS__URL: 'redis://127.0.0.1' },
-    }
-
-    for (const { path, schema, kinds } of leavesOf(settingsSchema)) {
-      if (annotations(schema).byEntry) continue
-      const dotted = path.join('.')
-      it(`can be set by the environment: ${dotted}${kinds.length > 0 ? ` (${kinds})` : ''}`, async () => {
-        await folder.write('handlers.mjs', '')
-        const text = samples[dotted] ?? otherThanDefault(schema)
-        const name = path.map((key) => (key === '*' ? 'EXTRA' : key.replace('KiB', 'Kib')))
-        const variable = `PORTCULLIS_${name.map((key) => key.replace(/([a-z])([A-Z])/g, '$1_$2').toUpperCase()).join('__')}`
-        const extra =
-          path[0] === 'backends' ? aBackend(kinds, text) : path[0] === 'providers' ? aProvider(kinds[0] ?? text) : {}
-
-        const loaded = await folder.load(undefined, { ...extra, ...alongside[dotted], [variable]: text })
-
-        const effective = path.map((key) => (key === '*' ? 'extra' : key))
-        expect(loaded.sources.get(effective.join('.'))).to.equal(`environment ${variable}`)
-        const value = effective.reduce<unknown>((group, key) => Reflect.get(Object(group), key), loaded.settings)
-        const shown = Array.isArray(value) ? value.join(', ') : String(value)
-        expect(
-          dotted === 'handlers.module' || dotted === 'dataFolder' ? shown.endsWith(text) : shown === text,
-        ).to.equal(true)
-      })
-    }
-
-    function aBackend(kinds: readonly string[], text: string): Record<string, string> {
-      const asked = (parts: readonly { readonly kind: string }[]) =>
-        parts.find(({ kind }) => kinds.includes(kind))?.kind
-      return {
-        PORTCULLIS_BACKENDS__EXTRA__TRANSPORT__KIND: asked(transports) ?? 'bearer',
-        PORTCULLIS_BACKENDS__EXTRA__TRANSPORT__NAME: kinds.includes('cookie') || text === 'cookie' ? 'extra' : '',
-        PORTCULLIS_BACKENDS__EXTRA__STRATEGY__KIND: asked(strategies) ?? 'stored',
-      }
-    }
-
-    /** With what it cannot be without; `text` may be a kind. */
-    function aProvider(text: string): Record<string, string> {
-      const { kind, options } = providers.find((one) => one.kind === text) ?? providers[0]
-      const required = Object.entries(options).filter(([, schema]) => !('default' in schema || 'otherwise' in schema))
-      const samplesOf = required.flatMap(([name]) => {
-        const sample = samples[`providers.*.${name}`]
-        return sample === undefined ? [] : [[name, sample] as const]
-      })
-      return Object.fromEntries(
-        [['kind', kind], ...samplesOf].map(([name, sample]) => [
-          `PORTCULLIS_PROVIDERS__EXTRA__${name.replace(/([A-Z])/g, '_$1').toUpperCase()}`,
-          sample,
-        ]),
-      )
-    }
-
-    function otherThanDefault(schema: object): string {
-      const { default: standard, enum: words, type, maximum } = schema as Record<string, unknown>
-      if (Array.isArray(words)) return String(words.at(-1))
-      if (type === 'boolean') return String(standard !== true)
-      if (type === 'integer' || type === 'number') return String(maximum)
-      return typeof standard === 'string' && standard.startsWith('/') ? '/other' : type === 'string' ? '/elsewhere' : ''
-    }
+  it('knows the variable of every setting', async () => {
+    const settings = leavesOf(settingsSchema).filter(({ path, schema }) => {
+      return !path.includes('*') && !annotations(schema).byEntry
+    })
+    const env = Object.fromEntries(settings.map(({ path }) => [variableOf(path), 'nonsense']))
+    const faults = await folder.faults({}, env)
+    expect(faults.filter(({ message }) => message.startsWith('no such setting'))).to.deep.equal([])
   })
 })

@@ -22,7 +22,7 @@ describe('the stores', () => {
     return { stores, file: join(cwd, 'data', 'portcullis.sqlite') }
   }
 
-  it('let nobody at the users before it is known that the secret is theirs', async () => {
+  it('refuse access to the users until the secret is checked', async () => {
     let isKnown: () => void = () => undefined
     const known = new Promise<void>((resolve) => {
       isKnown = resolve
@@ -33,7 +33,7 @@ describe('the stores', () => {
       return known
     })
     const prepared = stores.prepare()
-    await eventually('the question', () => isAsked)
+    await eventually('the check of the secret', () => isAsked)
     const found = await stores.users.users.findByEmail(emailKey(aUser().email)).catch((fault) => fault)
     expect(found).to.be.instanceOf(Unavailable)
     isKnown()
@@ -42,13 +42,13 @@ describe('the stores', () => {
     await stores.close()
   })
 
-  it('are asked at most once a second whether they fail', async () => {
+  it('tell whether they fail, and ask the server once for many callers', async () => {
     const { stores, file } = await onSqlite(async () => undefined)
     await stores.prepare()
     expect(await stores.failing()).to.deep.equal([])
+    expect(stores.failing()).to.equal(stores.failing())
     await rename(file, `${file}.away`)
-    expect(await stores.failing()).to.deep.equal([])
-    await delay(1_050)
+    while ((await stores.failing()).length === 0) await delay(50)
     expect(await stores.failing()).to.deep.equal([{ store: 'sqlite', roles: ['users', 'sessions', 'tokens'] }])
     await rename(`${file}.away`, file)
     await stores.close()
@@ -60,7 +60,7 @@ describe('a store that is lost while the service runs', () => {
     needsRedisServer(this)
   })
 
-  it('gets one line in the log, and one when it answers again, however many requests met it', async () => {
+  it('is logged once, and once when it answers again, for any number of requests', async () => {
     const url = new URL(await sharedRedisUrl())
     const proxy = await faultProxy(Number(url.port))
     url.port = String(proxy.port)

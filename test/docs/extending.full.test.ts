@@ -80,8 +80,6 @@ describe('docs/extending.md', () => {
       'test/docs/providers.full.test.ts': /^docs\/providers\.md /,
       'test/architecture.test.ts': /^the architecture /,
       'test/config/routers.test.ts': /greeting/,
-      'test/config/environment.test.ts':
-        /can be set by the environment: (stores\.|routers\.greeting|.*\((header|.*acme))/,
     }
     const wanted = Object.values(suites).map(({ source }) => source)
     const report = inFolder('report.json')

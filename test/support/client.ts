@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { expectDescribed } from './described.ts'
 
 /** An answer as a client sees it. */
@@ -41,6 +42,14 @@ export async function call(url: string, method: string, path: string, sent: Sent
   const answer = answerOf(response.status, response.headers, await response.text())
   await expectDescribed(url, method, path, answer)
   return answer
+}
+
+/** Repeats a request while it is answered with 503: on a busy machine the first one of a tenant may be. */
+export async function untilAvailable(ask: () => Promise<Answer>): Promise<Answer> {
+  for (const deadline = performance.now() + 60_000; ; await delay(200)) {
+    const answer = await ask()
+    if (answer.status !== 503 || performance.now() > deadline) return answer
+  }
 }
 
 export function answerOf(status: number, headers: Headers, text: string): Answer {

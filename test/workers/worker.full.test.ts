@@ -16,7 +16,6 @@ import { faultProxy } from '../support/fault-proxy.ts'
 import type { PrintedEvent } from '../support/service.ts'
 import { type Spawned, scratchFolder, spawnService, spawnWorker } from '../support/spawned-service.ts'
 import { superuserToken } from '../support/superuser.ts'
-import { together } from '../support/together.ts'
 
 const relayOff = { PORTCULLIS_EVENTS__RELAY: 'off' }
 
@@ -29,7 +28,7 @@ async function endAll(...processes: readonly Spawned[]): Promise<void> {
 }
 
 describe('a worker', () => {
-  it('delivers and sweeps for a service that does neither, and opens no port', async () => {
+  it('delivers events and deletes expired sessions for a service that does neither, and opens no port', async () => {
     const folder = scratchFolder()
     const env = {
       PORTCULLIS_BACKENDS__COOKIE__STRATEGY__LIFETIME_SECONDS: '1',
@@ -41,13 +40,11 @@ describe('a worker', () => {
     expect((await call(before.url, 'POST', '/auth/cookie/login', { form })).status).to.equal(204)
     await printed(before, 'on_after_login')
     await endAll(before)
-    await delay(1100)
+    await delay(1100) // the session expires
 
     const service = await spawnService({ ...env, ...relayOff }, folder)
     const { port } = new URL(service.url)
     await register(service.url, 'bob@example.com')
-    await delay(1500) // a relay would have looked, and a sweep begun
-    expect(service.events).to.deep.equal([])
     expect(sessionsIn(folder)).to.equal(1)
 
     const worker = await spawnWorker({ ...env, PORTCULLIS_HTTP__PORT: port }, folder)
@@ -62,36 +59,24 @@ describe('a worker', () => {
     await endAll(worker)
   })
 
-  it('prints no events unless it is told to, though no port of its own is open to others than this machine', async () => {
+  it('warns of the tenants that have no handlers, also after SIGHUP', async () => {
     const folder = scratchFolder()
-    const [service, worker] = await Promise.all([
-      spawnService(relayOff, folder),
-      spawnWorker({ PORTCULLIS_HANDLERS__CONSOLE: '' }, folder),
-    ])
-    await endAll(service, worker)
-    expect(worker.errors.join()).to.include('there are no handlers')
-  })
-
-  it('names the tenants of which it tells nobody, also those that come later', async () => {
-    const folder = scratchFolder()
-    const module = scratchModule('export const on_after_register = () => {}')
     const settle = (list: object) =>
       writeFile(join(folder, 'portcullis.config.json'), JSON.stringify({ tenants: { by: 'path', list } }))
-    const acme = { handlers: { module: fileURLToPath(module.url) } }
+    const acme = { handlers: { console: true } }
     await settle({ acme, bolt: {} })
     const worker = await spawnWorker({ PORTCULLIS_HANDLERS__CONSOLE: '' }, folder)
-    const named = () =>
+    const warnings = () =>
       worker.errors
         .filter((line) => line.includes('there are no handlers'))
         .map((line) => JSON.parse(line))
         .map(({ count, tenants }) => ({ count, tenants }))
-    expect(named()).to.deep.equal([{ count: 1, tenants: ['bolt'] }])
-    await settle({ acme, bolt: {}, core: { handlers: { console: true } }, dyne: {} })
+    expect(warnings()).to.deep.equal([{ count: 1, tenants: ['bolt'] }])
+    await settle({ acme, bolt: {}, core: acme, dyne: {} })
     process.kill(worker.pid, 'SIGHUP')
-    await eventually('the new ones to be named', () => named().length === 2)
-    expect(named()[1]).to.deep.equal({ count: 2, tenants: ['bolt', 'dyne'] })
+    await eventually('a second warning', () => warnings().length === 2)
+    expect(warnings()[1]).to.deep.equal({ count: 2, tenants: ['bolt', 'dyne'] })
     await endAll(worker)
-    module.remove()
   })
 
   it('hands out tokens that the service redeems', async () => {
@@ -108,7 +93,7 @@ describe('a worker', () => {
     await endAll(service, worker)
   })
 
-  it('calls the module of handlers, but for on_before_delete, which the service asks before it answers', async () => {
+  it('calls the handlers of the module, except on_before_delete, which the service calls before it answers', async () => {
     const folder = scratchFolder()
     const module = scratchModule(`
       const told = (name) => (user) => note({ name, email: user.email, pid: process.pid })
@@ -141,7 +126,7 @@ describe('a worker', () => {
     module.remove()
   })
 
-  it('refuses users in memory, which it could not reach', async () => {
+  it('refuses users in memory, which no other process can reach', async () => {
     const { code, err } = await portcullis(['worker'], { env: { PORTCULLIS_STORES__USERS__KIND: 'memory' } })
     expect(code).to.equal(2)
     expect(err).to.include('stores.users.kind: is memory')
@@ -157,7 +142,7 @@ describe('a worker', () => {
     const folder = scratchFolder()
     const worker = await spawnWorker({ ...settings, PORTCULLIS_STORES__USERS__URL: url.href }, folder)
     await enrol(settings, folder, ['ada@example.com'])
-    await delay(300)
+    await eventually('a failure', () => worker.errors.some((line) => line.includes('a store is down')))
     expect(worker.events).to.deep.equal([])
     await proxy.set('pass')
     expect((await printed(worker, 'on_after_register')).user.email).to.equal('ada@example.com')
@@ -166,37 +151,34 @@ describe('a worker', () => {
     await onMongo.remove(settings)
   })
 
-  // Takes as long as the grace lasts.
-  together([{ title: 'gives back what it holds within 10 s of a SIGTERM, however long its lease', run: giveBack }])
-})
-
-async function giveBack(): Promise<void> {
-  const folder = scratchFolder()
-  const module = scratchModule(
-    `export const on_after_register = (user, { eventId }) => {
+  it('gives its leases back at SIGTERM, though a handler hangs', async () => {
+    const folder = scratchFolder()
+    const module = scratchModule(
+      `export const on_after_register = (user, { eventId }) => {
        const isFirst = !notes().includes(eventId)
        note({ eventId, pid: process.pid })
        if (isFirst) return new Promise(() => {})
      }`,
-  )
-  const env = {
-    PORTCULLIS_HANDLERS__MODULE: fileURLToPath(module.url),
-    PORTCULLIS_HANDLERS__TIMEOUT_SECONDS: '60',
-    PORTCULLIS_EVENTS__LEASE_SECONDS: '3600',
-  }
-  const [first, second] = await Promise.all([spawnWorker(env, folder), spawnWorker(env, folder)])
-  await enrol(env, join(folder, 'data'), ['ada@example.com'])
-  type Note = { eventId: string; pid: number }
-  const notes = () => module.notes() as Note[] // safe: the module above writes nothing else
-  const note = await eventually('a handler to be called', () => notes()[0])
-  const [holder, other] = note.pid === first.pid ? [first, second] : [second, first]
+    )
+    const env = {
+      PORTCULLIS_HANDLERS__MODULE: fileURLToPath(module.url),
+      PORTCULLIS_HANDLERS__TIMEOUT_SECONDS: '60',
+      PORTCULLIS_EVENTS__LEASE_SECONDS: '3600',
+    }
+    const [first, second] = await Promise.all([spawnWorker(env, folder), spawnWorker(env, folder)])
+    await enrol(env, join(folder, 'data'), ['ada@example.com'])
+    type Note = { eventId: string; pid: number }
+    const notes = () => module.notes() as Note[] // safe: the module above writes nothing else
+    const note = await eventually('a handler to be called', () => notes()[0])
+    const [holder, other] = note.pid === first.pid ? [first, second] : [second, first]
 
-  expect(await holder.end('SIGTERM')).to.equal(0)
-  await eventually('the other worker to take it over', () => notes().length === 2)
-  expect(notes()[1]).to.deep.equal({ eventId: note.eventId, pid: other.pid })
-  expect(await other.end('SIGTERM')).to.equal(0)
-  module.remove()
-}
+    expect(await holder.end('SIGTERM')).to.equal(0)
+    await eventually('the other worker to take it over', () => notes().length === 2)
+    expect(notes()[1]).to.deep.equal({ eventId: note.eventId, pid: other.pid })
+    expect(await other.end('SIGTERM')).to.equal(0)
+    module.remove()
+  })
+})
 
 function sessionsIn(folder: string): number {
   const db = new Database(join(folder, 'data', 'portcullis.sqlite'), { readonly: true })

@@ -7,6 +7,7 @@ import type { Deployment } from '../support/deployments.ts'
 import { enrol } from '../support/enrol.ts'
 import { eventually } from '../support/eventually.ts'
 import { figure } from '../support/figures.ts'
+import { each } from '../support/sender.ts'
 import {
   type Spawned,
   type SpawnedService,
@@ -18,7 +19,6 @@ import { superuserToken } from '../support/superuser.ts'
 
 export interface Sizes {
   readonly workers: number
-  readonly services: number
   readonly users: number
   /** The registration is the first of them. */
   readonly eventsPerUser: number
@@ -36,10 +36,10 @@ interface Note {
   readonly pid: number
 }
 
-/** Told by the address, which each change renews: `person-7.12@example.com` is the 13th event of its user. */
+/** Each change renews the address: `person-7.12@example.com` is the 13th event of its user. */
 const address = (person: number, number: number): string => `person-${person}.${number}@example.com`
 
-/** The order of lines in the file that they share is the order of the deliveries of all workers. */
+/** All workers append to one file, so its lines are in the order of the deliveries. */
 const writingDown = `
   const write = (user, { eventId }) => {
     const number = /^person-[0-9]+[.]([0-9]+)@/.exec(user.email)?.[1]
@@ -48,12 +48,13 @@ const writingDown = `
   export const on_after_register = write
   export const on_after_update = (user, changes, context) => write(user, context)`
 
+const serviceCount = 2
 const writers = 16
 const mostInHand = 16
 
 /**
- * Services write events and deliver none; workers deliver them, of which one after the other is killed and replaced.
- * Answers the share of deliveries that were repetitions.
+ * Services write events and deliver none. Workers deliver them, and one worker after the other is killed and replaced.
+ * Returns the share of deliveries that were repetitions.
  */
 export async function killWorkersAmidDeliveries(deployment: Deployment, sizes: Sizes): Promise<number> {
   const { users, eventsPerUser, kills, secondsBetweenKills, leaseSeconds } = sizes
@@ -71,7 +72,7 @@ export async function killWorkersAmidDeliveries(deployment: Deployment, sizes: S
   const start = <T>(count: number, one: () => Promise<T>): Promise<T[]> =>
     Promise.all(Array.from({ length: count }, () => one()))
   const [services, working] = await Promise.all([
-    start(sizes.services, () => spawnService(env, folder)),
+    start(serviceCount, () => spawnService(env, folder)),
     start(sizes.workers, () => spawnWorker(env, folder)),
   ])
   const everWorked = [...working]
@@ -82,7 +83,7 @@ export async function killWorkersAmidDeliveries(deployment: Deployment, sizes: S
   for (let kill = 0; kill < kills; kill += 1) {
     if (kills === 1) await eventually('deliveries to be under way', () => notes().length > total / 4)
     else await delay(began + (kill + 1) * secondsBetweenKills * 1000 - performance.now())
-    // A single kill hits one that delivers, so that others have to go on with it.
+    // A single kill hits a worker that delivers, so that the others have to take over its events.
     const lastToDeliver = working.findIndex(({ pid }) => pid === notes().at(-1)?.pid)
     const [victim] = working.splice(kills === 1 ? Math.max(0, lastToDeliver) : 0, 1)
     expect(await victim?.end('SIGKILL')).to.equal('SIGKILL')
@@ -92,17 +93,12 @@ export async function killWorkersAmidDeliveries(deployment: Deployment, sizes: S
   }
   const lastKill = performance.now()
   await written
-  const deadline = performance.now() + (leaseSeconds + 60) * 1000
-  while (distinct(notes()) < total && performance.now() < deadline) await delay(200)
+  await eventually('all deliveries', () => distinct(notes()) >= total, leaseSeconds + 60)
   const complete = performance.now()
 
   expectInOrder(notes(), total, eventsPerUser)
-  const workers = new Set(everWorked.map(({ pid }) => pid))
   const pids = new Set(notes().map(({ pid }) => pid))
-  expect(
-    [...pids].filter((pid) => !workers.has(pid)),
-    'services that delivered',
-  ).to.deep.equal([])
+  expect(everWorked.map(({ pid }) => pid)).to.include.members([...pids])
   expect(pids.size, 'workers that delivered').to.be.above(1)
   const ends = await Promise.all([...working, ...services].map((one) => one.end('SIGTERM')))
   expect(new Set(ends)).to.deep.equal(new Set([0]))
@@ -131,42 +127,31 @@ interface Writing {
   readonly paceSeconds: number
 }
 
-/** Each user's events follow each other as quickly as they are answered, so that several of them wait at a time. */
+/** Sends a user's changes one after the other without a pause, so that several events of the user wait at a time. */
 async function write(services: readonly SpawnedService[], writing: Writing): Promise<void> {
   const { env, dataFolder, users, eventsPerUser, paceSeconds } = writing
   const url = (at: number): string => services[at % services.length]?.url ?? ''
   const bearer = await superuserToken(url(0), env, dataFolder)
-  const people: { id: string }[] = []
-  while (people.length < users) {
-    const some = Array.from({ length: Math.min(writers, users - people.length) }, (_, at) =>
-      address(people.length + at, 0),
-    )
-    people.push(...(await enrol(env, dataFolder, some)))
-  }
+  const addresses = Array.from({ length: users }, (_, person) => address(person, 0))
+  const people = await enrol(env, dataFolder, addresses)
   const began = performance.now()
-  const waiting = [...people.entries()]
-  await Promise.all(
-    Array.from({ length: writers }, async () => {
-      for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-        const [person, { id }] = next
-        await delay(began + (person / users) * paceSeconds * 1000 - performance.now())
-        for (let number = 1; number < eventsPerUser; number += 1) {
-          const json = { email: address(person, number) }
-          for (let status = 503; status !== 200; ) {
-            const answer = await call(url(person + number), 'PATCH', `/users/${id}`, { json, bearer })
-            // A store that answers too late on a busy machine may have done it; repeated, it changes nothing.
-            expect(answer.status, answer.text).to.be.oneOf([200, 503])
-            status = answer.status
-          }
-        }
+  await each(people.length, writers, async (person) => {
+    await delay(began + (person / users) * paceSeconds * 1000 - performance.now())
+    for (let number = 1; number < eventsPerUser; number += 1) {
+      const json = { email: address(person, number) }
+      for (let status = 503; status !== 200; ) {
+        const answer = await call(url(person + number), 'PATCH', `/users/${people[person]?.id}`, { json, bearer })
+        // A store that answers too late on a busy machine may have done it; repeated, it changes nothing.
+        expect(answer.status, answer.text).to.be.oneOf([200, 503])
+        status = answer.status
       }
-    }),
-  )
+    }
+  })
 }
 
 const distinct = (notes: readonly Note[]): number => new Set(notes.map(({ eventId }) => eventId)).size
 
-/** That each event of each user was delivered, and none after a later one, be it for the second time. */
+/** Each event of each user was delivered, and none after a later one, not even a repetition. */
 function expectInOrder(notes: readonly Note[], total: number, eventsPerUser: number): void {
   expect(distinct(notes), 'events that were delivered').to.equal(total)
   const byUser = new Map<string, number[]>()
@@ -179,7 +164,7 @@ function expectInOrder(notes: readonly Note[], total: number, eventsPerUser: num
   }
 }
 
-/** Lines of the log that a busy machine does not account for. */
+/** Lines of the log that not even a busy machine explains. */
 function faults({ errors }: Spawned): string[] {
   return errors.filter((line) => /"level":60|SQLITE_BUSY/.test(line))
 }

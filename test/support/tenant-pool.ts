@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { expect } from 'chai'
 import { createLog } from '../../src/adapters/logging/log.ts'
 import type { HandlerCall } from '../../src/application/ports/event-handlers.ts'
 import { openSharedResources } from '../../src/config/composition/shared-resources.ts'
@@ -23,37 +24,37 @@ interface Limits {
 }
 
 interface Wanted {
-  /** By name, as in `tenants.list`. */
+  /** As in `tenants.list`. */
   readonly list: Readonly<Record<string, object>>
   readonly folder?: string
   readonly limits?: Limits
   readonly openingSeconds?: number
-  /** The deployer's handlers, of all tenants. */
+  /** The event handlers of all tenants. */
   readonly handle?: (call: HandlerCall) => Promise<void> | void
-  /** Done before an opening. */
+  /** Called before an opening. */
   readonly before?: (id: string) => Promise<void>
 }
 
-export interface OpenRegistry {
-  readonly registry: OpenTenants<Opened>
+export interface OpenedPool {
+  readonly pool: OpenTenants<Opened>
   readonly folder: string
-  /** Names, in the order in which their opening began. */
+  /** The names of the tenants, in the order of their openings. */
   readonly openings: readonly string[]
-  /** How many hold their stores open now, and how many at once at the most. */
+  /** The number of tenants whose stores are open now, and the most at once. */
   readonly open: { now: number; most: number }
   /** Calls of handlers. */
   readonly calls: readonly HandlerCall[]
   readonly logLines: readonly string[]
   settingsOf(list: Readonly<Record<string, object>>): Promise<LoadedTenants>
-  /** Waits until so many openings or more are over: the first look at everybody, say. */
+  /** Waits for the end of so many openings, such as those of the first scan. */
   lookedAt(count: number): Promise<void>
-  /** Somebody new in a tenant, and an event about them: written as a request would. */
+  /** Inserts a user with an event, as a request does. */
   addUser(id: string): Promise<User>
   called(id: string, times?: number): Promise<void>
 }
 
-/** Tenants as a service has them, without HTTP: real stores in a scratch folder, SQLite unless `list` says otherwise. */
-export async function openRegistry(wanted: Wanted): Promise<OpenRegistry> {
+/** The tenants of a service without HTTP, with real stores in a scratch folder: SQLite unless `list` says otherwise. */
+async function openPool(wanted: Wanted): Promise<OpenedPool> {
   const { limits = {}, folder = scratchFolder(), handle = () => undefined, before = async () => undefined } = wanted
   const load = (list: object) => {
     const value = { dataFolder: join(folder, 'data'), handlers: { console: false }, tenants: { by: 'header', list } }
@@ -94,7 +95,7 @@ export async function openRegistry(wanted: Wanted): Promise<OpenRegistry> {
     }
   }
 
-  const registry = tenantPool<Opened>({
+  const pool = tenantPool<Opened>({
     tenants,
     limits: { maxOpen: 100, idleSeconds: 600, scanSeconds: 600, ...limits },
     ...(wanted.openingSeconds !== undefined && { openingSeconds: wanted.openingSeconds }),
@@ -104,7 +105,7 @@ export async function openRegistry(wanted: Wanted): Promise<OpenRegistry> {
   })
 
   return {
-    registry,
+    pool,
     folder,
     openings,
     open,
@@ -114,7 +115,7 @@ export async function openRegistry(wanted: Wanted): Promise<OpenRegistry> {
       return (await load(list)).tenants
     },
     addUser: (id) =>
-      registry.use(id, async ({ tenant }) => {
+      pool.use(id, async ({ tenant }) => {
         const user = aUser()
         await tenant.ports.users.insert(user, [anEvent(user)])
         return user
@@ -129,7 +130,34 @@ export async function openRegistry(wanted: Wanted): Promise<OpenRegistry> {
   }
 }
 
-/** So many tenants that differ in nothing but their names. */
+/** As many tenants, all with the same settings. */
 export function someTenants(count: number): Record<string, object> {
   return Object.fromEntries(Array.from({ length: count }, (_, at) => [`tenant-${at}`, {}]))
+}
+
+/** Opens pools, and closes all of them: after that no tenant is open. */
+export function pools() {
+  const opened: OpenedPool[] = []
+  return {
+    async open(wanted: Wanted): Promise<OpenedPool> {
+      const one = await openPool(wanted)
+      opened.push(one)
+      return one
+    },
+    async closeAll(): Promise<void> {
+      const all = opened.splice(0)
+      await Promise.all(all.map(({ pool }) => pool.close(1)))
+      expect(all.map(({ open }) => open.now)).to.deep.equal(all.map(() => 0))
+    },
+  }
+}
+
+export const nothing = async () => undefined
+
+/** The error of a call that has to fail. */
+export function thrownBy(action: Promise<unknown>): Promise<unknown> {
+  return action.then(
+    () => expect.fail('it succeeded'),
+    (thrown: unknown) => thrown,
+  )
 }

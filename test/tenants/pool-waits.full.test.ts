@@ -1,0 +1,99 @@
+// Cases that mostly wait, so they run at the same time.
+import { setTimeout as delay } from 'node:timers/promises'
+import { expect } from 'chai'
+import { Unavailable } from '../../src/domain/refusal.ts'
+import { eventually } from '../support/eventually.ts'
+import { inTime } from '../support/in-time.ts'
+import { nothing, pools, someTenants, thrownBy } from '../support/tenant-pool.ts'
+import { together } from '../support/together.ts'
+
+type Open = ReturnType<typeof pools>['open']
+
+describe('the pool of tenants, in time,', () => {
+  together(
+    [
+      { title: 'refuses a request after 2 s, and opens the tenant for later ones', run: refuseAfterTwoSeconds },
+      { title: 'closes a tenant that is always in use, for the requests of another one', run: closeTheOneInUse },
+      { title: 'opens a tenant while the deliveries of the former ones take long', run: openBesideSlowDeliveries },
+      { title: 'stops although an opening hangs', run: stopAmidOpening },
+      { title: 'stops although requests and a handler hang', run: stopAmidRequests },
+    ].map(({ title, run }, at) => ({
+      title,
+      async run() {
+        await delay(at * 150) // an opening needs a processor, and has at most 2 s
+        const { open, closeAll } = pools()
+        await run(open).finally(closeAll)
+      },
+    })),
+  )
+})
+
+async function refuseAfterTwoSeconds(open: Open): Promise<void> {
+  const begun = Promise.withResolvers<void>()
+  const { pool, openings } = await open({ list: someTenants(1), before: () => begun.promise })
+  const asked = performance.now()
+  for (const _ of ['first', 'second']) {
+    expect(await thrownBy(pool.use('tenant-0', nothing))).to.be.instanceOf(Unavailable)
+  }
+  expect(performance.now() - asked).to.be.below(inTime)
+  begun.resolve()
+  await eventually('it is open', () => pool.counts().open === 1)
+  await pool.use('tenant-0', nothing)
+  expect(openings).to.deep.equal(['tenant-0'])
+}
+
+async function closeTheOneInUse(open: Open): Promise<void> {
+  const { pool } = await open({ list: someTenants(2), limits: { maxOpen: 1 } })
+  const uses: Promise<unknown>[] = []
+  let isOver = false
+  const pouring = (async () => {
+    for (; !isOver; await delay(100)) uses.push(pool.use('tenant-0', () => delay(250)))
+  })()
+  await pool.use('tenant-0', nothing)
+  await pool.use('tenant-1', nothing)
+  isOver = true
+  await pouring
+  await Promise.all(uses)
+}
+
+async function openBesideSlowDeliveries(open: Open): Promise<void> {
+  const done = Promise.withResolvers<void>()
+  const { pool, addUser, called, lookedAt } = await open({
+    list: someTenants(3),
+    limits: { maxOpen: 2 },
+    handle: () => done.promise,
+  })
+  pool.startDeliveries()
+  await lookedAt(3)
+  for (const id of ['tenant-0', 'tenant-1']) await addUser(id)
+  for (const id of ['tenant-0', 'tenant-1']) await called(id)
+  await pool.use('tenant-2', nothing)
+  done.resolve()
+}
+
+async function stopAmidOpening(open: Open): Promise<void> {
+  const begun = Promise.withResolvers<void>()
+  const { pool, openings, open: counted } = await open({ list: someTenants(1), before: () => begun.promise })
+  const failed = thrownBy(pool.use('tenant-0', nothing))
+  await eventually('it is being opened', () => openings.length === 1)
+  const asked = performance.now()
+  await pool.close(0.5)
+  expect(performance.now() - asked).to.be.below(inTime)
+  begun.resolve()
+  await eventually('the late opening is closed', () => counted.now === 0)
+  expect(await failed).to.be.instanceOf(Unavailable)
+}
+
+async function stopAmidRequests(open: Open): Promise<void> {
+  const never = () => new Promise<void>(() => undefined)
+  const { pool, addUser, called } = await open({ list: someTenants(2), handle: never })
+  pool.startDeliveries()
+  await addUser('tenant-0')
+  await called('tenant-0')
+  void pool.use('tenant-0', never)
+  void pool.use('tenant-1', never)
+  await eventually('both open', () => pool.counts().open === 2)
+  const asked = performance.now()
+  await pool.close(0.5)
+  expect(performance.now() - asked).to.be.below(inTime)
+}
