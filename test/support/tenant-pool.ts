@@ -50,6 +50,7 @@ export interface OpenedPool {
   lookedAt(count: number): Promise<void>
   /** Inserts a user with an event, as a request does. */
   addUser(id: string): Promise<User>
+  /** Waits until the handlers were called so often for this tenant. */
   called(id: string, times?: number): Promise<void>
 }
 

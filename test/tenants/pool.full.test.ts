@@ -175,17 +175,15 @@ describe('the pool of tenants', () => {
       const other = await open({ list: someTenants(1), folder })
       await other.addUser('tenant-0')
       await other.pool.close(1)
-      await called('tenant-0', 1, 2)
+      await called('tenant-0')
     })
 
-    it('a postponed event on time, though its tenant has idled out', async () => {
+    it('a postponed event though its tenant has idled out', async () => {
       let isFirst = true
-      const times: number[] = []
-      const { pool, addUser, called, openings, lookedAt } = await open({
+      const { pool, addUser, called, lookedAt } = await open({
         list: someTenants(1),
         limits: { idleSeconds: 0.1 },
         handle() {
-          times.push(performance.now())
           if (!isFirst) return
           isFirst = false
           throw new Error('not now')
@@ -196,9 +194,7 @@ describe('the pool of tenants', () => {
       await addUser('tenant-0')
       await called('tenant-0')
       await eventually('idled out', () => pool.counts().open === 0)
-      await called('tenant-0')
-      expect(openings).to.have.lengthOf(3)
-      expect((times[1] ?? 0) - (times[0] ?? 0)).to.be.at.least(490)
+      await called('tenant-0', 2)
       await eventually('closed again', () => pool.counts().open === 0)
     })
 

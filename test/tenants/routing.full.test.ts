@@ -4,7 +4,16 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { type Acme, aPerson, startAcme } from '../support/acme.ts'
 import { notFound, refused, seen } from '../support/answers.ts'
-import { type Answer, call, goodPassword, logIn, register, type Sent } from '../support/client.ts'
+import {
+  type Answer,
+  call,
+  goodPassword,
+  logIn,
+  logInByCookie,
+  register,
+  type Sent,
+  untilAvailable,
+} from '../support/client.ts'
 import { needsDeployment, onMongo } from '../support/deployments.ts'
 import { eventually } from '../support/eventually.ts'
 import { faultProxy } from '../support/fault-proxy.ts'
@@ -21,22 +30,6 @@ const tenantsOf = (tenants: object, common: object = {}) => ({ 'portcullis.confi
 const unavailable = refused(503, 'SERVICE_UNAVAILABLE')
 const allLogged = { PORTCULLIS_LOGS__REQUESTS: 'all' }
 const frontEnd = 'http://front.example'
-/** Other tests run beside these. In milliseconds. */
-
-const atRoot = [[{ url: '/' }], [{ url: '/' }]]
-
-/** What the OpenAPI document says of the bearer backend's credential, and of where the probes are. */
-async function tellingOf(url: string) {
-  const answer = await callAt(url, 'bolt.example', 'GET', '/openapi.json')
-  // Safe: the service's own document, which has these.
-  const { components, paths } = answer.body as {
-    components: { securitySchemes: { jwt: object } }
-    paths: Record<string, { get: { servers?: object[] } }>
-  }
-  const servers = (path: string) => paths[path]?.get.servers
-  expect(servers('/users/me')).to.equal(undefined)
-  return { jwt: components.securitySchemes.jwt, probes: [servers('/healthz'), servers('/readyz')] }
-}
 
 const person = (email: string) => ({ json: { email, password: goodPassword } })
 
@@ -52,7 +45,7 @@ describe('the tenant of a request', () => {
   const foldersOf = ({ dataFolder }: TestService, ids: readonly string[]): string[] =>
     ids.filter((id) => existsSync(join(dataFolder, 'tenants', id)))
 
-  /** One that relays nothing looks at no tenant by itself: what is opened was asked for. */
+  /** Without a relay a service opens a tenant for requests only. */
   const asked = { PORTCULLIS_EVENTS__RELAY: 'off' }
 
   describe('by header', () => {
@@ -67,49 +60,36 @@ describe('the tenant of a request', () => {
       service = await start({ ...allLogged, ...asked }, { files: tenantsOf({ by: 'header', list }) })
     })
 
-    it('is the one that the header names', async () => {
+    it('is the one in the header', async () => {
       const answer = await call(service.url, 'POST', '/auth/register', at('acme', person('ada@example.com')))
       expect(answer.status).to.equal(201)
       expect(foldersOf(service, ['acme', 'bolt', 'cove'])).to.deep.equal(['acme'])
     })
 
-    it('is told in the log', async () => {
-      await call(service.url, 'GET', '/users/me', at('acme'))
-      const line = await eventually('a line', () => service.logLines.find((one) => one.includes('"/users/me"')))
-      expect(JSON.parse(line)).to.include({ tenant: 'acme', route: '/users/me', status: 401 })
+    it('is 404 without a known name in the header, and nothing is opened', async () => {
+      const before = (await call(service.url, 'GET', '/readyz')).body
+      const names = ['nobody', '', '__proto__', '../acme', 'acme, cove', 'Acme']
+      for (const sent of [{}, ...names.map((name) => at(name))]) {
+        for (const path of ['/users/me', '/', '/nowhere']) {
+          expect(seen(await call(service.url, 'GET', path, sent)), JSON.stringify(sent)).to.deep.equal(notFound)
+        }
+      }
+      expect((await call(service.url, 'GET', '/readyz')).body).to.deep.equal(before)
+      expect(foldersOf(service, ['default', 'nobody', '__proto__', 'Acme'])).to.deep.equal([])
+      expect(existsSync(join(service.dataFolder, 'portcullis.sqlite'))).to.equal(false)
     })
 
-    for (const [what, headers] of [
-      ['nobody', undefined],
-      ['somebody unknown', { 'X-Tenant': 'nobody' }],
-      ['nothing', { 'X-Tenant': '' }],
-      ['what every object has', { 'X-Tenant': '__proto__' }],
-      ['a path', { 'X-Tenant': '../acme' }],
-      ['two', { 'X-Tenant': 'acme, cove' }],
-      ['one in another case', { 'X-Tenant': 'Acme' }],
-    ] as const) {
-      it(`is nobody when it names ${what}, which is 404 before anything is opened`, async () => {
-        const before = (await call(service.url, 'GET', '/readyz')).body
-        for (const path of ['/users/me', '/', '/nowhere']) {
-          expect(seen(await call(service.url, 'GET', path, { ...(headers && { headers }) }))).to.deep.equal(notFound)
-        }
-        expect((await call(service.url, 'GET', '/readyz')).body).to.deep.equal(before)
-        expect(foldersOf(service, ['default', 'nobody', '__proto__', 'Acme'])).to.deep.equal([])
-        expect(existsSync(join(service.dataFolder, 'portcullis.sqlite'))).to.equal(false)
-      })
-    }
-
-    it('is answered with 503 where its settings are wrong, and nothing is opened', async () => {
+    it('is 503 where its settings are wrong, and nothing is opened', async () => {
       const answer = await call(service.url, 'GET', '/users/me', at('bolt'))
       expect(seen(answer)).to.deep.equal(unavailable)
       expect(answer.headers.get('Retry-After')).to.equal('1')
       expect(foldersOf(service, ['bolt'])).to.deep.equal([])
-      const told = service.logLines.filter((line) => line.includes('a tenant is disabled'))
-      expect(told.map((line) => JSON.parse(line))).to.have.lengthOf(1)
-      expect(told[0]).to.include('"bolt"').and.include('tenants.list.bolt.secret')
+      const lines = service.logLines.filter((line) => line.includes('a tenant is disabled'))
+      expect(lines).to.have.lengthOf(1)
+      expect(lines[0]).to.include('"bolt"').and.include('tenants.list.bolt.secret')
     })
 
-    it('is wanted neither by probes nor by the documentation, and /readyz names nobody', async () => {
+    it('is needed neither for probes nor for the documentation, which name no tenant', async () => {
       expect((await call(service.url, 'GET', '/healthz')).status).to.equal(200)
       const ready = await call(service.url, 'GET', '/readyz')
       expect(ready.body).to.deep.equal({ status: 'ready', tenants: { open: 1, disabled: 1 } })
@@ -119,11 +99,7 @@ describe('the tenant of a request', () => {
       expect((await call(service.url, 'GET', '/openapi.json')).text).not.to.include('acme')
     })
 
-    it('is not to be told by where a token comes from, or where the probes are', async () => {
-      expect(await tellingOf(service.url)).to.deep.equal({ jwt: { type: 'http', scheme: 'bearer' }, probes: atRoot })
-    })
-
-    it('cannot be named by a preflight: pages of any tenant’s front end may ask', async () => {
+    it('is unknown to a preflight, which the front end of any tenant may send', async () => {
       const preflight = (origin: string) =>
         call(service.url, 'OPTIONS', '/auth/register', {
           headers: {
@@ -158,7 +134,7 @@ describe('the tenant of a request', () => {
     })
     after(() => acme?.close())
 
-    it('is the one behind the prefix, and `default` where there is no prefix', async () => {
+    it('is the one behind the prefix, or `default` without a prefix', async () => {
       for (const url of [service.urlOf('acme'), service.urlOf('bolt'), service.url]) {
         await register(url, 'ada@example.com')
         await logIn(url, 'ada@example.com')
@@ -175,48 +151,29 @@ describe('the tenant of a request', () => {
       '/accounts-of//users/me',
       '/accounts-of/acme',
       '/accounts-of/acme/',
+      '/accounts-of/%61cme/users/me',
+      '/accounts-of/acme%2Fusers/me',
+      '/Accounts-Of/acme/users/me',
     ]) {
-      it(`is nobody, or has nothing, at ${path}`, async () => {
+      it(`is 404 at ${path}`, async () => {
         expect(seen(await call(service.url, 'GET', path))).to.deep.equal(notFound)
       })
     }
 
-    for (const path of ['/accounts-of/%61cme/users/me', '/accounts-of/acme%2Fusers/me', '/Accounts-Of/acme/users/me']) {
-      it(`is told by letters alone: ${path} is 404`, async () => {
-        expect(seen(await call(service.url, 'GET', path))).to.deep.equal(notFound)
-      })
-    }
-
-    it('is not to be told by where a token comes from, or where the probes are', async () => {
-      expect(await tellingOf(service.url)).to.deep.equal({ jwt: { type: 'http', scheme: 'bearer' }, probes: atRoot })
-    })
-
-    it('keeps the cookies of several apart under one host', async () => {
-      const jar = new Map<string, string>()
-      const cookie = () => [...jar].map(([name, value]) => `${name}=${value}`).join('; ')
-      const meAt = (tenant: string) => call(service.urlOf(tenant), 'GET', '/users/me', { cookie: cookie() })
-      for (const tenant of ['acme', 'bolt']) {
-        const form = { username: 'ada@example.com', password: goodPassword }
-        const answer = await call(service.urlOf(tenant), 'POST', '/auth/cookie/login', { form })
-        const [line = ''] = answer.headers.getSetCookie()
-        expect(line).to.match(new RegExp(`^__Host-session-${tenant}=[\\w-]{43}; Path=/;`))
-        const [name = '', value = ''] = line.split(';')[0]?.split('=') ?? []
-        jar.set(name, value)
-      }
-      const ids = await Promise.all(
-        ['acme', 'bolt'].map(async (tenant) => {
-          const { body } = await meAt(tenant)
-          return (body as { id: string }).id // safe: logged in above
-        }),
-      )
-      expect(new Set(ids).size).to.equal(2)
-      const out = await call(service.urlOf('acme'), 'POST', '/auth/cookie/logout', { cookie: cookie() })
+    it('keeps the cookies of several tenants apart under one host', async () => {
+      const cookies: string[] = []
+      for (const tenant of ['acme', 'bolt']) cookies.push(await logInByCookie(service.urlOf(tenant), 'ada@example.com'))
+      const names = cookies.map((pair) => pair.split('=')[0])
+      expect(names).to.deep.equal(['__Host-session-acme', '__Host-session-bolt'])
+      const cookie = cookies.join('; ')
+      const out = await call(service.urlOf('acme'), 'POST', '/auth/cookie/logout', { cookie })
       expect(out.headers.getSetCookie().map((line) => line.split('=')[0])).to.deep.equal(['__Host-session-acme'])
-      expect((await meAt('acme')).status).to.equal(401)
-      expect((await meAt('bolt')).status).to.equal(200)
+      const statusAt = async (tenant: string) =>
+        (await call(service.urlOf(tenant), 'GET', '/users/me', { cookie })).status
+      expect([await statusAt('acme'), await statusAt('bolt')]).to.deep.equal([401, 200])
     })
 
-    it('sends people to a provider and gets them back by its own path', async () => {
+    it('has its own path in the callback of a provider', async () => {
       const url = service.urlOf('acme')
       const browser = new Browser(url)
       const there = new URL(await browser.begin(acme))
@@ -225,7 +182,7 @@ describe('the tenant of a request', () => {
       expect(back.status).to.equal(200)
     })
 
-    it('has its own page to try everything, whose addresses are below that path', async () => {
+    it('has its own page /try, whose addresses are below its path', async () => {
       const url = service.urlOf('acme')
       const page = (await fetch(`${url}/try`)).text()
       for (const [, address = ''] of (await page).matchAll(/(?:src|href)="([^"#]+)"/g)) {
@@ -261,12 +218,19 @@ describe('the tenant of a request', () => {
     })
     after(() => acme?.close())
 
-    it('is told by where a token comes from', async () => {
-      const flows = { password: { tokenUrl: '/auth/jwt/login', scopes: {} } }
-      expect(await tellingOf(service.url)).to.deep.equal({ jwt: { type: 'oauth2', flows }, probes: atRoot })
+    it('tells the OpenAPI document where tokens come from, and that the probes are at the root', async () => {
+      const { body } = await callAt(service.url, 'bolt.example', 'GET', '/openapi.json')
+      const probes = { get: { servers: [{ url: '/' }] } }
+      expect(body).to.deep.nested.include({
+        'components.securitySchemes.jwt': {
+          type: 'oauth2',
+          flows: { password: { tokenUrl: '/auth/jwt/login', scopes: {} } },
+        },
+        'paths./healthz.get.servers': probes.get.servers,
+      })
     })
 
-    it('is the one whose host the request names, with any port and in any case', async () => {
+    it('is the one that has this host, with any port and in any case', async () => {
       const json = { email: 'ada@example.com', password: goodPassword }
       expect((await callAt(service.url, 'acme.example', 'POST', '/auth/register', json)).status).to.equal(201)
       for (const host of ['www.acme.example:8080', 'ACME.example']) {
@@ -275,34 +239,31 @@ describe('the tenant of a request', () => {
       }
     })
 
-    it('is nobody at another host, not even `default`', async () => {
+    it('is 404 at another host, except for the probes', async () => {
       for (const host of ['other.example', 'acme.example.', 'localhost', '127.0.0.1', '']) {
         expect(seen(await callAt(service.url, host, 'GET', '/users/me')), host).to.deep.equal(notFound)
       }
+      expect((await callAt(service.url, 'probe.internal', 'GET', '/healthz')).status).to.equal(200)
     })
 
-    it('is answered with 503 at the host of one that is disabled', async () => {
+    it('is 503 at the host of a disabled tenant', async () => {
       expect(seen(await callAt(service.url, 'bolt.example', 'GET', '/users/me'))).to.deep.equal(unavailable)
     })
 
-    it('is not what a proxy says of an earlier host', async () => {
+    it('ignores X-Forwarded-Host and Forwarded', async () => {
       const headers = { 'X-Forwarded-Host': 'acme.example', Forwarded: 'host=acme.example' }
       expect((await call(service.url, 'GET', '/users/me', { headers })).status).to.equal(404)
     })
 
-    it('sends people to a provider and gets them back by its own host', async () => {
+    it('has its own host in the callback of a provider', async () => {
       const answer = await callAt(service.url, 'www.acme.example', 'GET', '/auth/prov/authorize')
       const { authorization_url: there } = answer.body as { authorization_url: string } // safe: 200 carries an address
       const back = new URL(new URL(there).searchParams.get('redirect_uri') ?? '')
       expect(back.href).to.equal(`http://acme.example:${new URL(service.url).port}/auth/prov/callback`)
     })
-
-    it('asks nobody for a host who wants to know how the service is', async () => {
-      expect((await callAt(service.url, 'probe.internal', 'GET', '/healthz')).status).to.equal(200)
-    })
   })
 
-  it('tells browsers to come by TLS where its own public URL, or that of all, says so', async () => {
+  it('sends Strict-Transport-Security where its own or the common public URL is https', async () => {
     const own = (publicUrl: string) => ({ http: { publicUrl } })
     for (const [common, expected] of [
       [{}, [true, false, false]],
@@ -342,7 +303,7 @@ describe('the tenant of a request', () => {
       return [status, headers.get('Access-Control-Allow-Origin') === origin]
     }
 
-    it('says so to pages of the origins that all tenants inherit, and does so where nobody is named', async () => {
+    it('is readable as 503 or 404 for pages of the common origins', async () => {
       expect(await seenBy(common, 'bolt')).to.deep.equal([503, true])
       expect(await seenBy(common, 'nobody')).to.deep.equal([404, true])
       for (const tenant of ['bolt', 'nobody']) {
@@ -353,7 +314,7 @@ describe('the tenant of a request', () => {
       expect([preflight.status, preflight.headers.get('Access-Control-Allow-Origin')]).to.deep.equal([204, common])
     })
 
-    it('says so to pages of its own origins alone where its settings are good', async () => {
+    it('is readable for pages of its own origins only, where its settings are good', async () => {
       expect(await seenBy(frontEnd, 'cove')).to.deep.equal([503, true])
       expect(await seenBy(common, 'cove')).to.deep.equal([503, false])
       expect(await seenBy(frontEnd, 'dune')).to.deep.equal([401, true])
@@ -361,36 +322,27 @@ describe('the tenant of a request', () => {
     })
   })
 
-  it('changes nothing else: what is not served is refused in the same words as without tenants', async () => {
+  it('changes no refusal: they have the same bytes as without tenants', async () => {
     const single = await start()
     const many = await start({}, { files: tenantsOf({ by: 'path', list: { acme: {} } }) })
-    const own = many.urlOf('acme')
-    const plain = ({ status, headers, text }: Answer) => ({
-      status,
-      text,
-      headers: [...headers].filter(([name]) => !['date', 'x-request-id'].includes(name)),
-    })
+    const bytes = ({ status, headers, text }: Answer) => {
+      const names = [...headers].filter(([name]) => !['date', 'x-request-id'].includes(name))
+      return { status, text, names }
+    }
     for (const [method, path] of [
       ['GET', '/nowhere'],
       ['GET', '/users/me/'],
       ['GET', '/Users/me'],
       ['HEAD', '/users/me'],
       ['PUT', '/users/me'],
-      ['DELETE', '/auth/register'],
       ['OPTIONS', '/users/me'],
       ['GET', '/users/me'],
       ['POST', '/auth/register'],
     ] as const) {
-      const [expected, got] = [await call(single.url, method, path), await call(own, method, path)]
-      expect(plain(got), `${method} ${path}`).to.deep.equal(plain(expected))
-    }
-    for (const path of ['/healthz', '/docs', '/docs/start.js']) {
-      expect(plain(await call(many.url, 'GET', path)), path).to.deep.equal(plain(await call(single.url, 'GET', path)))
+      const [expected, got] = [await call(single.url, method, path), await call(many.urlOf('acme'), method, path)]
+      expect(bytes(got), `${method} ${path}`).to.deep.equal(bytes(expected))
     }
     expect(single.logLines.join('')).not.to.include('tenant')
-    const session = await call(single.url, 'POST', '/auth/register', person('ada@example.com'))
-    expect(session.status).to.equal(201)
-    expect((await single.event(({ event }) => event === 'on_after_register')).tenant).to.equal(undefined)
   })
 
   describe('whose store is down', () => {
@@ -401,14 +353,13 @@ describe('the tenant of a request', () => {
     })
     after(() => redis?.close())
 
-    it('is answered with 503 within 2 s, for itself alone, and readiness is that of the others', async () => {
+    it('is 503 in time, while other tenants are served and the service is ready', async () => {
       const proxy = await faultProxy(redis.port)
       const url = `redis://127.0.0.1:${proxy.port}`
       const inRedis = { stores: { sessions: { kind: 'redis', url } } }
       const list = { acme: inRedis, cold: { stores: { sessions: { kind: 'redis', url, prefix: 'cold:' } } }, bolt: {} }
       const service = await start({}, { files: tenantsOf({ by: 'path', list }) })
-      const [acme, cold, bolt] = ['acme', 'cold', 'bolt'].map((id) => service.urlOf(id))
-      if (acme === undefined || cold === undefined || bolt === undefined) throw new Error('three were asked for')
+      const [acme, cold, bolt] = [service.urlOf('acme'), service.urlOf('cold'), service.urlOf('bolt')]
       const form = { username: 'ada@example.com', password: goodPassword }
       const logInAt = (at: string) => call(at, 'POST', '/auth/cookie/login', { form })
       for (const at of [acme, bolt]) {
@@ -429,9 +380,7 @@ describe('the tenant of a request', () => {
         expect(ready.text).not.to.match(/acme|cold|redis/)
       }
       await proxy.set('pass')
-      for (const deadline = performance.now() + 60_000; (await logInAt(acme)).status !== 204; ) {
-        expect(performance.now()).to.be.below(deadline)
-      }
+      expect((await untilAvailable(() => logInAt(acme))).status).to.equal(204)
       await service.stop()
       running.splice(running.indexOf(service), 1)
       await proxy.close()
@@ -443,7 +392,7 @@ describe('the tenant of a request', () => {
       await needsDeployment(this, onMongo)
     })
 
-    it('is answered with 503 within 2 s though it was not open, and served once they are there', async () => {
+    it('is 503 in time, and served once the store answers', async () => {
       const address = new URL((await sharedMongo()).url())
       const proxy = await faultProxy(Number(address.port))
       await proxy.set('black-hole')
@@ -459,9 +408,8 @@ describe('the tenant of a request', () => {
       await register(service.urlOf('bolt'), 'ada@example.com')
 
       await proxy.set('pass')
-      const isServed = async () => (await call(url, 'POST', '/auth/register', person('ada@example.com'))).status === 201
-      const deadline = performance.now() + 60_000
-      while (!(await isServed())) expect(performance.now()).to.be.below(deadline)
+      const registering = () => call(url, 'POST', '/auth/register', person('ada@example.com'))
+      expect((await untilAvailable(registering)).status).to.equal(201)
       await service.stop()
       running.splice(running.indexOf(service), 1)
       await proxy.close()
@@ -469,28 +417,20 @@ describe('the tenant of a request', () => {
     })
   })
 
-  describe('after its settings were read again', () => {
-    it('is new, changed, gone or as before, in the file and in the folder', async () => {
+  describe('after a reload', () => {
+    it('may be new, changed, removed or the same, in the file and in the folder', async () => {
       const config = (list: object) => tenantsOf({ by: 'path', folder: 'tenants', list })
       const files = { ...config({ acme: {}, bolt: {}, gone: {} }), 'tenants/cove.json': {} }
       const service = await start({}, { files })
-      const [acme, bolt, gone, cove] = ['acme', 'bolt', 'gone', 'cove'].map((id) => service.urlOf(id))
-      if (!acme || !bolt || !gone || !cove) throw new Error('four were asked for')
+      const { urlOf } = service
+      const [acme, bolt, gone, cove] = [urlOf('acme'), urlOf('bolt'), urlOf('gone'), urlOf('cove')]
       for (const url of [acme, bolt, gone, cove]) await register(url, 'ada@example.com')
       const bearer = await logIn(acme, 'ada@example.com')
       const short = { json: { email: 'short@example.com', password: 'elf chars 1' } }
 
-      const changed = config({
-        acme: {},
-        bolt: { passwords: { minLength: 12 } },
-        fresh: {},
-        wrong: { secret: 'short' },
-      })
-      await service.reload({
-        ...changed,
-        'tenants/cove.json': { passwords: { minLength: 12 } },
-        'tenants/dune.json': {},
-      })
+      const stricter = { passwords: { minLength: 12 } }
+      const changed = config({ acme: {}, bolt: stricter, fresh: {}, wrong: { secret: 'short' } })
+      await service.reload({ ...changed, 'tenants/cove.json': stricter, 'tenants/dune.json': {} })
       expect((await call(acme, 'GET', '/users/me', { bearer })).status).to.equal(200)
       for (const url of [bolt, cove]) {
         expect((await call(url, 'POST', '/auth/register', short)).status).to.equal(400)
