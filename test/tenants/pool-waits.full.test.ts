@@ -12,35 +12,19 @@ type Open = ReturnType<typeof pools>['open']
 describe('the pool of tenants, in time,', () => {
   together(
     [
-      { title: 'refuses a request after 2 s, and opens the tenant for later ones', run: refuseAfterTwoSeconds },
       { title: 'closes a tenant that is always in use, for the requests of another one', run: closeTheOneInUse },
       { title: 'opens a tenant while the deliveries of the former ones take long', run: openBesideSlowDeliveries },
       { title: 'stops although an opening hangs', run: stopAmidOpening },
       { title: 'stops although requests and a handler hang', run: stopAmidRequests },
-    ].map(({ title, run }, at) => ({
+    ].map(({ title, run }) => ({
       title,
       async run() {
-        await delay(at * 150) // an opening needs a processor, and has at most 2 s
         const { open, closeAll } = pools()
         await run(open).finally(closeAll)
       },
     })),
   )
 })
-
-async function refuseAfterTwoSeconds(open: Open): Promise<void> {
-  const begun = Promise.withResolvers<void>()
-  const { pool, openings } = await open({ list: someTenants(1), before: () => begun.promise })
-  const asked = performance.now()
-  for (const _ of ['first', 'second']) {
-    expect(await thrownBy(pool.use('tenant-0', nothing))).to.be.instanceOf(Unavailable)
-  }
-  expect(performance.now() - asked).to.be.below(inTime)
-  begun.resolve()
-  await eventually('it is open', () => pool.counts().open === 1)
-  await pool.use('tenant-0', nothing)
-  expect(openings).to.deep.equal(['tenant-0'])
-}
 
 async function closeTheOneInUse(open: Open): Promise<void> {
   const { pool } = await open({ list: someTenants(2), limits: { maxOpen: 1 } })

@@ -59,7 +59,7 @@ describe('the pool of tenants', () => {
       } = await open({
         list: someTenants(2),
         limits: { maxOpen: 1 },
-        openingSeconds: 2,
+        openingSeconds: 5,
         before: (id) => (id === 'tenant-0' && openings.length === 1 ? begun.promise : Promise.resolve()),
       })
       const early = thrownBy(pool.use('tenant-0', nothing))
@@ -179,22 +179,22 @@ describe('the pool of tenants', () => {
     })
 
     it('a postponed event though its tenant has idled out', async () => {
-      let isFirst = true
-      const { pool, addUser, called, lookedAt } = await open({
+      let failures = 4 // after the fourth, the event waits long enough for its tenant to idle out
+      const { pool, addUser, called, openings, lookedAt } = await open({
         list: someTenants(1),
         limits: { idleSeconds: 0.1 },
         handle() {
-          if (!isFirst) return
-          isFirst = false
-          throw new Error('not now')
+          if (failures-- > 0) throw new Error('not now')
         },
       })
       pool.startDeliveries()
       await lookedAt(1)
       await addUser('tenant-0')
-      await called('tenant-0')
+      await called('tenant-0', 4)
       await eventually('idled out', () => pool.counts().open === 0)
-      await called('tenant-0', 2)
+      const before = openings.length
+      await called('tenant-0', 5)
+      expect(openings).to.have.lengthOf(before + 1)
       await eventually('closed again', () => pool.counts().open === 0)
     })
 
@@ -235,7 +235,7 @@ describe('the pool of tenants', () => {
       const uses = Object.keys(someTenants(5)).map((id) => thrownBy(pool.use(id, () => delay(50))))
       const failed = Promise.allSettled(uses)
       await delay(20)
-      await pool.close(1)
+      await pool.close(30)
       expect(counted.now).to.equal(0)
       expect(openings).to.have.lengthOf(2)
       expect((await failed).filter(({ status }) => status === 'fulfilled')).to.have.lengthOf(3)
