@@ -11,14 +11,15 @@ describe('the journal store', () => {
   storeSuites(
     { describe, it, after },
     {
-      async users() {
+      roles: ['users'],
+      async open() {
         const clock = fixedClock()
         const folder = mkdtempSync(join(tmpdir(), 'journal-store-'))
         const store = openJournalStore(join(folder, 'users.jsonl'), { clock })
         return {
-          role: store,
+          store: { users: store },
           clock,
-          second: async () => store, // only one process may open the file, so there is no second handle
+          second: { users: store }, // only one process may open the file, so there is no second handle
           async close() {
             store.close()
             rmSync(folder, { recursive: true })

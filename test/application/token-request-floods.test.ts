@@ -7,15 +7,15 @@ import { DeliverTokens } from '../../src/application/deliveries/deliver-tokens.t
 import type { EventHandlers } from '../../src/application/ports/event-handlers.ts'
 import type { Email } from '../../src/domain/email.ts'
 import { aUser } from '../../src/testing/builders.ts'
-import type { OpenedUsers } from '../../src/testing/contracts/store-under-test.ts'
+import type { OpenedStore } from '../../src/testing/contracts/cases.ts'
 import { recording } from '../support/delivery.ts'
 import { memoryUnderTest } from '../support/memory.ts'
 import { mongoUnderTest } from '../support/mongo.ts'
 import { sqliteUnderTest } from '../support/sqlite.ts'
 
-function over({ role, clock }: OpenedUsers, eventHandlers: EventHandlers) {
+function over({ store, clock }: OpenedStore, eventHandlers: EventHandlers) {
   const keyRing = derivedKeys('a master secret of a test, long enough')
-  const { users, tokenRequests, expiringIds } = role
+  const { users, tokenRequests, expiringIds } = store.users ?? expect.fail('no users')
   const delivery = new DeliverTokens({
     users,
     tokenRequests,
@@ -42,12 +42,11 @@ function over({ role, clock }: OpenedUsers, eventHandlers: EventHandlers) {
 
 for (const store of [memoryUnderTest, sqliteUnderTest, mongoUnderTest]) {
   describe(`requests for tokens that come all the time, on the ${store.name} store`, () => {
-    let opened: OpenedUsers
+    let opened: OpenedStore
 
     before(async function () {
       if (((await store.start?.()) ?? null) !== null) this.skip()
-      if (store.users === undefined) throw new Error('keeps no users')
-      opened = await store.users()
+      opened = await store.open()
     })
     after(async () => {
       await opened?.close()

@@ -41,11 +41,11 @@ for (const store of [memoryUnderTest, sqliteUnderTest, mongoUnderTest]) {
       if (obstacle !== null) return this.skip()
       acme = await startAcme()
       provider = build(acme)
-      const opened = await store.users?.()
-      if (opened === undefined) throw new Error('this store has no users')
+      const opened = await store.open()
       close = () => opened.close()
-      users = opened.role.users
-      readers = [users, (await opened.second()).users].map(
+      const handles = [opened.store, opened.second].map((one) => one.users?.users ?? expect.fail('no users'))
+      users = handles[0] ?? expect.fail('no handle')
+      readers = handles.map(
         (one) =>
           new ReadProviderToken({
             users: one,

@@ -64,20 +64,9 @@ export async function mongoObstacle(): Promise<string | null> {
 export const mongoUnderTest: StoreUnderTest = {
   name: 'MongoDB',
   start: mongoObstacle,
-  async users() {
-    const { handle, second, clock, close } = await openMongo()
-    return { clock, close, role: handle.users, second: async () => (await second()).users }
-  },
-  async sessions() {
-    const { handle, second, clock, close } = await openMongo()
-    return { clock, close, store: handle.sessions, second: async () => (await second()).sessions }
-  },
-  async tokens() {
-    const { handle, second, clock, close } = await openMongo()
-    return { clock, close, store: handle.tokens, second: async () => (await second()).tokens }
-  },
-  async oauthStates() {
-    const { handle, second, clock, close } = await openMongo()
-    return { clock, close, store: handle.oauthStates, second: async () => (await second()).oauthStates }
+  roles: mongoBackend.roles,
+  async open() {
+    const { clock, close, handle, second } = await openMongo()
+    return { clock, close, store: handle, second: await second() }
   },
 }

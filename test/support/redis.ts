@@ -11,7 +11,7 @@ import { Redis } from 'ioredis'
 import { redisBackend } from '../../src/adapters/stores/redis/redis.ts'
 import type { Shares, StoreHandle } from '../../src/adapters/stores/store-backend.ts'
 import { openShares } from '../../src/config/composition/shared-resources.ts'
-import { type FixedClock, fixedClock } from '../../src/testing/fixed-clock.ts'
+import { fixedClock } from '../../src/testing/fixed-clock.ts'
 import type { StoreUnderTest } from './stores.ts'
 
 export interface RedisServer {
@@ -165,33 +165,6 @@ export async function openRedisHandle(
 
 const shares = openShares()
 
-/** The first handle shares its connection with those of other prefixes, each further one has its own. */
-async function open(): Promise<{
-  clock: FixedClock
-  handle: StoreHandle
-  second(): Promise<StoreHandle>
-  close(): Promise<void>
-}> {
-  const url = await sharedRedisUrl()
-  const prefix = `test-${randomUUID()}:`
-  const clock = fixedClock()
-  const handles: StoreHandle[] = []
-  const another = async (shares?: Shares): Promise<StoreHandle> => {
-    const handle = await openRedisHandle(url, prefix, clock, shares)
-    handles.push(handle)
-    return handle
-  }
-  return {
-    clock,
-    handle: await another(shares),
-    second: () => another(),
-    async close() {
-      for (const handle of handles) await handle.close()
-      await dropKeys(url, prefix)
-    },
-  }
-}
-
 async function dropKeys(url: string, prefix: string): Promise<void> {
   const redis = new Redis(url)
   try {
@@ -211,19 +184,23 @@ export const redisUnderTest: StoreUnderTest = {
     return process.env.REDIS_URL ? null : redisServerObstacle()
   },
 
-  async sessions() {
-    const { handle, second, ...opened } = await open()
-    return { ...opened, store: sessionsOf(handle), second: async () => sessionsOf(await second()) }
-  },
-
-  async tokens() {
-    const { handle, second, ...opened } = await open()
-    return { ...opened, store: tokensOf(handle), second: async () => tokensOf(await second()) }
-  },
-
-  async oauthStates() {
-    const { handle, second, ...opened } = await open()
-    return { ...opened, store: oauthStatesOf(handle), second: async () => oauthStatesOf(await second()) }
+  roles: redisBackend.roles,
+  /** The first handle shares its connection with those of other prefixes, the second has its own. */
+  async open() {
+    const url = await sharedRedisUrl()
+    const prefix = `test-${randomUUID()}:`
+    const clock = fixedClock()
+    const store = await openRedisHandle(url, prefix, clock, shares)
+    const second = await openRedisHandle(url, prefix, clock)
+    return {
+      clock,
+      store,
+      second,
+      async close() {
+        await Promise.all([store.close(), second.close()])
+        await dropKeys(url, prefix)
+      },
+    }
   },
 }
 

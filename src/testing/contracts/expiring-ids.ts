@@ -1,77 +1,52 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import type { ExpiringIds } from '../../application/ports/stores/expiring-ids.ts'
-import type { ContractCase } from '../contract.ts'
-import { afresh, type Open, type OpenedUsers, type SweepOptions, shared } from './store-under-test.ts'
-import { callers, type UsersScene } from './users-scene.ts'
+import { type Cases, range } from './cases.ts'
+import { callers } from './users-scene.ts'
 
 /** The promises of `ExpiringIds` of `application/ports`, which every store of users keeps. */
-export function expiringIdsContract(
-  open: Open<OpenedUsers>,
-  { sweeps }: SweepOptions = { sweeps: true },
-): ContractCase[] {
-  const opened = shared(open)
-
-  type Scene = Pick<UsersScene, 'clock' | 'inSeconds'> & { readonly ids: ExpiringIds; readonly second: ExpiringIds }
-
-  const on = (title: string, act: (scene: Scene) => Promise<void>): ContractCase => ({
-    title,
-    async run() {
-      const { role, clock, second } = await opened()
-      const inSeconds = (seconds: number): Date => new Date(clock().getTime() + seconds * 1000)
-      await act({ ids: role.expiringIds, second: (await second()).expiringIds, clock, inSeconds })
+export function expiringIdsContract({ on, onNew, assertSwept }: Cases<ExpiringIds>): void {
+  on(
+    'has an id from when it is added, on every handle, until it expires',
+    async ({ store, second, clock, inSeconds }) => {
+      const id = `of any form: ${randomUUID()}`
+      assert.equal(await store.has(id), false)
+      await store.add(id, inSeconds(60))
+      assert.equal(await store.has(id), true)
+      assert.equal(await second.has(id), true)
+      assert.equal(await store.has(id.toUpperCase()), false)
+      clock.advance(59)
+      assert.equal(await second.has(id), true)
+      clock.advance(1)
+      assert.equal(await store.has(id), false)
     },
+  )
+
+  on('keeps the latest expiry of several', async ({ store, second, clock, inSeconds }) => {
+    const id = randomUUID()
+    await store.add(id, inSeconds(60))
+    await second.add(id, inSeconds(120))
+    await store.add(id, inSeconds(30))
+    clock.advance(119)
+    assert.equal(await store.has(id), true)
+    clock.advance(1)
+    assert.equal(await store.has(id), false)
+    await store.add(id, inSeconds(10))
+    assert.equal(await second.has(id), true)
   })
 
-  return [
-    on(
-      'has an id from its adding on, for everybody, until its time comes',
-      async ({ ids, second, clock, inSeconds }) => {
-        const id = `of any form: ${randomUUID()}`
-        assert.equal(await ids.has(id), false)
-        await ids.add(id, inSeconds(60))
-        assert.equal(await ids.has(id), true)
-        assert.equal(await second.has(id), true)
-        assert.equal(await ids.has(id.toUpperCase()), false)
-        clock.advance(59)
-        assert.equal(await second.has(id), true)
-        clock.advance(1)
-        assert.equal(await ids.has(id), false)
-      },
-    ),
+  on('takes the same id from many callers at once', async ({ store, inSeconds, atOnce }) => {
+    const id = randomUUID()
+    await atOnce(range(callers), (one, at) => one.add(id, inSeconds(60 + at)))
+    assert.equal(await store.has(id), true)
+  })
 
-    on('keeps the latest of several times', async ({ ids, second, clock, inSeconds }) => {
-      const id = randomUUID()
-      await ids.add(id, inSeconds(60))
-      await second.add(id, inSeconds(120))
-      await ids.add(id, inSeconds(30))
-      clock.advance(119)
-      assert.equal(await ids.has(id), true)
-      clock.advance(1)
-      assert.equal(await ids.has(id), false)
-      await ids.add(id, inSeconds(10))
-      assert.equal(await second.has(id), true)
-    }),
-
-    on('takes one id from many at once', async ({ ids, second, inSeconds }) => {
-      const id = randomUUID()
-      await Promise.all(Array.from({ length: callers }, (_, at) => (at % 2 ? ids : second).add(id, inSeconds(60 + at))))
-      assert.equal(await ids.has(id), true)
-    }),
-
-    {
-      title: 'sweeps at most so many whose time has come, and no other',
-      run: () =>
-        afresh(open, async ({ role: { expiringIds }, clock }) => {
-          const until = (seconds: number): Date => new Date(clock().getTime() + seconds * 1000)
-          const lasting = randomUUID()
-          await expiringIds.add(lasting, until(120))
-          for (let count = 0; count < 5; count++) await expiringIds.add(randomUUID(), until(60))
-          clock.advance(60)
-          const swept = [await expiringIds.sweep(3), await expiringIds.sweep(3), await expiringIds.sweep(3)]
-          if (sweeps) assert.deepEqual(swept, [3, 2, 0])
-          assert.equal(await expiringIds.has(lasting), true)
-        }),
-    },
-  ]
+  onNew('sweeps at most the given number of expired ids, and no live one', async ({ store, clock, inSeconds }) => {
+    const lasting = randomUUID()
+    await store.add(lasting, inSeconds(120))
+    for (const _ of range(5)) await store.add(randomUUID(), inSeconds(60))
+    clock.advance(60)
+    await assertSwept(store)
+    assert.equal(await store.has(lasting), true)
+  })
 }

@@ -1,41 +1,12 @@
 import assert from 'node:assert/strict'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { UsersRole } from '../../adapters/stores/store-backend.ts'
+import type { LeasedEvent, Outbox } from '../../application/ports/stores/outbox.ts'
 import type { AccountEvent } from '../../domain/events.ts'
+import type { EventId } from '../../domain/ids.ts'
 import type { User } from '../../domain/user.ts'
 import { anEvent, aUser } from '../builders.ts'
-import type { ContractCase } from '../contract.ts'
-import type { FixedClock } from '../fixed-clock.ts'
-import { forgetWaiting } from './deliveries.ts'
-import { type Open, type OpenedUsers, shared } from './store-under-test.ts'
-
-export interface UsersScene {
-  readonly role: UsersRole
-  readonly second: UsersRole
-  readonly clock: FixedClock
-  /** The store's time, this many seconds from now. */
-  inSeconds(seconds: number): Date
-}
-
-/** Returns a maker of cases that run on one shared store without waiting events. */
-export function onQuietStore(open: Open<OpenedUsers>) {
-  const opened = shared(open)
-  return (title: string, act: (scene: UsersScene) => Promise<void>): ContractCase => ({
-    title,
-    async run() {
-      const { role, second, clock } = await opened()
-      await forgetWaiting(role)
-      const inSeconds = (seconds: number): Date => new Date(clock().getTime() + seconds * 1000)
-      await act({ role, second: await second(), clock, inSeconds })
-    },
-  })
-}
-
-/** As `onQuietStore`, for cases that depend on users alone and not on the time. */
-export function onQuietRoles(open: Open<OpenedUsers>) {
-  const on = onQuietStore(open)
-  return (title: string, act: (role: UsersRole, second: UsersRole) => Promise<void>): ContractCase =>
-    on(title, ({ role, second }) => act(role, second))
-}
+import { range } from './cases.ts'
 
 /** Number of concurrent callers in a case about races. */
 export const callers = 24
@@ -45,16 +16,85 @@ export function count<T>(outcomes: readonly T[], wanted: T): number {
 }
 
 /** A stored user without waiting events. */
-export async function stored(role: UsersRole, fields: Partial<User> = {}): Promise<User> {
+export async function stored(store: UsersRole, fields: Partial<User> = {}): Promise<User> {
   const user = aUser(fields)
-  assert.equal(await role.users.insert(user, []), 'stored')
+  assert.equal(await store.users.insert(user, []), 'stored')
   return user
 }
 
+/** Stores `user` with `fields`, and returns the stored record. */
+export async function replaced({ users }: UsersRole, user: User, fields: Partial<User>): Promise<User> {
+  const change = { ...user, ...fields }
+  assert.equal(await users.replace(change, []), 'stored')
+  return { ...change, version: user.version + 1 }
+}
+
 /** A stored user with this number of waiting events. */
-export async function withEvents(role: UsersRole, howMany: number): Promise<{ user: User; events: AccountEvent[] }> {
+export async function withEvents(store: UsersRole, howMany: number): Promise<{ user: User; events: AccountEvent[] }> {
   const user = aUser()
-  const events = Array.from({ length: howMany }, () => anEvent(user))
-  assert.equal(await role.users.insert(user, events), 'stored')
+  const events = range(howMany).map(() => anEvent(user))
+  assert.equal(await store.users.insert(user, events), 'stored')
   return { user, events }
+}
+
+/** Later than the end of every lease and back-off in a suite. */
+const muchLater = (): Date => new Date(Date.now() + 3650 * 86_400_000)
+
+/** Delivers every waiting event except dead letters, in order for each user. */
+export async function deliverAll(outbox: Outbox): Promise<AccountEvent[]> {
+  const delivered = new Map<EventId, AccountEvent>()
+  for (;;) {
+    const leases = await outbox.lease(muchLater(), 100, 3600)
+    if (leases.length === 0) return [...delivered.values()]
+    for (const lease of leases) {
+      assert.equal(await outbox.settle(lease), true)
+      assert.equal(delivered.has(lease.event.id), false, 'an event was delivered twice')
+      delivered.set(lease.event.id, lease.event)
+    }
+  }
+}
+
+/** Removes every event, dead letter and request, so that a case sees only its own. */
+export async function forgetWaiting(store: UsersRole): Promise<void> {
+  await deliverAll(store.outbox)
+  await store.outbox.sweepDead(muchLater(), 100)
+  assert.deepEqual(await store.outbox.listDead(1), [])
+  for (;;) {
+    const leases = await store.tokenRequests.lease(muchLater(), 100, 3600)
+    if (leases.length === 0) return
+    await store.tokenRequests.settle(leases.map((lease) => lease.request))
+  }
+}
+
+/** The one event that can be leased now. */
+export async function leaseOne(outbox: Outbox, now: Date, leaseSeconds = 60): Promise<LeasedEvent> {
+  const [lease, ...others] = await outbox.lease(now, 10, leaseSeconds)
+  assert.ok(lease, 'nothing could be leased')
+  assert.deepEqual(others, [])
+  return lease
+}
+
+export async function leaseNothing(outbox: Outbox, now: Date): Promise<void> {
+  assert.deepEqual(await outbox.lease(now, 10, 60), [])
+}
+
+/**
+ * Leases and settles events until this number was delivered. Gives up after 10 s, because with a store that lost an
+ * event the case would never end.
+ */
+export async function relay(
+  outbox: Outbox,
+  delivered: AccountEvent[],
+  howMany: number,
+  clock: () => Date,
+): Promise<void> {
+  const giveUpAt = Date.now() + 10_000
+  while (delivered.length < howMany) {
+    assert.ok(Date.now() < giveUpAt, `${delivered.length} of ${howMany} events were delivered`)
+    await nextTurn() // a lease that finds nothing may take no time, and other relays have to run
+    for (const lease of await outbox.lease(clock(), 2, 60)) {
+      delivered.push(lease.event)
+      assert.equal(await outbox.settle(lease), true)
+    }
+  }
 }
