@@ -21,7 +21,7 @@ const faults = [
   {
     text: "commit(['users', user.id, null], ...queued(user.id, events))",
     replacement: "commit(['users', user.id, null])",
-    broken: 'still delivers what a removed user left, in order and last of all the removal',
+    broken: 'delivers the events of a removed user in order, the removal last',
   },
   {
     text: 'if (queue === undefined || queue.leaseId !== lease.leaseId) return false',
@@ -31,12 +31,12 @@ const faults = [
   {
     text: 'if (head === undefined || queue.heldUntil > now) continue',
     replacement: 'if (head === undefined) continue',
-    broken: 'holds the queue of a user while its head is leased, and no other queue',
+    broken: 'holds the queue of a user while its first event is leased, and no other queue',
   },
   {
     text: "return user.oauthAccounts.some((account) => isOthers(byAccount.get(accountKey(account)))) ? 'account_taken' : null",
     replacement: 'return null',
-    broken: 'lets exactly one of many concurrent inserts have an account',
+    broken: 'stores exactly one of many concurrent inserts of an account',
   },
 ]
 
