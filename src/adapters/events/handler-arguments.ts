@@ -23,7 +23,7 @@ export interface WireChanges {
   /** There exactly with a new address: the one before. */
   readonly previous_email?: string
   readonly password?: true
-  /** The owner of the address signed in through a provider, and the password was not known to be theirs. */
+  /** The account was taken over for the owner of the address, and the password was not known to be theirs. */
   readonly password_removed?: true
   readonly is_active?: boolean
   readonly is_superuser?: boolean

@@ -14,5 +14,6 @@ export interface FreshLoginNeeds {
 export function requireFreshLogin({ freshLoginSeconds, clock }: FreshLoginNeeds, { credential }: Authenticated): void {
   if (freshLoginSeconds === null) return
   const age = clock().getTime() - credential.issuedAt.getTime()
-  if (age > freshLoginSeconds * 1000) throw new Refusal('FRESH_LOGIN_REQUIRED')
+  const isFresh = age <= freshLoginSeconds * 1000 // `NaN`, the age of an invalid date, is not
+  if (!isFresh) throw new Refusal('FRESH_LOGIN_REQUIRED')
 }
