@@ -59,7 +59,7 @@ function emitInto(emitted) {
 /** The exact types of the settings, from their schema. The sources hold placeholders. */
 function settingsTypes() {
   const script = join(root, 'scripts', 'settings-types.ts')
-  const { status, stdout, stderr } = spawnSync(process.execPath, ['--import', 'tsx', script], {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [script], {
     cwd: root,
     encoding: 'utf8',
   })

@@ -3,7 +3,8 @@ import { nodeOf, versions } from './fetch-node.mjs'
 
 const least = 22
 const present = process.versions.node
-if (Number.parseInt(present, 10) < least) {
+// From 22.18 on, Node runs the TypeScript of the tests and the scripts by itself.
+if (Number.parseInt(present, 10) < least || !process.features.typescript) {
   try {
     const folder = nodeOf(least)
     if (folder === null) throw new Error(`no package of Node is known for ${process.platform} on ${process.arch}`)

@@ -18,8 +18,7 @@ const goal = 1.5
 export const badProvider: Measure = {
   name: 'bad-provider',
   async run({ rounds, seconds }, say) {
-    const tsx = ['--import', 'tsx', join(root, 'bench', 'misbehaving-provider.ts')]
-    const provider = run(process.execPath, tsx, {})
+    const provider = run(process.execPath, [join(root, 'bench', 'misbehaving-provider.ts')], {})
     const origin = await provider.next(/^listening (.+)$/)
     const service = await startService({ env: { ...longHashQueue, ...providersAt(origin) } })
     const logins = (await people(service, residents)).map(({ email }) => login(email))

@@ -34,7 +34,7 @@ describe('names of handlers', function () {
   })
 
   it('that are wrong cause a warning in an embedding program', async () => {
-    const command = [process.execPath, '--import', 'tsx', '--input-type=module', '-e', program]
+    const command = [process.execPath, '--input-type=module', '-e', program]
     const { ended, output } = startCommand(command, projectRoot, environmentOf({}))
     expect(await ended, output.error).to.equal(0)
     const lines = output.error

@@ -32,7 +32,7 @@ describe('a fault in the log', () => {
 
 describe('a program that logs', () => {
   const log = JSON.stringify(new URL('../../../src/adapters/logging/log.ts', import.meta.url).href)
-  // Node itself removes the types: a compiler of its own would make the standard error that it inherits block.
+  // Node removes the types itself.
   const programOf = (script: string): string[] => [
     '--input-type=module',
     '--eval',

@@ -94,7 +94,7 @@ describe('the SQLite store', () => {
         const handle = await sqliteBackend.open({ url: null, dataFolder, clock: () => new Date(), warn() {} })
         await handle.prepare()
         console.log(await handle.users.users.insert(aUser(), []))`
-      const words = ['--import=tsx', '--input-type=module', '--eval', program, at.folder]
+      const words = ['--input-type=module', '--eval', program, at.folder]
       const { stdout } = await promisify(execFile)(process.execPath, words)
       expect(stdout).to.equal('stored\n')
     })
