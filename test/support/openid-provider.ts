@@ -18,7 +18,6 @@ export interface OpenIdClient {
   readonly clientId: string
   readonly clientSecret: string
   readonly redirectUris: readonly string[]
-  readonly method?: 'client_secret_basic' | 'client_secret_post'
 }
 
 /** A real, certified OpenID provider (oidc-provider) on loopback, whose user agrees to everything. */
@@ -43,11 +42,11 @@ export async function startOpenIdProvider(clients: readonly OpenIdClient[]): Pro
   const provider = new Provider(issuer, {
     adapter: OurStorage,
     jwks: { keys: [{ ...key, use: 'sig', alg: 'RS256' }] },
-    clients: clients.map(({ clientId, clientSecret, redirectUris, method = 'client_secret_basic' }) => ({
+    clients: clients.map(({ clientId, clientSecret, redirectUris }) => ({
       client_id: clientId,
       client_secret: clientSecret,
       redirect_uris: redirectUris,
-      token_endpoint_auth_method: method,
+      token_endpoint_auth_method: 'client_secret_basic',
       grant_types: ['authorization_code', 'refresh_token'],
     })),
     claims: { openid: ['sub'], email: ['email', 'email_verified'] },

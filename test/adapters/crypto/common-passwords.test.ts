@@ -1,6 +1,3 @@
-import fs, { readFileSync as readFileAsImported } from 'node:fs'
-import { syncBuiltinESMExports } from 'node:module'
-import { fileURLToPath } from 'node:url'
 import { dictionary } from '@zxcvbn-ts/language-common'
 import { expect } from 'chai'
 import { isCommonPassword } from '../../../src/adapters/crypto/common-passwords.ts'
@@ -40,29 +37,4 @@ describe('the list of common passwords', () => {
     expect(isCommonPassword('')).to.equal(false)
     for (const name of ['constructor', '__proto__', 'tostring']) expect(isCommonPassword(name), name).to.equal(false)
   })
-
-  it('is read once', () => {
-    isCommonPassword('x')
-    const { readFileSync } = fs
-    let reads = 0
-    const counting = (...words: Parameters<typeof readFileSync>) => {
-      reads += 1
-      return readFileSync(...words)
-    }
-    replaceReadFile(counting)
-    try {
-      for (let count = 0; count < 3; count += 1) isCommonPassword(`not common ${count}`)
-      expect(reads).to.equal(0)
-      readFileAsImported(fileURLToPath(import.meta.url))
-      expect(reads, 'reads are noticed').to.equal(1)
-    } finally {
-      replaceReadFile(readFileSync)
-    }
-  })
 })
-
-/** For all modules that import it by its name. */
-function replaceReadFile(readFileSync: unknown): void {
-  Object.assign(fs, { readFileSync })
-  syncBuiltinESMExports()
-}

@@ -15,19 +15,10 @@ const key = 'king.arthur@camelot.bt' as EmailKey
 describe('the digest of a token', () => {
   it('is its SHA-256 in base64url', () => {
     expect(keyRing.digest('abc')).to.equal(createHash('sha256').update('abc').digest('base64url'))
-    expect(keyRing.digest('abc')).to.have.length(43)
-    expect(others.digest('abc')).to.equal(keyRing.digest('abc'))
   })
 })
 
 describe('the token of an event', () => {
-  it('has 43 characters, and is always the same', () => {
-    const token = keyRing.tokenFor('reset_password', event, user, 'password:1')
-    expect(token).to.match(/^[\w-]{43}$/)
-    expect(keyRing.tokenFor('reset_password', event, user, 'password:1')).to.equal(token)
-    expect(derivedKeys(Buffer.from(master)).tokenFor('reset_password', event, user, 'password:1')).to.equal(token)
-  })
-
   it('differs for another purpose, event, user, fact or secret', () => {
     const tokens = [
       keyRing.tokenFor('reset_password', event, user, 'password:1'),
@@ -53,20 +44,18 @@ describe('the token of an event', () => {
     )
   })
 
-  it('is made with a key of its own, derived by HKDF from the secret', () => {
+  it('is always the same, made with a key that HKDF derives from the secret', () => {
     const derived = Buffer.from(hkdfSync('sha256', master, '', 'portcullis reset_password', 32))
     const framed = Buffer.concat(
       [event, user, 'password:1'].flatMap((field) => [Buffer.from([0, 0, 0, field.length]), Buffer.from(field)]),
     )
-    expect(keyRing.tokenFor('reset_password', event, user, 'password:1')).to.equal(
-      createHmac('sha256', derived).update(framed).digest('base64url'),
-    )
+    const token = createHmac('sha256', derived).update(framed).digest('base64url')
+    expect(keyRing.tokenFor('reset_password', event, user, 'password:1')).to.equal(token)
   })
 })
 
 describe('the id of a request', () => {
   it('is the same for an address and purpose, and reveals nothing without the secret', () => {
-    expect(keyRing.requestId('verify_email', key)).to.match(/^[\w-]{43}$/)
     expect(keyRing.requestId('verify_email', key)).to.equal(keyRing.requestId('verify_email', key))
     const ids = [
       keyRing.requestId('verify_email', key),
@@ -104,24 +93,17 @@ describe('a sealed address', () => {
     expect(others.unsealEmail(sealed, 'r')).to.equal(null)
   })
 
-  it('does not open after a change of any single bit', () => {
-    const bytes = Buffer.from(keyRing.sealEmail(key, 'r'), 'base64url')
-    for (let bit = 0; bit < bytes.length * 8; bit += 1) {
-      const changed = Buffer.from(bytes)
-      changed.writeUInt8(changed.readUInt8(bit >> 3) ^ (1 << (bit & 7)), bit >> 3)
-      expect(keyRing.unsealEmail(changed.toString('base64url'), 'r'), `bit ${bit}`).to.equal(null)
-    }
-  })
-
-  it('that we did not seal is null, never a fault', () => {
+  it('does not open after a change of any byte, nor when somebody else made it', () => {
     const sealed = keyRing.sealEmail(key, 'r')
+    const bytes = Buffer.from(sealed, 'base64url')
+    for (const at of bytes.keys()) {
+      const changed = Buffer.from(bytes)
+      changed.writeUInt8(changed.readUInt8(at) ^ 1, at)
+      expect(keyRing.unsealEmail(changed.toString('base64url'), 'r'), `byte ${at}`).to.equal(null)
+    }
     for (const text of ['', 'x', '%', sealed.slice(1), sealed.slice(0, -1), `${sealed}AAAA`, 'A'.repeat(464)]) {
       expect(keyRing.unsealEmail(text, 'r'), text.slice(0, 10)).to.equal(null)
     }
-  })
-
-  it('cannot be made of an address that is too long', () => {
-    expect(() => keyRing.sealEmail('x'.repeat(319) as EmailKey, 'r')).to.throw(RangeError)
   })
 })
 
@@ -129,13 +111,11 @@ describe('the mark of the secret', () => {
   it('is the same for the same secret only, and is not the secret', () => {
     expect(secretMark(master)).to.equal(createHmac('sha256', master).update('portcullis check').digest('base64url'))
     expect(secretMark('x'.repeat(32))).not.to.equal(secretMark('x'.repeat(33)))
-    expect(secretMark('x'.repeat(32))).to.equal(secretMark(Buffer.from('x'.repeat(32))))
   })
 })
 
 describe('the key of JWTs', () => {
   it('is a key of 32 bytes, the same at each start', () => {
-    expect(keyRing.jwtKey().type).to.equal('secret')
     expect(keyRing.jwtKey().symmetricKeySize).to.equal(32)
     expect(derivedKeys(Buffer.from(master)).jwtKey().equals(keyRing.jwtKey())).to.equal(true)
     expect(others.jwtKey().equals(keyRing.jwtKey())).to.equal(false)

@@ -10,7 +10,7 @@ import { googleKind } from '../../../src/adapters/oauth/presets/google.ts'
 import { microsoftKind } from '../../../src/adapters/oauth/presets/microsoft.ts'
 import { oktaKind } from '../../../src/adapters/oauth/presets/okta.ts'
 import { CodeRefused, type OAuthProvider, ProviderFailed } from '../../../src/application/ports/oauth-provider.ts'
-import { fakeIssuer } from '../../support/fake-issuer.ts'
+import { fakeIssuer, type IdToken } from '../../support/fake-issuer.ts'
 import { type FakeProvider, startFakeProvider } from '../../support/fake-provider.ts'
 import { aJourney, failureOf, needsOf, signIn } from './scene.ts'
 
@@ -156,29 +156,19 @@ for (const one of documented) {
       expect(url.searchParams.get('code_challenge_method')).to.equal(one.hasPkce === false ? null : 'S256')
     })
 
-    it('sends a verifier if there was a challenge', async () => {
-      id.it.idToken = { claims: { ...usual } }
-      await signInNow()
-      const exchange = fake.asked.find(({ address }) => address.endsWith('/token'))
-      expect(exchange?.form.has('code_verifier')).to.equal(one.hasPkce !== false)
-    })
-
     for (const [title, claims, email, isEmailVerified] of cases) {
       it(`reads ${title}`, async () => {
         if (byUserInfo) id.it.userInfo = { body: { sub: 'sub-1', ...claims } }
         id.it.idToken = { claims: { ...usual, ...(!byUserInfo && claims) } }
         expect(await signInNow()).to.deep.include({ accountId, email, isEmailVerified })
+        const exchange = fake.asked.find(({ address }) => address.endsWith('/token'))
+        expect(exchange?.form.has('code_verifier')).to.equal(one.hasPkce !== false)
       })
     }
 
     it('is refused by the error of RFC 6749', async () => {
       const refused = provider.identify({ code: 'no-such-code', state: 's', iss: null }, aJourney())
       expect(await failureOf(refused)).to.be.instanceOf(CodeRefused)
-    })
-
-    it('fails on an ID token of another issuer', async () => {
-      id.it.idToken = { claims: { iss: 'https://evil.example' } }
-      expect(await failureOf(signInNow())).to.be.instanceOf(ProviderFailed)
     })
   })
 }
@@ -202,7 +192,6 @@ describe('the preset microsoft for several tenants', () => {
     ['the issuer is of another tenant than named', { iss: issuerOf(tenant), tid: another }, false],
     ['the tenant is no tenant', { iss: issuerOf('x'), tid: 'x' }, false],
     ['the tenant is a pattern', { iss: issuerOf('$&'), tid: '$&' }, false],
-    ['the tenant is a pattern for the template', { iss: issuerOf('{tenantid}'), tid: '$&' }, false],
     ['no tenant is named', { iss: issuerOf(tenant) }, false],
     ['the issuer is the template itself', { iss: issuerOf('{tenantid}'), tid: tenant }, false],
     ['the issuer is somebody else', { iss: 'https://evil.example', tid: tenant }, false],
@@ -248,54 +237,46 @@ describe('the preset microsoft for several tenants', () => {
   })
 })
 
-describe('the preset apple, besides', () => {
-  it('signs its secret anew for each request', async () => {
-    const fake = await startFakeProvider()
-    try {
-      const id = fakeIssuer(fake, 'https://appleid.apple.com', 'us')
-      const provider = appleKind.build(apple, needsOf(fake, clock))
-      await signIn(provider, { ...fake, approve: id.approve })
-      const form = fake.asked.find(({ address }) => address.endsWith('/token'))?.form
-      const secret = jsonwebtoken.verify(form?.get('client_secret') ?? '', applePair.publicKey, {
-        algorithms: ['ES256'],
-        complete: true,
-      })
-      expect(secret.header).to.include({ alg: 'ES256', kid: 'ABC123DEFG' })
-      expect(secret.payload).to.include({ iss: 'DEF123GHIJ', sub: 'us', aud: 'https://appleid.apple.com' })
-      const { iat = 0, exp = 0 } = typeof secret.payload === 'string' ? {} : secret.payload
-      expect(exp - iat).to.equal(300)
-      expect(form?.get('client_id')).to.equal('us')
-    } finally {
-      await fake.close()
-    }
-  })
+describe('presets of OpenID Connect, besides', () => {
+  let fake: FakeProvider
 
-  it('has its callback by POST', () => {
+  beforeEach(async () => {
+    fake = await startFakeProvider()
+  })
+  afterEach(() => fake.close())
+
+  it('sign the secret of Apple anew for each request, and take its callback by POST', async () => {
+    const id = fakeIssuer(fake, 'https://appleid.apple.com', 'us')
+    const provider = appleKind.build(apple, needsOf(fake, clock))
+    await signIn(provider, { ...fake, approve: id.approve })
+    const form = fake.asked.find(({ address }) => address.endsWith('/token'))?.form
+    const { header, payload } = jsonwebtoken.verify(form?.get('client_secret') ?? '', applePair.publicKey, {
+      algorithms: ['ES256'],
+      complete: true,
+    })
+    expect(header).to.include({ alg: 'ES256', kid: 'ABC123DEFG' })
+    expect(payload).to.include({ iss: 'DEF123GHIJ', sub: 'us', aud: 'https://appleid.apple.com' })
+    const { iat = 0, exp = 0 } = typeof payload === 'string' ? {} : payload
+    expect(exp - iat).to.equal(300)
+    expect(form?.get('client_id')).to.equal('us')
     expect(appleKind.postsCallback).to.equal(true)
   })
-})
 
-describe('the preset franceconnect, besides', () => {
-  it('accepts user information as a signed JWT, and refuses a forged one', async () => {
-    const fake = await startFakeProvider()
-    try {
-      const issuer = 'https://oidc.franceconnect.gouv.fr/api/v2'
-      const id = fakeIssuer(fake, issuer, 'us')
-      id.it.metadata = { userinfo_signing_alg_values_supported: ['RS256', 'ES256'] }
-      const provider = franceConnectKind.build({ ...client, environment: 'production' }, needsOf(fake, clock))
-      const jwt = (body: string) => ({ body, headers: { 'content-type': 'application/jwt' } })
-      id.it.userInfo = jwt(id.sign({ email: ada }))
-      expect(await signIn(provider, { ...fake, approve: id.approve })).to.deep.include({ email: ada })
-      for (const departure of [
-        { algorithm: 'none' },
-        { tamper: (token: string) => `${token.slice(0, -8)}AAAAAAAA` },
-      ] as const) {
-        id.it.userInfo = jwt(id.sign({ email: ada }, departure))
-        const failure = await failureOf(signIn(provider, { ...fake, approve: id.approve }))
-        expect(failure).to.be.instanceOf(ProviderFailed)
-      }
-    } finally {
-      await fake.close()
+  it('accept user information of FranceConnect as a signed JWT, and refuse a forged one', async () => {
+    const id = fakeIssuer(fake, 'https://oidc.franceconnect.gouv.fr/api/v2', 'us')
+    id.it.metadata = { userinfo_signing_alg_values_supported: ['RS256', 'ES256'] }
+    const provider = franceConnectKind.build({ ...client, environment: 'production' }, needsOf(fake, clock))
+    const signInWith = (departure: IdToken) => {
+      const body = id.sign({ email: ada }, departure)
+      id.it.userInfo = { body, headers: { 'content-type': 'application/jwt' } }
+      return signIn(provider, { ...fake, approve: id.approve })
+    }
+    expect(await signInWith({})).to.deep.include({ email: ada })
+    for (const departure of [
+      { algorithm: 'none' },
+      { tamper: (token: string) => `${token.slice(0, -8)}AAAAAAAA` },
+    ] as const) {
+      expect(await failureOf(signInWith(departure))).to.be.instanceOf(ProviderFailed)
     }
   })
 })

@@ -55,6 +55,8 @@ const verified = (accountId: string) => ({ accountId, email: 'ada@example.com', 
 const unverified = (accountId: string) => ({ accountId, email: 'ada@example.com', isEmailVerified: false })
 const nameless = (accountId: string) => ({ accountId, email: null, isEmailVerified: false })
 
+const kakaoProfile = (kakao_account: object) => ({ id: 123_456_789, kakao_account })
+
 const documented: readonly Documented[] = [
   {
     kind: 'discord',
@@ -86,12 +88,7 @@ const documented: readonly Documented[] = [
     scope: 'email,public_profile',
     token: 'graph.facebook.com/v25.0/oauth/access_token',
     tokenAnswer: { access_token: 'at-1', token_type: 'bearer', expires_in: 5_183_944 },
-    refusal: {
-      status: 400,
-      body: {
-        error: { message: 'Invalid verification code format.', type: 'OAuthException', code: 100, fbtrace_id: 'x' },
-      },
-    },
+    refusal: { status: 400, body: { error: { message: 'Invalid code', type: 'OAuthException', code: 100 } } },
     authentication: 'post',
     profile: 'graph.facebook.com/v25.0/me',
     cases: {
@@ -110,36 +107,24 @@ const documented: readonly Documented[] = [
     scope: 'account_email,openid',
     token: 'kauth.kakao.com/oauth/token',
     tokenAnswer: { ...bearer, refresh_token: 'rt-1', expires_in: 21_599, refresh_token_expires_in: 5_183_999 },
-    refusal: {
-      status: 400,
-      body: { error: 'invalid_grant', error_description: 'authorization code not found', error_code: 'KOE320' },
-    },
+    refusal: { status: 400, body: { error: 'invalid_grant', error_code: 'KOE320' } },
     authentication: 'post',
     profile: 'kapi.kakao.com/v2/user/me',
     cases: {
       'a valid and verified address': {
-        profile: {
-          id: 123_456_789,
-          kakao_account: { is_email_valid: true, is_email_verified: true, email: 'ada@example.com' },
-        },
+        profile: kakaoProfile({ is_email_valid: true, is_email_verified: true, email: 'ada@example.com' }),
         expected: verified('123456789'),
       },
       'an unverified address': {
-        profile: {
-          id: 123_456_789,
-          kakao_account: { is_email_valid: true, is_email_verified: false, email: 'ada@example.com' },
-        },
+        profile: kakaoProfile({ is_email_valid: true, is_email_verified: false, email: 'ada@example.com' }),
         expected: unverified('123456789'),
       },
       'an address that was verified and went to another account': {
-        profile: {
-          id: 123_456_789,
-          kakao_account: { is_email_valid: false, is_email_verified: true, email: 'ada@example.com' },
-        },
+        profile: kakaoProfile({ is_email_valid: false, is_email_verified: true, email: 'ada@example.com' }),
         expected: unverified('123456789'),
       },
-      'an address that is not agreed to': {
-        profile: { id: 123_456_789, kakao_account: { email_needs_agreement: true } },
+      'an address without agreement': {
+        profile: kakaoProfile({ email_needs_agreement: true }),
         expected: nameless('123456789'),
       },
       'no account': { profile: { id: 123_456_789 }, expected: nameless('123456789') },
@@ -152,13 +137,7 @@ const documented: readonly Documented[] = [
     scope: 'openid profile email',
     token: 'www.linkedin.com/oauth/v2/accessToken',
     tokenAnswer: { ...bearer, token_type: 'Bearer', expires_in: 5_184_000, id_token: 'e.y.J' },
-    refusal: {
-      status: 400,
-      body: {
-        error: 'invalid_request',
-        error_description: 'Unable to retrieve access token: authorization code not found',
-      },
-    },
+    refusal: { status: 400, body: { error: 'invalid_request' } },
     authentication: 'post',
     hasPkce: false,
     profile: 'api.linkedin.com/v2/userinfo',
@@ -231,10 +210,7 @@ const documented: readonly Documented[] = [
       expires_in: 86_399,
       associated_user_scope: 'read_orders',
     },
-    refusal: {
-      status: 400,
-      body: { error: 'invalid_request', error_description: 'The authorization code was not found' },
-    },
+    refusal: { status: 400, body: { error: 'invalid_request' } },
     authentication: 'post',
     add: signedByShopify,
     cases: {
@@ -320,54 +296,40 @@ for (const preset of documented) {
       expect(await failureOf(refused)).to.be.instanceOf(CodeRefused)
       expect(fake.asked).to.have.length(1)
     })
-
-    it('fails when the provider throttles us or is out of order', async () => {
-      for (const status of [429, 500, 503]) {
-        script({})
-        fake.answer(preset.token, { status, body: preset.refusal.body })
-        expect(await failureOf(signInNow()), String(status)).to.be.instanceOf(ProviderFailed)
-      }
-    })
-
-    it('fails on an error of the profile', async () => {
-      script(Object.values(preset.cases)[0]?.profile)
-      const [place, answer] =
-        preset.profile === undefined
-          ? [preset.token, { status: 503 }]
-          : [preset.profile, { status: 401, body: { error: 'x' } }]
-      fake.answer(place, answer)
-      expect(await failureOf(signInNow())).to.be.instanceOf(ProviderFailed)
-    })
   })
 }
 
-describe('the preset naver, besides', () => {
-  it('sends the state along with the code, and reads an expiry that is text', async () => {
-    const fake = await startFakeProvider()
-    try {
-      fake.answerTokens('nid.naver.com/oauth2.0/token', () => ({ ...bearer, expires_in: '3600' }))
-      fake.answer('openapi.naver.com/v1/nid/me', { body: { resultcode: '00', response: { id: '1' } } })
-      const journey = aJourney()
-      const { tokens } = await signIn(naverKind.build({ ...client, scopes: [] }, needsOf(fake)), fake, { journey })
-      expect(fake.asked[0]?.form.get('state')).to.equal(journey.state)
-      expect(tokens.expiresAt).not.to.equal(null)
-    } finally {
-      await fake.close()
-    }
-  })
-})
+describe('presets, besides', () => {
+  let fake: FakeProvider
 
-describe('the preset facebook, besides', () => {
-  it('requests the fields it needs', async () => {
-    const fake = await startFakeProvider()
-    try {
-      fake.answerTokens('graph.facebook.com/v25.0/oauth/access_token', () => bearer)
-      fake.answer('graph.facebook.com/v25.0/me', { body: { id: '1' } })
-      await signIn(facebookKind.build({ ...client, scopes: [] }, needsOf(fake)), fake)
-      expect(fake.asked[1]?.query.get('fields')).to.equal('id,email')
-    } finally {
-      await fake.close()
-    }
+  beforeEach(async () => {
+    fake = await startFakeProvider()
+  })
+  afterEach(() => fake.close())
+
+  it('send the state of Naver along with the code, and read its expiry, which is text', async () => {
+    fake.answerTokens('nid.naver.com/oauth2.0/token', () => ({ ...bearer, expires_in: '3600' }))
+    fake.answer('openapi.naver.com/v1/nid/me', { body: { resultcode: '00', response: { id: '1' } } })
+    const journey = aJourney()
+    const { tokens } = await signIn(naverKind.build({ ...client, scopes: [] }, needsOf(fake)), fake, { journey })
+    expect(fake.asked[0]?.form.get('state')).to.equal(journey.state)
+    expect(tokens.expiresAt).not.to.equal(null)
+  })
+
+  it('request the needed fields of Facebook', async () => {
+    fake.answerTokens('graph.facebook.com/v25.0/oauth/access_token', () => bearer)
+    fake.answer('graph.facebook.com/v25.0/me', { body: { id: '1' } })
+    await signIn(facebookKind.build({ ...client, scopes: [] }, needsOf(fake)), fake)
+    expect(fake.asked[1]?.query.get('fields')).to.equal('id,email')
+  })
+
+  it('send no request to Discord when another issuer answers', async () => {
+    const provider = discordKind.build({ ...client, scopes: [] }, needsOf(fake))
+    expect(await failureOf(signIn(provider, fake, { iss: 'https://discord.com/' }))).to.be.instanceOf(CodeRefused)
+    expect(fake.asked).to.deep.equal([])
+    fake.answerTokens('discord.com/api/oauth2/token', () => bearer)
+    fake.answer('discord.com/api/v10/users/@me', { body: { id: '1' } })
+    expect((await signIn(provider, fake, { iss: 'https://discord.com' })).accountId).to.equal('1')
   })
 })
 
@@ -389,11 +351,11 @@ describe('the preset shopify, besides', () => {
     ['names another shop than was signed', (back) => ({ ...signedByShopify(back), ...elsewhere })],
     ['has another code than was signed', (back) => signedByShopify({ ...back, code: 'another' })],
     ['has another state than was signed', (back) => signedByShopify({ ...back, state: 'another' })],
-    ['says more than was signed', (back) => ({ ...signedByShopify(back), more: '1' })],
+    ['has a parameter that was not signed', (back) => ({ ...signedByShopify(back), more: '1' })],
     ['has half a signature', (back) => ({ ...signedByShopify(back), hmac: signedByShopify(back).hmac.slice(0, 32) })],
     ['has an empty signature', (back) => ({ ...signedByShopify(back), hmac: '' })],
   ] satisfies [string, NonNullable<Documented['add']>][]) {
-    it(`asks for nothing when what comes back ${title}`, async () => {
+    it(`sends no request when the callback ${title}`, async () => {
       expect(await failureOf(signIn(provider, fake, { add }))).to.be.instanceOf(CodeRefused)
       expect(fake.asked).to.deep.equal([])
     })
@@ -406,22 +368,6 @@ describe('the preset shopify, besides', () => {
       const refused = provider.identify({ ...known, ...(odd && { all: odd }) }, aJourney())
       expect(await failureOf(refused)).to.be.instanceOf(CodeRefused)
       expect(fake.asked).to.deep.equal([])
-    }
-  })
-})
-
-describe('the preset discord, besides', () => {
-  it('sends no request when another issuer answers', async () => {
-    const fake = await startFakeProvider()
-    try {
-      const provider = discordKind.build({ ...client, scopes: [] }, needsOf(fake))
-      expect(await failureOf(signIn(provider, fake, { iss: 'https://discord.com/' }))).to.be.instanceOf(CodeRefused)
-      expect(fake.asked).to.deep.equal([])
-      fake.answerTokens('discord.com/api/oauth2/token', () => bearer)
-      fake.answer('discord.com/api/v10/users/@me', { body: { id: '1' } })
-      expect((await signIn(provider, fake, { iss: 'https://discord.com' })).accountId).to.equal('1')
-    } finally {
-      await fake.close()
     }
   })
 })
@@ -442,15 +388,13 @@ describe('the preset github', () => {
 
   const secondary = { email: 'second@example.com', primary: false, verified: true, visibility: null }
 
+  const primary = { email: 'ada@example.com', primary: true, verified: true, visibility: 'private' }
+
   for (const [title, emails, expected] of [
-    [
-      'the primary address when it is verified',
-      { body: [secondary, { email: 'ada@example.com', primary: true, verified: true, visibility: 'private' }] },
-      verified('583231'),
-    ],
+    ['the primary address when it is verified', { body: [secondary, primary] }, verified('583231')],
     [
       'the primary address when it is not verified, never another one',
-      { body: [secondary, { email: 'ada@example.com', primary: true, verified: false, visibility: null }] },
+      { body: [secondary, { ...primary, verified: false }] },
       unverified('583231'),
     ],
     ['no address when none is primary', { body: [secondary] }, nameless('583231')],

@@ -8,7 +8,6 @@ import { aJourney, failureOf } from './scene.ts'
 
 const redirectUri = 'https://us.example/auth/acme/callback'
 const basic = { clientId: 'basic', clientSecret: 'a s+cret:%', redirectUris: [redirectUri] }
-const post = { ...basic, clientId: 'post', method: 'client_secret_post' as const }
 
 describe('against oidc-provider', () => {
   let server: OpenIdProvider
@@ -17,7 +16,7 @@ describe('against oidc-provider', () => {
   const options = () => ({ ...basic, scopes: ['openid', 'email'], issuer: server.issuer })
 
   beforeEach(async () => {
-    server = await startOpenIdProvider([basic, post])
+    server = await startOpenIdProvider([basic])
     provider = openIdConnectKind.build(options(), needs)
   })
   afterEach(() => server.close())
@@ -49,12 +48,6 @@ describe('against oidc-provider', () => {
       const identity = await provider.identify(parameters, journey)
       expect(identity).to.deep.include({ accountId: user.sub, email: user.email ?? null, isEmailVerified: false })
     }
-  })
-
-  it('sends its secret in the body if the settings say so', async () => {
-    const other = openIdConnectKind.build({ ...options(), ...post, clientAuthentication: 'post' }, needs)
-    const { journey, parameters } = await journeyTo(other)
-    expect((await other.identify(parameters, journey)).accountId).to.equal('ada')
   })
 
   it('refuses a used code, and a code with another verifier or redirect address', async () => {
