@@ -17,7 +17,8 @@ export interface QueryParameter {
   readonly isRepeated?: boolean
 }
 
-interface Common {
+/** An operation as `serve` and `openapi` see it. */
+export interface Endpoint {
   readonly method: Method
   /** Appended to the prefix of the router; `:name` is a parameter. */
   readonly path: string
@@ -32,6 +33,12 @@ interface Common {
   readonly query?: readonly QueryParameter[]
   /** Answers browsers of this machine only; other requests are 404. */
   readonly isLocal?: boolean
+  readonly access: Access
+  readonly encoding: 'json' | 'form'
+  readonly body: TSchema | null
+  /** Called after the check of rights and before validation; `null` is 404. */
+  readonly target: ((incoming: { params: Readonly<Record<string, string>>; by: never }) => Promise<unknown>) | null
+  handle(incoming: Incoming<never, never, never>): Promise<Reply>
 }
 
 export interface Incoming<Body, Target, Who> {
@@ -49,30 +56,22 @@ export interface Incoming<Body, Target, Who> {
 
 type Who<A extends Access> = A extends 'public' ? null : A extends 'anybody' ? Authenticated | null : Authenticated
 
-interface Definition<A extends Access, B extends TSchema | null, T> extends Common {
+type Optional = 'replies' | 'refusals' | 'encoding'
+
+interface Definition<A extends Access, B extends TSchema | null, T>
+  extends Omit<Endpoint, Optional | 'access' | 'body' | 'target' | 'handle'>,
+    Partial<Pick<Endpoint, Optional>> {
   readonly access: A
-  readonly encoding?: 'json' | 'form'
   readonly body?: B
-  /** Called after the check of rights and before validation; `null` is 404. */
   readonly target?: (incoming: { params: Readonly<Record<string, string>>; by: Who<A> }) => Promise<T | null>
   handle(incoming: Incoming<B extends TSchema ? Static<B> : null, T, Who<A>>): Promise<Reply>
-}
-
-/** An operation as `serve` and `openapi` see it. */
-export interface Endpoint extends Common {
-  readonly access: Access
-  readonly encoding: 'json' | 'form'
-  readonly body: TSchema | null
-  readonly target: ((incoming: { params: Readonly<Record<string, string>>; by: never }) => Promise<unknown>) | null
-  handle(incoming: Incoming<never, never, never>): Promise<Reply>
 }
 
 /** An operation is data: routing, validation, types and the OpenAPI document come from this object. */
 export function endpoint<A extends Access, B extends TSchema | null = null, T = null>(
   definition: Definition<A, B, T>,
 ): Endpoint {
-  const { encoding = 'json', body = null, target = null, ...rest } = definition
-  return { ...rest, encoding, body, target }
+  return { replies: {}, refusals: [], encoding: 'json', body: null, target: null, ...definition }
 }
 
 /** Operations below a prefix. */

@@ -89,9 +89,9 @@ export function errorReply(status: number, detail: unknown, headers?: Readonly<R
 /** The answer to anything that was thrown; `null` for a fault, whose cause clients must not learn. */
 export function replyTo(thrown: unknown): Reply | null {
   if (thrown instanceof Refusal) {
-    const { status, detail } = statusOf[thrown.code]
+    const { status } = statusOf[thrown.code]
     const headers = status === 401 ? { 'WWW-Authenticate': 'Bearer' } : undefined
-    return errorReply(status, wording(thrown, detail), headers)
+    return errorReply(status, detailOf(thrown.code, thrown.reason ?? ''), headers)
   }
   if (thrown instanceof Invalid) return errorReply(422, thrown.faults)
   if (thrown instanceof InvalidInput) {
@@ -108,8 +108,9 @@ export function replyTo(thrown: unknown): Reply | null {
 
 export const faultReply = errorReply(500, 'INTERNAL_SERVER_ERROR')
 
-function wording(refusal: Refusal, detail: Answer['detail']): unknown {
-  if (detail === 'code') return refusal.code
-  if (detail === 'code and reason') return { code: refusal.code, reason: refusal.reason ?? '' }
-  return detail.text
+/** The field `detail` of the answer to a refusal. */
+export function detailOf(code: RefusalCode, reason: string): unknown {
+  const { detail } = statusOf[code]
+  if (detail === 'code') return code
+  return detail === 'code and reason' ? { code, reason } : detail.text
 }

@@ -9,24 +9,20 @@ import { type User, viewOf } from '../../domain/user.ts'
 
 export const parseAddress = (text: string): ParsedEmail => parseEmail(text, domainToUnicode)
 
-const description = (text: string) => ({ description: text })
-
 /** Well-formed Unicode: a lone surrogate would be hashed as U+FFFD, so different passwords would be equal. */
-const text = (about: string) => Type.Unsafe<string>({ type: 'string', wellFormed: true, ...description(about) })
-const address = (about: string) => Type.Unsafe<Email>({ type: 'string', format: 'email', ...description(about) })
+const text = (description: string) => Type.Unsafe<string>({ type: 'string', wellFormed: true, description })
+const address = (description: string) => Type.Unsafe<Email>({ type: 'string', format: 'email', description })
 
 /** `null` means that the field is not given. */
 const optional = {
-  text: (about: string) =>
-    Type.Optional(
-      Type.Unsafe<string | undefined>({ type: ['string', 'null'], wellFormed: true, ...description(about) }),
-    ),
-  address: (about: string) =>
-    Type.Optional(Type.Unsafe<Email | undefined>({ type: ['string', 'null'], format: 'email', ...description(about) })),
-  flag: (about: string) =>
-    Type.Optional(Type.Unsafe<boolean | undefined>({ type: ['boolean', 'null'], ...description(about) })),
-  list: (about: string) =>
-    Type.Optional(Type.Unsafe<unknown[] | undefined>({ type: ['array', 'null'], ...description(about) })),
+  text: (description: string) =>
+    Type.Optional(Type.Unsafe<string | undefined>({ type: ['string', 'null'], wellFormed: true, description })),
+  address: (description: string) =>
+    Type.Optional(Type.Unsafe<Email | undefined>({ type: ['string', 'null'], format: 'email', description })),
+  flag: (description: string) =>
+    Type.Optional(Type.Unsafe<boolean | undefined>({ type: ['boolean', 'null'], description })),
+  list: (description: string) =>
+    Type.Optional(Type.Unsafe<unknown[] | undefined>({ type: ['array', 'null'], description })),
 }
 
 export const UserSchema = Type.Object(
@@ -103,15 +99,14 @@ export const LoginForm = Type.Object(
   { title: 'Login' },
 )
 
-const dropped = 'Type-checked and ignored: only superusers may change it'
+const dropped = optional.flag('Type-checked and ignored: only superusers may change it')
+const droppedFlags = { is_active: dropped, is_superuser: dropped, is_verified: dropped }
 
 export const RegisterBody = Type.Object(
   {
     email: address('The address to register'),
     password: text('The chosen password'),
-    is_active: optional.flag(dropped),
-    is_superuser: optional.flag(dropped),
-    is_verified: optional.flag(dropped),
+    ...droppedFlags,
     id: optional.text('Type-checked and ignored: every user gets a new one'),
     oauth_accounts: optional.list('Type-checked and ignored: accounts are linked by signing in'),
   },
@@ -131,9 +126,7 @@ export const UpdateMeBody = Type.Object(
   {
     email: optional.address('A new address; it has to be verified again'),
     password: optional.text('A new password; ends every other session'),
-    is_active: optional.flag(dropped),
-    is_superuser: optional.flag(dropped),
-    is_verified: optional.flag(dropped),
+    ...droppedFlags,
     current_password: optional.text('Checked when given'),
   },
   { title: 'OwnUpdate' },

@@ -25,7 +25,10 @@ export function koaAccounts(portcullis: Portcullis): KoaAccounts {
   }
 
   return accountsInKoa({
-    tenants: { knows: directory.knows, use: (id, work) => directory.use(id, (tenant) => work(httpOf(tenant))) },
+    tenants: {
+      knows: directory.knows,
+      use: (id, work) => directory.use(id, (tenant) => work({ http: httpOf(tenant) })),
+    },
     whose: whoseOf(settings, () => tenants),
     paths: pathsOfTenants(settings, tenants),
     log,

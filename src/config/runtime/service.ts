@@ -44,7 +44,7 @@ export async function startService(needs: Needs): Promise<Service> {
   }
 
   const answer = serve({
-    tenants: { knows: tenants.knows, use: (id, work) => tenants.use(id, ({ http }) => work(http)) },
+    tenants,
     whose: whoseOf(settings, () => current),
     process: processRoutes({ settings, tenants, strict }),
   })

@@ -17,20 +17,11 @@ function fieldsOf(pairs: readonly Pair[]): RawBody {
 
 export const noFields: RawBody = fieldsOf([])
 
-/** `URLSearchParams` would replace bytes that are not UTF-8. */
 export function urlencodedFields(bytes: Buffer): RawBody {
   const byte = (_: string, hex: string): string => String.fromCharCode(Number.parseInt(hex, 16))
-  const decode = (part: string): string =>
-    utf8(Buffer.from(part.replaceAll('+', ' ').replace(/%([0-9a-f]{2})/gi, byte), 'latin1'))
-  const pairs = bytes
-    .toString('latin1')
-    .split('&')
-    .filter((pair) => pair !== '')
-    .map((pair): Pair => {
-      const equals = pair.indexOf('=')
-      return equals === -1 ? [decode(pair), ''] : [decode(pair.slice(0, equals)), decode(pair.slice(equals + 1))]
-    })
-  return fieldsOf(pairs)
+  const decoded = bytes.toString('latin1').replace(/%([0-9a-f]{2})/gi, byte)
+  utf8(Buffer.from(decoded, 'latin1')) // `URLSearchParams` would replace bytes that are not UTF-8
+  return fieldsOf([...new URLSearchParams(utf8(bytes))])
 }
 
 const boundaryForm = /;[ \t]*boundary=(?:"([^"]{0,69}[^" ])"|([^\s;"]{1,70}))/i

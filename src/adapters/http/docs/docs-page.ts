@@ -58,25 +58,13 @@ export function docsRouter(document: unknown): Router {
         operationId: 'page:/openapi.json',
         summary: 'The OpenAPI document',
         access: 'public',
-        replies: {},
-        refusals: [],
         handle: async () => ({ status: 200, body: document }),
       }),
       staticFile({ path: '/docs', name: 'index.html', read: () => page, policy }),
       staticFile({ path: '/docs/start.js', name: 'start.js', read: () => start }),
       ...assets.map((name) =>
-        staticFile({ path: `/docs/${name}`, name, read: () => contentOf(`${swaggerFolder}/${name}`) }),
+        staticFile({ path: `/docs/${name}`, name, read: () => readFile(`${swaggerFolder}/${name}`) }),
       ),
     ],
   }
-}
-
-const contents = new Map<string, Promise<Buffer>>()
-
-/** Cached, since a file has more than a megabyte and anybody can request it often. */
-function contentOf(path: string): Promise<Buffer> {
-  const content = contents.get(path) ?? readFile(path)
-  contents.set(path, content)
-  content.catch(() => contents.delete(path))
-  return content
 }

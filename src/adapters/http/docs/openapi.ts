@@ -1,7 +1,7 @@
 import type { TSchema } from 'typebox'
 import type { RefusalCode } from '../../../domain/refusal.ts'
 import type { Endpoint, ReplySchema, Router } from '../endpoint.ts'
-import { statusOf } from '../errors.ts'
+import { detailOf, statusOf } from '../errors.ts'
 import { ErrorSchema, InvalidSchema } from '../schemas.ts'
 import type { HttpBackend } from '../transports/http-backend.ts'
 
@@ -34,14 +34,11 @@ export function openapi(
   for (const { tag, prefix, endpoints } of routers) {
     for (const endpoint of endpoints) {
       const path = `${prefix}${endpoint.path}`.replace(/:(\w+)/g, '{$1}')
-      const operations = paths[path] ?? {}
       const isOfAll = tag === 'operations' && tenants !== null
       const described = isOfAll ? endpoint : atTenant(endpoint, tenants)
-      operations[endpoint.method.toLowerCase()] = {
-        ...operation(described, tag, security, (schema) => reference(schema, schemas)),
-        ...(isOfAll && { servers: [{ url: '/' }] }),
-      }
-      paths[path] = operations
+      const operation = operationOf(described, tag, security, (schema) => reference(schema, schemas))
+      const ofAll = { ...operation, ...(isOfAll && { servers: [{ url: '/' }] }) }
+      paths[path] = { ...paths[path], [endpoint.method.toLowerCase()]: ofAll }
     }
   }
   const securitySchemes = Object.fromEntries(
@@ -74,8 +71,8 @@ function atTenant(endpoint: Endpoint, tenants: Tenants | null): DescribedEndpoin
   return { ...endpoint, refusals, ...(tenants.header !== null && { tenantHeader: tenants.header }) }
 }
 
-function operation(endpoint: DescribedEndpoint, tag: string, security: readonly Json[], refer: Refer): Json {
-  const parameters = [...pathParameters(endpoint), ...queryParameters(endpoint), ...headerParameters(endpoint)]
+function operationOf(endpoint: DescribedEndpoint, tag: string, security: readonly Json[], refer: Refer): Json {
+  const parameters = parametersOf(endpoint)
   return {
     operationId: endpoint.operationId,
     summary: endpoint.summary,
@@ -87,24 +84,22 @@ function operation(endpoint: DescribedEndpoint, tag: string, security: readonly 
   }
 }
 
-function pathParameters({ path }: Endpoint): Json[] {
-  const names = [...path.matchAll(/:(\w+)/g)].map(([, name]) => name)
-  return names.map((name) => ({ name, in: 'path', required: true, schema: { type: 'string', format: 'uuid' } }))
-}
-
-function queryParameters({ query = [] }: Endpoint): Json[] {
+function parametersOf({ path, query = [], tenantHeader }: DescribedEndpoint): Json[] {
   const text = { type: 'string' }
-  return query.map(({ name, description, isRepeated }) => ({
+  const ids = [...path.matchAll(/:(\w+)/g)].map(([, name]) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: { ...text, format: 'uuid' },
+  }))
+  const fields = query.map(({ name, description, isRepeated }) => ({
     name,
     in: 'query',
     description,
     schema: isRepeated ? { type: 'array', items: text } : text,
   }))
-}
-
-function headerParameters({ tenantHeader }: DescribedEndpoint): Json[] {
-  if (tenantHeader === undefined) return []
-  return [{ name: tenantHeader, in: 'header', description: 'The name of the tenant.', schema: { type: 'string' } }]
+  const header = { name: tenantHeader, in: 'header', description: 'The name of the tenant.', schema: text }
+  return [...ids, ...fields, ...(tenantHeader === undefined ? [] : [header])]
 }
 
 function requestBody({ encoding, body }: Endpoint, refer: Refer): Json {
@@ -117,7 +112,7 @@ function requestBody({ encoding, body }: Endpoint, refer: Refer): Json {
 function responses(endpoint: Endpoint, refer: Refer): Json {
   const all: Json = {}
   for (const [status, reply] of Object.entries(endpoint.replies)) all[status] = success(reply, refer)
-  for (const [status, failures] of byStatus(failuresOf(endpoint))) {
+  for (const [status, failures] of Map.groupBy(failuresOf(endpoint), (one) => one.status)) {
     if (status in all) continue
     const schema = refer(status === 422 ? InvalidSchema : ErrorSchema)
     const examples = Object.fromEntries(
@@ -142,36 +137,30 @@ interface Failure {
   readonly detail: unknown
 }
 
-const bodyFailures: readonly Failure[] = [
-  {
-    status: 400,
-    name: 'UNPARSABLE',
-    meaning: 'The body is not UTF-8, or is malformed multipart',
-    detail: 'There was an error parsing the body',
-  },
-  { ...coded(413, 'PAYLOAD_TOO_LARGE'), meaning: 'The body has more than 16 KiB' },
-  { ...coded(415, 'UNSUPPORTED_MEDIA_TYPE'), meaning: 'The body is compressed, or its charset is not UTF-8' },
-  {
-    status: 422,
-    name: 'INVALID',
-    meaning: 'The body has a wrong form. The list has one item for each fault',
-    detail: [{ type: 'missing', loc: ['body'], msg: 'Field required' }],
-  },
-]
-const serviceFailures: readonly Failure[] = [
-  {
-    ...coded(500, 'INTERNAL_SERVER_ERROR'),
-    meaning: 'A fault of the service. The log has it under the `X-Request-Id` of the answer',
-  },
-  {
-    ...coded(503, 'SERVICE_UNAVAILABLE'),
-    meaning: 'A store does not answer, or the service is overloaded. Try again after `Retry-After` seconds',
-  },
-]
-
-function coded(status: number, name: string): Omit<Failure, 'meaning'> {
-  return { status, name, detail: name }
+function failure(status: number, name: string, meaning: string, detail: unknown = name): Failure {
+  return { status, name, meaning, detail }
 }
+
+const bodyFailures = [
+  failure(400, 'UNPARSABLE', 'The body is not UTF-8, or is malformed multipart', 'There was an error parsing the body'),
+  failure(413, 'PAYLOAD_TOO_LARGE', 'The body has more than 16 KiB'),
+  failure(415, 'UNSUPPORTED_MEDIA_TYPE', 'The body is compressed, or its charset is not UTF-8'),
+  failure(422, 'INVALID', 'The body has a wrong form. The list has one item for each fault', [
+    { type: 'missing', loc: ['body'], msg: 'Field required' },
+  ]),
+]
+const serviceFailures = [
+  failure(
+    500,
+    'INTERNAL_SERVER_ERROR',
+    'A fault of the service. The log has it under the `X-Request-Id` of the answer',
+  ),
+  failure(
+    503,
+    'SERVICE_UNAVAILABLE',
+    'A store does not answer, or the service is overloaded. Try again after `Retry-After` seconds',
+  ),
+]
 
 /** All failures of an operation. */
 function failuresOf({ access, refusals, body, target, ownOriginsOnly, method }: Endpoint): Failure[] {
@@ -183,16 +172,9 @@ function failuresOf({ access, refusals, body, target, ownOriginsOnly, method }: 
   return [...(body === null ? [] : bodyFailures), ...[...codes, ...refusals].map(refusal), ...serviceFailures]
 }
 
-function refusal(name: RefusalCode): Failure {
-  const { status, detail, meaning } = statusOf[name]
-  if (detail === 'code') return { status, name, meaning, detail: name }
-  if (detail === 'code and reason') return { status, name, meaning, detail: { code: name, reason: '…' } }
-  return { status, name, meaning, detail: detail.text }
-}
-
-function byStatus(failures: readonly Failure[]): [number, Failure[]][] {
-  const statuses = [...new Set(failures.map(({ status }) => status))].sort((one, other) => one - other)
-  return statuses.map((status) => [status, failures.filter((one) => one.status === status)])
+function refusal(code: RefusalCode): Failure {
+  const { status, meaning } = statusOf[code]
+  return failure(status, code, meaning, detailOf(code, '…'))
 }
 
 /** Schemas with a title become components; our own keyword is removed. */

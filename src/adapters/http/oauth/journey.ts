@@ -18,6 +18,13 @@ export const AuthorizationUrl = Type.Object(
 /** The parts of a request that a journey reads. */
 type Asked = Pick<Incoming<unknown, unknown, unknown>, 'query' | 'cookie' | 'requestId'>
 
+/** The arguments of a use case that ends a journey. */
+interface Callback {
+  readonly back: Return
+  readonly claim: Omit<Claim, 'flow' | 'by'>
+  readonly requestId: string
+}
+
 export const scopesParameter: QueryParameter = {
   name: 'scopes',
   description: 'Scopes to ask for, of those set up; all of them when there is none',
@@ -31,26 +38,14 @@ export const callbackParameters: readonly QueryParameter[] = [
   { name: 'iss', description: 'Who answers (RFC 9207)' },
 ]
 
-function scopesOf(query: URLSearchParams): readonly string[] | null {
-  const scopes = query.getAll('scopes')
-  return scopes.length === 0 ? null : scopes
-}
-
 /** A repeated parameter counts as missing. With two issuers the code is not sent to either of them (RFC 9207). */
-export function returnOf(query: URLSearchParams): Return {
+function returnOf(query: URLSearchParams): Return {
   const only = (name: string): string | null => {
     const values = query.getAll(name)
     return values.length === 1 ? values[0] || null : null
   }
   const code = query.getAll('iss').length > 1 ? null : only('code')
   return { code, state: only('state'), error: query.get('error'), iss: only('iss'), all: [...query] }
-}
-
-export function claimOf(
-  { provider, browser }: MountedProvider,
-  cookie: string | undefined,
-): Omit<Claim, 'flow' | 'by'> {
-  return { provider, browserOf: (state) => browser.valueOf(state, cookie) }
 }
 
 /** Reports failures of the provider to the operator. */
@@ -65,7 +60,7 @@ async function reporting<T>({ report }: MountedProvider, requestId: string, act:
 }
 
 /** Begins a journey: the reply has the URL at the provider and the cookie of the journey. */
-export async function depart(
+export async function startJourney(
   startOAuth: StartOAuth,
   mounted: MountedProvider,
   whose: { readonly flow: OAuthFlow; readonly by: Authenticated | null },
@@ -73,8 +68,9 @@ export async function depart(
 ): Promise<Reply> {
   const { provider, browser } = mounted
   const redirectUri = mounted.redirectUri(whose.flow)
+  const scopes = query.has('scopes') ? query.getAll('scopes') : null
   const begun = await reporting(mounted, requestId, () =>
-    startOAuth.execute({ provider, ...whose, scopes: scopesOf(query), redirectUri }),
+    startOAuth.execute({ provider, ...whose, scopes, redirectUri }),
   )
   return {
     status: 200,
@@ -84,17 +80,18 @@ export async function depart(
 }
 
 /** Ends a journey: the reply of `act`, or a redirect to the configured page. Both remove the cookie of the journey. */
-export async function arrive(
+export async function finishJourney(
   mounted: MountedProvider,
-  { query, requestId }: Pick<Asked, 'query' | 'requestId'>,
+  { query, cookie, requestId }: Asked,
   page: string | undefined,
-  act: () => Promise<Reply>,
+  act: (callback: Callback) => Promise<Reply>,
 ): Promise<Reply> {
-  const { browser, redirects } = mounted
+  const { provider, browser, redirects } = mounted
+  const claim = { provider, browserOf: (state: string) => browser.valueOf(state, cookie) }
   const ended = browser.end(query.get('state') ?? '')
   const withEnd = (reply: Reply): Reply => ({ ...reply, cookies: [...(reply.cookies ?? []), ...ended] })
   try {
-    const reply = await reporting(mounted, requestId, act)
+    const reply = await reporting(mounted, requestId, () => act({ back: returnOf(query), claim, requestId }))
     return withEnd(page === undefined ? reply : { ...seeOther(page), cookies: reply.cookies ?? [] })
   } catch (thrown) {
     if (redirects.failure === undefined || !(thrown instanceof Refusal)) throw thrown
@@ -132,14 +129,7 @@ export function postedCallback(mounted: MountedProvider, operationId: string): E
       ),
       replies: { 303: { description: 'On to the same callback by GET', body: null } },
       refusals: [],
-      async handle({ body }) {
-        const query = new URLSearchParams()
-        for (const { name } of callbackParameters) {
-          const value: unknown = body[name]
-          if (typeof value === 'string') query.set(name, value)
-        }
-        return seeOther(`?${query}`)
-      },
+      handle: async ({ body }) => seeOther(`?${new URLSearchParams(body as Record<string, string>)}`),
     }),
   ]
 }

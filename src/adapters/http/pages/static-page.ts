@@ -27,8 +27,6 @@ export function staticFile({ path, name, read, policy }: StaticFile): Endpoint {
     operationId: `page:${path}`,
     summary: name,
     access: 'public',
-    replies: {},
-    refusals: [],
     async handle() {
       const type = types[name.slice(name.lastIndexOf('.') + 1)] ?? 'application/octet-stream'
       return {

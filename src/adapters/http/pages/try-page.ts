@@ -41,7 +41,6 @@ export function tryRouter(known: () => { publicUrl: string; config: TryConfig })
   const endpoints = [
     {
       ...index,
-      query: [],
       async handle(incoming: Parameters<typeof index.handle>[0]) {
         const { publicUrl } = known()
         // A provider redirects to the public URL, where cookies of another name of this machine would be missing.
@@ -57,8 +56,6 @@ export function tryRouter(known: () => { publicUrl: string; config: TryConfig })
       operationId: 'page:/try/config.json',
       summary: 'What the page has to know',
       access: 'public',
-      replies: {},
-      refusals: [],
       handle: async () => ({ status: 200, body: known().config }),
     }),
     ...assets.map((name) => staticFile({ path: `/try/${name}`, name, read: read(name) })),

@@ -1,8 +1,8 @@
 import cors from '@koa/cors'
 import type { Context } from 'koa'
 
-/** Answers preflights and adds the CORS headers of an answer (W3C Fetch). */
-export type CrossOrigin = (ctx: Context, origins: ReadonlySet<string>, answer: () => Promise<void>) => Promise<void>
+/** Adds the CORS headers of an answer (W3C Fetch). Resolves to whether it answered a preflight. */
+export type CrossOrigin = (ctx: Context, origins: ReadonlySet<string>) => Promise<boolean>
 
 /** @param headers additional headers that a page may send */
 export function crossOrigin(headers: readonly string[]): CrossOrigin {
@@ -15,10 +15,14 @@ export function crossOrigin(headers: readonly string[]): CrossOrigin {
     exposeHeaders: ['Retry-After', 'WWW-Authenticate', 'X-Request-Id'],
     maxAge: 600,
   })
-  return async (ctx, origins, answer) => {
-    if (origins.size === 0) return answer()
+  return async (ctx, origins) => {
+    if (origins.size === 0) return false
+    let isAnswered = true
     asked.set(ctx, origins)
-    await middleware(ctx, answer)
+    await middleware(ctx, async () => {
+      isAnswered = false
+    })
+    return isAnswered
   }
 }
 

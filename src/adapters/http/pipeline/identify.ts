@@ -34,6 +34,6 @@ export function identifying({ authenticate, backends, ownOrigins }: IdentifyNeed
 }
 
 /** Records the use of a session without delaying the answer. */
-export function touch({ backend, credential }: Authenticated): void {
+export function recordUse({ backend, credential }: Authenticated): void {
   backend.credentials.recordUse(credential).catch(() => undefined)
 }

@@ -5,20 +5,19 @@ import { leadsToLoopback } from '../../../lib/loopback.ts'
 import { readBody } from '../body/read-body.ts'
 import type { Endpoint, Router } from '../endpoint.ts'
 import { errorReply } from '../errors.ts'
-import type { Reply } from '../reply.ts'
-import { strictTransportSecurity } from '../reply.ts'
+import { type Reply, strictTransportSecurity } from '../reply.ts'
 import { isForeign } from '../transports/http-backend.ts'
 import { crossOrigin, isPreflight } from './cors.ts'
-import { type Identify, touch } from './identify.ts'
+import { type Identify, recordUse } from './identify.ts'
 import { type RouteTable, routeTable } from './route-table.ts'
 import { send } from './send.ts'
 import { validator } from './validate.ts'
 import type { Whose } from './whose-request.ts'
 
 /** Answers a request to one operation. */
-export type Serve = (ctx: Context, params: Readonly<Record<string, string>>) => Promise<void>
+type Answer = (ctx: Context, params: Readonly<Record<string, string>>) => Promise<void>
 
-export type Routes = RouteTable<Serve>
+export type Routes = RouteTable<Answer>
 
 /** The routes of a tenant. */
 export interface TenantHttp {
@@ -31,7 +30,7 @@ export interface TenantHttp {
 export interface Tenants {
   knows(id: string): boolean
   /** Keeps the tenant open until `work` ends. Throws `Unavailable`. */
-  use<R>(id: string, work: (tenant: TenantHttp) => Promise<R>): Promise<R>
+  use<R>(id: string, work: (tenant: { readonly http: TenantHttp }) => Promise<R>): Promise<R>
 }
 
 interface ServeNeeds {
@@ -47,26 +46,29 @@ export function serve({ tenants, whose, process }: ServeNeeds): (ctx: Context) =
 
   return async (ctx) => {
     if (process !== null && process.methodsAt(ctx.path).length > 0) {
-      return cors(ctx, whose.commonOrigins, () => answer(ctx, process))
+      if (!(await cors(ctx, whose.commonOrigins))) await answerBy(process, ctx)
+      return
     }
     // A preflight only names the headers of its request, so the tenant is unknown (W3C Fetch).
-    if (whose.header !== null && isPreflight(ctx)) return cors(ctx, whose.originsOfAll(), async () => notFound(ctx))
+    if (whose.header !== null && isPreflight(ctx)) {
+      if (!(await cors(ctx, whose.originsOfAll()))) notFound(ctx)
+      return
+    }
     const { id: named, path } = whose.tell(ctx)
     const id = named ?? whose.fallback
     if (path !== ctx.path) ctx.path = path
     // Refusals need CORS headers too: without them a front end sees only a network error.
-    await cors(ctx, whose.originsOf(id), async () => {
-      if (!tenants.knows(id)) return notFound(ctx)
-      if (whose.areMany) ctx.state.tenant = id
-      await tenants.use(id, async ({ routes, isTls }) => {
-        if (isTls) ctx.res.setHeader(...strictTransportSecurity)
-        await answer(ctx, routes)
-      })
+    if (await cors(ctx, whose.originsOf(id))) return
+    if (!tenants.knows(id)) return notFound(ctx)
+    if (whose.areMany) ctx.state.tenant = id
+    await tenants.use(id, async ({ http: { routes, isTls } }) => {
+      if (isTls) ctx.res.setHeader(...strictTransportSecurity)
+      await answerBy(routes, ctx)
     })
   }
 }
 
-async function answer(ctx: Context, routes: Routes): Promise<void> {
+async function answerBy(routes: Routes, ctx: Context): Promise<void> {
   // FastAPI has no HEAD, and a HEAD on a callback would change state.
   const match = routes.find(ctx.req.method ?? '', ctx.path)
   if (match !== null) {
@@ -74,8 +76,8 @@ async function answer(ctx: Context, routes: Routes): Promise<void> {
     return match.route.operation(ctx, match.params)
   }
   const allowed = routes.methodsAt(ctx.path)
-  if (allowed.length === 0) notFound(ctx)
-  else send(ctx, errorReply(405, 'Method Not Allowed', { Allow: allowed.join(', ') }))
+  if (allowed.length === 0) return notFound(ctx)
+  send(ctx, errorReply(405, 'Method Not Allowed', { Allow: allowed.join(', ') }))
 }
 
 /** Through a proxy everybody could reach the page; a page of another site could by DNS rebinding. */
@@ -103,16 +105,14 @@ export function routesOf(routers: readonly Router[], needs: RoutesNeeds): Routes
       endpoints.map((endpoint) => ({
         method: endpoint.method,
         path: `${prefix}${endpoint.path}`,
-        operation: server(endpoint, needs),
+        operation: answerOf(endpoint, needs),
       })),
     ),
   )
 }
 
-const noQuery = new URLSearchParams()
-
 /** The lines of `check` are the order of checks. */
-function server(endpoint: Endpoint, needs: RoutesNeeds): Serve {
+function answerOf(endpoint: Endpoint, needs: RoutesNeeds): Answer {
   const { access, encoding, target } = endpoint
   const validate = endpoint.body === null ? null : validator(endpoint.body)
 
@@ -134,7 +134,7 @@ function server(endpoint: Endpoint, needs: RoutesNeeds): Serve {
       target: found as never,
       by: by as never,
       params,
-      query: endpoint.query === undefined ? noQuery : new URLSearchParams(ctx.querystring),
+      query: new URLSearchParams(ctx.querystring),
       cookie: ctx.req.headers.cookie,
       host: ctx.hostname,
       requestId: ctx.state.requestId,
@@ -157,7 +157,7 @@ function server(endpoint: Endpoint, needs: RoutesNeeds): Serve {
       if (needs.strict) insistOnListed(thrown, endpoint)
       throw thrown
     }
-    if (ctx.state.by) touch(ctx.state.by)
+    if (ctx.state.by) recordUse(ctx.state.by)
   }
 }
 

@@ -1,4 +1,4 @@
-import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
+import { Ajv, type ErrorObject } from 'ajv'
 import type { TSchema } from 'typebox'
 import type { Fields, RawBody } from '../body/raw-body.ts'
 import { type FieldFault, Invalid } from '../errors.ts'
@@ -14,7 +14,6 @@ type Properties = Readonly<Record<string, Property>>
 // Validating our own schemas would compile the meta-schema at each start. Ajv refuses unknown keywords all the same.
 const ajv = new Ajv({ allErrors: true, strict: true, allowUnionTypes: true, validateSchema: false })
 ajv.addFormat('email', { type: 'string', validate: (text: string) => 'email' in parseAddress(text) })
-ajv.addFormat('uuid', true)
 ajv.addKeyword({
   keyword: 'wellFormed',
   type: 'string',
@@ -22,8 +21,8 @@ ajv.addKeyword({
   validate: (_: boolean, text: string) => text.isWellFormed(),
 })
 
-const truthy = new Set(['true', '1', 't', 'yes', 'y', 'on'])
-const falsy = new Set(['false', '0', 'f', 'no', 'n', 'off'])
+const truthy: readonly unknown[] = [true, 1, 'true', '1', 't', 'yes', 'y', 'on']
+const falsy: readonly unknown[] = [false, 0, 'false', '0', 'f', 'no', 'n', 'off']
 
 const validators = new WeakMap<TSchema, (raw: RawBody) => Fields>()
 
@@ -40,113 +39,87 @@ export function validator(schema: TSchema): (raw: RawBody) => Fields {
  */
 function compiled(schema: TSchema): (raw: RawBody) => Fields {
   const validate = ajv.compile(schema)
-  const { properties, required } = shapeOf(schema)
-
-  return (raw) => {
-    if (raw.type === 'absent') throw new Invalid([fault('missing', [])])
-    if (raw.type === 'not_an_object') throw new Invalid([fault('model_attributes_type', [])])
-    const fields = declared(raw.fields, properties, required)
-    const repeated = Object.keys(properties).filter((name) => raw.repeated.has(name))
-    if (!validate(fields) || repeated.length > 0) throw new Invalid(faultsOf(validate, fields, properties, repeated))
-    return decoded(fields, properties)
-  }
-}
-
-function shapeOf(schema: TSchema): { properties: Properties; required: ReadonlySet<string> } {
   // Safe: every body schema is a Type.Object, which has these keywords.
   const { properties, required = [] } = schema as unknown as { properties: Properties; required?: string[] }
-  return { properties, required: new Set(required) }
-}
 
-function declared(sent: Fields, properties: Properties, required: ReadonlySet<string>): Record<string, unknown> {
-  const fields: Record<string, unknown> = {}
-  for (const [name, { type }] of Object.entries(properties)) {
-    if (!Object.hasOwn(sent, name)) continue
-    const value = sent[name]
-    if (value === null && !required.has(name)) continue
-    fields[name] = isOf('boolean', type) ? flag(value) : value
+  return (raw) => {
+    if (raw.type === 'absent') throw new Invalid([fault('missing')])
+    if (raw.type === 'not_an_object') throw new Invalid([fault('model_attributes_type')])
+    const fields: Record<string, unknown> = {}
+    for (const [name, { type }] of Object.entries(properties)) {
+      const value = Object.hasOwn(raw.fields, name) ? raw.fields[name] : undefined
+      const isGiven = value !== undefined && (value !== null || required.includes(name))
+      if (isGiven) fields[name] = isOf('boolean', type) ? flag(value) : value
+    }
+    validate(fields)
+    const faults = Object.keys(properties).flatMap((name) => {
+      if (raw.repeated.has(name)) return [valueError(name, 'Value error, field was sent more than once')]
+      const error = validate.errors?.find((one) => fieldOf(one) === name)
+      return error === undefined ? [] : [faultOf(error, name, fields[name])]
+    })
+    if (faults.length > 0) throw new Invalid(faults)
+    for (const [name, { format }] of Object.entries(properties)) {
+      if (format === 'email' && name in fields) fields[name] = addressOf(fields[name])
+    }
+    return fields
   }
-  return fields
 }
 
-const isOf = (wanted: string, type: Property['type']): boolean =>
-  type === wanted || (Array.isArray(type) && type.includes(wanted))
+const isOf = (wanted: string, type: Property['type']): boolean => [type].flat().includes(wanted)
 
 function flag(value: unknown): unknown {
-  if (value === 1 || (typeof value === 'string' && truthy.has(value.toLowerCase()))) return true
-  if (value === 0 || (typeof value === 'string' && falsy.has(value.toLowerCase()))) return false
-  return value
+  const word = typeof value === 'string' ? value.toLowerCase() : value
+  if (truthy.includes(word)) return true
+  return falsy.includes(word) ? false : value
 }
 
-function decoded(fields: Record<string, unknown>, properties: Properties): Fields {
-  for (const [name, { format }] of Object.entries(properties)) {
-    const value = fields[name]
-    if (format !== 'email' || typeof value !== 'string') continue
-    const parsed = parseAddress(value)
-    if ('email' in parsed) fields[name] = parsed.email
-  }
-  return fields
-}
-
-function faultsOf(
-  validate: ValidateFunction,
-  fields: Fields,
-  properties: Properties,
-  repeated: readonly string[],
-): FieldFault[] {
-  const byField = new Map<string, FieldFault>()
-  for (const name of repeated) byField.set(name, fault('repeated', [name]))
-  for (const error of validate.errors ?? []) {
-    const name = fieldOf(error)
-    if (!byField.has(name)) byField.set(name, faultOf(error, name, fields[name]))
-  }
-  return Object.keys(properties).flatMap((name) => byField.get(name) ?? [])
+/** The address of a valid field. */
+function addressOf(value: unknown): unknown {
+  const parsed = parseAddress(String(value))
+  return 'email' in parsed ? parsed.email : value
 }
 
 function fieldOf(error: ErrorObject): string {
   return error.keyword === 'required' ? String(error.params.missingProperty) : error.instancePath.slice(1)
 }
 
-function faultOf(error: ErrorObject, name: string, value: unknown): FieldFault {
-  switch (error.keyword) {
+function faultOf({ keyword, params }: ErrorObject, name: string, value: unknown): FieldFault {
+  switch (keyword) {
     case 'required':
-      return fault('missing', [name])
+      return fault('missing', name)
     case 'format': {
       const parsed = parseAddress(String(value))
-      return fault('value_error', [name], 'objection' in parsed ? parsed.objection : '')
+      const reason = 'objection' in parsed ? parsed.objection : ''
+      return { ...valueError(name, `value is not a valid email address: ${reason}`), ctx: { reason } }
     }
-    case 'pattern':
-      return fault('string_pattern_mismatch', [name], String(error.params.pattern))
+    case 'pattern': {
+      const { pattern } = params
+      const msg = `String should match pattern '${pattern}'`
+      return { type: 'string_pattern_mismatch', loc: ['body', name], msg, ctx: { pattern } }
+    }
     case 'type':
-      if (isOf('array', error.params.type)) return fault('list_type', [name])
-      if (!isOf('boolean', error.params.type)) return fault('string_type', [name])
-      return fault(typeof value === 'string' || Number.isInteger(value) ? 'bool_parsing' : 'bool_type', [name])
+      if (isOf('array', params.type)) return fault('list_type', name)
+      if (!isOf('boolean', params.type)) return fault('string_type', name)
+      return fault(typeof value === 'string' || Number.isInteger(value) ? 'bool_parsing' : 'bool_type', name)
     default:
-      return fault('string_type', [name])
+      return fault('string_type', name)
   }
 }
 
-/** The types, messages and contexts of FastAPI and pydantic. */
-function fault(type: string, path: readonly string[], about = ''): FieldFault {
-  const loc = ['body', ...path]
-  switch (type) {
-    case 'missing':
-      return { type, loc, msg: 'Field required' }
-    case 'string_type':
-      return { type, loc, msg: 'Input should be a valid string' }
-    case 'bool_type':
-      return { type, loc, msg: 'Input should be a valid boolean' }
-    case 'list_type':
-      return { type, loc, msg: 'Input should be a valid list' }
-    case 'bool_parsing':
-      return { type, loc, msg: 'Input should be a valid boolean, unable to interpret input' }
-    case 'string_pattern_mismatch':
-      return { type, loc, msg: `String should match pattern '${about}'`, ctx: { pattern: about } }
-    case 'repeated':
-      return { type: 'value_error', loc, msg: 'Value error, field was sent more than once' }
-    case 'value_error':
-      return { type, loc, msg: `value is not a valid email address: ${about}`, ctx: { reason: about } }
-    default:
-      return { type, loc, msg: 'Input should be a valid dictionary or object to extract fields from' }
-  }
+/** The types and messages of FastAPI and pydantic. */
+const messages = {
+  missing: 'Field required',
+  string_type: 'Input should be a valid string',
+  bool_type: 'Input should be a valid boolean',
+  bool_parsing: 'Input should be a valid boolean, unable to interpret input',
+  list_type: 'Input should be a valid list',
+  model_attributes_type: 'Input should be a valid dictionary or object to extract fields from',
+}
+
+function fault(type: keyof typeof messages, ...path: string[]): FieldFault {
+  return { type, loc: ['body', ...path], msg: messages[type] }
+}
+
+function valueError(name: string, msg: string): FieldFault {
+  return { type: 'value_error', loc: ['body', name], msg }
 }

@@ -42,7 +42,6 @@ export function authRouter({ logIn, logOut, backend, prefix }: Needs): Router {
         summary: `Log out (${name})`,
         access: 'user',
         replies: { 204: { description: 'The credential of this request is ended', body: null } },
-        refusals: [],
         async handle({ by }) {
           await logOut.execute(by)
           return transport.clear()

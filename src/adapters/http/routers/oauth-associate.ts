@@ -5,13 +5,11 @@ import type { ProviderVault } from '../../../application/ports/provider-vault.ts
 import { endpoint, type Router } from '../endpoint.ts'
 import {
   AuthorizationUrl,
-  arrive,
   callbackParameters,
-  claimOf,
-  depart,
+  finishJourney,
   postedCallback,
-  returnOf,
   scopesParameter,
+  startJourney,
 } from '../oauth/journey.ts'
 import type { MountedProvider } from '../oauth/mounted-provider.ts'
 import { UserWithAccountsSchema, userWithAccountsBody } from '../schemas.ts'
@@ -42,7 +40,7 @@ export function oauthAssociateRouter({ startOAuth, linkOAuth, unlinkOAuth, vault
         query: [scopesParameter],
         replies: { 200: { description: 'The journey has begun; its cookie is set', body: AuthorizationUrl } },
         refusals: ['OAUTH_SCOPE_NOT_ALLOWED', 'OAUTH_PROVIDER_ERROR', 'FRESH_LOGIN_REQUIRED'],
-        handle: (incoming) => depart(startOAuth, mounted, { flow: 'link', by: incoming.by }, incoming),
+        handle: (incoming) => startJourney(startOAuth, mounted, { flow: 'link', by: incoming.by }, incoming),
       }),
       endpoint({
         method: 'GET',
@@ -62,10 +60,9 @@ export function oauthAssociateRouter({ startOAuth, linkOAuth, unlinkOAuth, vault
           'OAUTH_NOT_AVAILABLE_EMAIL',
           'OAUTH_ACCOUNT_ALREADY_LINKED',
         ],
-        handle: ({ by, query, cookie, requestId }) =>
-          arrive(mounted, { query, requestId }, redirects.linked, async () => {
-            const claim = claimOf(mounted, cookie)
-            const user = await linkOAuth.execute({ back: returnOf(query), claim, by, requestId })
+        handle: (incoming) =>
+          finishJourney(mounted, incoming, redirects.linked, async (callback) => {
+            const user = await linkOAuth.execute({ ...callback, by: incoming.by })
             return { status: 200, body: userWithAccountsBody(user, vault) }
           }),
       }),

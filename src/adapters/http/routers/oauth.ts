@@ -3,13 +3,11 @@ import type { StartOAuth } from '../../../application/oauth/start-oauth.ts'
 import { endpoint, type Router } from '../endpoint.ts'
 import {
   AuthorizationUrl,
-  arrive,
   callbackParameters,
-  claimOf,
-  depart,
+  finishJourney,
   postedCallback,
-  returnOf,
   scopesParameter,
+  startJourney,
 } from '../oauth/journey.ts'
 import type { MountedProvider } from '../oauth/mounted-provider.ts'
 import type { HttpBackend } from '../transports/http-backend.ts'
@@ -43,7 +41,7 @@ export function oauthRouter({ startOAuth, finishOAuth, mounted, backend, prefix 
         query: [scopesParameter],
         replies: { 200: { description: 'The journey has begun; its cookie is set', body: AuthorizationUrl } },
         refusals: ['OAUTH_SCOPE_NOT_ALLOWED', 'OAUTH_PROVIDER_ERROR'],
-        handle: (incoming) => depart(startOAuth, mounted, { flow: 'login', by: null }, incoming),
+        handle: (incoming) => startJourney(startOAuth, mounted, { flow: 'login', by: null }, incoming),
       }),
       endpoint({
         method: 'GET',
@@ -62,12 +60,10 @@ export function oauthRouter({ startOAuth, finishOAuth, mounted, backend, prefix 
           'LOGIN_BAD_CREDENTIALS',
           'LOGIN_USER_NOT_VERIFIED',
         ],
-        handle: ({ query, cookie, requestId }) =>
-          arrive(mounted, { query, requestId }, success, async () => {
-            const claim = claimOf(mounted, cookie)
-            const back = returnOf(query)
-            return backend.transport.deliver(await finishOAuth.execute({ back, claim, policy, backend, requestId }))
-          }),
+        handle: (incoming) =>
+          finishJourney(mounted, incoming, success, async (callback) =>
+            backend.transport.deliver(await finishOAuth.execute({ ...callback, policy, backend })),
+          ),
       }),
       ...postedCallback(mounted, `oauth:${name}.posted_callback`),
     ],

@@ -40,7 +40,6 @@ export function operationsRouter(
         summary: 'Whether the process is alive; asks no store',
         access: 'public',
         replies: { 200: { description: 'Alive', body: Alive } },
-        refusals: [],
         async handle() {
           return { status: 200, body: { status: 'alive' } }
         },
@@ -55,7 +54,6 @@ export function operationsRouter(
           200: { description: 'Ready', body: counts ? ReadyTenants : Ready },
           503: { description: 'Some stores do not answer', body: counts ? NotReadyTenants : NotReady },
         },
-        refusals: [],
         async handle() {
           const stores = await failing()
           const tenants = counts && { tenants: counts() }

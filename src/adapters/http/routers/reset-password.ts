@@ -22,7 +22,6 @@ export function resetPasswordRouter({ requestToken, resetPassword, prefix }: Nee
         access: 'public',
         body: EmailBody,
         replies: { 202: { description: 'Accepted, whether or not the address is a user’s', body: null } },
-        refusals: [],
         async handle({ body: { email }, requestId }) {
           await requestToken.execute({ purpose: 'reset_password', email, requestId })
           return { status: 202 }

@@ -31,7 +31,6 @@ export function usersRouter({ readUser, updateUser, deleteUser, prefix }: Needs)
         summary: 'Read the own account',
         access: 'user',
         replies: user,
-        refusals: [],
         async handle({ by }) {
           return { status: 200, body: userBody(by.user) }
         },
@@ -57,7 +56,6 @@ export function usersRouter({ readUser, updateUser, deleteUser, prefix }: Needs)
         summary: 'List the accounts at providers that log the user in, without their tokens',
         access: 'user',
         replies: { 200: { description: 'The accounts', body: AccountsSchema } },
-        refusals: [],
         async handle({ by }) {
           return { status: 200, body: by.user.oauthAccounts.map(accountBody) }
         },
@@ -70,7 +68,6 @@ export function usersRouter({ readUser, updateUser, deleteUser, prefix }: Needs)
         access: 'superuser',
         target,
         replies: user,
-        refusals: [],
         async handle({ target }) {
           return { status: 200, body: userBody(target) }
         },

@@ -19,11 +19,11 @@ export interface AnsweringNeeds {
 }
 
 /**
- * Runs `serve` for a request, and answers what it throws.
+ * Middleware that answers what `next` throws.
  *
  * @param started the time at which work on the request began, by `performance.now`; now by default
  */
-export type Answering = (ctx: Context, serve: () => unknown, started?: number) => Promise<void>
+type Answering = (ctx: Context, next: () => unknown, started?: number) => Promise<void>
 
 const slowMilliseconds = 250
 const requestIdForm = /^[A-Za-z0-9._-]{8,64}$/
@@ -32,7 +32,7 @@ const requestIdForm = /^[A-Za-z0-9._-]{8,64}$/
 export function answering({ log, isTls, logRequests }: AnsweringNeeds): Answering {
   const logUnavailable = unavailableLog(log)
   const logUnlisted = unlistedOrigins(log)
-  return async (ctx, serve, started = performance.now()) => {
+  return async (ctx, next, started = performance.now()) => {
     const requestId = requestIdOf(ctx)
     ctx.state.requestId = requestId
     for (const [name, value] of standardHeaders) ctx.res.setHeader(name, value)
@@ -41,7 +41,7 @@ export function answering({ log, isTls, logRequests }: AnsweringNeeds): Answerin
     let isLogged = false
     try {
       requireReadable(ctx)
-      await serve()
+      await next()
     } catch (thrown) {
       const reply = replyTo(thrown)
       isLogged = thrown instanceof Unavailable

@@ -3,7 +3,7 @@ import type { Authenticated } from '../../../application/sign-in/authenticate.ts
 import { Refusal } from '../../../domain/refusal.ts'
 import { type User, type UserView, viewOf } from '../../../domain/user.ts'
 import { isPreflight } from '../pipeline/cors.ts'
-import { touch } from '../pipeline/identify.ts'
+import { recordUse } from '../pipeline/identify.ts'
 import { serve, type Tenants } from '../pipeline/serve.ts'
 import type { Whose } from '../pipeline/whose-request.ts'
 import { type AnsweringNeeds, answering, isReadable } from './answer.ts'
@@ -81,11 +81,11 @@ export function accountsInKoa({ tenants, whose, paths, ...needs }: Needs): KoaAc
     const id = whose.tell(ctx).id ?? whose.fallback
     if (!tenants.knows(id)) throw new Refusal('NOT_FOUND')
     found.tenant = id
-    await tenants.use(id, async (tenant) => {
-      const by = await tenant.identify(ctx)
+    await tenants.use(id, async ({ http }) => {
+      const by = await http.identify(ctx)
       found.by = by
       if (!admits(by.user)) throw new Refusal('FORBIDDEN')
-      touch(by)
+      recordUse(by)
       found.signedIn = { user: viewOf(by.user), tenant: id }
     })
   }
