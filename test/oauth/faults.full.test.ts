@@ -1,7 +1,8 @@
 import { expect } from 'chai'
 import { type Acme, aPerson, startAcme } from '../support/acme.ts'
+import { AcmeSite } from '../support/acme-site.ts'
 import { refused, seen } from '../support/answers.ts'
-import { call, goodPassword, logIn, register } from '../support/client.ts'
+import { call, logIn, register } from '../support/client.ts'
 import { eventually } from '../support/eventually.ts'
 import { misbehaviour } from '../support/fake-provider.ts'
 import { Browser } from '../support/oauth-browser.ts'
@@ -24,21 +25,20 @@ describe('a provider that fails', () => {
   const providers = new Map<string, Acme>()
   let service: TestService
   let answers = new Map<string, Awaited<ReturnType<typeof call>>>()
-  let logins = 0
 
   before(async () => {
     for (const { name } of cases) providers.set(name, await startAcme(name))
     service = await startTestService(Object.assign({}, ...[...providers.values()].map((one) => one.env())))
     await register(service.url, 'somebody@example.com')
 
-    // They mostly wait, so they wait together.
+    // They mostly wait, so they wait together; logins by password go on meanwhile.
     const given = await Promise.all(
       cases.map(async ({ name, endpoint, way }) => {
         const acme = of(name)
         const visitor = new Browser(service.url)
         const back = acme.approve(await visitor.begin(acme), aPerson())
         acme.instead(endpoint, misbehaviour[way])
-        const [answer] = await Promise.all([visitor.comeBack(acme, back), loginMeanwhile(name)])
+        const [answer] = await Promise.all([visitor.comeBack(acme, back), logIn(service.url, 'somebody@example.com')])
         return [name, answer] as const
       }),
     )
@@ -54,14 +54,6 @@ describe('a provider that fails', () => {
     if (acme === undefined) throw new Error(`there is no provider ${name}`)
     return acme
   }
-  async function loginMeanwhile(name: string): Promise<void> {
-    if (name !== 'tokenhangs') return
-    for (let count = 0; count < 5; count++) {
-      await logIn(service.url, 'somebody@example.com', goodPassword)
-      logins += 1
-    }
-  }
-
   for (const { name, endpoint, way } of cases) {
     it(`by its ${endpoint} endpoint, which ${way}, is a 502`, () => {
       const answer = answers.get(name)
@@ -79,10 +71,6 @@ describe('a provider that fails', () => {
     expect(redirected.map(({ address }) => address.split('/')[1])).to.deep.equal(['token'])
   })
 
-  it('leaves password logins to go on meanwhile', () => {
-    expect(logins).to.equal(5)
-  })
-
   it('is let go of when the time is over', async () => {
     await eventually('the connections are closed', () =>
       cases.every(({ name }) => of(name).fake.connections.size === 0),
@@ -95,7 +83,7 @@ describe('a provider that fails', () => {
     expect((await new Browser(service.url).travel(acme, aPerson())).status).to.equal(200)
   })
 
-  it('leaves one line in the log, which says whose fault it was and of what kind', () => {
+  it('leaves one line in the log, which names the provider and the cause', () => {
     const lines = service.logLines.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'a provider failed')
     expect(lines).to.have.length(cases.length)
     for (const { level, requestId } of lines) {
@@ -154,48 +142,27 @@ describe('a provider that is not there', () => {
 })
 
 describe('a provider that refuses', () => {
-  let acme: Acme
-  let service: TestService
-
+  let site: AcmeSite
   before(async () => {
-    acme = await startAcme()
-    service = await startTestService({ PORTCULLIS_STORES__USERS__KIND: 'memory', ...acme.env() })
+    site = await AcmeSite.start({}, { PORTCULLIS_STORES__USERS__KIND: 'memory' })
   })
-  after(async () => {
-    await service?.stop()
-    await acme?.close()
-  })
+  after(() => site?.stop())
 
-  const travelWith = async (endpoint: 'token' | 'profile', status: number, body: unknown) => {
-    const visitor = new Browser(service.url)
-    const back = acme.approve(await visitor.begin(acme), aPerson())
-    acme.instead(endpoint, { status, body })
-    const answer = await visitor.comeBack(acme, back)
-    acme.instead(endpoint, null)
-    return seen(answer)
-  }
-
-  it('a code, by a 4xx of its token endpoint or by an error with 200, is a 400', async () => {
-    for (const status of [400, 401, 403, 404, 200]) {
-      expect(await travelWith('token', status, { error: 'invalid_grant' }), String(status)).to.deep.equal(
-        refused(400, 'Bad Request'),
-      )
-    }
-  })
-
-  it('leaves one line in the log, which says why in a word of the standard or not at all', async () => {
-    const before = service.logLines.length
+  it('a code is a 400, and leaves one line in the log with an error of the standard or none', async () => {
+    const before = site.service.logLines.length
     for (const [status, error] of [
       [401, 'invalid_client'],
       [200, 'incorrect_client_credentials'],
       [400, 'somebody@example.com'],
       [403, undefined],
     ] as const) {
-      await travelWith('token', status, { error, error_description: 'somebody@example.com' })
+      const visitor = site.browser()
+      const back = site.acme.approve(await visitor.begin(site.acme), aPerson())
+      site.acme.instead('token', { status, body: { error, error_description: 'somebody@example.com' } })
+      expect(seen(await visitor.comeBack(site.acme, back)), `${status}`).to.deep.equal(refused(400, 'Bad Request'))
     }
-    const lines = service.logLines.slice(before).map((line) => JSON.parse(line))
-    const told = lines.map(({ level, msg, provider, cause }) => [level, msg, provider, cause])
-    expect(told).to.deep.equal(
+    const lines = site.service.logLines.slice(before).map((line) => JSON.parse(line))
+    expect(lines.map(({ level, msg, provider, cause }) => [level, msg, provider, cause])).to.deep.equal(
       [
         'the token endpoint refuses (invalid_client, status 401)',
         'the token endpoint refuses (incorrect_client_credentials, status 200)',
@@ -205,38 +172,5 @@ describe('a provider that refuses', () => {
     )
     for (const { requestId } of lines) expect(requestId).to.match(/^[\w-]{36}$/)
     expect(JSON.stringify(lines)).not.to.include('example.com')
-  })
-
-  it('to look at a code now is a 502: the code may be good', async () => {
-    for (const status of [408, 425, 429, 500, 503]) {
-      expect(await travelWith('token', status, { error: 'slow_down' }), String(status)).to.deep.equal(providerError)
-    }
-  })
-
-  it('to say who came is a 502', async () => {
-    for (const status of [201, 204, 302, 400, 401, 403, 404, 429, 500]) {
-      expect(await travelWith('profile', status, { id: '1' }), String(status)).to.deep.equal(providerError)
-    }
-  })
-
-  it('to name the account, or names it by what is no text, is a 502', async () => {
-    for (const id of [
-      undefined,
-      null,
-      '',
-      ' ',
-      42,
-      1.5,
-      true,
-      [],
-      ['1'],
-      {},
-      { $ne: 1 },
-      'a\u0000b',
-      'a'.repeat(256),
-    ]) {
-      const person = { ...aPerson(), id }
-      expect(await travelWith('profile', 200, person), JSON.stringify(id)).to.deep.equal(providerError)
-    }
   })
 })

@@ -1,10 +1,9 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { type Acme, aPerson, startAcme } from '../support/acme.ts'
-import { call } from '../support/client.ts'
+import { aPerson } from '../support/acme.ts'
+import { AcmeSite } from '../support/acme-site.ts'
 import { rounds } from '../support/long.ts'
-import { Browser, tokenOf } from '../support/oauth-browser.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import { tokenOf } from '../support/oauth-browser.ts'
 
 const words = fc.constantFrom(
   '',
@@ -19,7 +18,7 @@ const words = fc.constantFrom(
   'a'.repeat(300),
 )
 const odd = fc.oneof(words, fc.jsonValue({ maxDepth: 2 }), fc.constantFrom(1e21, 2 ** 53, -0, 0.5))
-/** Mostly what makes sense, so that what does not is met at every step of the way. */
+/** Mostly good values, so that odd ones occur at every step of the way. */
 const mostly = (good: unknown) => fc.oneof({ weight: 4, arbitrary: fc.constant(good) }, { weight: 1, arbitrary: odd })
 const fields = (good: Readonly<Record<string, unknown>>) =>
   fc.record(Object.fromEntries(Object.entries(good).map(([name, value]) => [name, mostly(value)])), {
@@ -58,17 +57,11 @@ const refusals = ['Bad Request', 'OAUTH_PROVIDER_ERROR', 'OAUTH_NOT_AVAILABLE_EM
 
 describe('a provider that answers anything at all', function () {
   this.timeout(600_000)
-  let acme: Acme
-  let service: TestService
-
+  let site: AcmeSite
   before(async () => {
-    acme = await startAcme()
-    service = await startTestService({ PORTCULLIS_STORES__USERS__KIND: 'memory', ...acme.env() })
+    site = await AcmeSite.start({}, { PORTCULLIS_STORES__USERS__KIND: 'memory' })
   })
-  after(async () => {
-    await service?.stop()
-    await acme?.close()
-  })
+  after(() => site?.stop())
 
   it('is never a fault of ours, and never makes an account of an odd name', async () => {
     const { id, email } = aPerson()
@@ -84,7 +77,8 @@ describe('a provider that answers anything at all', function () {
     })
     const seen = new Set<number>()
     const property = fc.asyncProperty(answers, async ({ token, profile }) => {
-      const browser = new Browser(service.url)
+      const { acme } = site
+      const browser = site.browser()
       const back = acme.approve(await browser.begin(acme), {})
       acme.instead('token', token)
       acme.instead('profile', profile)
@@ -96,20 +90,17 @@ describe('a provider that answers anything at all', function () {
         return
       }
       const bearer = tokenOf(answer)
-      const links = (await call(service.url, 'GET', '/users/me/oauth-accounts', { bearer })).body as {
-        account_id: unknown
-      }[]
-      for (const { account_id: name } of links) {
-        expect(name).to.be.a('string')
-        expect(String(name))
+      const names = (await site.linksOf(bearer)).map(({ account_id }) => account_id)
+      for (const name of names) {
+        expect(name)
           .to.match(/\S/)
           .and.not.match(/[\p{Cc}\p{Cs}]/u)
-        expect(String(name)).to.have.length.of.at.most(255)
+        expect(name).to.have.length.of.at.most(255)
       }
-      expect(links.map(({ account_id: name }) => name)).to.include((profile.body as { id: unknown }).id)
+      expect(names).to.include((profile.body as { id: unknown }).id)
     })
     await fc.assert(property, { numRuns: rounds(300, 2000) })
     expect([...seen].sort()).to.deep.equal([200, 400, 502])
-    expect(service.logLines.filter((line) => /request failed|service unavailable/.test(line))).to.deep.equal([])
+    expect(site.service.logLines.filter((line) => /request failed|service unavailable/.test(line))).to.deep.equal([])
   })
 })

@@ -1,50 +1,48 @@
-// What happens to a user while they are on their way, or at two doors at once.
+// Changes of a user that are made while the provider is asked about them.
 import { expect } from 'chai'
-import { type Acme, aPerson, type Back, startAcme } from '../support/acme.ts'
+import { type Acme, aPerson, startAcme } from '../support/acme.ts'
+import { AcmeSite } from '../support/acme-site.ts'
 import { notFound, refused, seen, unauthorized } from '../support/answers.ts'
-import { type Answer, call } from '../support/client.ts'
-import { Browser, tokenOf, toLink } from '../support/oauth-browser.ts'
-import { startTestService, type TestService } from '../support/service.ts'
-import { superuserToken } from '../support/superuser.ts'
+import type { Answer } from '../support/client.ts'
+import { firstSuperuser } from '../support/first-superuser.ts'
+import { tokenOf, toLink } from '../support/oauth-browser.ts'
 
-describe('while the provider is asked who came,', () => {
-  let acme: Acme
+describe('while the provider is asked about a user,', () => {
+  let site: AcmeSite
   let zeta: Acme
-  let service: TestService
   let superuser: string
 
   before(async () => {
-    ;[acme, zeta] = await Promise.all([startAcme('acme'), startAcme('zeta')])
-    const env = { ...acme.env(), ...zeta.env() }
-    service = await startTestService(env)
-    superuser = await superuserToken(service.url, env, service.dataFolder)
+    zeta = await startAcme('zeta')
+    site = await AcmeSite.start({}, zeta.env())
+    superuser = await firstSuperuser(site.service)
   })
   after(async () => {
-    await service?.stop()
-    await Promise.all([acme?.close(), zeta?.close()])
+    await site?.stop()
+    await zeta?.close()
   })
 
-  const browser = () => new Browser(service.url)
-  const bySuperuser = (method: string, id: string, json?: object) =>
-    call(service.url, method, `/users/${id}`, { bearer: superuser, ...(json && { json }) })
-  const linksOf = async (bearer: string) =>
-    (await call(service.url, 'GET', '/users/me/oauth-accounts', { bearer })).body as { id: string }[]
+  const deactivate = (id: string) =>
+    site.call('PATCH', `/users/${id}`, { bearer: superuser, json: { is_active: false } })
+  const remove = (id: string) => site.call('DELETE', `/users/${id}`, { bearer: superuser })
 
   /** Somebody who signed up through acme and has no password. */
   async function somebody() {
     const person = aPerson()
-    const bearer = tokenOf(await browser().travel(acme, person))
-    const { id } = (await call(service.url, 'GET', '/users/me', { bearer })).body as { id: string }
-    return { person, bearer, id }
+    const bearer = tokenOf(await site.travel(person))
+    return { person, bearer, id: await site.idOf(bearer) }
   }
 
-  /** Comes back with what the provider sends only after `deed` is done. */
-  async function comeBackAfter(deed: () => Promise<unknown>, provider: Acme, come: () => Promise<Answer>, who: object) {
+  /** A journey in which the provider tells the profile only after `deed` is done; links to the user of `bearer`. */
+  async function travelDuring(deed: () => Promise<unknown>, provider: Acme, profile: object, bearer?: string) {
+    const visitor = site.browser()
+    const way = bearer === undefined ? undefined : toLink(bearer)
+    const back = provider.approve(await visitor.begin(provider, way), {})
     provider.instead('profile', (_asked, response) => {
-      void deed().then(() => response.end(JSON.stringify(who)))
+      void deed().then(() => response.end(JSON.stringify(profile)))
     })
     try {
-      return await come()
+      return await visitor.comeBack(provider, back, way)
     } finally {
       provider.instead('profile', null)
     }
@@ -52,74 +50,56 @@ describe('while the provider is asked who came,', () => {
 
   it('a user who is made inactive is not logged in', async () => {
     const { person, id } = await somebody()
-    const visitor = browser()
-    const back = acme.approve(await visitor.begin(acme), person)
-    const deactivate = () => bySuperuser('PATCH', id, { is_active: false })
-    const answer = await comeBackAfter(deactivate, acme, () => visitor.comeBack(acme, back), person)
+    const answer = await travelDuring(() => deactivate(id), site.acme, person)
     expect(seen(answer)).to.deep.equal(refused(400, 'LOGIN_BAD_CREDENTIALS'))
   })
 
-  it('a user who is deleted is not brought back: whoever came is somebody new', async () => {
+  it('a user who is deleted is not brought back: the login makes a new user', async () => {
     const { person, bearer, id } = await somebody()
-    const visitor = browser()
-    const back = acme.approve(await visitor.begin(acme), person)
-    const answer = await comeBackAfter(
-      () => bySuperuser('DELETE', id),
-      acme,
-      () => visitor.comeBack(acme, back),
-      person,
-    )
-    const { id: now } = (await call(service.url, 'GET', '/users/me', { bearer: tokenOf(answer) })).body as {
-      id: string
-    }
-    expect(now).to.not.equal(id)
-    expect(seen(await call(service.url, 'GET', '/users/me', { bearer }))).to.deep.equal(unauthorized)
+    const answer = await travelDuring(() => remove(id), site.acme, person)
+    expect(await site.idOf(tokenOf(answer))).to.not.equal(id)
+    expect(await site.statusOf(bearer)).to.equal(401)
   })
 
   for (const [title, deed] of [
-    ['is made inactive', (id: string) => bySuperuser('PATCH', id, { is_active: false })],
-    ['is deleted', (id: string) => bySuperuser('DELETE', id)],
+    ['is made inactive', deactivate],
+    ['is deleted', remove],
   ] as const) {
-    it(`a user who ${title} gets no link, and the account stays anybody's`, async () => {
+    it(`a user who ${title} gets no link, and the account may be linked to another`, async () => {
       const { bearer, id } = await somebody()
-      const [visitor, account] = [browser(), aPerson()]
-      const back: Back = zeta.approve(await visitor.begin(zeta, toLink(bearer)), account)
-      const come = () => visitor.comeBack(zeta, back, toLink(bearer))
-      expect(seen(await comeBackAfter(() => deed(id), zeta, come, account))).to.deep.equal(unauthorized)
+      const account = aPerson()
+      expect(seen(await travelDuring(() => deed(id), zeta, account, bearer))).to.deep.equal(unauthorized)
 
       const other = await somebody()
-      expect((await browser().travel(zeta, account, toLink(other.bearer))).status).to.equal(200)
+      const answer = await site.browser().travel(zeta, account, toLink(other.bearer))
+      expect(answer.status).to.equal(200)
     })
   }
 
   it('a link that is taken away logs nobody in', async () => {
     const { person, bearer } = await somebody()
-    expect((await browser().travel(zeta, aPerson(), toLink(bearer))).status).to.equal(200)
-    const visitor = browser()
-    const back = acme.approve(await visitor.begin(acme), person)
-    const unlink = async () => {
-      const [link] = await linksOf(bearer)
-      await call(service.url, 'DELETE', `/auth/associate/acme/${link?.id}`, { bearer })
-    }
-    const answer = await comeBackAfter(unlink, acme, () => visitor.comeBack(acme, back), person)
+    await site.browser().travel(zeta, aPerson(), toLink(bearer))
+    const [link] = await site.linksOf(bearer)
+    const answer = await travelDuring(() => site.unlink(bearer, link?.id), site.acme, person)
     expect(seen(answer)).to.deep.equal(refused(400, 'OAUTH_USER_ALREADY_EXISTS'))
-    expect(await linksOf(bearer)).to.have.length(1)
+    expect(await site.linksOf(bearer)).to.have.length(1)
   })
 
-  it('sixteen who unlink both of two links leave one, the last way in', async () => {
+  it('sixteen requests that unlink both of two links leave one, the last credential', async () => {
     const { bearer } = await somebody()
-    expect((await browser().travel(zeta, aPerson(), toLink(bearer))).status).to.equal(200)
-    const links = (await linksOf(bearer)) as { id: string; oauth_name: string }[]
+    await site.browser().travel(zeta, aPerson(), toLink(bearer))
+    const links = await site.linksOf(bearer)
     const answers = await Promise.all(
       Array.from({ length: 16 }, (_, caller) => {
         const link = links[caller % 2]
-        return call(service.url, 'DELETE', `/auth/associate/${link?.oauth_name}/${link?.id}`, { bearer })
+        return site.unlink(bearer, link?.id, link?.oauth_name)
       }),
     )
+    const count = (expected: object) =>
+      answers.filter((answer: Answer) => JSON.stringify(seen(answer)) === JSON.stringify(expected)).length
     expect(answers.filter(({ status }) => status === 204)).to.have.length(1)
-    expect(answers.filter((one) => JSON.stringify(seen(one)) === JSON.stringify(notFound))).to.have.length(7)
-    const kept = refused(400, 'OAUTH_LAST_CREDENTIAL')
-    expect(answers.filter((one) => JSON.stringify(seen(one)) === JSON.stringify(kept))).to.have.length(8)
-    expect(await linksOf(bearer)).to.have.length(1)
+    expect(count(notFound)).to.equal(7)
+    expect(count(refused(400, 'OAUTH_LAST_CREDENTIAL'))).to.equal(8)
+    expect(await site.linksOf(bearer)).to.have.length(1)
   })
 })

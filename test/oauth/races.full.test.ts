@@ -50,7 +50,7 @@ async function openSite(deployment: Deployment): Promise<Site> {
   }
 }
 
-/** What they answer, all at once, each in the turn of its number. */
+/** The answers to all callers at once, by their numbers. */
 async function all(act: (caller: number) => Promise<Answer>): Promise<Answer[]> {
   return await Promise.all(Array.from({ length: callers }, (_, caller) => act(caller)))
 }
@@ -79,37 +79,26 @@ for (const deployment of [onSqlite, onSqliteAndRedis, onMongo]) {
       return new Set(users.map(({ body }) => (body as { id: string }).id))
     }
 
-    it('with one state are one login, and the provider sees the code once', async () => {
-      const { acme, browser } = site
-      for (let round = 0; round < 3; round++) {
+    for (const flow of ['login', 'link'] as const) {
+      it(`with one state are one ${flow}, and the provider sees the code once`, async () => {
+        const { acme, browser, bearers } = site
+        const way = flow === 'login' ? toLogIn : toLink(bearers[0])
         const visitor = browser(0)
-        const back = acme.approve(await visitor.begin(acme), aPerson())
+        const back = acme.approve(await visitor.begin(acme, way), aPerson())
         const cookie = [...visitor.jar].map(([name, value]) => `${name}=${value}`).join('; ')
-        const path = `${prefixOf(acme, toLogIn)}/callback?${new URLSearchParams(back)}`
-        const answers = await all((caller) => call(browser(caller).url, 'GET', path, { cookie }))
+        const sent = { cookie, ...(way.bearer !== undefined && { bearer: way.bearer }) }
+        const path = `${prefixOf(acme, way)}/callback?${new URLSearchParams(back)}`
+        const answers = await all((caller) => call(browser(caller).url, 'GET', path, sent))
         expect(succeeded(answers)).to.have.length(1)
         expect(count(answers, refused(400, 'OAUTH_INVALID_STATE'))).to.equal(callers - 1)
         expect(acme.exchanges().filter(({ form }) => form.get('code') === back.code)).to.have.length(1)
-      }
-    })
+      })
+    }
 
-    it('with one state that is to link are one link', async () => {
-      const { acme, browser, bearers } = site
-      const visitor = browser(0)
-      const way = toLink(bearers[0])
-      const back = acme.approve(await visitor.begin(acme, way), aPerson())
-      const cookie = [...visitor.jar].map(([name, value]) => `${name}=${value}`).join('; ')
-      const path = `${prefixOf(acme, way)}/callback?${new URLSearchParams(back)}`
-      const answers = await all((caller) => call(browser(caller).url, 'GET', path, { cookie, bearer: bearers[0] }))
-      expect(succeeded(answers)).to.have.length(1)
-      expect(count(answers, refused(400, 'OAUTH_INVALID_STATE'))).to.equal(callers - 1)
-    })
-
-    it('who sign one identity in for the first time are one user, logged in by each', async () => {
+    it('with one identity, for the first time, are one user, logged in by each', async () => {
       const { acme, browser } = site
       const person = aPerson()
-      const ready = await journeys(site, () => ({ acme, profile: person }))
-      const answers = await all((caller) => ready[caller]?.() ?? Promise.reject(new Error('no journey')))
+      const answers = await journeys(site, () => ({ acme, profile: person }))
       expect(succeeded(answers)).to.have.length(callers)
       expect((await idsOf(answers)).size).to.equal(1)
       const [first] = succeeded(answers)
@@ -117,25 +106,23 @@ for (const deployment of [onSqlite, onSqliteAndRedis, onMongo]) {
       expect(list.body).to.have.length(1)
     })
 
-    it('who bring the same new address from two providers are one user', async () => {
+    it('with the same new address from two providers are one user', async () => {
       const { acme, zeta } = site
       const [one, other] = [aPerson(), aPerson()]
       const same = { ...other, email: one.email }
-      const ready = await journeys(site, (caller) =>
+      const answers = await journeys(site, (caller) =>
         caller % 4 < 2 ? { acme, profile: one } : { acme: zeta, profile: same },
       )
-      const answers = await all((caller) => ready[caller]?.() ?? Promise.reject(new Error('no journey')))
       expect(succeeded(answers)).to.have.length(callers / 2)
       expect(count(answers, refused(400, 'OAUTH_USER_ALREADY_EXISTS'))).to.equal(callers / 2)
       expect((await idsOf(succeeded(answers))).size).to.equal(1)
     })
 
-    it('who link one account to two users leave it with one of them', async () => {
+    it('with one account to link to two users leave it with one of them', async () => {
       const { acme, bearers, browser } = site
       const person = aPerson()
       const bearerOf = (caller: number) => bearers[caller % 4 < 2 ? 0 : 1]
-      const ready = await journeys(site, (caller) => ({ acme, profile: person, bearer: bearerOf(caller) }))
-      const answers = await all((caller) => ready[caller]?.() ?? Promise.reject(new Error('no journey')))
+      const answers = await journeys(site, (caller) => ({ acme, profile: person, bearer: bearerOf(caller) }))
       expect(succeeded(answers)).to.have.length(callers / 2)
       expect(count(answers, refused(400, 'OAUTH_ACCOUNT_ALREADY_LINKED'))).to.equal(callers / 2)
       const lists = await Promise.all(
@@ -155,12 +142,9 @@ interface Plan {
   readonly bearer?: string
 }
 
-/** Callers who have all agreed at the provider; each then only comes back. */
-async function journeys(
-  { browser }: Site,
-  plan: (caller: number) => Plan,
-): Promise<readonly (() => Promise<Answer>)[]> {
-  return await Promise.all(
+/** Callers who have all agreed at the provider come back from it all at once. */
+async function journeys({ browser }: Site, plan: (caller: number) => Plan): Promise<Answer[]> {
+  const ready = await Promise.all(
     Array.from({ length: callers }, async (_, caller) => {
       const { acme, profile, bearer } = plan(caller)
       const way = bearer === undefined ? toLogIn : toLink(bearer)
@@ -169,4 +153,5 @@ async function journeys(
       return () => visitor.comeBack(acme, back, way)
     }),
   )
+  return await Promise.all(ready.map((comeBack) => comeBack()))
 }

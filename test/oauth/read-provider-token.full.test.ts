@@ -10,12 +10,13 @@ import type { OAuthProvider } from '../../src/application/ports/oauth-provider.t
 import type { UserStore } from '../../src/application/ports/stores/user-store.ts'
 import type { UserId } from '../../src/domain/ids.ts'
 import type { OAuthAccount } from '../../src/domain/oauth-account.ts'
-import { Refusal, Unavailable } from '../../src/domain/refusal.ts'
+import { Unavailable } from '../../src/domain/refusal.ts'
 import type { User } from '../../src/domain/user.ts'
 import { anAccount, aUser } from '../../src/testing/builders.ts'
 import { type Acme, startAcme } from '../support/acme.ts'
 import { eventually } from '../support/eventually.ts'
 import { type Answer, type Asked, invalidGrant, misbehaviour } from '../support/fake-provider.ts'
+import { faultOf } from '../support/fault-of.ts'
 import { memoryUnderTest } from '../support/memory.ts'
 import { mongoUnderTest } from '../support/mongo.ts'
 import { goodSecret } from '../support/settings.ts'
@@ -124,12 +125,6 @@ for (const store of [memoryUnderTest, sqliteUnderTest, mongoUnderTest]) {
     }
     const refreshes = (refreshToken: string): number =>
       acme.exchanges().filter(({ form }) => form.get('refresh_token') === refreshToken).length
-    const failureOf = (work: Promise<unknown>): Promise<unknown> =>
-      work.then(
-        (value) => value,
-        (error: unknown) => error,
-      )
-
     it('is read as it is while it lives a minute more, or for ever', async () => {
       for (const seconds of [62, 3600, null]) {
         const { read, refreshToken } = await linked(seconds)
@@ -181,25 +176,20 @@ for (const store of [memoryUnderTest, sqliteUnderTest, mongoUnderTest]) {
       }
     })
 
-    for (const [what, answer] of [
-      ['is down', misbehaviour.refuses],
-      ['sends HTML', misbehaviour['sends HTML']],
-      ['closes the connection', misbehaviour['closes the connection']],
-      ['sends no token', { body: { token_type: 'Bearer' } }],
-    ] as readonly [string, Answer][]) {
-      it(`stays stored, and may be refreshed at once again, when the provider ${what}`, async () => {
+    it('stays stored, and may be refreshed at once again, when the provider fails', async () => {
+      for (const answer of [misbehaviour.refuses, misbehaviour['closes the connection']]) {
         const { read, stored, refreshToken } = await linked(0)
         const { account } = await stored()
+        reports = []
         acme.instead('token', answer)
-        const thrown = await failureOf(read())
-        expect(thrown).to.be.instanceOf(Refusal).with.property('code', 'OAUTH_PROVIDER_ERROR')
+        expect(await faultOf(read())).to.have.property('code', 'OAUTH_PROVIDER_ERROR')
         expect(reports).to.have.lengthOf(1)
         expect((await stored()).account).to.deep.equal(account)
         acme.instead('token', null)
         expect(await read(1)).to.match(/^acme-access-/)
         expect(refreshes(refreshToken)).to.equal(2)
-      })
-    }
+      }
+    })
 
     it('stays stored when the provider refuses the refresh token, and is not handed out', async () => {
       const { read, stored } = await linked(0)
@@ -210,35 +200,37 @@ for (const store of [memoryUnderTest, sqliteUnderTest, mongoUnderTest]) {
       expect(reports).to.deep.equal(['acme: the token endpoint refuses (invalid_grant, status 400)'])
     })
 
-    for (const error of ['invalid_client', 'unauthorized_client', 'incorrect_client_credentials']) {
-      it(`is not said to be gone when it is we who are refused (${error})`, async () => {
+    it('is not said to be gone when the provider refuses our client', async () => {
+      for (const error of ['invalid_client', 'unauthorized_client', 'incorrect_client_credentials']) {
         const { read, stored } = await linked(0)
         const { account } = await stored()
         acme.instead('token', { status: 401, body: { error } })
-        const thrown = await failureOf(read())
-        expect(thrown).to.be.instanceOf(Refusal).with.property('code', 'OAUTH_PROVIDER_ERROR')
+        expect(await faultOf(read())).to.have.property('code', 'OAUTH_PROVIDER_ERROR')
         expect(reports.join()).to.include(error)
         expect((await stored()).account).to.deep.equal(account)
-      })
-    }
+      }
+    })
 
-    it('that somebody else refreshes is waited for, for five seconds', async () => {
-      const { read, refreshToken } = await linked(0, { refreshingUntil: new Date(clock().getTime() + 10_000) })
-      const work = failureOf(read())
-      await new Promise((resolve) => setTimeout(resolve, 50))
-      ahead = 4.5
+    it('that another caller refreshes is waited for, for five seconds', async () => {
+      const { id, stored, refreshToken } = await linked(0, { refreshingUntil: new Date(clock().getTime() + 10_000) })
+      const { accountId } = (await stored()).account
+      const { one, reads } = counted(() => false)
+      const work = faultOf(one.execute({ userId: id, provider, accountId }))
       let isOver = false
-      work.finally(() => {
+      void work.then(() => {
         isOver = true
       })
-      await new Promise((resolve) => setTimeout(resolve, 250))
+      await eventually('the first look', () => reads() > 0)
+      ahead = 4.5
+      const before = reads()
+      await eventually('two further looks', () => reads() >= before + 2)
       expect(isOver).to.equal(false)
       ahead = 5.1
       expect(await work).to.be.instanceOf(Unavailable)
       expect(refreshes(refreshToken)).to.equal(0)
     })
 
-    it('that somebody else refreshes is read as soon as they are done', async () => {
+    it('that another caller refreshes is read as soon as the refresh is done', async () => {
       const { id, read } = await linked(0, { refreshingUntil: new Date(clock().getTime() + 10_000) })
       const work = read()
       await change(id, (account) => ({
@@ -250,7 +242,7 @@ for (const store of [memoryUnderTest, sqliteUnderTest, mongoUnderTest]) {
       expect(await work).to.equal('the second')
     })
 
-    it('is refreshed by the next one ten seconds after who began has vanished', async () => {
+    it('is refreshed by the next caller ten seconds after a refresh that never ended began', async () => {
       const { read, refreshToken } = await linked(0, { refreshingUntil: new Date(clock().getTime() + 10_000) })
       ahead = 10.1
       const tokens = await Promise.all(Array.from({ length: 8 }, (_, caller) => read(caller)))
@@ -258,7 +250,7 @@ for (const store of [memoryUnderTest, sqliteUnderTest, mongoUnderTest]) {
       expect(new Set(tokens).size).to.equal(1)
     })
 
-    it('of a login meanwhile is left alone by a refresh that comes late, whatever became of it', async () => {
+    it('of a login meanwhile is left alone by a late refresh, be it a success or not', async () => {
       for (const late of [{ body: { access_token: 'too late', token_type: 'Bearer' } }, misbehaviour.refuses]) {
         const { id, read, stored, refreshToken } = await linked(0)
         let answer = (): void => {}
@@ -268,10 +260,10 @@ for (const store of [memoryUnderTest, sqliteUnderTest, mongoUnderTest]) {
             response.end(JSON.stringify(late.body))
           }
         })
-        const work = failureOf(read())
+        const work = faultOf(read())
         await eventually('the provider is asked', () => refreshes(refreshToken) === 1)
-        const claimed = (await stored()).account.refreshingUntil
-        expect(Number(claimed) - Date.now(), 'the claim').to.be.within(1, 10_000)
+        const lockedUntil = (await stored()).account.refreshingUntil
+        expect(Number(lockedUntil) - Date.now(), 'the lock').to.be.within(1, 10_000)
         const refreshingUntil = new Date(clock().getTime() + 10_000)
         const sealedAccessToken = vault.seal('of the login', id, 'acme')
         await change(id, (account) => ({ ...account, sealedAccessToken, refreshingUntil }))
@@ -279,11 +271,11 @@ for (const store of [memoryUnderTest, sqliteUnderTest, mongoUnderTest]) {
         await work
         const { account, accessToken } = await stored()
         expect(accessToken).to.equal('of the login')
-        expect(account.refreshingUntil, 'a claim of somebody else').to.deep.equal(refreshingUntil)
+        expect(account.refreshingUntil, 'the lock of another caller').to.deep.equal(refreshingUntil)
       }
     })
 
-    it('that another secret sealed, and no other, is neither claimed nor waited for', async () => {
+    it('that another secret sealed is neither locked nor waited for', async () => {
       const other = providerVault(derivedKeys(`another ${goodSecret}`).providerTokenKey())
       const sealedRefreshToken = other.seal('refresh', randomUUID() as UserId, 'acme') // safe: a UUID
       const { read, stored } = await linked(0, { sealedRefreshToken })
@@ -291,37 +283,40 @@ for (const store of [memoryUnderTest, sqliteUnderTest, mongoUnderTest]) {
       expect((await stored()).account.refreshingUntil).to.equal(null)
     })
 
-    it('is written down in the end when the store fails once after the provider has given it', async () => {
+    it('is stored in the end when the store fails once after the provider has issued it', async () => {
       const { id, stored, refreshToken } = await linked(0)
       const { accountId } = (await stored()).account
       acme.instead('token', rotating())
-      const { one, writes } = whoseWritesFail((write) => write === 2)
+      const { one, writes } = counted((write) => write === 2)
       expect(await one.execute({ userId: id, provider, accountId })).to.equal('rotated-1')
       expect(await stored()).to.deep.include({ accessToken: 'rotated-1', refreshToken: 'next-rotated-1' })
       expect(writes()).to.equal(3)
       expect(refreshes(refreshToken)).to.equal(1)
     })
 
-    it('is not tried to be written down once somebody else may refresh it', async () => {
+    it('is not stored once another caller may refresh it', async () => {
       const { id, stored, refreshToken } = await linked(0)
       const { accountId } = (await stored()).account
       acme.instead('token', rotating())
-      const { one, writes } = whoseWritesFail((write) => write > 1)
-      const work = failureOf(one.execute({ userId: id, provider, accountId }))
+      const { one, writes } = counted((write) => write > 1)
+      const work = faultOf(one.execute({ userId: id, provider, accountId }))
       await eventually('the provider is asked', () => refreshes(refreshToken) === 1)
       ahead = 5 // while it answers
       await eventually('a write that fails', () => writes() > 1)
-      ahead = 10.1 // since the claim
+      ahead = 10.1 // since the lock
       expect(await work).to.be.instanceOf(Unavailable)
       expect(writes()).to.be.below(5)
     })
 
-    /** A program on a store that does not answer some of its writes, which are counted from 1. */
-    function whoseWritesFail(fails: (write: number) => boolean) {
-      let writes = 0
+    /** A program on a store that counts its reads and writes, and fails at some of the writes. */
+    function counted(fails: (write: number) => boolean) {
+      let [reads, writes] = [0, 0]
       const failing: UserStore = {
         ...users,
-        find: (userId) => users.find(userId),
+        find(userId) {
+          reads += 1
+          return users.find(userId)
+        },
         async replace(user, events) {
           if (fails(++writes)) throw new Unavailable('the store')
           return users.replace(user, events)
@@ -329,7 +324,7 @@ for (const store of [memoryUnderTest, sqliteUnderTest, mongoUnderTest]) {
       }
       const needs = { vault, clock, reportProvider: () => undefined }
       const one = new ReadProviderToken({ ...needs, users: failing, changeUser: new ChangeUser({ users: failing }) })
-      return { one, writes: () => writes }
+      return { one, reads: () => reads, writes: () => writes }
     }
 
     async function change(id: UserId, of: (account: OAuthAccount) => OAuthAccount): Promise<void> {
