@@ -28,7 +28,7 @@ describe('a front end on another origin, in a browser', () => {
   let crossSite: string
   let context: BrowserContext
   let page: Page
-  /** What the browser blocked, in its own words. */
+  /** Messages of the browser about requests that it blocked. */
   let blocked: string[]
 
   before(async function () {
@@ -41,7 +41,7 @@ describe('a front end on another origin, in a browser', () => {
     crossSite = `http://127.0.0.1:${port}`
     // One for all: a new one costs more than most of the tests, of which each begins on a page of its own.
     context = await browser.newContext()
-    context.setDefaultTimeout(10_000)
+    context.setDefaultTimeout(60_000)
     page = await context.newPage()
     page.on('console', (message) => {
       if (message.text().includes('blocked by CORS policy')) blocked.push(message.text())
@@ -153,7 +153,7 @@ describe('a front end on another origin, in a browser', () => {
         PORTCULLIS_BACKENDS__COOKIE__TRANSPORT__SAME_SITE: cookies,
       }))
 
-      it('registers nobody, by whatever means a page has', async () => {
+      it('registers nobody, by any means that a page has', async () => {
         const email = 'stranger@example.com'
         const json = JSON.stringify({ email, password })
         await page.goto(origin())
@@ -207,7 +207,7 @@ describe('a front end on another origin, in a browser', () => {
     })
   }
 
-  /** What a script of the page reads of the answer; `null` where the browser does not let it. */
+  /** The part of the answer that a script of the page can read; `null` where the browser does not let it. */
   function send(method: string, path: string, what: Sent = {}) {
     return page.evaluate(
       async ({ url, method, headers, body }) => {

@@ -52,7 +52,7 @@ accounts.requireNobody()
 }
 
 describe('the types of an app with guards', () => {
-  /** What the compiler says: `line: code` of each fault, by file. */
+  /** Faults found by the compiler, each as `line: code`, by file. */
   const faults = new Map<string, string[]>()
 
   before(async () => {
@@ -77,7 +77,7 @@ describe('the types of an app with guards', () => {
     expect([...faults.keys()]).to.deep.equal(['wrong.ts'])
   })
 
-  it('refuse what no user has, secrets among it, and what is not to be changed', () => {
+  it('refuse fields that no user has, secrets among them, and changes', () => {
     const expected = ['8: TS2339', '9: TS2551', '10: TS2322', '11: TS2540', '12: TS2540', '14: TS2339']
     expect(faults.get('wrong.ts')).to.deep.equal(expected)
   })

@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import Router from '@koa/router'
 import { expect } from 'chai'
+import type Koa from 'koa'
 import type { Middleware } from 'koa'
 import { koaBody } from 'koa-body'
 import { openPortcullis } from '../../src/config/runtime/embedded.ts'
 import { SettingsFault } from '../../src/config/settings/schema/fault.ts'
-import { koaAccounts } from '../../src/koa.ts'
+import { type KoaAccounts, koaAccounts } from '../../src/koa.ts'
 import { anAddress, refused, seen } from '../support/answers.ts'
 import { type Answer, call, goodPassword, logIn, logInByCookie, register, type Sent } from '../support/client.ts'
 import { type KoaApp, startKoaApp } from '../support/koa-app.ts'
-import { rawCall } from '../support/raw-request.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { faultsOf } from '../support/settings.ts'
 
@@ -33,7 +33,7 @@ const own = new Router()
     ctx.body = 'healthy'
   })
 
-/** Which is never asked for anything. */
+/** No request ever reaches it. */
 const provider = {
   kind: 'oauth2',
   clientId: 'a-client',
@@ -61,6 +61,18 @@ function bytesOf({ status, headers, text }: Answer, email = '') {
 }
 
 describe('our routes in an app of somebody else', () => {
+  /** Apps of one test each, with users in memory. */
+  let apps: KoaApp[] = []
+  afterEach(async () => {
+    await Promise.all(apps.map((one) => one.stop()))
+    apps = []
+  })
+  async function open(compose: (koa: Koa, accounts: KoaAccounts) => void, more = {}): Promise<KoaApp> {
+    const one = await startKoaApp({ settings: { stores: { users: { kind: 'memory' } }, ...more }, compose })
+    apps.push(one)
+    return one
+  }
+
   let service: TestService
   let app: KoaApp
   let bare: KoaApp
@@ -104,7 +116,7 @@ describe('our routes in an app of somebody else', () => {
   describe('answer byte for byte as the service does', () => {
     const requestId = { 'X-Request-Id': 'a-request-of-a-test' }
 
-    /** What both answer to one request; `email` is another one for each of them. */
+    /** The answers of both to one request; each of them gets another `email`. */
     async function both(method: string, path: string, sent: (email: string) => Sent): Promise<[unknown, unknown]> {
       const answers = [service.url, app.url].map(async (url) => {
         const email = anAddress('both')
@@ -114,46 +126,25 @@ describe('our routes in an app of somebody else', () => {
       return [theirs, ours]
     }
 
-    for (const [what, status, method, path, sent] of [
-      ['who somebody is', 200, 'GET', '/users/me', () => ({ bearer })],
-      ['who somebody is, by cookie', 200, 'GET', '/users/me', () => ({ cookie })],
-      ['to nobody', 401, 'GET', '/users/me', () => ({})],
-      ['to somebody who is no superuser', 403, 'GET', `/users/${randomUUID()}`, () => ({ bearer })],
+    const foreign = { Origin: 'https://evil.example' }
+    const preflight = { Origin: allowed, 'Access-Control-Request-Method': 'PATCH' }
+    for (const [title, status, method, path, sent] of [
+      ['the user of a token', 200, 'GET', '/users/me', () => ({ bearer })],
+      ['no credential', 401, 'GET', '/users/me', () => ({})],
+      ['a user who is no superuser', 403, 'GET', `/users/${randomUUID()}`, () => ({ bearer })],
       ['a registration', 201, 'POST', '/auth/register', (email) => ({ json: { email, password: goodPassword } })],
-      ['a bad password', 400, 'POST', '/auth/register', (email) => ({ json: { email, password: 'short' } })],
       ['a bad address', 422, 'POST', '/auth/register', () => ({ json: { email: 'x', password: goodPassword } })],
       ['bytes that are no UTF-8', 400, 'POST', '/auth/register', () => ({ body: Uint8Array.of(0xff, 0xfe) })],
-      ['what is too much', 413, 'POST', '/auth/register', () => ({ body: 'x'.repeat(20_000) })],
-      [
-        'a coding nobody knows',
-        415,
-        'POST',
-        '/auth/verify',
-        () => ({ body: 'x', headers: { 'Content-Encoding': 'gzip' } }),
-      ],
+      ['too large a body', 413, 'POST', '/auth/register', () => ({ body: 'x'.repeat(20_000) })],
       ['a login', 400, 'POST', '/auth/jwt/login', (email) => ({ form: { username: email, password: 'x' } })],
       ['a forgotten password', 202, 'POST', '/auth/forgot-password', (email) => ({ json: { email } })],
-      [
-        'a foreign page with a cookie',
-        403,
-        'PATCH',
-        '/users/me',
-        () => ({ cookie, json: {}, headers: { Origin: 'https://evil.example' } }),
-      ],
+      ['a foreign page', 403, 'PATCH', '/users/me', () => ({ cookie, json: {}, headers: foreign })],
       ['a page of a front end', 200, 'PATCH', '/users/me', () => ({ cookie, json: {}, headers: { Origin: allowed } })],
-      [
-        'a preflight',
-        204,
-        'OPTIONS',
-        '/users/me',
-        () => ({ headers: { Origin: allowed, 'Access-Control-Request-Method': 'PATCH' } }),
-      ],
-      ['a method that is not there', 405, 'PUT', '/users/me', () => ({})],
+      ['a preflight', 204, 'OPTIONS', '/users/me', () => ({ headers: preflight })],
+      ['a method that is not there', 405, 'HEAD', '/users/me', () => ({})],
       ['a journey to a provider', 200, 'GET', '/auth/acme/authorize', () => ({})],
-      ['HEAD', 405, 'HEAD', '/users/me', () => ({ bearer })],
-      ['OPTIONS', 405, 'OPTIONS', '/auth/register', () => ({})],
     ] as const satisfies readonly [string, number, string, string, (email: string) => Sent][]) {
-      it(`${what} (${status})`, async () => {
+      it(`${title} (${status})`, async () => {
         const [theirs, ours] = await both(method, path, (email) => ({
           ...sent(email),
           headers: { ...requestId, ...(sent(email) as Sent).headers },
@@ -174,17 +165,13 @@ describe('our routes in an app of somebody else', () => {
       expect((await call(app.url, 'GET', '/users/me', { cookie: session })).status).to.equal(401)
     })
 
-    it('over TLS, which browsers are told to keep to', async () => {
-      const https = { publicUrl: 'https://accounts.example.com' }
-      const settings = { http: https, stores: { users: { kind: 'memory' } } }
-      const secure = await startKoaApp({ settings, compose: (koa, { routes }) => koa.use(routes()).use(own.routes()) })
-      try {
-        const { headers } = await call(secure.url, 'GET', '/users/me')
-        expect(headers.get('Strict-Transport-Security')).to.equal('max-age=31536000; includeSubDomains')
-        expect((await call(secure.url, 'GET', '/orders')).headers.get('Strict-Transport-Security')).to.equal(null)
-      } finally {
-        await secure.stop()
-      }
+    it('over TLS, with Strict-Transport-Security', async () => {
+      const { url } = await open((koa, { routes }) => koa.use(routes()).use(own.routes()), {
+        http: { publicUrl: 'https://accounts.example.com' },
+      })
+      const { headers } = await call(url, 'GET', '/users/me')
+      expect(headers.get('Strict-Transport-Security')).to.equal('max-age=31536000; includeSubDomains')
+      expect((await call(url, 'GET', '/orders')).headers.get('Strict-Transport-Security')).to.equal(null)
     })
 
     it('at every path of its document but those of the service itself, which are the app’s', async () => {
@@ -204,45 +191,21 @@ describe('our routes in an app of somebody else', () => {
   describe('touch nothing else', () => {
     for (const [method, path, sent] of [
       ['GET', '/orders', {}],
-      ['POST', '/orders', { json: { what: 'a book' } }],
-      ['POST', '/orders', { form: { what: 'a book' } }],
+      ['POST', '/orders', { json: { product: 'a book' } }],
       ['HEAD', '/orders', {}],
       ['OPTIONS', '/orders', { headers: { Origin: allowed, 'Access-Control-Request-Method': 'GET' } }],
       ['GET', '/users', {}],
-      ['GET', '/users/', {}],
       ['GET', '/users/me/', {}],
       ['GET', '/USERS/me', {}],
       ['GET', '/healthz', {}],
-      ['GET', '/readyz', {}],
       ['GET', '/docs', {}],
-      ['GET', '/openapi.json', {}],
-      ['GET', '/try', {}],
-      ['GET', '/auth', {}],
       ['POST', '/auth/nothing', { json: {} }],
-      ['GET', '/', {}],
     ] as const) {
-      it(`${method} ${path}${'form' in sent ? ' with a form' : ''}`, async () => {
+      it(`${method} ${path}`, async () => {
         const [theirs, ours] = [await call(bare.url, method, path, sent), await call(app.url, method, path, sent)]
         expect(bytesOf(ours)).to.deep.equal(bytesOf(theirs))
       })
     }
-
-    it('a target that is no URL, which an app may well answer', async () => {
-      const app = await startKoaApp({
-        settings: { stores: { users: { kind: 'memory' } } },
-        compose: (koa, accounts) =>
-          koa.use(accounts.routes()).use((ctx) => {
-            ctx.status = 418
-            ctx.body = ctx.req.url
-          }),
-      })
-      try {
-        const answer = await rawCall(app.url, { method: 'GET', path: 'http://[' })
-        expect([answer.status, answer.text]).to.deep.equal([418, 'http://['])
-      } finally {
-        await app.stop()
-      }
-    })
 
     it('a fault of the app', async () => {
       const answer = await call(app.url, 'GET', '/broken')
@@ -253,21 +216,6 @@ describe('our routes in an app of somebody else', () => {
   })
 
   describe('beside middleware of the app', () => {
-    const settings = { stores: { users: { kind: 'memory' } } }
-
-    /** Runs an app that has this above our routes. */
-    async function below(above: Middleware, act: (app: KoaApp) => Promise<void>): Promise<void> {
-      const app = await startKoaApp({
-        settings,
-        compose: (koa, accounts) => koa.use(above).use(accounts.routes()).use(own.routes()),
-      })
-      try {
-        await act(app)
-      } finally {
-        await app.stop()
-      }
-    }
-
     it('leave it its state, its headers and cookies, and the address as it came', async () => {
       const noted: unknown[] = []
       const above: Middleware = async (ctx, next) => {
@@ -277,93 +225,65 @@ describe('our routes in an app of somebody else', () => {
         await next()
         if (ctx.method === 'POST') noted.push(ctx.state, ctx.url, ctx.status)
       }
-      await below(above, async ({ url }) => {
-        const { email } = await register(url, anAddress())
-        expect(noted).to.deep.equal([{ by: 'the app', tenant: 7 }, '/auth/register', 201])
-        const form = { username: email, password: goodPassword }
-        const { headers } = await call(url, 'POST', '/auth/cookie/login', { form })
-        expect(headers.get('X-Powered-By')).to.equal('the app')
-        expect(headers.getSetCookie().map((one) => one.split('=')[0])).to.deep.equal(['of-the-app', '__Host-session'])
-      })
+      const { url } = await open((koa, { routes }) => koa.use(above).use(routes()))
+      const { email } = await register(url, anAddress())
+      expect(noted).to.deep.equal([{ by: 'the app', tenant: 7 }, '/auth/register', 201])
+      const form = { username: email, password: goodPassword }
+      const { headers } = await call(url, 'POST', '/auth/cookie/login', { form })
+      expect(headers.get('X-Powered-By')).to.equal('the app')
+      expect(headers.getSetCookie().map((one) => one.split('=')[0])).to.deep.equal(['of-the-app', '__Host-session'])
     })
 
-    it('say clearly that a body parser must not come first, and hang on nothing', async () => {
-      await below(koaBody(), async ({ url }) => {
-        for (const sent of [{ json: { email: 'a@example.com', password: goodPassword } }, { form: { a: 'b' } }]) {
-          const answer = await call(url, 'POST', '/auth/register', sent)
-          expect(seen(answer)).to.deep.equal(refused(500, 'INTERNAL_SERVER_ERROR'))
-        }
-        // What has no body was not read.
-        expect((await call(url, 'GET', '/users/me')).status).to.equal(401)
-        expect((await call(url, 'POST', '/auth/register')).status).to.equal(422)
-        const order = { what: 'a book' }
-        expect((await call(url, 'POST', '/parsed-above', { json: order })).body).to.deep.equal({ got: order })
-      })
+    it('refuse bodies that a body parser of the app has read', async () => {
+      const { url } = await open((koa, { routes }) => koa.use(koaBody()).use(routes()).use(own.routes()))
+      for (const sent of [{ json: { email: 'a@example.com', password: goodPassword } }, { form: { a: 'b' } }]) {
+        const answer = await call(url, 'POST', '/auth/register', sent)
+        expect(seen(answer)).to.deep.equal(refused(500, 'INTERNAL_SERVER_ERROR'))
+      }
+      expect((await call(url, 'GET', '/users/me')).status).to.equal(401)
+      const order = { product: 'a book' }
+      expect((await call(url, 'POST', '/parsed-above', { json: order })).body).to.deep.equal({ got: order })
     })
 
     it('are refused below a path, where links to them would lead elsewhere', async () => {
-      // As koa-mount does.
-      const mounted = (prefix: string, inner: Middleware): Middleware => {
-        return async (ctx, next) => {
-          if (!ctx.path.startsWith(`${prefix}/`)) return next()
-          ctx.mountPath = prefix
-          ctx.path = ctx.path.slice(prefix.length)
-          await inner(ctx, next)
-        }
+      const asKoaMount: (inner: Middleware) => Middleware = (inner) => async (ctx, next) => {
+        ctx.mountPath = '/accounts'
+        ctx.path = ctx.path.slice('/accounts'.length)
+        await inner(ctx, next)
       }
-      const app = await startKoaApp({
-        settings,
-        compose: (koa, accounts) => koa.use(mounted('/accounts', accounts.routes())),
-      })
-      try {
-        expect((await call(app.url, 'GET', '/accounts/users/me')).text).to.equal('Internal Server Error')
-        expect(app.faults.map(({ message }) => message)).to.deep.equal([
-          'routes() cannot be mounted below a path: set the prefixes of routers, backends and providers',
-        ])
-      } finally {
-        await app.stop()
-      }
+      const { url, faults } = await open((koa, { routes }) => koa.use(asKoaMount(routes())))
+      expect((await call(url, 'GET', '/accounts/users/me')).text).to.equal('Internal Server Error')
+      expect(faults.map(({ message }) => message)).to.deep.equal([
+        'routes() cannot be mounted below a path: set the prefixes of routers, backends and providers',
+      ])
     })
 
     it('stand below a path by the settings', async () => {
-      const app = await startKoaApp({
-        settings: { ...settings, routers: { users: { prefix: '/accounts/users' } } },
-        compose: (koa, accounts) => koa.use(accounts.routes()),
-      })
-      try {
-        expect((await call(app.url, 'GET', '/accounts/users/me')).status).to.equal(401)
-        expect((await call(app.url, 'GET', '/users/me')).text).to.equal('Not Found')
-      } finally {
-        await app.stop()
-      }
+      const routers = { users: { prefix: '/accounts/users' } }
+      const { url } = await open((koa, { routes }) => koa.use(routes()), { routers })
+      expect((await call(url, 'GET', '/accounts/users/me')).status).to.equal(401)
+      expect((await call(url, 'GET', '/users/me')).text).to.equal('Not Found')
     })
 
-    it('believe no proxy, whatever the app does', async () => {
-      const app = await startKoaApp({
-        settings,
-        compose(koa, accounts) {
-          koa.proxy = true
-          koa.use(accounts.routes())
-        },
+    it('believe no proxy, also where the app does', async () => {
+      const { url } = await open((koa, { routes }) => {
+        koa.proxy = true
+        koa.use(routes())
       })
-      try {
-        const { email } = await register(app.url, anAddress())
-        const cookie = await logInByCookie(app.url, email)
-        const origin = (Origin: string) => ({
-          Origin,
-          'X-Forwarded-Host': 'evil.example',
-          'X-Forwarded-Proto': 'https',
-        })
-        const patch = (from: string) => call(app.url, 'PATCH', '/users/me', { cookie, json: {}, headers: origin(from) })
-        expect((await patch('https://evil.example')).status).to.equal(403)
-        expect((await patch(app.url)).status).to.equal(200)
-      } finally {
-        await app.stop()
+      const { email } = await register(url, anAddress())
+      const cookie = await logInByCookie(url, email)
+      const forwarded = { 'X-Forwarded-Host': 'evil.example', 'X-Forwarded-Proto': 'https' }
+      for (const [Origin, status] of [
+        ['https://evil.example', 403],
+        [url, 200],
+      ] as const) {
+        const sent = { cookie, json: {}, headers: { ...forwarded, Origin } }
+        expect((await call(url, 'PATCH', '/users/me', sent)).status, Origin).to.equal(status)
       }
     })
   })
 
-  it('want to know where browsers reach the app', async () => {
+  it('need http.publicUrl, where browsers reach the app', async () => {
     const portcullis = await openPortcullis({ stores: { users: { kind: 'memory' } }, logs: { level: 'silent' } })
     try {
       expect(() => koaAccounts(portcullis)).to.throw(SettingsFault, 'http.publicUrl')
@@ -371,11 +291,5 @@ describe('our routes in an app of somebody else', () => {
     } finally {
       await portcullis.close()
     }
-  })
-
-  it('want what openPortcullis gave', () => {
-    const another = { accounts: undefined, withTenant: undefined, close: undefined }
-    // Safe: the point is that it is none.
-    expect(() => koaAccounts(another as unknown as Parameters<typeof koaAccounts>[0])).to.throw(TypeError)
   })
 })

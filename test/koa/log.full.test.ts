@@ -32,7 +32,7 @@ await portcullis.close()
 `
 
 describe('the log of accounts in an app of somebody else', () => {
-  it('has a line for what we answered, guards included, as the service has, and none for what the app did', async () => {
+  it('has a line for each answer of ours, guards included, and none for those of the app', async () => {
     const { ended, output } = startCommand(
       [process.execPath, '--input-type=module', '-e', program],
       projectRoot,

@@ -1,0 +1,172 @@
+import { cpSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { call } from '../support/client.ts'
+import { environmentOf, startCommand } from '../support/commands.ts'
+import { callAt } from '../support/raw-request.ts'
+import { projectRoot } from '../support/readme-blocks.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+import { scratchFolder } from '../support/spawned-service.ts'
+
+const inMemory = { PORTCULLIS_STORES__USERS__KIND: 'memory' }
+const publicUrl = { PORTCULLIS_HTTP__PUBLIC_URL: 'https://accounts.example.com' }
+const script = 'text/javascript; charset=utf-8'
+
+/** The files of each page, with their types. */
+const pages = {
+  '/docs': {
+    '/docs': 'text/html; charset=utf-8',
+    '/docs/start.js': script,
+    '/docs/swagger-ui-bundle.js': script,
+    '/docs/swagger-ui.css': 'text/css; charset=utf-8',
+    '/docs/favicon-32x32.png': 'image/png',
+    '/openapi.json': 'application/json; charset=utf-8',
+  },
+  '/try': {
+    '/try': 'text/html; charset=utf-8',
+    '/try/app.js': script,
+    '/try/client.js': script,
+    '/try/words.js': script,
+    '/try/style.css': 'text/css; charset=utf-8',
+    '/try/icon.svg': 'image/svg+xml',
+    '/try/config.json': 'application/json; charset=utf-8',
+  },
+}
+const filesOf = (page: keyof typeof pages) => Object.keys(pages[page])
+
+describe('the files of /docs and /try', () => {
+  let service: TestService
+  before(async () => {
+    service = await startTestService(inMemory)
+  })
+  after(() => service?.stop())
+
+  const get = (path: string, origin = service.url) => fetch(`${origin}${path}`, { redirect: 'manual' })
+  /** Starts a service with these settings for the time of `act`. */
+  async function during(settings: Record<string, string>, act: (url: string) => Promise<void>): Promise<void> {
+    const other = await startTestService({ ...inMemory, ...settings })
+    try {
+      await act(other.url)
+    } finally {
+      await other.stop()
+    }
+  }
+
+  for (const [path, type] of Object.entries({ ...pages['/docs'], ...pages['/try'] })) {
+    it(`include ${path}, which has a type, is not cached, and has no other method`, async () => {
+      const { status, headers } = await get(path)
+      expect(status).to.equal(200)
+      expect(Object.fromEntries(headers)).to.include({
+        'content-type': type,
+        'x-content-type-options': 'nosniff',
+        'cache-control': 'no-store',
+        'referrer-policy': 'no-referrer',
+      })
+      const other = await fetch(`${service.url}${path}`, { method: 'POST' })
+      expect([other.status, other.headers.get('Allow')]).to.deep.equal([405, 'GET'])
+    })
+  }
+
+  it('may load scripts, styles and data of their own origin, and stand in no frame', async () => {
+    for (const [page, images] of [
+      ['/docs', "img-src 'self' data:"],
+      ['/try', "img-src 'self'"],
+    ] as const) {
+      const policyOf = async (path: string) => (await get(path)).headers.get('Content-Security-Policy')
+      expect((await policyOf(page))?.split('; '), page).to.have.members([
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        images,
+        "connect-src 'self'",
+        "form-action 'none'",
+        "base-uri 'none'",
+        "frame-ancestors 'none'",
+      ])
+      for (const path of filesOf(page).slice(1)) {
+        expect(await policyOf(path), path).to.equal("default-src 'none'; frame-ancestors 'none'")
+      }
+    }
+  })
+
+  it('are the only ones that are served', async () => {
+    for (const path of [
+      '/docs/',
+      '/docs/package.json',
+      '/docs/swagger-ui-bundle.js.map',
+      '/try/',
+      '/try/README.md',
+      '/try/..%2fpackage.json',
+    ]) {
+      expect((await call(service.url, 'GET', path)).body, path).to.deep.equal({ detail: 'Not Found' })
+    }
+  })
+
+  for (const [page, reason, settings] of [
+    ['/docs', 'docs.enabled is false', { PORTCULLIS_DOCS__ENABLED: 'false' }],
+    ['/try', 'try.enabled is false', { PORTCULLIS_TRY__ENABLED: 'false' }],
+    ['/try', 'the public URL is another machine’s', publicUrl],
+    [
+      '/try',
+      'the service listens on every address',
+      { PORTCULLIS_HTTP__HOST: '0.0.0.0', PORTCULLIS_HTTP__PUBLIC_URL: 'http://localhost' },
+    ],
+  ] as const) {
+    it(`of ${page} are not there when ${reason}`, () =>
+      during(settings, async (url) => {
+        for (const path of filesOf(page)) expect((await get(path, url)).status, path).to.equal(404)
+      }))
+  }
+
+  it('of /try are for browsers of this machine only, with any settings', () =>
+    during({ ...publicUrl, PORTCULLIS_TRY__ENABLED: 'true' }, async (url) => {
+      const { port } = new URL(url)
+      for (const host of [`127.0.0.1:${port}`, `localhost:${port}`, `[::1]:${port}`, 'acme.localhost']) {
+        expect((await callAt(url, host, 'GET', '/try')).status, host).to.equal(200)
+      }
+      for (const path of filesOf('/try')) {
+        for (const host of ['accounts.example.com', '10.0.0.1', 'localhost.example.com']) {
+          expect((await callAt(url, host, 'GET', path)).status, `${host} ${path}`).to.equal(404)
+        }
+        for (const header of ['X-Forwarded-For', 'X-Forwarded-Host', 'Forwarded']) {
+          const forwarded = await fetch(`${url}${path}`, { headers: { [header]: 'localhost' } })
+          expect(forwarded.status, `${header} ${path}`).to.equal(404)
+        }
+      }
+    }))
+
+  it('of /try lead on to the host name of the public URL, with the query of a provider', async () => {
+    const { port } = new URL(service.url)
+    const { status, headers } = await get('/try?code=a&state=b', `http://127.0.0.1:${port}`)
+    expect([status, headers.get('Location')]).to.deep.equal([303, `${service.url}/try?code=a&state=b`])
+  })
+
+  it('of /try tell no secret, and the paths that the page needs', async () => {
+    expect(await (await get('/try/config.json')).json()).to.deep.equal({
+      backends: [
+        { name: 'jwt', transport: 'bearer', prefix: '/auth/jwt' },
+        { name: 'cookie', transport: 'cookie', prefix: '/auth/cookie' },
+      ],
+      routers: { register: '/auth', resetPassword: '/auth', verify: '/auth', users: '/users' },
+      providers: [],
+    })
+  })
+})
+
+describe('an installation without examples/browser', () => {
+  it('has no /try, and says so at the start', async () => {
+    const folder = scratchFolder()
+    cpSync(join(projectRoot, 'dist'), join(folder, 'dist'), { recursive: true })
+    cpSync(join(projectRoot, 'package.json'), join(folder, 'package.json'))
+    symlinkSync(join(projectRoot, 'node_modules'), join(folder, 'node_modules'))
+    const env = environmentOf({ ...inMemory, PORTCULLIS_HTTP__PORT: '0' })
+    const service = startCommand([process.execPath, 'dist/portcullis.js', 'serve'], folder, env)
+    const [, port] = await service.says(/"port":(\d+),"msg":"listening"/)
+    const response = await fetch(`http://localhost:${port}/try`)
+    expect([response.status, await response.json()]).to.deep.equal([404, { detail: 'Not Found' }])
+    service.kill('SIGTERM')
+    expect(await service.ended).to.equal(0)
+    expect(service.output.error.match(/examples\/browser/g)).to.have.lengthOf(1)
+    expect(service.output.error).to.not.include('ENOENT')
+  })
+})
