@@ -1,5 +1,4 @@
 import { readdir } from 'node:fs/promises'
-import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'chai'
 import {
   type Handlers,
@@ -10,46 +9,74 @@ import {
   toEmail,
 } from '../src/index.ts'
 import { anAddress } from './support/answers.ts'
-import { call, goodPassword, register } from './support/client.ts'
+import { goodPassword } from './support/client.ts'
 import { eventually } from './support/eventually.ts'
+import { resetToken } from './support/one-time-tokens.ts'
 import { startTestService } from './support/service.ts'
 import { scratchFolder } from './support/spawned-service.ts'
+import { inSqlite } from './support/store-contents.ts'
 
 const silent = { logs: { level: 'silent' } } satisfies PortcullisSettings
 
 describe('events of a program', () => {
-  async function registered(portcullis: Portcullis): Promise<string> {
+  async function register(portcullis: Portcullis, tenant = 'default'): Promise<string> {
     const email = toEmail(anAddress())
-    await portcullis.accounts.registerUser.execute({ email, password: goodPassword, requestId: 'a-program' })
+    await portcullis.withTenant(tenant, ({ registerUser }) =>
+      registerUser.execute({ email, password: goodPassword, requestId: 'a-program' }),
+    )
     return email
   }
 
-  /** Whom a program with these options is told of that opens what others have left behind. */
-  async function toldAfter(settings: PortcullisSettings, options: PortcullisOptions): Promise<string[]> {
+  /** Registers users with a program that leaves their events to the next one on the same store, which has handlers. */
+  async function expectLeft(settings: PortcullisSettings, options: PortcullisOptions = {}, tenant = 'default') {
     const dataFolder = scratchFolder()
-    const told: string[] = []
     const first = await openPortcullis({ ...silent, ...settings, dataFolder }, options)
-    await registered(first)
-    await delay(300)
+    const emails: string[] = []
+    for (let count = 0; count < 4; count++) emails.push(await register(first, tenant))
     await first.close()
-    const handlers = { on_after_register: ({ email }: { email: string }) => void told.push(email) }
-    const second = await openPortcullis({ ...silent, dataFolder }, { handlers })
-    const last = await registered(second)
-    await eventually('the last event', () => told.includes(last))
+    const told: string[] = []
+    const handlers: Handlers = { on_after_register: ({ email }) => void told.push(email) }
+    const delivering = { ...silent, ...settings, events: { relay: 'on' }, dataFolder } as const
+    const second = await openPortcullis(delivering, { handlers })
+    await eventually('every event', () => emails.every((email) => told.includes(email)))
     await second.close()
-    return told.filter((email) => email !== last)
   }
 
-  it('wait for somebody who has handlers, where it has none', async () => {
-    const told = await Promise.all([
-      toldAfter({}, {}),
-      toldAfter({}, { delivers: false }),
-      toldAfter({ events: { relay: 'off' } }, { handlers: {} }),
-    ])
-    expect(told.map(({ length }) => length)).to.deep.equal([1, 1, 1])
+  it('are left to a program with handlers by one that has none', async () => {
+    await expectLeft({})
+    await expectLeft({}, { delivers: false })
+    await expectLeft({ events: { relay: 'off' } }, { handlers: {} })
   })
 
-  it('are printed where it prints itself, when it asks for that', async () => {
+  it('of one tenant are left to it by a program that delivers those of another tenant', async () => {
+    const list = { here: { stores: { users: { kind: 'memory' } } }, kept: {} } as const
+    await expectLeft({ tenants: { by: 'header', list } }, {}, 'kept')
+  })
+
+  it('are left to a service beside it by a program without handlers', async () => {
+    const service = await startTestService()
+    const program = await openPortcullis({ ...silent, dataFolder: service.dataFolder })
+    for (let count = 0; count < 4; count++) {
+      const email = await register(program)
+      await service.event(({ event, user }) => event === 'on_after_register' && user.email === email, 60)
+      await resetToken(service, email)
+    }
+    await program.close()
+    await service.stop()
+  })
+
+  it('are settled without a handler, where the options say that there is none', async () => {
+    for (const options of [{ handlers: {} }, { delivers: true }]) {
+      const dataFolder = scratchFolder()
+      const portcullis = await openPortcullis({ ...silent, dataFolder }, options)
+      await register(portcullis)
+      const waiting = () => inSqlite(dataFolder, (db) => db.prepare('SELECT count(*) FROM outbox').pluck().get())
+      await eventually('no event to wait', () => waiting() === 0)
+      await portcullis.close()
+    }
+  })
+
+  it('are printed on standard output with handlers.console', async () => {
     const { write } = process.stdout
     const lines: string[] = []
     process.stdout.write = ((line: string, done: () => void) => {
@@ -60,57 +87,12 @@ describe('events of a program', () => {
     try {
       const settings = { ...silent, handlers: { console: true }, stores: { users: { kind: 'memory' } } } as const
       const portcullis = await openPortcullis({ ...settings, dataFolder: scratchFolder() })
-      const email = await registered(portcullis)
+      const email = await register(portcullis)
       await eventually('the line', () => lines.some((line) => line.includes(email)))
       await portcullis.close()
     } finally {
       process.stdout.write = write
     }
-  })
-
-  it('are delivered to nobody, where it says that nobody is to be told', async () => {
-    const told = await Promise.all([toldAfter({}, { handlers: {} }), toldAfter({}, { delivers: true })])
-    expect(told).to.deep.equal([[], []])
-  })
-
-  it('of one tenant wait, whomever another one tells', async () => {
-    const dataFolder = scratchFolder()
-    const list = { here: { stores: { users: { kind: 'memory' } } }, kept: {} } as const
-    const tenants = { by: 'header', list } as const
-    const first = await openPortcullis({ ...silent, dataFolder, tenants })
-    for (const tenant of ['here', 'kept']) {
-      await first.withTenant(tenant, ({ registerUser }) =>
-        registerUser.execute({ email: toEmail('ada@example.com'), password: goodPassword, requestId: 'a-program' }),
-      )
-    }
-    await delay(300)
-    await first.close()
-    const told: string[] = []
-    const handlers: Handlers = { on_after_register: (_user, { tenant }) => void told.push(tenant) }
-    const second = await openPortcullis({ ...silent, dataFolder, tenants }, { handlers })
-    await eventually('the event', () => told.length > 0)
-    await second.close()
-    expect(told).to.deep.equal(['kept'])
-  })
-
-  it('of a service beside it are left to the service, where it has no handlers', async () => {
-    const service = await startTestService()
-    const program = await openPortcullis({ ...silent, dataFolder: service.dataFolder })
-    const emails = Array.from({ length: 8 }, () => anAddress())
-    for (const email of emails) await register(service.url, email)
-    for (const email of emails) {
-      await call(service.url, 'POST', '/auth/forgot-password', { json: { email } })
-      await delay(100) // or one look of the service's takes all
-    }
-    const missing = () => {
-      const told = (event: string) =>
-        new Set(service.events.filter((one) => one.event === event).map(({ user }) => user.email))
-      const [registrations, resets] = [told('on_after_register'), told('on_after_forgot_password')]
-      return emails.filter((email) => !registrations.has(email) || !resets.has(email))
-    }
-    await eventually('an event of each', () => missing().length === 0)
-    await program.close()
-    await service.stop()
   })
 })
 

@@ -7,7 +7,7 @@ import { blocksOf, patternOf, projectFile } from './support/readme-blocks.ts'
 interface Snippet {
   readonly file: string
   readonly text: string
-  /** What the reader is told it prints; `null` when that is not said. */
+  /** Its output, as the page shows it; `null` when the page does not. */
   readonly prints: string | null
 }
 
@@ -24,7 +24,7 @@ function snippetsOf(document: string): Snippet[] {
 
 const snippets = ['docs/embedding.md', 'docs/koa.md', 'docs/fastapi-users.md'].flatMap(snippetsOf)
 
-/** What a program that embeds use cases has no use for. */
+/** Packages that a program with use cases on SQLite does not need. */
 const unwanted = /^(koa|@koa\/.*|koa-.*|mongodb|bson|ioredis|openid-client|undici|bcrypt|commander)$/
 
 /** The types refuse each line after the first, and those of the settings what their schema would. */
@@ -63,7 +63,7 @@ describe('the package, installed into an empty project', () => {
   })
   after(() => project?.remove())
 
-  it('holds what is run, imported or compiled against, and nothing else', () => {
+  it('holds the files that are run, imported or compiled against, and no others', () => {
     const files = project.files()
     const wanted =
       /^(package\.json|README\.md|LICENSE|bin\/portcullis\.js|dist\/[\w-]+\.js(\.map)?|dist\/api\.md|dist\/types\/.*\.d\.ts|examples\/browser\/[\w.-]+)$/
@@ -109,13 +109,13 @@ describe('the package, installed into an empty project', () => {
   })
 
   for (const { file, prints } of snippets) {
-    it(`runs ${file}, which prints what its reader is told`, async () => {
+    it(`runs ${file}, which prints the output of its page`, async () => {
       const printed = await project.run(file.replace(/\.ts$/, '.js'))
       if (prints !== null) expect(printed).to.match(new RegExp(`^${patternOf(prints).source}$`))
     })
   }
 
-  it('loads neither Koa nor a driver that nobody names: for two use cases on SQLite', async () => {
+  it('loads neither Koa nor another driver for two use cases on SQLite', async () => {
     const { packages, printed } = await project.packagesLoadedBy('two-use-cases.js', twoUseCases)
     expect(printed).to.equal('ada@example.com\n')
     expect(packages).to.include.members(['portcullis', 'better-sqlite3', 'argon2', 'uuid'])
@@ -123,7 +123,7 @@ describe('the package, installed into an empty project', () => {
     expect(packages).to.not.include.oneOf(['inversify', 'typebox', 'ajv', 'pino', 'reflect-metadata'])
   })
 
-  it('loads neither Koa nor a driver that nobody names: for settings that name SQLite', async () => {
+  it('loads neither Koa nor another driver for settings that name SQLite', async () => {
     const { packages, printed } = await project.packagesLoadedBy('settings-in.js', settingsIn)
     expect(printed).to.equal('ada@example.com\n')
     expect(packages).to.include.members(['portcullis', 'better-sqlite3', 'argon2', '@inversifyjs/core', 'typebox'])
@@ -141,7 +141,7 @@ describe('the package, installed into an empty project', () => {
     expect(redis.packages).to.include('ioredis')
   })
 
-  it('loads what routes need for portcullis/koa', async () => {
+  it('loads the packages of the routes for portcullis/koa', async () => {
     const { packages } = await project.packagesLoadedBy('koa.js', "await import('portcullis/koa')")
     expect(packages.filter((name) => unwanted.test(name)))
       .to.include('@koa/cors')

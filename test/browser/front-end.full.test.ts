@@ -87,15 +87,11 @@ describe('a front end on another origin, in a browser', () => {
       expect(blocked).to.deep.equal([])
     })
 
-    it('can read why it was refused, and by which request', async () => {
+    it('can read the reason of a refusal, and its request id', async () => {
       await page.goto(sameSite)
-
       const wrong = await send('POST', '/auth/cookie/login', { form: { username: 'nobody@example.com', password } })
       expect(wrong).to.deep.include({ status: 400, body: { detail: 'LOGIN_BAD_CREDENTIALS' } })
       expect(wrong?.requestId).to.match(/^[0-9a-f-]{36}$/)
-      expect(await send('POST', '/auth/register', { json: {} })).to.include({ status: 422 })
-      expect(await send('GET', '/nowhere')).to.include({ status: 404 })
-      expect(await send('DELETE', '/auth/register')).to.include({ status: 405 })
     })
 
     it('uses a bearer token on any site', async () => {
@@ -144,7 +140,6 @@ describe('a front end on another origin, in a browser', () => {
 
   for (const { where, origin, cookies } of [
     { where: 'of the same site', origin: () => sameSite, cookies: 'lax' },
-    { where: 'of another site', origin: () => crossSite, cookies: 'lax' },
     { where: 'of another site, with sameSite none', origin: () => crossSite, cookies: 'none' },
   ]) {
     describe(`that http.allowedOrigins does not list, ${where}`, () => {

@@ -3,7 +3,7 @@ import { anAddress, empty, refused, seen } from '../support/answers.ts'
 import { call, goodPassword, logIn, register } from '../support/client.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 
-describe('a user whose events nobody delivers', () => {
+describe('a user with events that are not delivered', () => {
   let service: TestService
   before(async () => {
     service = await startTestService({ PORTCULLIS_EVENTS__RELAY: 'off' })

@@ -174,7 +174,7 @@ describe('our routes in an app of somebody else', () => {
       expect((await call(url, 'GET', '/orders')).headers.get('Strict-Transport-Security')).to.equal(null)
     })
 
-    it('at every path of its document but those of the service itself, which are the app’s', async () => {
+    it('at every path of its document but the probes, which are left to the app', async () => {
       const document = (await call(service.url, 'GET', '/openapi.json')).body as { paths: object } // safe: OpenAPI
       const paths = Object.keys(document.paths)
       expect(paths).to.include.members(['/users/{user_id}', '/auth/acme/callback', '/auth/associate/acme/{id}'])
@@ -247,6 +247,7 @@ describe('our routes in an app of somebody else', () => {
 
     it('are refused below a path, where links to them would lead elsewhere', async () => {
       const asKoaMount: (inner: Middleware) => Middleware = (inner) => async (ctx, next) => {
+        if (!ctx.path.startsWith('/accounts/')) return next()
         ctx.mountPath = '/accounts'
         ctx.path = ctx.path.slice('/accounts'.length)
         await inner(ctx, next)

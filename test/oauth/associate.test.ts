@@ -62,7 +62,7 @@ describe('an account at a provider', () => {
     call(service.url, 'DELETE', `/auth/associate/${provider}/${id}`, { bearer })
 
   describe('is linked', () => {
-    it('to the user of the session, who sees all of it', async () => {
+    it('to the user of the session, with all of its fields', async () => {
       const { email, bearer } = await somebody()
       const person = aPerson()
       const before = Math.floor(Date.now() / 1000)

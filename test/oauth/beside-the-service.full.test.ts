@@ -39,7 +39,7 @@ describe('a program beside the service', () => {
     return () => readProviderToken.execute({ userId: id, provider, accountId: account.accountId })
   }
 
-  it('has the providers that are enabled, and refreshes what users gave the service', async () => {
+  it('has the providers that are enabled, and refreshes tokens that the service stored', async () => {
     expect([...program.accounts.providers.keys()]).to.deep.equal(['acme'])
     const before = acme.exchanges().length
     const read = await newcomer()
@@ -48,7 +48,7 @@ describe('a program beside the service', () => {
     expect(grants.map(({ form }) => form.get('grant_type'))).to.deep.equal(['authorization_code', 'refresh_token'])
   })
 
-  it('gets nothing that the provider refuses to refresh', async () => {
+  it('gets no token that the provider refuses to refresh', async () => {
     const read = await newcomer()
     acme.instead('token', invalidGrant)
     expect(await read()).to.equal(null)

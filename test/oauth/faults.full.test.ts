@@ -65,7 +65,7 @@ describe('a provider that fails', () => {
     expect(service.events.filter(({ event }) => event === 'on_after_register')).to.have.length(1)
   })
 
-  it('is asked once, and nobody is asked in its place', () => {
+  it('is asked once, and no other host in its place', () => {
     for (const { name } of cases) expect(of(name).exchanges(), name).to.have.length(1)
     const redirected = of('tokenredirectsinaloop').fake.asked
     expect(redirected.map(({ address }) => address.split('/')[1])).to.deep.equal(['token'])

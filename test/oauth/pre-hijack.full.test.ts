@@ -13,7 +13,7 @@ const taken = refused(400, 'OAUTH_USER_ALREADY_EXISTS')
 const attackersPassword = 'the choice of the attacker'
 
 for (const associateByEmail of [false, true]) {
-  describe(`an attacker, with associateByEmail ${associateByEmail ? 'on' : 'off'}`, () => {
+  describe(`with associateByEmail ${associateByEmail ? 'on' : 'off'}, an attacker`, () => {
     let site: AcmeSite
 
     before(async () => {
@@ -48,21 +48,21 @@ for (const associateByEmail of [false, true]) {
       expect(await site.idOf(own), 'an account of the attacker’s own').to.not.equal(await site.idOf(owner))
     }
 
-    it('who registered the address first is not joined by its owner, and loses the account to a reset', async () => {
+    it('can neither share nor keep an account with the address of a victim', async () => {
       const { victim, session } = await hijack()
       expect(seen(await site.travel(victim))).to.deep.equal(taken)
       expect(await site.linksOf(session)).to.deep.equal([])
       await expectLost(victim.email, session)
     })
 
-    it('who also linked an account cannot come back through it', async () => {
+    it('cannot come back through a linked account', async () => {
       const { victim, session } = await hijack()
       const attacker = aPerson()
       expect((await site.travel(attacker, session)).status).to.equal(200)
       await expectLost(victim.email, session, attacker)
     })
 
-    it('who also linked an account cannot come back through it after the owner has verified the address', async () => {
+    it('cannot come back through a linked account after the owner has verified the address', async () => {
       const { victim, session } = await hijack()
       const attacker = aPerson()
       await site.travel(attacker, session)
@@ -71,7 +71,7 @@ for (const associateByEmail of [false, true]) {
       await expectLost(victim.email, session, attacker)
     })
 
-    it('who changes a verified address to the one of the victim is not joined, and loses the account', async () => {
+    it('can neither share nor keep an account that moved to the address of a victim', async () => {
       const { attacker, session } = await verifiedAttacker()
       const victim = aPerson()
       await site.travel(attacker, session)
@@ -80,7 +80,7 @@ for (const associateByEmail of [false, true]) {
       await expectLost(victim.email, session, attacker)
     })
 
-    it('who proved another address does not get this one by it', async () => {
+    it('cannot verify the address of a victim by a token for another address', async () => {
       const { victim: attacker, session } = await hijack()
       const victim = aPerson()
       const token = await verifyToken(site.service, attacker.email)
@@ -89,7 +89,7 @@ for (const associateByEmail of [false, true]) {
       expect(seen(answer)).to.deep.equal(refused(400, 'VERIFY_USER_BAD_TOKEN'))
     })
 
-    it('who changes the address while its owner is at the provider is not joined', async () => {
+    it('cannot share an account that moves to the address while its owner is at the provider', async () => {
       const { session } = await verifiedAttacker()
       const victim = aPerson()
       const browser = site.browser()
@@ -99,7 +99,7 @@ for (const associateByEmail of [false, true]) {
       expect(await site.linksOf(session)).to.deep.equal([])
     })
 
-    it('with the address at a provider that does not vouch for it gets no account of its owner', async () => {
+    it('gets no account of a victim from a provider that does not vouch for the address', async () => {
       const { attacker: victim } = await verifiedAttacker()
       for (const email_verified of [false, undefined, 'true', 1]) {
         const attacker = { ...aPerson(), email: victim.email, email_verified }
@@ -107,7 +107,7 @@ for (const associateByEmail of [false, true]) {
       }
     })
 
-    it('with a free address at a provider that does not vouch for it loses the account to its owner', async () => {
+    it('cannot keep an account from a provider that does not vouch for the address', async () => {
       const victim = aPerson()
       const attacker = { ...aPerson(), email: victim.email, email_verified: false }
       const session = tokenOf(await site.travel(attacker))
@@ -116,7 +116,7 @@ for (const associateByEmail of [false, true]) {
       expect(seen(await site.travel(attacker)), 'not let in again').to.deep.equal(taken)
     })
 
-    it('whose address at the provider becomes the one of the victim keeps the own account', async () => {
+    it('keeps the own account when its address at the provider becomes that of a victim', async () => {
       const [victim, attacker] = [aPerson(), aPerson()]
       const own = await site.idOf(tokenOf(await site.travel(attacker)))
       const owner = await site.idOf(tokenOf(await site.travel(victim)))
@@ -124,7 +124,7 @@ for (const associateByEmail of [false, true]) {
       expect(moved).to.equal(own).and.not.equal(owner)
     })
 
-    it('does not keep the owner from accounts that the provider vouches for: they outlive a reset', async () => {
+    it('cannot end links that the provider vouches for: they outlive a reset', async () => {
       const person = aPerson()
       const second = { ...aPerson(), email: person.email.toUpperCase() }
       const id = await site.idOf(tokenOf(await site.travel(person)))

@@ -75,7 +75,7 @@ describe('signing in through a provider', () => {
       expect(state).to.match(/^[\w-]{43}$/)
     })
 
-    it('whose state, challenge and cookie are never the same', async () => {
+    it('with another state, challenge and cookie each time', async () => {
       const answers = await Promise.all(Array.from({ length: 50 }, () => authorize()))
       const values = answers.flatMap((answer) => {
         const { searchParams } = urlOf(answer)
@@ -331,7 +331,7 @@ describe('signing in through a provider', () => {
       }
     })
 
-    it('with 400 and nothing of what came back, when the provider reports an error', async () => {
+    it('with 400 and without the words of the provider, when it reports an error', async () => {
       const error = '<script>alert(1)</script>'
       const visitor = browser()
       const { state } = acme.approve(await visitor.begin(acme), aPerson())
