@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
+import type { buildConnector } from 'undici'
 
 /** A request as the provider got it. */
 export interface Asked {
@@ -29,8 +30,8 @@ export interface FakeProvider {
   readonly asked: Asked[]
   /** Connections that are open now. */
   readonly connections: ReadonlySet<Socket>
-  /** Opens a connection to this server, whoever is called. */
-  readonly dial: () => Socket
+  /** Opens each connection of undici to this server, whatever its host. */
+  readonly connect: buildConnector.connector
   /** What is answered at `api.example.com/user`. */
   answer(address: string, answer: Answer): void
   /**
@@ -77,7 +78,13 @@ export async function startFakeProvider(): Promise<FakeProvider> {
     origin: `http://127.0.0.1:${port}`,
     asked,
     connections,
-    dial: () => connect(port, '127.0.0.1'),
+    connect(_options, done) {
+      const failed = (error: Error) => done(error, null)
+      const socket = connect(port, '127.0.0.1', () => {
+        socket.off('error', failed)
+        done(null, socket)
+      }).once('error', failed)
+    },
     answer: (address, answer) => void answers.set(address, answer),
     answerTokens(address, token, refusal = invalidGrant) {
       answers.set(address, (one: Asked) => {

@@ -1,4 +1,3 @@
-import type { Socket } from 'node:net'
 import type { Agent } from 'undici'
 import { CodeRefused, ProviderFailed } from '../../application/ports/oauth-provider.ts'
 import { valueAt } from './identity.ts'
@@ -11,9 +10,6 @@ export const limits = {
   /** Tokens, profiles and keys have some kilobytes. Reading more would slow down other logins. */
   responseBytes: 262_144,
 }
-
-/** Opens a connection. Tests direct every host to their own server. */
-export type Dial = (port: number, host: string) => Socket
 
 export interface OutboundRequest {
   readonly method: string
@@ -31,13 +27,17 @@ export interface Outbound {
   fetch(url: string, request: OutboundRequest): Promise<Response>
 }
 
-export function openOutbound(dial?: Dial): Outbound {
+const checked = { timeout: limits.connectMs, rejectUnauthorized: true }
+
+/** @param connect opens connections; tests lead every host to a server of their own */
+export function openOutbound(connect: Agent.Options['connect'] = checked): Outbound {
   let dispatcher: Agent | undefined
   return {
     async fetch(url, { method, headers, body = null, signal }) {
       if (!isSecure(url)) throw new ProviderFailed('an address is neither https nor on loopback')
       const { Agent, request } = await import('undici') // loaded where a provider is asked
-      dispatcher ??= new Agent(agentOptions(dial))
+      // Connections are not reused: logins are rare, and a connection that the provider has closed would fail one.
+      dispatcher ??= new Agent({ connect, pipelining: 0, maxResponseSize: limits.responseBytes })
       const answer = await request(url, { dispatcher, method, headers, body, signal })
       const bytes = await answer.body.arrayBuffer()
       return new Response(bytes.byteLength === 0 ? null : bytes, {
@@ -47,26 +47,6 @@ export function openOutbound(dial?: Dial): Outbound {
         ),
       })
     },
-  }
-}
-
-function agentOptions(dial: Dial | undefined): Agent.Options {
-  return {
-    connect:
-      dial === undefined
-        ? { timeout: limits.connectMs, rejectUnauthorized: true }
-        : ({ hostname, port, protocol }, done) => {
-            const socket = dial(Number(port || (protocol === 'https:' ? 443 : 80)), hostname)
-            const failed = (error: Error) => done(error, null)
-            socket.once('error', failed)
-            socket.once('connect', () => {
-              socket.off('error', failed)
-              done(null, socket)
-            })
-          },
-    // Connections are not reused: logins are rare, and a connection that the provider has closed would fail one.
-    pipelining: 0,
-    maxResponseSize: limits.responseBytes,
   }
 }
 

@@ -11,7 +11,7 @@ export const now = new Date('2026-01-02T03:04:05Z')
 
 /** Needs whose every request goes to `fake`, whichever host it names. */
 export function needsOf(fake: FakeProvider, clock = () => now): ProviderNeeds {
-  return { name: 'acme', outbound: openOutbound(fake.dial), clock }
+  return { name: 'acme', outbound: openOutbound(fake.connect), clock }
 }
 
 export function aJourney() {

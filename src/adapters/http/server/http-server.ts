@@ -40,28 +40,20 @@ interface Options {
   readonly notAccepted: (fault: Error) => void
 }
 
-interface Connection {
-  unanswered: number
-  latest: ServerResponse | null
-}
-
 export function httpServer(listener: RequestListener, options: Options): HttpServer {
   const { isTls, maxConnections, writeTimeoutSeconds, notAccepted } = options
-  const connections = new Map<Socket, Connection>()
+  /** The responses of each connection that have not ended. */
+  const connections = new Map<Socket, Set<ServerResponse>>()
   const begin = requestPacing()
   let isClosing = false
 
   const server = createServer(limits, (request, response) => {
     const { socket } = request
-    const connection = connections.get(socket)
-    if (connection === undefined || socket.destroyed) return // Node parses the rest of a packet all the same
-    if (connection.unanswered === mostUnanswered) return void socket.destroy()
-    connection.unanswered += 1
-    connection.latest = response
-    response.once('close', () => {
-      connection.unanswered -= 1
-      if (connection.latest === response) connection.latest = null
-    })
+    const unanswered = connections.get(socket)
+    if (unanswered === undefined || socket.destroyed) return // Node parses the rest of a packet all the same
+    if (unanswered.size === mostUnanswered) return void socket.destroy()
+    unanswered.add(response)
+    response.once('close', () => unanswered.delete(response))
     // The time-out of a connection also runs while the answer is being prepared, which may take longer.
     response.on('timeout', () => {
       if (response.writableEnded) socket.destroy()
@@ -75,7 +67,7 @@ export function httpServer(listener: RequestListener, options: Options): HttpSer
   server.maxConnections = maxConnections
 
   server.on('connection', (socket: Socket) => {
-    connections.set(socket, { unanswered: 0, latest: null })
+    connections.set(socket, new Set())
     socket.once('close', () => connections.delete(socket))
     socket.destroySoon = () => linger(socket) // Node calls it after the last answer
     if (connections.size >= maxConnections) server.closeIdleConnections()
@@ -93,7 +85,7 @@ export function httpServer(listener: RequestListener, options: Options): HttpSer
 
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
     if (!socket.writable) return
-    const isMidAnswer = connections.get(socket)?.latest?.headersSent === true
+    const isMidAnswer = [...(connections.get(socket) ?? [])].some(({ headersSent }) => headersSent)
     if (isMidAnswer || error.code === 'ECONNRESET') return void socket.destroy()
     socket.write(refusal(error.code, isTls))
     linger(socket)
@@ -112,7 +104,8 @@ export function httpServer(listener: RequestListener, options: Options): HttpSer
     },
     close(graceSeconds) {
       isClosing = true
-      for (const { latest } of connections.values()) {
+      for (const unanswered of connections.values()) {
+        const latest = [...unanswered].at(-1)
         if (latest?.headersSent === false) latest.setHeader('Connection', 'close')
       }
       return new Promise((resolve) => {
