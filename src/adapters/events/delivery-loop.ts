@@ -17,7 +17,6 @@ export interface DeliveryLoopOptions {
 export interface DeliveryLoop {
   /** Resolves after the first look for work, successful or not, or when the loop stops before. */
   readonly firstLook: Promise<void>
-  /** Looks for work now. */
   wake(): void
   /** Starts nothing more, waits at most `graceSeconds` for running work, and releases the rest. */
   stop(graceSeconds: number): Promise<void>

@@ -47,7 +47,6 @@ export interface Incoming<Body, Target, Who> {
   readonly by: Who
   readonly params: Readonly<Record<string, string>>
   readonly query: URLSearchParams
-  /** The header Cookie. */
   readonly cookie: string | undefined
   /** The host of the request without its port. */
   readonly host: string

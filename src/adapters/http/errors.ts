@@ -81,7 +81,6 @@ export const statusOf: Record<RefusalCode, Answer> = {
   NOT_FOUND: worded(404, 'Not Found', 'No such user'),
 }
 
-/** The body of every error. */
 export function errorReply(status: number, detail: unknown, headers?: Readonly<Record<string, string>>): Reply {
   return { status, body: { detail }, ...(headers && { headers }) }
 }
@@ -108,7 +107,6 @@ export function replyTo(thrown: unknown): Reply | null {
 
 export const faultReply = errorReply(500, 'INTERNAL_SERVER_ERROR')
 
-/** The field `detail` of the answer to a refusal. */
 export function detailOf(code: RefusalCode, reason: string): unknown {
   const { detail } = statusOf[code]
   if (detail === 'code') return code

@@ -11,7 +11,6 @@ export interface Cookie {
   readonly maxAgeSeconds: number | null
 }
 
-/** A file instead of JSON. */
 export interface Page {
   readonly type: string
   readonly content: string | Buffer

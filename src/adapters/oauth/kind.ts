@@ -3,7 +3,6 @@ import type { OAuthProvider } from '../../application/ports/oauth-provider.ts'
 import { isSecure, type Outbound } from './outbound.ts'
 
 export interface ProviderNeeds {
-  /** The provider's name in the settings. */
   readonly name: string
   readonly outbound: Outbound
   readonly clock: () => Date

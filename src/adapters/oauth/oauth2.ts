@@ -10,13 +10,10 @@ import { identityOf, type Profile, refusalIn, tokensOf, valueAt } from './identi
 import { clientAuthentication, clientOptions, type ProviderNeeds, providerKind, providerUrl } from './kind.ts'
 import { type OutboundRequest, underDeadline } from './outbound.ts'
 
-/** The particulars of one provider of plain OAuth 2.0. */
 export interface OAuth2Definition {
   readonly authorizeUrl: string
   readonly tokenUrl: string
-  /** Asks the provider for the user's account. */
   readonly read: (answers: Answers) => Promise<Profile>
-  /** Whether the provider uses numbers as account ids. */
   readonly hasIntegerIds?: boolean
   readonly scopeSeparator?: string
   readonly clientAuthentication?: 'basic' | 'post'
@@ -34,7 +31,6 @@ export interface OAuth2Definition {
 }
 
 export interface Answers {
-  /** The answer of the token endpoint. */
   readonly token: unknown
   /** Sends a GET with the access token. Throws `ProviderFailed` unless the answer is JSON with status 200. */
   get(url: string): Promise<unknown>

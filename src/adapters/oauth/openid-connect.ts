@@ -13,7 +13,6 @@ type Library = typeof import('openid-client')
 /** How a client authenticates at the token endpoint, by the library once it is loaded. */
 export type Authentication = (library: Library) => ClientAuth
 
-/** The particulars of one provider of OpenID Connect. */
 export interface OpenIdDefinition {
   readonly issuer: string
   readonly authenticate: Authentication

@@ -4,7 +4,6 @@ import type { Thrown } from '../handler-failure.ts'
 /** Messages between the service and the handler thread. */
 
 export interface ThreadData {
-  /** The deployer's module. */
   readonly url: string
 }
 

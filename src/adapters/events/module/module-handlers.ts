@@ -12,7 +12,6 @@ export interface HandlerModuleOptions {
   readonly log: { warn(fields: object, message: string): void }
   /** Gets the output of handlers. Not standard output, which may be a stream of events. */
   readonly output?: NodeJS.WritableStream
-  /** The time-out for loading the module. */
   readonly loadSeconds?: number
 }
 

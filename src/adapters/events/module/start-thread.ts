@@ -10,10 +10,8 @@ export interface Thread {
 }
 
 export interface ThreadOptions {
-  /** The deployer's module. */
   readonly url: URL
   readonly loadSeconds: number
-  /** Aborts loading. */
   readonly signal: AbortSignal
   /** Gets the standard output and error of the thread. */
   readonly output: NodeJS.WritableStream

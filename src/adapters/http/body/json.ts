@@ -4,7 +4,6 @@ import type { Fields, RawBody } from './raw-body.ts'
 
 const maxLevels = 32
 
-/** The fields of an object in JSON. */
 export function jsonFields(text: string): RawBody {
   const parsed = parseJson(text)
   if ('offset' in parsed) throw invalid(parsed.offset ?? 0, 'Expecting a JSON value')

@@ -1,6 +1,5 @@
 import { Unreadable } from '../errors.ts'
 
-/** The fields of a body by name. */
 export type Fields = Readonly<Record<string, unknown>>
 
 /** A body before its fields are validated. */

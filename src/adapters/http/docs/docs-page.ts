@@ -45,7 +45,6 @@ const start = `SwaggerUIBundle({
 })
 `
 
-/** The OpenAPI document and Swagger UI. */
 export function docsRouter(document: unknown): Router {
   const swaggerFolder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
   return {

@@ -162,7 +162,6 @@ const serviceFailures = [
   ),
 ]
 
-/** All failures of an operation. */
 function failuresOf({ access, refusals, body, target, ownOriginsOnly, method }: Endpoint): Failure[] {
   const codes: RefusalCode[] = []
   const needsLogin = access === 'user' || access === 'superuser'

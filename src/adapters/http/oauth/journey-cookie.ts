@@ -6,9 +6,7 @@ import { cookieNames, cookieValue } from '../transports/cookie-header.ts'
  * attacker's journey (CVE-2025-68481).
  */
 export interface OAuthBrowser {
-  /** The cookies to set when a journey begins. */
   begin(state: string, value: string, header: string | undefined): readonly Cookie[]
-  /** The value of the cookie for this state. */
   valueOf(state: string, header: string | undefined): string | null
   /** The cookies to remove when a journey ends; none for a state that cannot be part of a cookie's name. */
   end(state: string): readonly Cookie[]

@@ -15,7 +15,6 @@ export const AuthorizationUrl = Type.Object(
   { title: 'AuthorizationUrl', additionalProperties: false },
 )
 
-/** The parts of a request that a journey reads. */
 type Asked = Pick<Incoming<unknown, unknown, unknown>, 'query' | 'cookie' | 'requestId'>
 
 /** The arguments of a use case that ends a journey. */
@@ -48,7 +47,6 @@ function returnOf(query: URLSearchParams): Return {
   return { code, state: only('state'), error: query.get('error'), iss: only('iss'), all: [...query] }
 }
 
-/** Reports failures of the provider to the operator. */
 async function reporting<T>({ report }: MountedProvider, requestId: string, act: () => Promise<T>): Promise<T> {
   try {
     return await act()

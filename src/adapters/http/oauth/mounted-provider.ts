@@ -3,7 +3,6 @@ import type { CodeRefused, OAuthProvider, ProviderFailed } from '../../../applic
 import type { OAuthFlow } from '../../../domain/oauth-account.ts'
 import type { OAuthBrowser } from './journey-cookie.ts'
 
-/** A provider with its settings. */
 export interface MountedProvider {
   readonly provider: OAuthProvider
   readonly policy: OAuthPolicy

@@ -1,7 +1,6 @@
 import { type Endpoint, endpoint } from '../endpoint.ts'
 import type { Page } from '../reply.ts'
 
-/** The content type by the ending of a file. */
 const types: Readonly<Record<string, string>> = {
   html: 'text/html; charset=utf-8',
   js: 'text/javascript; charset=utf-8',
@@ -15,7 +14,6 @@ interface StaticFile {
   /** A file name; its ending decides the content type. */
   readonly name: string
   read(): Page['content'] | Promise<Page['content']>
-  /** The Content-Security-Policy of a page. */
   readonly policy?: string
 }
 

@@ -14,12 +14,10 @@ import { send } from './send.ts'
 import { validator } from './validate.ts'
 import type { Whose } from './whose-request.ts'
 
-/** Answers a request to one operation. */
 type Answer = (ctx: Context, params: Readonly<Record<string, string>>) => Promise<void>
 
 export type Routes = RouteTable<Answer>
 
-/** The routes of a tenant. */
 export interface TenantHttp {
   readonly routes: Routes
   readonly identify: Identify

@@ -73,7 +73,6 @@ function flag(value: unknown): unknown {
   return falsy.includes(word) ? false : value
 }
 
-/** The address of a valid field. */
 function addressOf(value: unknown): unknown {
   const parsed = parseAddress(String(value))
   return 'email' in parsed ? parsed.email : value

@@ -11,7 +11,6 @@ interface Needs {
   prefix: string
 }
 
-/** Login and logout of one backend. */
 export function authRouter({ logIn, logOut, backend, prefix }: Needs): Router {
   const { name, transport } = backend
   return {

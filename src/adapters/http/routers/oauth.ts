@@ -21,7 +21,6 @@ interface Needs {
   prefix: string
 }
 
-/** Sign-in through one provider. */
 export function oauthRouter({ startOAuth, finishOAuth, mounted, backend, prefix }: Needs): Router {
   const { provider, policy, redirects } = mounted
   const { name } = provider

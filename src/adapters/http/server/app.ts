@@ -2,7 +2,6 @@ import Koa, { type Middleware } from 'koa'
 import { type AnsweringNeeds, answering } from './answer.ts'
 
 interface Needs extends AnsweringNeeds {
-  /** Answers every request. */
   readonly serve: Middleware
 }
 

@@ -127,7 +127,6 @@ function linger(socket: Socket): void {
   socket.end(() => setTimeout(() => socket.destroy(), lingerMilliseconds).unref())
 }
 
-/** The answer to bytes that Node cannot parse as a request. */
 function refusal(code: string | undefined, isTls: boolean): string {
   const [status, reason] =
     code === 'HPE_HEADER_OVERFLOW'

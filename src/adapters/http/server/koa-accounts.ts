@@ -10,7 +10,6 @@ import { type AnsweringNeeds, answering, isReadable } from './answer.ts'
 
 /** The fields that a guard adds to `ctx.state`. */
 export interface SignedIn {
-  /** The user of the request. */
   readonly user: UserView
   /** The tenant of the user, for `portcullis.withTenant(ctx.state.tenant, …)`. Without tenants it is `default`. */
   readonly tenant: string
@@ -19,7 +18,6 @@ export interface SignedIn {
 /** Calls the next middleware, or answers as our routes do: 401, 403, 503, or 404 for an unknown tenant. */
 export type Guard = Middleware<SignedIn>
 
-/** Accounts in a Koa app. */
 export interface KoaAccounts {
   /**
    * Answers the paths of our routers, with any method, exactly as the service does. Other requests go to the next middleware
@@ -44,7 +42,6 @@ interface Needs extends AnsweringNeeds {
   }
 }
 
-/** Routes and guards for any Koa app. */
 export function accountsInKoa({ tenants, whose, paths, ...needs }: Needs): KoaAccounts {
   const answerTenant = serve({ tenants, whose, process: null })
   const answer = answering(needs)
@@ -98,7 +95,6 @@ export function accountsInKoa({ tenants, whose, paths, ...needs }: Needs): KoaAc
   }
 }
 
-/** The results of a guard so far. */
 interface Found {
   tenant?: string
   by?: Authenticated

@@ -1,4 +1,3 @@
-/** The names and values of a Cookie header, in its order. */
 function pairs(header: string | undefined): [name: string, value: string][] {
   if (header === undefined) return []
   return header.split(';').map((pair) => {
@@ -16,7 +15,6 @@ export function cookieValue(header: string | undefined, name: string): string | 
   return values.length === 1 ? values[0]?.[1] || null : null
 }
 
-/** The names of cookies that begin with `prefix`. */
 export function cookieNames(header: string | undefined, prefix: string): string[] {
   return pairs(header).flatMap(([name]) => (name.startsWith(prefix) ? [name] : []))
 }

@@ -2,7 +2,6 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Backend, Presented } from '../../../application/sign-in/authenticate.ts'
 import type { Transport } from './transport.ts'
 
-/** A backend with its transport. */
 export interface HttpBackend extends Backend {
   readonly transport: Transport
 }

@@ -6,9 +6,7 @@ import type { Reply } from '../reply.ts'
 export interface Transport {
   /** The credential of a request; `null` for none, or more than one. */
   read(headers: IncomingHttpHeaders): string | null
-  /** The answer to a login. */
   deliver(credential: string): Reply
-  /** The answer to a logout. */
   clear(): Reply
   /** Whether browsers send the credential by themselves, so that pages of other origins can use it. */
   readonly isAmbient: boolean
