@@ -1,8 +1,9 @@
 import type { AccountEvent } from '../domain/events.ts'
-import { isUserId, type UserId } from '../domain/ids.ts'
+import type { UserId } from '../domain/ids.ts'
 import { Unavailable } from '../domain/refusal.ts'
 import type { User } from '../domain/user.ts'
 import type { UserStore } from './ports/stores/user-store.ts'
+import type { Timers } from './ports/timers.ts'
 
 export type Change =
   | { readonly type: 'replace'; readonly user: User; readonly events: readonly AccountEvent[] }
@@ -13,29 +14,35 @@ export type ChangeOutcome =
   | { readonly type: 'changed'; readonly user: User }
   | { readonly type: 'removed' | 'gone' | 'email_taken' | 'account_taken' }
 
-type Judge = (user: User) => Change | Promise<Change>
+type Decide = (user: User) => Change | Promise<Change>
+
+interface Needs {
+  users: UserStore
+  timers: Timers
+  /** From 0 to 1, exclusive. */
+  random: () => number
+}
 
 const maxAttempts = 100
 const longestPauseMilliseconds = 50
 
 /**
- * The one compare-and-set loop. `judge` runs again on the fresh record at every attempt, so it repeats every
- * judgement that rests on the record, and may refuse. Nothing it computed from an older record is written.
+ * The one compare-and-set loop. Each attempt calls `decide` with the current record, so it repeats every check of the
+ * record, and may refuse. Nothing computed from an older record is written.
  */
 export class ChangeUser {
-  readonly #users: UserStore
-  /** The last change of each user that this process is at: the next one waits for it instead of racing it. */
+  readonly #needs: Needs
+  /** The last change of each user in this process. The next one waits for it instead of racing it. */
   readonly #last = new Map<UserId, Promise<unknown>>()
 
-  constructor(needs: { users: UserStore }) {
-    this.#users = needs.users
+  constructor(needs: Needs) {
+    this.#needs = needs
   }
 
-  async execute(id: UserId, judge: Judge): Promise<ChangeOutcome> {
-    if (!isUserId(id)) return { type: 'gone' }
+  async execute(id: UserId, decide: Decide): Promise<ChangeOutcome> {
     const before = this.#last.get(id) ?? Promise.resolve()
-    const change = before.then(() => this.#attempt(id, judge))
-    // Who waits behind a store that does not answer is not sent to wait for it once more.
+    const change = before.then(() => this.#attempt(id, decide))
+    // If the store does not answer this change, the waiting ones fail with it and do not wait for the store once more.
     const settled = change.then(
       () => undefined,
       (fault) => {
@@ -46,7 +53,7 @@ export class ChangeUser {
     this.#last.set(id, settled)
     try {
       const outcome = await change
-      // Not thrown by the change itself: the changes behind it may need no room.
+      // Not thrown by the change itself, because the waiting changes may need no room.
       if (outcome.type === 'full') throw new Unavailable('a user has too many undelivered events')
       return outcome
     } finally {
@@ -54,27 +61,23 @@ export class ChangeUser {
     }
   }
 
-  async #attempt(id: UserId, judge: Judge): Promise<ChangeOutcome | { readonly type: 'full' }> {
+  async #attempt(id: UserId, decide: Decide): Promise<ChangeOutcome | { readonly type: 'full' }> {
+    const { users, timers, random } = this.#needs
     for (let attempt = 1; attempt <= maxAttempts; attempt++) {
-      const user = await this.#users.find(id)
+      const user = await users.find(id)
       if (user === null) return { type: 'gone' }
 
-      const change = await judge(user)
+      const change = await decide(user)
       if (change.type === 'keep') return { type: 'changed', user }
       if (change.type === 'remove') {
-        if ((await this.#users.remove(user, change.events)) === 'removed') return { type: 'removed' }
+        if ((await users.remove(user, change.events)) === 'removed') return { type: 'removed' }
       } else {
-        const outcome = await this.#users.replace(change.user, change.events)
+        const outcome = await users.replace(change.user, change.events)
         if (outcome === 'stored') return { type: 'changed', user: { ...change.user, version: user.version + 1 } }
         if (outcome !== 'stale') return { type: outcome }
       }
-      await pause(attempt)
+      await timers.pause(random() * Math.min(longestPauseMilliseconds, 2 ** attempt))
     }
-    throw new Unavailable('a user record that others change all the time')
+    throw new Unavailable('other processes change a user record all the time')
   }
-}
-
-function pause(attempt: number): Promise<void> {
-  const longest = Math.min(longestPauseMilliseconds, 2 ** attempt)
-  return new Promise((resolve) => setTimeout(resolve, Math.random() * longest))
 }

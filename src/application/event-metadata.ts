@@ -1,13 +1,13 @@
-import type { Occasion } from '../domain/events.ts'
+import type { EventMetadata } from '../domain/events.ts'
 import type { EventId } from '../domain/ids.ts'
 
-export interface OccasionNeeds {
+export interface MetadataNeeds {
   readonly clock: () => Date
   /** A new UUID, version 7. */
   readonly newId: () => string
 }
 
-/** A new event's id and time. The cast is safe: `newId` promises a UUID. */
-export function occasion({ clock, newId }: OccasionNeeds, requestId: string): Occasion {
+/** The id and time of a new event. The cast is safe: `newId` promises a UUID. */
+export function eventMetadata({ clock, newId }: MetadataNeeds, requestId: string): EventMetadata {
   return { eventId: newId() as EventId, at: clock(), requestId }
 }

@@ -1,9 +1,9 @@
 declare const checked: unique symbol
 
-/** A checked address as its owner spells it: local part in NFC, domain lower-case and in Unicode. */
+/** A checked address in its owner's spelling: local part in NFC, domain in lower case and Unicode. */
 export type Email = string & { readonly [checked]: 'Email' }
 
-/** The same for all spellings of an address: its local part in lower case, its domain in ASCII (punycode, RFC 3492). */
+/** Equal for all spellings of an address: local part in lower case, domain in ASCII (punycode, RFC 3492). */
 export type EmailKey = string & { readonly [checked]: 'EmailKey' }
 
 export type ParsedEmail = { readonly email: Email } | { readonly objection: string }
@@ -12,19 +12,19 @@ const maxAddressBytes = 254 // RFC 5321 section 4.5.3.1.3, less the angle bracke
 const maxLocalBytes = 64 // RFC 5321 section 4.5.3.1.1
 const maxLabelLength = 63 // RFC 1035 section 2.3.4
 
-/** What RFC 5322 calls specials, and space: in a local part they would need quotes, which we refuse. */
+/** The specials of RFC 5322, and space: in a local part they need quotes, which we refuse. */
 const specials = /[\s"(),:;<>@[\\\]]/u
-/** Controls, format characters (bidi), surrogates, private use, unassigned; every separator; whatever has no width. */
+/** Controls, format characters (bidi), surrogates, private use, unassigned; separators, characters without width. */
 const invisible = /[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}]/u
-/** UTS #46 maps every capital letter to a small one, but for those of Cherokee, where it is the other way round. */
+/** UTS #46 maps capital letters to small ones, except in Cherokee, where it maps small ones to capital ones. */
 const capital = /(?!\p{Script=Cherokee})\p{Lu}/u
 const asciiLabel = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/
 
 const bytes = (text: string): number => new TextEncoder().encode(text).length
 
 /**
- * Normalises first and judges afterwards, so that no character that only normalisation turns into an `@`
- * gets through (GHSA-7rqj-j65f-68wh, CWE-180).
+ * Normalises before it checks. Otherwise a character that normalisation turns into an `@` would get through
+ * (GHSA-7rqj-j65f-68wh, CWE-180).
  *
  * @param domainToUnicode decodes a domain's punycode labels for display (UTS #46)
  */
@@ -42,7 +42,7 @@ export function parseEmail(text: string, domainToUnicode: (ascii: string) => str
   if (typeof ascii !== 'string') return ascii
 
   const unicode = domainToUnicode(ascii)
-  // What is shown must lead back to the same key.
+  // The shown domain must have the same key as the given one.
   const email = `${local}@${hostname(unicode) === ascii ? unicode : ascii}`
   if (bytes(email) > maxAddressBytes || bytes(`${local}@${ascii}`) > maxAddressBytes) {
     return { objection: `The email address is too long (at most ${maxAddressBytes} bytes).` }
@@ -50,10 +50,7 @@ export function parseEmail(text: string, domainToUnicode: (ascii: string) => str
   return { email: email as Email }
 }
 
-/**
- * Whether `value` is an address as `parseEmail` spells it: what the type `Email` says, for callers whom no compiler
- * holds to it. Of a domain in Unicode it judges the normal form; its punycode is an accepted spelling, too.
- */
+/** Whether `value` is an address in the form that `parseEmail` returns, or the same with its domain in punycode. */
 export function isEmail(value: unknown): value is Email {
   if (typeof value !== 'string') return false
   const domain = value.slice(value.lastIndexOf('@') + 1)
@@ -61,7 +58,7 @@ export function isEmail(value: unknown): value is Email {
   return 'email' in parsed && parsed.email === value && domain === domain.normalize('NFKC') && !capital.test(domain)
 }
 
-/** Linear, unlike a pattern for the end, which tries every space of a run. */
+/** In linear time. A pattern for the end would retry at each space of a run. */
 function withoutOuterSpaces(text: string): string {
   let start = 0
   let end = text.length
@@ -70,10 +67,10 @@ function withoutOuterSpaces(text: string): string {
   return text.slice(start, end)
 }
 
-/** The key of an address; equal for every spelling that reaches the same mailbox for us. */
+/** The key of an address, equal for all spellings of it. */
 export function emailKey(email: Email): EmailKey {
   const at = email.lastIndexOf('@')
-  // `toLowerCase` turns a Σ into ς at the end of a word and into σ elsewhere: the key has σ for all three.
+  // `toLowerCase` turns Σ into ς at the end of a word and into σ elsewhere. The key has σ for all three.
   const local = email.slice(0, at).toLowerCase().replaceAll('ς', 'σ').normalize('NFC')
   return `${local}@${hostname(email.slice(at + 1)) ?? ''}` as EmailKey
 }
@@ -86,7 +83,7 @@ export function localPart(email: Email): string {
 function objectionToLocalPart(local: string): string | null {
   if (local === '') return 'There must be something before the @-sign.'
   if (bytes(local) > maxLocalBytes) return `The part before the @-sign is too long (at most ${maxLocalBytes} bytes).`
-  // A character that NFKC replaces (`ﬁ`, a fullwidth letter) looks like another: two such accounts could not be told apart.
+  // Users could not tell apart two addresses that differ by a character that NFKC replaces (`ﬁ`, a fullwidth letter).
   if (specials.test(local) || invisible.test(local) || local !== local.normalize('NFKC')) {
     return 'The part before the @-sign contains characters that are not allowed.'
   }
@@ -112,7 +109,7 @@ function domainToAscii(domain: string): string | { objection: string } {
 }
 
 /**
- * UTS #46 ToASCII as the WHATWG URL standard applies it to hosts; `null` for what is no host. Node 24 and 26 do not check
+ * UTS #46 ToASCII as the WHATWG URL standard applies it to hosts; `null` for an invalid host. Node 24 and 26 do not check
  * the punycode of a domain that is all ASCII (`xn--a.example`). A label in Unicode before it makes them check.
  */
 function hostname(domain: string): string | null {

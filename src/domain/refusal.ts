@@ -1,4 +1,4 @@
-/** What a caller may learn about a request that was understood and not carried out. A closed list. */
+/** The closed list of reasons for which a valid request is not carried out. Callers may learn them. */
 export type RefusalCode =
   | 'LOGIN_BAD_CREDENTIALS'
   | 'LOGIN_USER_NOT_VERIFIED'
@@ -25,14 +25,14 @@ export type RefusalCode =
   | 'FORBIDDEN'
   | 'NOT_FOUND'
 
-/** An expected "no". Anything else that is thrown is a fault. */
+/** An expected "no". Every other thrown value is a fault. */
 export class Refusal extends Error {
   override readonly name = 'Refusal'
   readonly code: RefusalCode
-  /** Words for the caller; never holds what the caller sent. `null` when the code says it all. */
+  /** Words for the caller, which never repeat the input; `null` when the code is enough. */
   readonly reason: string | null
 
-  /** @param options `cause` is for the log; the caller learns nothing of it */
+  /** @param options `cause` is for the log only */
   constructor(code: RefusalCode, reason: string | null = null, options: { cause?: unknown } = {}) {
     super(reason === null ? code : `${code}: ${reason}`, options)
     this.code = code
@@ -41,8 +41,8 @@ export class Refusal extends Error {
 }
 
 /**
- * Something the answer depends on does not answer, or has more to do than it can: a store, the password
- * hasher, a handler that may refuse. The request may be repeated unchanged.
+ * A store, the password hasher or a handler does not answer or is overloaded. The caller may repeat the request
+ * unchanged.
  */
 export class Unavailable extends Error {
   override readonly name = 'Unavailable'

@@ -1,31 +1,31 @@
 import type { UserId } from './ids.ts'
 
-/** A stored login. Its holder has the token; the store has only the token's SHA-256. */
+/** A stored login. The client has the token, the store only its SHA-256. */
 export interface Session {
-  /** SHA-256 of the token, base64url. The session's key, and its id in `User.sessions.kept`. */
+  /** SHA-256 of the token, base64url. The key of the session and the id of its credential. */
   readonly digest: string
   readonly userId: UserId
-  /** `User.sessions.generation` of the record whose password was verified. */
+  /** `sessions.generation` of the user record whose password was verified. */
   readonly generation: number
   readonly createdAt: Date
-  /** Last use that was written down. */
+  /** The last recorded use. */
   readonly seenAt: Date
-  /** The session is over this long after its last use; `null`: it never idles out. In seconds. */
+  /** The session ends after this time without use; `null` for no such limit. */
   readonly idleSeconds: number | null
-  /** Absolute end; no use moves it (NIST SP 800-63B-4 section 2.1.3). */
+  /** The absolute end, whatever the use (NIST SP 800-63B-4 section 2.1.3). */
   readonly endsAt: Date
 }
 
-/** When `session` is over if it is not used again. */
+/** The end of `session` without further use. */
 export function expiryOf(session: Pick<Session, 'seenAt' | 'idleSeconds' | 'endsAt'>): Date {
   if (session.idleSeconds === null) return session.endsAt
   return new Date(Math.min(session.endsAt.getTime(), session.seenAt.getTime() + session.idleSeconds * 1000))
 }
 
-/** A use is written down only when the last one written is older than this share of the idle limit. */
-const touchShare = 96
+/** A use is recorded only if the last recorded one is older than this part of the idle limit. */
+const recordedUsesPerIdleLimit = 96
 
-export function isWorthTouching(session: Session, now: Date): boolean {
+export function isUseWorthRecording(session: Session, now: Date): boolean {
   if (session.idleSeconds === null) return false
-  return now.getTime() - session.seenAt.getTime() > (session.idleSeconds * 1000) / touchShare
+  return now.getTime() - session.seenAt.getTime() > (session.idleSeconds * 1000) / recordedUsesPerIdleLimit
 }

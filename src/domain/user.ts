@@ -3,14 +3,14 @@ import type { UserId } from './ids.ts'
 import type { OAuthAccount } from './oauth-account.ts'
 
 /**
- * Which of a user's credentials are alive. A credential carries the generation of the very record whose
- * password was verified for it; it lives while that is the current generation, or while it is the one `kept`.
- * No times are compared: a login that raced a deactivation carries the old generation and is dead.
+ * Decides which credentials of a user are valid: those of the current generation, and the kept one. A credential carries
+ * the generation of the record whose password was verified. So a login that races a deactivation carries the old
+ * generation and is not valid, without a comparison of times.
  */
 export interface Sessions {
   readonly generation: number
-  /** Id of the one credential that outlived the last step of the generation. */
-  readonly kept: string | null
+  /** The credential of an older generation that stays valid: the one that changed the password. */
+  readonly keptCredentialId: string | null
 }
 
 export interface User {
@@ -18,27 +18,27 @@ export interface User {
   readonly email: Email
   /** PHC or modular crypt string; `null` for a user who has no password. */
   readonly passwordHash: string | null
-  /** Counts chosen passwords: a re-hash leaves it alone. Reset tokens are bound to it. */
+  /** Counts chosen passwords, not re-hashes. Reset tokens are bound to it. */
   readonly passwordVersion: number
   readonly isActive: boolean
   readonly isSuperuser: boolean
   readonly isVerified: boolean
   /**
-   * Whether the account counts as the address's owner's. Until then somebody else may have chosen the password and made
-   * the links: the owner's first sign-in through a provider that vouches for the address removes them.
+   * Whether the owner of the address is known to control the account. Before, an attacker may have chosen the password
+   * and made the links. The first sign-in through a provider that vouches for the address removes these.
    */
   readonly isOwnerProved: boolean
   readonly sessions: Sessions
-  /** The latest expiry of a credential whose end is a record of its own; `null`: there never was one. */
+  /** The latest expiry of the credentials whose end was recorded; `null` if none was. */
   readonly endedUntil: Date | null
-  /** Accounts at providers that log this user in; one (provider, account id) belongs to one user at the most. */
+  /** Accounts at providers that log this user in. Each belongs to at most one user. */
   readonly oauthAccounts: readonly OAuthAccount[]
   readonly createdAt: Date
-  /** Counts writes of the record; compare-and-set goes by it. */
+  /** Counts writes of the record, for compare-and-set. */
   readonly version: number
 }
 
-/** What everybody may see of a user: the answer's fields and the events' snapshot. */
+/** The public part of a user, for answers and events. */
 export interface UserView {
   readonly id: UserId
   readonly email: Email
@@ -57,7 +57,7 @@ export function newUser(id: UserId, email: Email, passwordHash: string | null, c
     isSuperuser: false,
     isVerified: false,
     isOwnerProved: false,
-    sessions: { generation: 0, kept: null },
+    sessions: { generation: 0, keptCredentialId: null },
     endedUntil: null,
     oauthAccounts: [],
     createdAt,
@@ -70,48 +70,48 @@ export function viewOf(user: User): UserView {
   return { id, email, isActive, isSuperuser, isVerified }
 }
 
-/** Whether a credential with this id and generation speaks for `user`, unless it was ended by itself. */
+/** Whether a credential is valid for `user`, unless it was ended alone (see `mayBeEnded`). */
 export function isAlive(user: User, credential: { readonly id: string; readonly generation: number }): boolean {
-  const { generation, kept } = user.sessions
+  const { generation, keptCredentialId } = user.sessions
   if (!user.isActive) return false
-  return credential.generation === generation || credential.id === kept
+  return credential.generation === generation || credential.id === keptCredentialId
 }
 
-/** Whether the end of a credential may be on record: otherwise it expires later than every one that is. */
+/** Whether the end of a credential may be recorded. A credential that expires after `endedUntil` was not ended. */
 export function mayBeEnded(user: User, credential: { readonly expiresAt: Date }): boolean {
   return user.endedUntil !== null && credential.expiresAt <= user.endedUntil
 }
 
 /**
- * Ends every credential of `user`, except the one `kept`. The generation moves on to the time (in milliseconds): had it
- * the next number, a user restored from a backup would come to one again that credentials given out since then carry.
+ * Ends every credential of `user` except `keptCredentialId`. The new generation is the time in milliseconds. With the next
+ * number, a user restored from a backup could reach a generation again that later credentials carry.
  */
-export function endSessions(user: User, now: Date, kept: string | null = null): User {
+export function endSessions(user: User, now: Date, keptCredentialId: string | null = null): User {
   const generation = Math.max(user.sessions.generation + 1, now.getTime())
-  return { ...user, sessions: { generation, kept } }
+  return { ...user, sessions: { generation, keptCredentialId } }
 }
 
 /**
  * Ends one credential.
  *
- * @param recordedUntil when it expires, where its end is a record of its own
+ * @param recordedUntil its expiry if its end is recorded, `null` if the credential itself was removed
  */
 export function endCredential(user: User, id: string, recordedUntil: Date | null): User {
-  const kept = user.sessions.kept === id ? null : user.sessions.kept
+  const keptCredentialId = user.sessions.keptCredentialId === id ? null : user.sessions.keptCredentialId
   const isLatest = recordedUntil !== null && (user.endedUntil === null || user.endedUntil < recordedUntil)
   return {
     ...user,
-    sessions: { ...user.sessions, kept },
+    sessions: { ...user.sessions, keptCredentialId },
     endedUntil: isLatest ? recordedUntil : user.endedUntil,
   }
 }
 
-/** `user` with a newly chosen password: reset tokens for the older one are dead from here on. */
+/** `user` with a newly chosen password. It invalidates earlier reset tokens. */
 export function withPassword(user: User, passwordHash: string): User {
   return { ...user, passwordHash, passwordVersion: user.passwordVersion + 1 }
 }
 
-/** `user` without a password: what was verified against the older one, or made for it, is dead, too. */
+/** `user` without a password. It invalidates earlier reset tokens and verifications of the password. */
 export function withoutPassword(user: User): User {
   return { ...user, passwordHash: null, passwordVersion: user.passwordVersion + 1 }
 }

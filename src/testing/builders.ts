@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import type { Email } from '../domain/email.ts'
-import { type AccountEvent, happened } from '../domain/events.ts'
+import { type AccountEvent, accountEvent } from '../domain/events.ts'
 import type { EventId, UserId } from '../domain/ids.ts'
-import type { OAuthAccount, OAuthState } from '../domain/oauth-account.ts'
+import type { OAuthAccount } from '../domain/oauth-account.ts'
+import type { OAuthState } from '../domain/oauth-state.ts'
 import type { OneTimeToken, TokenRequest } from '../domain/one-time-token.ts'
 import type { Session } from '../domain/session.ts'
 import { newUser, type User } from '../domain/user.ts'
@@ -24,7 +25,7 @@ export function aUser(fields: Partial<User> = {}): User {
     isSuperuser: true,
     isVerified: true,
     isOwnerProved: true,
-    sessions: { generation: 7, kept: digest() },
+    sessions: { generation: 7, keptCredentialId: digest() },
     endedUntil: new Date(Date.now() + 3_600_000),
     oauthAccounts: [anAccount()],
     version: 1,
@@ -65,7 +66,7 @@ export function anOAuthState(fields: Partial<OAuthState> = {}): OAuthState {
 
 export function anEvent(user: User, fields: Partial<AccountEvent> = {}): AccountEvent {
   const occasion = { eventId: randomUUID() as EventId, at: new Date(), requestId: `request-${random()}` }
-  return { ...happened('registered', user, occasion), ...fields } as AccountEvent
+  return { ...accountEvent('registered', user, occasion), ...fields } as AccountEvent
 }
 
 export function aSession(fields: Partial<Session> = {}): Session {

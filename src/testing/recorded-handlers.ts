@@ -1,5 +1,4 @@
-import type { EventHandlers, HandlerCall } from '../application/ports/event-handlers.ts'
-import type { HandlerName } from '../domain/events.ts'
+import type { EventHandlers, HandlerCall, HandlerCallType } from '../application/ports/event-handlers.ts'
 
 /** Handlers that record their calls. */
 export interface RecordedHandlers extends EventHandlers {
@@ -8,16 +7,16 @@ export interface RecordedHandlers extends EventHandlers {
 }
 
 /**
- * Handles these names, by default every one. Records each call and then runs `act`, which may throw as a handler does.
+ * Handles calls of these types, by default of every type. Records each call and then runs `act`, which may throw as a handler does.
  */
 export function recordedHandlers(
   act: (call: HandlerCall) => void | Promise<void> = () => undefined,
-  names: readonly HandlerName[] | 'all' = 'all',
+  types: readonly HandlerCallType[] | 'all' = 'all',
 ): RecordedHandlers {
   const calls: HandlerCall[] = []
   return {
     calls,
-    handles: (name) => names === 'all' || names.includes(name),
+    handles: (type) => types === 'all' || types.includes(type),
     async call(call) {
       calls.push(call)
       await act(call)

@@ -1,12 +1,11 @@
 import { expect } from 'chai'
 import { UpdateUser } from '../../src/application/accounts/update-user.ts'
-import { ChangeUser } from '../../src/application/change-user.ts'
 import type { UserStore } from '../../src/application/ports/stores/user-store.ts'
-import { happened } from '../../src/domain/events.ts'
+import { accountEvent } from '../../src/domain/events.ts'
 import { Refusal, Unavailable } from '../../src/domain/refusal.ts'
 import { aUser } from '../../src/testing/builders.ts'
 import { fixedClock } from '../../src/testing/fixed-clock.ts'
-import { deliveryNeeds, occasionAt } from '../support/delivery.ts'
+import { changeUserOf, deliveryNeeds, metadataAt } from '../support/delivery.ts'
 
 describe('the changes of one user', () => {
   it('do not wait one after another for a store that does not answer', async () => {
@@ -20,7 +19,7 @@ describe('the changes of one user', () => {
         throw new Unavailable('store')
       },
     }
-    const changeUser = new ChangeUser({ users: down })
+    const changeUser = changeUserOf(down)
     const { id } = aUser()
     const all = Array.from({ length: 8 }, () => changeUser.execute(id, () => ({ type: 'keep' })))
     const outcomes = await Promise.allSettled(all)
@@ -32,7 +31,7 @@ describe('the changes of one user', () => {
     const { users } = await deliveryNeeds(fixedClock())
     const user = aUser()
     await users.insert(user, [])
-    const changeUser = new ChangeUser({ users })
+    const changeUser = changeUserOf(users)
     const refused = changeUser.execute(user.id, () => {
       throw new Refusal('NOT_FOUND')
     })
@@ -48,12 +47,12 @@ describe('the changes of a user whose events are not delivered', () => {
     const { users } = await deliveryNeeds(clock)
     const user = aUser()
     await users.insert(user, [])
-    const changeUser = new ChangeUser({ users })
+    const changeUser = changeUserOf(users)
     const verify = () =>
       changeUser.execute(user.id, (fresh) => ({
         type: 'replace',
         user: fresh,
-        events: [happened('verified', fresh, occasionAt(clock()))],
+        events: [accountEvent('verified', fresh, metadataAt(clock()))],
       }))
     for (let event = 0; event < 100; event++) await verify()
     // At once: the second waits for the first, and its outcome must not be that of the first.
@@ -61,7 +60,7 @@ describe('the changes of a user whose events are not delivered', () => {
       verify(),
       changeUser.execute(user.id, (fresh) => ({
         type: 'remove',
-        events: [happened('deleted', fresh, occasionAt(clock()))],
+        events: [accountEvent('deleted', fresh, metadataAt(clock()))],
       })),
     ])
     expect(refused).to.have.property('reason').that.is.instanceOf(Unavailable)
@@ -73,11 +72,11 @@ describe('a superuser who changes their own account by id', () => {
   it('does not get back a right that was taken away while the password was hashed', async () => {
     const clock = fixedClock()
     const { users } = await deliveryNeeds(clock)
-    const user = aUser({ isSuperuser: true, endedUntil: null, sessions: { generation: 0, kept: null } })
+    const user = aUser({ isSuperuser: true, endedUntil: null, sessions: { generation: 0, keptCredentialId: null } })
     await users.insert(user, [])
     let hashed = (_hash: string): void => undefined
     const updateUser = new UpdateUser({
-      changeUser: new ChangeUser({ users }),
+      changeUser: changeUserOf(users),
       hasher: {
         hash: () =>
           new Promise<string>((resolve) => {
@@ -88,7 +87,7 @@ describe('a superuser who changes their own account by id', () => {
       policy: { minLength: 8, isCommon: () => false },
       freshLoginSeconds: null,
       clock,
-      newId: () => occasionAt(clock()).eventId,
+      newId: () => metadataAt(clock()).eventId,
     })
     const now = clock()
     const credential = { id: 'credential', userId: user.id, generation: 0, issuedAt: now, expiresAt: now }

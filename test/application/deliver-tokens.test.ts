@@ -10,7 +10,7 @@ import { Unavailable } from '../../src/domain/refusal.ts'
 import { type User, viewOf, withPassword } from '../../src/domain/user.ts'
 import { aTokenRequest, aUser } from '../../src/testing/builders.ts'
 import { fixedClock } from '../../src/testing/fixed-clock.ts'
-import { deliveryNeeds, occasionAt, recording } from '../support/delivery.ts'
+import { deliveryNeeds, metadataAt, recording } from '../support/delivery.ts'
 
 const lifetimes = { reset_password: 900, verify_email: 86_400 }
 
@@ -18,7 +18,7 @@ async function setUp(eventHandlers = recording()) {
   const clock = fixedClock()
   const needs = await deliveryNeeds(clock)
   const delivery = new DeliverTokens({ ...needs, eventHandlers, lifetimes, handlerTimeoutSeconds: 10 })
-  const newId = () => occasionAt(clock()).eventId
+  const newId = () => metadataAt(clock()).eventId
   const requestToken = new RequestToken({ ...needs, newId })
   const ask = (user: Pick<User, 'email'>, purpose: TokenPurpose = 'reset_password') =>
     requestToken.execute({ purpose, email: user.email, requestId: 'request-1' })
@@ -45,8 +45,8 @@ function failing(times: number) {
 
 describe('the delivery of tokens', () => {
   for (const [purpose, handler] of [
-    ['reset_password', 'on_after_forgot_password'],
-    ['verify_email', 'on_after_request_verify'],
+    ['reset_password', 'reset_requested'],
+    ['verify_email', 'verification_requested'],
   ] as const) {
     it(`hands a token that redeems to ${handler}, once`, async () => {
       const { delivery, ask, stored, calls, keyRing, tokens, clock, nothingWaits } = await setUp()
@@ -56,7 +56,7 @@ describe('the delivery of tokens', () => {
       expect(await runDue(delivery)).to.equal(1)
 
       const [call] = calls
-      expect(call?.name).to.equal(handler)
+      expect(call?.type).to.equal(handler)
       expect(call?.user).to.deep.equal(viewOf(user))
       expect(call?.context).to.include({ requestId: 'request-1', tenant: 'default' })
       expect(call?.context.at).to.deep.equal(at)
@@ -88,14 +88,12 @@ describe('the delivery of tokens', () => {
     clock.advance(901)
     await ask(await stored(), 'verify_email')
     expect(await runDue(delivery)).to.equal(3)
-    expect(calls.map((call) => call.name)).to.deep.equal(['on_after_request_verify'])
+    expect(calls.map((call) => call.type)).to.deep.equal(['verification_requested'])
     await nothingWaits()
   })
 
   it('mints nothing when nobody would get it', async () => {
-    const { delivery, ask, stored, tokens, nothingWaits } = await setUp(
-      recording(undefined, 'on_after_forgot_password'),
-    )
+    const { delivery, ask, stored, tokens, nothingWaits } = await setUp(recording(undefined, 'reset_requested'))
     const user = await stored()
     await ask(user)
     await runDue(delivery)
@@ -147,7 +145,7 @@ describe('the delivery of tokens', () => {
     expect(problems[0]).to.include({
       outcome: 'postponed',
       error: 'MailServerDown',
-      handler: 'on_after_forgot_password',
+      type: 'reset_requested',
     })
   })
 

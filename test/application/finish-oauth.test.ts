@@ -2,7 +2,6 @@ import { expect } from 'chai'
 import { derivedKeys, newToken } from '../../src/adapters/crypto/derived-keys.ts'
 import { newId } from '../../src/adapters/crypto/new-id.ts'
 import { providerVault } from '../../src/adapters/crypto/provider-vault.ts'
-import { ChangeUser } from '../../src/application/change-user.ts'
 import { FinishOAuth } from '../../src/application/oauth/finish-oauth.ts'
 import { StartOAuth } from '../../src/application/oauth/start-oauth.ts'
 import type { OAuthProvider } from '../../src/application/ports/oauth-provider.ts'
@@ -12,7 +11,7 @@ import { Refusal } from '../../src/domain/refusal.ts'
 import type { User } from '../../src/domain/user.ts'
 import { aUser } from '../../src/testing/builders.ts'
 import { fixedClock } from '../../src/testing/fixed-clock.ts'
-import { deliveryNeeds, recording } from '../support/delivery.ts'
+import { changeUserOf, deliveryNeeds, recording } from '../support/delivery.ts'
 import { goodSecret } from '../support/settings.ts'
 
 const identity = {
@@ -44,13 +43,12 @@ describe('FinishOAuth', () => {
         const started = new StartOAuth(needed)
         const journey = {
           provider,
-          flow: 'login',
           by: null,
           scopes: null,
           redirectUri: 'https://us.example',
         } as const
         const { state, browser } = await started.execute(journey)
-        const changeUser = new ChangeUser({ users: store })
+        const changeUser = changeUserOf(store)
         const needs = {
           users: store,
           changeUser,
@@ -62,8 +60,8 @@ describe('FinishOAuth', () => {
           newId,
         }
         return await new FinishOAuth(needs).execute({
-          back: { code: 'code', state, error: null, iss: null },
-          claim: { provider, browserOf: () => browser },
+          response: { code: 'code', state, error: null, iss: null },
+          arrival: { provider, browserOf: () => browser },
           policy,
           backend: {
             name: 'jwt',

@@ -1,6 +1,5 @@
 import { expect } from 'chai'
 import { UpdateUser } from '../../src/application/accounts/update-user.ts'
-import { ChangeUser } from '../../src/application/change-user.ts'
 import type { PasswordHasher } from '../../src/application/ports/password-hasher.ts'
 import type { Authenticated, Backend } from '../../src/application/sign-in/authenticate.ts'
 import { LogIn } from '../../src/application/sign-in/log-in.ts'
@@ -9,7 +8,7 @@ import { endCredential, endSessions, type User, withPassword } from '../../src/d
 import { aUser } from '../../src/testing/builders.ts'
 import { fixedClock } from '../../src/testing/fixed-clock.ts'
 import { recordedHandlers } from '../../src/testing/recorded-handlers.ts'
-import { deliveryNeeds, occasionAt } from '../support/delivery.ts'
+import { changeUserOf, deliveryNeeds, metadataAt } from '../support/delivery.ts'
 
 /** Every password is right; each hash is held until `release`. */
 function heldHasher(verdict: 'match' | 'match_needs_rehash') {
@@ -48,13 +47,13 @@ async function scene(verdict: 'match' | 'match_needs_rehash', fields: Partial<Us
     isActive: true,
     passwordHash: '$old$',
     endedUntil: null,
-    sessions: { generation: 0, kept: null },
+    sessions: { generation: 0, keptCredentialId: null },
     ...fields,
   })
   await users.insert(user, [])
-  const changeUser = new ChangeUser({ users })
+  const changeUser = changeUserOf(users)
   const { hasher, release } = heldHasher(verdict)
-  const newId = () => occasionAt(clock()).eventId
+  const newId = () => metadataAt(clock()).eventId
   const logIn = new LogIn({
     users,
     changeUser,

@@ -1,17 +1,16 @@
 import { createSecretKey, randomBytes, randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import { jwtCredentials } from '../../src/adapters/credentials/jwt.ts'
-import { ChangeUser } from '../../src/application/change-user.ts'
 import { Authenticate } from '../../src/application/sign-in/authenticate.ts'
 import { LogOut } from '../../src/application/sign-in/log-out.ts'
 import { aUser } from '../../src/testing/builders.ts'
 import { fixedClock } from '../../src/testing/fixed-clock.ts'
-import { deliveryNeeds } from '../support/delivery.ts'
+import { changeUserOf, deliveryNeeds } from '../support/delivery.ts'
 
 async function scene() {
   const clock = fixedClock(new Date('2030-01-01T00:00:00Z'))
   const { users, expiringIds } = await deliveryNeeds(clock)
-  const user = { ...aUser({ sessions: { generation: 0, kept: null } }), endedUntil: null }
+  const user = { ...aUser({ sessions: { generation: 0, keptCredentialId: null } }), endedUntil: null }
   await users.insert(user, [])
   let lookups = 0
   const counting = {
@@ -33,7 +32,7 @@ async function scene() {
   const backend = { name: 'jwt', credentials, requiresVerification: false }
   const authenticate = new Authenticate({ users })
   const who = (value: string) => authenticate.execute([{ backend, value }])
-  const logOut = new LogOut({ changeUser: new ChangeUser({ users }) })
+  const logOut = new LogOut({ changeUser: changeUserOf(users) })
   return {
     clock,
     logIn: () => credentials.issue(user),

@@ -1,13 +1,12 @@
 import { expect } from 'chai'
 import { toEmail } from '../../src/adapters/addresses/parse-email.ts'
 import { PromoteUser } from '../../src/application/accounts/promote-user.ts'
-import { ChangeUser } from '../../src/application/change-user.ts'
 import { RelayEvents } from '../../src/application/deliveries/relay-events.ts'
 import { runDue } from '../../src/application/deliveries/run-due.ts'
 import type { User } from '../../src/domain/user.ts'
 import { anAccount, aUser } from '../../src/testing/builders.ts'
 import { fixedClock } from '../../src/testing/fixed-clock.ts'
-import { deliveryNeeds, occasionAt, recording } from '../support/delivery.ts'
+import { changeUserOf, deliveryNeeds, metadataAt, recording } from '../support/delivery.ts'
 
 describe('promoting a user', () => {
   const requestId = 'request-1'
@@ -17,8 +16,8 @@ describe('promoting a user', () => {
     const { users, clock } = needs
     const user = aUser(fields)
     await users.insert(user, [])
-    const newId = () => occasionAt(clock()).eventId
-    const promote = new PromoteUser({ users, changeUser: new ChangeUser({ users }), clock, newId })
+    const newId = () => metadataAt(clock()).eventId
+    const promote = new PromoteUser({ users, changeUser: changeUserOf(users), clock, newId })
     const answer = await promote.execute({ email: user.email, requestId })
     const eventHandlers = recording()
     await runDue(new RelayEvents({ ...needs, eventHandlers, handlerTimeoutSeconds: 10 }))
@@ -34,7 +33,7 @@ describe('promoting a user', () => {
       expect(stored).to.deep.equal({ ...user, ...rights, version: user.version + 1 })
       expect(answer).to.deep.equal(stored)
       const changes = Object.fromEntries(missing.map((flag) => [flag, true]))
-      expect(calls.map((call) => [call.name, call.changes])).to.deep.equal([['on_after_update', changes]])
+      expect(calls.map((call) => [call.type, call.changes])).to.deep.equal([['updated', changes]])
     }
   })
 
@@ -50,7 +49,7 @@ describe('promoting a user', () => {
     expect(stored).to.include({ ...rights, passwordHash: null, isOwnerProved: true })
     expect(stored?.passwordVersion).to.be.above(user.passwordVersion)
     expect(stored?.sessions.generation).to.be.above(user.sessions.generation)
-    expect(stored?.sessions.kept).to.equal(null)
+    expect(stored?.sessions.keptCredentialId).to.equal(null)
     expect(stored?.oauthAccounts).to.deep.equal([own])
     const { provider, accountEmail } = strangers
     expect(calls.map(({ changes }) => changes)).to.deep.equal([

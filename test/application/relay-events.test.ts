@@ -3,19 +3,18 @@ import { RelayEvents } from '../../src/application/deliveries/relay-events.ts'
 import { runDue } from '../../src/application/deliveries/run-due.ts'
 import { HandlerFailed } from '../../src/application/ports/event-handlers.ts'
 import type { SessionStore } from '../../src/application/ports/stores/session-store.ts'
-import { happened } from '../../src/domain/events.ts'
+import { accountEvent } from '../../src/domain/events.ts'
 import { factOf } from '../../src/domain/one-time-token.ts'
 import { Unavailable } from '../../src/domain/refusal.ts'
 import { endSessions } from '../../src/domain/user.ts'
 import { aSession, aToken, aUser } from '../../src/testing/builders.ts'
 import { fixedClock } from '../../src/testing/fixed-clock.ts'
-import { deliveryNeeds, occasionAt, passwordChanged, recording, registered } from '../support/delivery.ts'
+import { deliveryNeeds, metadataAt, passwordChanged, recording, registered } from '../support/delivery.ts'
 
 async function setUp(eventHandlers = recording()) {
   const clock = fixedClock()
-  const needs = await deliveryNeeds(clock)
-  const relay = new RelayEvents({ ...needs, eventHandlers, handlerTimeoutSeconds: 10 })
-  return { ...needs, clock, relay, calls: eventHandlers.calls }
+  const needs = { ...(await deliveryNeeds(clock)), eventHandlers, handlerTimeoutSeconds: 10 }
+  return { ...needs, needs, clock, relay: new RelayEvents(needs), calls: eventHandlers.calls }
 }
 
 const fail = () => {
@@ -32,7 +31,7 @@ describe('the relay of events', () => {
     expect(await runDue(relay)).to.equal(1)
     expect(calls).to.deep.equal([
       {
-        name: 'on_after_register',
+        type: 'registered',
         user: event.user,
         context: { eventId: event.id, requestId: event.requestId, tenant: 'default', at: event.at },
       },
@@ -59,7 +58,7 @@ describe('the relay of events', () => {
   })
 
   it('settles an event that nobody handles', async () => {
-    const { users, relay, outbox, calls, clock } = await setUp(recording(undefined, 'on_after_register'))
+    const { users, relay, outbox, calls, clock } = await setUp(recording(undefined, 'registered'))
     const user = aUser()
     await users.insert(user, [registered(user, clock())])
     expect(await runDue(relay)).to.equal(1)
@@ -101,7 +100,7 @@ describe('the relay of events', () => {
 
   it('makes an event a dead letter at its tenth failure and lets the next one pass', async () => {
     const eventHandlers = recording((call) => {
-      if (call.name === 'on_after_register') throw new HandlerFailed('TypeError', `no\u001b[2J\nway ${'x'.repeat(500)}`)
+      if (call.type === 'registered') throw new HandlerFailed('TypeError', `no\u001b[2J\nway ${'x'.repeat(500)}`)
     })
     const { users, relay, outbox, calls, clock, problems } = await setUp(eventHandlers)
     const user = aUser()
@@ -125,7 +124,7 @@ describe('the relay of events', () => {
     expect(dead?.reason).to.match(/^TypeError: no \[2J way x+$/)
     expect(dead?.reason).to.have.length(200)
     expect(problems.at(-1)?.outcome).to.equal('buried')
-    expect(calls.at(-1)?.name).to.equal('on_after_update')
+    expect(calls.at(-1)?.type).to.equal('updated')
 
     await outbox.revive(event.id, clock())
     await runDue(relay)
@@ -141,7 +140,7 @@ describe('the relay of events', () => {
       clock.advance(20)
     }
     await runDue(relay)
-    expect(calls.map((call) => call.name)).to.deep.equal(['on_after_update'])
+    expect(calls.map((call) => call.type)).to.deep.equal(['updated'])
     expect(await outbox.listDead(10)).to.have.length(1)
     expect(problems.map(({ outcome }) => outcome)).to.deep.equal(['buried'])
   })
@@ -171,7 +170,7 @@ describe('the relay of events', () => {
     expect(problems).to.deep.equal([
       {
         eventId: event.id,
-        handler: 'on_after_register',
+        type: 'registered',
         attempts: 1,
         outcome: 'postponed',
         error: 'TypeError',
@@ -265,10 +264,9 @@ describe('the relay of events', () => {
   })
 
   it('says so when the store cannot be told how a delivery ended', async () => {
-    const { users, outbox, sessions, tokens, clock, random, tenant, report, problems } = await setUp()
-    const broken = { ...outbox, settle: () => Promise.reject(new Unavailable('store')) }
-    const needs = { users, sessions, tokens, clock, random, tenant, report, handlerTimeoutSeconds: 10 }
-    const relay = new RelayEvents({ ...needs, outbox: broken, eventHandlers: recording() })
+    const { needs, users, clock, problems } = await setUp()
+    const broken = { ...needs.outbox, settle: () => Promise.reject(new Unavailable('store')) }
+    const relay = new RelayEvents({ ...needs, outbox: broken })
     const user = aUser()
     await users.insert(user, [registered(user, clock())])
     await relay.startDue()
@@ -286,7 +284,7 @@ describe('the relay of events', () => {
       const token = aToken({ userId: user.id })
       for (const one of [session, stranger]) await sessions.put(one)
       await tokens.put(token)
-      await users.remove(user, [happened('deleted', user, occasionAt(clock()))])
+      await users.remove(user, [accountEvent('deleted', user, metadataAt(clock()))])
       await runDue(relay)
       expect(await sessions.find(session.digest)).to.equal(null)
       expect(await sessions.find(stranger.digest)).not.to.equal(null)
@@ -296,7 +294,7 @@ describe('the relay of events', () => {
     it('removes ended sessions except the kept one, and none that began since, however late the event comes', async () => {
       const { users, sessions, relay, clock } = await setUp()
       const asking = aSession({ generation: 0 })
-      const user = aUser({ id: asking.userId, sessions: { generation: 0, kept: null } })
+      const user = aUser({ id: asking.userId, sessions: { generation: 0, keptCredentialId: null } })
       const old = aSession({ userId: user.id, generation: 0 })
       const changed = endSessions(user, clock(), asking.digest)
       const young = aSession({ userId: user.id, generation: changed.sessions.generation })
@@ -309,7 +307,7 @@ describe('the relay of events', () => {
     })
 
     it('asks for a few of a user’s thousand sessions at a time, and removes all that ended', async () => {
-      const { users, sessions, clock, ...needs } = await setUp()
+      const { needs, users, sessions, clock } = await setUp()
       let now = 0
       let most = 0
       const watched: SessionStore = {
@@ -323,21 +321,13 @@ describe('the relay of events', () => {
         now--
         return work()
       }
-      const user = aUser({ sessions: { generation: 0, kept: null } })
+      const user = aUser({ sessions: { generation: 0, keptCredentialId: null } })
       const changed = endSessions(user, clock())
       const young = aSession({ userId: user.id, generation: changed.sessions.generation })
       for (let count = 0; count < 1000; count++) await sessions.put(aSession({ userId: user.id, generation: 0 }))
       await sessions.put(young)
       await users.insert(changed, [passwordChanged(changed, clock())])
-      const relay = new RelayEvents({
-        ...needs,
-        users,
-        clock,
-        sessions: watched,
-        eventHandlers: recording(),
-        handlerTimeoutSeconds: 10,
-      })
-      await runDue(relay)
+      await runDue(new RelayEvents({ ...needs, sessions: watched }))
       expect(await sessions.listOf(user.id)).to.deep.equal([young.digest])
       expect(most).to.be.within(2, 32)
     })
@@ -348,7 +338,7 @@ describe('the relay of events', () => {
       const stale = aToken({ userId: user.id, purpose: 'reset_password', fact: 'of another address' })
       const good = aToken({ userId: user.id, purpose: 'verify_email', fact: factOf('verify_email', user) })
       for (const token of [stale, good]) await tokens.put(token)
-      const event = { ...happened('updated', user, occasionAt(clock())), sessionsEnded: false }
+      const event = { ...accountEvent('updated', user, metadataAt(clock())), sessionsEnded: false }
       await users.insert(user, [{ ...event, changes: { email: user.email } }])
       await runDue(relay)
       expect(await tokens.current('reset_password', user.id)).to.equal(null)
@@ -366,7 +356,7 @@ describe('the relay of events', () => {
           createdAt,
         })
         await tokens.put(token)
-        await users.insert(user, [happened('verified', user, occasionAt(clock()))])
+        await users.insert(user, [accountEvent('verified', user, metadataAt(clock()))])
         await runDue(relay)
         return (await tokens.find('verify_email', token.digest)) === null
       }
@@ -381,29 +371,30 @@ describe('the relay of events', () => {
     it('removes every session that a reset ended', async () => {
       const { users, sessions, relay, clock } = await setUp()
       const session = aSession({ generation: 0 })
-      const user = endSessions(aUser({ id: session.userId, sessions: { generation: 0, kept: null } }), clock())
+      const user = endSessions(
+        aUser({ id: session.userId, sessions: { generation: 0, keptCredentialId: null } }),
+        clock(),
+      )
       await sessions.put(session)
-      const event = happened('password_reset', user, occasionAt(clock()))
+      const event = accountEvent('password_reset', user, metadataAt(clock()))
       await users.insert(user, [event])
       await runDue(relay)
       expect(await sessions.find(session.digest)).to.equal(null)
     })
 
     it('repeats what failed, and calls the handler in the end though the sessions stay out of reach', async () => {
-      const { users, outbox, sessions, tokens, clock, random, tenant, report } = await setUp()
+      const { needs, users, outbox, sessions, clock, calls } = await setUp()
       const unreachable = { ...sessions, removeAllOf: () => Promise.reject(new Unavailable('sessions')) }
-      const eventHandlers = recording()
-      const needs = { users, outbox, tokens, clock, random, tenant, report, handlerTimeoutSeconds: 10 }
-      const relay = new RelayEvents({ ...needs, sessions: unreachable, eventHandlers })
+      const relay = new RelayEvents({ ...needs, sessions: unreachable })
       const user = aUser()
       await users.insert(user, [])
-      await users.remove(user, [happened('deleted', user, occasionAt(clock()))])
+      await users.remove(user, [accountEvent('deleted', user, metadataAt(clock()))])
       for (let attempt = 1; attempt <= 10; attempt++) {
-        expect(eventHandlers.calls).to.have.length(0)
+        expect(calls).to.have.length(0)
         await runDue(relay)
         clock.advance(300)
       }
-      expect(eventHandlers.calls).to.have.length(1)
+      expect(calls).to.have.length(1)
       expect(await outbox.listDead(10)).to.deep.equal([])
       expect(await outbox.nextDue()).to.equal(null)
     })

@@ -6,6 +6,7 @@ import { RequestToken } from '../../src/application/accounts/request-token.ts'
 import { DeliverTokens } from '../../src/application/deliveries/deliver-tokens.ts'
 import type { EventHandlers } from '../../src/application/ports/event-handlers.ts'
 import type { Email } from '../../src/domain/email.ts'
+import { timers } from '../../src/lib/timers.ts'
 import { aUser } from '../../src/testing/builders.ts'
 import type { OpenedStore } from '../../src/testing/contracts/cases.ts'
 import { recording } from '../support/delivery.ts'
@@ -26,6 +27,7 @@ function over({ store, clock }: OpenedStore, eventHandlers: EventHandlers) {
     tenant: 'default',
     clock,
     random: () => 0,
+    timers,
     lifetimes: { reset_password: 900, verify_email: 86_400 },
     handlerTimeoutSeconds: 10,
     report() {},

@@ -1,13 +1,12 @@
 import { expect } from 'chai'
 import { newId } from '../../src/adapters/crypto/new-id.ts'
 import { VerifyUser } from '../../src/application/accounts/verify-user.ts'
-import { ChangeUser } from '../../src/application/change-user.ts'
 import type { Authenticated } from '../../src/application/sign-in/authenticate.ts'
 import { factOf } from '../../src/domain/one-time-token.ts'
 import { endSessions } from '../../src/domain/user.ts'
 import { aToken, aUser } from '../../src/testing/builders.ts'
 import { fixedClock } from '../../src/testing/fixed-clock.ts'
-import { deliveryNeeds } from '../support/delivery.ts'
+import { changeUserOf, deliveryNeeds } from '../support/delivery.ts'
 
 describe('VerifyUser', () => {
   it('does not take a session that ended after the request was authenticated', async () => {
@@ -25,7 +24,7 @@ describe('VerifyUser', () => {
     const by = { user, credential } as Authenticated // safe: nobody asks for the backend
     await users.replace(endSessions(user, clock()), [])
 
-    const changeUser = new ChangeUser({ users })
+    const changeUser = changeUserOf(users)
     const verify = (requiresSession: boolean) =>
       new VerifyUser({ ...needs, changeUser, newId, requiresSession })
         .execute({ token: 'token', by, requestId: 'request-of-a-test' })

@@ -43,7 +43,11 @@ describe('a new user', () => {
       isSuperuser: false,
       isVerified: false,
     })
-    expect(arthur).to.deep.include({ version: 1, passwordVersion: 1, sessions: { generation: 0, kept: null } })
+    expect(arthur).to.deep.include({
+      version: 1,
+      passwordVersion: 1,
+      sessions: { generation: 0, keptCredentialId: null },
+    })
   })
 
   it('shows nothing of its password to anybody', () => {
@@ -78,7 +82,7 @@ describe('a credential', () => {
     const kept = endSessions(arthur, now, 'a')
     const changed = endCredential(kept, 'a', null)
     expect(isAlive(changed, loggedIn(arthur, 'a'))).to.equal(false)
-    expect(endCredential(kept, 'b', null).sessions.kept).to.equal('a')
+    expect(endCredential(kept, 'b', null).sessions.keptCredentialId).to.equal('a')
   })
 
   it('may have been ended by itself if it expires no later than one that was', () => {

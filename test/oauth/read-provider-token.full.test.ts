@@ -4,7 +4,6 @@ import { derivedKeys } from '../../src/adapters/crypto/derived-keys.ts'
 import { providerVault } from '../../src/adapters/crypto/provider-vault.ts'
 import { oauth2Kind } from '../../src/adapters/oauth/oauth2.ts'
 import { openOutbound } from '../../src/adapters/oauth/outbound.ts'
-import { ChangeUser } from '../../src/application/change-user.ts'
 import { ReadProviderToken } from '../../src/application/oauth/read-provider-token.ts'
 import type { OAuthProvider } from '../../src/application/ports/oauth-provider.ts'
 import type { UserStore } from '../../src/application/ports/stores/user-store.ts'
@@ -12,8 +11,10 @@ import type { UserId } from '../../src/domain/ids.ts'
 import type { OAuthAccount } from '../../src/domain/oauth-account.ts'
 import { Unavailable } from '../../src/domain/refusal.ts'
 import type { User } from '../../src/domain/user.ts'
+import { timers } from '../../src/lib/timers.ts'
 import { anAccount, aUser } from '../../src/testing/builders.ts'
 import { type Acme, startAcme } from '../support/acme.ts'
+import { changeUserOf } from '../support/delivery.ts'
 import { eventually } from '../support/eventually.ts'
 import { type Answer, type Asked, invalidGrant, misbehaviour } from '../support/fake-provider.ts'
 import { faultOf } from '../support/fault-of.ts'
@@ -50,9 +51,10 @@ for (const store of [memoryUnderTest, sqliteUnderTest, mongoUnderTest]) {
         (one) =>
           new ReadProviderToken({
             users: one,
-            changeUser: new ChangeUser({ users: one }),
+            changeUser: changeUserOf(one),
             vault,
             clock,
+            timers,
             reportProvider: (name, { message }) => void reports.push(`${name}: ${message}`),
           }),
       )
@@ -316,14 +318,14 @@ for (const store of [memoryUnderTest, sqliteUnderTest, mongoUnderTest]) {
           return users.replace(user, events)
         },
       }
-      const needs = { vault, clock, reportProvider: () => undefined }
-      const one = new ReadProviderToken({ ...needs, users: failing, changeUser: new ChangeUser({ users: failing }) })
+      const needs = { vault, clock, timers, reportProvider: () => undefined }
+      const one = new ReadProviderToken({ ...needs, users: failing, changeUser: changeUserOf(failing) })
       return { one, reads: () => reads, writes: () => writes }
     }
 
     async function change(id: UserId, of: (account: OAuthAccount) => OAuthAccount): Promise<void> {
       const judge = (user: User) => ({ ...user, oauthAccounts: user.oauthAccounts.map(of) })
-      await new ChangeUser({ users }).execute(id, (user) => ({ type: 'replace', user: judge(user), events: [] }))
+      await changeUserOf(users).execute(id, (user) => ({ type: 'replace', user: judge(user), events: [] }))
     }
   })
 }

@@ -16,7 +16,7 @@ export default [
   {
     title: 'a session that has ended sets a new password',
     file: 'src/application/accounts/update-user.ts',
-    text: 'if (!isAlive(fresh, by.credential)) throw',
+    text: 'if (!(await speaksFor(fresh, by))) throw',
     replacement: 'if (false) throw',
     tests: ['test/application/held-hashes.test.ts'],
   },
@@ -30,7 +30,7 @@ export default [
   {
     title: 'a superuser who was demoted still changes others',
     file: 'src/application/accounts/update-user.ts',
-    text: 'await this.#judgeAgain(by.user, requireRight)',
+    text: 'await this.#checkAgain(by.user, requireRight)',
     replacement: '',
     tests: ['test/application/held-hashes.test.ts'],
   },
@@ -62,21 +62,21 @@ export default [
     text: `    if (!by.user.isSuperuser) throw new Refusal('FORBIDDEN')
 `,
     replacement: '',
-    tests: ['test/application/untrusted-callers.test.ts'],
+    tests: ['test/application/checked-accounts.test.ts'],
   },
   {
     title: 'a user makes himself a superuser',
     file: 'src/application/accounts/update-user.ts',
-    text: 'return await this.#change(by.user, { email, password }, hash',
-    replacement: 'return await this.#change(by.user, input.changes, hash',
-    tests: ['test/application/untrusted-callers.test.ts'],
+    text: 'const changes = { email, password }',
+    replacement: 'const changes = { ...input.changes, email, password }',
+    tests: ['test/application/checked-accounts.test.ts'],
   },
   {
     title: 'the credential of one user acts for another',
-    file: 'src/application/sign-in/authenticate.ts',
+    file: 'src/application/checked-accounts.ts',
     text: 'const isTheirs = isUserId(user?.id) && credential?.userId === user.id',
     replacement: 'const isTheirs = isUserId(user?.id) && isUserId(credential?.userId)',
-    tests: ['test/application/untrusted-callers.test.ts'],
+    tests: ['test/application/checked-accounts.test.ts'],
   },
   {
     title: 'another site sends a request with the cookie of a user',

@@ -4,7 +4,7 @@ export default [
   {
     title: 'a callback is accepted in a browser without the cookie',
     file: 'src/application/oauth/redeem-return.ts',
-    text: `typeof browser === 'string' &&
+    text: `browser !== null &&
     keyRing.digest(browser) === begun.browserDigest`,
     replacement: '(browser === null || keyRing.digest(browser) === begun.browserDigest)',
     tests: ['test/oauth/attacks.full.test.ts'],
@@ -21,7 +21,7 @@ export default [
   {
     title: 'a state is accepted at another provider',
     file: 'src/application/oauth/redeem-return.ts',
-    text: 'begun.provider === claim.provider.name',
+    text: 'begun.provider === provider.name',
     replacement: 'true',
     tests: ['test/oauth/attacks.full.test.ts'],
     only: 'a state kept on SQLite is',
@@ -29,8 +29,8 @@ export default [
   {
     title: 'a state for signing in links an account',
     file: 'src/application/oauth/redeem-return.ts',
-    text: `begun.flow === claim.flow &&
-    begun.userId === claim.userId &&`,
+    text: `begun.flow === (by === null ? 'login' : 'link') &&
+    begun.userId === (by?.user.id ?? null) &&`,
     replacement: '',
     tests: ['test/oauth/attacks.full.test.ts'],
     only: 'a state kept on SQLite is',
@@ -38,7 +38,7 @@ export default [
   {
     title: 'a state of one user links to another user',
     file: 'src/application/oauth/redeem-return.ts',
-    text: 'begun.userId === claim.userId',
+    text: 'begun.userId === (by?.user.id ?? null)',
     replacement: 'true',
     tests: ['test/oauth/attacks.full.test.ts'],
     only: 'a state kept on SQLite is',
@@ -81,7 +81,7 @@ export default [
   {
     title: 'a session that has ended links an account',
     file: 'src/application/oauth/link-oauth.ts',
-    text: 'if (!isAlive(fresh, by.credential))',
+    text: 'if (!(await speaksFor(fresh, by)))',
     replacement: 'if (by.user.id === null)',
     tests: ['test/oauth/associate.test.ts'],
   },
@@ -95,8 +95,8 @@ export default [
   {
     title: 'a link that nobody proved survives a reset',
     file: 'src/application/accounts/reset-password.ts',
-    text: 'withProvedAccounts(fresh)',
-    replacement: 'fresh',
+    text: 'withVouchedAccounts(fresh)',
+    replacement: '{ user: fresh, dropped: [] }',
     tests: ['test/oauth/pre-hijack.full.test.ts'],
     only: 'off',
   },

@@ -1,11 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { derivedKeys } from '../../src/adapters/crypto/derived-keys.ts'
 import { memoryBackend } from '../../src/adapters/stores/memory/memory.ts'
+import { ChangeUser } from '../../src/application/change-user.ts'
 import type { DeliveryProblem } from '../../src/application/deliveries/delivery-problem.ts'
-import type { EventHandlers, HandlerCall } from '../../src/application/ports/event-handlers.ts'
-import { type AccountEvent, type HandlerName, happened } from '../../src/domain/events.ts'
+import type { EventHandlers, HandlerCall, HandlerCallType } from '../../src/application/ports/event-handlers.ts'
+import type { UserStore } from '../../src/application/ports/stores/user-store.ts'
+import { type AccountEvent, accountEvent, updatedEvent } from '../../src/domain/events.ts'
 import type { EventId } from '../../src/domain/ids.ts'
 import type { User } from '../../src/domain/user.ts'
+import { timers } from '../../src/lib/timers.ts'
 
 /** Empty memory stores, and what a delivery needs beside them. */
 export async function deliveryNeeds(clock: () => Date) {
@@ -37,20 +40,26 @@ export async function deliveryNeeds(clock: () => Date) {
     clock,
     keyRing,
     random,
+    timers,
     tenant: 'default',
     problems,
     report,
   }
 }
 
+export const changeUserOf = (users: UserStore): ChangeUser => new ChangeUser({ users, timers, random: Math.random })
+
 export type Recorded = EventHandlers & { readonly calls: HandlerCall[] }
 
-/** Listens to every name but `deaf`, and records the calls before it does `act`. */
-export function recording(act: (call: HandlerCall) => Promise<void> | void = () => {}, deaf?: HandlerName): Recorded {
+/** Handles every type of call but `unhandled`, and records the calls before it does `act`. */
+export function recording(
+  act: (call: HandlerCall) => Promise<void> | void = () => {},
+  unhandled?: HandlerCallType,
+): Recorded {
   const calls: HandlerCall[] = []
   return {
     calls,
-    handles: (name) => name !== deaf,
+    handles: (type) => type !== unhandled,
     async call(call) {
       calls.push(call)
       await act(call)
@@ -58,14 +67,14 @@ export function recording(act: (call: HandlerCall) => Promise<void> | void = () 
   }
 }
 
-export function occasionAt(at: Date) {
+export function metadataAt(at: Date) {
   return { eventId: randomUUID() as EventId, at, requestId: `request-${randomUUID()}` }
 }
 
 export function registered(user: User, at: Date): AccountEvent {
-  return happened('registered', user, occasionAt(at))
+  return accountEvent('registered', user, metadataAt(at))
 }
 
 export function passwordChanged(user: User, at: Date): AccountEvent {
-  return { ...happened('updated', user, occasionAt(at)), changes: { password: true }, sessionsEnded: true }
+  return updatedEvent(user, { password: true }, metadataAt(at), { sessionsEnded: true })
 }

@@ -71,7 +71,7 @@ async function openPool(wanted: Wanted): Promise<OpenedPool> {
     log: createLog(settings.logs, { write: (line) => void logLines.push(line) }),
     write: () => undefined,
     eventHandlers: {
-      handles: (name) => name !== 'on_before_delete',
+      handles: (type) => type !== 'deletion_requested',
       async call(call) {
         calls.push(call)
         await handle(call)

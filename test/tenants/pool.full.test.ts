@@ -217,7 +217,7 @@ describe('the pool of tenants', () => {
       const before = openings.length
       await pool.use('tenant-1', nothing)
       expect(openings.slice(before)).to.deep.equal(['tenant-1'])
-      expect(calls.map(({ name }) => name)).to.deep.equal(['on_after_register', 'on_after_forgot_password'])
+      expect(calls.map(({ type }) => type)).to.deep.equal(['registered', 'reset_requested'])
     })
   })
 

@@ -1,6 +1,6 @@
 import type { Credential, Credentials } from '../../application/ports/credentials.ts'
 import type { SessionStore } from '../../application/ports/stores/session-store.ts'
-import { expiryOf, isWorthTouching, type Session } from '../../domain/session.ts'
+import { expiryOf, isUseWorthRecording, type Session } from '../../domain/session.ts'
 
 interface Options {
   readonly sessions: SessionStore
@@ -65,7 +65,7 @@ export function storedCredentials(options: Options): Credentials {
 
     async recordUse({ id, session }: StoredCredential) {
       const now = clock()
-      if (session === undefined || !isWorthTouching(session, now)) return
+      if (session === undefined || !isUseWorthRecording(session, now)) return
       try {
         await sessions.recordUse(id, now)
       } catch {

@@ -6,10 +6,10 @@ import type { EventHandlers } from '../../application/ports/event-handlers.ts'
  */
 export function combinedHandlers(first: EventHandlers, second: EventHandlers): EventHandlers {
   return {
-    handles: (name) => first.handles(name) || second.handles(name),
+    handles: (type) => first.handles(type) || second.handles(type),
     async call(call, timeoutSeconds) {
-      if (first.handles(call.name)) await first.call(call, timeoutSeconds)
-      if (second.handles(call.name)) await second.call(call, timeoutSeconds)
+      if (first.handles(call.type)) await first.call(call, timeoutSeconds)
+      if (second.handles(call.type)) await second.call(call, timeoutSeconds)
     },
   }
 }

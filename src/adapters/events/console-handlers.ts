@@ -1,5 +1,6 @@
 import type { EventHandlers } from '../../application/ports/event-handlers.ts'
 import { wireChanges, wireUser } from './handler-arguments.ts'
+import { handlerNameOf } from './handler-names.ts'
 
 /**
  * Writes each event as one line of JSON: `{"event":"on_after_register","user":{…}}`, with `token` or `changes` if the
@@ -14,10 +15,10 @@ export function consoleHandlers(
   tenant: string | null = null,
 ): EventHandlers {
   return {
-    handles: (name) => name !== 'on_before_delete',
-    async call({ name, user, token, changes }) {
+    handles: (type) => type !== 'deletion_requested',
+    async call({ type, user, token, changes }) {
       const line = {
-        event: name,
+        event: handlerNameOf[type],
         ...(tenant !== null && { tenant }),
         user: wireUser(user),
         ...(token !== undefined && { token }),

@@ -1,8 +1,8 @@
 import type { EventHandlers, HandlerContext } from '../../application/ports/event-handlers.ts'
-import type { HandlerName } from '../../domain/events.ts'
 import { inTime } from '../../lib/in-time.ts'
 import { argumentsOf, type WireChanges, type WireUser } from './handler-arguments.ts'
 import { describe, failureOf, timedOut } from './handler-failure.ts'
+import { type HandlerName, handlerNameOf } from './handler-names.ts'
 
 type Awaitable = void | Promise<void>
 
@@ -34,9 +34,9 @@ export function functionHandlers(handlers: Handlers): EventHandlers {
     handlers[name]?.bind(handlers) as ((...args: readonly unknown[]) => Awaitable) | undefined
 
   return {
-    handles: (name) => typeof handlers[name] === 'function',
+    handles: (type) => typeof handlers[handlerNameOf[type]] === 'function',
     async call(call, timeoutSeconds) {
-      const { name } = call
+      const name = handlerNameOf[call.type]
       const run = async () => handlerOf(name)?.(...argumentsOf(call))
       const outcome = await inTime(run(), timeoutSeconds * 1000).catch((error: unknown) => {
         throw failureOf(name, describe(error))

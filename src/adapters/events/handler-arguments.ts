@@ -60,7 +60,7 @@ function wireLink({ provider, accountEmail }: LinkChange): WireLink {
   return { oauth_name: provider, account_email: accountEmail }
 }
 
-/** The arguments of the handler `call.name`, in the order of fastapi-users, with the context last. */
+/** The arguments of the handler for a call, in the order of fastapi-users, with the context last. */
 export function argumentsOf({ user, token, changes, context }: HandlerCall): readonly unknown[] {
   const { eventId, requestId, tenant, at } = context
   const last: HandlerContext = { eventId, requestId, tenant, at }

@@ -1,4 +1,21 @@
-import { handlerNames } from '../../domain/events.ts'
+import type { HandlerCallType } from '../../application/ports/event-handlers.ts'
+
+/** The names of the deployer's handlers, which are those of fastapi-users. */
+export const handlerNameOf = {
+  registered: 'on_after_register',
+  updated: 'on_after_update',
+  verification_requested: 'on_after_request_verify',
+  verified: 'on_after_verify',
+  reset_requested: 'on_after_forgot_password',
+  password_reset: 'on_after_reset_password',
+  logged_in: 'on_after_login',
+  deletion_requested: 'on_before_delete',
+  deleted: 'on_after_delete',
+} as const satisfies Record<HandlerCallType, string>
+
+export type HandlerName = (typeof handlerNameOf)[HandlerCallType]
+
+export const handlerNames: readonly HandlerName[] = Object.values(handlerNameOf)
 
 /**
  * Names in `object` that look like handlers but are none: `onAfterRegister`, `on_after_registration`, and the name of a

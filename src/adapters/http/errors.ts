@@ -1,4 +1,3 @@
-import { InvalidInput } from '../../domain/invalid-input.ts'
 import { Refusal, type RefusalCode, Unavailable } from '../../domain/refusal.ts'
 import type { Reply } from './reply.ts'
 
@@ -93,11 +92,6 @@ export function replyTo(thrown: unknown): Reply | null {
     return errorReply(status, detailOf(thrown.code, thrown.reason ?? ''), headers)
   }
   if (thrown instanceof Invalid) return errorReply(422, thrown.faults)
-  if (thrown instanceof InvalidInput) {
-    return errorReply(422, [
-      { type: 'value_error', loc: ['body', thrown.field], msg: `Value error, ${thrown.message}` },
-    ])
-  }
   if (thrown instanceof Unreadable) return errorReply(thrown.status, thrown.detail)
   if (thrown instanceof Unavailable) {
     return errorReply(503, 'SERVICE_UNAVAILABLE', { 'Retry-After': String(Math.ceil(thrown.retryAfterSeconds)) })

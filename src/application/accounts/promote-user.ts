@@ -1,20 +1,19 @@
 import { type Email, emailKey } from '../../domain/email.ts'
-import { happened, type UserChanges } from '../../domain/events.ts'
-import { demandEmail, demandText } from '../../domain/invalid-input.ts'
+import { type UserChanges, updatedEvent } from '../../domain/events.ts'
 import type { User } from '../../domain/user.ts'
 import type { ChangeUser } from '../change-user.ts'
-import { type OccasionNeeds, occasion } from '../event-metadata.ts'
+import { eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
 import { takeOver } from '../oauth/take-over.ts'
 import type { UserStore } from '../ports/stores/user-store.ts'
 
-interface Needs extends OccasionNeeds {
+interface Needs extends MetadataNeeds {
   users: UserStore
   changeUser: ChangeUser
 }
 
 /**
- * Makes somebody who has an account an active, verified superuser: by whoever has the storage, never over HTTP. A stranger
- * may have registered the address of the operator's choice, so a password that does not count as the owner's goes.
+ * Makes a user an active, verified superuser, for operators who have the storage. No route does this. An attacker may
+ * have registered the address first, so a password that is not known to be the owner's is removed.
  */
 export class PromoteUser {
   readonly #needs: Needs
@@ -22,11 +21,9 @@ export class PromoteUser {
     this.#needs = needs
   }
 
-  /** `null` when nobody has the address. */
+  /** Returns `null` when no user has the address. */
   async execute(input: { email: Email; requestId: string }): Promise<User | null> {
     const { users, changeUser } = this.#needs
-    demandEmail('email', input.email)
-    demandText('requestId', input.requestId)
     const found = await users.findByEmail(emailKey(input.email))
     if (found === null) return null
 
@@ -41,8 +38,8 @@ export class PromoteUser {
       const { user, events } = fresh.isOwnerProved
         ? { user: promoted, events: [] }
         : takeOver(this.#needs, input.requestId, promoted)
-      const event = happened('updated', user, occasion(this.#needs, input.requestId))
-      return { type: 'replace', user, events: [...events, { ...event, changes, sessionsEnded: false }] }
+      const metadata = eventMetadata(this.#needs, input.requestId)
+      return { type: 'replace', user, events: [...events, updatedEvent(user, changes, metadata)] }
     })
     return outcome.type === 'changed' ? outcome.user : null
   }

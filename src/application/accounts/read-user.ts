@@ -2,7 +2,7 @@ import { parseUserId } from '../../domain/ids.ts'
 import type { User } from '../../domain/user.ts'
 import type { UserStore } from '../ports/stores/user-store.ts'
 
-/** The user whose id a text spells; `null` when it spells none, or nobody's. */
+/** Reads the user with this id; `null` if the text is no id, or no user has it. */
 export class ReadUser {
   readonly #users: UserStore
   constructor(needs: { users: UserStore }) {

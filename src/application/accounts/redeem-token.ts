@@ -10,7 +10,7 @@ interface Needs {
   keyRing: KeyRing
 }
 
-/** A live token and its user; `null` when it is unknown, expired, superseded, of another purpose, or its fact is gone. */
+/** Finds a valid token and its user; `null` if it is unknown, expired, replaced, of another purpose, or its fact is gone. */
 export async function findRedeemable(
   { users, tokens, keyRing }: Needs,
   purpose: TokenPurpose,
@@ -22,14 +22,14 @@ export async function findRedeemable(
   return user !== null && stands(token, user) ? { token, user } : null
 }
 
-/** Whether the fact that the token is bound to still is one. */
+/** Whether the fact that the token is bound to is still true. */
 export function stands(token: OneTimeToken, user: User): boolean {
   return token.fact === factOf(token.purpose, user)
 }
 
 /**
- * Tidies up after the act that spent the token. A failure is no matter: the act has killed it already, and the relay
- * removes one that might come alive again.
+ * Removes a used token. A failure is harmless: the change of the fact has invalidated the token, and the delivery of the
+ * event removes a token that could become valid again.
  */
 export async function discard({ tokens }: Pick<Needs, 'tokens'>, token: OneTimeToken): Promise<void> {
   await tokens.remove(token.purpose, token.digest).catch(() => undefined)

@@ -1,27 +1,26 @@
 import type { Email } from '../../domain/email.ts'
-import { happened } from '../../domain/events.ts'
+import { accountEvent } from '../../domain/events.ts'
 import type { UserId } from '../../domain/ids.ts'
-import { demandEmail, demandText } from '../../domain/invalid-input.ts'
 import { type PasswordPolicy, passwordObjection } from '../../domain/password.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import { newUser, type User } from '../../domain/user.ts'
-import { type OccasionNeeds, occasion } from '../event-metadata.ts'
+import { eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
 import type { PasswordHasher } from '../ports/password-hasher.ts'
 import type { UserStore } from '../ports/stores/user-store.ts'
 
-export interface RegisterNeeds extends OccasionNeeds {
+export interface RegisterNeeds extends MetadataNeeds {
   users: UserStore
   hasher: PasswordHasher
   policy: PasswordPolicy
 }
 
-interface Registration {
+export interface Registration {
   readonly email: Email
   readonly password: string
   readonly requestId: string
 }
 
-/** Creates an account that may do nothing special. */
+/** Creates an account without special rights. */
 export class RegisterUser {
   readonly #needs: RegisterNeeds
   constructor(needs: RegisterNeeds) {
@@ -33,24 +32,20 @@ export class RegisterUser {
   }
 }
 
-/** The password is hashed before anybody looks whether the address is free: equal work. */
+/** Hashes the password before it knows whether the address is free, so that both cases take the same time. */
 export async function register(
   needs: RegisterNeeds,
   { email, password, requestId }: Registration,
   rights: Partial<Pick<User, 'isSuperuser' | 'isVerified'>>,
 ): Promise<User> {
   const { users, hasher, policy, clock, newId } = needs
-  demandEmail('email', email)
-  demandText('password', password)
-  demandText('requestId', requestId)
-
   const objection = passwordObjection(password, email, policy)
   if (objection !== null) throw new Refusal('REGISTER_INVALID_PASSWORD', objection)
 
   const hash = await hasher.hash(password)
   const bare = newUser(newId() as UserId, email, hash, clock()) // safe: `newId` promises a UUID
   const user = { ...bare, ...rights, isOwnerProved: rights.isVerified === true }
-  const outcome = await users.insert(user, [happened('registered', user, occasion(needs, requestId))])
+  const outcome = await users.insert(user, [accountEvent('registered', user, eventMetadata(needs, requestId))])
   if (outcome === 'email_taken') throw new Refusal('REGISTER_USER_ALREADY_EXISTS')
   return user
 }

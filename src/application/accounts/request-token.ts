@@ -1,20 +1,19 @@
 import { type Email, emailKey } from '../../domain/email.ts'
 import type { EventId } from '../../domain/ids.ts'
-import { demandEmail, demandText, InvalidInput } from '../../domain/invalid-input.ts'
-import { isTokenPurpose, type TokenPurpose } from '../../domain/one-time-token.ts'
+import type { TokenPurpose } from '../../domain/one-time-token.ts'
 import { Unavailable } from '../../domain/refusal.ts'
-import type { OccasionNeeds } from '../event-metadata.ts'
+import type { MetadataNeeds } from '../event-metadata.ts'
 import type { KeyRing } from '../ports/key-ring.ts'
 import type { TokenRequests } from '../ports/stores/token-requests.ts'
 
-interface Needs extends OccasionNeeds {
+interface Needs extends MetadataNeeds {
   tokenRequests: TokenRequests
   keyRing: KeyRing
 }
 
 /**
- * Notes that somebody asked for a reset or verification token: one small write, the same for every address.
- * Whether the address is a user's is found out later, off the request's path (OWASP Forgot Password cheat sheet).
+ * Stores a request for a reset or verification token: one small write, the same for every address. `DeliverTokens` looks
+ * for the user later, so the time of the answer tells nothing (OWASP Forgot Password cheat sheet).
  */
 export class RequestToken {
   readonly #needs: Needs
@@ -25,9 +24,6 @@ export class RequestToken {
   async execute(input: { purpose: TokenPurpose; email: Email; requestId: string }): Promise<void> {
     const { tokenRequests, keyRing, clock, newId } = this.#needs
     const { purpose, requestId } = input
-    if (!isTokenPurpose(purpose)) throw new InvalidInput('purpose', 'must be reset_password or verify_email')
-    demandEmail('email', input.email)
-    demandText('requestId', requestId)
     const key = emailKey(input.email)
     const id = keyRing.requestId(purpose, key)
 

@@ -1,19 +1,17 @@
-import { happened } from '../../domain/events.ts'
-import { demandText } from '../../domain/invalid-input.ts'
-import { withVouchedAccounts } from '../../domain/oauth-account.ts'
+import { accountEvent, updatedEvent } from '../../domain/events.ts'
+import { withVouchedAccounts } from '../../domain/linked-accounts.ts'
 import { type PasswordPolicy, passwordObjection } from '../../domain/password.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import { endSessions, withPassword } from '../../domain/user.ts'
 import type { ChangeUser } from '../change-user.ts'
-import { type OccasionNeeds, occasion } from '../event-metadata.ts'
-import { linkEvent } from '../oauth/link-event.ts'
+import { eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
 import type { KeyRing } from '../ports/key-ring.ts'
 import type { PasswordHasher } from '../ports/password-hasher.ts'
 import type { TokenStore } from '../ports/stores/token-store.ts'
 import type { UserStore } from '../ports/stores/user-store.ts'
 import { discard, findRedeemable, stands } from './redeem-token.ts'
 
-interface Needs extends OccasionNeeds {
+interface Needs extends MetadataNeeds {
   users: UserStore
   changeUser: ChangeUser
   tokens: TokenStore
@@ -23,9 +21,9 @@ interface Needs extends OccasionNeeds {
 }
 
 /**
- * Gives a new password to the holder of a reset token. Every session of the user ends, and so does every link whose
- * provider does not vouch for the address: a thief may have made it. The first write that still sees the password the
- * token was made for wins; a fault before that write leaves the token good.
+ * Sets a new password for the holder of a reset token. It ends every session, and removes every link whose provider does
+ * not vouch for the address, because a thief may have made it. The first write that still sees the password of the token
+ * wins. After a fault before that write, the token stays valid.
  */
 export class ResetPassword {
   readonly #needs: Needs
@@ -35,10 +33,6 @@ export class ResetPassword {
 
   async execute(input: { token: string; password: string; requestId: string }): Promise<void> {
     const { changeUser, hasher, policy, clock } = this.#needs
-    demandText('token', input.token)
-    demandText('password', input.password)
-    demandText('requestId', input.requestId)
-
     const found = await findRedeemable(this.#needs, 'reset_password', input.token)
     if (!found?.user.isActive) throw new Refusal('RESET_PASSWORD_BAD_TOKEN')
     const { token } = found
@@ -51,8 +45,9 @@ export class ResetPassword {
       if (!fresh.isActive || !stands(token, fresh)) throw new Refusal('RESET_PASSWORD_BAD_TOKEN')
       const { user: vouched, dropped } = withVouchedAccounts(fresh)
       const user = { ...endSessions(withPassword(vouched, hash), clock()), isOwnerProved: true }
-      const event = happened('password_reset', user, occasion(this.#needs, input.requestId))
-      const unlinked = dropped.map((one) => linkEvent(this.#needs, input.requestId, user, 'oauthUnlinked', one))
+      const metadata = () => eventMetadata(this.#needs, input.requestId)
+      const event = accountEvent('password_reset', user, metadata())
+      const unlinked = dropped.map((link) => updatedEvent(user, { oauthUnlinked: link }, metadata()))
       return { type: 'replace', user, events: [event, ...unlinked] }
     })
     if (outcome.type !== 'changed') throw new Refusal('RESET_PASSWORD_BAD_TOKEN')

@@ -1,36 +1,43 @@
 import { type Email, emailKey } from '../../domain/email.ts'
-import { happened, type UserChanges } from '../../domain/events.ts'
-import { isUserId } from '../../domain/ids.ts'
-import { demandEmail, demandFlag, demandText } from '../../domain/invalid-input.ts'
+import { type UserChanges, updatedEvent } from '../../domain/events.ts'
 import { type PasswordPolicy, passwordObjection } from '../../domain/password.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import { endSessions, type User, withPassword } from '../../domain/user.ts'
 import type { Change, ChangeUser } from '../change-user.ts'
-import { type OccasionNeeds, occasion } from '../event-metadata.ts'
+import { eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
 import type { PasswordHasher } from '../ports/password-hasher.ts'
-import { type Authenticated, demandAuthenticated, speaksFor } from '../sign-in/authenticate.ts'
+import { type Authenticated, speaksFor } from '../sign-in/authenticate.ts'
 import { type FreshLoginNeeds, requireFreshLogin } from '../sign-in/fresh-login.ts'
 
-/** What a user may change of themselves. `undefined`: unchanged. */
+/** The changes that users may make to their own account. `undefined`: unchanged. */
 export interface OwnChanges {
   readonly email?: Email | undefined
   readonly password?: string | undefined
 }
 
-/** What a superuser may change of anybody. */
+/** The changes that superusers may make to any account. */
 export interface AnyChanges extends OwnChanges {
   readonly isActive?: boolean | undefined
   readonly isSuperuser?: boolean | undefined
   readonly isVerified?: boolean | undefined
 }
 
-interface Needs extends OccasionNeeds, FreshLoginNeeds {
+interface Needs extends MetadataNeeds, FreshLoginNeeds {
   changeUser: ChangeUser
   hasher: PasswordHasher
   policy: PasswordPolicy
 }
 
-type Judge = (fresh: User) => void | Promise<void>
+interface Update {
+  readonly target: User
+  readonly changes: AnyChanges
+  /** The hash of the new password; `null` without one. */
+  readonly hash: string | null
+  readonly keptCredentialId: string | null
+  readonly requestId: string
+  /** Repeats on the current record every check that the update rests on. */
+  readonly check: (fresh: User) => void | Promise<void>
+}
 
 export class UpdateUser {
   readonly #needs: Needs
@@ -38,34 +45,33 @@ export class UpdateUser {
     this.#needs = needs
   }
 
-  /** A user changes their own account. */
+  /** Changes the account of the caller. */
   async own(input: {
     by: Authenticated
     changes: OwnChanges
     currentPassword?: string | undefined
     requestId: string
   }): Promise<User> {
-    const { by, requestId } = input
-    demandAuthenticated(by)
-    // Field by field: what else a caller's object holds, such as rights, is not for its user to change.
-    const { email, password } = demandChanges(input.changes)
-    const currentPassword = demandCurrentPassword(input.currentPassword)
-    demandText('requestId', requestId)
+    const { by, currentPassword, requestId } = input
+    // Field by field, because the object of a calling program may hold rights, too.
+    const { email, password } = input.changes
+    const changes = { email, password }
 
     const givesAccess = email !== undefined || password !== undefined
     if (givesAccess && currentPassword === undefined) requireFreshLogin(this.#needs, by)
     const verified = await this.#verify(by.user, currentPassword)
-    const hash = await this.#hashed({ email, password }, by.user)
-    return await this.#change(by.user, { email, password }, hash, by.credential.id, requestId, async (fresh) => {
+    const hash = await this.#hash(changes, by.user)
+    const check = async (fresh: User): Promise<void> => {
       await requireAlive(fresh, by)
-      requireStill(fresh, verified)
-    })
+      requireSamePassword(fresh, verified)
+    }
+    return await this.#change({ target: by.user, changes, hash, keptCredentialId: by.credential.id, requestId, check })
   }
 
   /**
-   * A superuser changes an account, perhaps their own.
+   * Changes any account, for a superuser.
    *
-   * @param input.currentPassword of whoever asks, not of whom it is about
+   * @param input.currentPassword of the superuser
    */
   async any(input: {
     by: Authenticated
@@ -74,62 +80,48 @@ export class UpdateUser {
     currentPassword?: string | undefined
     requestId: string
   }): Promise<User> {
-    const { by, target, requestId } = input
-    demandAuthenticated(by)
+    const { by, target, changes, currentPassword, requestId } = input
     if (!by.user.isSuperuser) throw new Refusal('FORBIDDEN')
-    if (!isUserId(target?.id)) throw new Refusal('NOT_FOUND')
-    const changes = demandChanges(input.changes)
-    const currentPassword = demandCurrentPassword(input.currentPassword)
-    demandText('requestId', requestId)
-
     if (currentPassword === undefined) requireFreshLogin(this.#needs, by)
     const verified = await this.#verify(by.user, currentPassword)
     const requireRight = async (fresh: User): Promise<void> => {
       await requireAlive(fresh, by)
-      requireStill(fresh, verified)
-      if (!fresh.isSuperuser) throw new Refusal('FORBIDDEN') // somebody took the right away meanwhile
+      requireSamePassword(fresh, verified)
+      if (!fresh.isSuperuser) throw new Refusal('FORBIDDEN') // the right was taken away meanwhile
     }
-    const hash = await this.#hashed(changes, target)
-    const isOwn = by.user.id === target.id
-    if (isOwn) return await this.#change(target, changes, hash, by.credential.id, requestId, requireRight)
-    await this.#judgeAgain(by.user, requireRight)
-    return await this.#change(target, changes, hash, null, requestId, () => undefined)
+    const hash = await this.#hash(changes, target)
+    const update = { target, changes, hash, requestId }
+    if (by.user.id === target.id) {
+      return await this.#change({ ...update, keptCredentialId: by.credential.id, check: requireRight })
+    }
+    await this.#checkAgain(by.user, requireRight)
+    return await this.#change({ ...update, keptCredentialId: null, check: () => undefined })
   }
 
-  /** Passwords take their time: what was true of who asks is looked at once more. */
-  async #judgeAgain({ id }: User, judge: Judge): Promise<void> {
+  /** Hashing takes a while, so the superuser's own record is checked once more. */
+  async #checkAgain({ id }: User, check: Update['check']): Promise<void> {
     const { type } = await this.#needs.changeUser.execute(id, async (fresh) => {
-      await judge(fresh)
+      await check(fresh)
       return { type: 'keep' }
     })
     if (type === 'gone') throw new Refusal('UNAUTHORIZED')
   }
 
-  async #hashed(changes: AnyChanges, user: User): Promise<string | null> {
+  async #hash(changes: AnyChanges, user: User): Promise<string | null> {
     this.#requireGoodPassword(changes, user)
     return changes.password === undefined ? null : await this.#needs.hasher.hash(changes.password)
   }
 
-  async #change(
-    target: User,
-    changes: AnyChanges,
-    hash: string | null,
-    kept: string | null,
-    requestId: string,
-    judge: Judge,
-  ): Promise<User> {
+  async #change(update: Update): Promise<User> {
+    const { target, changes, requestId, check } = update
     const outcome = await this.#needs.changeUser.execute(target.id, async (fresh): Promise<Change> => {
-      await judge(fresh)
+      await check(fresh)
       this.#requireGoodPassword(changes, fresh)
-      const { user, changed } = applied(fresh, changes, { hash, kept, now: this.#needs.clock() })
+      const { user, changed } = applied(fresh, update, this.#needs.clock())
       if (Object.keys(changed).length === 0) return { type: 'keep' }
-      const moved = user.sessions.generation !== fresh.sessions.generation
-      const event = {
-        ...happened('updated', user, occasion(this.#needs, requestId)),
-        changes: changed,
-        sessionsEnded: moved,
-      }
-      return { type: 'replace', user, events: [event] }
+      const sessionsEnded = user.sessions.generation !== fresh.sessions.generation
+      const metadata = eventMetadata(this.#needs, requestId)
+      return { type: 'replace', user, events: [updatedEvent(user, changed, metadata, { sessionsEnded })] }
     })
     switch (outcome.type) {
       case 'changed':
@@ -141,7 +133,7 @@ export class UpdateUser {
     }
   }
 
-  /** Answers which password that was; `null` when none is given. */
+  /** Returns the version of the verified password; `null` when none is given. */
   async #verify(user: User, currentPassword: string | undefined): Promise<number | null> {
     if (currentPassword === undefined) return null
     const verdict = await this.#needs.hasher.verify(currentPassword, user.passwordHash)
@@ -156,46 +148,25 @@ export class UpdateUser {
   }
 }
 
-/** The changes that `given` holds, judged by their form; `null` in a field is the same as nothing. */
-function demandChanges(given: AnyChanges): AnyChanges {
-  const { isActive, isSuperuser, isVerified } = given
-  const email = given.email ?? undefined
-  const password = given.password ?? undefined
-  if (email !== undefined) demandEmail('email', email)
-  if (password !== undefined) demandText('password', password)
-  for (const [field, flag] of Object.entries({ isActive, isSuperuser, isVerified })) demandFlag(field, flag)
-  return { email, password, isActive, isSuperuser, isVerified }
-}
-
-function demandCurrentPassword(given: string | undefined): string | undefined {
-  const currentPassword = given ?? undefined
-  if (currentPassword !== undefined) demandText('currentPassword', currentPassword)
-  return currentPassword
-}
-
-/** The password that was verified must not have been changed meanwhile. */
-function requireStill(fresh: User, verified: number | null): void {
+/** The verified password must not have been changed meanwhile. */
+function requireSamePassword(fresh: User, verified: number | null): void {
   if (verified !== null && fresh.passwordVersion !== verified) throw new Refusal('UPDATE_USER_BAD_CURRENT_PASSWORD')
 }
 
-/** A credential that was ended meanwhile must not be kept over a new password. */
+/** A credential that was ended meanwhile must not survive a new password. */
 async function requireAlive(fresh: User, by: Authenticated): Promise<void> {
   if (!(await speaksFor(fresh, by))) throw new Refusal('UNAUTHORIZED')
 }
 
-/** `fresh` with `changes`, and those of them that change something. */
-function applied(
-  fresh: User,
-  changes: AnyChanges,
-  { hash, kept, now }: { readonly hash: string | null; readonly kept: string | null; readonly now: Date },
-) {
+/** The updated record, and the fields that really changed. */
+function applied(fresh: User, { changes, hash, keptCredentialId }: Update, now: Date) {
   let user: User = fresh
   const changed: { -readonly [K in keyof UserChanges]: UserChanges[K] } = {}
 
   if (changes.email !== undefined && changes.email !== fresh.email) {
-    const moved = emailKey(changes.email) !== emailKey(fresh.email)
+    const isOther = emailKey(changes.email) !== emailKey(fresh.email)
     user = { ...user, email: changes.email }
-    if (moved) user = { ...user, isVerified: false, isOwnerProved: false }
+    if (isOther) user = { ...user, isVerified: false, isOwnerProved: false }
     changed.email = changes.email
     changed.previousEmail = fresh.email
   }
@@ -204,7 +175,7 @@ function applied(
     if (user[flag] !== fresh[flag]) changed[flag] = user[flag]
   }
   if (hash !== null) {
-    user = endSessions(withPassword(user, hash), now, kept)
+    user = endSessions(withPassword(user, hash), now, keptCredentialId)
     user = { ...user, isOwnerProved: user.isOwnerProved || user.isVerified }
     changed.password = true
   }

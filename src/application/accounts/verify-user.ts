@@ -1,27 +1,26 @@
-import { happened } from '../../domain/events.ts'
-import { demandText } from '../../domain/invalid-input.ts'
+import { accountEvent } from '../../domain/events.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import type { User } from '../../domain/user.ts'
 import type { ChangeUser } from '../change-user.ts'
-import { type OccasionNeeds, occasion } from '../event-metadata.ts'
+import { eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
 import type { KeyRing } from '../ports/key-ring.ts'
 import type { TokenStore } from '../ports/stores/token-store.ts'
 import type { UserStore } from '../ports/stores/user-store.ts'
-import { type Authenticated, demandAuthenticated, speaksFor } from '../sign-in/authenticate.ts'
+import { type Authenticated, speaksFor } from '../sign-in/authenticate.ts'
 import { discard, findRedeemable, stands } from './redeem-token.ts'
 
-interface Needs extends OccasionNeeds {
+interface Needs extends MetadataNeeds {
   users: UserStore
   changeUser: ChangeUser
   tokens: TokenStore
   keyRing: KeyRing
-  /** Whether a token is redeemed only within a session of the account that it is for. */
+  /** Whether a token can only be used within a session of its account. */
   requiresSession: boolean
 }
 
 /**
- * Believes that the holder of a verification token reads the mail of the address it was made for. Only within a session
- * of the account is it known that the same person chose the password, too.
+ * Marks an address as verified, because the holder of the token reads its mail. Only within a session of the account is
+ * it known that the same person chose the password.
  */
 export class VerifyUser {
   readonly #needs: Needs
@@ -29,13 +28,11 @@ export class VerifyUser {
     this.#needs = needs
   }
 
-  /** @param input.by who is logged in meanwhile, if anybody */
+  /** @param input.by the logged-in user, if any */
   async execute(input: { token: string; by?: Authenticated | null; requestId: string }): Promise<User> {
     const { changeUser, requiresSession } = this.#needs
-    const by = input.by ?? null
-    if (by !== null || requiresSession) demandAuthenticated(by)
-    demandText('token', input.token)
-    demandText('requestId', input.requestId)
+    const { by = null, requestId } = input
+    if (requiresSession && by === null) throw new Refusal('UNAUTHORIZED')
 
     const found = await findRedeemable(this.#needs, 'verify_email', input.token)
     if (found === null) throw new Refusal('VERIFY_USER_BAD_TOKEN')
@@ -47,11 +44,8 @@ export class VerifyUser {
       if (requiresSession && !isWithinSession) throw new Refusal('UNAUTHORIZED')
       if (fresh.isVerified) throw new Refusal('VERIFY_USER_ALREADY_VERIFIED')
       const user = { ...fresh, isVerified: true, isOwnerProved: fresh.isOwnerProved || isWithinSession }
-      return {
-        type: 'replace',
-        user,
-        events: [happened('verified', user, occasion(this.#needs, input.requestId))],
-      }
+      const event = accountEvent('verified', user, eventMetadata(this.#needs, requestId))
+      return { type: 'replace', user, events: [event] }
     })
     if (outcome.type !== 'changed') throw new Refusal('VERIFY_USER_BAD_TOKEN')
     await discard(this.#needs, token)

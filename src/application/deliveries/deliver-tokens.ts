@@ -1,14 +1,14 @@
-import { tokenHandlerOf } from '../../domain/events.ts'
 import type { EventId } from '../../domain/ids.ts'
 import { factOf, isFresh, isWanted, type TokenPurpose, type TokenRequest } from '../../domain/one-time-token.ts'
 import { type User, viewOf } from '../../domain/user.ts'
 import type { DueWork } from '../ports/due-work.ts'
-import type { EventHandlers } from '../ports/event-handlers.ts'
+import type { EventHandlers, HandlerCallType } from '../ports/event-handlers.ts'
 import type { KeyRing } from '../ports/key-ring.ts'
 import type { ExpiringIds } from '../ports/stores/expiring-ids.ts'
 import type { LeasedRequest, TokenRequests } from '../ports/stores/token-requests.ts'
 import type { TokenStore } from '../ports/stores/token-store.ts'
 import type { UserStore } from '../ports/stores/user-store.ts'
+import type { Timers } from '../ports/timers.ts'
 import { type DeliveryProblem, problemOf, retryAt } from './delivery-problem.ts'
 import { TaskQueue } from './task-queue.ts'
 
@@ -21,6 +21,7 @@ interface Needs {
   eventHandlers: EventHandlers
   tenant: string
   clock: () => Date
+  timers: Timers
   /** From 0 to 1, exclusive. */
   random: () => number
   /** In seconds. */
@@ -37,36 +38,40 @@ interface Wanted extends LeasedRequest {
   readonly fact: string
 }
 
+const callTypeOf: Readonly<Record<TokenPurpose, HandlerCallType>> = {
+  reset_password: 'reset_requested',
+  verify_email: 'verification_requested',
+}
+
 const leaseLimit = 100
-const hands = 16
-/** Most of them wait for a hand of this process, which begins them in their order. */
-const maxInHand = 100
-/** With more in hand it looks for others only now and then. */
-const enoughInHand = 50
-/** How often it looks through all that wait, though it can begin none. */
-const throughSeconds = 1
+const maxRunning = 16
+/** The most requests of this process that run or wait in its queue. */
+const maxQueued = 100
+/** With more requests queued, it leases further ones only at each scan. */
+const enoughQueued = 50
+/** The pause between two scans of all waiting requests while the queue is full. */
+const scanSeconds = 1
 const defaultLeaseSeconds = 20
-/** An address that was served is not served again for so long. */
+/** After a delivery, further requests for the address are dropped for this time. */
 const restSeconds = 60
 const maxRetrySeconds = 60
-/** Until a request that the store could not bind is tried again: that counts as no attempt, of which the pauses would grow. */
+/** The pause after a failed `bind`. It does not count as an attempt, so the pauses do not grow. */
 const unboundSeconds = 5
 
-const servedId = ({ id }: TokenRequest): string => `served:${id}`
+const restId = ({ id }: TokenRequest): string => `served:${id}`
 
 /**
- * Finds out whose the addresses are that tokens were asked for, mints the tokens and hands them to the deployer's
- * handler, first come, first served. Repeated deliveries hand out the same token while its fact stands, and never one
- * that was spent. Requests are no events: none becomes a dead letter, and one that is older than its token could live
- * is dropped.
+ * Finds the users who asked for tokens, makes the tokens, and calls the deployer's handler, first come, first served.
+ * Repeated deliveries hand out the same token while its fact stands, and never a used one. A request never becomes a dead
+ * letter: when it is older than the lifetime of its token, it is dropped.
  */
 export class DeliverTokens implements DueWork {
   readonly #needs: Needs
   readonly #leaseSeconds: number
-  readonly #tasks = new TaskQueue(hands)
-  /** Each with the function that ends the renewals of its lease. */
-  readonly #inHand = new Map<TokenRequest, () => void>()
-  #wentThroughAt = 0
+  readonly #tasks = new TaskQueue(maxRunning)
+  /** The leased requests, each with the function that ends the renewals of its lease. */
+  readonly #queued = new Map<TokenRequest, () => void>()
+  #scannedAt = 0
 
   constructor(needs: Needs) {
     this.#needs = needs
@@ -74,41 +79,41 @@ export class DeliverTokens implements DueWork {
   }
 
   /**
-   * Wanted requests that find no room are leased while it looks, and then due again in their order. Now and then it looks
-   * through them all: while handlers hang, strangers' requests would fill the store behind them.
+   * While handlers hang, the queue is full, and requests of attackers would fill the store. So each second it scans all
+   * waiting requests, drops those without a user, and makes the others due again in their order.
    */
   async startDue(ended?: () => void): Promise<number> {
     const { tokenRequests, clock } = this.#needs
     const now = clock().getTime()
-    const goesThrough = now - this.#wentThroughAt >= throughSeconds * 1000
-    if (this.#inHand.size > enoughInHand && !goesThrough) return 0
-    if (goesThrough) this.#wentThroughAt = now
+    const scans = now - this.#scannedAt >= scanSeconds * 1000
+    if (this.#queued.size > enoughQueued && !scans) return 0
+    if (scans) this.#scannedAt = now
 
-    const kept: TokenRequest[] = []
+    const surplus: TokenRequest[] = []
     let begun = 0
     for (;;) {
       const leases = await tokenRequests.lease(clock(), leaseLimit, this.#leaseSeconds)
-      const judged = await Promise.all(leases.map((lease) => this.#judge(lease)))
+      const wanted = await Promise.all(leases.map((lease) => this.#wanted(lease)))
       const unwanted: TokenRequest[] = []
       for (const [at, lease] of leases.entries()) {
-        if (judged[at] === null) unwanted.push(lease.request)
-        else if (this.#inHand.size >= maxInHand) kept.push(lease.request)
+        if (wanted[at] === null) unwanted.push(lease.request)
+        else if (this.#queued.size >= maxQueued) surplus.push(lease.request)
         else this.#begin(lease, ended)
       }
       if (unwanted.length > 0) await tokenRequests.settle(unwanted)
       begun += leases.length
-      if (leases.length < leaseLimit || (kept.length > 0 && !goesThrough)) break
+      if (leases.length < leaseLimit || (surplus.length > 0 && !scans)) break
     }
-    if (kept.length > 0) await tokenRequests.postpone(kept, clock())
-    return begun - kept.length
+    if (surplus.length > 0) await tokenRequests.postpone(surplus, clock())
+    return begun - surplus.length
   }
 
   #begin(lease: LeasedRequest, ended?: () => void): void {
-    this.#inHand.set(lease.request, this.#keepRenewing(lease.request))
+    this.#queued.set(lease.request, this.#keepRenewing(lease.request))
     this.#tasks.run(() => this.#handle(lease).finally(ended))
   }
 
-  /** Not known: to be told when somebody asks would make the time of the answer tell something. */
+  /** Unknown. If requests woke this process, the time of their answers would reveal which addresses have users. */
   async nextDue(): Promise<null> {
     return null
   }
@@ -120,22 +125,22 @@ export class DeliverTokens implements DueWork {
   async giveBack(): Promise<void> {
     const { tokenRequests, clock } = this.#needs
     this.#tasks.drop()
-    const requests = [...this.#inHand.keys()]
-    for (const request of requests) this.#letGo(request)
+    const requests = [...this.#queued.keys()]
+    for (const request of requests) this.#forget(request)
     await tokenRequests.postpone(requests, clock()).catch(() => undefined) // their leases end by themselves
   }
 
-  #letGo(request: TokenRequest): void {
-    this.#inHand.get(request)?.()
-    this.#inHand.delete(request)
+  #forget(request: TokenRequest): void {
+    this.#queued.get(request)?.()
+    this.#queued.delete(request)
   }
 
-  /** Whom a token is for, and what it is bound to; `null` when nobody is to get one. */
-  async #judge(lease: LeasedRequest): Promise<Wanted | null> {
+  /** The user who gets a token and the fact it is bound to; `null` when nobody gets one. */
+  async #wanted(lease: LeasedRequest): Promise<Wanted | null> {
     const { users, expiringIds, keyRing, eventHandlers, clock, lifetimes } = this.#needs
     const { request, boundFact } = lease
     const { purpose } = request
-    if (!eventHandlers.handles(tokenHandlerOf[purpose])) return null
+    if (!eventHandlers.handles(callTypeOf[purpose])) return null
     if (clock().getTime() - request.at.getTime() > lifetimes[purpose] * 1000) return null
 
     const key = keyRing.unsealEmail(request.sealedEmail, request.id)
@@ -143,27 +148,27 @@ export class DeliverTokens implements DueWork {
     if (user === null || !isWanted(purpose, user)) return null
 
     const fact = factOf(purpose, user)
-    // Another fact than an earlier delivery's: that delivery's token was redeemed, or is dead with its fact.
+    // If the fact differs from that of an earlier delivery, its token was used or is invalid.
     if (boundFact !== null) return boundFact === fact ? { ...lease, user, fact } : null
-    return (await expiringIds.has(servedId(request))) ? null : { ...lease, user, fact }
+    return (await expiringIds.has(restId(request))) ? null : { ...lease, user, fact }
   }
 
   async #handle(lease: LeasedRequest): Promise<void> {
     const { tokenRequests, clock, random, report } = this.#needs
     const { request } = lease
     const attempts = lease.attempts + 1
-    const delivery = { eventId: request.eventId, handler: tokenHandlerOf[request.purpose], attempts }
+    const delivery = { eventId: request.eventId, type: callTypeOf[request.purpose], attempts }
     let isBound: boolean | null = null
     try {
       try {
-        const wanted = await this.#judge(lease) // once more: it may have waited for a hand
+        const wanted = await this.#wanted(lease) // again, because it may have waited in the queue
         if (wanted !== null) {
-          // Written down before anybody has the token, so that once it is redeemed no repetition mints another.
+          // Recorded before the handler has the token, so no repetition makes another one after its use.
           isBound = await tokenRequests.bind(request, wanted.fact)
-          if (isBound) await this.#serve(wanted)
+          if (isBound) await this.#deliver(wanted)
         }
       } catch (error) {
-        this.#letGo(request)
+        this.#forget(request)
         const now = clock()
         const uncounted = new Date(now.getTime() + unboundSeconds * 1000)
         const again = isBound === null ? uncounted : retryAt(now, attempts, maxRetrySeconds, random)
@@ -174,40 +179,34 @@ export class DeliverTokens implements DueWork {
     } catch (fault) {
       report(problemOf(delivery, 'unknown', fault))
     } finally {
-      this.#letGo(request)
+      this.#forget(request)
     }
   }
 
-  /** Nobody else takes it on while it is in hand here, and somebody does soon after this process is gone. */
+  /** No other process takes over the request while this one lives. */
   #keepRenewing(request: TokenRequest): () => void {
-    const { tokenRequests, clock } = this.#needs
+    const { tokenRequests, clock, timers } = this.#needs
     const milliseconds = this.#leaseSeconds * 1000
-    const timer = setInterval(() => {
+    return timers.every(milliseconds / 3, () => {
       const until = new Date(clock().getTime() + milliseconds)
       tokenRequests.postpone([request], until).catch(() => undefined) // the next renewal may succeed
-    }, milliseconds / 3)
-    return () => clearInterval(timer)
-  }
-
-  async #serve(wanted: Wanted): Promise<void> {
-    const { expiringIds, clock } = this.#needs
-    const until = new Date(clock().getTime() + restSeconds * 1000)
-    await this.#deliver(wanted)
-    await expiringIds.add(servedId(wanted.request), until)
+    })
   }
 
   async #deliver(wanted: Wanted): Promise<void> {
-    const { eventHandlers, tenant, handlerTimeoutSeconds } = this.#needs
+    const { eventHandlers, expiringIds, tenant, clock, handlerTimeoutSeconds } = this.#needs
     const { request, user } = wanted
+    const restsUntil = new Date(clock().getTime() + restSeconds * 1000)
     const token = await this.#tokenFor(wanted)
     const context = { eventId: request.eventId, requestId: request.requestId, tenant, at: request.at }
-    const name = tokenHandlerOf[request.purpose]
-    await eventHandlers.call({ name, user: viewOf(user), token, context }, handlerTimeoutSeconds)
+    const type = callTypeOf[request.purpose]
+    await eventHandlers.call({ type, user: viewOf(user), token, context }, handlerTimeoutSeconds)
+    await expiringIds.add(restId(request), restsUntil)
   }
 
   /**
-   * The user's live token again, for a repeated delivery or while it is fresh, so that nobody kills a victim's
-   * links by asking for more; otherwise this request's own.
+   * Returns the user's current token for a repeated delivery or while it is fresh, so attackers cannot invalidate the
+   * links of a victim by further requests. Otherwise it makes the token of this request.
    */
   async #tokenFor({ request, boundFact, user, fact }: Wanted): Promise<string> {
     const { tokens, keyRing, clock, lifetimes } = this.#needs
@@ -218,16 +217,16 @@ export class DeliverTokens implements DueWork {
     const live = await tokens.current(purpose, user.id)
     if (live !== null && live.fact === fact && (boundFact !== null || isFresh(live, now))) return token(live.eventId)
 
-    const minted = token(request.eventId)
+    const made = token(request.eventId)
     await tokens.put({
       purpose,
       userId: user.id,
-      digest: keyRing.digest(minted),
+      digest: keyRing.digest(made),
       eventId: request.eventId,
       fact,
       createdAt: now,
       expiresAt: new Date(now.getTime() + lifetimes[purpose] * 1000),
     })
-    return minted
+    return made
   }
 }

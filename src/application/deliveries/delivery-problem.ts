@@ -1,15 +1,14 @@
-import type { HandlerName } from '../../domain/events.ts'
 import type { EventId } from '../../domain/ids.ts'
-import { HandlerFailed } from '../ports/event-handlers.ts'
+import { type HandlerCallType, HandlerFailed } from '../ports/event-handlers.ts'
 
 /** A failed delivery in the form that a log may hold: no address, no token, no message of an error. */
 export interface DeliveryProblem {
   readonly eventId: EventId
-  readonly handler: HandlerName
+  readonly type: HandlerCallType
   readonly attempts: number
   /**
-   * `'postponed'`: it is tried again. `'buried'`: it is a dead letter. `'not_begun'`: the handlers were too busy, and
-   * it is tried again. `'unknown'`: the store failed to record the end; it is tried again after the lease.
+   * `'postponed'`: tried again later. `'buried'`: a dead letter. `'not_begun'`: the handlers were too busy; tried again
+   * later. `'unknown'`: the store failed to record the end; tried again after the lease.
    */
   readonly outcome: 'postponed' | 'buried' | 'not_begun' | 'unknown'
   /** The name of the error. */
@@ -19,13 +18,12 @@ export interface DeliveryProblem {
 }
 
 export function problemOf(
-  delivery: Pick<DeliveryProblem, 'eventId' | 'handler' | 'attempts'>,
+  delivery: Pick<DeliveryProblem, 'eventId' | 'type' | 'attempts'>,
   outcome: DeliveryProblem['outcome'],
   error: unknown,
 ): DeliveryProblem {
-  const { eventId, handler, attempts } = delivery
   const where = error instanceof HandlerFailed ? error.where : null
-  return { eventId, handler, attempts, outcome, error: nameOf(error), where }
+  return { ...delivery, outcome, error: nameOf(error), where }
 }
 
 export function nameOf(error: unknown): string {

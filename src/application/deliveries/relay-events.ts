@@ -1,4 +1,4 @@
-import { type AccountEvent, handlerOf, type UserChanges } from '../../domain/events.ts'
+import type { AccountEvent, UserChanges } from '../../domain/events.ts'
 import type { UserId } from '../../domain/ids.ts'
 import { Unavailable } from '../../domain/refusal.ts'
 import type { Session } from '../../domain/session.ts'
@@ -10,6 +10,7 @@ import type { LeasedEvent, Outbox } from '../ports/stores/outbox.ts'
 import type { SessionStore } from '../ports/stores/session-store.ts'
 import type { TokenStore } from '../ports/stores/token-store.ts'
 import type { UserStore } from '../ports/stores/user-store.ts'
+import type { Timers } from '../ports/timers.ts'
 import { type DeliveryProblem, nameOf, problemOf, retryAt } from './delivery-problem.ts'
 import { TaskQueue } from './task-queue.ts'
 
@@ -21,6 +22,7 @@ interface Needs {
   eventHandlers: EventHandlers
   tenant: string
   clock: () => Date
+  timers: Timers
   /** From 0 to 1, exclusive. */
   random: () => number
   handlerTimeoutSeconds: number
@@ -29,7 +31,7 @@ interface Needs {
   report: (problem: DeliveryProblem) => void
 }
 
-const maxInHand = 16
+const maxRunning = 16
 const maxAttempts = 10
 const maxRetrySeconds = 300
 const defaultLeaseSeconds = 20
@@ -44,8 +46,8 @@ const sessionsAtOnce = 32
 export class RelayEvents implements DueWork {
   readonly #needs: Needs
   readonly #leaseSeconds: number
-  readonly #tasks = new TaskQueue(maxInHand)
-  readonly #inHand = new Set<LeasedEvent>()
+  readonly #tasks = new TaskQueue(maxRunning)
+  readonly #queued = new Set<LeasedEvent>()
 
   constructor(needs: Needs) {
     this.#needs = needs
@@ -70,7 +72,7 @@ export class RelayEvents implements DueWork {
    * renewed.
    */
   #begin(lease: LeasedEvent, ended?: () => void): void {
-    this.#inHand.add(lease)
+    this.#queued.add(lease)
     this.#tasks.run(() => this.#handle(lease).finally(ended))
   }
 
@@ -84,7 +86,7 @@ export class RelayEvents implements DueWork {
 
   async giveBack(): Promise<void> {
     this.#tasks.drop()
-    await Promise.allSettled([...this.#inHand].map((lease) => this.#needs.outbox.release(lease)))
+    await Promise.allSettled([...this.#queued].map((lease) => this.#needs.outbox.release(lease)))
   }
 
   async #handle(lease: LeasedEvent): Promise<void> {
@@ -102,7 +104,7 @@ export class RelayEvents implements DueWork {
       report(problemOf(deliveryOf(lease), 'unknown', fault))
     } finally {
       stopRenewing()
-      this.#inHand.delete(lease)
+      this.#queued.delete(lease)
     }
   }
 
@@ -139,12 +141,12 @@ export class RelayEvents implements DueWork {
 
   async #callHandler(event: AccountEvent): Promise<void> {
     const { eventHandlers, tenant, handlerTimeoutSeconds } = this.#needs
-    const name = handlerOf[event.type]
-    if (!eventHandlers.handles(name)) return
-    const changes: { changes?: UserChanges } = event.type === 'updated' ? { changes: event.changes } : {}
+    const { type } = event
+    if (!eventHandlers.handles(type)) return
+    const changes: { changes?: UserChanges } = type === 'updated' ? { changes: event.changes } : {}
     const context = { eventId: event.id, requestId: event.requestId, tenant, at: event.at }
     try {
-      await eventHandlers.call({ name, user: event.user, ...changes, context }, handlerTimeoutSeconds)
+      await eventHandlers.call({ type, user: event.user, ...changes, context }, handlerTimeoutSeconds)
     } catch (error) {
       throw error instanceof Unavailable ? new NotBegun(error) : error
     }
@@ -200,18 +202,15 @@ export class RelayEvents implements DueWork {
     }
   }
 
+  /** After a fault the lease is still valid, and the next renewal may succeed. */
   #keepRenewing(lease: LeasedEvent): () => void {
-    const { outbox, clock } = this.#needs
+    const { outbox, clock, timers } = this.#needs
     const milliseconds = this.#leaseSeconds * 1000
-    const timer = setInterval(async () => {
-      // After a fault the lease still lives, and the next renewal may succeed.
-      const isLost = await outbox.renew(lease, new Date(clock().getTime() + milliseconds)).then(
-        (isHeld) => !isHeld,
-        () => false,
-      )
-      if (isLost) clearInterval(timer)
-    }, milliseconds / 3)
-    return () => clearInterval(timer)
+    const stop = timers.every(milliseconds / 3, async () => {
+      const isHeld = await outbox.renew(lease, new Date(clock().getTime() + milliseconds)).catch(() => true)
+      if (!isHeld) stop()
+    })
+    return stop
   }
 }
 
@@ -227,7 +226,7 @@ class Unfinished extends Error {
 }
 
 function deliveryOf({ event, attempts }: LeasedEvent) {
-  return { eventId: event.id, handler: handlerOf[event.type], attempts }
+  return { eventId: event.id, type: event.type, attempts }
 }
 
 /** One short line for the list of dead letters on a terminal. */

@@ -1,42 +1,48 @@
 import { type Email, emailKey } from '../../domain/email.ts'
-import { happened } from '../../domain/events.ts'
+import { accountEvent, updatedEvent } from '../../domain/events.ts'
 import type { UserId } from '../../domain/ids.ts'
-import { demandText } from '../../domain/invalid-input.ts'
-import { accountOf, isVouchedFor, type OAuthIdentity, withAccount } from '../../domain/oauth-account.ts'
+import { accountOf, isVouchedFor, linkOf, withAccount } from '../../domain/linked-accounts.ts'
+import type { OAuthIdentity } from '../../domain/oauth-account.ts'
 import { Refusal, Unavailable } from '../../domain/refusal.ts'
 import { newUser, type User } from '../../domain/user.ts'
 import type { Change } from '../change-user.ts'
-import { occasion } from '../event-metadata.ts'
+import { eventMetadata } from '../event-metadata.ts'
 import type { KeyRing } from '../ports/key-ring.ts'
 import type { ProviderVault } from '../ports/provider-vault.ts'
 import type { OAuthStateStore } from '../ports/stores/oauth-state-store.ts'
 import type { UserStore } from '../ports/stores/user-store.ts'
 import type { Backend } from '../sign-in/authenticate.ts'
-import { type AdmitNeeds, admit } from '../sign-in/issue-credential.ts'
+import { type IssueNeeds, issueCredential } from '../sign-in/issue-credential.ts'
 import { sealedAccount } from './link-account.ts'
-import { linkEvent } from './link-event.ts'
-import { type Claim, identityOf, type Return } from './redeem-return.ts'
+import { type Arrival, type AuthorizationResponse, identityOf } from './redeem-return.ts'
 import { takeOver } from './take-over.ts'
 
-interface Needs extends AdmitNeeds {
+interface Needs extends IssueNeeds {
   users: UserStore
   oauthStates: OAuthStateStore
   keyRing: KeyRing
   vault: ProviderVault
 }
 
-/** What the deployer allows a provider's word to do. */
+/** The deployer's trust in a provider. */
 export interface OAuthPolicy {
-  /** Link to the user with the same address, where the provider vouches for it and the user's own is verified. */
+  /** Link the account to the user with the same address, if both the provider and we have verified it. */
   readonly associateByEmail: boolean
-  /** New users count as verified, where the provider vouches for the address. */
+  /** New users count as verified if the provider vouches for the address. */
   readonly verifiedByDefault: boolean
   readonly requiresVerification: boolean
 }
 
+interface SignIn {
+  readonly identity: OAuthIdentity
+  readonly provider: string
+  readonly policy: OAuthPolicy
+  readonly requestId: string
+}
+
 const maxAttempts = 5
 
-/** Logs in whoever comes back from a provider: a linked user, one to be linked by address, or a new one. */
+/** Logs in the user who returns from a provider: a linked one, one with the same address, or a new one. */
 export class FinishOAuth {
   readonly #needs: Needs
   constructor(needs: Needs) {
@@ -44,112 +50,87 @@ export class FinishOAuth {
   }
 
   async execute(input: {
-    back: Return
-    claim: Omit<Claim, 'flow' | 'by'>
+    response: AuthorizationResponse
+    arrival: Arrival
     policy: OAuthPolicy
     backend: Backend
     requestId: string
   }): Promise<string> {
-    const { back, claim, policy, backend, requestId } = input
-    demandText('requestId', requestId)
-    const identity = await identityOf(this.#needs, back, { ...claim, flow: 'login', by: null })
-    const user = await this.#userOf(identity, claim.provider.name, policy, requestId)
-
-    if (!user.isActive) throw new Refusal('LOGIN_BAD_CREDENTIALS')
-    if ((policy.requiresVerification || backend.requiresVerification) && !user.isVerified) {
-      throw new Refusal('LOGIN_USER_NOT_VERIFIED')
-    }
-    return await admit(this.#needs, user, backend, requestId)
+    const { response, arrival, policy, backend, requestId } = input
+    const identity = await identityOf(this.#needs, response, arrival, null)
+    const user = await this.#userOf({ identity, provider: arrival.provider.name, policy, requestId })
+    const { requiresVerification } = policy
+    return await issueCredential(this.#needs, { user, backend, requestId, requiresVerification })
   }
 
-  /** Judged anew when somebody else was faster: two first logins of one identity make one user. */
-  async #userOf(identity: OAuthIdentity, provider: string, policy: OAuthPolicy, requestId: string): Promise<User> {
+  /** Tries again when another login was faster, so two first logins of one account make one user. */
+  async #userOf(signIn: SignIn): Promise<User> {
     const { users } = this.#needs
+    const { identity, provider } = signIn
     for (let attempt = 1; attempt <= maxAttempts; attempt++) {
       const linked = await users.findByOAuthAccount(provider, identity.accountId)
       if (linked !== null) {
-        const renewed = await this.#renew(linked, provider, identity, requestId)
+        const renewed = await this.#renew(linked, signIn)
         if (renewed !== null) return renewed
         continue
       }
       if (identity.email === null) throw new Refusal('OAUTH_NOT_AVAILABLE_EMAIL')
       const same = await users.findByEmail(emailKey(identity.email))
       const user =
-        same === null
-          ? await this.#create(identity, identity.email, provider, policy, requestId)
-          : await this.#associate(same, identity, identity.email, provider, policy, requestId)
+        same === null ? await this.#create(identity.email, signIn) : await this.#associate(same, identity.email, signIn)
       if (user !== null) return user
     }
-    throw new Unavailable('an account that others change all the time')
+    throw new Unavailable('other logins change an account all the time')
   }
 
-  async #renew(
-    { id, isActive }: User,
-    provider: string,
-    identity: OAuthIdentity,
-    requestId: string,
-  ): Promise<User | null> {
-    if (!isActive) throw new Refusal('LOGIN_BAD_CREDENTIALS')
+  async #renew({ id }: User, signIn: SignIn): Promise<User | null> {
+    const { identity, provider } = signIn
     const outcome = await this.#needs.changeUser.execute(id, (fresh) => {
       if (accountOf(fresh, provider, identity.accountId) === null) return { type: 'keep' }
-      return this.#linked(fresh, provider, identity, requestId)
+      return this.#linked(fresh, signIn)
     })
     if (outcome.type !== 'changed') return null
     return accountOf(outcome.user, provider, identity.accountId) === null ? null : outcome.user
   }
 
-  async #create(
-    identity: OAuthIdentity,
-    email: Email,
-    provider: string,
-    policy: OAuthPolicy,
-    requestId: string,
-  ): Promise<User | null> {
+  async #create(email: Email, { identity, provider, policy, requestId }: SignIn): Promise<User | null> {
     const { users, newId, clock } = this.#needs
     const bare = newUser(newId() as UserId, email, null, clock()) // safe: `newId` promises a UUID
     const isVerified = policy.verifiedByDefault && identity.isEmailVerified
     const isOwnerProved = identity.isEmailVerified
-    const user = withAccount(
-      { ...bare, isVerified, isOwnerProved },
-      sealedAccount(this.#needs, bare, provider, identity),
-    )
-    const outcome = await users.insert(user, [happened('registered', user, occasion(this.#needs, requestId))])
+    const account = sealedAccount(this.#needs, bare, provider, identity)
+    const user = withAccount({ ...bare, isVerified, isOwnerProved }, account)
+    const outcome = await users.insert(user, [accountEvent('registered', user, eventMetadata(this.#needs, requestId))])
     return outcome === 'stored' ? user : null
   }
 
   /**
-   * Only where both sides have proved the address: otherwise whoever claims somebody's address first, here or at
-   * the provider, would share the account with its owner (CVE-2026-53516, CVE-2024-38351).
+   * Only if both sides have verified the address. Otherwise an attacker who enters the address of a victim first, here or
+   * at the provider, would share the account with the victim (CVE-2026-53516, CVE-2024-38351).
    */
-  async #associate(
-    { id }: User,
-    identity: OAuthIdentity,
-    email: Email,
-    provider: string,
-    policy: OAuthPolicy,
-    requestId: string,
-  ): Promise<User | null> {
+  async #associate({ id }: User, email: Email, signIn: SignIn): Promise<User | null> {
+    const { identity, provider, policy } = signIn
     const outcome = await this.#needs.changeUser.execute(id, (fresh) => {
-      // A login that was faster may have made this user, after we looked for the account and before we looked for the
-      // address.
+      // Between our two look-ups, a faster login may have made this user.
       const isLinked = accountOf(fresh, provider, identity.accountId) !== null
       const isProved = policy.associateByEmail && identity.isEmailVerified && fresh.isVerified
       const isTheirs = isProved && emailKey(fresh.email) === emailKey(email)
       if (!isLinked && !isTheirs) throw new Refusal('OAUTH_USER_ALREADY_EXISTS')
-      if (!fresh.isActive) throw new Refusal('LOGIN_BAD_CREDENTIALS')
-      return this.#linked(fresh, provider, identity, requestId)
+      return this.#linked(fresh, signIn)
     })
     return outcome.type === 'changed' ? outcome.user : null
   }
 
-  /** Makes or renews the link. The owner of the address takes the account over, unless it counts as theirs already. */
-  #linked(fresh: User, provider: string, identity: OAuthIdentity, requestId: string): Change {
+  /** Makes or renews the link of an active user. The owner of the address takes over an account that was not theirs. */
+  #linked(fresh: User, { identity, provider, requestId }: SignIn): Change {
+    if (!fresh.isActive) throw new Refusal('LOGIN_BAD_CREDENTIALS')
     const account = sealedAccount(this.#needs, fresh, provider, identity)
     const isNew = accountOf(fresh, provider, identity.accountId) === null
     const linked = withAccount(fresh, account)
     const isTakenOver = !fresh.isOwnerProved && isVouchedFor(account, fresh)
     const { user, events } = isTakenOver ? takeOver(this.#needs, requestId, linked) : { user: linked, events: [] }
-    const made = isNew ? [linkEvent(this.#needs, requestId, user, 'oauthLinked', account)] : []
-    return { type: 'replace', user, events: [...events, ...made] }
+    if (!isNew) return { type: 'replace', user, events }
+    const made = updatedEvent(user, { oauthLinked: linkOf(account) }, eventMetadata(this.#needs, requestId))
+    return { type: 'replace', user, events: [...events, made] }
   }
 }

@@ -1,5 +1,6 @@
 import type { UserId } from '../../domain/ids.ts'
-import { accountOf, type OAuthAccount, type OAuthIdentity, type ProviderTokens } from '../../domain/oauth-account.ts'
+import { accountOf } from '../../domain/linked-accounts.ts'
+import type { OAuthAccount, OAuthIdentity, ProviderTokens } from '../../domain/oauth-account.ts'
 import type { User } from '../../domain/user.ts'
 import type { ProviderVault } from '../ports/provider-vault.ts'
 
@@ -8,7 +9,7 @@ interface Needs {
   newId: () => string
 }
 
-/** The link that `identity` makes to `user`: a new one, or the one there is with fresh tokens. */
+/** The link between `user` and the account: a new one, or the known one with new tokens. */
 export function sealedAccount(needs: Needs, user: User, provider: string, identity: OAuthIdentity): OAuthAccount {
   const { accountId, email, isEmailVerified, tokens } = identity
   const known = accountOf(user, provider, accountId)
@@ -23,7 +24,7 @@ export function sealedAccount(needs: Needs, user: User, provider: string, identi
   }
 }
 
-/** A provider that sends no new refresh token keeps the old one. */
+/** If the provider sends no new refresh token, the old one stays. */
 export function sealedTokens(
   vault: ProviderVault,
   userId: UserId,

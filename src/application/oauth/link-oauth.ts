@@ -1,25 +1,24 @@
-import { demandText } from '../../domain/invalid-input.ts'
-import { accountOf, withAccount } from '../../domain/oauth-account.ts'
+import { updatedEvent } from '../../domain/events.ts'
+import { accountOf, linkOf, withAccount } from '../../domain/linked-accounts.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import type { User } from '../../domain/user.ts'
 import type { ChangeUser } from '../change-user.ts'
-import type { OccasionNeeds } from '../event-metadata.ts'
+import { eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
 import type { KeyRing } from '../ports/key-ring.ts'
 import type { ProviderVault } from '../ports/provider-vault.ts'
 import type { OAuthStateStore } from '../ports/stores/oauth-state-store.ts'
-import { type Authenticated, demandAuthenticated, speaksFor } from '../sign-in/authenticate.ts'
+import { type Authenticated, speaksFor } from '../sign-in/authenticate.ts'
 import { sealedAccount } from './link-account.ts'
-import { linkEvent } from './link-event.ts'
-import { type Claim, identityOf, type Return } from './redeem-return.ts'
+import { type Arrival, type AuthorizationResponse, identityOf } from './redeem-return.ts'
 
-interface Needs extends OccasionNeeds {
+interface Needs extends MetadataNeeds {
   changeUser: ChangeUser
   oauthStates: OAuthStateStore
   keyRing: KeyRing
   vault: ProviderVault
 }
 
-/** Links an account at a provider to the user who began the journey, by the same login. Once more is the same as once. */
+/** Links an account at a provider to the user who began the journey, within the same login. Linking it again is harmless. */
 export class LinkOAuth {
   readonly #needs: Needs
   constructor(needs: Needs) {
@@ -27,25 +26,23 @@ export class LinkOAuth {
   }
 
   async execute(input: {
-    back: Return
-    claim: Omit<Claim, 'flow' | 'by'>
+    response: AuthorizationResponse
+    arrival: Arrival
     by: Authenticated
     requestId: string
   }): Promise<User> {
-    const { back, claim, by, requestId } = input
-    const { name } = claim.provider
-    demandAuthenticated(by)
-    demandText('requestId', requestId)
-    const identity = await identityOf(this.#needs, back, { ...claim, flow: 'link', by })
+    const { response, arrival, by, requestId } = input
+    const { name } = arrival.provider
+    const identity = await identityOf(this.#needs, response, arrival, by)
     if (identity.email === null) throw new Refusal('OAUTH_NOT_AVAILABLE_EMAIL')
 
     const outcome = await this.#needs.changeUser.execute(by.user.id, async (fresh) => {
       if (!(await speaksFor(fresh, by))) throw new Refusal('UNAUTHORIZED')
       const account = sealedAccount(this.#needs, fresh, name, identity)
       const user = withAccount(fresh, account)
-      const isNew = accountOf(fresh, name, identity.accountId) === null
-      const events = isNew ? [linkEvent(this.#needs, requestId, user, 'oauthLinked', account)] : []
-      return { type: 'replace', user, events }
+      if (accountOf(fresh, name, identity.accountId) !== null) return { type: 'replace', user, events: [] }
+      const metadata = eventMetadata(this.#needs, requestId)
+      return { type: 'replace', user, events: [updatedEvent(user, { oauthLinked: linkOf(account) }, metadata)] }
     })
     if (outcome.type === 'changed') return outcome.user
     throw new Refusal(outcome.type === 'account_taken' ? 'OAUTH_ACCOUNT_ALREADY_LINKED' : 'UNAUTHORIZED')

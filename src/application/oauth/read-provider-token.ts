@@ -1,10 +1,13 @@
-import { isUserId, type UserId } from '../../domain/ids.ts'
-import { accountOf, type OAuthAccount, type ProviderTokens, withAccount } from '../../domain/oauth-account.ts'
+import type { UserId } from '../../domain/ids.ts'
+import { accountOf, withAccount } from '../../domain/linked-accounts.ts'
+import type { OAuthAccount, ProviderTokens } from '../../domain/oauth-account.ts'
 import { Refusal, Unavailable } from '../../domain/refusal.ts'
+import type { User } from '../../domain/user.ts'
 import type { ChangeUser } from '../change-user.ts'
 import { CodeRefused, type OAuthProvider, ProviderFailed } from '../ports/oauth-provider.ts'
 import type { ProviderVault } from '../ports/provider-vault.ts'
 import type { UserStore } from '../ports/stores/user-store.ts'
+import type { Timers } from '../ports/timers.ts'
 import { sealedTokens } from './link-account.ts'
 
 interface Needs {
@@ -12,20 +15,21 @@ interface Needs {
   changeUser: ChangeUser
   vault: ProviderVault
   clock: () => Date
-  /** Hears why a provider refused a refresh token, or could not be asked. */
+  timers: Timers
+  /** Called when a provider refuses a refresh token or does not answer. */
   reportProvider: (provider: string, failure: CodeRefused | ProviderFailed) => void
 }
 
-/** A token that expires sooner is refreshed: it would not live through the call it is wanted for. */
+/** A token with less time left would expire during the call that the program wants it for. */
 const leastLifeSeconds = 60
-const claimSeconds = 10
+const lockSeconds = 10
 const waitSeconds = 5
-const aWhile = (): Promise<unknown> => new Promise((resolve) => setTimeout(resolve, 200))
+const pauseMilliseconds = 200
 
 /**
- * The provider's access token of a user, for programs that call the provider's API on the user's behalf. An expired
- * one is refreshed by exactly one caller at a time, since two refreshes at once make a rotating provider revoke the
- * grant (RFC 9700 section 4.14.2); a refresh that fails erases nothing.
+ * Returns the provider's access token of a user, for programs that call the provider for the user. One caller at a time
+ * refreshes an expired token, because a provider that rotates tokens revokes the grant after two refreshes at once
+ * (RFC 9700 section 4.14.2). A refresh that fails erases nothing.
  */
 export class ReadProviderToken {
   readonly #needs: Needs
@@ -34,29 +38,28 @@ export class ReadProviderToken {
   }
 
   /**
-   * `null` when the user has no such account, or its token has less than a minute to live and cannot be refreshed: who
-   * wants one has to sign in there again. Throws `Refusal` (`OAUTH_PROVIDER_ERROR`) when the provider cannot be asked or
-   * does not know us, `Unavailable` while somebody else refreshes for more than 5 s.
+   * Returns `null` when the user has no such account, or its token expires within a minute and cannot be refreshed: then
+   * the user has to sign in with the provider again. Throws `Refusal` (`OAUTH_PROVIDER_ERROR`) when the provider does not
+   * answer or rejects the client, and `Unavailable` while another caller refreshes for more than 5 s.
    */
   async execute(input: { userId: UserId; provider: OAuthProvider; accountId: string }): Promise<string | null> {
-    const { users, clock } = this.#needs
+    const { users, vault, clock, timers } = this.#needs
     const { userId, provider, accountId } = input
-    if (!isUserId(userId)) return null
+    const unsealed = (sealed: string) => vault.unseal(sealed, userId, provider.name)
     const deadline = clock().getTime() + waitSeconds * 1000
     for (;;) {
       const user = await users.find(userId)
       const account = user === null ? null : accountOf(user, provider.name, accountId)
       if (account === null) return null
-      if (this.#isFresh(account)) return this.#unsealed(userId, account, account.sealedAccessToken)
-      const { sealedRefreshToken: sealed } = account
-      const refreshToken = sealed === null ? null : this.#unsealed(userId, account, sealed)
+      if (this.#isFresh(account)) return unsealed(account.sealedAccessToken)
+      const { sealedRefreshToken } = account
+      const refreshToken = sealedRefreshToken === null ? null : unsealed(sealedRefreshToken)
       if (refreshToken === null) return null
 
-      const until = await this.#claim(userId, account)
-      if (until !== null)
-        return await this.#refresh(userId, provider, { ...account, refreshingUntil: until }, refreshToken)
-      if (clock().getTime() >= deadline) throw new Unavailable('a provider token that somebody else refreshes')
-      await aWhile()
+      const locked = await this.#lock(userId, account)
+      if (locked !== null) return await this.#refresh(userId, provider, locked, refreshToken)
+      if (clock().getTime() >= deadline) throw new Unavailable('another caller refreshes a provider token')
+      await timers.pause(pauseMilliseconds)
     }
   }
 
@@ -64,25 +67,18 @@ export class ReadProviderToken {
     return expiresAt === null || expiresAt.getTime() - this.#needs.clock().getTime() > leastLifeSeconds * 1000
   }
 
-  #unsealed(userId: UserId, { provider }: OAuthAccount, sealed: string): string | null {
-    return this.#needs.vault.unseal(sealed, userId, provider)
-  }
-
-  /** When it ends, for one caller until that is done or its ten seconds are over; `null` for all others. */
-  async #claim(userId: UserId, wanted: OAuthAccount): Promise<Date | null> {
-    const { changeUser, clock } = this.#needs
-    let until: Date | null = null
-    await changeUser.execute(userId, (fresh) => {
-      until = null
-      const now = clock()
-      const account = accountOf(fresh, wanted.provider, wanted.accountId)
-      if (account === null || account.sealedAccessToken !== wanted.sealedAccessToken) return { type: 'keep' }
-      if (account.refreshingUntil !== null && account.refreshingUntil > now) return { type: 'keep' }
-      const refreshingUntil = new Date(now.getTime() + claimSeconds * 1000)
-      until = refreshingUntil
-      return { type: 'replace', user: withAccount(fresh, { ...account, refreshingUntil }), events: [] }
+  /** Returns the account with the refresh lock, for one caller until the lock ends; `null` for all others. */
+  async #lock(userId: UserId, wanted: OAuthAccount): Promise<OAuthAccount | null> {
+    let locked: OAuthAccount | null = null
+    await this.#needs.changeUser.execute(userId, (fresh) => {
+      locked = null
+      const now = this.#needs.clock()
+      const account = unchanged(fresh, wanted)
+      if (account === null || (account.refreshingUntil ?? now) > now) return { type: 'keep' }
+      locked = { ...account, refreshingUntil: new Date(now.getTime() + lockSeconds * 1000) }
+      return { type: 'replace', user: withAccount(fresh, locked), events: [] }
     })
-    return until
+    return locked
   }
 
   async #refresh(
@@ -103,16 +99,16 @@ export class ReadProviderToken {
       if (isProviders) throw new Refusal('OAUTH_PROVIDER_ERROR', null, { cause: thrown })
       throw thrown
     }
-    await this.#keep(userId, account, sealedTokens(vault, userId, provider.name, tokens, account))
+    await this.#store(userId, account, sealedTokens(vault, userId, provider.name, tokens, account))
     return tokens.accessToken
   }
 
   /**
-   * Tries again until the claim ends: a provider that rotates has taken the old refresh token back, and takes the next one
-   * who shows it for a thief.
+   * Tries again until the lock ends. A provider that rotates tokens has revoked the old refresh token, and takes a caller
+   * who sends it again for a thief.
    */
-  async #keep(userId: UserId, account: OAuthAccount, fields: Partial<OAuthAccount>): Promise<void> {
-    const { clock } = this.#needs
+  async #store(userId: UserId, account: OAuthAccount, fields: Partial<OAuthAccount>): Promise<void> {
+    const { clock, timers } = this.#needs
     const deadline = account.refreshingUntil?.getTime() ?? 0
     for (;;) {
       try {
@@ -120,16 +116,22 @@ export class ReadProviderToken {
       } catch (fault) {
         if (!(fault instanceof Unavailable) || clock().getTime() >= deadline) throw fault
       }
-      await aWhile()
+      await timers.pause(pauseMilliseconds)
     }
   }
 
-  /** Leaves a link alone that was renewed meanwhile, by a login or by who took the claim over. */
+  /** Writes nothing if a login or the next holder of the lock has renewed the tokens meanwhile. */
   async #write(userId: UserId, wanted: OAuthAccount, fields: Partial<OAuthAccount>): Promise<void> {
     await this.#needs.changeUser.execute(userId, (fresh) => {
-      const account = accountOf(fresh, wanted.provider, wanted.accountId)
-      if (account === null || account.sealedAccessToken !== wanted.sealedAccessToken) return { type: 'keep' }
+      const account = unchanged(fresh, wanted)
+      if (account === null) return { type: 'keep' }
       return { type: 'replace', user: withAccount(fresh, { ...account, ...fields }), events: [] }
     })
   }
+}
+
+/** The current link, if its tokens are still those of `wanted`. */
+function unchanged(fresh: User, wanted: OAuthAccount): OAuthAccount | null {
+  const account = accountOf(fresh, wanted.provider, wanted.accountId)
+  return account?.sealedAccessToken === wanted.sealedAccessToken ? account : null
 }

@@ -1,4 +1,5 @@
-import type { OAuthFlow, OAuthIdentity, OAuthState } from '../../domain/oauth-account.ts'
+import type { OAuthIdentity } from '../../domain/oauth-account.ts'
+import type { OAuthState } from '../../domain/oauth-state.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import type { KeyRing } from '../ports/key-ring.ts'
 import type { CallbackParameters, OAuthProvider } from '../ports/oauth-provider.ts'
@@ -6,24 +7,21 @@ import { CodeRefused, ProviderFailed } from '../ports/oauth-provider.ts'
 import type { OAuthStateStore } from '../ports/stores/oauth-state-store.ts'
 import type { Authenticated } from '../sign-in/authenticate.ts'
 
-/** What the provider's redirect carries; `null` what is missing, or there more than once. */
-export interface Return {
+/** The answer of a provider to an authorization request. A field is `null` if it is missing or repeated. */
+export interface AuthorizationResponse {
   readonly code: string | null
   readonly state: string | null
   readonly error: string | null
   /** RFC 9207. */
   readonly iss: string | null
-  /** All of it, in its order, for providers that sign what they say. */
+  /** All parameters in their order, for providers that sign them. */
   readonly all?: CallbackParameters['all']
 }
 
-/** What the journey must have been begun for. */
-export interface Claim {
+/** The place where the answer arrived. It must be the place where the journey began. */
+export interface Arrival {
   readonly provider: OAuthProvider
-  readonly flow: OAuthFlow
-  /** Who links an account; `null` when somebody logs in. */
-  readonly by: Authenticated | null
-  /** The browser's cookie for this state. */
+  /** The random value that this browser has for a state, `null` for none. */
   readonly browserOf: (state: string) => string | null
 }
 
@@ -34,17 +32,25 @@ interface Needs {
 }
 
 /**
- * Whoever came back from the provider. The state is spent first, whatever else the redirect says; only a state
- * that this browser began, for this provider and flow, and by the same credential, lets the code be exchanged.
+ * Exchanges the code for the account at the provider. It uses up the state first, whatever the answer says. The browser,
+ * provider, flow and credential must be those that began the journey.
+ *
+ * @param by the user who links an account; `null` for a login
  */
-export async function identityOf(needs: Needs, back: Return, claim: Claim): Promise<OAuthIdentity> {
-  // A caller whom no compiler holds to the type may leave a field out.
-  const { code = null, state = null, error = null, iss = null } = back
-  const begun = typeof state !== 'string' ? null : await needs.oauthStates.take(needs.keyRing.digest(state))
-  if (error !== null || typeof code !== 'string') throw new Refusal('OAUTH_CODE_REFUSED')
-  if (state === null || begun === null || !isOurs(needs, begun, state, claim)) throw new Refusal('OAUTH_INVALID_STATE')
+export async function identityOf(
+  needs: Needs,
+  response: AuthorizationResponse,
+  arrival: Arrival,
+  by: Authenticated | null,
+): Promise<OAuthIdentity> {
+  const { code, state, error, iss, all } = response
+  const begun = state === null ? null : await needs.oauthStates.take(needs.keyRing.digest(state))
+  if (error !== null || code === null) throw new Refusal('OAUTH_CODE_REFUSED')
+  if (state === null || begun === null || !isOurs(needs, begun, state, arrival, by)) {
+    throw new Refusal('OAUTH_INVALID_STATE')
+  }
   try {
-    return await claim.provider.identify({ code, state, iss, all: back.all }, begun)
+    return await arrival.provider.identify({ code, state, iss, all }, begun)
   } catch (thrown) {
     if (thrown instanceof CodeRefused) throw new Refusal('OAUTH_CODE_REFUSED', null, { cause: thrown })
     if (thrown instanceof ProviderFailed) throw new Refusal('OAUTH_PROVIDER_ERROR', null, { cause: thrown })
@@ -52,15 +58,21 @@ export async function identityOf(needs: Needs, back: Return, claim: Claim): Prom
   }
 }
 
-function isOurs({ keyRing, clock }: Needs, begun: OAuthState, state: string, claim: Claim): boolean {
-  const browser = claim.browserOf(state)
+function isOurs(
+  { keyRing, clock }: Needs,
+  begun: OAuthState,
+  state: string,
+  { provider, browserOf }: Arrival,
+  by: Authenticated | null,
+): boolean {
+  const browser = browserOf(state)
   return (
-    typeof browser === 'string' &&
-    keyRing.digest(browser) === begun.browserDigest && // digests of random values: their order of bytes tells nothing
-    begun.provider === claim.provider.name &&
-    begun.flow === claim.flow &&
-    begun.userId === (claim.by?.user.id ?? null) &&
-    begun.credentialId === (claim.by?.credential.id ?? null) &&
+    browser !== null &&
+    keyRing.digest(browser) === begun.browserDigest && // the time of comparing digests of random values tells nothing
+    begun.provider === provider.name &&
+    begun.flow === (by === null ? 'login' : 'link') &&
+    begun.userId === (by?.user.id ?? null) &&
+    begun.credentialId === (by?.credential.id ?? null) &&
     begun.expiresAt > clock()
   )
 }

@@ -1,10 +1,9 @@
-import { InvalidInput } from '../../domain/invalid-input.ts'
-import type { OAuthFlow, OAuthState } from '../../domain/oauth-account.ts'
+import type { OAuthState } from '../../domain/oauth-state.ts'
 import { Refusal, Unavailable } from '../../domain/refusal.ts'
 import type { KeyRing } from '../ports/key-ring.ts'
 import { type OAuthProvider, ProviderFailed } from '../ports/oauth-provider.ts'
 import type { OAuthStateStore } from '../ports/stores/oauth-state-store.ts'
-import { type Authenticated, demandAuthenticated } from '../sign-in/authenticate.ts'
+import type { Authenticated } from '../sign-in/authenticate.ts'
 import { type FreshLoginNeeds, requireFreshLogin } from '../sign-in/fresh-login.ts'
 
 interface Needs extends FreshLoginNeeds {
@@ -18,9 +17,9 @@ interface Needs extends FreshLoginNeeds {
 export const oauthStateSeconds = 600
 
 /**
- * Begins a journey to a provider. Each journey has its own state, verifier and cookie, so that two tabs both work. Anybody
- * may begin journeys, so their number is bounded: otherwise they fill the store that also holds the sessions. The age of a
- * login that wants to link is judged here, and not again at the callback.
+ * Begins a journey to a provider. Each journey has its own state and verifier, so two tabs both work. Everybody may begin
+ * journeys, so their number is limited: otherwise they would fill the store, which also holds the sessions. To link an
+ * account, the login must be recent now; its age is not checked again on return.
  */
 export class StartOAuth {
   readonly #needs: Needs
@@ -30,27 +29,16 @@ export class StartOAuth {
 
   async execute(input: {
     provider: OAuthProvider
-    flow: OAuthFlow
     /** The user who links an account; `null` for a login. */
     by: Authenticated | null
-    /** `null`: all that the provider is set up for. */
+    /** `null` for all scopes of the settings. */
     scopes: readonly string[] | null
     redirectUri: string
   }): Promise<{ authorizationUrl: string; state: string; browser: string }> {
     const { oauthStates, keyRing, clock, newToken, maxOpenJourneys } = this.#needs
-    const { provider, flow, by, redirectUri } = input
-    if (flow === 'link') {
-      demandAuthenticated(by)
-      requireFreshLogin(this.#needs, by)
-    } else if (flow !== 'login' || by !== null) {
-      throw new InvalidInput('flow', 'must be login, by nobody, or link, by somebody')
-    }
-    if (typeof redirectUri !== 'string' || !URL.canParse(redirectUri)) {
-      throw new InvalidInput('redirectUri', 'must be an absolute address')
-    }
-
+    const { provider, by, redirectUri } = input
+    if (by !== null) requireFreshLogin(this.#needs, by)
     const scopes = input.scopes ?? provider.scopes
-    if (!Array.isArray(scopes)) throw new InvalidInput('scopes', 'must be a list, or null')
     if (!scopes.every((scope) => provider.scopes.includes(scope))) throw new Refusal('OAUTH_SCOPE_NOT_ALLOWED')
 
     const [state, browser, codeVerifier, nonce] = [newToken(), newToken(), newToken(), newToken()]
@@ -61,7 +49,7 @@ export class StartOAuth {
       digest: keyRing.digest(state),
       browserDigest: keyRing.digest(browser),
       provider: provider.name,
-      flow,
+      flow: by === null ? 'login' : 'link',
       userId: by?.user.id ?? null,
       credentialId: by?.credential.id ?? null,
       expiresAt: new Date(clock().getTime() + oauthStateSeconds * 1000),

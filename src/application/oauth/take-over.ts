@@ -1,14 +1,14 @@
-import { type AccountEvent, happened, type UserChanges } from '../../domain/events.ts'
-import { withVouchedAccounts } from '../../domain/oauth-account.ts'
+import { type AccountEvent, type UserChanges, updatedEvent } from '../../domain/events.ts'
+import { withVouchedAccounts } from '../../domain/linked-accounts.ts'
 import { endSessions, type User, withoutPassword } from '../../domain/user.ts'
-import { type OccasionNeeds, occasion } from '../event-metadata.ts'
+import { eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
 
 /**
- * The owner of the address has come through a provider that vouches for it. Somebody else may have begun the account:
- * their password, sessions and links go (Sudhodanan and Paverd, "Pre-hijacked accounts", 2022).
+ * Gives the account to the proved owner of its address. An attacker may have made the account, so its password, sessions
+ * and links go (Sudhodanan and Paverd, "Pre-hijacked accounts", 2022).
  */
 export function takeOver(
-  needs: OccasionNeeds,
+  needs: MetadataNeeds,
   requestId: string,
   before: User,
 ): { readonly user: User; readonly events: readonly AccountEvent[] } {
@@ -17,14 +17,8 @@ export function takeOver(
   if (!hadPassword && dropped.length === 0) return { user: vouched, events: [] }
 
   const user = endSessions(hadPassword ? withoutPassword(vouched) : vouched, needs.clock())
-  const changes: UserChanges[] = dropped.map(({ provider, accountEmail }) => ({
-    oauthUnlinked: { provider, accountEmail },
-  }))
+  const changes: UserChanges[] = dropped.map((link) => ({ oauthUnlinked: link }))
   if (hadPassword) changes.unshift({ passwordRemoved: true })
-  const events = changes.map((one) => ({
-    ...happened('updated', user, occasion(needs, requestId)),
-    changes: one,
-    sessionsEnded: true,
-  }))
+  const events = changes.map((one) => updatedEvent(user, one, eventMetadata(needs, requestId), { sessionsEnded: true }))
   return { user, events }
 }

@@ -1,19 +1,19 @@
-import { demandText } from '../../domain/invalid-input.ts'
+import { updatedEvent } from '../../domain/events.ts'
+import { linkOf } from '../../domain/linked-accounts.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import type { User } from '../../domain/user.ts'
 import type { ChangeUser } from '../change-user.ts'
-import type { OccasionNeeds } from '../event-metadata.ts'
-import { type Authenticated, demandAuthenticated, speaksFor } from '../sign-in/authenticate.ts'
+import { eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
+import { type Authenticated, speaksFor } from '../sign-in/authenticate.ts'
 import { type FreshLoginNeeds, requireFreshLogin } from '../sign-in/fresh-login.ts'
-import { linkEvent } from './link-event.ts'
 
-interface Needs extends OccasionNeeds, FreshLoginNeeds {
+interface Needs extends MetadataNeeds, FreshLoginNeeds {
   changeUser: ChangeUser
-  /** Names of the providers that somebody can log in through. */
+  /** The providers through which users can log in. */
   providerNames: ReadonlySet<string>
 }
 
-/** Takes a link away, unless its user could not log in any more. */
+/** Removes a link, unless its user could no longer log in. */
 export class UnlinkOAuth {
   readonly #needs: Needs
   constructor(needs: Needs) {
@@ -23,8 +23,6 @@ export class UnlinkOAuth {
   async execute(input: { by: Authenticated; provider: string; id: string; requestId: string }): Promise<void> {
     const { changeUser, providerNames } = this.#needs
     const { by, provider, id, requestId } = input
-    demandAuthenticated(by)
-    demandText('requestId', requestId)
     requireFreshLogin(this.#needs, by)
     const outcome = await changeUser.execute(by.user.id, async (fresh) => {
       if (!(await speaksFor(fresh, by))) throw new Refusal('UNAUTHORIZED')
@@ -35,7 +33,8 @@ export class UnlinkOAuth {
       const canLogIn = fresh.passwordHash !== null || others.some((one) => providerNames.has(one.provider))
       if (!canLogIn) throw new Refusal('OAUTH_LAST_CREDENTIAL')
       const user: User = { ...fresh, oauthAccounts: others }
-      return { type: 'replace', user, events: [linkEvent(this.#needs, requestId, user, 'oauthUnlinked', account)] }
+      const metadata = eventMetadata(this.#needs, requestId)
+      return { type: 'replace', user, events: [updatedEvent(user, { oauthUnlinked: linkOf(account) }, metadata)] }
     })
     if (outcome.type !== 'changed') throw new Refusal('UNAUTHORIZED')
   }

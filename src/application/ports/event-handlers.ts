@@ -1,4 +1,4 @@
-import type { HandlerName, UserChanges } from '../../domain/events.ts'
+import type { AccountEventType, UserChanges } from '../../domain/events.ts'
 import type { UserView } from '../../domain/user.ts'
 
 /** The context that each handler gets after its arguments. */
@@ -10,9 +10,12 @@ export interface HandlerContext {
   readonly at: Date
 }
 
+/** The occasions to call a handler: after each event, when a user gets a token, and before a deletion. */
+export type HandlerCallType = AccountEventType | 'reset_requested' | 'verification_requested' | 'deletion_requested'
+
 /** A call of one of the deployer's handlers. */
 export interface HandlerCall {
-  readonly name: HandlerName
+  readonly type: HandlerCallType
   readonly user: UserView
   readonly token?: string
   readonly changes?: UserChanges
@@ -21,12 +24,12 @@ export interface HandlerCall {
 
 /** The deployer's handlers. */
 export interface EventHandlers {
-  /** Whether a handler of this name exists. */
-  handles(name: HandlerName): boolean
+  /** Whether a handler for such calls exists. */
+  handles(type: HandlerCallType): boolean
   /**
    * Resolves when the handler is done. Rejects with `HandlerFailed` when it threw, died or did not end within
-   * `timeoutSeconds`, and with `Unavailable` when it did not begin within that time. A handler that may refuse
-   * (`on_before_delete`) rejects with its `Refusal`.
+   * `timeoutSeconds`, and with `Unavailable` when it did not begin within that time. For `'deletion_requested'` it may
+   * reject with a `Refusal`.
    */
   call(call: HandlerCall, timeoutSeconds: number): Promise<void>
 }

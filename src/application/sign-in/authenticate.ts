@@ -1,5 +1,3 @@
-import { isUserId } from '../../domain/ids.ts'
-import { Refusal } from '../../domain/refusal.ts'
 import { isAlive, mayBeEnded, type User } from '../../domain/user.ts'
 import type { Credential, Credentials } from '../ports/credentials.ts'
 import type { UserStore } from '../ports/stores/user-store.ts'
@@ -11,23 +9,14 @@ export interface Backend {
   readonly requiresVerification: boolean
 }
 
-/** Who makes a request, by which credential. */
+/** A user together with the credential that authenticated the request. */
 export interface Authenticated {
   readonly user: User
   readonly credential: Credential
   readonly backend: Backend
 }
 
-/** Demands that somebody acts, by a credential of their own: `Authenticate` answers `null` for nobody. */
-export function demandAuthenticated(by: Authenticated | null | undefined): asserts by is Authenticated {
-  const { user, credential } = by ?? {}
-  const isTheirs = isUserId(user?.id) && credential?.userId === user.id
-  if (!isTheirs || typeof credential.id !== 'string' || !(credential.expiresAt instanceof Date)) {
-    throw new Refusal('UNAUTHORIZED')
-  }
-}
-
-/** Whether the credential still speaks for `fresh`. Its end is looked for only where the record says that there may be one. */
+/** Whether the credential is still valid for the record `fresh`. It looks for a recorded end only if there may be one. */
 export async function speaksFor(
   fresh: User,
   { credential, backend }: Pick<Authenticated, 'credential' | 'backend'>,
@@ -36,15 +25,15 @@ export async function speaksFor(
   return !mayBeEnded(fresh, credential) || !(await backend.credentials.isEnded(credential))
 }
 
-/** A value that a request carries where a backend's transport looks. */
-export interface Presented {
+/** A value of a request that may be a credential of this backend. */
+export interface CandidateCredential {
   readonly backend: Backend
   readonly value: string
 }
 
 /**
- * Finds out who presents these values: the first that an active user's living credential answers to. What can
- * change is judged on the user record every time (NIST SP 800-63B-4 section 5.1).
+ * Finds the user of the first valid credential. It reads the user record every time, because the record decides
+ * (NIST SP 800-63B-4 section 5.1).
  */
 export class Authenticate {
   readonly #users: UserStore
@@ -52,9 +41,9 @@ export class Authenticate {
     this.#users = needs.users
   }
 
-  async execute(presented: readonly Presented[]): Promise<Authenticated | null> {
-    for (const { backend, value } of presented) {
-      if (typeof value !== 'string' || !backend.credentials.recognises(value)) continue
+  async execute(candidates: readonly CandidateCredential[]): Promise<Authenticated | null> {
+    for (const { backend, value } of candidates) {
+      if (!backend.credentials.recognises(value)) continue
       const credential = await backend.credentials.read(value)
       if (credential === null) continue
       const user = await this.#users.find(credential.userId)

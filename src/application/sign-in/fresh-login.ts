@@ -2,14 +2,14 @@ import { Refusal } from '../../domain/refusal.ts'
 import type { Authenticated } from './authenticate.ts'
 
 export interface FreshLoginNeeds {
-  /** In seconds; `null`: a login of any age may do anything. */
+  /** The greatest age of a login that may do such acts; `null` for no limit. */
   readonly freshLoginSeconds: number | null
   readonly clock: () => Date
 }
 
 /**
- * Demands a young login for whatever gives lasting access: a stolen session, which ends, must not become an account of
- * the thief's (ASVS 5.0 sections 7.5.1 and 7.5.3).
+ * Acts that give lasting access need a recent login. Otherwise a stolen session, which ends, could become lasting access
+ * for the thief (ASVS 5.0 sections 7.5.1 and 7.5.3).
  */
 export function requireFreshLogin({ freshLoginSeconds, clock }: FreshLoginNeeds, { credential }: Authenticated): void {
   if (freshLoginSeconds === null) return

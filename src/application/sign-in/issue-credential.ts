@@ -1,20 +1,36 @@
-import { happened } from '../../domain/events.ts'
+import { accountEvent } from '../../domain/events.ts'
+import { Refusal } from '../../domain/refusal.ts'
 import type { User } from '../../domain/user.ts'
 import type { ChangeUser } from '../change-user.ts'
-import { type OccasionNeeds, occasion } from '../event-metadata.ts'
+import { eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
 import type { EventHandlers } from '../ports/event-handlers.ts'
 import type { Backend } from './authenticate.ts'
 
-export interface AdmitNeeds extends OccasionNeeds {
+export interface IssueNeeds extends MetadataNeeds {
   changeUser: ChangeUser
   eventHandlers: EventHandlers
 }
 
-/** A new credential for the very record that was judged, and the event that somebody logged in, where one listens. */
-export async function admit(needs: AdmitNeeds, user: User, backend: Backend, requestId: string): Promise<string> {
+interface Login {
+  /** The exact record whose password or provider account was verified. */
+  readonly user: User
+  readonly backend: Backend
+  readonly requestId: string
+  /** For sign-in through a provider that demands more than the backend. */
+  readonly requiresVerification?: boolean
+}
+
+/** Issues a credential if the user may log in through this backend, and writes the login's event if it has a handler. */
+export async function issueCredential(needs: IssueNeeds, login: Login): Promise<string> {
+  const { user, backend, requestId, requiresVerification = false } = login
+  if (!user.isActive) throw new Refusal('LOGIN_BAD_CREDENTIALS')
+  if ((requiresVerification || backend.requiresVerification) && !user.isVerified) {
+    throw new Refusal('LOGIN_USER_NOT_VERIFIED')
+  }
+
   const credential = await backend.credentials.issue(user)
-  if (needs.eventHandlers.handles('on_after_login')) {
-    const event = happened('logged_in', user, occasion(needs, requestId))
+  if (needs.eventHandlers.handles('logged_in')) {
+    const event = accountEvent('logged_in', user, eventMetadata(needs, requestId))
     await needs.changeUser.execute(user.id, (fresh) => ({ type: 'replace', user: fresh, events: [event] }))
   }
   return credential

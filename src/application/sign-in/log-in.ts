@@ -1,13 +1,12 @@
-import { type Email, emailKey, isEmail } from '../../domain/email.ts'
-import { demandText } from '../../domain/invalid-input.ts'
+import { type Email, emailKey } from '../../domain/email.ts'
 import { Refusal, Unavailable } from '../../domain/refusal.ts'
 import type { User } from '../../domain/user.ts'
 import type { PasswordHasher } from '../ports/password-hasher.ts'
 import type { UserStore } from '../ports/stores/user-store.ts'
 import type { Backend } from './authenticate.ts'
-import { type AdmitNeeds, admit } from './issue-credential.ts'
+import { type IssueNeeds, issueCredential } from './issue-credential.ts'
 
-interface Needs extends AdmitNeeds {
+interface Needs extends IssueNeeds {
   users: UserStore
   hasher: PasswordHasher
 }
@@ -19,9 +18,9 @@ export class LogIn {
   }
 
   /**
-   * A new credential of `backend`, never a presented one again (session fixation).
+   * Returns a new credential of `backend`. A known credential is never reused (session fixation).
    *
-   * @param input.email `null` when what was typed is no address: refused after the same work
+   * @param input.email `null` for a text that is no address; refused after the same work
    */
   async execute(input: {
     email: Email | null
@@ -30,22 +29,19 @@ export class LogIn {
     requestId: string
   }): Promise<string> {
     const { users, hasher } = this.#needs
+    const { email, password, backend, requestId } = input
 
-    demandText('password', input.password)
-    demandText('requestId', input.requestId)
-
-    const user = isEmail(input.email) ? await users.findByEmail(emailKey(input.email)) : null
-    // An inactive user is verified against nothing, as an unknown one is: whether the password was right stays unknown.
+    const user = email === null ? null : await users.findByEmail(emailKey(email))
+    // As for an unknown user, nothing is compared for an inactive one. So the answer does not confirm the password.
     const hash = user?.isActive ? user.passwordHash : null
-    const verdict = await hasher.verify(input.password, hash)
+    const verdict = await hasher.verify(password, hash)
     if (user === null || verdict === 'mismatch') throw new Refusal('LOGIN_BAD_CREDENTIALS')
-    if (input.backend.requiresVerification && !user.isVerified) throw new Refusal('LOGIN_USER_NOT_VERIFIED')
 
-    if (verdict === 'match_needs_rehash') await this.#rehash(user, input.password)
-    return await admit(this.#needs, user, input.backend, input.requestId)
+    if (verdict === 'match_needs_rehash') await this.#rehash(user, password)
+    return await issueCredential(this.#needs, { user, backend, requestId })
   }
 
-  /** One bare `replace` of the very record that was verified: a password changed meanwhile stays changed. */
+  /** Replaces only the record that was verified, so a password that was changed meanwhile stays. */
   async #rehash(user: User, password: string): Promise<void> {
     try {
       await this.#needs.users.replace({ ...user, passwordHash: await this.#needs.hasher.hash(password) }, [])

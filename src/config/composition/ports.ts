@@ -15,8 +15,10 @@ import type { SessionStore } from '../../application/ports/stores/session-store.
 import type { TokenRequests } from '../../application/ports/stores/token-requests.ts'
 import type { TokenStore } from '../../application/ports/stores/token-store.ts'
 import type { UserStore } from '../../application/ports/stores/user-store.ts'
+import type { Timers } from '../../application/ports/timers.ts'
 import type { TokenPurpose } from '../../domain/one-time-token.ts'
 import type { PasswordPolicy } from '../../domain/password.ts'
+import { timers } from '../../lib/timers.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 import { enabledOf } from '../settings/schema/tree.ts'
 import type { OpenStores } from './stores.ts'
@@ -27,6 +29,8 @@ export interface UserPorts {
   readonly hasher: PasswordHasher
   readonly policy: PasswordPolicy
   readonly clock: () => Date
+  readonly timers: Timers
+  readonly random: () => number
   readonly newId: () => string
 }
 
@@ -42,7 +46,6 @@ export interface Ports extends UserPorts {
   readonly keyRing: KeyRing
   readonly vault: ProviderVault
   readonly newToken: () => string
-  readonly random: () => number
   readonly providerNames: ReadonlySet<string>
   readonly eventHandlers: EventHandlers
   readonly freshLoginSeconds: number | null
@@ -76,7 +79,6 @@ export function portsOf(settings: Settings, opened: Opened): Ports {
     keyRing,
     vault: providerVault(keyRing.providerTokenKey()),
     newToken,
-    random: Math.random,
     providerNames: new Set(enabledOf(settings.providers).map(([name]) => name)),
     freshLoginSeconds: settings.security.freshLoginSeconds || null,
     requiresSession: settings.verification.requiresSession,
@@ -91,7 +93,8 @@ export function portsOf(settings: Settings, opened: Opened): Ports {
 }
 
 export function userPortsOf({ passwords }: Settings, opened: Pick<UserPorts, 'users' | 'hasher' | 'clock'>): UserPorts {
-  return { ...opened, policy: { minLength: passwords.minLength, isCommon: isCommonPassword }, newId }
+  const policy = { minLength: passwords.minLength, isCommon: isCommonPassword }
+  return { ...opened, policy, newId, timers, random: Math.random }
 }
 
 /** The relay need not poll for what this process wrote itself. */

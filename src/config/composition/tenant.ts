@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { isCommonPassword } from '../../adapters/crypto/common-passwords.ts'
 import { derivedKeys, secretMark } from '../../adapters/crypto/derived-keys.ts'
 import { newId } from '../../adapters/crypto/new-id.ts'
+import { handlerNameOf } from '../../adapters/events/handler-names.ts'
 import type { HttpBackend } from '../../adapters/http/transports/http-backend.ts'
 import type { Logger } from '../../adapters/logging/log.ts'
 import { pathIn } from '../../adapters/stores/sqlite/data-file.ts'
@@ -104,7 +105,7 @@ export async function openTenant(needs: Needs): Promise<Tenant> {
     hasher,
     eventHandlers: handlers.eventHandlers,
     clock,
-    report: (problem) => log.warn(problem, 'delivery failed'),
+    report: ({ type, ...problem }) => log.warn({ ...problem, handler: handlerNameOf[type] }, 'delivery failed'),
     reportProvider: (name, failure) => reportProvider(log, name, failure),
     wake: () => deliveries.wake(),
   })
@@ -195,7 +196,7 @@ export async function openUserStore(settings: Settings, log: Logger): Promise<Us
   const ports = userPortsOf(settings, { users, hasher, clock })
   return {
     createSuperuser: new CreateSuperuser(ports),
-    promoteUser: new PromoteUser({ ...ports, changeUser: new ChangeUser({ users }) }),
+    promoteUser: new PromoteUser({ ...ports, changeUser: new ChangeUser(ports) }),
     outbox,
     newFile,
     close: () => stores.close(),

@@ -3,21 +3,9 @@ import { functionHandlers, type Handlers } from '../../adapters/events/function-
 import { misnamedHandlers } from '../../adapters/events/handler-names.ts'
 import { createLog, type Logger } from '../../adapters/logging/log.ts'
 import { printLine } from '../../adapters/logging/print-line.ts'
-import type { CreateSuperuser } from '../../application/accounts/create-superuser.ts'
-import type { DeleteUser } from '../../application/accounts/delete-user.ts'
-import type { PromoteUser } from '../../application/accounts/promote-user.ts'
-import type { ReadUser } from '../../application/accounts/read-user.ts'
-import type { RegisterUser } from '../../application/accounts/register-user.ts'
-import type { RequestToken } from '../../application/accounts/request-token.ts'
-import type { ResetPassword } from '../../application/accounts/reset-password.ts'
-import type { UpdateUser } from '../../application/accounts/update-user.ts'
-import type { VerifyUser } from '../../application/accounts/verify-user.ts'
-import type { ReadProviderToken } from '../../application/oauth/read-provider-token.ts'
-import type { UnlinkOAuth } from '../../application/oauth/unlink-oauth.ts'
+import { type CheckedAccounts, checkedAccounts } from '../../application/checked-accounts.ts'
 import type { OAuthProvider } from '../../application/ports/oauth-provider.ts'
-import type { Authenticate, Backend } from '../../application/sign-in/authenticate.ts'
-import type { LogIn } from '../../application/sign-in/log-in.ts'
-import type { LogOut } from '../../application/sign-in/log-out.ts'
+import type { Backend } from '../../application/sign-in/authenticate.ts'
 import { openSharedResources } from '../composition/shared-resources.ts'
 import { openTenant, type Tenant } from '../composition/tenant.ts'
 import { settingsOf } from '../settings/load.ts'
@@ -28,21 +16,7 @@ import type { TenantDirectory } from '../tenancy/directory.ts'
 import { openTenants } from '../tenancy/open-tenants.ts'
 
 /** The use cases of one tenant. */
-export interface Accounts {
-  readonly registerUser: RegisterUser
-  readonly createSuperuser: CreateSuperuser
-  readonly promoteUser: PromoteUser
-  readonly logIn: LogIn
-  readonly logOut: LogOut
-  readonly authenticate: Authenticate
-  readonly requestToken: RequestToken
-  readonly resetPassword: ResetPassword
-  readonly verifyUser: VerifyUser
-  readonly readUser: ReadUser
-  readonly updateUser: UpdateUser
-  readonly deleteUser: DeleteUser
-  readonly unlinkOAuth: UnlinkOAuth
-  readonly readProviderToken: ReadProviderToken
+export interface Accounts extends CheckedAccounts {
   /** How credentials are issued and read, by the names in the settings, in order of declaration. */
   readonly backends: ReadonlyMap<string, Backend>
   /** Providers by the names in the settings, in order of declaration. */
@@ -163,7 +137,7 @@ function tellsSomebody({ handlers: { module, console }, stores }: Settings): boo
 
 function accountsOf(tenant: Tenant): Accounts {
   return {
-    ...tenant.useCases,
+    ...checkedAccounts(tenant.useCases),
     backends: new Map(tenant.backends.map((backend) => [backend.name, backend])),
     get providers() {
       return tenant.providers

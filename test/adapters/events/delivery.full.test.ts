@@ -4,9 +4,9 @@ import { handlerModule } from '../../../src/adapters/events/module/module-handle
 import { RequestToken } from '../../../src/application/accounts/request-token.ts'
 import { DeliverTokens } from '../../../src/application/deliveries/deliver-tokens.ts'
 import { RelayEvents } from '../../../src/application/deliveries/relay-events.ts'
-import { happened } from '../../../src/domain/events.ts'
+import { accountEvent } from '../../../src/domain/events.ts'
 import { aUser } from '../../../src/testing/builders.ts'
-import { deliveryNeeds, occasionAt, registered } from '../../support/delivery.ts'
+import { deliveryNeeds, metadataAt, registered } from '../../support/delivery.ts'
 import { eventually } from '../../support/eventually.ts'
 import { collecting, scratchModule } from './scratch-module.ts'
 
@@ -60,8 +60,8 @@ describe('delivery to a module of misbehaving handlers', function () {
       const expected: string[] = []
       const write = async (type: 'registered' | 'verified' | 'deleted' | 'logged_in' | 'password_reset') => {
         const user = aUser()
-        const occasion = occasionAt(clock())
-        const event = happened(type, user, occasion)
+        const occasion = metadataAt(clock())
+        const event = accountEvent(type, user, occasion)
         await needs.users.insert(user, [event])
         relay.wake()
         expected.push(event.id)
@@ -73,7 +73,7 @@ describe('delivery to a module of misbehaving handlers', function () {
       for (let count = 0; count < 20; count++) await write('logged_in')
       const forgetful = aUser()
       await needs.users.insert(forgetful, [registered(forgetful, clock())])
-      const requestToken = new RequestToken({ ...needs, newId: () => occasionAt(clock()).eventId })
+      const requestToken = new RequestToken({ ...needs, newId: () => metadataAt(clock()).eventId })
       await requestToken.execute({ purpose: 'reset_password', email: forgetful.email, requestId: 'request-1' })
       expected.push(forgetful.id)
 

@@ -3,12 +3,12 @@ import { combinedHandlers } from '../../../src/adapters/events/combined-handlers
 import { consoleHandlers } from '../../../src/adapters/events/console-handlers.ts'
 import { functionHandlers } from '../../../src/adapters/events/function-handlers.ts'
 import { wireUser } from '../../../src/adapters/events/handler-arguments.ts'
+import { handlerNames } from '../../../src/adapters/events/handler-names.ts'
 import { HandlerFailed } from '../../../src/application/ports/event-handlers.ts'
-import { handlerNames } from '../../../src/domain/events.ts'
 import { Refusal } from '../../../src/domain/refusal.ts'
 import { recording } from '../../support/delivery.ts'
 import { faultOf } from '../../support/fault-of.ts'
-import { aCall } from './scratch-module.ts'
+import { aCall, callTypeOf } from './scratch-module.ts'
 
 describe('handlers that are functions', () => {
   it('are called with the arguments of their names, on their own object', async () => {
@@ -20,7 +20,9 @@ describe('handlers that are functions', () => {
       }
     }
     const handlers = functionHandlers(new Mails())
-    expect(handlerNames.filter((name) => handlers.handles(name))).to.deep.equal(['on_after_forgot_password'])
+    expect(handlerNames.filter((name) => handlers.handles(callTypeOf(name)))).to.deep.equal([
+      'on_after_forgot_password',
+    ])
     const call = aCall('on_after_forgot_password', { token: 'a token' })
     await handlers.call(call, 1)
     expect(seen).to.deep.equal([[wireUser(call.user), 'a token', call.context]])
@@ -61,7 +63,7 @@ describe('the console as a handler', () => {
 
   it('handles every event except on_before_delete', () => {
     const { handlers } = printing()
-    expect(handlerNames.filter((name) => !handlers.handles(name))).to.deep.equal(['on_before_delete'])
+    expect(handlerNames.filter((name) => !handlers.handles(callTypeOf(name)))).to.deep.equal(['on_before_delete'])
   })
 
   it('prints an event as one line of JSON', async () => {
@@ -83,10 +85,10 @@ describe('the console as a handler', () => {
 describe('two handlers combined', () => {
   it('are called one after the other, each for the events it handles', async () => {
     const order: string[] = []
-    const first = recording(() => void order.push('first'), 'on_after_login')
-    const second = recording(() => void order.push('second'), 'on_before_delete')
+    const first = recording(() => void order.push('first'), 'logged_in')
+    const second = recording(() => void order.push('second'), 'deletion_requested')
     const both = combinedHandlers(first, second)
-    expect(handlerNames.every((name) => both.handles(name))).to.equal(true)
+    expect(handlerNames.every((name) => both.handles(callTypeOf(name)))).to.equal(true)
     await both.call(aCall('on_after_register'), 1)
     await both.call(aCall('on_after_login'), 1)
     await both.call(aCall('on_before_delete'), 1)

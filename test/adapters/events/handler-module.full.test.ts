@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { wireUser } from '../../../src/adapters/events/handler-arguments.ts'
+import { handlerNameOf } from '../../../src/adapters/events/handler-names.ts'
 import { handlerModule } from '../../../src/adapters/events/module/module-handlers.ts'
 import { HandlerFailed } from '../../../src/application/ports/event-handlers.ts'
 import { Refusal, Unavailable } from '../../../src/domain/refusal.ts'
@@ -45,14 +46,14 @@ describe('a module of handlers', () => {
   ]
   it('passes every handler the arguments of its name', async () => {
     const { module, notes } = await started(
-      calls.map(({ name }) => `export const ${name} = (...args) => note(args)`).join('\n'),
+      calls.map(({ type }) => `export const ${handlerNameOf[type]} = (...args) => note(args)`).join('\n'),
     )
     for (const call of calls) {
       await module.call(call, 5)
       const changes = call.changes && { password: true, is_active: false, is_verified: true }
       const own = [call.token, changes].filter((one) => one !== undefined)
       const context = { ...call.context, at: call.context.at.toISOString() }
-      expect(notes().at(-1), call.name).to.deep.equal([wireUser(call.user), ...own, context])
+      expect(notes().at(-1), call.type).to.deep.equal([wireUser(call.user), ...own, context])
     }
   })
 
@@ -64,8 +65,8 @@ describe('a module of handlers', () => {
        export function helper() {}`,
     )
     expect(names).to.deep.equal(['on_after_register'])
-    expect(module.handles('on_after_register')).to.equal(true)
-    expect(module.handles('on_after_login')).to.equal(false)
+    expect(module.handles('registered')).to.equal(true)
+    expect(module.handles('logged_in')).to.equal(false)
     expect(warnings.map((warning) => ('export' in warning ? warning.export : null))).to.deep.equal([
       'on_after_login',
       'on_after_registration',

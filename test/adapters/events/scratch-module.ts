@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import { pathToFileURL } from 'node:url'
-import type { HandlerCall } from '../../../src/application/ports/event-handlers.ts'
-import type { HandlerName, UserChanges } from '../../../src/domain/events.ts'
+import { type HandlerName, handlerNameOf } from '../../../src/adapters/events/handler-names.ts'
+import type { HandlerCall, HandlerCallType } from '../../../src/application/ports/event-handlers.ts'
+import type { UserChanges } from '../../../src/domain/events.ts'
 import { viewOf } from '../../../src/domain/user.ts'
 import { aUser } from '../../../src/testing/builders.ts'
 
@@ -55,7 +56,14 @@ export function collecting() {
   return { output, text: () => chunks.join('') }
 }
 
+/** The type of call that the handler of this name gets. */
+export function callTypeOf(name: HandlerName): HandlerCallType {
+  // Safe: the keys are those of `handlerNameOf`.
+  const types = Object.keys(handlerNameOf) as HandlerCallType[]
+  return types.find((type) => handlerNameOf[type] === name) ?? 'registered'
+}
+
 export function aCall(name: HandlerName, more: { token?: string; changes?: UserChanges } = {}): HandlerCall {
   const context = { eventId: `event of ${name}`, requestId: 'request-1', tenant: 'default', at: new Date() }
-  return { name, user: viewOf(aUser()), ...more, context }
+  return { type: callTypeOf(name), user: viewOf(aUser()), ...more, context }
 }

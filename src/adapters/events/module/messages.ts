@@ -1,5 +1,5 @@
-import type { HandlerName } from '../../../domain/events.ts'
 import type { Thrown } from '../handler-failure.ts'
+import type { HandlerName } from '../handler-names.ts'
 
 /** Messages between the service and the handler thread. */
 

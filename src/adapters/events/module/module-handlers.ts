@@ -1,8 +1,8 @@
 import { type EventHandlers, HandlerFailed } from '../../../application/ports/event-handlers.ts'
-import type { HandlerName } from '../../../domain/events.ts'
 import { Unavailable } from '../../../domain/refusal.ts'
 import { argumentsOf } from '../handler-arguments.ts'
 import { failureOf, timedOut } from '../handler-failure.ts'
+import { type HandlerName, handlerNameOf } from '../handler-names.ts'
 import type { CallMessage, ToThread } from './messages.ts'
 import { startThread, type Thread } from './start-thread.ts'
 
@@ -145,14 +145,14 @@ export function handlerModule(options: HandlerModuleOptions): HandlerModule {
       return names
     },
 
-    handles: (name) => handled.has(name),
+    handles: (type) => handled.has(handlerNameOf[type]),
 
     call(call, timeoutSeconds) {
       if (signal.aborted) return Promise.reject(new Unavailable('the handlers are closed'))
       return new Promise((resolve, reject) => {
         lastId += 1
         const one: Waiting = {
-          message: { id: lastId, name: call.name, args: argumentsOf(call) },
+          message: { id: lastId, name: handlerNameOf[call.type], args: argumentsOf(call) },
           resolve,
           reject,
           timer: setTimeout(() => onTimeout(one, timeoutSeconds), timeoutSeconds * 1000),

@@ -1,7 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import { handlerNames } from '../../../domain/events.ts'
 import { describe } from '../handler-failure.ts'
-import { misnamedHandlers } from '../handler-names.ts'
+import { handlerNames, misnamedHandlers } from '../handler-names.ts'
 import type { FromThread, ThreadData, ToThread } from './messages.ts'
 
 /**

@@ -1,9 +1,9 @@
 import { Type } from 'typebox'
-import type { Claim, Return } from '../../../application/oauth/redeem-return.ts'
+import type { Arrival, AuthorizationResponse } from '../../../application/oauth/redeem-return.ts'
 import type { StartOAuth } from '../../../application/oauth/start-oauth.ts'
 import { CodeRefused, ProviderFailed } from '../../../application/ports/oauth-provider.ts'
 import type { Authenticated } from '../../../application/sign-in/authenticate.ts'
-import type { OAuthFlow } from '../../../domain/oauth-account.ts'
+import type { OAuthFlow } from '../../../domain/oauth-state.ts'
 import { Refusal } from '../../../domain/refusal.ts'
 import { type Endpoint, endpoint, type Incoming, type QueryParameter } from '../endpoint.ts'
 import { statusOf } from '../errors.ts'
@@ -19,8 +19,8 @@ type Asked = Pick<Incoming<unknown, unknown, unknown>, 'query' | 'cookie' | 'req
 
 /** The arguments of a use case that ends a journey. */
 interface Callback {
-  readonly back: Return
-  readonly claim: Omit<Claim, 'flow' | 'by'>
+  readonly response: AuthorizationResponse
+  readonly arrival: Arrival
   readonly requestId: string
 }
 
@@ -38,7 +38,7 @@ export const callbackParameters: readonly QueryParameter[] = [
 ]
 
 /** A repeated parameter counts as missing. With two issuers the code is not sent to either of them (RFC 9207). */
-function returnOf(query: URLSearchParams): Return {
+function responseOf(query: URLSearchParams): AuthorizationResponse {
   const only = (name: string): string | null => {
     const values = query.getAll(name)
     return values.length === 1 ? values[0] || null : null
@@ -68,7 +68,7 @@ export async function startJourney(
   const redirectUri = mounted.redirectUri(whose.flow)
   const scopes = query.has('scopes') ? query.getAll('scopes') : null
   const begun = await reporting(mounted, requestId, () =>
-    startOAuth.execute({ provider, ...whose, scopes, redirectUri }),
+    startOAuth.execute({ provider, by: whose.by, scopes, redirectUri }),
   )
   return {
     status: 200,
@@ -85,11 +85,11 @@ export async function finishJourney(
   act: (callback: Callback) => Promise<Reply>,
 ): Promise<Reply> {
   const { provider, browser, redirects } = mounted
-  const claim = { provider, browserOf: (state: string) => browser.valueOf(state, cookie) }
+  const arrival = { provider, browserOf: (state: string) => browser.valueOf(state, cookie) }
   const ended = browser.end(query.get('state') ?? '')
   const withEnd = (reply: Reply): Reply => ({ ...reply, cookies: [...(reply.cookies ?? []), ...ended] })
   try {
-    const reply = await reporting(mounted, requestId, () => act({ back: returnOf(query), claim, requestId }))
+    const reply = await reporting(mounted, requestId, () => act({ response: responseOf(query), arrival, requestId }))
     return withEnd(page === undefined ? reply : { ...seeOther(page), cookies: reply.cookies ?? [] })
   } catch (thrown) {
     if (redirects.failure === undefined || !(thrown instanceof Refusal)) throw thrown

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Backend, Presented } from '../../../application/sign-in/authenticate.ts'
+import type { Backend, CandidateCredential } from '../../../application/sign-in/authenticate.ts'
 import type { Transport } from './transport.ts'
 
 export interface HttpBackend extends Backend {
@@ -7,8 +7,8 @@ export interface HttpBackend extends Backend {
 }
 
 /** The credentials of a request, in the order in which the settings declare the backends. */
-export function presentedBy(headers: IncomingHttpHeaders, backends: readonly HttpBackend[]): Presented[] {
-  const presented: Presented[] = []
+export function presentedBy(headers: IncomingHttpHeaders, backends: readonly HttpBackend[]): CandidateCredential[] {
+  const presented: CandidateCredential[] = []
   for (const backend of backends) {
     const value = backend.transport.read(headers)
     if (value !== null) presented.push({ backend, value })

@@ -1,5 +1,5 @@
 import type { OAuthStateStore } from '../../../application/ports/stores/oauth-state-store.ts'
-import type { OAuthState } from '../../../domain/oauth-account.ts'
+import type { OAuthState } from '../../../domain/oauth-state.ts'
 
 export function memoryOAuthStates(clock: () => Date): OAuthStateStore {
   const states = new Map<string, OAuthState>()

@@ -2,11 +2,12 @@ import type { DeadEvent } from '../../../application/ports/stores/outbox.ts'
 import { type Email, emailKey } from '../../../domain/email.ts'
 import type { AccountEvent } from '../../../domain/events.ts'
 import type { EventId, UserId } from '../../../domain/ids.ts'
-import type { OAuthAccount, OAuthState } from '../../../domain/oauth-account.ts'
+import type { OAuthAccount } from '../../../domain/oauth-account.ts'
+import type { OAuthState } from '../../../domain/oauth-state.ts'
 import type { OneTimeToken, TokenRequest } from '../../../domain/one-time-token.ts'
 import { passwordScheme } from '../../../domain/password.ts'
 import type { Session } from '../../../domain/session.ts'
-import type { Sessions, User } from '../../../domain/user.ts'
+import type { User } from '../../../domain/user.ts'
 
 export interface WaitingEvent {
   readonly id: EventId
@@ -40,7 +41,7 @@ interface UserFields {
   readonly isSuperuser: boolean
   readonly isVerified: boolean
   readonly isOwnerProved: boolean
-  readonly sessions: Sessions
+  readonly sessions: { readonly generation: number; readonly kept: string | null }
   readonly endedUntil: Date | null
   readonly oauthAccounts: readonly OAuthAccount[]
   readonly createdAt: Date
@@ -119,7 +120,7 @@ export function writtenFields(user: User): Omit<UserFields, 'version'> & { reado
     isSuperuser: user.isSuperuser,
     isVerified: user.isVerified,
     isOwnerProved: user.isOwnerProved,
-    sessions: { generation: user.sessions.generation, kept: user.sessions.kept },
+    sessions: { generation: user.sessions.generation, kept: user.sessions.keptCredentialId },
     endedUntil: user.endedUntil,
     oauthAccounts: user.oauthAccounts.map(accountFields),
     createdAt: user.createdAt,
@@ -168,7 +169,7 @@ export function userOf(document: UserDocument): User {
     isSuperuser: document.isSuperuser,
     isVerified: document.isVerified,
     isOwnerProved: document.isOwnerProved,
-    sessions: document.sessions,
+    sessions: { generation: document.sessions.generation, keptCredentialId: document.sessions.kept },
     endedUntil: document.endedUntil,
     oauthAccounts: document.oauthAccounts,
     createdAt: document.createdAt,

@@ -1,5 +1,5 @@
 import type { OAuthStateStore } from '../../../application/ports/stores/oauth-state-store.ts'
-import type { OAuthState } from '../../../domain/oauth-account.ts'
+import type { OAuthState } from '../../../domain/oauth-state.ts'
 import { type Ask, expireAt, ignoreOutage } from './connection.ts'
 
 /**

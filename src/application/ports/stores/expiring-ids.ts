@@ -1,8 +1,8 @@
-/** Ids that are remembered for a time, beside the users and as durably as they are. One whose time has come is absent. */
+/** Ids that are stored for a time, as durably as the users. An expired id is absent. */
 export interface ExpiringIds {
-  /** Remembers `id` until then; of several times the latest counts. */
+  /** Stores `id` until then. The latest of several times counts. */
   add(id: string, until: Date): Promise<void>
   has(id: string): Promise<boolean>
-  /** Deletes at most `limit` whose time has come; answers how many. */
+  /** Deletes at most `limit` expired ids; returns how many. */
   sweep(limit: number): Promise<number>
 }

@@ -1,4 +1,4 @@
-import type { OAuthState } from '../../../domain/oauth-account.ts'
+import type { OAuthState } from '../../../domain/oauth-state.ts'
 
 /** Open journeys to providers. They are kept with the one-time tokens; an expired one is absent. */
 export interface OAuthStateStore {

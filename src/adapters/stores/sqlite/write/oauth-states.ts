@@ -1,4 +1,4 @@
-import type { OAuthState } from '../../../../domain/oauth-account.ts'
+import type { OAuthState } from '../../../../domain/oauth-state.ts'
 import type { InThread, Writes } from '../protocol.ts'
 import type { Statements } from '../statements.ts'
 

@@ -1,0 +1,172 @@
+import { isEmail } from '../domain/email.ts'
+import { isUserId } from '../domain/ids.ts'
+import { InvalidInput } from '../domain/invalid-input.ts'
+import { Refusal } from '../domain/refusal.ts'
+import type { CreateSuperuser } from './accounts/create-superuser.ts'
+import type { DeleteUser } from './accounts/delete-user.ts'
+import type { PromoteUser } from './accounts/promote-user.ts'
+import type { ReadUser } from './accounts/read-user.ts'
+import type { RegisterUser } from './accounts/register-user.ts'
+import type { RequestToken } from './accounts/request-token.ts'
+import type { ResetPassword } from './accounts/reset-password.ts'
+import type { AnyChanges, UpdateUser } from './accounts/update-user.ts'
+import type { VerifyUser } from './accounts/verify-user.ts'
+import type { ReadProviderToken } from './oauth/read-provider-token.ts'
+import type { UnlinkOAuth } from './oauth/unlink-oauth.ts'
+import type { Authenticate } from './sign-in/authenticate.ts'
+import type { LogIn } from './sign-in/log-in.ts'
+import type { LogOut } from './sign-in/log-out.ts'
+
+type Execute<UseCase extends { execute: unknown }> = Pick<UseCase, 'execute'>
+
+/** The use cases that programs call. */
+export interface CheckedAccounts {
+  readonly registerUser: Execute<RegisterUser>
+  readonly createSuperuser: Execute<CreateSuperuser>
+  readonly promoteUser: Execute<PromoteUser>
+  readonly logIn: Execute<LogIn>
+  readonly logOut: Execute<LogOut>
+  readonly authenticate: Execute<Authenticate>
+  readonly requestToken: Execute<RequestToken>
+  readonly resetPassword: Execute<ResetPassword>
+  readonly verifyUser: Execute<VerifyUser>
+  readonly readUser: Execute<ReadUser>
+  readonly updateUser: Pick<UpdateUser, 'own' | 'any'>
+  readonly deleteUser: Execute<DeleteUser>
+  readonly unlinkOAuth: Execute<UnlinkOAuth>
+  readonly readProviderToken: Execute<ReadProviderToken>
+}
+
+/**
+ * The use cases with checks of their input, as the routes have them. Programs in JavaScript may pass on any value of a
+ * request, and a database could take an object for a query.
+ */
+export function checkedAccounts(useCases: CheckedAccounts): CheckedAccounts {
+  const { authenticate, deleteUser, logIn, logOut, readProviderToken, readUser, updateUser, verifyUser } = useCases
+  return {
+    registerUser: checked(useCases.registerUser, ['email', 'password', 'requestId']),
+    createSuperuser: checked(useCases.createSuperuser, ['email', 'password', 'requestId']),
+    promoteUser: checked(useCases.promoteUser, ['email', 'requestId']),
+    requestToken: checked(useCases.requestToken, ['purpose', 'email', 'requestId']),
+    resetPassword: checked(useCases.resetPassword, ['token', 'password', 'requestId']),
+    unlinkOAuth: checked(useCases.unlinkOAuth, ['by', 'requestId']),
+    logIn: checked(
+      { execute: (input) => logIn.execute({ ...input, email: isEmail(input.email) ? input.email : null }) },
+      ['password', 'requestId'],
+    ),
+    logOut: {
+      async execute(by) {
+        checks.by(by)
+        await logOut.execute(by)
+      },
+    },
+    authenticate: {
+      execute: (candidates) => authenticate.execute(candidates.filter(({ value }) => typeof value === 'string')),
+    },
+    verifyUser: {
+      async execute(input) {
+        const by = input.by ?? null
+        if (by !== null) checks.by(by)
+        return await checked(verifyUser, ['token', 'requestId']).execute({ ...input, by })
+      },
+    },
+    readUser: {
+      execute: async (text) => (typeof text === 'string' ? await readUser.execute(text) : null),
+    },
+    updateUser: {
+      async own(input) {
+        checks.by(input.by)
+        checks.requestId(input.requestId)
+        return await updateUser.own({ ...input, ...changesOf(input) })
+      },
+      async any(input) {
+        const { by, target, requestId } = input
+        checks.by(by)
+        // Only superusers may learn whether there is such a user.
+        if (!isUserId(target?.id)) throw new Refusal(by.user.isSuperuser ? 'NOT_FOUND' : 'FORBIDDEN')
+        checks.requestId(requestId)
+        return await updateUser.any({ ...input, ...changesOf(input) })
+      },
+    },
+    deleteUser: {
+      async execute(input) {
+        const { by, target, requestId } = input
+        if (by !== 'program') checks.by(by)
+        const mayKnow = by === 'program' || by.user.isSuperuser
+        if (!isUserId(target?.id)) throw new Refusal(mayKnow ? 'NOT_FOUND' : 'FORBIDDEN')
+        checks.requestId(requestId)
+        await deleteUser.execute(input)
+      },
+    },
+    readProviderToken: {
+      execute: async (input) => (isUserId(input.userId) ? await readProviderToken.execute(input) : null),
+    },
+  }
+}
+
+type Check = (value: unknown) => void
+
+const checks = {
+  email: must('email', 'be an address as parseEmail returns it', isEmail),
+  password: text('password'),
+  token: text('token'),
+  requestId: text('requestId'),
+  currentPassword: text('currentPassword'),
+  purpose: must('purpose', 'be reset_password or verify_email', (value) =>
+    ['reset_password', 'verify_email'].some((purpose) => purpose === value),
+  ),
+  by: requireAuthenticated,
+} satisfies Readonly<Record<string, Check>>
+
+function checked<I extends object, R>(
+  useCase: { execute(input: I): Promise<R> },
+  fields: readonly (keyof I & keyof typeof checks)[],
+): { execute(input: I): Promise<R> } {
+  return {
+    async execute(input) {
+      for (const field of fields) checks[field](input[field])
+      return await useCase.execute(input)
+    },
+  }
+}
+
+function must(field: string, problem: string, isRight: (value: unknown) => boolean): Check {
+  return (value) => {
+    if (!isRight(value)) throw new InvalidInput(field, `must ${problem}`)
+  }
+}
+
+/** A lone surrogate would be hashed and stored as U+FFFD, so different texts would be equal. */
+function text(field: string): Check {
+  return must(field, 'be a string of well-formed Unicode', (value) => typeof value === 'string' && value.isWellFormed())
+}
+
+/** The acting user must act by a credential of their own. `Authenticate` returns `null` if there is none. */
+function requireAuthenticated(value: unknown): void {
+  const { user, credential } = (value ?? {}) as { user?: Given; credential?: Given } // safe: each field is checked
+  const isTheirs = isUserId(user?.id) && credential?.userId === user.id
+  if (!isTheirs || typeof credential.id !== 'string' || !(credential.expiresAt instanceof Date)) {
+    throw new Refusal('UNAUTHORIZED')
+  }
+}
+
+type Given = { readonly id?: unknown; readonly userId?: unknown; readonly expiresAt?: unknown }
+
+/** As on the routes, `null` means that a field is not given. */
+function changesOf({ changes, currentPassword }: { changes: AnyChanges; currentPassword?: string | undefined }) {
+  const given = { email: changes.email ?? undefined, password: changes.password ?? undefined }
+  const checkedPassword = currentPassword ?? undefined
+  if (given.email !== undefined) checks.email(given.email)
+  if (given.password !== undefined) checks.password(given.password)
+  if (checkedPassword !== undefined) checks.currentPassword(checkedPassword)
+  return { changes: { ...given, ...flagsOf(changes) }, currentPassword: checkedPassword }
+}
+
+function flagsOf(changes: AnyChanges) {
+  const flag = (name: 'isActive' | 'isSuperuser' | 'isVerified'): boolean | undefined => {
+    const value = changes[name] ?? undefined
+    if (value !== undefined && typeof value !== 'boolean') throw new InvalidInput(name, 'must be true or false')
+    return value
+  }
+  return { isActive: flag('isActive'), isSuperuser: flag('isSuperuser'), isVerified: flag('isVerified') }
+}
