@@ -37,8 +37,6 @@ interface Behind {
   waiting(): Promise<number>
   /** Makes copies of a waiting request, under ids of their own, until the queue is full. */
   fill(): Promise<void>
-  /** Takes away one request. */
-  makeRoom(): Promise<void>
   close(): Promise<void>
 }
 
@@ -117,15 +115,6 @@ for (const [deployment, open] of stores) {
       const stranger = await call(service.url, 'POST', routes[0], { json: { email: 'never-asked@example.com' } })
       expect(stranger.status).to.equal(503)
       expect(await behind.waiting()).to.equal(maxWaitingRequests)
-    })
-
-    it('is accepted again as soon as fewer wait', async () => {
-      await behind.makeRoom()
-      const statuses = []
-      for (const email of ['first@example.com', 'second@example.com']) {
-        statuses.push((await call(service.url, 'POST', routes[0], { json: { email } })).status)
-      }
-      expect(statuses).to.deep.equal([202, 503])
     })
   })
 
@@ -255,11 +244,6 @@ async function behindSqlite(): Promise<Behind> {
           .run(maxWaitingRequests - waiting()),
       )
     },
-    async makeRoom() {
-      inSqlite(dataFolder, (db) =>
-        db.exec('DELETE FROM token_requests WHERE rowid = (SELECT max(rowid) FROM token_requests)'),
-      )
-    },
     async close() {},
   }
 }
@@ -285,10 +269,6 @@ async function behindMongo(): Promise<Behind> {
           eventId: randomUUID(),
         }))
         await requests.insertMany(copies)
-      }),
-    makeRoom: () =>
-      inMongo(url, async (db) => {
-        await db.collection('token_requests').findOneAndDelete({})
       }),
     close: () => onMongo.remove(env),
   }

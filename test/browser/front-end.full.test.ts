@@ -106,17 +106,6 @@ describe('a front end on another origin, in a browser', () => {
       expect(await send('POST', '/auth/jwt/logout', { bearer })).to.include({ status: 204 })
       expect(await send('GET', me, { bearer })).to.include({ status: 401 })
     })
-
-    it('gets no cookie on another site, unless the backend says sameSite none', async () => {
-      const email = 'lax@example.com'
-      await register(service.url, email)
-      await page.goto(crossSite)
-
-      const login = await send('POST', '/auth/cookie/login', { form: { username: email, password } })
-      expect(login).to.include({ status: 204 })
-      expect(await context.cookies()).to.deep.equal([])
-      expect(await send('GET', me)).to.include({ status: 401 })
-    })
   })
 
   describe('that http.allowedOrigins lists, with sameSite none, where the browser keeps third-party cookies', () => {

@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import type Koa from 'koa'
 import type { Context } from 'koa'
 import type { KoaAccounts } from '../../src/koa.ts'
-import { forbidden, seen, unauthorized } from '../support/answers.ts'
+import { seen, unauthorized } from '../support/answers.ts'
 import { type Answer, call, logIn, logInByCookie, register, type Sent } from '../support/client.ts'
 import { inTime } from '../support/in-time.ts'
 import { type KoaApp, type Person, somebodyOfEachKind, startKoaApp } from '../support/koa-app.ts'
@@ -155,12 +155,6 @@ describe('guards in an app of somebody else', () => {
     expect([refused.status, refused.text, refused.headers.get('X-Request-Id')]).to.deep.equal([409, 'sold out', null])
     expect(app.faults.map(({ message }) => message)).to.deep.equal(['a fault behind a guard', 'sold out'])
     expect(seen(await get('/broken'))).to.deep.equal(unauthorized)
-  })
-
-  it('give a refusal the id that its client gave the request', async () => {
-    const { headers } = await get('/for-users', { headers: { 'X-Request-Id': 'an-id-of-a-client' } })
-    expect(headers.get('X-Request-Id')).to.equal('an-id-of-a-client')
-    expect(seen(await get('/for-superusers', { bearer: people.verified.bearer }))).to.deep.equal(forbidden)
   })
 
   it('keep a session alive by using it', async () => {

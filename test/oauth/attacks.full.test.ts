@@ -4,53 +4,21 @@ import { type Acme, aPerson, type Back, startAcme } from '../support/acme.ts'
 import { AcmeSite } from '../support/acme-site.ts'
 import { refused, seen } from '../support/answers.ts'
 import { type Answer, call, logIn } from '../support/client.ts'
-import { type Deployment, needsDeployment, onMongo, onSqlite, onSqliteAndRedis } from '../support/deployments.ts'
+import { needsDeployment, onMongo, onSqlite, onSqliteAndRedis } from '../support/deployments.ts'
 import { enrol } from '../support/enrol.ts'
-import { Browser, logsIn, toLink, toLogIn, type Way } from '../support/oauth-browser.ts'
-import { startTestService } from '../support/service.ts'
+import { type Browser, logsIn, toLink, toLogIn, type Way } from '../support/oauth-browser.ts'
 
 const invalidState = refused(400, 'OAUTH_INVALID_STATE')
 
 interface Scene {
-  readonly acme: Acme
+  readonly site: AcmeSite
   readonly zeta: Acme
   /** Bearers of two users. */
   readonly bearers: readonly [string, string]
-  browser(): Browser
-  /** So many seconds from now. */
-  moveClock(seconds: number): void
-  /** How many codes were exchanged, at either provider. */
-  exchanges(): number
-  close(): Promise<void>
 }
 
-async function openScene(deployment: Deployment): Promise<Scene> {
-  const [acme, zeta] = await Promise.all([startAcme('acme'), startAcme('zeta')])
-  const env = await deployment.settings()
-  let ahead = 0
-  const service = await startTestService(
-    { ...env, ...acme.env(), ...zeta.env() },
-    { clock: () => new Date(Date.now() + ahead) },
-  )
-  const emails = [aPerson().email, aPerson().email] as const
-  await enrol(env, service.dataFolder, emails)
-  const bearers = [await logIn(service.url, emails[0]), await logIn(service.url, emails[1])] as const
-  return {
-    acme,
-    zeta,
-    bearers,
-    browser: () => new Browser(service.url),
-    moveClock(seconds) {
-      ahead = seconds * 1000
-    },
-    exchanges: () => acme.exchanges().length + zeta.exchanges().length,
-    async close() {
-      await service.stop()
-      await deployment.remove(env)
-      await Promise.all([acme.close(), zeta.close()])
-    },
-  }
-}
+/** How many codes were exchanged, at either provider. */
+const exchangesOf = ({ site, zeta }: Scene) => site.acme.exchanges().length + zeta.exchanges().length
 
 /** The answers to an attack, and the number of codes that were rightly exchanged before it. */
 interface Attempt {
@@ -59,25 +27,25 @@ interface Attempt {
 }
 
 /** Somebody who is at the provider and has agreed. */
-async function underWay({ acme, browser }: Scene, way: Way = toLogIn): Promise<{ visitor: Browser; back: Back }> {
-  const visitor = browser()
-  return { visitor, back: acme.approve(await visitor.begin(acme, way), aPerson()) }
+async function underWay({ site }: Scene, way: Way = toLogIn): Promise<{ visitor: Browser; back: Back }> {
+  const visitor = site.browser()
+  return { visitor, back: site.acme.approve(await visitor.begin(site.acme, way), aPerson()) }
 }
 
 const attacks: Readonly<Record<string, (scene: Scene) => Promise<Attempt>>> = {
   async 'in another browser'(scene) {
     const { back } = await underWay(scene)
-    return { answers: [await scene.browser().comeBack(scene.acme, back)] }
+    return { answers: [await scene.site.browser().comeBack(scene.site.acme, back)] }
   },
 
   async 'in another browser that is under way itself'(scene) {
     const { back } = await underWay(scene)
     const { visitor } = await underWay(scene)
-    return { answers: [await visitor.comeBack(scene.acme, back)] }
+    return { answers: [await visitor.comeBack(scene.site.acme, back)] }
   },
 
   async "with the cookie of the browser's other journey"(scene) {
-    const { acme } = scene
+    const { acme } = scene.site
     const { visitor, back } = await underWay(scene)
     const [right] = visitor.jar.keys()
     await visitor.begin(acme)
@@ -87,21 +55,21 @@ const attacks: Readonly<Record<string, (scene: Scene) => Promise<Attempt>>> = {
   },
 
   async 'a second time'(scene) {
-    const { acme, exchanges } = scene
+    const { acme } = scene.site
     const { visitor, back } = await underWay(scene)
     const cookies = [...visitor.jar]
     expect((await visitor.comeBack(acme, back)).status).to.equal(200)
     for (const [name, value] of cookies) visitor.jar.set(name, value)
-    const after = exchanges()
+    const after = exchangesOf(scene)
     const { code } = acme.approve(await visitor.begin(acme), aPerson())
     return { after, answers: [await visitor.comeBack(acme, { ...back, code: code ?? '' })] }
   },
 
   async 'once ten minutes are over'(scene) {
     const { visitor, back } = await underWay(scene)
-    scene.moveClock(601)
-    const answers = [await visitor.comeBack(scene.acme, back)]
-    scene.moveClock(0)
+    scene.site.late = 601_000
+    const answers = [await visitor.comeBack(scene.site.acme, back)]
+    scene.site.late = 0
     return { answers }
   },
 
@@ -112,17 +80,17 @@ const attacks: Readonly<Record<string, (scene: Scene) => Promise<Attempt>>> = {
 
   async 'for linking when it was made to log in'(scene) {
     const { visitor, back } = await underWay(scene)
-    return { answers: [await visitor.comeBack(scene.acme, back, toLink(scene.bearers[0]))] }
+    return { answers: [await visitor.comeBack(scene.site.acme, back, toLink(scene.bearers[0]))] }
   },
 
   async 'for logging in when it was made to link'(scene) {
     const { visitor, back } = await underWay(scene, toLink(scene.bearers[0]))
-    return { answers: [await visitor.comeBack(scene.acme, back)] }
+    return { answers: [await visitor.comeBack(scene.site.acme, back)] }
   },
 
   async 'to another user'(scene) {
     const { visitor, back } = await underWay(scene, toLink(scene.bearers[0]))
-    return { answers: [await visitor.comeBack(scene.acme, back, toLink(scene.bearers[1]))] }
+    return { answers: [await visitor.comeBack(scene.site.acme, back, toLink(scene.bearers[1]))] }
   },
 
   async 'when it is tampered with'(scene) {
@@ -131,7 +99,7 @@ const attacks: Readonly<Record<string, (scene: Scene) => Promise<Attempt>>> = {
     const flipped = `${state.slice(0, -1)}${state.endsWith('A') ? 'B' : 'A'}`
     const forged = [flipped, `${state} `, `${state}=`, state.slice(0, 16), '{"$ne":1}', '*']
     const answers: Answer[] = []
-    for (const one of forged) answers.push(await visitor.comeBack(scene.acme, { ...back, state: one }))
+    for (const one of forged) answers.push(await visitor.comeBack(scene.site.acme, { ...back, state: one }))
     return { answers }
   },
 
@@ -168,41 +136,50 @@ const attacks: Readonly<Record<string, (scene: Scene) => Promise<Attempt>>> = {
 for (const deployment of [onSqlite, onSqliteAndRedis, onMongo]) {
   describe(`a state kept on ${deployment.name}`, () => {
     let scene: Scene
+    let env: Readonly<Record<string, string>> = {}
 
     before(async function () {
       await needsDeployment(this, deployment)
-      scene = await openScene(deployment)
+      env = await deployment.settings()
+      const zeta = await startAcme('zeta')
+      const site = await AcmeSite.start({}, { ...env, ...zeta.env() })
+      const emails = [aPerson().email, aPerson().email] as const
+      await enrol(env, site.service.dataFolder, emails)
+      const { url } = site.service
+      scene = { site, zeta, bearers: [await logIn(url, emails[0]), await logIn(url, emails[1])] }
     })
     after(async () => {
-      await scene?.close()
+      await scene?.site.stop()
+      await scene?.zeta.close()
+      await deployment.remove(env)
     })
 
     for (const [title, attack] of Object.entries(attacks)) {
       it(`is worth nothing ${title}`, async () => {
-        const { exchanges } = scene
-        const { after: before = exchanges(), answers } = await attack(scene)
+        const { after: before = exchangesOf(scene), answers } = await attack(scene)
         expect(answers).to.not.have.length(0)
         for (const answer of answers) {
           expect(seen(answer)).to.deep.equal(invalidState)
           expect(logsIn(answer)).to.equal(false)
         }
-        expect(exchanges(), 'requests at the token endpoints').to.equal(before)
+        expect(exchangesOf(scene), 'requests at the token endpoints').to.equal(before)
       })
     }
 
     it('lives for ten minutes, and is not spent by HEAD', async () => {
-      const { acme, moveClock } = scene
+      const { acme } = scene.site
       const { visitor, back } = await underWay(scene)
       const head = await visitor.send('HEAD', `/auth/acme/callback?${new URLSearchParams(back)}`)
       expect([head.status, head.headers.get('Allow')]).to.deep.equal([405, 'GET'])
-      moveClock(599)
+      scene.site.late = 599_000
       expect((await visitor.comeBack(acme, back)).status).to.equal(200)
-      moveClock(0)
+      scene.site.late = 0
     })
 
     it('is there for each of two tabs', async () => {
-      const { acme, zeta, browser } = scene
-      const visitor = browser()
+      const { acme } = scene.site
+      const { zeta } = scene
+      const visitor = scene.site.browser()
       const [first, second, third] = [
         acme.approve(await visitor.begin(acme), aPerson()),
         acme.approve(await visitor.begin(acme), aPerson()),
@@ -215,9 +192,8 @@ for (const deployment of [onSqlite, onSqliteAndRedis, onMongo]) {
     })
 
     it('leaves a browser at most eight cookies, however many journeys it begins', async () => {
-      const { acme, browser } = scene
-      const visitor = browser()
-      for (let count = 0; count < 20; count++) await visitor.begin(acme)
+      const visitor = scene.site.browser()
+      for (let count = 0; count < 20; count++) await visitor.begin(scene.site.acme)
       expect(visitor.jar.size).to.be.within(1, 8)
     })
   })

@@ -86,7 +86,7 @@ for (const store of [memoryUnderTest, sqliteUnderTest, mongoUnderTest]) {
       )
 
     /** A user with one account, whose access token lives for so many seconds more. */
-    async function linked(seconds: number | null, fields: Partial<OAuthAccount> = {}): Promise<Linked> {
+    async function linked(seconds: number | null, fields: Partial<OAuthAccount> = {}) {
       const id = randomUUID() as UserId // safe: a UUID
       const refreshToken = `refresh-${randomUUID()}`
       const account = anAccount({
@@ -103,36 +103,31 @@ for (const store of [memoryUnderTest, sqliteUnderTest, mongoUnderTest]) {
         refreshToken,
         read: (by = reader(0)) => by.execute({ userId: id, provider, accountId }),
         async stored() {
-          const [stored] = (await users.find(id))?.oauthAccounts ?? []
-          if (stored === undefined) throw new Error('the account is gone')
+          const account = (await users.find(id))?.oauthAccounts[0] ?? expect.fail('the account is gone')
           const opened = (sealed: string | null) => (sealed === null ? null : vault.unseal(sealed, id, 'acme'))
-          return {
-            account: stored,
-            accessToken: opened(stored.sealedAccessToken),
-            refreshToken: opened(stored.sealedRefreshToken),
-          }
+          const { sealedAccessToken, sealedRefreshToken } = account
+          return { account, accessToken: opened(sealedAccessToken), refreshToken: opened(sealedRefreshToken) }
         },
       }
     }
-    interface Linked {
-      readonly id: UserId
-      readonly refreshToken: string
-      read(by?: ReadProviderToken): Promise<string | null>
-      stored(): Promise<{ account: OAuthAccount; accessToken: string | null; refreshToken: string | null }>
-    }
-    const reader = (caller: number): ReadProviderToken => {
-      const found = readers[caller % readers.length]
-      if (found === undefined) throw new Error('there is no reader')
-      return found
-    }
+    const reader = (caller: number): ReadProviderToken =>
+      readers[caller % readers.length] ?? expect.fail('there is no reader')
     const refreshes = (refreshToken: string): number =>
       acme.exchanges().filter(({ form }) => form.get('refresh_token') === refreshToken).length
+
     it('is read as it is while it lives a minute more, or for ever', async () => {
       for (const seconds of [62, 3600, null]) {
         const { read, refreshToken } = await linked(seconds)
         expect(await read()).to.equal('the first')
         expect(refreshes(refreshToken)).to.equal(0)
       }
+    })
+
+    it('keeps its refresh token where the provider sends no other', async () => {
+      const { read, stored, refreshToken } = await linked(0)
+      acme.instead('token', { body: { access_token: 'short', token_type: 'Bearer' } })
+      expect(await read()).to.equal('short')
+      expect((await stored()).refreshToken).to.equal(refreshToken)
     })
 
     it('is refreshed when it has less than a minute left', async () => {
@@ -148,13 +143,6 @@ for (const store of [memoryUnderTest, sqliteUnderTest, mongoUnderTest]) {
         expect(refreshes(refreshToken)).to.equal(1)
         expect(await read(reader(1)), 'from the store').to.equal(token)
       }
-    })
-
-    it('keeps its refresh token where the provider sends no other', async () => {
-      const { read, stored, refreshToken } = await linked(0)
-      acme.instead('token', { body: { access_token: 'short', token_type: 'Bearer', expires_in: 3600 } })
-      expect(await read()).to.equal('short')
-      expect((await stored()).refreshToken).to.equal(refreshToken)
     })
 
     it('is refreshed once for 32 callers in two programs, who all get it', async () => {

@@ -39,7 +39,7 @@ export default [
     file: 'src/application/accounts/redeem-token.ts',
     text: 'await tokens.remove(token.purpose, token.digest)',
     replacement: 'await Promise.resolve()',
-    tests: ['test/http/reset-password.test.ts'],
+    tests: ['test/http/one-time-tokens.test.ts'],
   },
   {
     title: 'ended credentials are valid again after a restore',
