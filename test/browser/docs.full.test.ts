@@ -5,7 +5,6 @@ import { call, goodPassword, register } from '../support/client.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 
 const email = 'ada@example.com'
-const screenshots = '.cache/screenshots'
 
 /** The OpenAPI document, as far as these tests look. */
 interface Document {
@@ -51,7 +50,6 @@ describe('/docs in a browser', () => {
 
   it('logs in by "Authorize" and tries a call, and stores nothing', async () => {
     await open('localhost')
-    await page.screenshot({ path: `${screenshots}/docs.png`, fullPage: true })
     await page.getByRole('button', { name: 'Authorize' }).click()
     const dialog = page.locator('.dialog-ux')
     expect(await dialog.locator('h4').allTextContents()).to.deep.equal(['jwt (OAuth2, password) '])
@@ -62,7 +60,6 @@ describe('/docs in a browser', () => {
     await dialog.getByText('Authorized', { exact: true }).waitFor()
     await dialog.getByRole('button', { name: 'Close' }).click()
     const { status, body } = await tryOut('get', '/users/me')
-    await page.screenshot({ path: `${screenshots}/users-me.png`, fullPage: true })
 
     expect(status).to.equal('200')
     expect(JSON.parse(body)).to.include({ email, is_active: true })

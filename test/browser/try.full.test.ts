@@ -6,7 +6,6 @@ import { portNear } from '../support/commands.ts'
 import { type OpenIdProvider, startOpenIdProvider } from '../support/openid-provider.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 
-const screenshots = '.cache/screenshots'
 const newPassword = 'quite another pass phrase'
 
 /** `acme` and `globex` log in by cookie and come back by our redirect, `initech` by token and to the page itself. */
@@ -64,7 +63,6 @@ describe('/try in a browser', () => {
     it('shows a person their way: register, faults beside their fields, sign in, sign out', async () => {
       const email = 'grace@example.com'
       await open()
-      await shoot('signed-out')
 
       await submit('register', { email: 'grace', password: '' })
       await says('#register-email-fault', 'This is not a valid e-mail address.')
@@ -72,7 +70,6 @@ describe('/try in a browser', () => {
       await submit('register', { email, password: 'grace' })
       await says('#register-password-fault', 'Password should be at least 8 characters.')
       expect(await text('#register-email-fault')).to.equal('')
-      await shoot('register-fault')
 
       await submit('register', { email, password: goodPassword })
       await says('#message', `Account created for ${email}. Now sign in.`)
@@ -86,7 +83,6 @@ describe('/try in a browser', () => {
       await submit('login', { username: email, password: goodPassword })
       await signedInAs(email)
       expect(await focused()).to.equal('account-heading')
-      await shoot('signed-in')
 
       await page.click('#logout')
       await says('#message', 'You are signed out.')
@@ -168,7 +164,6 @@ describe('/try in a browser', () => {
       expect(await linked()).to.deep.equal([`Acme ${email}`])
       await page.click('[data-unlink=acme]')
       await says('#message', /you could not sign in any more/)
-      await shoot('last-credential')
 
       await page.click('#logout')
       await says('#message', 'You are signed out.')
@@ -179,7 +174,6 @@ describe('/try in a browser', () => {
       await travel('link', 'globex')
       await says('#message', 'Globex is linked.')
       expect(await linked()).to.deep.equal([`Acme ${email}`, `Globex ${email}`])
-      await shoot('linked')
 
       await page.click('[data-unlink=acme]')
       await says('#message', 'Acme is not linked any more.')
@@ -194,7 +188,6 @@ describe('/try in a browser', () => {
       await says('#message', 'Signing in with Globex was cancelled, or refused there. Nothing has changed.')
       expect(await text('#who')).to.equal('You are not signed in.')
       expect(page.url()).to.equal(`${service.url}/try`)
-      await shoot('cancelled')
 
       await travel('login', 'acme')
       await says('#message', /There is an account with your address already\./)
@@ -213,7 +206,6 @@ describe('/try in a browser', () => {
       expect(page.url(), 'neither code nor state stays').to.equal(`${service.url}/try`)
       expect(await context.cookies(service.url)).to.deep.equal([])
       expect(await text('#link-acme-hint')).to.include('providers.acme.redirectUrlAssociate')
-      await shoot('bearer')
     })
 
     it('takes no code, and repeats no words, of a link of somebody else', async () => {
@@ -229,17 +221,12 @@ describe('/try in a browser', () => {
     await page.setViewportSize({ width: 360, height: 740 })
     await page.emulateMedia({ colorScheme: 'dark' })
     await open()
-    await shoot('narrow-dark')
     expect(await page.evaluate('document.documentElement.scrollWidth')).to.be.at.most(360)
   })
 
   async function open(query = ''): Promise<void> {
     await page.goto(`${service.url}/try${query}`)
     await page.locator('#page').waitFor()
-  }
-
-  async function shoot(name: string): Promise<void> {
-    await page.screenshot({ path: `${screenshots}/try-${name}.png`, fullPage: true })
   }
 
   async function submit(form: string, fields: Readonly<Record<string, string>>): Promise<void> {

@@ -238,39 +238,31 @@ describe('requests from pages', () => {
 })
 
 describe('requests from pages, without allowed origins', () => {
+  let service: TestService
+  afterEach(() => service.stop())
+  const start = async (env: Record<string, string>) => {
+    service = await startTestService({ PORTCULLIS_STORES__USERS__KIND: 'memory', ...env })
+  }
+
   it('get no CORS headers, and our own origin is the public URL', async () => {
-    const memory = { PORTCULLIS_STORES__USERS__KIND: 'memory' }
-    const service = await startTestService({ ...memory, PORTCULLIS_HTTP__PUBLIC_URL: 'https://accounts.example.com' })
-    try {
-      const { email } = await register(service.url, anAddress())
-      const cookie = await logInByCookie(service.url, email)
-      const patch = (origin: string) =>
-        call(service.url, 'PATCH', '/users/me', {
-          cookie,
-          json: {},
-          headers: { Origin: origin, Host: 'evil.example', 'X-Forwarded-Host': 'evil.example' },
-        })
-      expect((await patch('https://accounts.example.com')).status).to.equal(200)
-      for (const origin of [service.url, 'http://localhost', allowed, 'https://evil.example', 'null']) {
-        const answer = await patch(origin)
-        expect(seen(answer), origin).to.deep.equal(forbidden)
-        expect([...answer.headers.keys()].filter((name) => /^(access-control|vary)/.test(name))).to.deep.equal([])
-      }
-    } finally {
-      await service.stop()
+    await start({ PORTCULLIS_HTTP__PUBLIC_URL: 'https://accounts.example.com' })
+    const { email } = await register(service.url, anAddress())
+    const cookie = await logInByCookie(service.url, email)
+    const patch = (origin: string) => {
+      const headers = { Origin: origin, Host: 'evil.example', 'X-Forwarded-Host': 'evil.example' }
+      return call(service.url, 'PATCH', '/users/me', { cookie, json: {}, headers })
+    }
+    expect((await patch('https://accounts.example.com')).status).to.equal(200)
+    for (const origin of [service.url, 'http://localhost', allowed, 'https://evil.example', 'null']) {
+      const answer = await patch(origin)
+      expect(seen(answer), origin).to.deep.equal(forbidden)
+      expect([...answer.headers.keys()].filter((name) => /^(access-control|vary)/.test(name))).to.deep.equal([])
     }
   })
 
   it('may register from all origins if no backend has a cookie', async () => {
-    const service = await startTestService({
-      PORTCULLIS_STORES__USERS__KIND: 'memory',
-      PORTCULLIS_BACKENDS__COOKIE__ENABLED: 'false',
-    })
-    try {
-      const json = { email: anAddress(), password: goodPassword }
-      expect((await call(service.url, 'POST', '/auth/register', { json, headers: evil })).status).to.equal(201)
-    } finally {
-      await service.stop()
-    }
+    await start({ PORTCULLIS_BACKENDS__COOKIE__ENABLED: 'false' })
+    const json = { email: anAddress(), password: goodPassword }
+    expect((await call(service.url, 'POST', '/auth/register', { json, headers: evil })).status).to.equal(201)
   })
 })

@@ -49,11 +49,8 @@ describe('a provider that fails', () => {
     await Promise.all([...providers.values()].map((one) => one.close()))
   })
 
-  const of = (name: string): Acme => {
-    const acme = providers.get(name)
-    if (acme === undefined) throw new Error(`there is no provider ${name}`)
-    return acme
-  }
+  const of = (name: string): Acme => providers.get(name) ?? expect.fail(`there is no provider ${name}`)
+
   for (const { name, endpoint, way } of cases) {
     it(`by its ${endpoint} endpoint, which ${way}, is a 502`, () => {
       const answer = answers.get(name)
