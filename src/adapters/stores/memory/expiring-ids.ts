@@ -1,4 +1,5 @@
 import type { ExpiringIds } from '../../../application/ports/stores/expiring-ids.ts'
+import { sweep } from './sweep.ts'
 
 export function memoryExpiringIds(clock: () => Date): ExpiringIds {
   const ends = new Map<string, Date>()
@@ -14,10 +15,6 @@ export function memoryExpiringIds(clock: () => Date): ExpiringIds {
       return until !== undefined && until > clock()
     },
 
-    async sweep(limit) {
-      const over = [...ends].filter(([, until]) => until <= clock()).slice(0, limit)
-      for (const [id] of over) ends.delete(id)
-      return over.length
-    },
+    sweep: async (limit) => sweep(ends, (until) => until <= clock(), limit),
   }
 }

@@ -31,7 +31,7 @@ export const memoryBackend: StoreBackend = {
 }
 
 function usersRole(clock: () => Date): UsersRole {
-  const outbox = memoryOutbox(clock)
+  const outbox = memoryOutbox()
   let firstMark: string | null = null
   return {
     users: memoryUserStore(outbox),

@@ -1,22 +1,14 @@
 import type { OAuthStateStore } from '../../../application/ports/stores/oauth-state-store.ts'
 import type { OAuthState } from '../../../domain/oauth-state.ts'
+import { sweep } from './sweep.ts'
 
 export function memoryOAuthStates(clock: () => Date): OAuthStateStore {
   const states = new Map<string, OAuthState>()
   const isOver = (state: OAuthState): boolean => state.expiresAt <= clock()
 
-  function sweep(limit: number): number {
-    let swept = 0
-    for (const state of states.values()) {
-      if (swept >= limit) break
-      if (isOver(state) && states.delete(state.digest)) swept++
-    }
-    return swept
-  }
-
   return {
     async put(state, maxOpen) {
-      if (states.size >= maxOpen) sweep(states.size)
+      if (states.size >= maxOpen) sweep(states, isOver, states.size)
       if (states.size >= maxOpen) return 'full'
       states.set(state.digest, state)
       return 'stored'
@@ -28,6 +20,6 @@ export function memoryOAuthStates(clock: () => Date): OAuthStateStore {
       return state === undefined || isOver(state) ? null : state
     },
 
-    sweep: async (limit) => sweep(limit),
+    sweep: async (limit) => sweep(states, isOver, limit),
   }
 }

@@ -1,6 +1,7 @@
 import type { DeadEvent, LeasedEvent, Outbox } from '../../../application/ports/stores/outbox.ts'
 import type { AccountEvent } from '../../../domain/events.ts'
 import type { EventId, UserId } from '../../../domain/ids.ts'
+import { sweep } from './sweep.ts'
 
 interface Waiting {
   readonly event: AccountEvent
@@ -9,8 +10,7 @@ interface Waiting {
 
 /** The waiting events of one user, at least one. The queue outlives the user. */
 interface Queue {
-  readonly userId: UserId
-  readonly events: [Waiting, ...Waiting[]]
+  readonly events: Waiting[]
   /** The newest lease: only this one may settle the event. */
   leaseId: string | null
   /** The end of the lease or the postponement, in milliseconds since the epoch. */
@@ -23,56 +23,31 @@ export interface MemoryOutbox extends Outbox {
   append(userId: UserId, events: readonly AccountEvent[]): void
 }
 
-export function memoryOutbox(clock: () => Date): MemoryOutbox {
+export function memoryOutbox(): MemoryOutbox {
   const queues = new Map<UserId, Queue>()
-  // Each queue is in exactly one of these sets. So `lease` checks the held ones and takes the first of the ready ones.
-  const ready = new Set<Queue>()
-  const held = new Set<Queue>()
   const dead = new Map<EventId, DeadEvent>()
   let lastLeaseId = 0
 
   function append(userId: UserId, events: readonly AccountEvent[]): void {
-    const [first, ...others] = events.map((event) => ({ event, attempts: 0 }))
-    if (first === undefined) return
-    const queue = queues.get(userId)
-    if (queue !== undefined) {
-      queue.events.push(first, ...others)
-      return
-    }
-    const created: Queue = { userId, events: [first, ...others], leaseId: null, heldUntil: 0 }
-    queues.set(userId, created)
-    ready.add(created)
+    if (events.length === 0) return
+    const queue = queues.get(userId) ?? { events: [], leaseId: null, heldUntil: 0 }
+    queue.events.push(...events.map((event) => ({ event, attempts: 0 })))
+    queues.set(userId, queue)
   }
 
-  function hold(queue: Queue, until: Date): void {
-    queue.heldUntil = until.getTime()
-    ready.delete(queue)
-    held.add(queue)
-  }
-
-  function free(queue: Queue): void {
-    queue.leaseId = null
-    held.delete(queue)
-    ready.add(queue)
-  }
-
-  /** Removes the first event; the next one may then be leased. */
-  function advance(queue: Queue): void {
-    const [, next, ...others] = queue.events
-    held.delete(queue)
-    ready.delete(queue)
-    queues.delete(queue.userId)
-    if (next === undefined) return
-    const rest: Queue = { userId: queue.userId, events: [next, ...others], leaseId: null, heldUntil: 0 }
-    queues.set(rest.userId, rest)
-    ready.add(rest)
+  /** Removes the first event. The queue goes behind those of all other users. */
+  function advance(queue: Queue, { userId }: LeasedEvent): void {
+    queue.events.shift()
+    queues.delete(userId)
+    if (queue.events.length > 0) queues.set(userId, { events: queue.events, leaseId: null, heldUntil: 0 })
   }
 
   /** Runs `act` if `lease` is still valid, and returns whether it is. */
   function whileLeased(lease: LeasedEvent, act: (queue: Queue, head: Waiting) => void): boolean {
     const queue = queues.get(lease.userId)
-    if (queue === undefined || queue.leaseId !== lease.leaseId) return false
-    act(queue, queue.events[0])
+    const head = queue?.events[0]
+    if (queue?.leaseId !== lease.leaseId || head === undefined) return false
+    act(queue, head)
     return true
   }
 
@@ -81,59 +56,53 @@ export function memoryOutbox(clock: () => Date): MemoryOutbox {
     waiting: (userId) => queues.get(userId)?.events.length ?? 0,
 
     async lease(now, limit, leaseSeconds) {
-      for (const queue of held) {
-        if (queue.heldUntil > now.getTime()) continue
-        held.delete(queue)
-        ready.add(queue)
-      }
       const leases: LeasedEvent[] = []
-      const leaseUntil = new Date(now.getTime() + leaseSeconds * 1000)
-      for (const queue of ready) {
-        if (leases.length >= limit) break
+      for (const [userId, queue] of queues) {
         const [head] = queue.events
+        if (leases.length >= limit) break
+        if (head === undefined || queue.heldUntil > now.getTime()) continue
         const leaseId = String(++lastLeaseId)
         head.attempts++
         queue.leaseId = leaseId
-        hold(queue, leaseUntil)
-        leases.push({ userId: queue.userId, leaseId, event: head.event, attempts: head.attempts })
+        queue.heldUntil = now.getTime() + leaseSeconds * 1000
+        leases.push({ userId, leaseId, event: head.event, attempts: head.attempts })
       }
       return leases
     },
 
-    async renew(lease, until) {
-      return whileLeased(lease, (queue) => hold(queue, until))
-    },
+    renew: async (lease, until) =>
+      whileLeased(lease, (queue) => {
+        queue.heldUntil = until.getTime()
+      }),
 
-    async settle(lease) {
-      return whileLeased(lease, advance)
-    },
+    settle: async (lease) => whileLeased(lease, (queue) => advance(queue, lease)),
 
-    async postpone(lease, until) {
-      return whileLeased(lease, (queue) => {
+    postpone: async (lease, until) =>
+      whileLeased(lease, (queue) => {
         queue.leaseId = null
-        hold(queue, until)
-      })
-    },
+        queue.heldUntil = until.getTime()
+      }),
 
-    async bury(lease, now, reason) {
-      return whileLeased(lease, (queue, { event, attempts }) => {
+    bury: async (lease, now, reason) =>
+      whileLeased(lease, (queue, { event, attempts }) => {
         dead.set(event.id, { event, attempts, reason, diedAt: now })
-        advance(queue)
-      })
-    },
+        advance(queue, lease)
+      }),
 
-    async release(lease) {
-      return whileLeased(lease, (queue, head) => {
+    release: async (lease) =>
+      whileLeased(lease, (queue, head) => {
         head.attempts--
-        free(queue)
-      })
-    },
+        queue.leaseId = null
+        queue.heldUntil = 0
+      }),
 
     async nextDue() {
-      if (ready.size > 0) return clock()
-      let soonest = Number.POSITIVE_INFINITY
-      for (const { heldUntil } of held) soonest = Math.min(soonest, heldUntil)
-      return held.size === 0 ? null : new Date(soonest)
+      if (queues.size === 0) return null
+      const soonest = [...queues.values()].reduce(
+        (least, { heldUntil }) => Math.min(least, heldUntil),
+        Number.POSITIVE_INFINITY,
+      )
+      return new Date(soonest)
     },
 
     async listDead(limit) {
@@ -149,13 +118,6 @@ export function memoryOutbox(clock: () => Date): MemoryOutbox {
       return revived.length
     },
 
-    async sweepDead(diedBefore, limit) {
-      let swept = 0
-      for (const [id, { diedAt }] of dead) {
-        if (swept >= limit) break
-        if (diedAt < diedBefore && dead.delete(id)) swept++
-      }
-      return swept
-    },
+    sweepDead: async (diedBefore, limit) => sweep(dead, ({ diedAt }) => diedAt < diedBefore, limit),
   }
 }

@@ -1,5 +1,6 @@
 import { maxWaitingRequests, type TokenRequests } from '../../../application/ports/stores/token-requests.ts'
 import type { TokenRequest } from '../../../domain/one-time-token.ts'
+import { sweep } from './sweep.ts'
 
 interface Waiting {
   readonly request: TokenRequest
@@ -56,10 +57,6 @@ export function memoryTokenRequests(): TokenRequests {
       }
     },
 
-    async sweep(askedBefore, limit) {
-      const old = [...waiting.values()].filter(({ request }) => request.at < askedBefore).slice(0, limit)
-      for (const { request } of old) waiting.delete(request.id)
-      return old.length
-    },
+    sweep: async (askedBefore, limit) => sweep(waiting, ({ request }) => request.at < askedBefore, limit),
   }
 }

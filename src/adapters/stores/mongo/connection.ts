@@ -38,13 +38,16 @@ export interface Connection {
   readonly oauthStates: Collection<OAuthStateDocument>
   readonly sessions: Collection<SessionDocument>
   readonly meta: Collection<MetaDocument>
-  /** A collection with records that expire. */
-  readonly expiring: (name: 'tokens' | 'oauth_states' | 'sessions' | 'expiring_ids') => Collection<ExpiringDocument>
+  readonly expiringIds: Collection<ExpiringDocument>
   readonly now: () => Date
   /** Runs an operation of a port. Throws `Unavailable` when the store does not answer in time or is not prepared. */
   run<T>(operation: () => Promise<T>): Promise<T>
   /** Like `run`, for `prepare`: the store need not be ready, and each step has its own time-out. */
   translate<T>(operation: () => Promise<T>): Promise<T>
+  /** Retries an upsert: of two concurrent ones with the same `_id`, both may try to insert, and the second one fails. */
+  upsert(write: () => Promise<unknown>): Promise<void>
+  /** Deletes at most `limit` records that match, but not a session that was used in between. Returns how many. */
+  sweep(collection: string, filter: object, limit: number): Promise<number>
   ping(): Promise<void>
   ready(): void
   /** Running and later operations throw `Unavailable` at once. */
@@ -99,6 +102,13 @@ export function connectionOf(
     })
   }
 
+  const isDuplicate = (error: unknown): boolean => error instanceof driver.MongoServerError && error.code === 11000
+
+  async function run<T>(operation: () => Promise<T>): Promise<T> {
+    if (!isReady) throw new Unavailable('MongoDB is not prepared yet')
+    return inTime(operation)
+  }
+
   return {
     users: database.collection('users'),
     tokenRequests: database.collection('token_requests'),
@@ -106,14 +116,37 @@ export function connectionOf(
     oauthStates: database.collection('oauth_states'),
     sessions: database.collection('sessions'),
     meta,
-    expiring: (name) => database.collection(name),
+    expiringIds: database.collection('expiring_ids'),
     now,
     translate,
 
-    async run(operation) {
-      if (!isReady) throw new Unavailable('MongoDB is not prepared yet')
-      return inTime(operation)
+    run,
+    isDuplicate,
+
+    async upsert(write) {
+      for (let attempt = 0; attempt < 4; attempt++) {
+        try {
+          await write()
+          return
+        } catch (error) {
+          if (!isDuplicate(error)) throw error
+        }
+      }
+      throw new Unavailable('a record comes and goes faster than we can write it')
     },
+
+    sweep: (name, filter, limit) =>
+      run(async () => {
+        const collection = database.collection(name)
+        const found = await collection
+          .find(filter, { projection: { _id: 1 } })
+          .limit(limit)
+          .toArray()
+        if (found.length === 0) return 0
+        const ids = found.map(({ _id }) => _id)
+        const { deletedCount } = await collection.deleteMany({ _id: { $in: ids }, ...filter })
+        return deletedCount
+      }),
 
     async ping() {
       await inTime(async () => {
@@ -134,7 +167,6 @@ export function connectionOf(
       await release()
     },
 
-    isDuplicate: (error) => error instanceof driver.MongoServerError && error.code === 11000,
     refusalOf(error) {
       if (error instanceof driver.MongoServerError) return String(error.code)
       if (error instanceof driver.MongoServerSelectionError && error.cause instanceof driver.MongoCompatibilityError) {
@@ -202,34 +234,4 @@ function isOutage(driver: Driver, error: unknown): boolean {
     error.name === 'MongoWaitQueueTimeoutError' ||
     error.name === 'MongoPoolClosedError'
   )
-}
-
-/** Deletes at most `limit` expired records, but not a session that was used in between. */
-export async function sweepExpired(
-  collection: Collection<ExpiringDocument>,
-  now: Date,
-  limit: number,
-): Promise<number> {
-  const expired = { expiresAt: { $lte: now } }
-  const candidates = await collection
-    .find(expired, { projection: { _id: 1 } })
-    .limit(limit)
-    .toArray()
-  if (candidates.length === 0) return 0
-  const ids = candidates.map(({ _id }) => _id)
-  const { deletedCount } = await collection.deleteMany({ _id: { $in: ids }, ...expired })
-  return deletedCount
-}
-
-/** Retries an upsert: of two concurrent ones with the same `_id`, both may try to insert, and the second one fails. */
-export async function upserted(isDuplicate: (error: unknown) => boolean, write: () => Promise<unknown>): Promise<void> {
-  for (let attempt = 0; attempt < 4; attempt++) {
-    try {
-      await write()
-      return
-    } catch (error) {
-      if (!isDuplicate(error)) throw error
-    }
-  }
-  throw new Unavailable('a record comes and goes faster than we can write it')
 }

@@ -1,8 +1,6 @@
 import type { DeadEvent } from '../../../application/ports/stores/outbox.ts'
-import { type Email, emailKey } from '../../../domain/email.ts'
 import type { AccountEvent } from '../../../domain/events.ts'
 import type { EventId, UserId } from '../../../domain/ids.ts'
-import type { OAuthAccount } from '../../../domain/oauth-account.ts'
 import type { OAuthState } from '../../../domain/oauth-state.ts'
 import type { OneTimeToken, TokenRequest } from '../../../domain/one-time-token.ts'
 import { passwordScheme } from '../../../domain/password.ts'
@@ -12,7 +10,7 @@ import type { User } from '../../../domain/user.ts'
 export interface WaitingEvent {
   readonly id: EventId
   readonly event: AccountEvent
-  /** How often this event was leased. */
+  /** The number of leases of this event. */
   readonly attempts: number
 }
 
@@ -31,20 +29,9 @@ export interface OutboxDocument {
   readonly leaseId?: string
 }
 
-interface UserFields {
-  readonly version: number
-  readonly email: Email
-  readonly passwordHash: string | null
+interface UserFields extends Omit<User, 'id' | 'sessions'> {
   readonly passwordScheme: string | null
-  readonly passwordVersion: number
-  readonly isActive: boolean
-  readonly isSuperuser: boolean
-  readonly isVerified: boolean
-  readonly isOwnerProved: boolean
   readonly sessions: { readonly generation: number; readonly kept: string | null }
-  readonly endedUntil: Date | null
-  readonly oauthAccounts: readonly OAuthAccount[]
-  readonly createdAt: Date
 }
 
 /**
@@ -96,85 +83,26 @@ export function literal<T extends string | number>(value: T): T {
   return value
 }
 
-export const emailUniqueKey = (key: string): string => `e:${key}`
-/** The provider's name is encoded, so that it cannot run into the account's id. */
-export const accountUniqueKey = (provider: string, accountId: string): string =>
-  `a:${encodeURIComponent(provider)}:${accountId}`
 export const removedUniqueKey = (id: UserId): string => `g:${id}`
 
-/** The unique keys of `user`: first its address, then its accounts. */
-export function uniqueKeysOf(user: User): readonly [email: string, ...accounts: string[]] {
-  const accounts = user.oauthAccounts.map(({ provider, accountId }) => accountUniqueKey(provider, accountId))
-  return [emailUniqueKey(emailKey(user.email)), ...accounts]
-}
-
 /** The fields that each write of a user sets, except the version. */
-export function writtenFields(user: User): Omit<UserFields, 'version'> & { readonly uniqueKeys: readonly string[] } {
+export function writtenFields({ id, version, sessions, ...fields }: User) {
+  const { passwordHash } = fields
   return {
-    uniqueKeys: uniqueKeysOf(user),
-    email: user.email,
-    passwordHash: user.passwordHash,
-    passwordScheme: user.passwordHash === null ? null : passwordScheme(user.passwordHash),
-    passwordVersion: user.passwordVersion,
-    isActive: user.isActive,
-    isSuperuser: user.isSuperuser,
-    isVerified: user.isVerified,
-    isOwnerProved: user.isOwnerProved,
-    sessions: { generation: user.sessions.generation, kept: user.sessions.keptCredentialId },
-    endedUntil: user.endedUntil,
-    oauthAccounts: user.oauthAccounts.map(accountFields),
-    createdAt: user.createdAt,
+    ...fields,
+    passwordScheme: passwordHash === null ? null : passwordScheme(passwordHash),
+    sessions: { generation: sessions.generation, kept: sessions.keptCredentialId },
   }
 }
 
-/** Copied field by field: a caller without types could add others. */
-function accountFields(account: OAuthAccount): OAuthAccount {
-  return {
-    id: account.id,
-    provider: account.provider,
-    accountId: account.accountId,
-    accountEmail: account.accountEmail,
-    vouchedEmail: account.vouchedEmail,
-    sealedAccessToken: account.sealedAccessToken,
-    sealedRefreshToken: account.sealedRefreshToken,
-    expiresAt: account.expiresAt,
-    refreshingUntil: account.refreshingUntil,
-  }
+/** The fields that removal deletes, in the form of `$unset`. */
+export function personalFields(user: User): Record<string, ''> {
+  return Object.fromEntries(['version', ...Object.keys(writtenFields(user))].map((name) => [name, '']))
 }
 
-/** The fields that removal deletes. A new field of a user does not compile until it is listed here. */
-export const personalFields: Record<keyof UserFields, ''> = {
-  version: '',
-  email: '',
-  passwordHash: '',
-  passwordScheme: '',
-  passwordVersion: '',
-  isActive: '',
-  isSuperuser: '',
-  isVerified: '',
-  isOwnerProved: '',
-  sessions: '',
-  endedUntil: '',
-  oauthAccounts: '',
-  createdAt: '',
-}
-
-export function userOf(document: UserDocument): User {
-  return {
-    id: document._id,
-    email: document.email,
-    passwordHash: document.passwordHash,
-    passwordVersion: document.passwordVersion,
-    isActive: document.isActive,
-    isSuperuser: document.isSuperuser,
-    isVerified: document.isVerified,
-    isOwnerProved: document.isOwnerProved,
-    sessions: { generation: document.sessions.generation, keptCredentialId: document.sessions.kept },
-    endedUntil: document.endedUntil,
-    oauthAccounts: document.oauthAccounts,
-    createdAt: document.createdAt,
-    version: document.version,
-  }
+export function userOf({ _id, uniqueKeys, removed, outbox, passwordScheme, sessions, ...fields }: UserDocument): User {
+  const { generation, kept } = sessions
+  return { id: _id, ...fields, sessions: { generation, keptCredentialId: kept } }
 }
 
 export function waiting(events: readonly AccountEvent[]): WaitingEvent[] {

@@ -1,11 +1,11 @@
+import { Unavailable } from '../../../domain/refusal.ts'
 import { type StoreBackend, Unsuitable, unshared } from '../store-backend.ts'
 import { clientKey, databaseOf, hostsInClear, inherited, objection, partsOf, placeOf } from './address.ts'
 import { openClient } from './client.ts'
-import { connectionOf } from './connection.ts'
+import { type Connection, connectionOf, latest } from './connection.ts'
 import { mongoExpiringIds } from './expiring-ids.ts'
 import { mongoOAuthStates } from './oauth-states.ts'
 import { mongoOutbox } from './outbox.ts'
-import { checkSecret, prepare } from './prepare.ts'
 import { mongoSessionStore } from './sessions.ts'
 import { mongoTokenRequests } from './token-requests.ts'
 import { mongoTokenStore } from './tokens.ts'
@@ -59,4 +59,68 @@ export const mongoBackend: StoreBackend = {
       close: () => connection.close(),
     }
   },
+}
+
+/**
+ * Connects and creates the indexes; several processes may do so at once. An existing index stays as it is. A missing
+ * one must be built within the 1.8 s of the socket time-out: on large collections, build a new index before you start a
+ * version that needs it.
+ */
+async function prepare(connection: Connection): Promise<void> {
+  try {
+    await connection.ping()
+    await connection.translate(() => createIndexes(connection))
+  } catch (error) {
+    const reason = unmendable[connection.refusalOf(error instanceof Unavailable ? error.cause : error)]
+    throw reason === undefined ? error : new Unsuitable(`MongoDB: ${reason}`)
+  }
+}
+
+/**
+ * Deletes an hour after the expiry, so a server whose clock is ahead deletes nothing early. Queries ignore expired
+ * records.
+ */
+const afterExpiry = { key: { expiresAt: 1 }, name: 'expiresAt', expireAfterSeconds: 3600 } as const
+
+async function createIndexes(connection: Connection): Promise<void> {
+  const { users, tokenRequests, tokens, oauthStates, sessions, expiringIds } = connection
+  await Promise.all([
+    users.createIndexes([
+      { key: { uniqueKeys: 1 }, name: 'uniqueKeys', unique: true },
+      { key: { passwordScheme: 1 }, name: 'passwordScheme' },
+      // Sparse: few users have waiting events.
+      { key: { 'outbox.dueAt': 1 }, name: 'dueAt', sparse: true },
+      { key: { 'outbox.dead.diedAt': 1 }, name: 'diedAt', sparse: true },
+    ]),
+    tokenRequests.createIndexes([{ key: { at: 1 }, name: 'at' }]),
+    tokens.createIndexes([{ key: { digest: 1 }, name: 'digest' }, { key: { userId: 1 }, name: 'userId' }, afterExpiry]),
+    oauthStates.createIndexes([afterExpiry]),
+    expiringIds.createIndexes([afterExpiry]),
+    sessions.createIndexes([{ key: { userId: 1 }, name: 'userId' }, afterExpiry]),
+  ])
+}
+
+const unmendable: Record<string, string> = {
+  tooOld: 'the server is too old, 4.4 is the least',
+  13: 'the user named in its address may not use this database',
+  18: 'it refuses the user name or the password in its address',
+  67: 'an index cannot be created; is this database another program’s?',
+  85: 'an index of the same name or keys exists with other options; drop it',
+  86: 'an index of the same name exists with other keys; drop it',
+  11000: 'an index finds the same address or account twice; is this database another program’s?',
+}
+
+/** Of two first starts at once, the unique `_id` makes one the first. */
+async function checkSecret({ meta, run, isDuplicate }: Connection, mark: string): Promise<'first' | 'same' | 'other'> {
+  return run(async () => {
+    try {
+      await meta.insertOne({ _id: 'secret', mark })
+      return 'first'
+    } catch (error) {
+      if (!isDuplicate(error)) throw error
+    }
+    const stored = await meta.findOne({ _id: 'secret' }, latest)
+    if (stored === null) throw new Unavailable('the mark of the secret was removed while it was read')
+    return stored.mark === mark ? 'same' : 'other'
+  })
 }

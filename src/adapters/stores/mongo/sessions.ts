@@ -1,17 +1,17 @@
 import type { SessionStore } from '../../../application/ports/stores/session-store.ts'
 import { expiryOf, type Session } from '../../../domain/session.ts'
-import { type Connection, sweepExpired, upserted } from './connection.ts'
+import type { Connection } from './connection.ts'
 import { literal, type SessionDocument } from './documents.ts'
 
-export function mongoSessionStore({ sessions, expiring, now, run, isDuplicate }: Connection): SessionStore {
+export function mongoSessionStore({ sessions, now, run, upsert, sweep }: Connection): SessionStore {
   const live = (digest: string) => ({ _id: literal(digest), expiresAt: { $gt: now() } })
 
   return {
     put: (session) =>
       run(async () => {
-        const { digest, userId, generation, createdAt, seenAt, idleSeconds, endsAt } = session
-        const $set = { userId, generation, createdAt, seenAt, idleSeconds, endsAt, expiresAt: expiryOf(session) }
-        await upserted(isDuplicate, () => sessions.updateOne({ _id: literal(digest) }, { $set }, { upsert: true }))
+        const { digest, ...fields } = session
+        const $set = { ...fields, expiresAt: expiryOf(session) }
+        await upsert(() => sessions.updateOne({ _id: literal(digest) }, { $set }, { upsert: true }))
       }),
 
     find: (digest) =>
@@ -47,11 +47,10 @@ export function mongoSessionStore({ sessions, expiring, now, run, isDuplicate }:
         await sessions.deleteMany({ userId: literal(userId) })
       }),
 
-    sweep: (limit) => run(() => sweepExpired(expiring('sessions'), now(), limit)),
+    sweep: (limit) => sweep('sessions', { expiresAt: { $lte: now() } }, limit),
   }
 }
 
-function sessionOf(document: SessionDocument): Session {
-  const { _id: digest, userId, generation, createdAt, seenAt, idleSeconds, endsAt } = document
-  return { digest, userId, generation, createdAt, seenAt, idleSeconds, endsAt }
+function sessionOf({ _id: digest, expiresAt, ...fields }: SessionDocument): Session {
+  return { digest, ...fields }
 }

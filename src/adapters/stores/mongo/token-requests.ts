@@ -5,14 +5,14 @@ import {
   type TokenRequests,
 } from '../../../application/ports/stores/token-requests.ts'
 import type { TokenRequest } from '../../../domain/one-time-token.ts'
-import { type Connection, latest, upserted } from './connection.ts'
+import { type Connection, latest } from './connection.ts'
 import { literal, type RequestDocument } from './documents.ts'
 
 /** Due for every process, whatever its clock says. */
 const atOnce = new Date(0)
 
 /** The bound is checked before the write, not with it: concurrent callers may exceed it by as many as they are. */
-export function mongoTokenRequests({ tokenRequests, run, isDuplicate }: Connection): TokenRequests {
+export function mongoTokenRequests({ tokenRequests, run, upsert, sweep }: Connection): TokenRequests {
   /** This one and no later one of the same id: every request has an event id of its own. */
   const same = ({ id, eventId }: TokenRequest) => ({ _id: literal(id), eventId: literal(eventId) })
 
@@ -31,21 +31,11 @@ export function mongoTokenRequests({ tokenRequests, run, isDuplicate }: Connecti
     ask: (request) =>
       run(async () => {
         if (await isFull()) return 'full'
-        const { id, eventId, purpose, sealedEmail, requestId, at } = request
-        const $setOnInsert = {
-          eventId,
-          purpose,
-          sealedEmail,
-          requestId,
-          at,
-          boundFact: null,
-          attempts: 0,
-          dueAt: atOnce,
-          leaseId: null,
-        }
+        const { id, ...fields } = request
+        const $setOnInsert = { ...fields, boundFact: null, attempts: 0, dueAt: atOnce, leaseId: null }
         // A repetition is counted, since it would be answered sooner than a first request if it left nothing to journal.
         const update = { $setOnInsert, $inc: { asks: 1 } }
-        await upserted(isDuplicate, () => tokenRequests.updateOne({ _id: literal(id) }, update, { upsert: true }))
+        await upsert(() => tokenRequests.updateOne({ _id: literal(id) }, update, { upsert: true }))
         return 'asked'
       }),
 
@@ -94,21 +84,11 @@ export function mongoTokenRequests({ tokenRequests, run, isDuplicate }: Connecti
         await tokenRequests.deleteMany(theSame(requests))
       }),
 
-    sweep: (askedBefore, limit) =>
-      run(async () => {
-        const old = { at: { $lt: askedBefore } }
-        const found = await tokenRequests
-          .find(old, { projection: { _id: 1 } })
-          .limit(limit)
-          .toArray()
-        if (found.length === 0) return 0
-        const { deletedCount } = await tokenRequests.deleteMany({ _id: { $in: found.map(({ _id }) => _id) }, ...old })
-        return deletedCount
-      }),
+    sweep: (askedBefore, limit) => sweep('token_requests', { at: { $lt: askedBefore } }, limit),
   }
 }
 
 function leasedRequestOf(document: RequestDocument): LeasedRequest {
-  const { _id: id, eventId, purpose, sealedEmail, requestId, at, boundFact, attempts } = document
-  return { request: { id, eventId, purpose, sealedEmail, requestId, at }, boundFact, attempts }
+  const { _id: id, boundFact, attempts, asks, dueAt, leaseId, ...fields } = document
+  return { request: { id, ...fields }, boundFact, attempts }
 }

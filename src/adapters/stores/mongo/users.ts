@@ -3,18 +3,9 @@ import type { UserStore } from '../../../application/ports/stores/user-store.ts'
 import { type AccountEvent, haveRoom, maxWaitingEvents } from '../../../domain/events.ts'
 import { Unavailable } from '../../../domain/refusal.ts'
 import type { User } from '../../../domain/user.ts'
+import { accountUniqueKey, emailUniqueKey, uniqueKeysOf } from '../unique-keys.ts'
 import { type Connection, latest } from './connection.ts'
-import {
-  accountUniqueKey,
-  emailUniqueKey,
-  literal,
-  personalFields,
-  removedUniqueKey,
-  uniqueKeysOf,
-  userOf,
-  waiting,
-  writtenFields,
-} from './documents.ts'
+import { literal, personalFields, removedUniqueKey, userOf, waiting, writtenFields } from './documents.ts'
 
 /** How often a refused write is repeated when the holder of the key has gone. */
 const repetitions = 7
@@ -93,7 +84,8 @@ export function mongoUserStore({ users, now, run, isDuplicate }: Connection): Us
       run(() =>
         unlessTaken(user, {}, async () => {
           const outbox = events.length === 0 ? {} : { outbox: { events: waiting(events), dueAt: now() } }
-          await users.insertOne({ _id: user.id, version: user.version, ...writtenFields(user), ...outbox })
+          const { id, version } = user
+          await users.insertOne({ _id: id, version, uniqueKeys: uniqueKeysOf(user), ...writtenFields(user), ...outbox })
           return 'stored' as const
         }),
       ),
@@ -105,7 +97,10 @@ export function mongoUserStore({ users, now, run, isDuplicate }: Connection): Us
           const room = roomFor(events)
           const { matchedCount } = await users.updateOne(
             { ...same, ...room },
-            { $set: { ...writtenFields(user), version: user.version + 1 }, ...appended(events) },
+            {
+              $set: { ...writtenFields(user), uniqueKeys: uniqueKeysOf(user), version: user.version + 1 },
+              ...appended(events),
+            },
           )
           if (matchedCount === 1) return 'stored' as const
           const isStale = room === null || (await users.findOne(same, { projection: { _id: 1 }, ...latest })) === null
@@ -119,7 +114,7 @@ export function mongoUserStore({ users, now, run, isDuplicate }: Connection): Us
         const same = sameVersion(user)
         const tombstone = {
           $set: { uniqueKeys: [removedUniqueKey(user.id)], removed: true as const },
-          $unset: personalFields,
+          $unset: personalFields(user),
           ...appended(events),
         }
         if (events.length > 0) {
