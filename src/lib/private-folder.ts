@@ -11,7 +11,7 @@ export async function makeFolder(path: string): Promise<void> {
   for (const folder of missing) await mkdir(folder, { mode: 0o700 }).catch(unless('EEXIST'))
 }
 
-export async function isThere(path: string): Promise<boolean> {
+async function isThere(path: string): Promise<boolean> {
   return (await stat(path).catch(unless('ENOENT'))) !== undefined
 }
 

@@ -150,15 +150,6 @@ describe('the place of a tenant’s records', () => {
       )
     })
 
-    it('is the file behind a link to a missing folder, and a link to itself is its own place', async () => {
-      await symlink('later', join(folder, 'link'))
-      await symlink(join(folder, 'link', 'deep'), join(folder, 'far'))
-      expect(placeOf(join(folder, 'link'))).to.equal(placeOf(join(folder, 'later')))
-      expect(placeOf(join(folder, 'far'))).to.equal(placeOf(join(folder, 'later', 'deep')))
-      await symlink('round', join(folder, 'round'))
-      expect(placeOf(join(folder, 'round'))).to.equal(join(folder, 'round', 'portcullis.sqlite'))
-    })
-
     it('differs in another folder', () => {
       expect(placeOf(join(folder, 'one'))).not.to.equal(placeOf(join(folder, 'other')))
     })

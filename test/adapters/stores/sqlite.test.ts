@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import Database from 'better-sqlite3'
 import { expect } from 'chai'
-import { connectReader, connectWriter, libraryObjection } from '../../../src/adapters/stores/sqlite/connection.ts'
+import { connectReader, connectWriter } from '../../../src/adapters/stores/sqlite/connection.ts'
 import { schemaVersion } from '../../../src/adapters/stores/sqlite/schema.ts'
 import { sqliteBackend } from '../../../src/adapters/stores/sqlite/sqlite.ts'
 import { Unsuitable } from '../../../src/adapters/stores/store-backend.ts'
@@ -147,11 +147,6 @@ describe('the SQLite store', () => {
       expect(fault).to.be.instanceOf(Unsuitable)
       return fault instanceof Error ? fault.message : ''
     }
-
-    it('a library that can corrupt the log', () => {
-      for (const version of ['3.7.0', '3.50.9', '3.51.2']) expect(libraryObjection(version)).to.contain(version)
-      for (const version of ['3.51.3', '3.51.10', '3.53.2', '4.0.0']) expect(libraryObjection(version)).to.equal(null)
-    })
 
     it('data that a newer release wrote, and leaves it alone', async () => {
       const db = writerAlone()

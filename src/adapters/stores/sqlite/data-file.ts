@@ -1,8 +1,8 @@
-import { constants, readlinkSync, realpathSync, type Stats, statSync } from 'node:fs'
-import { access, link, open, stat, unlink } from 'node:fs/promises'
+import { constants, realpathSync, type Stats, statSync } from 'node:fs'
+import { access, stat, writeFile } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { Unavailable } from '../../../domain/refusal.ts'
-import { isThere, makeFolder, unless } from '../../../lib/private-folder.ts'
+import { makeFolder, unless } from '../../../lib/private-folder.ts'
 import { Unsuitable } from '../store-backend.ts'
 import type { FoundPlace } from './protocol.ts'
 
@@ -11,50 +11,24 @@ const passing = new Set(['EIO', 'ENOSPC', 'EDQUOT', 'EMFILE', 'ENFILE', 'ENOMEM'
 
 export const pathIn = (dataFolder: string): string => join(resolve(dataFolder), 'portcullis.sqlite')
 
-/** Without symbolic links, as far as they can be followed, whether or not what they lead to exists yet. */
+/** Follows the symbolic links of the path, or of its folders that exist. */
 export function realPath(path: string): string {
   try {
     return realpathSync(path)
-  } catch (error) {
-    const folder = dirname(path)
-    if (folder === path) return path
-    const real = realPath(folder)
-    const target = isMissing(error) ? targetOf(path) : null // of a loop of links no end is ever found
-    return target === null ? join(real, basename(path)) : realPath(resolve(real, target))
-  }
-}
-
-function isMissing(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ENOENT'
-}
-
-/** Where a symbolic link leads; `null` for anything else. */
-function targetOf(path: string): string | null {
-  try {
-    return readlinkSync(path)
   } catch {
-    return null
+    const folder = dirname(path)
+    return folder === path ? path : join(realPath(folder), basename(path))
   }
 }
 
-/**
- * Makes the folder and an empty file that only their owner may enter and read. The file is made under another name,
- * because opening and closing a file that SQLite has open in this process would drop its locks (POSIX).
- */
+/** Makes the folder and an empty file that only their owner may enter and read. */
 export async function createFile(path: string, warn: (message: string) => void): Promise<Omit<FoundPlace, 'isSmall'>> {
   const folder = dirname(path)
-  const draft = `${path}.${process.pid}-${Math.random().toString(36).slice(2)}`
   try {
     await makeFolder(folder)
     await access(folder, constants.R_OK | constants.W_OK | constants.X_OK)
-    if (!(await isThere(path))) {
-      await (await open(draft, 'wx', 0o600)).close()
-      try {
-        await link(draft, path).catch(unless('EEXIST'))
-      } finally {
-        await unlink(draft)
-      }
-    }
+    // Fails where there is a file already, which it must not open: closing that would drop SQLite's locks (POSIX).
+    await writeFile(path, '', { flag: 'wx', mode: 0o600 }).catch(unless('EEXIST'))
     await access(path, constants.R_OK | constants.W_OK)
     const { mode, dev: device, ino: inode } = await stat(path)
     if ((mode & 0o077) !== 0) warn(`${path} can be opened by other users of this machine: chmod 600 it`)

@@ -16,3 +16,16 @@ export function statementsOf(db: Database): Statements {
     return statement as unknown as Statement<Parameters, Row> // safe: both types are the caller's word on its SQL
   }
 }
+
+/** Inserts a row whose columns have the names of the parameters. */
+export function insertInto(table: string, row: object): string {
+  const columns = Object.keys(row)
+  return `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${columns.map((name) => `@${name}`).join(', ')})`
+}
+
+/** Deletes at most `limit` expired rows. Returns how many. */
+export function sweepExpired(sql: Statements, table: string, key: string, now: number, limit: number): number {
+  const sweep = `DELETE FROM ${table} WHERE ${key} IN
+    (SELECT ${key} FROM ${table} WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)`
+  return sql<[number, number]>(sweep).run(now, limit).changes
+}

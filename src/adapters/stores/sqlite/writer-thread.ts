@@ -1,4 +1,5 @@
 import type { Worker } from 'node:worker_threads'
+import { inTime } from '../../../lib/in-time.ts'
 import { startWorker } from '../../../lib/worker-file.ts'
 import type { Fault, Order, Outcome, Report } from './protocol.ts'
 
@@ -77,7 +78,7 @@ export function writerThread(start: () => Worker): WriterThread {
     },
 
     async closeFile(file) {
-      if (worker !== null) await within(closeMs, send(worker, file, { file, steps: 'close' }))
+      if (worker !== null) await inTime(send(worker, file, { file, steps: 'close' }), closeMs)
     },
 
     async close() {
@@ -87,18 +88,8 @@ export function writerThread(start: () => Worker): WriterThread {
       const exit = new Promise<void>((resolve) => ending.once('exit', () => resolve()))
       ending.ref()
       ending.postMessage('end' satisfies Order)
-      if (awaited.size === 0) await within(closeMs, exit)
+      if (awaited.size === 0) await inTime(exit, closeMs)
       ending.unref() // never `terminate`: the driver aborts the process when a statement then fails
     },
   }
-}
-
-/** Resolves with `done`, and at the latest after `ms`. */
-export async function within(ms: number, done: Promise<unknown>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, ms)
-  })
-  await Promise.race([done, late])
-  clearTimeout(timer)
 }

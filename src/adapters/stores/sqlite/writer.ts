@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Unavailable } from '../../../domain/refusal.ts'
+import { inTime } from '../../../lib/in-time.ts'
 import { Unsuitable } from '../store-backend.ts'
 import {
   type Fault,
@@ -10,7 +11,7 @@ import {
   type Writes,
   writeMethods,
 } from './protocol.ts'
-import { closeMs, type WriterThread, within } from './writer-thread.ts'
+import { closeMs, type WriterThread } from './writer-thread.ts'
 
 const maxBatch = 200
 /** Less than the 2 s within which every caller gets an answer. */
@@ -89,7 +90,7 @@ export function sqliteWriter(thread: WriterThread, clock: () => Date, isOpen: ()
     /** Finishes the calls that were made, and closes the file. */
     async close(): Promise<void> {
       isClosed = true
-      if (sending !== null) await within(closeMs, sending)
+      if (sending !== null) await inTime(sending, closeMs)
       await thread.closeFile(file)
     },
   }

@@ -1,5 +1,5 @@
 import type { InThread, Writes } from '../protocol.ts'
-import type { Statements } from '../statements.ts'
+import { type Statements, sweepExpired } from '../statements.ts'
 
 export function expiringIdWrites(sql: Statements): InThread<Writes['expiringIds']> {
   return {
@@ -11,12 +11,6 @@ export function expiringIdWrites(sql: Statements): InThread<Writes['expiringIds'
       add.run(id, until.getTime())
     },
 
-    sweep(now, limit) {
-      const sweep = sql<[number, number]>(
-        `DELETE FROM expiring_ids
-         WHERE id IN (SELECT id FROM expiring_ids WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)`,
-      )
-      return sweep.run(now, limit).changes
-    },
+    sweep: (now, limit) => sweepExpired(sql, 'expiring_ids', 'id', now, limit),
   }
 }

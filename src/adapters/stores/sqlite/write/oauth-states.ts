@@ -1,6 +1,6 @@
 import type { OAuthState } from '../../../../domain/oauth-state.ts'
 import type { InThread, Writes } from '../protocol.ts'
-import type { Statements } from '../statements.ts'
+import { type Statements, sweepExpired } from '../statements.ts'
 
 /** The whole store: nothing is read without being removed. */
 export function oauthStateWrites(sql: Statements): InThread<Writes['oauthStates']> {
@@ -23,12 +23,6 @@ export function oauthStateWrites(sql: Statements): InThread<Writes['oauthStates'
       return { ...state, expiresAt: new Date(state.expiresAt) }
     },
 
-    sweep(now, limit) {
-      const sweep = sql<[number, number]>(
-        `DELETE FROM oauth_states
-         WHERE digest IN (SELECT digest FROM oauth_states WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)`,
-      )
-      return sweep.run(now, limit).changes
-    },
+    sweep: (now, limit) => sweepExpired(sql, 'oauth_states', 'digest', now, limit),
   }
 }

@@ -1,17 +1,14 @@
 import { expiryOf, type Session } from '../../../../domain/session.ts'
 import type { InThread, Writes } from '../protocol.ts'
 import type { SessionRow } from '../rows.ts'
-import type { Statements } from '../statements.ts'
-
-const put = `
-  INSERT OR REPLACE INTO sessions
-    (digest, user_id, generation, created_at, seen_at, idle_seconds, ends_at, expires_at)
-  VALUES (@digest, @user_id, @generation, @created_at, @seen_at, @idle_seconds, @ends_at, @expires_at)`
+import { insertInto, type Statements, sweepExpired } from '../statements.ts'
 
 export function sessionWrites(sql: Statements): InThread<Writes['sessions']> {
   return {
     put(_now, session) {
-      sql<[SessionRow]>(put).run(toRow(session))
+      const row = toRow(session)
+      sql<[string]>('DELETE FROM sessions WHERE digest = ?').run(session.digest)
+      sql<[SessionRow]>(insertInto('sessions', row)).run(row)
     },
 
     /** A use that is older than the last one written, or came after the end, changes nothing. */
@@ -20,8 +17,8 @@ export function sessionWrites(sql: Statements): InThread<Writes['sessions']> {
       const row = find.get(digest, Math.max(now, at.getTime()))
       if (row === undefined || row.seen_at >= at.getTime()) return
       const expiry = expiryOf({ seenAt: at, idleSeconds: row.idle_seconds, endsAt: new Date(row.ends_at) })
-      const touch = sql<[number, number, string]>('UPDATE sessions SET seen_at = ?, expires_at = ? WHERE digest = ?')
-      touch.run(at.getTime(), expiry.getTime(), digest)
+      const use = sql<[number, number, string]>('UPDATE sessions SET seen_at = ?, expires_at = ? WHERE digest = ?')
+      use.run(at.getTime(), expiry.getTime(), digest)
     },
 
     remove(now, digest) {
@@ -36,13 +33,7 @@ export function sessionWrites(sql: Statements): InThread<Writes['sessions']> {
       sql<[string]>('DELETE FROM sessions WHERE user_id = ?').run(userId)
     },
 
-    sweep(now, limit) {
-      const sweep = sql<[number, number]>(
-        `DELETE FROM sessions
-         WHERE digest IN (SELECT digest FROM sessions WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)`,
-      )
-      return sweep.run(now, limit).changes
-    },
+    sweep: (now, limit) => sweepExpired(sql, 'sessions', 'digest', now, limit),
   }
 }
 

@@ -1,11 +1,9 @@
 import type { OneTimeToken } from '../../../../domain/one-time-token.ts'
 import type { InThread, Writes } from '../protocol.ts'
 import type { TokenRow } from '../rows.ts'
-import type { Statements } from '../statements.ts'
+import { insertInto, type Statements, sweepExpired } from '../statements.ts'
 
-const put = `
-  INSERT INTO tokens (purpose, user_id, digest, event_id, fact, created_at, expires_at)
-  VALUES (@purpose, @user_id, @digest, @event_id, @fact, @created_at, @expires_at)
+const supersede = `
   ON CONFLICT (purpose, user_id) DO UPDATE SET
     digest = excluded.digest, event_id = excluded.event_id, fact = excluded.fact,
     created_at = excluded.created_at, expires_at = excluded.expires_at
@@ -14,7 +12,8 @@ const put = `
 export function tokenWrites(sql: Statements): InThread<Writes['tokens']> {
   return {
     put(now, token) {
-      sql<[TokenRow & { readonly now: number }]>(put).run({ ...toRow(token), now })
+      const row = toRow(token)
+      sql<[TokenRow & { readonly now: number }]>(insertInto('tokens', row) + supersede).run({ ...row, now })
     },
 
     remove(_now, purpose, digest) {
@@ -25,12 +24,7 @@ export function tokenWrites(sql: Statements): InThread<Writes['tokens']> {
       sql<[string]>('DELETE FROM tokens WHERE user_id = ?').run(userId)
     },
 
-    sweep(now, limit) {
-      const sweep = sql<[number, number]>(
-        'DELETE FROM tokens WHERE digest IN (SELECT digest FROM tokens WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)',
-      )
-      return sweep.run(now, limit).changes
-    },
+    sweep: (now, limit) => sweepExpired(sql, 'tokens', 'digest', now, limit),
   }
 }
 

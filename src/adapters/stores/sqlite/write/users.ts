@@ -5,53 +5,40 @@ import { passwordScheme } from '../../../../domain/password.ts'
 import type { User } from '../../../../domain/user.ts'
 import type { InThread, Writes } from '../protocol.ts'
 import type { UserRow } from '../rows.ts'
-import type { Statements } from '../statements.ts'
+import { insertInto, type Statements } from '../statements.ts'
 import { appendEvents, waitingOf } from './outbox.ts'
-import { uniqueAccounts } from './unique-accounts.ts'
-
-const columns = [
-  'id',
-  'email',
-  'email_key',
-  'password_hash',
-  'password_scheme',
-  'password_version',
-  'is_active',
-  'is_superuser',
-  'is_verified',
-  'is_owner_proved',
-  'generation',
-  'kept',
-  'ended_until',
-  'created_at',
-  'version',
-  'oauth_accounts',
-] as const satisfies readonly (keyof UserRow)[]
-
-const insert = `INSERT INTO users (${columns.join(', ')}) VALUES (${columns.map((name) => `@${name}`).join(', ')})`
-const changes = columns.map((name) => (name === 'version' ? 'version = version + 1' : `${name} = @${name}`))
-const replace = `UPDATE users SET ${changes.join(', ')} WHERE id = @id`
 
 /**
  * Every batch holds the file's lock from its beginning, so nobody writes between the look at what is taken and the write.
  * The unique keys stand behind that look.
  */
 export function userWrites(sql: Statements): InThread<Writes['users']> {
-  const accounts = uniqueAccounts(sql)
+  function putAccounts(user: User): void {
+    const put = 'INSERT INTO oauth_claims (provider, account_id, user_id) VALUES (?, ?, ?)'
+    for (const { provider, accountId } of user.oauthAccounts) {
+      sql<[string, string, UserId]>(put).run(provider, accountId, user.id)
+    }
+  }
 
   /** @param own the user whose address and accounts do not count as taken */
   function conflictOf(user: User, own: UserId | null): 'email_taken' | 'account_taken' | null {
     const owner = sql<[EmailKey], { id: UserId }>('SELECT id FROM users WHERE email_key = ?').get(emailKey(user.email))
     if (owner !== undefined && owner.id !== own) return 'email_taken'
-    return accounts.areTaken(user, own) ? 'account_taken' : null
+    const ownerOf = 'SELECT user_id AS id FROM oauth_claims WHERE provider = ? AND account_id = ?'
+    const isTaken = user.oauthAccounts.some(({ provider, accountId }) => {
+      const other = sql<[string, string], { id: UserId }>(ownerOf).get(provider, accountId)
+      return other !== undefined && other.id !== own
+    })
+    return isTaken ? 'account_taken' : null
   }
 
   return {
     insert(now, user, events) {
       const conflict = conflictOf(user, null)
       if (conflict !== null) return conflict
-      sql<[UserRow]>(insert).run(toRow(user))
-      accounts.put(user)
+      const row = toRow(user)
+      sql<[UserRow]>(insertInto('users', row)).run(row)
+      putAccounts(user)
       appendEvents(sql, user.id, events, now)
       return 'stored'
     },
@@ -62,8 +49,11 @@ export function userWrites(sql: Statements): InThread<Writes['users']> {
       if (events.length > 0 && !haveRoom(events, waitingOf(sql, user.id))) return 'full'
       const conflict = conflictOf(user, user.id)
       if (conflict !== null) return conflict
-      sql<[UserRow]>(replace).run(toRow(user))
-      accounts.replace(user)
+      const row = toRow({ ...user, version: user.version + 1 })
+      const changes = Object.keys(row).map((name) => `${name} = @${name}`)
+      sql<[UserRow]>(`UPDATE users SET ${changes.join(', ')} WHERE id = @id`).run(row)
+      sql<[UserId]>('DELETE FROM oauth_claims WHERE user_id = ?').run(user.id)
+      putAccounts(user)
       appendEvents(sql, user.id, events, now)
       return 'stored'
     },
