@@ -29,7 +29,7 @@ const rules: readonly Rule[] = [
   ...sqliteSides(),
   store('mongo', ['mongodb']),
   store('redis', ['ioredis']),
-  { folder: /^adapters\/stores\/store-backend\.ts$/, files: [domain, ports], packages: [] },
+  { folder: /^adapters\/stores\/[^/]+$/, files: [domain, ports], packages: [] },
   adapter('addresses', []),
   adapter('credentials', ['jsonwebtoken', 'lru-cache']),
   adapter('crypto', ['argon2', 'bcrypt', 'uuid', '@zxcvbn-ts/language-common']),
@@ -55,7 +55,7 @@ function store(name: string, packages: readonly string[]): Rule {
   const own = new RegExp(`^adapters/stores/${name}/`)
   return {
     folder: own,
-    files: [lib, domain, ports, own, /^adapters\/stores\/store-backend\.ts$/],
+    files: [lib, domain, ports, own, /^adapters\/stores\/[^/]+$/],
     packages: ['node:', ...packages],
   }
 }

@@ -51,7 +51,7 @@ export const logins: Measure = {
       'bare-login.mjs',
       {
         BARE_FILE: file,
-        BARE_JWT_KEY: derivedKeys(secret).jwtKey().export().toString('base64'),
+        BARE_JWT_KEY: derivedKeys(secret).jwtKey.export().toString('base64'),
         BARE_CONCURRENCY: concurrency,
       },
       bothCores,

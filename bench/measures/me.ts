@@ -53,7 +53,7 @@ async function compare({ name, kind, shot }: Kind, effort: Effort, say: (figure:
     {
       BARE_KIND: kind,
       BARE_FILE: `${service.dataFolder}/portcullis.sqlite`,
-      BARE_JWT_KEY: derivedKeys(secret).jwtKey().export().toString('base64'),
+      BARE_JWT_KEY: derivedKeys(secret).jwtKey.export().toString('base64'),
       ...(redis !== null && { BARE_REDIS: redis.url }),
     },
     serverCore,

@@ -23,12 +23,16 @@ export function storeSuites(runner: Runner, store: StoreUnderProof): void {
   }
 
   if (store.roles.includes('users')) {
-    holds('as a store of users', ({ users }) => users, userStoreContract, forgetWaiting)
-    holds('as a store of OAuth accounts', ({ users }) => users, oauthAccountsContract, forgetWaiting)
-    holds('as an outbox', ({ users }) => users, outboxContract, forgetWaiting)
-    holds('as an outbox that is full', ({ users }) => users, fullQueueContract, forgetWaiting)
-    holds('as a store of dead letters', ({ users }) => users, deadLetterContract, forgetWaiting)
-    holds('as a store of requests for tokens', ({ users }) => users, tokenRequestsContract, forgetWaiting)
+    for (const [title, contract] of [
+      ['as a store of users', userStoreContract],
+      ['as a store of OAuth accounts', oauthAccountsContract],
+      ['as an outbox', outboxContract],
+      ['as an outbox that is full', fullQueueContract],
+      ['as a store of dead letters', deadLetterContract],
+      ['as a store of requests for tokens', tokenRequestsContract],
+    ] as const) {
+      holds(title, ({ users }) => users, contract, forgetWaiting)
+    }
     holds('as a store of ids that expire', ({ users }) => users?.expiringIds, expiringIdsContract)
   }
   if (store.roles.includes('sessions')) {

@@ -74,7 +74,7 @@ async function scene() {
     changeUser: changeUserOf(users),
     hasher: quickHasher,
     policy: { minLength: 0, isCommon: () => false },
-    vault: providerVault(stores.keyRing.providerTokenKey()),
+    vault: providerVault(stores.keyRing.providerTokenKey),
     eventHandlers: recordedHandlers(() => void writes.push('a handler')),
     newId,
     freshLoginSeconds: null,

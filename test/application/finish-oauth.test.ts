@@ -35,7 +35,7 @@ describe('FinishOAuth', () => {
     const clock = fixedClock()
     const { users, oauthStates } = await deliveryNeeds(clock)
     const keyRing = derivedKeys(goodSecret)
-    const vault = providerVault(keyRing.providerTokenKey())
+    const vault = providerVault(keyRing.providerTokenKey)
     return {
       users,
       async logIn(store: UserStore = users): Promise<string> {

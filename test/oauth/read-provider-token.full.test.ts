@@ -23,7 +23,7 @@ import { mongoUnderTest } from '../support/mongo.ts'
 import { goodSecret } from '../support/settings.ts'
 import { sqliteUnderTest } from '../support/sqlite.ts'
 
-const vault = providerVault(derivedKeys(goodSecret).providerTokenKey())
+const vault = providerVault(derivedKeys(goodSecret).providerTokenKey)
 
 for (const store of [memoryUnderTest, sqliteUnderTest, mongoUnderTest]) {
   describe(`a provider's token, with users in ${store.name}`, () => {
@@ -262,7 +262,7 @@ for (const store of [memoryUnderTest, sqliteUnderTest, mongoUnderTest]) {
     })
 
     it('that another secret sealed is neither locked nor waited for', async () => {
-      const other = providerVault(derivedKeys(`another ${goodSecret}`).providerTokenKey())
+      const other = providerVault(derivedKeys(`another ${goodSecret}`).providerTokenKey)
       const sealedRefreshToken = other.seal('refresh', randomUUID() as UserId, 'acme') // safe: a UUID
       const { read, stored } = await linked(0, { sealedRefreshToken })
       for (const caller of [0, 1]) expect(await read(reader(caller))).to.equal(null)

@@ -7,9 +7,9 @@ type KeyPurpose = 'reset_password' | 'verify_email' | 'token requests' | 'seal' 
 
 export interface DerivedKeys extends KeyRing {
   /** The key that JWTs are signed with. */
-  jwtKey(): KeyObject
-  /** The key that providers' tokens are kept under. */
-  providerTokenKey(): KeyObject
+  readonly jwtKey: KeyObject
+  /** The key that seals providers' tokens. */
+  readonly providerTokenKey: KeyObject
 }
 
 /** The length of the sealed text: every address key fits, with the two bytes of its length. */
@@ -27,8 +27,6 @@ export function derivedKeys(master: Buffer | string, tenant: string | null = nul
   const tokenKeys = { reset_password: keyFor('reset_password'), verify_email: keyFor('verify_email') }
   const requestKey = keyFor('token requests')
   const sealKey = keyFor('seal')
-  const jwtKey = keyFor('jwt')
-  const providerTokenKey = keyFor('provider tokens')
 
   return {
     digest(token) {
@@ -56,13 +54,8 @@ export function derivedKeys(master: Buffer | string, tenant: string | null = nul
       return plain.subarray(2, 2 + plain.readUInt16BE(0)).toString() as EmailKey
     },
 
-    jwtKey() {
-      return jwtKey
-    },
-
-    providerTokenKey() {
-      return providerTokenKey
-    },
+    jwtKey: keyFor('jwt'),
+    providerTokenKey: keyFor('provider tokens'),
   }
 }
 

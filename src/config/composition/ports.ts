@@ -77,7 +77,7 @@ export function portsOf(settings: Settings, opened: Opened): Ports {
     tokenRequests: users.tokenRequests,
     expiringIds: users.expiringIds,
     keyRing,
-    vault: providerVault(keyRing.providerTokenKey()),
+    vault: providerVault(keyRing.providerTokenKey),
     newToken,
     providerNames: new Set(enabledOf(settings.providers).map(([name]) => name)),
     freshLoginSeconds: settings.security.freshLoginSeconds || null,

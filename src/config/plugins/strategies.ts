@@ -34,7 +34,7 @@ const jwt = part({
     lifetimeSeconds: lifetime(3600, 'Lifetime of a token.'),
   },
   build: (options, { expiringIds, keyRing, tenant, clock, newId }: StrategyNeeds) =>
-    jwtCredentials({ ...options, expiringIds, key: keyRing.jwtKey(), tenant, clock, newId }),
+    jwtCredentials({ ...options, expiringIds, key: keyRing.jwtKey, tenant, clock, newId }),
 })
 
 const stored = part({

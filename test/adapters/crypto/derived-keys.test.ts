@@ -116,10 +116,10 @@ describe('the mark of the secret', () => {
 
 describe('the key of JWTs', () => {
   it('is a key of 32 bytes, the same at each start', () => {
-    expect(keyRing.jwtKey().symmetricKeySize).to.equal(32)
-    expect(derivedKeys(Buffer.from(master)).jwtKey().equals(keyRing.jwtKey())).to.equal(true)
-    expect(others.jwtKey().equals(keyRing.jwtKey())).to.equal(false)
-    expect(keyRing.jwtKey().export().equals(master)).to.equal(false)
+    expect(keyRing.jwtKey.symmetricKeySize).to.equal(32)
+    expect(derivedKeys(Buffer.from(master)).jwtKey.equals(keyRing.jwtKey)).to.equal(true)
+    expect(others.jwtKey.equals(keyRing.jwtKey)).to.equal(false)
+    expect(keyRing.jwtKey.export().equals(master)).to.equal(false)
   })
 })
 

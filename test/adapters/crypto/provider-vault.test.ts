@@ -4,7 +4,7 @@ import { providerVault } from '../../../src/adapters/crypto/provider-vault.ts'
 import { aUser } from '../../../src/testing/builders.ts'
 import { goodSecret } from '../../support/settings.ts'
 
-const vault = providerVault(derivedKeys(goodSecret).providerTokenKey())
+const vault = providerVault(derivedKeys(goodSecret).providerTokenKey)
 const { id } = aUser()
 
 describe("the vault of providers' tokens", () => {
@@ -35,7 +35,7 @@ describe("the vault of providers' tokens", () => {
     for (const odd of ['', '.', box, `${keyId}.`, `${keyId}.AAAA`, `x${sealed}`, sealed.slice(0, -4)]) {
       expect(vault.unseal(odd, id, 'acme'), odd).to.equal(null)
     }
-    const other = providerVault(derivedKeys(`${goodSecret}!`).providerTokenKey())
+    const other = providerVault(derivedKeys(`${goodSecret}!`).providerTokenKey)
     expect(other.unseal(sealed, id, 'acme')).to.equal(null)
   })
 })

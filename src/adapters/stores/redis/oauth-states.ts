@@ -44,27 +44,11 @@ local last = redis.call('ZRANGE', KEYS[1], -1, -1, 'WITHSCORES')
 redis.call('PEXPIREAT', KEYS[1], last[2])
 return 1`
 
-interface StateText extends Omit<OAuthState, 'digest' | 'expiresAt'> {
-  readonly expiresAt: number
-}
-
-function toText(state: OAuthState): string {
-  const text: StateText = {
-    browserDigest: state.browserDigest,
-    provider: state.provider,
-    flow: state.flow,
-    userId: state.userId,
-    credentialId: state.credentialId,
-    codeVerifier: state.codeVerifier,
-    nonce: state.nonce,
-    redirectUri: state.redirectUri,
-    expiresAt: state.expiresAt.getTime(),
-  }
-  return JSON.stringify(text)
+function toText({ digest, expiresAt, ...fields }: OAuthState): string {
+  return JSON.stringify({ ...fields, expiresAt: expiresAt.getTime() })
 }
 
 function fromText(digest: string, text: string): OAuthState {
-  // Safe: only `toText` writes under these keys.
-  const { expiresAt, ...state } = JSON.parse(text) as StateText
-  return { ...state, digest, expiresAt: new Date(expiresAt) }
+  const { expiresAt, ...fields } = JSON.parse(text)
+  return { ...fields, digest, expiresAt: new Date(expiresAt) }
 }

@@ -105,37 +105,13 @@ async function eachOf<T>(members: readonly string[], act: (member: string) => Pr
   return results
 }
 
-interface SessionText {
-  userId: UserId
-  generation: number
-  createdAt: number
-  seenAt: number
-  idleSeconds: number | null
-  endsAt: number
-}
-
-function toText({ userId, generation, createdAt, seenAt, idleSeconds, endsAt }: Session): string {
-  const text: SessionText = {
-    userId,
-    generation,
-    createdAt: createdAt.getTime(),
-    seenAt: seenAt.getTime(),
-    idleSeconds,
-    endsAt: endsAt.getTime(),
-  }
-  return JSON.stringify(text)
+function toText({ digest, createdAt, seenAt, endsAt, ...fields }: Session): string {
+  const times = { createdAt: createdAt.getTime(), seenAt: seenAt.getTime(), endsAt: endsAt.getTime() }
+  return JSON.stringify({ ...fields, ...times })
 }
 
 function fromText(digest: string, text: string): Session {
-  // Safe: only `toText` writes under these keys.
-  const { userId, generation, createdAt, seenAt, idleSeconds, endsAt } = JSON.parse(text) as SessionText
-  return {
-    digest,
-    userId,
-    generation,
-    createdAt: new Date(createdAt),
-    seenAt: new Date(seenAt),
-    idleSeconds,
-    endsAt: new Date(endsAt),
-  }
+  const { createdAt, seenAt, endsAt, ...fields } = JSON.parse(text)
+  const times = { createdAt: new Date(createdAt), seenAt: new Date(seenAt), endsAt: new Date(endsAt) }
+  return { ...fields, digest, ...times }
 }

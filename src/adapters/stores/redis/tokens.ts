@@ -1,5 +1,4 @@
 import type { TokenStore } from '../../../application/ports/stores/token-store.ts'
-import type { EventId, UserId } from '../../../domain/ids.ts'
 import type { OneTimeToken, TokenPurpose } from '../../../domain/one-time-token.ts'
 import { type Ask, expireAt } from './connection.ts'
 
@@ -83,29 +82,11 @@ local stored = redis.call('GET', KEYS[1])
 if stored and cjson.decode(stored).digest == ARGV[1] then return redis.call('DEL', KEYS[1]) end
 return 0`
 
-interface TokenText {
-  userId: UserId
-  digest: string
-  eventId: EventId
-  fact: string
-  createdAt: number
-  expiresAt: number
-}
-
-function toText({ userId, digest, eventId, fact, createdAt, expiresAt }: OneTimeToken): string {
-  const text: TokenText = {
-    userId,
-    digest,
-    eventId,
-    fact,
-    createdAt: createdAt.getTime(),
-    expiresAt: expiresAt.getTime(),
-  }
-  return JSON.stringify(text)
+function toText({ purpose, createdAt, expiresAt, ...fields }: OneTimeToken): string {
+  return JSON.stringify({ ...fields, createdAt: createdAt.getTime(), expiresAt: expiresAt.getTime() })
 }
 
 function fromText(purpose: TokenPurpose, text: string): OneTimeToken {
-  // Safe: only `toText` writes under these keys.
-  const { userId, digest, eventId, fact, createdAt, expiresAt } = JSON.parse(text) as TokenText
-  return { purpose, userId, digest, eventId, fact, createdAt: new Date(createdAt), expiresAt: new Date(expiresAt) }
+  const { createdAt, expiresAt, ...fields } = JSON.parse(text)
+  return { ...fields, purpose, createdAt: new Date(createdAt), expiresAt: new Date(expiresAt) }
 }

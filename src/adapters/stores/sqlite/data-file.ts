@@ -49,7 +49,7 @@ function errorCode(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : String(error)
 }
 
-/** Throws `Unavailable` when the file was removed or replaced: SQLite would write where nobody finds it again. */
+/** Throws `Unavailable` when the file was removed or replaced: SQLite would write to a file without a name. */
 export function demandSameFile({ path, device, inode }: FoundPlace): void {
   let found: Stats
   try {

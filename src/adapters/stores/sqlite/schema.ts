@@ -39,8 +39,8 @@ const migrations: readonly string[] = [
   CREATE INDEX outbox_waiting ON outbox (user_id, seq) WHERE dead_at IS NULL;
   CREATE INDEX outbox_dead ON outbox (dead_at) WHERE dead_at IS NOT NULL;
 
-  -- A row for each user with waiting events, so that a claim costs the same however many wait.
-  -- ready_at: when the first of them is due or, while somebody has lease_id, when that lease is over.
+  -- A row for each user with waiting events, so that a lease costs the same for any number of events.
+  -- ready_at: when the first event is due or, while it is leased, when the lease ends.
   CREATE TABLE outbox_queues (
     user_id TEXT PRIMARY KEY NOT NULL,
     ready_at INTEGER NOT NULL,
@@ -48,7 +48,7 @@ const migrations: readonly string[] = [
   ) STRICT;
   CREATE INDEX outbox_queues_ready ON outbox_queues (ready_at);
 
-  -- ready_at: when the request is due or, once claimed, when that claim's lease is over.
+  -- ready_at: when the request is due or, while it is leased, when the lease ends.
   CREATE TABLE token_requests (
     id TEXT PRIMARY KEY NOT NULL,
     event_id TEXT NOT NULL,
@@ -75,7 +75,7 @@ const migrations: readonly string[] = [
   CREATE INDEX tokens_user ON tokens (user_id);
   CREATE INDEX tokens_expiry ON tokens (expires_at);
 
-  -- Sessions may be of users that another store keeps: no foreign key.
+  -- Another store may have the users of these sessions: no foreign key.
   CREATE TABLE sessions (
     digest TEXT PRIMARY KEY NOT NULL,
     user_id TEXT NOT NULL,
@@ -92,10 +92,10 @@ const migrations: readonly string[] = [
   CREATE TABLE meta (name TEXT PRIMARY KEY NOT NULL, value TEXT NOT NULL) STRICT;
   `,
   `
-  -- A user's accounts are read with it, as JSON: reading one that has none costs what it did before.
+  -- The accounts are read with their user, as JSON.
   ALTER TABLE users ADD COLUMN oauth_accounts TEXT NOT NULL DEFAULT '[]';
 
-  -- Whose each of them is.
+  -- The unique keys of the accounts.
   CREATE TABLE oauth_claims (
     provider TEXT NOT NULL,
     account_id TEXT NOT NULL,
@@ -104,7 +104,7 @@ const migrations: readonly string[] = [
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX oauth_claims_user ON oauth_claims (user_id);
 
-  -- State: JSON, since it is found by its digest alone.
+  -- The state is JSON, because only its digest is searched for.
   CREATE TABLE oauth_states (
     digest TEXT PRIMARY KEY NOT NULL,
     state TEXT NOT NULL,
@@ -113,18 +113,18 @@ const migrations: readonly string[] = [
   CREATE INDEX oauth_states_expiry ON oauth_states (expires_at);
   `,
   `
-  -- Until when there may be ended JWTs of the user, which are records of their own.
+  -- The time until which there may be ended JWTs of the user.
   ALTER TABLE users DROP COLUMN ended_credentials;
   ALTER TABLE users ADD COLUMN ended_until INTEGER;
 
   CREATE TABLE expiring_ids (id TEXT PRIMARY KEY NOT NULL, expires_at INTEGER NOT NULL) STRICT, WITHOUT ROWID;
   CREATE INDEX expiring_ids_expiry ON expiring_ids (expires_at);
 
-  -- How often a request was made while it waited: first come, first served, whoever asks again.
+  -- The number of times that a request was made while it waited.
   ALTER TABLE token_requests ADD COLUMN asks INTEGER NOT NULL DEFAULT 1;
   CREATE INDEX token_requests_asked ON token_requests (asked_at, ready_at);
 
-  -- Whether the password counts as chosen by the owner of the address.
+  -- Whether the owner of the address is known to have chosen the password.
   ALTER TABLE users ADD COLUMN is_owner_proved INTEGER NOT NULL DEFAULT 0;
   `,
 ]

@@ -9,8 +9,8 @@ import { insertInto, type Statements } from '../statements.ts'
 import { appendEvents, waitingOf } from './outbox.ts'
 
 /**
- * Every batch holds the file's lock from its beginning, so nobody writes between the look at what is taken and the write.
- * The unique keys stand behind that look.
+ * Every batch holds the file's lock from its beginning, so no other process writes between the check of the unique keys
+ * and the write.
  */
 export function userWrites(sql: Statements): InThread<Writes['users']> {
   function putAccounts(user: User): void {
