@@ -11,6 +11,8 @@ import { clientAuthentication, clientOptions, type ProviderNeeds, providerKind, 
 import { type OutboundRequest, underDeadline } from './outbound.ts'
 
 export interface OAuth2Definition {
+  readonly client: Client
+  readonly needs: ProviderNeeds
   readonly authorizeUrl: string
   readonly tokenUrl: string
   readonly read: (answers: Answers) => Promise<Profile>
@@ -45,7 +47,7 @@ export interface Client {
 }
 
 /** A provider of OAuth 2.0 (RFC 6749, authorization code) with PKCE (RFC 7636), whatever its endpoints. */
-export function oauth2Provider(definition: OAuth2Definition, client: Client, needs: ProviderNeeds): OAuthProvider {
+export function oauth2Provider({ client, needs, ...definition }: OAuth2Definition): OAuthProvider {
   const { authorizeUrl, tokenUrl, hasPkce = true, issuer, userAgent = 'portcullis' } = definition
 
   async function ask(url: string, { headers, ...request }: OutboundRequest): Promise<Response> {
@@ -191,6 +193,6 @@ export const oauth2Kind = providerKind({
       }
     }
     const hasIntegerIds = profile.integerAccountId
-    return oauth2Provider({ ...definition, read, hasIntegerIds }, { clientId, clientSecret, scopes }, needs)
+    return oauth2Provider({ ...definition, client: { clientId, clientSecret, scopes }, needs, read, hasIntegerIds })
   },
 })

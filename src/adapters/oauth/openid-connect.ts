@@ -14,6 +14,8 @@ type Library = typeof import('openid-client')
 export type Authentication = (library: Library) => ClientAuth
 
 export interface OpenIdDefinition {
+  readonly client: { readonly clientId: string; readonly scopes: readonly string[] }
+  readonly needs: ProviderNeeds
   readonly issuer: string
   readonly authenticate: Authentication
   /** Reads the address from the claims; by default as OpenID Connect Core section 5.1 names it. */
@@ -45,11 +47,7 @@ const discoveryLifeMs = 3_600_000
 const leastRediscoveryMs = 5000
 
 /** A provider of OpenID Connect, discovered by its issuer. The signatures of its ID tokens are verified as well. */
-export function openIdConnectProvider(
-  definition: OpenIdDefinition,
-  client: { readonly clientId: string; readonly scopes: readonly string[] },
-  needs: ProviderNeeds,
-): OAuthProvider {
+export function openIdConnectProvider({ client, needs, ...definition }: OpenIdDefinition): OAuthProvider {
   const { hasPkce = true, hasTenants = false } = definition
   const library = import('openid-client') // deployments without such a provider do not load it
   library.catch(() => undefined)
@@ -249,5 +247,5 @@ export const openIdConnectKind = providerKind({
     ),
   },
   build: ({ issuer, clientSecret, clientAuthentication: method, ...client }, needs) =>
-    openIdConnectProvider({ issuer, authenticate: secretAuthentication(clientSecret, method) }, client, needs),
+    openIdConnectProvider({ client, needs, issuer, authenticate: secretAuthentication(clientSecret, method) }),
 })

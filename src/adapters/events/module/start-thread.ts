@@ -37,13 +37,11 @@ export function startThread(options: ThreadOptions): Promise<Thread> {
       objection = why
       void worker.terminate()
     }
-    const onAbort = (): void => giveUp('it is not needed any more')
-    const timer = setTimeout(() => giveUp(`it did not load within ${loadSeconds} s`), loadSeconds * 1000)
-    const loadingEnded = (): void => {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', onAbort)
-    }
-    signal.addEventListener('abort', onAbort)
+    const tooLate = AbortSignal.any([signal, AbortSignal.timeout(loadSeconds * 1000)])
+    const onAbort = (): void =>
+      giveUp(signal.aborted ? 'it is not needed any more' : `it did not load within ${loadSeconds} s`)
+    const loadingEnded = (): void => tooLate.removeEventListener('abort', onAbort)
+    tooLate.addEventListener('abort', onAbort)
 
     worker.on('message', (message: FromThread) => {
       if (message.type === 'not_loaded') return giveUp(message.reason)

@@ -31,21 +31,19 @@ export const appleKind = providerKind({
     ),
   },
   build: ({ teamId, keyId, privateKey, ...client }, needs) =>
-    openIdConnectProvider(
-      {
-        issuer,
-        authenticate: signedSecret({ teamId, keyId, privateKey, clientId: client.clientId, clock: needs.clock }),
-        authorizeParameters: { response_mode: 'form_post' },
-        // "The value can be a string ("true" or "false") or a Boolean." Addresses of the private relay are verified,
-        // too.
-        read(claims) {
-          const isVerified = valueAt(claims, 'email_verified')
-          return { email: valueAt(claims, 'email'), emailVerified: isVerified === true || isVerified === 'true' }
-        },
-      },
+    openIdConnectProvider({
       client,
       needs,
-    ),
+      issuer,
+      authenticate: signedSecret({ teamId, keyId, privateKey, clientId: client.clientId, clock: needs.clock }),
+      authorizeParameters: { response_mode: 'form_post' },
+      // "The value can be a string ("true" or "false") or a Boolean." Addresses of the private relay are verified,
+      // too.
+      read(claims) {
+        const isVerified = valueAt(claims, 'email_verified')
+        return { email: valueAt(claims, 'email'), emailVerified: isVerified === true || isVerified === 'true' }
+      },
+    }),
 })
 
 interface SecretOptions {

@@ -12,21 +12,19 @@ export const discordKind = providerKind({
   kind: 'discord',
   options: clientOptions(['identify', 'email']),
   build: (client, needs) =>
-    oauth2Provider(
-      {
-        authorizeUrl: 'https://discord.com/oauth2/authorize',
-        tokenUrl: 'https://discord.com/api/oauth2/token',
-        issuer: 'https://discord.com',
-        async read({ get }) {
-          const user = await get('https://discord.com/api/v10/users/@me')
-          return {
-            accountId: valueAt(user, 'id'),
-            email: valueAt(user, 'email'),
-            emailVerified: valueAt(user, 'verified'),
-          }
-        },
-      },
+    oauth2Provider({
       client,
       needs,
-    ),
+      authorizeUrl: 'https://discord.com/oauth2/authorize',
+      tokenUrl: 'https://discord.com/api/oauth2/token',
+      issuer: 'https://discord.com',
+      async read({ get }) {
+        const user = await get('https://discord.com/api/v10/users/@me')
+        return {
+          accountId: valueAt(user, 'id'),
+          email: valueAt(user, 'email'),
+          emailVerified: valueAt(user, 'verified'),
+        }
+      },
+    }),
 })

@@ -10,18 +10,16 @@ export const facebookKind = providerKind({
   kind: 'facebook',
   options: clientOptions(['email', 'public_profile']),
   build: (client, needs) =>
-    oauth2Provider(
-      {
-        authorizeUrl: 'https://www.facebook.com/v25.0/dialog/oauth',
-        tokenUrl: 'https://graph.facebook.com/v25.0/oauth/access_token',
-        clientAuthentication: 'post',
-        scopeSeparator: ',',
-        async read({ get }) {
-          const user = await get('https://graph.facebook.com/v25.0/me?fields=id,email')
-          return { accountId: valueAt(user, 'id'), email: valueAt(user, 'email'), emailVerified: false }
-        },
-      },
+    oauth2Provider({
       client,
       needs,
-    ),
+      authorizeUrl: 'https://www.facebook.com/v25.0/dialog/oauth',
+      tokenUrl: 'https://graph.facebook.com/v25.0/oauth/access_token',
+      clientAuthentication: 'post',
+      scopeSeparator: ',',
+      async read({ get }) {
+        const user = await get('https://graph.facebook.com/v25.0/me?fields=id,email')
+        return { accountId: valueAt(user, 'id'), email: valueAt(user, 'email'), emailVerified: false }
+      },
+    }),
 })

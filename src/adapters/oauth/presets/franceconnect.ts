@@ -26,15 +26,13 @@ export const franceConnectKind = providerKind({
     }),
   },
   build: ({ environment, clientSecret, ...client }, needs) =>
-    openIdConnectProvider(
-      {
-        issuer: issuers[environment],
-        authenticate: secretAuthentication(clientSecret, 'post'),
-        authorizeParameters: { acr_values: 'eidas1' },
-        hasPkce: false,
-        read: (claims) => ({ email: valueAt(claims, 'email'), emailVerified: false }),
-      },
+    openIdConnectProvider({
       client,
       needs,
-    ),
+      issuer: issuers[environment],
+      authenticate: secretAuthentication(clientSecret, 'post'),
+      authorizeParameters: { acr_values: 'eidas1' },
+      hasPkce: false,
+      read: (claims) => ({ email: valueAt(claims, 'email'), emailVerified: false }),
+    }),
 })

@@ -10,17 +10,15 @@ export const githubKind = providerKind({
   kind: 'github',
   options: clientOptions(['user:email']),
   build: (client, needs) =>
-    oauth2Provider(
-      {
-        authorizeUrl: 'https://github.com/login/oauth/authorize',
-        tokenUrl: 'https://github.com/login/oauth/access_token',
-        clientAuthentication: 'post',
-        hasIntegerIds: true,
-        read,
-      },
+    oauth2Provider({
       client,
       needs,
-    ),
+      authorizeUrl: 'https://github.com/login/oauth/authorize',
+      tokenUrl: 'https://github.com/login/oauth/access_token',
+      clientAuthentication: 'post',
+      hasIntegerIds: true,
+      read,
+    }),
 })
 
 async function read({ get, getIfGranted }: Answers): Promise<Profile> {

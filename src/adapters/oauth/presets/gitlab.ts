@@ -9,5 +9,5 @@ export const gitlabKind = providerKind({
     url: providerUrl('The address of GitLab. Change it for your own GitLab.', 'https://gitlab.com'),
   },
   build: ({ url, clientSecret, ...client }, needs) =>
-    openIdConnectProvider({ issuer: url, authenticate: secretAuthentication(clientSecret) }, client, needs),
+    openIdConnectProvider({ client, needs, issuer: url, authenticate: secretAuthentication(clientSecret) }),
 })

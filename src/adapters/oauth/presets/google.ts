@@ -11,20 +11,18 @@ export const googleKind = providerKind({
   kind: 'google',
   options: clientOptions(['openid', 'email', 'profile']),
   build: ({ clientSecret, ...client }, needs) =>
-    openIdConnectProvider(
-      {
-        issuer: 'https://accounts.google.com',
-        authenticate: secretAuthentication(clientSecret),
-        authorizeParameters: { access_type: 'offline' },
-        read(claims) {
-          const email = valueAt(claims, 'email')
-          const hostedDomain = valueAt(claims, 'hd')
-          const isHosted = typeof hostedDomain === 'string' && hostedDomain !== ''
-          const isGmail = typeof email === 'string' && email.toLowerCase().endsWith('@gmail.com')
-          return { email, emailVerified: valueAt(claims, 'email_verified') === true && (isHosted || isGmail) }
-        },
-      },
+    openIdConnectProvider({
       client,
       needs,
-    ),
+      issuer: 'https://accounts.google.com',
+      authenticate: secretAuthentication(clientSecret),
+      authorizeParameters: { access_type: 'offline' },
+      read(claims) {
+        const email = valueAt(claims, 'email')
+        const hostedDomain = valueAt(claims, 'hd')
+        const isHosted = typeof hostedDomain === 'string' && hostedDomain !== ''
+        const isGmail = typeof email === 'string' && email.toLowerCase().endsWith('@gmail.com')
+        return { email, emailVerified: valueAt(claims, 'email_verified') === true && (isHosted || isGmail) }
+      },
+    }),
 })

@@ -10,25 +10,22 @@ export const kakaoKind = providerKind({
   kind: 'kakao',
   options: clientOptions(['account_email']),
   build: (client, needs) =>
-    oauth2Provider(
-      {
-        authorizeUrl: 'https://kauth.kakao.com/oauth/authorize',
-        tokenUrl: 'https://kauth.kakao.com/oauth/token',
-        clientAuthentication: 'post',
-        scopeSeparator: ',',
-        hasIntegerIds: true,
-        async read({ get }) {
-          const user = await get('https://kapi.kakao.com/v2/user/me')
-          const account = valueAt(user, 'kakao_account')
-          return {
-            accountId: valueAt(user, 'id'),
-            email: valueAt(account, 'email'),
-            emailVerified:
-              valueAt(account, 'is_email_valid') === true && valueAt(account, 'is_email_verified') === true,
-          }
-        },
-      },
+    oauth2Provider({
       client,
       needs,
-    ),
+      authorizeUrl: 'https://kauth.kakao.com/oauth/authorize',
+      tokenUrl: 'https://kauth.kakao.com/oauth/token',
+      clientAuthentication: 'post',
+      scopeSeparator: ',',
+      hasIntegerIds: true,
+      async read({ get }) {
+        const user = await get('https://kapi.kakao.com/v2/user/me')
+        const account = valueAt(user, 'kakao_account')
+        return {
+          accountId: valueAt(user, 'id'),
+          email: valueAt(account, 'email'),
+          emailVerified: valueAt(account, 'is_email_valid') === true && valueAt(account, 'is_email_verified') === true,
+        }
+      },
+    }),
 })

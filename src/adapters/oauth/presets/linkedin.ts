@@ -14,22 +14,20 @@ export const linkedinKind = providerKind({
   kind: 'linkedin',
   options: clientOptions(['openid', 'profile', 'email']),
   build: (client, needs) =>
-    oauth2Provider(
-      {
-        authorizeUrl: 'https://www.linkedin.com/oauth/v2/authorization',
-        tokenUrl: 'https://www.linkedin.com/oauth/v2/accessToken',
-        clientAuthentication: 'post',
-        hasPkce: false,
-        async read({ get }) {
-          const member = await get('https://api.linkedin.com/v2/userinfo')
-          return {
-            accountId: valueAt(member, 'sub'),
-            email: valueAt(member, 'email'),
-            emailVerified: valueAt(member, 'email_verified'),
-          }
-        },
-      },
+    oauth2Provider({
       client,
       needs,
-    ),
+      authorizeUrl: 'https://www.linkedin.com/oauth/v2/authorization',
+      tokenUrl: 'https://www.linkedin.com/oauth/v2/accessToken',
+      clientAuthentication: 'post',
+      hasPkce: false,
+      async read({ get }) {
+        const member = await get('https://api.linkedin.com/v2/userinfo')
+        return {
+          accountId: valueAt(member, 'sub'),
+          email: valueAt(member, 'email'),
+          emailVerified: valueAt(member, 'email_verified'),
+        }
+      },
+    }),
 })

@@ -25,14 +25,12 @@ export const microsoftKind = providerKind({
     }),
   },
   build: ({ tenant, clientSecret, ...client }, needs) =>
-    openIdConnectProvider(
-      {
-        issuer: `https://login.microsoftonline.com/${tenant}/v2.0`,
-        authenticate: secretAuthentication(clientSecret, 'post'),
-        hasTenants: true,
-        read: (claims) => ({ email: valueAt(claims, 'email'), emailVerified: valueAt(claims, 'xms_edov') }),
-      },
+    openIdConnectProvider({
       client,
       needs,
-    ),
+      issuer: `https://login.microsoftonline.com/${tenant}/v2.0`,
+      authenticate: secretAuthentication(clientSecret, 'post'),
+      hasTenants: true,
+      read: (claims) => ({ email: valueAt(claims, 'email'), emailVerified: valueAt(claims, 'xms_edov') }),
+    }),
 })

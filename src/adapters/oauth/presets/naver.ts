@@ -11,23 +11,21 @@ export const naverKind = providerKind({
   kind: 'naver',
   options: clientOptions([]),
   build: (client, needs) =>
-    oauth2Provider(
-      {
-        authorizeUrl: 'https://nid.naver.com/oauth2.0/authorize',
-        tokenUrl: 'https://nid.naver.com/oauth2.0/token',
-        clientAuthentication: 'post',
-        wantsState: true,
-        async read({ get }) {
-          const profile = await get('https://openapi.naver.com/v1/nid/me')
-          if (valueAt(profile, 'resultcode') !== '00') throw new ProviderFailed('the profile is an error')
-          return {
-            accountId: valueAt(profile, 'response.id'),
-            email: valueAt(profile, 'response.email'),
-            emailVerified: false,
-          }
-        },
-      },
+    oauth2Provider({
       client,
       needs,
-    ),
+      authorizeUrl: 'https://nid.naver.com/oauth2.0/authorize',
+      tokenUrl: 'https://nid.naver.com/oauth2.0/token',
+      clientAuthentication: 'post',
+      wantsState: true,
+      async read({ get }) {
+        const profile = await get('https://openapi.naver.com/v1/nid/me')
+        if (valueAt(profile, 'resultcode') !== '00') throw new ProviderFailed('the profile is an error')
+        return {
+          accountId: valueAt(profile, 'response.id'),
+          email: valueAt(profile, 'response.email'),
+          emailVerified: false,
+        }
+      },
+    }),
 })

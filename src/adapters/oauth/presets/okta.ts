@@ -19,6 +19,6 @@ export const oktaKind = providerKind({
   },
   build({ domain, authorizationServer, clientSecret, ...client }, needs) {
     const issuer = `https://${domain}${authorizationServer === undefined ? '' : `/oauth2/${authorizationServer}`}`
-    return openIdConnectProvider({ issuer, authenticate: secretAuthentication(clientSecret) }, client, needs)
+    return openIdConnectProvider({ client, needs, issuer, authenticate: secretAuthentication(clientSecret) })
   },
 })

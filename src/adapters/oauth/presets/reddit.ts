@@ -7,20 +7,18 @@ export const redditKind = providerKind({
   kind: 'reddit',
   options: clientOptions(['identity']),
   build: (client, needs) =>
-    oauth2Provider(
-      {
-        authorizeUrl: 'https://www.reddit.com/api/v1/authorize',
-        tokenUrl: 'https://www.reddit.com/api/v1/access_token',
-        clientAuthentication: 'basic',
-        authorizeParameters: { duration: 'permanent' },
-        // Reddit throttles clients without a User-Agent of their own.
-        userAgent: `web:${client.clientId}:portcullis`,
-        async read({ get }) {
-          const account = await get('https://oauth.reddit.com/api/v1/me')
-          return { accountId: valueAt(account, 'id'), email: null, emailVerified: false }
-        },
-      },
+    oauth2Provider({
       client,
       needs,
-    ),
+      authorizeUrl: 'https://www.reddit.com/api/v1/authorize',
+      tokenUrl: 'https://www.reddit.com/api/v1/access_token',
+      clientAuthentication: 'basic',
+      authorizeParameters: { duration: 'permanent' },
+      // Reddit throttles clients without a User-Agent of their own.
+      userAgent: `web:${client.clientId}:portcullis`,
+      async read({ get }) {
+        const account = await get('https://oauth.reddit.com/api/v1/me')
+        return { accountId: valueAt(account, 'id'), email: null, emailVerified: false }
+      },
+    }),
 })

@@ -22,27 +22,25 @@ export const shopifyKind = providerKind({
   },
   build({ shop, ...client }, needs) {
     const host = `${shop}.myshopify.com`
-    return oauth2Provider(
-      {
-        authorizeUrl: `https://${host}/admin/oauth/authorize`,
-        tokenUrl: `https://${host}/admin/oauth/access_token`,
-        clientAuthentication: 'post',
-        scopeSeparator: ',',
-        authorizeParameters: { 'grant_options[]': 'per-user' },
-        hasIntegerIds: true,
-        isSigned: (back) => isOfShop(back, host, client.clientSecret),
-        async read({ token }) {
-          const user = valueAt(token, 'associated_user')
-          return {
-            accountId: valueAt(user, 'id'),
-            email: valueAt(user, 'email'),
-            emailVerified: valueAt(user, 'email_verified'),
-          }
-        },
-      },
+    return oauth2Provider({
       client,
       needs,
-    )
+      authorizeUrl: `https://${host}/admin/oauth/authorize`,
+      tokenUrl: `https://${host}/admin/oauth/access_token`,
+      clientAuthentication: 'post',
+      scopeSeparator: ',',
+      authorizeParameters: { 'grant_options[]': 'per-user' },
+      hasIntegerIds: true,
+      isSigned: (back) => isOfShop(back, host, client.clientSecret),
+      async read({ token }) {
+        const user = valueAt(token, 'associated_user')
+        return {
+          accountId: valueAt(user, 'id'),
+          email: valueAt(user, 'email'),
+          emailVerified: valueAt(user, 'email_verified'),
+        }
+      },
+    })
   },
 })
 
