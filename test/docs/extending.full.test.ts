@@ -76,7 +76,7 @@ describe('docs/extending.md', () => {
       'test/adapters/stores.test.ts': /^the files store /,
       'test/http/greeting.test.ts': /^the greeting router /,
       'test/http/header-transport.test.ts': /^the transport header /,
-      'test/adapters/oauth/presets.test.ts': /^the preset acme /,
+      'test/adapters/oauth/presets.full.test.ts': /^the preset acme /,
       'test/docs/providers.full.test.ts': /^docs\/providers\.md /,
       'test/architecture.test.ts': /^the architecture /,
       'test/config/routers.test.ts': /greeting/,
