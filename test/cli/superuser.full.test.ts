@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { call, goodPassword, logIn, register } from '../support/client.ts'
 import { portcullis } from '../support/command-line.ts'
 import { eventually } from '../support/eventually.ts'
-import type { PrintedEvent } from '../support/service.ts'
+import type { PrintedEvent } from '../support/spawned-service.ts'
 import { type SpawnedService, scratchFolder, spawnService } from '../support/spawned-service.ts'
 
 describe('portcullis superuser create', () => {

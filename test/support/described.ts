@@ -1,7 +1,14 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import type { Answer } from './client.ts'
 
 type Json = Readonly<Record<string, unknown>>
+
+/** An answer, as far as the document describes it. */
+interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  readonly body: unknown
+  readonly text: string
+}
 
 /** What an answer has that the document does not say; empty when it fits. */
 export type Judge = (method: string, path: string, answer: Answer) => string[]

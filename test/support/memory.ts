@@ -1,6 +1,6 @@
 import { memoryBackend } from '../../src/adapters/stores/memory/memory.ts'
 import { fixedClock } from '../../src/testing/fixed-clock.ts'
-import type { StoreUnderTest } from './stores.ts'
+import type { StoreUnderTest } from './store-under-test.ts'
 
 export const memoryUnderTest: StoreUnderTest = {
   name: 'memory',

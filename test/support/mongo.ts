@@ -4,7 +4,7 @@ import type { Shares, StoreHandle } from '../../src/adapters/stores/store-backen
 import { openShares } from '../../src/config/composition/shared-resources.ts'
 import { fixedClock } from '../../src/testing/fixed-clock.ts'
 import { NoMongo, sharedMongo } from './mongo-server.ts'
-import type { StoreUnderTest } from './stores.ts'
+import type { StoreUnderTest } from './store-under-test.ts'
 
 const sharedClients = openShares()
 

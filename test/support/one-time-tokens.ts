@@ -1,6 +1,7 @@
 import { call } from './client.ts'
 import { eventually } from './eventually.ts'
-import type { PrintedEvent, TestService } from './service.ts'
+import type { TestService } from './service.ts'
+import type { PrintedEvent } from './spawned-service.ts'
 import { inSqlite } from './store-contents.ts'
 
 const asking = {

@@ -12,7 +12,7 @@ import { redisBackend } from '../../src/adapters/stores/redis/redis.ts'
 import type { Shares, StoreHandle } from '../../src/adapters/stores/store-backend.ts'
 import { openShares } from '../../src/config/composition/shared-resources.ts'
 import { fixedClock } from '../../src/testing/fixed-clock.ts'
-import type { StoreUnderTest } from './stores.ts'
+import type { StoreUnderTest } from './store-under-test.ts'
 
 export interface RedisServer {
   readonly url: string

@@ -5,17 +5,7 @@ import { createLog } from '../../src/adapters/logging/log.ts'
 import { startService } from '../../src/config/runtime/service.ts'
 import { type LoadedSettings, loadSettings } from '../../src/config/settings/load.ts'
 import { forgetDocument, isDescribedAt } from './described.ts'
-import { scratchFolder } from './spawned-service.ts'
-
-/** One line of `handlers.console`. */
-export interface PrintedEvent {
-  readonly event: string
-  /** Where there are several. */
-  readonly tenant?: string
-  readonly user: { readonly id: string; readonly email: string }
-  readonly token?: string
-  readonly changes?: Readonly<Record<string, unknown>>
-}
+import { type PrintedEvent, scratchFolder } from './spawned-service.ts'
 
 export interface TestService {
   readonly url: string

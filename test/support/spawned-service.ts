@@ -5,7 +5,16 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { forgetDocument } from './described.ts'
-import type { PrintedEvent } from './service.ts'
+
+/** One line of `handlers.console`. */
+export interface PrintedEvent {
+  readonly event: string
+  /** Where there are several. */
+  readonly tenant?: string
+  readonly user: { readonly id: string; readonly email: string }
+  readonly token?: string
+  readonly changes?: Readonly<Record<string, unknown>>
+}
 
 export const executable = fileURLToPath(new URL('../../dist/portcullis.js', import.meta.url))
 

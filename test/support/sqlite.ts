@@ -6,7 +6,7 @@ import { openSqlite, sqliteBackend } from '../../src/adapters/stores/sqlite/sqli
 import type { Shares, StoreHandle } from '../../src/adapters/stores/store-backend.ts'
 import { openShares } from '../../src/config/composition/shared-resources.ts'
 import { fixedClock } from '../../src/testing/fixed-clock.ts'
-import type { StoreUnderTest } from './stores.ts'
+import type { StoreUnderTest } from './store-under-test.ts'
 
 /** A folder of the test's own, and handles on the file in it. */
 export async function sqliteFolder() {

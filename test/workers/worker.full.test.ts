@@ -13,7 +13,7 @@ import { needsDeployment, onMongo } from '../support/deployments.ts'
 import { enrol } from '../support/enrol.ts'
 import { eventually } from '../support/eventually.ts'
 import { faultProxy } from '../support/fault-proxy.ts'
-import type { PrintedEvent } from '../support/service.ts'
+import type { PrintedEvent } from '../support/spawned-service.ts'
 import { type Spawned, scratchFolder, spawnService, spawnWorker } from '../support/spawned-service.ts'
 import { superuserToken } from '../support/superuser.ts'
 
