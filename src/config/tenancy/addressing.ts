@@ -2,7 +2,7 @@ import { byHeader, byHost, byPath, type TellTenant, type Whose } from '../../ada
 import type { Settings } from '../settings/schema/schema.ts'
 import { defaultTenant, type LoadedTenants, type TenantSettings } from '../settings/tenants.ts'
 
-/** Tells whose a request is, as the settings say. */
+/** Finds the tenant of a request by the rule in `tenants.by`. */
 export function whoseOf(settings: Settings, current: () => LoadedTenants): Whose {
   const { by, header } = settings.tenants
   const commonOrigins = new Set(settings.http.allowedOrigins)
@@ -23,7 +23,7 @@ export function whoseOf(settings: Settings, current: () => LoadedTenants): Whose
   }
 }
 
-/** What follows from the tenants, computed once for each reading of them. */
+/** Computes a value from the tenants, once after each reload. */
 function latest<T>(current: () => LoadedTenants, compute: (tenants: LoadedTenants) => T): () => T {
   let known: { readonly of: LoadedTenants; readonly value: T } | null = null
   return () => {
@@ -49,7 +49,7 @@ function tellerOf({ tenants }: Settings, current: () => LoadedTenants): TellTena
   }
 }
 
-/** No tenant's name. */
+/** The id for an unknown host. No tenant has this name. */
 const nobody = ''
 
 function hostsOf({ enabled, disabledHosts }: LoadedTenants): ReadonlyMap<string, string> {
@@ -59,18 +59,18 @@ function hostsOf({ enabled, disabledHosts }: LoadedTenants): ReadonlyMap<string,
   ])
 }
 
-/** What stands before every path of a tenant. */
+/** The prefix of every path of a tenant. */
 export function pathOfTenant(id: string, { tenants: { by, pathPrefix } }: Settings): string {
   return by === 'path' && id !== defaultTenant ? `${pathPrefix}/${id}` : ''
 }
 
-/** Origin under which browsers reach the service, once it is known which port it listens on. */
+/** Origin under which browsers reach the service. */
 export function publicUrl({ http }: Settings, port: number): string {
-  const isOther = http.host.startsWith('127.') && http.host !== '127.0.0.1' // RFC 6761 section 6.3: not what localhost is
+  const isOther = http.host.startsWith('127.') && http.host !== '127.0.0.1' // RFC 6761 section 6.3: localhost is 127.0.0.1
   return http.publicUrl ?? `http://${isOther ? http.host : 'localhost'}:${port}`
 }
 
-/** Where browsers reach a tenant of a service with these common settings. */
+/** Address under which browsers reach a tenant. */
 export function publicUrlOf({ id, settings, hosts }: TenantSettings, common: Settings, port: number): string {
   const [host] = hosts
   const isAtHost = common.tenants.by === 'host' && host !== undefined && settings.http.publicUrl === undefined

@@ -1,56 +1,56 @@
 import { Unavailable } from '../../domain/refusal.ts'
 import type { LoadedTenants, TenantSettings } from '../settings/tenants.ts'
 
-/** A tenant as far as opening and closing goes. */
+/** An opened tenant, as its directory sees it. */
 export interface Closable {
-  /** Whether its users' store has been reached and holds users of this very secret. */
+  /** Whether the users' store has been reached and belongs to the secret of this tenant. */
   isReady(): boolean
-  /** From now on events are delivered, unless they are left to others, and expired records are swept. */
+  /** Begins to sweep expired records, and to deliver events unless another process does. */
   startDeliveries(): void
-  /** Starts the deliveries that are due and those that were asked for. */
+  /** Starts the deliveries that are due now. */
   startDue(): Promise<void>
-  /** Resolves once everything that waited has been started and expired records are swept. */
+  /** Resolves when every due delivery has started and expired records are swept. */
   oneRound(): Promise<void>
-  /** When the next event falls due; `null` when none waits. */
+  /** When the next event falls due; `null` if no event waits. */
   nextDue(): Promise<Date | null>
-  /** Starts no more deliveries. Those that run have `graceSeconds` to end. */
+  /** Starts no more deliveries. Running ones have `graceSeconds` to end. */
   stopDeliveries(graceSeconds: number): Promise<void>
   close(): Promise<void>
 }
 
-/** The tenants that callers see: one, or many. */
+/** The tenants of a deployment, one or many. */
 export interface TenantDirectory<T> {
-  /** Whether there is such a tenant, enabled or disabled. */
+  /** Whether the tenant exists, enabled or disabled. */
   knows(id: string): boolean
   /**
-   * Does `work` with the tenant, which is opened if necessary and stays open meanwhile. Throws `Unavailable` when it is
-   * disabled, not ready or cannot be opened, or when its opening or closing another one for it takes longer than 10 s.
+   * Opens the tenant if necessary, keeps it open and does `work`. Throws `Unavailable` when the tenant is disabled, not
+   * ready or cannot be opened, when opening takes longer than 10 s, or when `maxOpen` other tenants stay open for 10 s.
    */
   use<R>(id: string, work: (tenant: T) => Promise<R>): Promise<R>
-  /** As `use`, also of a tenant that is not ready. */
+  /** As `use`, but the tenant need not be ready. */
   inspect<R>(id: string, work: (tenant: T) => Promise<R>): Promise<R>
 }
 
-/** For the process that opens and closes them. */
+/** The directory, for the process that owns it. */
 export interface OpenTenants<T> extends TenantDirectory<T> {
-  /** Opens the tenant `default`, if it is there. Rejects when the process must not start. */
+  /** Opens the tenant `default` if it exists. Rejects when the process must not start. */
   prepare(): Promise<void>
-  /** From now on open tenants deliver, and closed ones are opened when something in them falls due. */
+  /** Begins deliveries in open tenants, and opens closed tenants when their events fall due. */
   startDeliveries(): void
   /**
-   * Takes up changed settings: later requests get a tenant of these. A tenant that has changed or is gone is closed once
-   * its requests have ended.
+   * Applies changed settings to later requests. A tenant that has changed or is gone closes when its requests have
+   * ended.
    */
   replace(changed: LoadedTenants): void
   counts(): { readonly open: number; readonly disabled: number }
-  /** Opens nothing more. Requests and deliveries get `graceSeconds` to end. */
+  /** Opens no more tenants. Requests and deliveries get `graceSeconds` to end. */
   close(graceSeconds: number): Promise<void>
 }
 
 /**
  * Opens and prepares a tenant.
  *
- * @param failed called when the tenant turns out to be unusable later
+ * @param failed called when the opened tenant turns out to be unusable
  */
 export type Open<T> = (settings: TenantSettings, failed: (fault: unknown) => void) => Promise<T>
 
@@ -88,7 +88,7 @@ export function oneTenant<T extends Closable>({ only, open, failed }: OneNeeds<T
   }
 }
 
-/** Nobody uses the users' store before its secret is known to be ours. */
+/** Refuses to use a store of users before its secret has been compared. */
 export async function whenReady<T extends Closable, R>(tenant: T, work: (tenant: T) => Promise<R>): Promise<R> {
   if (!tenant.isReady()) throw new Unavailable('the store of users, which has not been reached yet')
   return work(tenant)

@@ -4,19 +4,20 @@ import type { Closable } from './directory.ts'
 interface Needs {
   readonly id: string
   readonly log: Logger
-  /** Aborted once nothing more is waited for. */
+  /** Aborted when the grace period of the process has ended. */
   readonly hurry: AbortSignal
-  /** Whether a tenant is opened again for what falls due in it. */
+  /** Whether the process may open the tenant again for due events. */
   readonly mayReopen: () => boolean
-  /** Opens the tenant again at this time. Called while the store can still be asked. */
+  /** Opens the tenant again at this time. Called before the store closes. */
   readonly wakeAt: (due: Date | 'unknown') => void
 }
 
 const deliveryGraceSeconds = 10
+
 /** The line of the log when closing a tenant fails. */
 export const notInOrder = 'a tenant was not closed in order'
 
-/** Closes a tenant that nobody uses any more: deliveries end first, and no event is forgotten. Never rejects. */
+/** Closes an unused tenant: deliveries end first, and `wakeAt` remembers the next event. Never rejects. */
 export async function drain(tenant: Closable, { id, log, hurry, mayReopen, wakeAt }: Needs): Promise<void> {
   const logged = (err: unknown): void => log.error({ err, tenant: id }, notInOrder)
   if (mayReopen()) await tenant.startDue().catch(() => undefined) // a store that is down keeps its events

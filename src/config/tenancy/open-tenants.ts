@@ -8,15 +8,15 @@ interface Needs<T> {
   readonly settings: Settings
   readonly tenants: LoadedTenants
   readonly open: Open<T>
-  /** A deployment without tenants cannot go on without its only one. */
+  /** Called when the only tenant of a deployment without tenants has become unusable. */
   readonly failed: (fault: unknown) => void
-  /** For a process that only delivers: tenants stay open, and beyond `maxOpen` take turns. */
+  /** For a worker: tenants stay open, and take turns if there are more than `maxOpen`. */
   readonly keepsOpen?: boolean
   readonly log: Logger
   readonly clock: () => Date
 }
 
-/** One tenant or a pool of them: no other file asks. */
+/** Opens the directory of one tenant, or a pool. No other file makes this distinction. */
 export function openTenants<T extends Closable>({ settings, tenants, failed, ...needs }: Needs<T>): OpenTenants<T> {
   const only = tenants.enabled.get(defaultTenant)
   if (settings.tenants.by === undefined && only !== undefined) return oneTenant({ ...needs, only, failed })

@@ -15,25 +15,25 @@ import { wakeSchedule } from './wake-schedule.ts'
 interface Needs<T extends Closable> {
   readonly tenants: LoadedTenants
   readonly limits: Pick<Settings['tenants'], 'maxOpen' | 'idleSeconds' | 'scanSeconds'>
-  /** For a process that only delivers: tenants stay open, and beyond `maxOpen` take turns. */
+  /** For a worker: tenants stay open, and take turns if there are more than `maxOpen`. */
   readonly keepsOpen?: boolean
-  /** After so long an opening has failed; 10 unless given. */
+  /** An opening that takes longer fails; by default 10. */
   readonly openingSeconds?: number
   readonly open: Open<T>
   readonly log: Logger
   readonly clock: () => Date
 }
 
-/** One opening of a tenant. A tenant can be opened anew while its former opening drains. */
+/** One opening of a tenant. A tenant can be opened again while its former opening drains. */
 interface Entry<T extends Closable> {
   readonly settings: TenantSettings
   readonly opened: Promise<T>
-  /** `null` while it is being opened. */
+  /** `null` until the tenant is open. */
   tenant: T | null
   /** Whether it counts among the `maxOpen`. */
   holdsPlace: boolean
   users: number
-  /** When a request last used it, by `performance.now`; 0 if it was only woken for deliveries. */
+  /** The time of the last request, by `performance.now`; 0 if there was none. */
   lastUsed: number
   /** Called when the last user has left. */
   unused: () => void
@@ -41,11 +41,11 @@ interface Entry<T extends Closable> {
 }
 
 const placeMilliseconds = 10_000
-/** A handler may take its time: deliveries keep the place of a tenant that closes for so long. */
+/** A closing tenant gives up its place after this time, so that a slow handler does not block other tenants. */
 const slowMilliseconds = 400
-/** After the grace of `close`, for stores that do not close. */
+/** For stores that do not close, after the grace period of `close`. */
 const lastMilliseconds = 1_000
-/** Between two rounds of a process that keeps tenants open, through more tenants than may be open. */
+/** The pause of a worker between two rounds through more tenants than may be open. */
 const turnMilliseconds = 1_000
 
 /** Opens tenants on first use, at most `maxOpen`, and closes the least recently used and the idle ones. */
@@ -56,11 +56,11 @@ export function tenantPool<T extends Closable>(needs: Needs<T>): OpenTenants<T> 
   /** The openings that take new requests. */
   const entries = new Map<string, Entry<T>>()
   const draining = new Set<Entry<T>>()
-  /** How many of those finish deliveries while another tenant has their place. */
+  /** The number of closing tenants that have given up their places. */
   let lingering = 0
   let isDelivering = false
   let isClosed = false
-  /** Aborted once nothing more is waited for. */
+  /** Aborted when the grace period of `close` has ended. */
   const hurry = new AbortController()
   const schedule = wakeSchedule({
     closed: () => [...tenants.enabled.keys()].filter((id) => !entries.has(id)),
@@ -81,27 +81,22 @@ export function tenantPool<T extends Closable>(needs: Needs<T>): OpenTenants<T> 
     throw new Unavailable(`the tenant ${id}, which is disabled`, { cause })
   }
 
-  /** Counts the caller in. Waits while the tenant is being opened. */
-  async function enter(id: string, isRequest: boolean): Promise<{ entry: Entry<T>; tenant: T }> {
+  /** Opens the tenant if necessary and does `work`; the tenant stays open meanwhile. */
+  async function within<R>(id: string, work: (tenant: T, entry: Entry<T>) => Promise<R>): Promise<R> {
     if (isClosed) throw stopping()
     const entry = entries.get(id) ?? begin(settingsOf(id))
     entry.users++
-    if (isRequest) entry.lastUsed = performance.now()
     try {
-      const tenant = entry.tenant ?? (await entry.opened)
+      const tenant = entry.tenant ?? (await entry.opened.catch((cause) => unavailable(id, cause)))
       if (hurry.signal.aborted) throw stopping()
-      return { entry, tenant }
-    } catch (error) {
-      leave(entry)
-      throw error instanceof Unavailable ? error : new Unavailable(`the tenant ${id}`, { cause: error })
+      return await work(tenant, entry)
+    } finally {
+      entry.users--
+      if (entry.users === 0) {
+        entry.unused()
+        makePlaces()
+      }
     }
-  }
-
-  function leave(entry: Entry<T>): void {
-    entry.users--
-    if (entry.users > 0) return
-    entry.unused()
-    makePlaces()
   }
 
   function begin(settings: TenantSettings): Entry<T> {
@@ -147,7 +142,7 @@ export function tenantPool<T extends Closable>(needs: Needs<T>): OpenTenants<T> 
   async function takePlace(entry: Entry<T>): Promise<void> {
     const acquiring = places.acquire(placeMilliseconds)
     makePlaces()
-    // Where all are in use, the least recently used tenant takes no more requests after a second.
+    // If every tenant is in use, the least recently used one takes no more requests after a second.
     const insisting = setInterval(() => makePlaces(true), 1000)
     entry.holdsPlace = await acquiring
     clearInterval(insisting)
@@ -161,10 +156,7 @@ export function tenantPool<T extends Closable>(needs: Needs<T>): OpenTenants<T> 
     places.release()
   }
 
-  /**
-   * An opening that never ends may hold a thread of the process: until it ends the tenant stays unavailable and is not
-   * opened anew.
-   */
+  /** An opening that hangs may hold a thread, so the tenant is not opened again before it ends. */
   async function openInTime(entry: Entry<T>): Promise<T> {
     const { settings } = entry
     const opening = needs.open(settings, (err) => {
@@ -184,11 +176,10 @@ export function tenantPool<T extends Closable>(needs: Needs<T>): OpenTenants<T> 
   /**
    * Closes one tenant for each opening that waits for a place.
    *
-   * @param evenInUse one at the most: its requests end first
+   * @param evenInUse also closes a tenant with requests, at most one: it closes when they have ended
    */
   function makePlaces(evenInUse = false): void {
-    const isEnough = (): boolean => places.waiting <= [...draining].filter(({ holdsPlace }) => holdsPlace).length
-    while (!isEnough()) {
+    while (places.waiting > [...draining].filter(({ holdsPlace }) => holdsPlace).length) {
       const [oldest] = [...entries.values()]
         .filter((entry) => mayClose(entry) && (evenInUse || entry.users === 0))
         .sort((one, other) => one.lastUsed - other.lastUsed)
@@ -198,7 +189,7 @@ export function tenantPool<T extends Closable>(needs: Needs<T>): OpenTenants<T> 
     }
   }
 
-  /** What a request has left in memory would be lost. */
+  /** Closing loses the records that requests have left in a memory store. */
   function mayClose({ tenant, lastUsed, settings }: Entry<T>): boolean {
     return tenant !== null && (lastUsed === 0 || keepsAll(settings))
   }
@@ -210,17 +201,17 @@ export function tenantPool<T extends Closable>(needs: Needs<T>): OpenTenants<T> 
     }
   }
 
-  /** Takes no new requests, waits for those inside, and closes. Never rejects. */
+  /** Refuses new requests, waits for those that run, and closes. Never rejects. */
   function close(entry: Entry<T>): Promise<void> {
     forget(entry)
     if (entry.closing === null) {
       draining.add(entry)
-      entry.closing = leaveAndClose(entry).finally(() => draining.delete(entry))
+      entry.closing = drained(entry).finally(() => draining.delete(entry))
     }
     return entry.closing
   }
 
-  async function leaveAndClose(entry: Entry<T>): Promise<void> {
+  async function drained(entry: Entry<T>): Promise<void> {
     const tenant = await entry.opened.catch(() => null)
     if (tenant === null) return
     const { promise: unused, resolve } = Promise.withResolvers<void>()
@@ -230,7 +221,7 @@ export function tenantPool<T extends Closable>(needs: Needs<T>): OpenTenants<T> 
     const wakeAt = (due: Date | 'unknown'): void => schedule.set(id, due)
     const finished = drain(tenant, { id, log, hurry: hurry.signal, mayReopen, wakeAt })
     const end = await inTime(finished, slowMilliseconds)
-    // Others need not wait for a slow handler. As many tenants may linger as may be open.
+    // At most `maxOpen` tenants linger without a place.
     if (end === 'late' && lingering < limits.maxOpen) {
       lingering++
       leavePlace(entry)
@@ -246,30 +237,29 @@ export function tenantPool<T extends Closable>(needs: Needs<T>): OpenTenants<T> 
     return isDelivering && !isClosed
   }
 
-  /** Opens a tenant for what is due in it, and closes it unless a request has come meanwhile. */
+  /** Opens a tenant, delivers its due events, and closes it unless a request has come meanwhile. */
   async function wake(id: string): Promise<void> {
-    const { entry, tenant } = await enter(id, false)
-    try {
+    const entry = await within(id, async (tenant, entry) => {
       await tenant.oneRound()
-    } finally {
-      leave(entry)
-    }
+      return entry
+    })
     if (!keepsOpen && entry.users === 0 && entry.lastUsed === 0) await close(entry)
   }
 
-  async function inspect<R>(id: string, work: (tenant: T) => Promise<R>): Promise<R> {
-    const { entry, tenant } = await enter(id, true)
-    try {
-      return await work(tenant)
-    } finally {
-      entry.lastUsed = performance.now()
-      leave(entry)
-    }
+  function inspect<R>(id: string, work: (tenant: T) => Promise<R>): Promise<R> {
+    return within(id, async (tenant, entry) => {
+      try {
+        entry.lastUsed = performance.now()
+        return await work(tenant)
+      } finally {
+        entry.lastUsed = performance.now()
+      }
+    })
   }
 
   logDisabled(log, tenants)
   return {
-    // Settings may hold an empty name, which is no tenant's.
+    // The settings may hold an empty name, which belongs to no tenant.
     knows: (id) => id !== '' && (tenants.enabled.has(id) || tenants.disabled.has(id)),
     inspect,
     use: (id, work) => inspect(id, (tenant) => whenReady(tenant, work)),
@@ -319,7 +309,11 @@ function stopping(): Unavailable {
   return new Unavailable('the process is stopping')
 }
 
-/** Whether its stores have nothing that ends with them. */
+function unavailable(id: string, cause: unknown): never {
+  throw cause instanceof Unavailable ? cause : new Unavailable(`the tenant ${id}`, { cause })
+}
+
+/** Whether no store of the tenant loses its records when it closes. */
 function keepsAll({ settings }: TenantSettings): boolean {
   return Object.values(settings.stores).every(({ kind }) => stores.find((one) => one.kind === kind)?.placeOf)
 }

@@ -2,27 +2,27 @@ interface Needs {
   /** The enabled tenants that are not open now. */
   readonly closed: () => readonly string[]
   readonly isClosed: (id: string) => boolean
-  /** Opens a tenant and delivers what is due in it. Rejects when it cannot be opened. */
+  /** Opens a tenant and delivers its due events. Rejects when it cannot be opened. */
   readonly wake: (id: string) => Promise<void>
-  /** Between two rounds through all closed tenants. */
+  /** The pause between two rounds through all closed tenants. */
   readonly pauseMilliseconds: () => number
   readonly clock: () => Date
 }
 
 /** Wakes closed tenants when events in them fall due. */
 export interface WakeSchedule {
-  /** From now on wakes all closed tenants in rounds: other processes may have written events. */
+  /** Wakes all closed tenants in rounds, because other processes may have written events. */
   start(): void
-  /** One round more. */
+  /** Does one additional round. */
   round(): Promise<void>
-  /** Wakes a tenant when its next event falls due, or in a minute when the time is unknown. */
+  /** Wakes a tenant at the time `due`, or in a minute. */
   set(id: string, due: Date | 'unknown'): void
-  /** For a tenant that is opened: it delivers by itself. */
+  /** Forgets the time of a tenant. An open tenant delivers by itself. */
   clear(id: string): void
   stop(): void
 }
 
-const wokenAtOnce = 4
+const concurrentWakes = 4
 const unknownMilliseconds = 60_000
 const longestTimerMilliseconds = 2 ** 31 - 1
 
@@ -50,10 +50,10 @@ export function wakeSchedule({ closed, isClosed, wake, pauseMilliseconds, clock 
 
   async function round(): Promise<void> {
     const waiting = [...closed()]
-    const lanes = Array.from({ length: wokenAtOnce }, async () => {
+    const queues = Array.from({ length: concurrentWakes }, async () => {
       for (let id = waiting.shift(); id !== undefined && !isStopped; id = waiting.shift()) await attempt(id)
     })
-    await Promise.all(lanes)
+    await Promise.all(queues)
   }
 
   async function roundAfterRound(): Promise<void> {
