@@ -16,8 +16,10 @@ import type { TokenRequests } from '../../application/ports/stores/token-request
 import type { TokenStore } from '../../application/ports/stores/token-store.ts'
 import type { UserStore } from '../../application/ports/stores/user-store.ts'
 import type { Timers } from '../../application/ports/timers.ts'
+import type { AccountEvent } from '../../domain/events.ts'
 import type { TokenPurpose } from '../../domain/one-time-token.ts'
 import type { PasswordPolicy } from '../../domain/password.ts'
+import type { User } from '../../domain/user.ts'
 import { timers } from '../../lib/timers.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 import { enabledOf } from '../settings/schema/tree.ts'
@@ -34,7 +36,7 @@ export interface UserPorts {
   readonly newId: () => string
 }
 
-/** Every argument of every use case, under the name that the use case has for it. */
+/** The needs of all use cases, under the names that the use cases give them. */
 export interface Ports extends UserPorts {
   readonly tenant: string
   readonly outbox: Outbox
@@ -62,11 +64,11 @@ interface Opened
   extends Pick<Ports, 'tenant' | 'hasher' | 'eventHandlers' | 'clock' | 'report' | 'reportProvider'>,
     Pick<OpenStores, 'users' | 'sessions' | 'tokens' | 'oauthStates'> {
   readonly keyRing: DerivedKeys
-  /** Called when events were written. */
+  /** Called after a write of events. */
   readonly wake: () => void
 }
 
-/** Here settings become arguments of use cases. */
+/** Turns settings and opened resources into the needs of use cases. */
 export function portsOf(settings: Settings, opened: Opened): Ports {
   const { users, keyRing, wake, ...others } = opened
   const { clock, hasher } = opened
@@ -97,30 +99,14 @@ export function userPortsOf({ passwords }: Settings, opened: Pick<UserPorts, 'us
   return { ...opened, policy, newId, timers, random: Math.random }
 }
 
-/** The relay need not poll for what this process wrote itself. */
+/** Wakes the relay after each write of events, so that they are delivered before its next poll. */
 function waking(users: UserStore, wake: () => void): UserStore {
-  const woken = (events: readonly unknown[], outcome: string): void => {
-    if (events.length > 0 && (outcome === 'stored' || outcome === 'removed')) wake()
+  function woken<Outcome extends string>(write: (user: User, events: readonly AccountEvent[]) => Promise<Outcome>) {
+    return async (user: User, events: readonly AccountEvent[]): Promise<Outcome> => {
+      const outcome = await write(user, events)
+      if (events.length > 0 && (outcome === 'stored' || outcome === 'removed')) wake()
+      return outcome
+    }
   }
-  return {
-    find: (id) => users.find(id),
-    findByOAuthAccount: (provider, accountId) => users.findByOAuthAccount(provider, accountId),
-    findByEmail: (key) => users.findByEmail(key),
-    passwordSchemes: () => users.passwordSchemes(),
-    async insert(user, events) {
-      const outcome = await users.insert(user, events)
-      woken(events, outcome)
-      return outcome
-    },
-    async replace(user, events) {
-      const outcome = await users.replace(user, events)
-      woken(events, outcome)
-      return outcome
-    },
-    async remove(user, events) {
-      const outcome = await users.remove(user, events)
-      woken(events, outcome)
-      return outcome
-    },
-  }
+  return { ...users, insert: woken(users.insert), replace: woken(users.replace), remove: woken(users.remove) }
 }

@@ -14,20 +14,20 @@ import { stores } from '../plugins/stores.ts'
 import type { Fault, Source } from '../settings/schema/fault.ts'
 import type { Settings, StoreSettings } from '../settings/schema/schema.ts'
 
-/** A store that does not answer, by its technology and by what it is used for. */
+/** A store that does not answer, and its roles. */
 export interface FailingStore {
   readonly store: string
   readonly roles: readonly StoreRole[]
 }
 
 export interface OpenStores {
-  readonly users: UsersRole
+  readonly users: Omit<UsersRole, 'checkSecret'>
   readonly sessions: SessionStore
   readonly tokens: TokenStore
   readonly oauthStates: OAuthStateStore
-  /** Resolves when the first attempt at every store has ended, either way; rejects with `Unsuitable`. */
+  /** Tries every store once and resolves; a store that is down is tried again each second. Rejects with `Unsuitable`. */
   prepare(): Promise<void>
-  /** One attempt at every store; rejects when one of them does not answer. */
+  /** Tries every store once; rejects when one of them does not answer. */
   prepareOnce(): Promise<void>
   failing(): Promise<readonly FailingStore[]>
   /** Whether `whenUsersAreThere` has succeeded. */
@@ -40,11 +40,11 @@ interface Needs {
   readonly clock: () => Date
   readonly log: Logger
   readonly shares?: Shares
-  /** Many such are open in this process: each is to be small. */
+  /** The process opens many tenants, so each store should be small. */
   readonly isOneOfMany?: boolean
-  /** Called once the users' store is there for the first time, before anybody uses it; may be later than `prepare`. */
+  /** Called when the users' store answers for the first time, before anybody uses it. This may be after `prepare`. */
   readonly whenUsersAreThere: (users: UsersRole) => Promise<void>
-  /** A store that came up late turned out to be unsuitable. */
+  /** A store that was down at the start turned out to be unsuitable. */
   readonly failed: (fault: unknown) => void
 }
 
@@ -53,31 +53,28 @@ interface Opened {
   readonly handle: StoreHandle
   readonly roles: StoreRole[]
   isReady: boolean
-  /** It was ready once, and did not answer the last time it was asked. */
+  /** It was ready once, and did not answer the last time. */
   isLost: boolean
 }
 
-const retrySeconds = 1
-const pingMemorySeconds = 1
+const retryMilliseconds = 1000
+const pingMemoryMilliseconds = 1000
 
-/** Opens what the settings name; roles with the same kind and address share one handle. */
+/** Opens the stores of all roles. Roles with the same kind and address share one handle. */
 export async function openStores(needs: Needs): Promise<OpenStores> {
   const { settings, clock, log, shares, isOneOfMany = false, whenUsersAreThere, failed } = needs
   const opened = new Map<string, Opened>()
   try {
     for (const role of ['users', 'sessions', 'tokens'] as const) {
-      const store = settings.stores[role]
-      const key = JSON.stringify([store.kind, store.url, store.prefix])
+      const { kind, url, prefix } = settings.stores[role]
+      const key = JSON.stringify([kind, url, prefix])
       const known = opened.get(key)
-      if (known !== undefined) known.roles.push(role)
-      else
-        opened.set(key, {
-          kind: store.kind,
-          handle: await namingRoles([role], () => open(store)),
-          roles: [role],
-          isReady: false,
-          isLost: false,
-        })
+      if (known !== undefined) {
+        known.roles.push(role)
+        continue
+      }
+      const handle = await namingRoles([role], () => open(settings.stores[role]))
+      opened.set(key, { kind, handle, roles: [role], isReady: false, isLost: false })
     }
   } catch (thrown) {
     await Promise.allSettled([...opened.values()].map(({ handle }) => handle.close()))
@@ -93,15 +90,8 @@ export async function openStores(needs: Needs): Promise<OpenStores> {
     if (backend === undefined) throw new Error(`no store of kind ${kind}`)
     const warn = (message: string): void => log.warn({ store: kind }, message)
     const { dataFolder } = settings
-    return backend.open({
-      url: url ?? null,
-      prefix: prefix ?? null,
-      dataFolder,
-      clock,
-      warn,
-      isOneOfMany,
-      ...(shares && { shares }),
-    })
+    const address = { url: url ?? null, prefix: prefix ?? null, dataFolder }
+    return backend.open({ ...address, clock, warn, isOneOfMany, ...(shares && { shares }) })
   }
 
   async function prepareOne(store: Opened): Promise<void> {
@@ -116,45 +106,36 @@ export async function openStores(needs: Needs): Promise<OpenStores> {
     } catch (err) {
       if (!(err instanceof Unavailable)) throw err
       log.error({ err, store: store.kind, roles: store.roles }, 'a store is down; trying again each second')
-      retry(store)
+      retry(store, () => prepareOne(store), 'the store is there')
     }
   }
 
-  function retry(store: Opened): void {
+  /** Repeats `attempt` each second until it succeeds, and logs that. */
+  function retry(store: Opened, attempt: () => Promise<void>, success: string): void {
     const timer = setTimeout(async () => {
       retries.delete(timer)
       try {
-        await prepareOne(store)
-        log.info({ store: store.kind, roles: store.roles }, 'the store is there')
+        await attempt()
+        log.info({ store: store.kind, roles: store.roles }, success)
       } catch (err) {
         if (isClosed) return
-        if (err instanceof Unavailable) retry(store)
+        if (err instanceof Unavailable) retry(store, attempt, success)
         else failed(err)
       }
-    }, retrySeconds * 1000)
+    }, retryMilliseconds).unref()
     retries.add(timer)
   }
 
-  /** The first failure of a row is told, and the end of the row; each request that fails has a line of its own. */
+  /** Logs the start and the end of an outage. Each failed request has its own line in the log. */
   function lost(store: Opened, err: unknown): void {
     if (isClosed || !store.isReady || store.isLost || !(err instanceof Unavailable)) return
     store.isLost = true
     log.error({ err, store: store.kind, roles: store.roles }, 'a store does not answer')
-    askAgain(store)
-  }
-
-  function askAgain(store: Opened): void {
-    const timer = setTimeout(async () => {
-      retries.delete(timer)
-      try {
-        await store.handle.ping()
-        store.isLost = false
-        log.info({ store: store.kind, roles: store.roles }, 'the store answers again')
-      } catch {
-        if (!isClosed) askAgain(store)
-      }
-    }, retrySeconds * 1000).unref()
-    retries.add(timer)
+    const ping = async (): Promise<void> => {
+      await store.handle.ping()
+      store.isLost = false
+    }
+    retry(store, ping, 'the store answers again')
   }
 
   async function ping(): Promise<readonly FailingStore[]> {
@@ -169,11 +150,27 @@ export async function openStores(needs: Needs): Promise<OpenStores> {
     })
   }
 
+  /** The port of a role. The users' store opens after `whenUsersAreThere`, because it may belong to another secret. */
+  function portOf<T extends object>(role: StoreRole, pick: (handle: StoreHandle) => T | undefined): T {
+    const store = all.find(({ roles }) => roles.includes(role))
+    const port = store && pick(store.handle)
+    if (!store || !port) throw new Unsuitable(`${settings.stores[role].kind} cannot store ${role}`)
+    const isOpen = (): boolean => !isClosed && (role !== 'users' || store.isReady)
+    return watched(port, isOpen, (err) => lost(store, err))
+  }
+  const ofUsers = <T extends object>(pick: (users: UsersRole) => T): T =>
+    portOf('users', ({ users }) => users && pick(users))
+
   return {
-    users: gated(...found('users', (handle) => handle.users)),
-    sessions: offered('sessions', (handle) => handle.sessions),
-    tokens: offered('tokens', (handle) => handle.tokens),
-    oauthStates: offered('tokens', (handle) => handle.oauthStates),
+    users: {
+      users: ofUsers((role) => role.users),
+      outbox: ofUsers((role) => role.outbox),
+      tokenRequests: ofUsers((role) => role.tokenRequests),
+      expiringIds: ofUsers((role) => role.expiringIds),
+    },
+    sessions: portOf('sessions', (handle) => handle.sessions),
+    tokens: portOf('tokens', (handle) => handle.tokens),
+    oauthStates: portOf('tokens', (handle) => handle.oauthStates),
     async prepare() {
       const attempts = await Promise.allSettled(all.map(firstAttempt))
       for (const attempt of attempts) if (attempt.status === 'rejected') throw attempt.reason
@@ -182,8 +179,8 @@ export async function openStores(needs: Needs): Promise<OpenStores> {
       await Promise.all(all.map(prepareOne))
     },
     failing() {
-      const now = performance.now() // no clock that can be set back
-      if (lastPing === null || now - lastPing.at > pingMemorySeconds * 1000) lastPing = { at: now, failing: ping() }
+      const now = performance.now() // a clock that nobody sets back
+      if (lastPing === null || now - lastPing.at > pingMemoryMilliseconds) lastPing = { at: now, failing: ping() }
       return lastPing.failing
     },
     isReady: () => !isClosed && all.some(({ roles, isReady }) => isReady && roles.includes('users')),
@@ -193,45 +190,9 @@ export async function openStores(needs: Needs): Promise<OpenStores> {
       await Promise.allSettled(all.map(({ handle }) => handle.close()))
     },
   }
-
-  /** Nobody else uses the users before `whenUsersAreThere` is done: the secret may be another's. */
-  function gated(store: Opened, role: UsersRole): UsersRole {
-    const { users, outbox, tokenRequests, expiringIds, checkSecret } = role
-    const gate = <T extends object>(port: T): T =>
-      watched(
-        port,
-        (err) => lost(store, err),
-        () => store.isReady && !isClosed,
-      )
-    return {
-      users: gate(users),
-      outbox: gate(outbox),
-      tokenRequests: gate(tokenRequests),
-      expiringIds: gate(expiringIds),
-      checkSecret,
-    }
-  }
-
-  function offered<T extends object>(role: StoreRole, pick: (handle: StoreHandle) => T | undefined): T {
-    const [store, port] = found(role, pick)
-    return watched(
-      port,
-      (err) => lost(store, err),
-      () => !isClosed,
-    )
-  }
-
-  function found<T>(role: StoreRole, pick: (handle: StoreHandle) => T | undefined): [Opened, T] {
-    const store = all.find(({ roles }) => roles.includes(role))
-    const port = store && pick(store.handle)
-    if (store === undefined || port === undefined) {
-      throw new Unsuitable(`${settings.stores[role].kind} cannot store ${role}`)
-    }
-    return [store, port]
-  }
 }
 
-/** A store knows what it is, and not what for. */
+/** Adds the settings of the roles to the message of `Unsuitable`, because a store does not know its roles. */
 async function namingRoles<T>(roles: readonly StoreRole[], work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -242,27 +203,21 @@ async function namingRoles<T>(roles: readonly StoreRole[], work: () => Promise<T
   }
 }
 
-type Method = (...args: unknown[]) => unknown
-
-/** `port`, whose failures are told, and every method of which answers `Unavailable` until `isOpen`. */
-function watched<T extends object>(port: T, failed: (err: unknown) => void, isOpen: () => boolean): T {
-  const methods = new Map<string | symbol, unknown>()
-  const methodOf = (method: Method) => {
-    return (...args: unknown[]): unknown => {
-      if (!isOpen()) return Promise.reject(new Unavailable('a store that is not there yet, or not any more'))
-      const outcome = method.apply(port, args)
-      if (outcome instanceof Promise) outcome.catch(failed)
-      return outcome
-    }
-  }
+/** `port`, which throws `Unavailable` unless it is open, and reports its failures. */
+function watched<T extends object>(port: T, isOpen: () => boolean, failed: (err: unknown) => void): T {
   return new Proxy(port, {
     get(target, name) {
-      const known = methods.get(name)
-      if (known !== undefined) return known
-      const member: unknown = Reflect.get(target, name)
-      const wrapped = typeof member === 'function' ? methodOf(member as Method) : member
-      methods.set(name, wrapped)
-      return wrapped
+      const method: unknown = Reflect.get(target, name)
+      if (typeof method !== 'function') return method
+      return async (...args: unknown[]): Promise<unknown> => {
+        if (!isOpen()) throw new Unavailable('a store that is not there yet, or not any more')
+        try {
+          return await method.apply(target, args)
+        } catch (err) {
+          failed(err)
+          throw err
+        }
+      }
     },
   })
 }
@@ -272,13 +227,13 @@ interface From {
   readonly sources: ReadonlyMap<string, Source>
 }
 
-/** What the drivers object to in the addresses of stores, as a start would find out. Nothing is asked of the network. */
+/** Finds addresses that a driver refuses, without any request to the network. */
 export async function addressFaults({ settings, sources }: From): Promise<Fault[]> {
   const faults: Fault[] = []
   for (const role of ['users', 'sessions', 'tokens'] as const) {
     const { kind, url, prefix = null } = settings.stores[role]
     const source = sources.get(`stores.${role}.url`)
-    if (source === undefined) continue // it is that of the users, which is told of once
+    if (source === undefined) continue // inherited from the users, whose fault is reported
     const backend = stores.find((one) => one.kind === kind)
     if (backend === undefined || url === undefined) continue
     const { dataFolder } = settings
