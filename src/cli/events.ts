@@ -1,10 +1,9 @@
 import type { UserStoreSession } from '../config/composition/tenant.ts'
 import { parseEventId } from '../domain/ids.ts'
 import type { ExitCode } from './exit-code.ts'
-import type { GlobalOptions } from './settings.ts'
-import { storageHere } from './storage.ts'
+import { type GlobalOptions, usersHere } from './settings.ts'
 
-/** Prints the oldest dead letters on standard output, one JSON line each. */
+/** Prints the oldest dead letters, each as one line of JSON. */
 export async function listEvents(options: GlobalOptions & { readonly limit: string }): Promise<ExitCode> {
   const limit = Number(options.limit)
   if (!Number.isInteger(limit) || limit < 1) {
@@ -23,13 +22,13 @@ export async function listEvents(options: GlobalOptions & { readonly limit: stri
   })
 }
 
-interface Chosen {
+interface Selection {
   readonly id: string | undefined
   readonly all?: true
 }
 
 /** Makes dead letters due again. */
-export async function retryEvents(options: GlobalOptions & Chosen): Promise<ExitCode> {
+export async function retryEvents(options: GlobalOptions & Selection): Promise<ExitCode> {
   const id = options.id === undefined ? null : parseEventId(options.id)
   const objection = objectionTo(options, id)
   if (objection !== null) {
@@ -42,26 +41,25 @@ export async function retryEvents(options: GlobalOptions & Chosen): Promise<Exit
       process.stderr.write(id === null ? 'There are no dead letters\n' : 'portcullis: no such dead letter\n')
       return id === null ? 0 : 1
     }
-    const when = 'within a second or so by a service or worker that is running'
-    process.stderr.write(`${count} due again: delivered ${when}\n`)
+    process.stderr.write(`${count} due again: a running service or worker delivers them within seconds\n`)
     return 0
   })
 }
 
-function objectionTo(given: Chosen, id: unknown): string | null {
+function objectionTo(given: Selection, id: unknown): string | null {
   if (given.id === undefined) return given.all ? null : 'give the id of one event, or --all'
   if (given.all) return 'give the id of one event or --all, not both'
-  return id === null ? 'that is no id of an event; `portcullis events list` has the ids' : null
+  return id === null ? 'this is no id of an event; `portcullis events list` prints the ids' : null
 }
 
 async function withOutbox(
   where: GlobalOptions,
   work: (outbox: UserStoreSession['outbox']) => Promise<ExitCode>,
 ): Promise<ExitCode> {
-  const storage = await storageHere(where)
+  const { outbox, close } = await usersHere(where)
   try {
-    return await work(storage.outbox)
+    return await work(outbox)
   } finally {
-    await storage.close()
+    await close()
   }
 }

@@ -5,12 +5,12 @@ import { Refusal, Unavailable } from '../domain/refusal.ts'
 
 interface Explained {
   readonly text: string
+  /** Whether wrong settings or arguments ended the command. */
   readonly blame: 'settings' | 'circumstances'
-  /** What was noticed besides. */
   readonly warnings: readonly string[]
 }
 
-/** Why a command ended, for a person and without a stack; and whether what it was given was wrong, or what it met. */
+/** Explains to a person why a command ended, without a stack. */
 export function explain(thrown: unknown): Explained {
   if (thrown instanceof SettingsFault) {
     const isOfArguments = thrown.faults.every(({ path }) => path.startsWith('--'))
@@ -21,7 +21,7 @@ export function explain(thrown: unknown): Explained {
   return { text: inWords(thrown), blame: 'circumstances', warnings: [] }
 }
 
-/** Faults of `listen`, by their codes. */
+/** The errors of `listen`, by their codes. */
 const whyNotListening: Readonly<Record<string, string>> = {
   EADDRINUSE: 'http.port: another program listens there already',
   EADDRNOTAVAIL: 'http.host: is no address of this machine',

@@ -2,13 +2,14 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Command, CommanderError } from 'commander'
 import { version } from '../lib/version.ts'
 import type { ExitCode } from './exit-code.ts'
+import type { GlobalOptions } from './settings.ts'
 
-/** Runs one command line; answers the exit code. Commands load what they need only when they are the one asked for. */
+/** Runs one command line and returns the exit code. Each command loads its own modules, so that it starts fast. */
 export async function main(argv: readonly string[]): Promise<ExitCode> {
   let code: ExitCode = 0
-  process.stderr.on('error', () => undefined) // its reader is gone, or its disk is full: there is nobody left to tell
+  process.stderr.on('error', () => undefined) // nobody is left to tell
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code === 'EPIPE') return // who reads has read enough, as `head` does
+    if (error.code === 'EPIPE') return // the reader has read enough, like `head`
     process.stderr.write(`portcullis: standard output cannot be written (${error.code})\n`)
     process.exit(1)
   })
@@ -21,11 +22,13 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
     .configureHelp({ showGlobalOptions: true })
     .option(
       '-c, --config <file>',
-      'settings file (default: PORTCULLIS_CONFIG, else portcullis.config.json, where there is one)',
+      'settings file (default: PORTCULLIS_CONFIG, otherwise portcullis.config.json if it exists)',
     )
-    .option('-t, --tenant <name>', 'the tenant that the command is about, where there are several')
-  const configFile = (): string | undefined => program.opts<{ config?: string }>().config
-  const tenant = (): string | undefined => program.opts<{ tenant?: string }>().tenant
+    .option('-t, --tenant <name>', 'the tenant that the command is for')
+  const globalOptions = (): GlobalOptions => {
+    const { config: configFile, tenant } = program.opts<{ config?: string; tenant?: string }>()
+    return { configFile, tenant }
+  }
 
   program
     .command('serve')
@@ -33,56 +36,59 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
     .action(async () => {
       outliveHangUp()
       const { serve } = await import('./serve.ts')
-      code = await serve({ configFile: configFile(), tenant: tenant() })
+      code = await serve(globalOptions())
     })
 
   program
     .command('worker')
-    .description('Deliver events and sweep what has expired, without HTTP, until SIGTERM or SIGINT')
+    .description('Deliver events and remove expired data, without HTTP, until SIGTERM or SIGINT')
     .action(async () => {
       outliveHangUp()
-      const { work } = await import('./worker.ts')
-      code = await work({ configFile: configFile(), tenant: tenant() })
+      const { work } = await import('./serve.ts')
+      code = await work(globalOptions())
     })
 
-  const tenants = program.command('tenant').description('See which tenants there are and which are disabled')
+  const tenants = program.command('tenant').description('List and check tenants')
   tenants
     .command('list')
-    .description('List the tenants, or the one of --tenant, and where they keep what is theirs')
+    .description('List the tenants, or the one of --tenant, with the kinds of their stores')
     .action(async () => {
       const { listTenants } = await import('./tenants.ts')
-      code = await listTenants({ configFile: configFile(), tenant: tenant() })
+      code = await listTenants(globalOptions())
     })
   tenants
     .command('check')
-    .description('Print what is wrong with disabled tenants, or with that of --tenant; exit 2 when there is one')
+    .description('Print the faults of all tenants, or of the one of --tenant; exit code 2 if there are any')
     .action(async () => {
       const { checkTenants } = await import('./tenants.ts')
-      code = await checkTenants({ configFile: configFile(), tenant: tenant() })
+      code = await checkTenants(globalOptions())
     })
 
   const superuser = program
     .command('superuser')
-    .description('Make superusers, who may read, change and delete all users')
+    .description('Create superusers, who may read, change and delete all users')
   superuser
     .command('create')
-    .description('Create an active, verified superuser; needs the storage only')
+    .description('Create an active, verified superuser; needs only the store of users')
     .requiredOption('-e, --email <address>', 'the address')
-    .option('--password-stdin', 'read the password from standard input, less one trailing newline')
-    .option('--promote', 'make a user of this address a superuser, and remove a password that may be a stranger’s')
+    .option('--password-stdin', 'read the password from standard input, without one trailing newline')
+    .option(
+      '--promote',
+      'make a user of this address a superuser, and remove a password that a stranger may have chosen',
+    )
     .action(async (options: { email: string; passwordStdin?: true; promote?: true }) => {
       const { createSuperuser } = await import('./superuser.ts')
-      code = await createSuperuser({ configFile: configFile(), tenant: tenant(), ...options })
+      code = await createSuperuser({ ...globalOptions(), ...options })
     })
 
-  const config = program.command('config').description('Check the settings before they are used')
+  const config = program.command('config').description('Check the settings')
   config
     .command('check')
-    .description('Print the effective settings and where each came from, secrets masked; exit 2 when they are wrong')
+    .description('Print the effective settings with their sources, secrets masked; exit code 2 if they are wrong')
     .option('--env', 'print the environment variable of every setting instead')
     .action(async (options: { env?: true }) => {
       const { checkConfig } = await import('./config.ts')
-      code = await checkConfig({ configFile: configFile(), tenant: tenant(), ...options })
+      code = await checkConfig({ ...globalOptions(), ...options })
     })
 
   const events = program
@@ -90,20 +96,20 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
     .description('List and retry events that could not be delivered (dead letters)')
   events
     .command('list')
-    .description('List the dead letters, first those that died first')
-    .option('--limit <count>', 'how many at the most', '100')
+    .description('List the dead letters, oldest first')
+    .option('--limit <count>', 'limit of the list', '100')
     .action(async (options: { limit: string }) => {
       const { listEvents } = await import('./events.ts')
-      code = await listEvents({ configFile: configFile(), tenant: tenant(), ...options })
+      code = await listEvents({ ...globalOptions(), ...options })
     })
   events
     .command('retry')
-    .description('Make dead letters due again')
+    .description('Deliver dead letters again')
     .argument('[id]', 'the id of one event')
     .option('--all', 'all of them')
     .action(async (id: string | undefined, options: { all?: true }) => {
       const { retryEvents } = await import('./events.ts')
-      code = await retryEvents({ configFile: configFile(), tenant: tenant(), id, ...options })
+      code = await retryEvents({ ...globalOptions(), id, ...options })
     })
 
   try {
@@ -111,7 +117,7 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
     await allPrinted()
     return code
   } catch (thrown) {
-    // Commander has said what was wrong; asking for help is no error.
+    // Commander has printed the message. A request for help is no error.
     if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? 0 : 2
     const { explain } = await import('./explain.ts')
     const { text, blame, warnings } = explain(thrown)
@@ -121,17 +127,14 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
   }
 }
 
-/** A pipe takes what it has room for, and the rest waits in this process. */
+/** Waits until a slow reader of standard output has taken everything. */
 async function allPrinted(): Promise<void> {
   const { stdout } = process
   if (stdout.writableLength > 0) await new Promise<void>((resolve) => stdout.write('', () => resolve()))
-  await nextTurn() // by then a fault was told
+  await nextTurn() // an error of the write arrives before
 }
 
-/**
- * Unless somebody listens, this signal ends a process, and to load what answers it takes a while. The settings are read
- * after that: there is nothing to read again.
- */
+/** Ignores SIGHUP until the command listens for it: it has read no settings yet, and the signal would end the process. */
 function outliveHangUp(): void {
   process.on('SIGHUP', () => undefined)
 }

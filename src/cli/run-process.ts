@@ -3,20 +3,19 @@ import { createLog, type Logger } from '../adapters/logging/log.ts'
 import { printLine } from '../adapters/logging/print-line.ts'
 import type { LoadedSettings } from '../config/settings/load.ts'
 import type { LoadedTenants } from '../config/settings/tenants.ts'
-import { changedForAll } from './changed-for-all.ts'
 import type { ExitCode } from './exit-code.ts'
 import { explain } from './explain.ts'
-import { oneAtATime } from './one-at-a-time.ts'
+import { reload } from './reload.ts'
 import { type GlobalOptions, only, settingsHere } from './settings.ts'
 
 interface Options extends GlobalOptions {
-  /** Whether it opens a port. */
+  /** Whether the process opens a port. */
   readonly listens: boolean
 }
 
-/** What runs until it is told to stop. */
-export interface LongRunning {
-  /** Takes up changed settings of tenants; answers them, with those disabled that it cannot work on. */
+/** A service or a worker. */
+interface Running {
+  /** Applies changed tenants; returns them, with the tenants disabled that the process cannot reach. */
   reload(tenants: LoadedTenants): LoadedTenants
   stop(): Promise<void>
 }
@@ -27,45 +26,41 @@ type Begin = (
     readonly write: (line: string) => Promise<void>
     readonly failed: (fault: unknown) => void
   },
-) => Promise<LongRunning>
+) => Promise<Running>
 
-interface Running {
-  readonly running: LongRunning
-  readonly log: Logger
-  readonly loaded: LoadedSettings
-}
-
-/** Whoever tells it to stop is promised 10 s. */
+/** The documentation promises an end within 10 s of the signal. */
 const deadlineMilliseconds = 9_700
-/** Part of it: how long a slow reader of the log gets at the end. */
+/** Part of the deadline: the time for a slow reader of the log. */
 const slowReaderMilliseconds = 3_000
 const pollMilliseconds = 20
 
-/** Runs until a signal or a fault ends it. SIGHUP makes it read its tenants again. */
-export async function runUntilTold(options: Options, begin: Begin): Promise<ExitCode> {
-  let begun: (running: Running) => void = () => undefined
-  const started = new Promise<Running>((resolve) => {
-    begun = resolve
+/** Runs until a signal or a fault ends the process. SIGHUP reloads the tenants. */
+export async function runProcess(options: Options, begin: Begin): Promise<ExitCode> {
+  // Set before the settings are read, so that a change during the start is not lost. One reload follows the other.
+  const started = Promise.withResolvers<() => Promise<void>>()
+  let reloading = Promise.resolve()
+  process.on('SIGHUP', () => {
+    reloading = reloading.then(async () => (await started.promise)())
   })
-  // Before the settings are read, so that no change of theirs goes unnoticed, and without tenants too.
-  const readAgain = oneAtATime(async () => reload(options, await started))
-  process.on('SIGHUP', readAgain)
 
-  const given = await settingsHere(options.configFile, options)
-  const loaded = { ...given, tenants: only(given, options.tenant) }
+  const read = async (): Promise<LoadedSettings> => {
+    const settings = await settingsHere(options.configFile, options)
+    return { ...settings, tenants: only(settings, options.tenant) }
+  }
+  const loaded = await read()
   const log = createLog(loaded.settings.logs)
   for (const warning of loaded.warnings) log.warn(warning)
 
-  // Other commands end when they cannot print; this one delivers the events later.
+  // Unlike other commands, this one continues when nobody reads its output: it delivers the events later.
   process.stdout.removeAllListeners('error').on('error', () => undefined)
 
   const ending = endOfProcess(log)
   void ending.reached.then(() => endInTime(log))
-  // Where no tenant is open, nothing else keeps the process alive.
+  // Keeps the process alive if no tenant is open.
   const alive = setInterval(() => undefined, deadlineMilliseconds)
   try {
     const running = await begin({ ...loaded, log, write: printLine, failed: ending.failed })
-    begun({ running, log, loaded })
+    started.resolve(() => reload({ started: loaded, read, apply: running.reload, log }))
     const code = await ending.reached
     await running.stop()
     log.info('stopped')
@@ -77,37 +72,9 @@ export async function runUntilTold(options: Options, begin: Begin): Promise<Exit
   }
 }
 
-/** Tenants alone are read again: what belongs to the process needs a new one. Never rejects. */
-async function reload(options: Options, { running, log, loaded }: Running): Promise<void> {
-  if (loaded.settings.tenants.by === undefined)
-    return log.info('SIGHUP: without tenants there is nothing to read again')
-  try {
-    const read = await settingsHere(options.configFile, options)
-    const { settings, warnings } = read
-    for (const warning of warnings) log.warn(warning)
-    if (settings.tenants.by === undefined) {
-      return log.error('tenants are gone from the settings: restart to go on without them')
-    }
-    const tenants = only(read, options.tenant)
-    const changed = changedForAll(loaded.settings, settings)
-    // They are judged by it: served in the old way, they would be wrong in the new one.
-    if (changed.includes('tenants.by'))
-      return log.error('tenants.by has changed: restart to take it up; the tenants stay')
-    if (changed.length > 0)
-      log.warn({ settings: changed }, 'settings of the whole have changed: restart to take them up')
-    const { enabled, disabled } = running.reload(tenants)
-    log.info({ enabled: enabled.size, disabled: disabled.size }, 'read the tenants again')
-  } catch (err) {
-    log.error({ err }, 'the settings cannot be read: the tenants stay as they were')
-  }
-}
-
-/** Resolves to the exit code when a signal or a fault ends the service. Signals may come twice: npm passes them on. */
+/** Resolves to the exit code when a signal or a fault ends the service. npm passes signals on, so they may come twice. */
 function endOfProcess(log: Logger): { reached: Promise<ExitCode>; failed: (fault: unknown) => void } {
-  let end: (code: ExitCode) => void
-  const reached = new Promise<ExitCode>((resolve) => {
-    end = resolve
-  })
+  const { promise: reached, resolve: end } = Promise.withResolvers<ExitCode>()
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.on(signal, () => {
       log.info({ signal }, 'stopping')
@@ -128,11 +95,11 @@ function endOfProcess(log: Logger): { reached: Promise<ExitCode>; failed: (fault
   return { reached, failed }
 }
 
-/** However far the start or the stop has come: whoever sent the signal does not wait for longer. */
+/** Ends the process at the deadline, wherever the start or the stop is. */
 function endInTime(log: Logger): void {
   setTimeout(() => {
     log.error('stopping took too long')
-    // `process.exit` waits for threads, and one that hangs in a system call does not end.
+    // `process.exit` waits for threads, and a thread that hangs in a system call does not end.
     process.kill(process.pid, 'SIGKILL')
   }, deadlineMilliseconds)
 }
@@ -142,7 +109,7 @@ function logWritten(): Promise<void> {
   return new Promise((resolve) => process.stderr.write('', () => resolve()))
 }
 
-/** Resolves when the process can exit, which waits for files and name servers that do not answer. */
+/** Waits until no thread is busy with a file or a name server, because the exit of the process would wait for it. */
 async function idleThreads(): Promise<void> {
   const isBusy = (): boolean => process.getActiveResourcesInfo().some((one) => /^(FSReq|GetAddrInfoReq)/.test(one))
   while (isBusy()) await delay(pollMilliseconds)

@@ -1,12 +1,11 @@
 import { isIPv6 } from 'node:net'
-import { startService } from '../config/runtime/service.ts'
 import type { ExitCode } from './exit-code.ts'
-import { runUntilTold } from './run-process.ts'
+import { runProcess } from './run-process.ts'
 import type { GlobalOptions } from './settings.ts'
 
-/** Serves until it is told to stop, or cannot go on. */
 export function serve(options: GlobalOptions): Promise<ExitCode> {
-  return runUntilTold({ ...options, listens: true }, async (needs) => {
+  return runProcess({ ...options, listens: true }, async (needs) => {
+    const { startService } = await import('../config/runtime/service.ts')
     const service = await startService(needs)
     const { log, settings } = needs
     const { host, publicUrl } = settings.http
@@ -16,5 +15,15 @@ export function serve(options: GlobalOptions): Promise<ExitCode> {
       `Portcullis listens on ${publicUrl === service.publicUrl ? `${own}, for ${publicUrl}` : service.publicUrl}\n`,
     )
     return service
+  })
+}
+
+export function work(options: GlobalOptions): Promise<ExitCode> {
+  return runProcess({ ...options, listens: false }, async (needs) => {
+    const { startWorker } = await import('../config/runtime/worker.ts') // without HTTP
+    const worker = await startWorker(needs)
+    needs.log.info('working')
+    process.stderr.write('Portcullis delivers events\n')
+    return worker
   })
 }

@@ -1,16 +1,17 @@
+import { createLog } from '../adapters/logging/log.ts'
+import { openUserStore, type UserStoreSession } from '../config/composition/tenant.ts'
 import { type LoadedSettings, type LoadFrom, loadSettings } from '../config/settings/load.ts'
 import { SettingsFault } from '../config/settings/schema/fault.ts'
-import type { LoadedTenants } from '../config/settings/tenants.ts'
-import { defaultTenant } from '../config/settings/tenants.ts'
+import { defaultTenant, type LoadedTenants } from '../config/settings/tenants.ts'
 
-/** What every command is given. */
+/** The options of every command. */
 export interface GlobalOptions {
   readonly configFile: string | undefined
-  /** The one that the command is about, of several. */
+  /** The tenant that the command is for. */
   readonly tenant: string | undefined
 }
 
-/** The settings of this process: file, environment, and the folder it was started in. */
+/** The settings of this process, from its file, its environment and its folder. */
 export function settingsHere(
   configFile: string | undefined,
   options: Pick<LoadFrom, 'withoutSecret' | 'listens'> = {},
@@ -18,7 +19,7 @@ export function settingsHere(
   return loadSettings({ configFile, env: process.env, cwd: process.cwd(), ...options })
 }
 
-/** The settings of the tenant that a command is about; of `default`, unless it is named. */
+/** The settings of the tenant that the command is for, `default` unless it is named. */
 export async function tenantHere(
   { configFile, tenant }: GlobalOptions,
   options: { withoutSecret?: boolean } = {},
@@ -31,7 +32,7 @@ export async function tenantHere(
   return { ...loaded, settings: found.settings, sources: found.sources, ...(isByHost && { hosts: found.hosts }) }
 }
 
-/** All tenants, or the one that a command is about. */
+/** All tenants, or the tenant that the command is for. */
 export function only(loaded: LoadedSettings, id: string | undefined, isNamed = true): LoadedTenants {
   const { tenants } = loaded
   if (id === undefined) return tenants
@@ -42,10 +43,19 @@ export function only(loaded: LoadedSettings, id: string | undefined, isNamed = t
   return { ...tenants, enabled: new Map([[id, found]]), disabled: new Map(), disabledHosts: new Map() }
 }
 
-/** Of a command that names none and has to, or one that there is not. */
+/** The fault of a command that names an unknown tenant, or names none and needs one. */
 export function noSuchTenant(tenant: string | undefined, { settings, tenants }: LoadedSettings): SettingsFault {
-  const what = tenant === undefined ? 'name a tenant' : `there is no tenant ${tenant}`
+  const problem = tenant === undefined ? 'name a tenant' : `there is no tenant ${tenant}`
   const names = [...tenants.enabled.keys()].join(', ') || 'none is enabled'
-  const message = settings.tenants.by === undefined ? 'there are no tenants in the settings' : `${what}: ${names}`
+  const message = settings.tenants.by === undefined ? 'there are no tenants in the settings' : `${problem}: ${names}`
   return new SettingsFault([{ path: '--tenant', message, source: 'default' }])
+}
+
+/** Opens the users' store of the tenant and says so if it is new, because the command may run in the wrong folder. */
+export async function usersHere(options: GlobalOptions): Promise<UserStoreSession> {
+  const { settings } = await tenantHere(options, { withoutSecret: true })
+  const store = await openUserStore(settings, createLog({ ...settings.logs, level: 'silent' }))
+  const { newFile } = store
+  if (newFile !== null) process.stderr.write(`portcullis: ${newFile} is new: nobody has kept users there before\n`)
+  return store
 }

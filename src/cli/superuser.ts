@@ -2,13 +2,12 @@ import { isUtf8 } from 'node:buffer'
 import { randomUUID } from 'node:crypto'
 import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
-import { domainToUnicode } from 'node:url'
+import { parseEmail } from '../adapters/addresses/parse-email.ts'
 import { SettingsFault } from '../config/settings/schema/fault.ts'
-import { type Email, parseEmail } from '../domain/email.ts'
+import type { Email } from '../domain/email.ts'
 import { Refusal } from '../domain/refusal.ts'
 import type { ExitCode } from './exit-code.ts'
-import type { GlobalOptions } from './settings.ts'
-import { storageHere } from './storage.ts'
+import { type GlobalOptions, usersHere } from './settings.ts'
 
 interface Options extends GlobalOptions {
   readonly email: string
@@ -16,20 +15,20 @@ interface Options extends GlobalOptions {
   readonly promote?: true
 }
 
-/** Makes the first superuser of a deployment, or one more. */
+/** Creates a superuser, or promotes a user. */
 export async function createSuperuser(options: Options): Promise<ExitCode> {
   const email = emailOf(options)
   const requestId = `cli-${randomUUID()}`
-  const storage = await storageHere(options)
+  const users = await usersHere(options)
   try {
-    const promoted = options.promote ? await storage.promoteUser.execute({ email, requestId }) : null
+    const promoted = options.promote ? await users.promoteUser.execute({ email, requestId }) : null
     if (promoted !== null) {
       process.stderr.write(`${promoted.email} is a superuser now (${promoted.id})\n`)
       if (promoted.passwordHash === null) process.stderr.write('They have no password: forgot-password sets one.\n')
       return 0
     }
     const password = options.passwordStdin ? await readPassword() : await askForPassword()
-    const user = await storage.createSuperuser.execute({ email, password, requestId })
+    const user = await users.createSuperuser.execute({ email, password, requestId })
     process.stderr.write(`created superuser ${user.email} (${user.id})\n`)
     return 0
   } catch (thrown) {
@@ -37,12 +36,12 @@ export async function createSuperuser(options: Options): Promise<ExitCode> {
     process.stderr.write('portcullis: this address has an account already; --promote makes it a superuser\n')
     return 1
   } finally {
-    await storage.close()
+    await users.close()
   }
 }
 
 function emailOf({ email: typed }: Options): Email {
-  const parsed = parseEmail(typed, domainToUnicode)
+  const parsed = parseEmail(typed)
   if ('email' in parsed) return parsed.email
   throw new SettingsFault([{ path: '--email', message: parsed.objection, source: 'default' }])
 }
@@ -51,7 +50,7 @@ function isTaken(thrown: unknown): boolean {
   return thrown instanceof Refusal && thrown.code === 'REGISTER_USER_ALREADY_EXISTS'
 }
 
-/** All of standard input, less one newline at its end and nothing else. */
+/** Reads standard input and removes only one newline at its end. */
 async function readPassword(): Promise<string> {
   const chunks: Buffer[] = []
   for await (const chunk of process.stdin) chunks.push(Buffer.from(chunk))
@@ -61,9 +60,9 @@ async function readPassword(): Promise<string> {
   return text.endsWith('\n') ? text.slice(0, -1) : text
 }
 
-/** Asks twice, on the terminal and without echo. */
+/** Asks twice on the terminal, without echo. */
 async function askForPassword(): Promise<string> {
-  if (!process.stdin.isTTY) throw new Error('there is no terminal to ask on: give the password by --password-stdin')
+  if (!process.stdin.isTTY) throw new Error('there is no terminal to ask for the password: use --password-stdin')
   const password = await ask('Password: ')
   if ((await ask('Again: ')) !== password) throw new Error('the two passwords differ')
   return password

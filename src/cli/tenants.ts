@@ -1,15 +1,13 @@
 import { handlerFaults } from '../config/composition/handlers.ts'
 import { addressFaults } from '../config/composition/stores.ts'
 import { type Fault, renderFaults } from '../config/settings/schema/fault.ts'
-import type { LoadedTenants } from '../config/settings/tenants.ts'
+import type { LoadedTenants, TenantSettings } from '../config/settings/tenants.ts'
 import type { ExitCode } from './exit-code.ts'
 import { type GlobalOptions, noSuchTenant, settingsHere } from './settings.ts'
 
-/** Prints the names of the tenants, one a line, with the kinds of their stores or that they are disabled. */
+/** Prints each tenant with the kinds of its stores, or as disabled. */
 export async function listTenants(options: GlobalOptions): Promise<ExitCode> {
-  const tenants = await tenantsHere(options)
-  if (tenants === null) return 0
-  const { enabled, disabled } = tenants
+  const { enabled, disabled } = await tenantsHere(options)
   const rows = [
     ...[...enabled.values()].map(({ id, settings }) => {
       const { users, sessions, tokens } = settings.stores
@@ -18,56 +16,54 @@ export async function listTenants(options: GlobalOptions): Promise<ExitCode> {
     ...[...disabled.keys()].map((id) => [id, 'disabled'] as const),
   ].sort(([one], [other]) => (one < other ? -1 : 1))
   const width = Math.max(0, ...rows.map(([id]) => id.length))
-  for (const [id, what] of rows) process.stdout.write(`${id.padEnd(width)}  ${what}\n`)
+  for (const [id, text] of rows) process.stdout.write(`${id.padEnd(width)}  ${text}\n`)
   return 0
 }
 
-/** Prints what is wrong with the disabled tenants, or would be once they are opened; exit code 2 when there is one. */
+/** Prints the faults of tenants, also those that only opening them would find. Exit code 2 if there is one. */
 export async function checkTenants(options: GlobalOptions): Promise<ExitCode> {
-  const tenants = await tenantsHere(options)
-  if (tenants === null) return 0
-  for (const warning of tenants.warnings) process.stderr.write(`portcullis: ${warning}\n`)
-  const faults = new Map([...tenants.disabled, ...(await faultsOfEnabled(tenants))])
+  const { enabled, disabled, warnings } = await tenantsHere(options)
+  const all = enabled.size + disabled.size
+  if (all === 0) return 0
+  for (const warning of warnings) process.stderr.write(`portcullis: ${warning}\n`)
+  const faults = new Map([...disabled, ...(await openingFaults([...enabled.values()]))])
   for (const [id, found] of faults) {
     process.stderr.write(`portcullis: the tenant ${id} is disabled:\n${renderFaults(found).replace(/^/gm, '  ')}\n`)
   }
-  const all = tenants.enabled.size + tenants.disabled.size
   process.stdout.write(`${all - faults.size} served, ${faults.size} disabled\n`)
   return faults.size === 0 ? 0 : 2
 }
 
-async function faultsOfEnabled({ enabled }: LoadedTenants): Promise<Map<string, readonly Fault[]>> {
-  const modules = [...enabled.values()].map(({ settings }) => settings.handlers.module)
+/** Finds wrong addresses of stores and handler modules that do not load, by tenant. */
+export async function openingFaults(
+  tenants: readonly Pick<TenantSettings, 'id' | 'settings' | 'sources' | 'pathPrefix'>[],
+): Promise<Map<string, readonly Fault[]>> {
+  const modules = tenants.map(({ settings }) => settings.handlers.module)
   const ofModules = await handlerFaults(modules, (warning) => process.stderr.write(`portcullis: ${warning}\n`))
   const found = new Map<string, readonly Fault[]>()
-  for (const tenant of enabled.values()) {
+  for (const tenant of tenants) {
     const { id, settings, sources, pathPrefix } = tenant
     const faults = await addressFaults(tenant)
     const message = ofModules.get(settings.handlers.module ?? '')
     const source = sources.get('handlers.module') ?? 'default'
     if (message !== undefined) faults.push({ path: 'handlers.module', message, source })
-    if (faults.length > 0)
-      found.set(
-        id,
-        faults.map((fault) => ({ ...fault, path: pathPrefix + fault.path })),
-      )
+    const named = faults.map((fault) => ({ ...fault, path: pathPrefix + fault.path }))
+    if (named.length > 0) found.set(id, named)
   }
   return found
 }
 
-/** `null`, which it says, where there are none. */
-async function tenantsHere({ configFile, tenant }: GlobalOptions): Promise<LoadedTenants | null> {
+/** The tenants, or the one of `--tenant`. If there are none, a line says why. */
+async function tenantsHere({ configFile, tenant }: GlobalOptions): Promise<LoadedTenants> {
   const loaded = await settingsHere(configFile)
   const { settings, tenants } = loaded
-  if (settings.tenants.by === undefined) {
-    if (tenant !== undefined) throw noSuchTenant(tenant, loaded)
-    process.stderr.write('There are no tenants: tenants.by is not set\n')
-    return null
-  }
-  if (tenant === undefined) return tenants
-  const isOurs = ([id]: readonly [string, unknown]): boolean => id === tenant
+  const isOurs = ([id]: readonly [string, unknown]): boolean =>
+    settings.tenants.by !== undefined && (tenant === undefined || id === tenant)
   const enabled = new Map([...tenants.enabled].filter(isOurs))
   const disabled = new Map([...tenants.disabled].filter(isOurs))
-  if (enabled.size + disabled.size === 0) throw noSuchTenant(tenant, loaded)
+  if (enabled.size + disabled.size > 0) return { ...tenants, enabled, disabled }
+  if (tenant !== undefined) throw noSuchTenant(tenant, loaded)
+  const reason = settings.tenants.by === undefined ? 'tenants.by is not set' : 'the settings list none'
+  process.stderr.write(`There are no tenants: ${reason}\n`)
   return { ...tenants, enabled, disabled }
 }

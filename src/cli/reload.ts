@@ -1,0 +1,54 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Logger } from '../adapters/logging/log.ts'
+import type { LoadedSettings } from '../config/settings/load.ts'
+import type { Settings } from '../config/settings/schema/schema.ts'
+import { keysOf, memberOf } from '../config/settings/schema/tree.ts'
+import { type LoadedTenants, shared } from '../config/settings/tenants.ts'
+
+interface Needs {
+  /** The settings of the start. */
+  readonly started: LoadedSettings
+  readonly read: () => Promise<LoadedSettings>
+  /** Applies changed tenants; returns them, with the tenants disabled that the process cannot reach. */
+  readonly apply: (tenants: LoadedTenants) => LoadedTenants
+  readonly log: Logger
+}
+
+/** Reads the settings again and applies those of tenants. Other settings need a restart. Never rejects. */
+export async function reload({ started, read, apply, log }: Needs): Promise<void> {
+  if (started.settings.tenants.by === undefined)
+    return log.info('SIGHUP: without tenants there is nothing to read again')
+  try {
+    const { settings, tenants, warnings } = await read()
+    for (const warning of warnings) log.warn(warning)
+    if (settings.tenants.by === undefined) {
+      return log.error('tenants are gone from the settings: restart to go on without them')
+    }
+    const changed = changedForAll(started.settings, settings)
+    // The new settings of tenants were validated for the new rule, so they do not fit the old one.
+    if (changed.includes('tenants.by'))
+      return log.error('tenants.by has changed: restart to take it up; the tenants stay')
+    if (changed.length > 0)
+      log.warn({ settings: changed }, 'settings of the whole have changed: restart to take them up')
+    const { enabled, disabled } = apply(tenants)
+    log.info({ enabled: enabled.size, disabled: disabled.size }, 'read the tenants again')
+  } catch (err) {
+    log.error({ err }, 'the settings cannot be read: the tenants stay as they were')
+  }
+}
+
+/** The paths of changed settings that belong to the whole service. */
+function changedForAll(before: Settings, after: Settings): string[] {
+  const paths = new Set([...pathsOf(before), ...pathsOf(after)])
+  return [...paths].filter((path) => !isDeepStrictEqual(valueAt(before, path), valueAt(after, path)))
+}
+
+function pathsOf(settings: Settings): string[] {
+  const ofTenants = keysOf(settings.tenants).filter((key) => key !== 'list' && key !== 'folder')
+  const others = shared({ ...settings }).filter((path) => path !== 'tenants')
+  return [...others, ...ofTenants.map((key) => `tenants.${key}`)]
+}
+
+function valueAt(settings: Settings, path: string): unknown {
+  return path.split('.').reduce<unknown>(memberOf, settings)
+}
