@@ -44,7 +44,7 @@ const rules: readonly Rule[] = [
   { folder: /^config\//, files: [everything], packages: ['node:', 'typebox', 'pino'] },
   {
     folder: /^cli\//,
-    files: [/^config\//, /^cli\//, /^adapters\/(stores\/store-backend\.ts$|logging\/)/, domain, lib],
+    files: [/^config\//, /^cli\//, /^adapters\/(stores\/store-backend\.ts$|logging\/|addresses\/)/, domain, lib],
     packages: ['node:', 'commander'],
   },
   { folder: /^testing\//, files: [everything], packages: ['node:'] },

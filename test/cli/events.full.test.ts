@@ -97,7 +97,7 @@ describe('portcullis events', () => {
     expect(await events('retry', eventId)).to.deep.equal({
       code: 0,
       out: '',
-      err: '1 due again: delivered within a second or so by a service or worker that is running\n',
+      err: '1 due again: a running service or worker delivers them within seconds\n',
     })
     await eventually('the event', () => notesOf(email).length === attempts + 1)
     expect(new Set(notesOf(email).map((note) => note.eventId)).size).to.equal(1)
