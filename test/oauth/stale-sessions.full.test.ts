@@ -5,7 +5,7 @@ import { AcmeSite } from '../support/acme-site.ts'
 import { anAddress, empty, refused, seen } from '../support/answers.ts'
 import { logIn, register } from '../support/client.ts'
 import { tokenOf, toLink } from '../support/oauth-browser.ts'
-import type { PrintedEvent } from '../support/service.ts'
+import type { PrintedEvent } from '../support/spawned-service.ts'
 
 const tooOld = refused(403, 'FRESH_LOGIN_REQUIRED')
 
