@@ -3,7 +3,8 @@ import { anAddress, empty, refused, seen, unauthorized, withoutChance } from '..
 import { call, goodPassword, logIn, logInByCookie, register, type Sent } from '../support/client.ts'
 import { firstSuperuser } from '../support/first-superuser.ts'
 import { requestsSettled, resetToken, verifyToken } from '../support/one-time-tokens.ts'
-import { type PrintedEvent, startTestService, type TestService } from '../support/service.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+import type { PrintedEvent } from '../support/spawned-service.ts'
 import { inSqlite } from '../support/store-contents.ts'
 
 const badResetToken = refused(400, 'RESET_PASSWORD_BAD_TOKEN')
