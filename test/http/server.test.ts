@@ -159,6 +159,18 @@ describe('the HTTP server', () => {
       await eventually('the slow answer', () => slow.text().endsWith('fine'))
     })
 
+    it('closes those that become idle later, too', async () => {
+      const answers: (() => void)[] = []
+      const [at] = await open((_request, response) => void answers.push(() => response.end('fine')), {
+        maxConnections: 3,
+      })
+      const busy = await Promise.all([connected(at), connected(at), connected(at)])
+      for (const { socket } of busy) socket.write(request)
+      await eventually('all requests', () => answers.length === busy.length)
+      for (const answer of answers) answer()
+      for (const { closed } of busy) expect(await closed()).to.match(/fine$/)
+    })
+
     it('refuses new ones where none is idle, and reports that once', async () => {
       const faults: string[] = []
       const notAccepted = ({ message }: Error) => void faults.push(message)

@@ -53,7 +53,11 @@ export function httpServer(listener: RequestListener, options: Options): HttpSer
     if (unanswered === undefined || socket.destroyed) return // Node parses the rest of a packet all the same
     if (unanswered.size === mostUnanswered) return void socket.destroy()
     unanswered.add(response)
-    response.once('close', () => unanswered.delete(response))
+    response.once('close', () => {
+      unanswered.delete(response)
+      // Otherwise connections that became idle after the last one was accepted would keep new ones out.
+      if (unanswered.size === 0 && connections.size >= maxConnections) socket.destroy()
+    })
     // The time-out of a connection also runs while the answer is being prepared, which may take longer.
     response.on('timeout', () => {
       if (response.writableEnded) socket.destroy()
