@@ -6,6 +6,7 @@ import { environmentOf, startCommand } from '../support/commands.ts'
 import { callAt } from '../support/raw-request.ts'
 import { projectRoot } from '../support/readme-blocks.ts'
 import { startTestService, type TestService } from '../support/service.ts'
+import { exchangeUntilClosed } from '../support/sockets.ts'
 import { scratchFolder } from '../support/spawned-service.ts'
 
 const inMemory = { PORTCULLIS_STORES__USERS__KIND: 'memory' }
@@ -132,6 +133,8 @@ describe('the files of /docs and /try', () => {
           const forwarded = await fetch(`${url}${path}`, { headers: { [header]: 'localhost' } })
           expect(forwarded.status, `${header} ${path}`).to.equal(404)
         }
+        const asByNginx = `GET ${path} HTTP/1.0\r\nHost: 127.0.0.1:${port}\r\n\r\n`
+        expect(await exchangeUntilClosed(url, asByNginx), path).to.match(/^HTTP\/1.1 404 /)
       }
     }))
 

@@ -81,8 +81,10 @@ async function answerBy(routes: Routes, ctx: Context): Promise<void> {
 /** Through a proxy everybody could reach the page; a page of another site could by DNS rebinding. */
 function isFromThisMachine({ req, host }: Context): boolean {
   const isForwarded = Object.keys(req.headers).some((name) => name === 'forwarded' || name.startsWith('x-forwarded-'))
+  // nginx without any `proxy_set_header` sends its upstream as `Host`, by HTTP/1.0. No browser speaks that.
+  if (isForwarded || req.httpVersion === '1.0') return false
   const url = `http://${host}`
-  return !isForwarded && URL.canParse(url) && leadsToLoopback(new URL(url))
+  return URL.canParse(url) && leadsToLoopback(new URL(url))
 }
 
 function notFound(ctx: Context): void {

@@ -57,7 +57,7 @@ export const tryPage = Type.Object({
     Type.Boolean({
       otherwise: 'on when the host and the public URL are loopback',
       description:
-        'Serves `/try`, a page to try the service (`examples/browser`), to browsers on this machine. A request with another `Host`, or with `Forwarded` or `X-Forwarded-*`, gets 404.',
+        'Serves `/try`, a page to try the service (`examples/browser`), to browsers on this machine. A request with another `Host`, with `Forwarded` or `X-Forwarded-*`, or by HTTP/1.0 gets 404.',
     }),
   ),
 })
