@@ -28,6 +28,7 @@ import { changeUserOf, deliveryNeeds } from '../support/delivery.ts'
 
 const requestId = 'job-1'
 const password = 'a quite long pass phrase'
+const rights = { isSuperuser: true, isVerified: true }
 const email = 'ada@example.com' as Email // safe: it is one
 
 const nonStrings: readonly unknown[] = [undefined, null, 5, true, {}, [], ['a'], { $ne: null }, Buffer.from('a')]
@@ -122,154 +123,112 @@ async function scene() {
 }
 
 type Scene = Awaited<ReturnType<typeof scene>>
-/** `never` stands for the values of callers without a compiler. */
-type Call = (accounts: CheckedAccounts, wrong: never, scene: Scene) => Promise<unknown>
+type Input = Readonly<Record<string, unknown>>
 
-/** Use case, refusal or field of `InvalidInput`, wrong values, call. */
-const wrongInputs: readonly (readonly [string, string, readonly unknown[], Call])[] = [
-  ['registerUser', 'email', nonEmails, (to, email) => to.registerUser.execute({ email, password, requestId })],
-  ['registerUser', 'password', nonTexts, (to, password) => to.registerUser.execute({ email, password, requestId })],
-  ['registerUser', 'requestId', nonTexts, (to, requestId) => to.registerUser.execute({ email, password, requestId })],
-  [
-    'registerUser',
-    'REGISTER_INVALID_PASSWORD',
-    ['', email, 'x'.repeat(1025)],
-    (to, password) => to.registerUser.execute({ email, password, requestId }),
-  ],
-  ['createSuperuser', 'email', nonEmails, (to, email) => to.createSuperuser.execute({ email, password, requestId })],
-  ['promoteUser', 'email', nonEmails, (to, email) => to.promoteUser.execute({ email, requestId })],
-  [
-    'requestToken',
-    'email',
-    nonEmails,
-    (to, email) => to.requestToken.execute({ purpose: 'reset_password', email, requestId }),
-  ],
-  [
-    'requestToken',
-    'purpose',
-    [...nonStrings, '', 'deliver', 'constructor'],
-    (to, purpose) => to.requestToken.execute({ purpose, email, requestId }),
-  ],
-  [
-    'logIn',
-    'LOGIN_BAD_CREDENTIALS',
-    nonEmails,
-    (to, email, { backend }) => to.logIn.execute({ email, password, backend, requestId }),
-  ],
-  [
-    'logIn',
-    'password',
-    nonTexts,
-    (to, password, { root: { email }, backend }) => to.logIn.execute({ email, password, backend, requestId }),
-  ],
-  ['resetPassword', 'token', nonTexts, (to, token) => to.resetPassword.execute({ token, password, requestId })],
-  [
-    'resetPassword',
-    'RESET_PASSWORD_BAD_TOKEN',
-    ['', 'a', 'x'.repeat(100_000)],
-    (to, token) => to.resetPassword.execute({ token, password, requestId }),
-  ],
-  [
-    'resetPassword',
-    'password',
-    nonTexts,
-    (to, password) => to.resetPassword.execute({ token: 'a', password, requestId }),
-  ],
-  ['verifyUser', 'token', nonTexts, (to, token, { by }) => to.verifyUser.execute({ token, by, requestId })],
-  [
-    'verifyUser',
-    'VERIFY_USER_BAD_TOKEN',
-    ['', 'a', 'x'.repeat(100_000)],
-    (to, token, { by }) => to.verifyUser.execute({ token, by, requestId }),
-  ],
-  ...(['email', 'password'] as const).map((field) => {
-    const wrong = (field === 'email' ? nonEmails : nonTexts).filter((value) => value !== null && value !== undefined)
-    const call: Call = (to, value, { by }) => to.updateUser.own({ by, changes: { [field]: value }, requestId })
-    return ['updateUser.own', field, wrong, call] as const
-  }),
-  [
-    'updateUser.own',
-    'currentPassword',
-    [5, {}, ['a'], '\ud800'],
-    (to, currentPassword, { by }) => to.updateUser.own({ by, changes: { email }, currentPassword, requestId }),
-  ],
-  [
-    'updateUser.own',
-    'UPDATE_USER_INVALID_PASSWORD',
-    ['', 'x'.repeat(1025)],
-    (to, password, { by }) => to.updateUser.own({ by, changes: { password }, requestId }),
-  ],
-  ...(['isActive', 'isSuperuser', 'isVerified'] as const).map((flag) => {
-    const call: Call = (to, value, { by, plain: target }) =>
-      to.updateUser.any({ by, target, changes: { [flag]: value }, requestId })
-    return ['updateUser.any', flag, ['false', 'true', 0, 1, {}, []], call] as const
-  }),
-  [
-    'updateUser.any',
-    'NOT_FOUND',
-    nonTargets,
-    (to, target, { by }) => to.updateUser.any({ by, target, changes: { isActive: false }, requestId }),
-  ],
-  [
-    'updateUser.any by a user who is no superuser',
-    'FORBIDDEN',
-    [aUser(), null, {}, { id: 'nobody' }],
-    (to, target, { byPlain: by }) => to.updateUser.any({ by, target, changes: { isActive: false }, requestId }),
-  ],
-  [
-    'updateUser.any',
-    'requestId',
-    nonTexts,
-    (to, requestId, { by, plain: target }) =>
-      to.updateUser.any({ by, target, changes: { isActive: false }, requestId }),
-  ],
-  ['deleteUser', 'NOT_FOUND', nonTargets, (to, target) => to.deleteUser.execute({ by: 'program', target, requestId })],
-  [
-    'deleteUser by a user who is no superuser',
-    'FORBIDDEN',
-    [aUser(), null, {}, { id: 'nobody' }],
-    (to, target, { byPlain: by }) => to.deleteUser.execute({ by, target, requestId }),
-  ],
-  [
-    'deleteUser',
-    'requestId',
-    nonTexts,
-    (to, requestId, { plain: target }) => to.deleteUser.execute({ by: 'program', target, requestId }),
-  ],
-]
+interface UseCase {
+  /** Safe: `never` stands for the values of callers without a compiler. */
+  readonly call: (accounts: CheckedAccounts, input: never) => Promise<unknown>
+  /** Input that the use case takes. */
+  readonly input: (site: Scene) => Input
+  /** Answers that differ from `answerOf`. */
+  readonly answers?: Readonly<Record<string, string>>
+}
+
+/** Changes are flat in the inputs of these tests. */
+const nested = ({ email, password, isActive, isSuperuser, isVerified, ...input }: Input) =>
+  ({ ...input, changes: { email, password, isActive, isSuperuser, isVerified } }) as never // safe: as above
+
+const useCases: Readonly<Record<string, UseCase>> = {
+  registerUser: {
+    call: (to, input) => to.registerUser.execute(input),
+    input: () => ({ email, password, requestId }),
+  },
+  createSuperuser: {
+    call: (to, input) => to.createSuperuser.execute(input),
+    input: () => ({ email, password, requestId }),
+  },
+  promoteUser: { call: (to, input) => to.promoteUser.execute(input), input: () => ({ email, requestId }) },
+  requestToken: {
+    call: (to, input) => to.requestToken.execute(input),
+    input: () => ({ purpose: 'reset_password', email, requestId }),
+  },
+  logIn: {
+    call: (to, input) => to.logIn.execute(input),
+    input: ({ root, backend }) => ({ email: root.email, password, backend, requestId }),
+    answers: { email: 'LOGIN_BAD_CREDENTIALS' },
+  },
+  logOut: { call: (to, { by }) => to.logOut.execute(by), input: ({ by }) => ({ by }) },
+  resetPassword: {
+    call: (to, input) => to.resetPassword.execute(input),
+    input: () => ({ token: 'a', password, requestId }),
+  },
+  verifyUser: {
+    call: (to, input) => to.verifyUser.execute(input),
+    input: ({ by }) => ({ token: 'a', by, requestId }),
+  },
+  unlinkOAuth: {
+    call: (to, input) => to.unlinkOAuth.execute(input),
+    input: ({ by }) => ({ by, provider: 'acme', id: 'of-a-link', requestId }),
+  },
+  'updateUser.own': {
+    call: (to, input) => to.updateUser.own(nested(input)),
+    input: ({ by }) => ({ by, email, password, currentPassword: password, requestId }),
+  },
+  'updateUser.any': {
+    call: (to, input) => to.updateUser.any(nested(input)),
+    input: ({ by, plain: target }) => ({ by, target, email, password, isActive: false, ...rights, requestId }),
+  },
+  'updateUser.any by a user': {
+    call: (to, input) => to.updateUser.any(nested(input)),
+    input: ({ byPlain, root: target }) => ({ by: byPlain, target, requestId }),
+    answers: { target: 'FORBIDDEN' },
+  },
+  deleteUser: {
+    call: (to, input) => to.deleteUser.execute(input),
+    input: ({ by, plain: target }) => ({ by, target, requestId }),
+  },
+  'deleteUser by the program': {
+    call: (to, { target, requestId }) => to.deleteUser.execute({ by: 'program', target, requestId }),
+    input: ({ plain: target }) => ({ target, requestId }),
+  },
+  'deleteUser by a user': {
+    call: (to, input) => to.deleteUser.execute(input),
+    input: ({ byPlain, root: target }) => ({ by: byPlain, target, requestId }),
+    answers: { target: 'FORBIDDEN' },
+  },
+}
 
 /** No user at all, or a user with the credential of another one. */
-const impostors: readonly ((scene: Scene) => unknown)[] = [
-  () => null,
-  () => undefined,
-  () => ({}),
-  ({ by }) => ({ ...by, user: undefined }),
-  ({ by }) => ({ ...by, credential: undefined }),
-  ({ by, plain }) => ({ ...by, user: plain }),
-  ({ by, byPlain }) => ({ ...by, credential: byPlain.credential }),
-  ({ by: { user, credential } }) => ({
-    user: { ...user, id: { $ne: null } },
-    credential: { ...credential, userId: { $ne: null } },
-  }),
-  ({ by }) => ({ ...by, credential: { ...by.credential, id: 5 } }),
-  ({ by }) => ({ ...by, credential: { ...by.credential, expiresAt: 'never' } }),
+const impostors = ({ by, byPlain, plain }: Scene): readonly unknown[] => [
+  null,
+  undefined,
+  {},
+  { ...by, user: undefined },
+  { ...by, credential: undefined },
+  { ...by, user: plain },
+  { ...by, credential: byPlain.credential },
+  { user: { ...by.user, id: { $ne: null } }, credential: { ...by.credential, userId: { $ne: null } } },
+  { ...by, credential: { ...by.credential, id: 5 } },
+  { ...by, credential: { ...by.credential, expiresAt: 'never' } },
 ]
 
-const actsOfUsers: readonly (readonly [string, Call])[] = [
-  ['updateUser.own', (to, by) => to.updateUser.own({ by, changes: { password }, requestId })],
-  [
-    'updateUser.any',
-    (to, by, { plain: target }) => to.updateUser.any({ by, target, changes: { isSuperuser: true }, requestId }),
-  ],
-  ['logOut', (to, by) => to.logOut.execute(by)],
-  ['unlinkOAuth', (to, by) => to.unlinkOAuth.execute({ by, provider: 'acme', id: 'of-a-link', requestId })],
-  ['deleteUser', (to, by, { plain: target }) => to.deleteUser.execute({ by, target, requestId })],
-  ['verifyUser', (to, by) => to.verifyUser.execute({ token: 'a', by, requestId })],
-]
+const nonFlags = ['false', 'true', 0, 1, {}, []]
+const wrongValues: Readonly<Record<string, readonly unknown[]>> = {
+  email: nonEmails,
+  password: nonTexts,
+  currentPassword: nonTexts,
+  token: nonTexts,
+  requestId: nonTexts,
+  purpose: [...nonStrings, '', 'deliver', 'constructor'],
+  target: nonTargets,
+  isActive: nonFlags,
+  isSuperuser: nonFlags,
+  isVerified: nonFlags,
+}
+const answerOf = (field: string): string => ({ by: 'UNAUTHORIZED', target: 'NOT_FOUND' })[field] ?? field
 
-async function answerTo(call: Call, site: Scene, wrong: unknown): Promise<unknown> {
-  // Safe: a wrong value is the point.
-  const thrown = await call(site.accounts, wrong as never, site).catch((error: unknown) => error)
+async function answerTo(work: Promise<unknown>): Promise<unknown> {
+  const thrown = await work.catch((error: unknown) => error)
   if (thrown instanceof Refusal) return thrown.code
   return thrown instanceof InvalidInput ? thrown.field : thrown
 }
@@ -277,26 +236,37 @@ async function answerTo(call: Call, site: Scene, wrong: unknown): Promise<unknow
 const shown = (value: unknown): string => (JSON.stringify(value) ?? String(value)).slice(0, 60)
 
 describe('the use cases of a program without a compiler', () => {
-  for (const [useCase, answer, values, call] of wrongInputs) {
-    it(`refuse wrong input and write nothing: ${useCase}, ${answer}`, async () => {
-      expect(values).to.not.deep.equal([])
-      for (const value of values) {
-        const site = await scene()
-        expect(await answerTo(call, site, value), shown(value)).to.equal(answer)
-        expect(site.writes).to.deep.equal([])
+  for (const [name, { call, input, answers = {} }] of Object.entries(useCases)) {
+    it(`refuse wrong input and write nothing: ${name}`, async () => {
+      const site = await scene()
+      const right = input(site)
+      for (const field of Object.keys(right).filter((one) => one === 'by' || one in wrongValues)) {
+        const isChange = name.startsWith('updateUser') && field !== 'requestId'
+        for (const value of field === 'by' ? impostors(site) : (wrongValues[field] ?? [])) {
+          if (isChange && !['by', 'target'].includes(field) && (value === null || value === undefined)) continue
+          const outcome = await answerTo(call(site.accounts, { ...right, [field]: value } as never)) // safe: as above
+          expect(outcome, `${field} ${shown(value)}`).to.equal(answers[field] ?? answerOf(field))
+          expect(site.writes).to.deep.equal([])
+        }
       }
     })
   }
 
-  for (const [useCase, call] of actsOfUsers) {
-    it(`need a user with a credential of their own: ${useCase}`, async () => {
-      for (const impostor of impostors) {
-        const site = await scene()
-        expect(await answerTo(call, site, impostor(site)), impostor.toString()).to.equal('UNAUTHORIZED')
-        expect(site.writes).to.deep.equal([])
-      }
-    })
-  }
+  it('refuse passwords that nobody may have, and unknown tokens', async () => {
+    const { accounts, by, writes } = await scene()
+    for (const wrong of ['', 'x'.repeat(1025)]) {
+      const registering = accounts.registerUser.execute({ email, password: wrong, requestId })
+      expect(await answerTo(registering)).to.equal('REGISTER_INVALID_PASSWORD')
+      const changing = accounts.updateUser.own({ by, changes: { password: wrong }, requestId })
+      expect(await answerTo(changing)).to.equal('UPDATE_USER_INVALID_PASSWORD')
+    }
+    for (const token of ['', 'a', 'x'.repeat(100_000)]) {
+      const resetting = accounts.resetPassword.execute({ token, password, requestId })
+      expect(await answerTo(resetting)).to.equal('RESET_PASSWORD_BAD_TOKEN')
+      expect(await answerTo(accounts.verifyUser.execute({ token, by, requestId }))).to.equal('VERIFY_USER_BAD_TOKEN')
+    }
+    expect(writes).to.deep.equal([])
+  })
 
   it('find no user by a wrong id, and authenticate nobody by a wrong value', async () => {
     const { accounts, backend } = await scene()

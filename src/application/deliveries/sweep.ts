@@ -18,16 +18,6 @@ interface Needs {
   lifetimes: Readonly<Record<TokenPurpose, number>>
 }
 
-/** The number of removed records of each kind. */
-interface Swept {
-  sessions: number
-  tokens: number
-  tokenRequests: number
-  expiringIds: number
-  oauthStates: number
-  deadLetters: number
-}
-
 /** Few enough rows per write that other writes do not wait for long. */
 const batch = 500
 const deadLetterDays = 30
@@ -42,8 +32,8 @@ export class Sweep {
     this.#needs = needs
   }
 
-  /** One failing store does not keep the others from being swept. */
-  async execute(): Promise<Swept> {
+  /** Returns the number of removed records. A store that fails does not keep the others from being swept. */
+  async execute(): Promise<number> {
     const { sessions, tokens, tokenRequests, expiringIds, oauthStates, outbox, clock, lifetimes } = this.#needs
     const ago = (seconds: number): Date => new Date(clock().getTime() - seconds * 1000)
     const askedBefore = ago(Math.max(...Object.values(lifetimes)))
@@ -56,18 +46,12 @@ export class Sweep {
       exhaust(() => oauthStates.sweep(batch)),
       exhaust(() => outbox.sweepDead(diedBefore, batch)),
     ])
-    const [ended, spent, unread, expired, lost, dead] = results.map((result) => {
+    let removed = 0
+    for (const result of results) {
       if (result.status === 'rejected') throw result.reason
-      return result.value
-    })
-    return {
-      sessions: ended ?? 0,
-      tokens: spent ?? 0,
-      tokenRequests: unread ?? 0,
-      expiringIds: expired ?? 0,
-      oauthStates: lost ?? 0,
-      deadLetters: dead ?? 0,
+      removed += result.value
     }
+    return removed
   }
 }
 
