@@ -10,14 +10,14 @@ import { Unavailable } from '../../src/domain/refusal.ts'
 import { type User, viewOf, withPassword } from '../../src/domain/user.ts'
 import { aTokenRequest, aUser } from '../../src/testing/builders.ts'
 import { fixedClock } from '../../src/testing/fixed-clock.ts'
-import { deliveryNeeds, metadataAt, recording } from '../support/delivery.ts'
+import { deliveryNeeds, hanging, metadataAt, recording } from '../support/delivery.ts'
 
 const lifetimes = { reset_password: 900, verify_email: 86_400 }
 
 async function setUp(eventHandlers = recording()) {
   const clock = fixedClock()
-  const needs = await deliveryNeeds(clock)
-  const delivery = new DeliverTokens({ ...needs, eventHandlers, lifetimes, handlerTimeoutSeconds: 10 })
+  const needs = { ...(await deliveryNeeds(clock)), eventHandlers, lifetimes, handlerTimeoutSeconds: 10 }
+  const delivery = new DeliverTokens(needs)
   const newId = () => metadataAt(clock()).eventId
   const requestToken = new RequestToken({ ...needs, newId })
   const ask = (user: Pick<User, 'email'>, purpose: TokenPurpose = 'reset_password') =>
@@ -32,10 +32,11 @@ async function setUp(eventHandlers = recording()) {
     expect(await needs.tokenRequests.lease(clock(), 100, 1)).to.deep.equal([])
   }
   const tokens = () => eventHandlers.calls.map((call) => call.token)
-  return { ...needs, clock, delivery, ask, stored, nothingWaits, handedOut: tokens, calls: eventHandlers.calls }
+  const { calls } = eventHandlers
+  return { ...needs, needs, clock, delivery, ask, stored, nothingWaits, handedOut: tokens, calls }
 }
 
-/** Fails as often as it is told to, after it may have handed the token on. */
+/** Fails this many times, and may have handed the token on before. */
 function failing(times: number) {
   let failures = 0
   return recording(() => {
@@ -43,12 +44,12 @@ function failing(times: number) {
   })
 }
 
-describe('the delivery of tokens', () => {
-  for (const [purpose, handler] of [
+describe('DeliverTokens', () => {
+  for (const [purpose, type] of [
     ['reset_password', 'reset_requested'],
     ['verify_email', 'verification_requested'],
   ] as const) {
-    it(`hands a token that redeems to ${handler}, once`, async () => {
+    it(`hands out a valid token for ${type}, once`, async () => {
       const { delivery, ask, stored, calls, keyRing, tokens, clock, nothingWaits } = await setUp()
       const user = await stored()
       await ask(user, purpose)
@@ -56,7 +57,7 @@ describe('the delivery of tokens', () => {
       expect(await runDue(delivery)).to.equal(1)
 
       const [call] = calls
-      expect(call?.type).to.equal(handler)
+      expect(call?.type).to.equal(type)
       expect(call?.user).to.deep.equal(viewOf(user))
       expect(call?.context).to.include({ requestId: 'request-1', tenant: 'default' })
       expect(call?.context.at).to.deep.equal(at)
@@ -69,7 +70,7 @@ describe('the delivery of tokens', () => {
     })
   }
 
-  it('drops, without a call, what is asked for unknown, inactive and (to verify) verified users', async () => {
+  it('drops requests for unknown and inactive users, and of verified users for verification', async () => {
     const { delivery, ask, stored, calls, nothingWaits } = await setUp()
     const inactive = await stored({ isActive: false })
     await ask(inactive)
@@ -81,7 +82,7 @@ describe('the delivery of tokens', () => {
     await nothingWaits()
   })
 
-  it('drops what another secret sealed, and what is older than its token could be', async () => {
+  it('drops requests that another secret sealed, and those older than the lifetime of a token', async () => {
     const { delivery, ask, stored, tokenRequests, calls, clock, nothingWaits } = await setUp()
     await tokenRequests.ask(aTokenRequest({ at: clock() }))
     await ask(await stored())
@@ -92,7 +93,7 @@ describe('the delivery of tokens', () => {
     await nothingWaits()
   })
 
-  it('mints nothing when nobody would get it', async () => {
+  it('makes no token without a handler', async () => {
     const { delivery, ask, stored, tokens, nothingWaits } = await setUp(recording(undefined, 'reset_requested'))
     const user = await stored()
     await ask(user)
@@ -101,31 +102,23 @@ describe('the delivery of tokens', () => {
     await nothingWaits()
   })
 
-  it('forgets what was asked for strangers a hundred to a write', async () => {
-    const needs = await deliveryNeeds(fixedClock())
+  it('deletes requests for unknown users, a hundred in each write', async () => {
+    const { needs, tokenRequests, clock } = await setUp()
     const writes: number[] = []
-    const { tokenRequests } = needs
-    const counting = {
+    const counting: TokenRequests = {
       ...tokenRequests,
-      settle(requests: Parameters<typeof tokenRequests.settle>[0]) {
+      settle(requests) {
         writes.push(requests.length)
         return tokenRequests.settle(requests)
       },
     }
-    const eventHandlers = recording()
-    const delivery = new DeliverTokens({
-      ...needs,
-      tokenRequests: counting,
-      eventHandlers,
-      lifetimes,
-      handlerTimeoutSeconds: 10,
-    })
-    for (let count = 0; count < 250; count++) await tokenRequests.ask(aTokenRequest({ at: needs.clock() }))
+    const delivery = new DeliverTokens({ ...needs, tokenRequests: counting })
+    for (let count = 0; count < 250; count++) await tokenRequests.ask(aTokenRequest({ at: clock() }))
     expect(await delivery.startDue()).to.equal(250)
     expect(writes).to.deep.equal([100, 100, 50])
   })
 
-  it('repeats a failed delivery with the same token and id after 1 s, 2 s, 4 s … 60 s until the token would be too old', async () => {
+  it('repeats a failed delivery with the same token and id after 1 s, 2 s, 4 s … 60 s, for the lifetime of the token', async () => {
     const { delivery, ask, stored, calls, clock, handedOut, tokenRequests, problems } = await setUp(failing(1e6))
     await ask(await stored())
     const start = clock().getTime()
@@ -149,28 +142,21 @@ describe('the delivery of tokens', () => {
     })
   })
 
-  it('hands out the same token again after a crash between the call and its settling', async () => {
-    const { delivery, ask, stored, tokenRequests, handedOut, clock, ...needs } = await setUp()
+  it('hands out the same token again after a crash between the call and its record', async () => {
+    const { needs, delivery, ask, stored, tokenRequests, handedOut, clock } = await setUp()
     await ask(await stored())
-    const eventHandlers = recording()
-    const crashing = new DeliverTokens({
-      ...needs,
-      clock,
-      tokenRequests: { ...tokenRequests, settle: () => Promise.reject(new Error('killed')) },
-      eventHandlers,
-      lifetimes,
-      handlerTimeoutSeconds: 10,
-    })
+    const killed = { ...tokenRequests, settle: () => Promise.reject(new Error('killed')) }
+    const crashing = new DeliverTokens({ ...needs, tokenRequests: killed })
     await crashing.startDue()
     await crashing.idle()
     expect(await runDue(delivery)).to.equal(0)
     clock.advance(20)
     await runDue(delivery)
-    expect(handedOut()).to.deep.equal(eventHandlers.calls.map((call) => call.token))
-    expect(handedOut()).to.have.length(1)
+    expect(handedOut()).to.have.length(2)
+    expect(new Set(handedOut()).size).to.equal(1)
   })
 
-  it('leaves the expiry of a token alone that it hands out again', async () => {
+  it('keeps the expiry of a token that it hands out again', async () => {
     const { delivery, ask, stored, tokens, clock } = await setUp(failing(1))
     const user = await stored()
     await ask(user)
@@ -181,32 +167,25 @@ describe('the delivery of tokens', () => {
     expect(await tokens.current('reset_password', user.id)).to.deep.equal(before)
   })
 
-  it('hands out nothing more once the token of an unsettled delivery was redeemed', async () => {
-    const { delivery, ask, stored, users, calls, clock, nothingWaits } = await setUp(failing(1))
-    const user = await stored()
-    await ask(user)
-    await runDue(delivery)
-    await users.replace(withPassword(user, 'another hash'), [])
-    clock.advance(60)
-    await runDue(delivery)
-    expect(calls).to.have.length(1)
-    await nothingWaits()
-  })
-
-  it('hands out nothing more once the address of an unsettled delivery was verified or changed', async () => {
-    for (const change of [{ isVerified: true }, { email: 'elsewhere@example.org' as Email }]) {
-      const { delivery, ask, stored, users, calls, clock } = await setUp(failing(1))
+  for (const [what, purpose, change] of [
+    ['token was used', 'reset_password', (user: User) => withPassword(user, 'another hash')],
+    ['address was verified', 'verify_email', (user: User) => ({ ...user, isVerified: true })],
+    ['address changed', 'verify_email', (user: User) => ({ ...user, email: 'elsewhere@example.org' as Email })],
+  ] as const) {
+    it(`does not repeat a delivery after the ${what}`, async () => {
+      const { delivery, ask, stored, users, calls, clock, nothingWaits } = await setUp(failing(1))
       const user = await stored()
-      await ask(user, 'verify_email')
+      await ask(user, purpose)
       await runDue(delivery)
-      await users.replace({ ...user, ...change }, [])
+      await users.replace(change(user), [])
       clock.advance(60)
       await runDue(delivery)
       expect(calls).to.have.length(1)
-    }
-  })
+      await nothingWaits()
+    })
+  }
 
-  it('hands out the live token again while more than half its life remains, and then a new one', async () => {
+  it('hands out the same token while more than half of its life remains, and then a new one', async () => {
     const { delivery, ask, stored, handedOut, calls, clock, keyRing, tokens } = await setUp()
     const user = await stored()
     for (const pause of [380, 80, 0]) {
@@ -221,7 +200,7 @@ describe('the delivery of tokens', () => {
     expect(new Set(calls.map((call) => call.context.eventId)).size).to.equal(3)
   })
 
-  it('repeats a further request with the token it handed out first, though that is not fresh any more', async () => {
+  it('repeats a delivery with its first token, even when more than half of its life is over', async () => {
     let calls = 0
     const { delivery, ask, stored, handedOut, clock } = await setUp(
       recording(() => {
@@ -240,7 +219,7 @@ describe('the delivery of tokens', () => {
     expect(new Set(handedOut()).size).to.equal(1)
   })
 
-  it('does not hand out a live token whose fact is gone', async () => {
+  it('makes a new token when the fact of the current one has changed', async () => {
     const { delivery, ask, stored, users, handedOut, keyRing, tokens, clock } = await setUp()
     const user = await stored()
     await ask(user)
@@ -254,8 +233,8 @@ describe('the delivery of tokens', () => {
     expect((await tokens.find('reset_password', keyRing.digest(second ?? '')))?.userId).to.equal(user.id)
   })
 
-  it('delivers a request once, though others for its address come at every step of the delivery', async () => {
-    const { users, tokenRequests, expiringIds, ask, stored, clock, nothingWaits, ...needs } = await setUp()
+  it('delivers once when more requests for the address come at every step of the delivery', async () => {
+    const { needs, ask, stored, nothingWaits } = await setUp()
     const user = await stored()
     /** Asks once more before each operation. */
     const interrupted = <T extends object>(port: T): T =>
@@ -272,13 +251,10 @@ describe('the delivery of tokens', () => {
     const eventHandlers = recording(() => ask(user))
     const delivery = new DeliverTokens({
       ...needs,
-      users: interrupted(users),
-      tokenRequests: interrupted(tokenRequests),
-      expiringIds: interrupted(expiringIds),
-      clock,
+      users: interrupted(needs.users),
+      tokenRequests: interrupted(needs.tokenRequests),
+      expiringIds: interrupted(needs.expiringIds),
       eventHandlers,
-      lifetimes,
-      handlerTimeoutSeconds: 10,
     })
     for (let look = 0; look < 5; look++) {
       await delivery.startDue()
@@ -288,15 +264,13 @@ describe('the delivery of tokens', () => {
     await nothingWaits()
   })
 
-  it('serves first come, first served, 16 at a time, and wastes no time between two', async () => {
-    const finishes: (() => void)[] = []
-    const { delivery, ask, stored, calls, clock } = await setUp(
-      recording(() => new Promise<void>((resolve) => finishes.push(resolve))),
-    )
+  it('delivers first come, first served, always 16 at a time', async () => {
+    const { handlers, finish, running } = hanging()
+    const { delivery, ask, stored, calls, clock } = await setUp(handlers)
     const asked: string[] = []
     const askSome = async (howMany: number) => {
       for (let count = 0; count < howMany; count++) {
-        clock.advance(0.001) // so that it is known who came first
+        clock.advance(0.001) // defines the order
         const user = await stored()
         await ask(user)
         asked.push(user.email)
@@ -306,20 +280,18 @@ describe('the delivery of tokens', () => {
     while (calls.length < 450) {
       await delivery.startDue()
       await new Promise(setImmediate)
-      expect(finishes).to.have.length(16)
-      finishes.shift()?.()
+      expect(running()).to.equal(16)
+      finish(1)
       await new Promise(setImmediate)
-      if (asked.length < 500) await askSome(1) // later ones do not get before those who wait
+      if (asked.length < 500) await askSome(1) // these must not overtake the waiting ones
     }
-    for (const finish of finishes) finish()
+    finish()
     expect(calls.map(({ user }) => user.email)).to.deep.equal(asked.slice(0, calls.length))
   })
 
-  it('hands nothing to a user who was deactivated while the request waited for a hand', async () => {
-    const finishes: (() => void)[] = []
-    const { delivery, ask, stored, users, calls, clock } = await setUp(
-      recording(() => new Promise<void>((resolve) => finishes.push(resolve))),
-    )
+  it('hands out nothing to a user who was deactivated while the request waited', async () => {
+    const { handlers, finish } = hanging()
+    const { delivery, ask, stored, users, calls, clock } = await setUp(handlers)
     for (let count = 0; count < 16; count++) await ask(await stored())
     clock.advance(1)
     const last = await stored()
@@ -327,12 +299,12 @@ describe('the delivery of tokens', () => {
     await delivery.startDue()
     await new Promise(setImmediate)
     await users.replace({ ...last, isActive: false }, [])
-    for (const finish of finishes) finish()
+    finish()
     await delivery.idle()
     expect(calls).to.have.length(16)
   })
 
-  it('counts no attempt for what waits for a free hand', async () => {
+  it('counts no attempt while a request waits in the queue', async () => {
     const finishes: (() => void)[] = []
     const { delivery, ask, stored, calls, clock, problems } = await setUp(
       recording(() => {
@@ -341,7 +313,7 @@ describe('the delivery of tokens', () => {
       }),
     )
     for (let count = 0; count < 17; count++) {
-      clock.advance(0.001) // so that it is known which of them waits
+      clock.advance(0.001) // defines the order
       await ask(await stored())
     }
     for (let second = 0; second < 8; second++) {
@@ -360,21 +332,18 @@ describe('the delivery of tokens', () => {
     expect(problems.map(({ attempts }) => attempts)).to.deep.equal([1, 2])
   })
 
-  it('tries again every five seconds what the store cannot bind, and counts none of it', async () => {
-    const { ask, stored, calls, clock, problems, tokenRequests, ...needs } = await setUp()
+  it('tries again every five seconds when the store cannot bind a request, without counting', async () => {
+    const eventHandlers = failing(1)
+    const { needs, ask, stored, clock, problems, tokenRequests } = await setUp(eventHandlers)
     let binds = 0
-    const failing: TokenRequests = {
+    const unbinding: TokenRequests = {
       ...tokenRequests,
       async bind(request, fact) {
         if (++binds <= 3) throw new Unavailable('the store')
         return tokenRequests.bind(request, fact)
       },
     }
-    const eventHandlers = recording(() => {
-      throw new HandlerFailed('MailServerDown', 'no')
-    })
-    const more = { tokenRequests: failing, eventHandlers, clock, lifetimes, handlerTimeoutSeconds: 10 }
-    const delivery = new DeliverTokens({ ...needs, report: (problem) => void problems.push(problem), ...more })
+    const delivery = new DeliverTokens({ ...needs, tokenRequests: unbinding })
     await ask(await stored())
     for (let second = 0; second < 16; second++) {
       await runDue(delivery)
@@ -383,13 +352,10 @@ describe('the delivery of tokens', () => {
     expect(binds).to.equal(4)
     expect(problems.map(({ attempts }) => attempts)).to.deep.equal([1, 1, 1, 1])
     expect(eventHandlers.calls).to.have.length(1)
-    expect(calls).to.deep.equal([])
   })
 
-  it('settles what strangers ask for while every handler hangs, and leaves the others their turn', async () => {
-    const { delivery, ask, stored, tokenRequests, clock } = await setUp(
-      recording(() => new Promise<void>(() => undefined)),
-    )
+  it('drops requests for unknown users while every handler hangs, and keeps the others in order', async () => {
+    const { delivery, ask, stored, tokenRequests, clock } = await setUp(hanging().handlers)
     for (let count = 0; count < 120; count++) {
       clock.advance(0.001)
       await ask(await stored())
@@ -407,31 +373,28 @@ describe('the delivery of tokens', () => {
     expect(await tokenRequests.lease(clock(), 1000, 1)).to.have.length(120)
   })
 
-  it('is taken over within half a minute by another process, however long handlers may take', async () => {
-    const needs = await setUp()
-    const { ask, stored, clock } = needs
-    const hanging = recording(() => new Promise<void>(() => undefined))
+  it('loses its requests to another process within half a minute after its end', async () => {
+    const { needs, ask, stored, clock } = await setUp()
     await ask(await stored())
-    const killed = new DeliverTokens({ ...needs, eventHandlers: hanging, lifetimes, handlerTimeoutSeconds: 3600 })
+    const timeouts = { handlerTimeoutSeconds: 3600 }
+    const killed = new DeliverTokens({ ...needs, ...timeouts, eventHandlers: hanging().handlers })
     expect(await killed.startDue()).to.equal(1)
-    const other = new DeliverTokens({ ...needs, eventHandlers: recording(), lifetimes, handlerTimeoutSeconds: 3600 })
+    const other = new DeliverTokens({ ...needs, ...timeouts })
     clock.advance(30)
     expect(await other.startDue()).to.equal(1)
     await other.idle()
   })
 
-  it('gives back what it is still doing or has not begun, and does not begin it any more', async () => {
-    const finishes: (() => void)[] = []
-    const { delivery, ask, stored, tokenRequests, clock, calls } = await setUp(
-      recording(() => new Promise<void>((resolve) => finishes.push(resolve))),
-    )
+  it('gives back running and waiting requests, and does not begin them any more', async () => {
+    const { handlers, finish } = hanging()
+    const { delivery, ask, stored, tokenRequests, clock, calls } = await setUp(handlers)
     for (let count = 0; count < 18; count++) await ask(await stored())
     await delivery.startDue()
     await new Promise(setImmediate)
     await delivery.giveBack()
     clock.advance(1)
     expect(await tokenRequests.lease(clock(), 100, 1)).to.have.length(18)
-    for (const finish of finishes) finish()
+    finish()
     await delivery.idle()
     expect(calls).to.have.length(16)
   })

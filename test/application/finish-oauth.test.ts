@@ -30,7 +30,7 @@ const provider: OAuthProvider = {
 const policy = { associateByEmail: true, verifiedByDefault: false, requiresVerification: false }
 
 describe('FinishOAuth', () => {
-  /** Logs `identity` in with users of `wrap`; answers the id of whoever is logged in. */
+  /** Logs `identity` in on a store of users, and returns the id of the user. */
   async function scene() {
     const clock = fixedClock()
     const { users, oauthStates } = await deliveryNeeds(clock)
@@ -85,7 +85,7 @@ describe('FinishOAuth', () => {
     ['between looking for the account and for the address', 1],
     ['between looking and writing', 2],
   ] as const) {
-    it(`is the same user as a login that is done ${where}`, async () => {
+    it(`logs in the same user as another login ${where}`, async () => {
       const { users, logIn } = await scene()
       let first: string | null = null
       let step = 0
@@ -113,7 +113,7 @@ describe('FinishOAuth', () => {
     })
   }
 
-  it('links to nobody whose address has become another since it was looked for', async () => {
+  it('does not link to a user whose address changed after the look-up', async () => {
     const { users, logIn } = await scene()
     const user = aUser({ email: identity.email, isVerified: true, oauthAccounts: [] })
     await users.insert(user, [])

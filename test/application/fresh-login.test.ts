@@ -23,7 +23,7 @@ describe('a login', () => {
     expect([0, 60_000, 60_001].map((age) => isFresh(ago(age)))).to.deep.equal([true, true, false])
   })
 
-  it('is not fresh when its strategy does not know its time', () => {
+  it('is not fresh when its time is unknown', () => {
     expect(isFresh(new Date(Number.NaN))).to.equal(false)
   })
 })

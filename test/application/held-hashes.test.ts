@@ -10,7 +10,7 @@ import { fixedClock } from '../../src/testing/fixed-clock.ts'
 import { recordedHandlers } from '../../src/testing/recorded-handlers.ts'
 import { changeUserOf, deliveryNeeds, metadataAt } from '../support/delivery.ts'
 
-/** Every password is right; each hash is held until `release`. */
+/** Accepts every password, and holds each hash until `release`. */
 function heldHasher(verdict: 'match' | 'match_needs_rehash') {
   const held: (() => void)[] = []
   const hasher: PasswordHasher = {
@@ -24,7 +24,7 @@ function heldHasher(verdict: 'match' | 'match_needs_rehash') {
   return { hasher, release }
 }
 
-/** Credentials whose ends are on record. */
+/** Credentials whose end was recorded. */
 const ended = new Set<string>()
 
 const backend: Backend = {
@@ -76,8 +76,8 @@ async function scene(verdict: 'match' | 'match_needs_rehash', fields: Partial<Us
 }
 const codeOf = (outcome: unknown) => (outcome instanceof Refusal ? outcome.code : outcome)
 
-describe('a password that is hashed', () => {
-  it('at a login, anew, is kept under the same version and told of to nobody', async () => {
+describe('while a password is hashed', () => {
+  it('for a re-hash, the login stores the new hash without an event', async () => {
     const { users, outbox, clock, user, release, logIn } = await scene('match_needs_rehash')
     const done = logIn.execute({ email: user.email, password: 'the password', backend, requestId: 'r' })
     await release()
@@ -90,7 +90,7 @@ describe('a password that is hashed', () => {
     expect(await outbox.lease(clock(), 1, 20)).to.deep.equal([])
   })
 
-  it('at a login, anew, does not bring back a password that was reset meanwhile', async () => {
+  it('for a re-hash, a reset wins', async () => {
     const { users, user, clock, release, logIn } = await scene('match_needs_rehash')
     const done = logIn.execute({ email: user.email, password: 'the password', backend, requestId: 'r' })
     await new Promise((resolve) => setImmediate(resolve))
@@ -100,7 +100,7 @@ describe('a password that is hashed', () => {
     expect((await users.find(user.id))?.passwordHash).to.equal('$reset$')
   })
 
-  it('for a user who is logged out meanwhile is not set', async () => {
+  it('for a change, a logout wins', async () => {
     const { users, user, changeUser, release, updateUser, by } = await scene('match')
     const change = updateUser.own({ by, changes: { password: 'a quite long pass phrase' }, requestId: 'r' })
     ended.add(by.credential.id)
@@ -116,11 +116,11 @@ describe('a password that is hashed', () => {
   })
 
   for (const [what, meanwhile, code] of [
-    ['has lost the right', (root: User) => ({ ...root, isSuperuser: false }), 'FORBIDDEN'],
-    ['is inactive', (root: User) => ({ ...root, isActive: false }), 'UNAUTHORIZED'],
-    ['is gone', null, 'UNAUTHORIZED'],
+    ['loses the right', (root: User) => ({ ...root, isSuperuser: false }), 'FORBIDDEN'],
+    ['becomes inactive', (root: User) => ({ ...root, isActive: false }), 'UNAUTHORIZED'],
+    ['is deleted', null, 'UNAUTHORIZED'],
   ] as const) {
-    it(`by a superuser who ${what} meanwhile is not set`, async () => {
+    it(`a superuser who ${what} changes nothing`, async () => {
       const { users, user, release, updateUser, by } = await scene('match', { isSuperuser: true })
       const target = aUser()
       await users.insert(target, [])
@@ -134,7 +134,17 @@ describe('a password that is hashed', () => {
     })
   }
 
-  it('is set by one of two changes that give the same current password', async () => {
+  it('a superuser who loses the right does not set it again on the own account', async () => {
+    const { users, user, release, updateUser, by } = await scene('match', { isSuperuser: true })
+    const changes = { password: 'a quite long pass phrase', isSuperuser: true }
+    const change = updateUser.any({ by, target: user, changes, requestId: 'r' })
+    await users.replace({ ...user, isSuperuser: false }, [])
+    await release()
+    expect(codeOf(await change.catch((error: unknown) => error))).to.equal('FORBIDDEN')
+    expect((await users.find(user.id))?.isSuperuser).to.equal(false)
+  })
+
+  it('for two changes with the same current password, the first one wins', async () => {
     const { users, user, release, updateUser, by } = await scene('match')
     const change = (password: string) =>
       updateUser.own({ by, changes: { password }, currentPassword: 'the password', requestId: 'r' })

@@ -47,7 +47,7 @@ async function scene() {
 }
 
 describe('a logout by JWT', () => {
-  it('ends one login: 100 within the life of a token end 100, and not the 101st', async () => {
+  it('ends one login each time: 100 logouts end 100 logins, and not the 101st', async () => {
     const { clock, logIn, lives, logOut } = await scene()
     const tokens: string[] = []
     for (let count = 0; count < 101; count++) {
@@ -63,7 +63,7 @@ describe('a logout by JWT', () => {
     expect(await lives(last)).to.equal(true)
   })
 
-  it('costs no further look-up for users who never logged out, nor for logins after it', async () => {
+  it('needs no look-up for users without a logout, nor for later logins', async () => {
     const { clock, logIn, lives, logOut, lookups } = await scene()
     const [ended, older] = [await logIn(), await logIn()]
     expect(await lives(older)).to.equal(true)

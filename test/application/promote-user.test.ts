@@ -26,7 +26,7 @@ describe('promoting a user', () => {
 
   const rights = { isActive: true, isSuperuser: true, isVerified: true }
 
-  it('tells what changed, and nothing that was so before', async () => {
+  it('reports exactly the rights that changed', async () => {
     for (const missing of [['isSuperuser'], ['isActive', 'isVerified'], ['isActive', 'isSuperuser', 'isVerified']]) {
       const fields = Object.fromEntries(missing.map((flag) => [flag, false]))
       const { user, answer, stored, calls } = await promoted({ ...rights, ...fields })
@@ -37,7 +37,7 @@ describe('promoting a user', () => {
     }
   })
 
-  it('leaves no way in to a stranger who registered the address first, and tells the owner of it', async () => {
+  it('removes the password and links of an attacker who registered the address first, and reports it', async () => {
     const email = toEmail('owner@example.com')
     const [strangers, own] = [anAccount(), anAccount({ vouchedEmail: email })]
     const { user, stored, calls } = await promoted({
@@ -60,7 +60,7 @@ describe('promoting a user', () => {
     for (const { user } of calls) expect(user).to.include(rights)
   })
 
-  it('changes nothing of who is an active, verified superuser already, and tells nobody', async () => {
+  it('changes and reports nothing for an active, verified superuser', async () => {
     const { user, answer, stored, calls } = await promoted(rights)
     expect(stored).to.deep.equal(user)
     expect(answer).to.deep.equal(user)

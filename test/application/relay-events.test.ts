@@ -9,20 +9,26 @@ import { Unavailable } from '../../src/domain/refusal.ts'
 import { endSessions } from '../../src/domain/user.ts'
 import { aSession, aToken, aUser } from '../../src/testing/builders.ts'
 import { fixedClock } from '../../src/testing/fixed-clock.ts'
-import { deliveryNeeds, metadataAt, passwordChanged, recording, registered } from '../support/delivery.ts'
+import { deliveryNeeds, hanging, metadataAt, passwordChanged, recording, registered } from '../support/delivery.ts'
 
 async function setUp(eventHandlers = recording()) {
   const clock = fixedClock()
   const needs = { ...(await deliveryNeeds(clock)), eventHandlers, handlerTimeoutSeconds: 10 }
-  return { ...needs, needs, clock, relay: new RelayEvents(needs), calls: eventHandlers.calls }
+  const insertMany = async (howMany: number): Promise<void> => {
+    for (let count = 0; count < howMany; count++) {
+      const user = aUser()
+      await needs.users.insert(user, [registered(user, clock())])
+    }
+  }
+  return { ...needs, needs, clock, relay: new RelayEvents(needs), calls: eventHandlers.calls, insertMany }
 }
 
 const fail = () => {
   throw new HandlerFailed('TypeError', 'somebody@example.org is not a function', 'handlers.mjs:1:2')
 }
 
-describe('the relay of events', () => {
-  it('hands an event to the handler of its name, with the user as it was written, and forgets it', async () => {
+describe('RelayEvents', () => {
+  it('calls the handler of an event once, with the user of the event', async () => {
     const { users, relay, calls, clock } = await setUp()
     const user = aUser()
     const event = registered(user, clock())
@@ -40,24 +46,17 @@ describe('the relay of events', () => {
     expect(await runDue(relay)).to.equal(0)
   })
 
-  it('tells what changed', async () => {
-    const { users, relay, calls, clock } = await setUp()
-    const user = aUser()
-    await users.insert(user, [passwordChanged(user, clock())])
-    await runDue(relay)
-    expect(calls[0]?.changes).to.deep.equal({ password: true })
-  })
-
-  it('delivers the events of one user in the order of writing', async () => {
+  it('delivers the events of a user in the order of writing, with the changed fields', async () => {
     const { users, relay, calls, clock } = await setUp()
     const user = aUser()
     const events = [registered(user, clock()), passwordChanged(user, clock()), registered(user, clock())]
     await users.insert(user, events)
     expect(await runDue(relay)).to.equal(3)
     expect(calls.map((call) => call.context.eventId)).to.deep.equal(events.map((event) => event.id))
+    expect(calls.map((call) => call.changes)).to.deep.equal([undefined, { password: true }, undefined])
   })
 
-  it('settles an event that nobody handles', async () => {
+  it('settles an event without a handler', async () => {
     const { users, relay, outbox, calls, clock } = await setUp(recording(undefined, 'registered'))
     const user = aUser()
     await users.insert(user, [registered(user, clock())])
@@ -66,7 +65,7 @@ describe('the relay of events', () => {
     expect(await outbox.nextDue()).to.equal(null)
   })
 
-  it('repeats a failed event with the same id, after 1 s, 2 s, 4 s, and holds back later ones of its user only', async () => {
+  it('repeats a failed event with the same id after 1 s, 2 s, 4 s, and delays only the events of its user', async () => {
     let failures = 0
     const unlucky = aUser()
     const eventHandlers = recording((call) => {
@@ -98,7 +97,7 @@ describe('the relay of events', () => {
     ])
   })
 
-  it('makes an event a dead letter at its tenth failure and lets the next one pass', async () => {
+  it('makes an event a dead letter at its tenth failure and goes on with the next one', async () => {
     const eventHandlers = recording((call) => {
       if (call.type === 'registered') throw new HandlerFailed('TypeError', `no\u001b[2J\nway ${'x'.repeat(500)}`)
     })
@@ -131,7 +130,7 @@ describe('the relay of events', () => {
     expect(calls.at(-1)?.context.eventId).to.equal(event.id)
   })
 
-  it('buries an event whose ten leases never came to an end, without calling its handler again', async () => {
+  it('makes an event a dead letter after ten leases without an end, without another call', async () => {
     const { users, relay, outbox, calls, clock, problems } = await setUp()
     const user = aUser()
     await users.insert(user, [registered(user, clock()), passwordChanged(user, clock())])
@@ -145,7 +144,7 @@ describe('the relay of events', () => {
     expect(problems.map(({ outcome }) => outcome)).to.deep.equal(['buried'])
   })
 
-  it('does not count an attempt that the handler never saw', async () => {
+  it('does not count an attempt when the handlers are too busy', async () => {
     let refusals = 0
     const eventHandlers = recording(() => {
       if (refusals++ < 20) throw new Unavailable('busy')
@@ -179,91 +178,77 @@ describe('the relay of events', () => {
     ])
   })
 
-  it('calls the handlers of different users at the same time, at most sixteen', async () => {
-    const waiting: (() => void)[] = []
-    const eventHandlers = recording(() => new Promise<void>((resolve) => waiting.push(resolve)))
-    const { users, relay, clock } = await setUp(eventHandlers)
-    for (let count = 0; count < 20; count++) {
-      const user = aUser()
-      await users.insert(user, [registered(user, clock())])
-    }
+  it('calls at most sixteen handlers at the same time, for different users', async () => {
+    const { handlers, finish, running } = hanging()
+    const { relay, insertMany } = await setUp(handlers)
+    await insertMany(20)
     let ended = 0
     expect(await relay.startDue(() => ended++)).to.equal(16)
     await new Promise(setImmediate)
-    expect(waiting).to.have.length(16)
+    expect(running()).to.equal(16)
     expect(await relay.startDue()).to.equal(0)
     expect(await relay.nextDue()).to.equal(null)
 
-    for (const finish of waiting.splice(0, 3)) finish()
+    finish(3)
     await new Promise(setImmediate)
     expect(ended).to.equal(3)
     expect(await relay.startDue()).to.equal(3)
     await new Promise(setImmediate)
-    for (const finish of waiting.splice(0)) finish()
+    finish()
     await relay.idle()
   })
 
-  it('keeps its lease while the handler runs, so that nobody else delivers the event too', async () => {
-    const needs = await deliveryNeeds(() => new Date())
-    const slow = recording(() => new Promise<void>((resolve) => setTimeout(resolve, 500)))
-    const leaseSeconds = 0.15
-    const first = new RelayEvents({ ...needs, eventHandlers: slow, handlerTimeoutSeconds: 10, leaseSeconds })
-    const other = recording()
-    const second = new RelayEvents({ ...needs, eventHandlers: other, handlerTimeoutSeconds: 10, leaseSeconds })
-    const user = aUser()
-    await needs.users.insert(user, [registered(user, new Date())])
-
+  it('renews its lease while the handler runs, so no other process delivers the event', async () => {
+    const { handlers, finish } = hanging()
+    const { needs, insertMany, clock } = await setUp(handlers)
+    const renewals: (() => void)[] = []
+    const every = (_: number, renew: () => void) => {
+      renewals.push(renew)
+      return () => undefined
+    }
+    const timers = { ...needs.timers, every }
+    const first = new RelayEvents({ ...needs, timers })
+    const second = new RelayEvents(needs)
+    await insertMany(1)
     await first.startDue()
-    const polling = setInterval(() => void second.startDue(), 20)
+    for (let third = 0; third < 6; third++) {
+      clock.advance(7)
+      for (const renew of renewals) renew()
+      expect(await second.startDue()).to.equal(0)
+    }
+    finish()
     await first.idle()
-    clearInterval(polling)
-    await runDue(second)
-    expect(other.calls).to.deep.equal([])
-    expect(slow.calls).to.have.length(1)
+    expect(await runDue(second)).to.equal(0)
+    expect(handlers.calls).to.have.length(1)
   })
 
-  it('changes nothing with the result of a delivery whose lease was lost', async () => {
-    const waiting: (() => void)[] = []
-    const slow = recording(() => new Promise<void>((resolve) => waiting.push(resolve)))
-    const { users, outbox, relay, clock } = await setUp(slow)
-    const user = aUser()
-    await users.insert(user, [registered(user, clock())])
+  it('records no result when the lease was lost', async () => {
+    const { handlers, finish } = hanging()
+    const { outbox, relay, clock, insertMany } = await setUp(handlers)
+    await insertMany(1)
     await relay.startDue()
     clock.advance(21)
-    const [stolen] = await outbox.lease(clock(), 1, 20)
-    for (const finish of waiting) finish()
+    const [other] = await outbox.lease(clock(), 1, 20)
+    finish()
     await relay.idle()
-    if (stolen === undefined) throw new Error('the lease did not run out')
-    expect(await outbox.settle(stolen)).to.equal(true)
+    if (other === undefined) throw new Error('the lease did not run out')
+    expect(await outbox.settle(other)).to.equal(true)
   })
 
-  it('gives back what it is still doing, untried', async () => {
-    const { users, outbox, relay, clock } = await setUp(recording(() => new Promise(() => {})))
-    const user = aUser()
-    await users.insert(user, [registered(user, clock())])
-    await relay.startDue()
-    await relay.giveBack()
-    const [lease] = await outbox.lease(clock(), 1, 20)
-    expect(lease?.attempts).to.equal(1)
-  })
-
-  it('gives back what waits for a hand, too, and does not begin it any more', async () => {
-    const waiting: (() => void)[] = []
-    const slow = recording(() => new Promise<void>((resolve) => waiting.push(resolve)))
-    const { users, outbox, relay, clock, calls } = await setUp(slow)
-    for (let count = 0; count < 20; count++) {
-      const user = aUser()
-      await users.insert(user, [registered(user, clock())])
-    }
+  it('gives back running and waiting events, and does not begin them any more', async () => {
+    const { handlers, finish } = hanging()
+    const { outbox, relay, clock, calls, insertMany } = await setUp(handlers)
+    await insertMany(20)
     await Promise.all([relay.startDue(), relay.startDue()])
     await relay.giveBack()
-    expect(await outbox.lease(clock(), 100, 20)).to.have.length(20)
-    for (const finish of waiting) finish()
+    const leases = await outbox.lease(clock(), 100, 20)
+    expect(leases.map(({ attempts }) => attempts)).to.deep.equal(Array(20).fill(1))
+    finish()
     await relay.idle()
     expect(calls).to.have.length(16)
   })
 
-  it('says so when the store cannot be told how a delivery ended', async () => {
+  it('reports when the store cannot record the end of a delivery', async () => {
     const { needs, users, clock, problems } = await setUp()
     const broken = { ...needs.outbox, settle: () => Promise.reject(new Unavailable('store')) }
     const relay = new RelayEvents({ ...needs, outbox: broken })
@@ -274,7 +259,7 @@ describe('the relay of events', () => {
     expect(problems.map(({ outcome, error }) => [outcome, error])).to.deep.equal([['unknown', 'Unavailable']])
   })
 
-  describe('before the handler is called', () => {
+  describe('before it calls the handler', () => {
     it('removes the sessions and tokens of a deleted user', async () => {
       const { users, sessions, tokens, relay, clock } = await setUp()
       const user = aUser()
@@ -291,7 +276,7 @@ describe('the relay of events', () => {
       expect(await tokens.current(token.purpose, user.id)).to.equal(null)
     })
 
-    it('removes ended sessions except the kept one, and none that began since, however late the event comes', async () => {
+    it('removes ended sessions, but not the kept one and not later ones', async () => {
       const { users, sessions, relay, clock } = await setUp()
       const asking = aSession({ generation: 0 })
       const user = aUser({ id: asking.userId, sessions: { generation: 0, keptCredentialId: null } })
@@ -306,7 +291,7 @@ describe('the relay of events', () => {
       expect(await sessions.find(young.digest)).not.to.equal(null)
     })
 
-    it('asks for a few of a user’s thousand sessions at a time, and removes all that ended', async () => {
+    it('removes a thousand ended sessions of a user, at most 32 at a time', async () => {
       const { needs, users, sessions, clock } = await setUp()
       let now = 0
       let most = 0
@@ -332,7 +317,7 @@ describe('the relay of events', () => {
       expect(most).to.be.within(2, 32)
     })
 
-    it('removes the tokens of an address that a user has left, and no others', async () => {
+    it('removes the tokens of a former address, and no others', async () => {
       const { users, tokens, relay, clock } = await setUp()
       const user = aUser()
       const stale = aToken({ userId: user.id, purpose: 'reset_password', fact: 'of another address' })
@@ -345,7 +330,7 @@ describe('the relay of events', () => {
       expect(await tokens.current('verify_email', user.id)).to.deep.equal(good)
     })
 
-    it('removes the token that verified a user, where that was not done, and none handed out since', async () => {
+    it('removes the token that verified the user, and no later one', async () => {
       const { users, tokens, relay, clock } = await setUp()
       const removed = async (createdAt: Date) => {
         const user = aUser({ isVerified: true })
@@ -382,7 +367,7 @@ describe('the relay of events', () => {
       expect(await sessions.find(session.digest)).to.equal(null)
     })
 
-    it('repeats what failed, and calls the handler in the end though the sessions stay out of reach', async () => {
+    it('tries again, and at last calls the handler without removing the sessions', async () => {
       const { needs, users, outbox, sessions, clock, calls } = await setUp()
       const unreachable = { ...sessions, removeAllOf: () => Promise.reject(new Unavailable('sessions')) }
       const relay = new RelayEvents({ ...needs, sessions: unreachable })

@@ -5,7 +5,7 @@ import { anOAuthState, aSession, aToken, aTokenRequest, aUser } from '../../src/
 import { fixedClock } from '../../src/testing/fixed-clock.ts'
 import { deliveryNeeds, registered } from '../support/delivery.ts'
 
-/** Has `rows` to remove, and records the limits it is asked with. */
+/** Has `rows` to remove, and records the limits of the calls. */
 function full(rows: number) {
   const limits: number[] = []
   const sweep = async (limit: number) => {
@@ -20,7 +20,7 @@ function full(rows: number) {
 const lifetimes = { reset_password: 3600, verify_email: 7200 }
 
 describe('the sweep', () => {
-  it('removes expired sessions, tokens and OAuth states, forgotten requests, dead letters older than 30 days, and no more', async () => {
+  it('removes expired records, and dead letters older than 30 days, and nothing else', async () => {
     const clock = fixedClock()
     const { sessions, tokens, tokenRequests, expiringIds, oauthStates, outbox, users } = await deliveryNeeds(clock)
     const soon = new Date(clock().getTime() + 1000)
@@ -53,8 +53,8 @@ describe('the sweep', () => {
     const waiting = aTokenRequest({ at: new Date(clock().getTime() - 7_200_000) })
     await tokenRequests.ask(waiting)
 
-    const kept = { sessions, tokens, tokenRequests, expiringIds, oauthStates, outbox }
-    const swept = await new Sweep({ ...kept, clock, lifetimes }).execute()
+    const stores = { sessions, tokens, tokenRequests, expiringIds, oauthStates, outbox }
+    const swept = await new Sweep({ ...stores, clock, lifetimes }).execute()
     expect(swept).to.equal(6)
     expect(await expiringIds.has('lasting')).to.equal(true)
     expect(await sessions.find(lasting.session.digest)).not.to.equal(null)
@@ -83,7 +83,7 @@ describe('the sweep', () => {
     ])
   })
 
-  it('sweeps the other stores when one is down, and says so', async () => {
+  it('sweeps the other stores when one is down, and throws', async () => {
     const needs = await deliveryNeeds(fixedClock())
     const some = full(3)
     const tokens = { ...needs.tokens, sweep: some.sweep }

@@ -43,7 +43,7 @@ function over({ store, clock }: OpenedStore, eventHandlers: EventHandlers) {
 }
 
 for (const store of [memoryUnderTest, sqliteUnderTest, mongoUnderTest]) {
-  describe(`requests for tokens that come all the time, on the ${store.name} store`, () => {
+  describe(`a flood of token requests on the ${store.name} store`, () => {
     let opened: OpenedStore
 
     before(async function () {
@@ -55,7 +55,7 @@ for (const store of [memoryUnderTest, sqliteUnderTest, mongoUnderTest]) {
       await store.stop?.()
     })
 
-    it('send one mail to an address, and another after a minute', async () => {
+    it('sends one mail to an address, and another one after a minute', async () => {
       const eventHandlers = recording()
       const { delivery, ask, stored } = over(opened, eventHandlers)
       const email = await stored()
@@ -69,7 +69,7 @@ for (const store of [memoryUnderTest, sqliteUnderTest, mongoUnderTest]) {
           do {
             await delivery.startDue()
             await delivery.idle()
-            await new Promise(setImmediate) // a look that finds nothing gives no turn to the requests
+            await new Promise(setImmediate) // an empty look does not yield to the requests
           } while (!isOver)
           await asked
         }

@@ -9,7 +9,7 @@ import { fixedClock } from '../../src/testing/fixed-clock.ts'
 import { changeUserOf, deliveryNeeds } from '../support/delivery.ts'
 
 describe('VerifyUser', () => {
-  it('does not take a session that ended after the request was authenticated', async () => {
+  it('refuses a session that ended after the request was authenticated', async () => {
     const clock = fixedClock()
     const needs = await deliveryNeeds(clock)
     const { users, tokens, keyRing } = needs

@@ -14,7 +14,7 @@ function accepted(text: string): Email {
 const keyOf = (text: string) => emailKey(accepted(text))
 
 describe('an e-mail address', () => {
-  it('is judged in linear time, whatever is in it', () => {
+  it('is parsed in linear time', () => {
     const judgedIn = (text: string): number => {
       const began = performance.now()
       parse(text)
@@ -30,7 +30,7 @@ describe('an e-mail address', () => {
     }
   })
 
-  it('keeps the spelling of its local part and shows its domain lower-case and in Unicode', () => {
+  it('keeps its local part and shows its domain in lower case and Unicode', () => {
     expect(accepted("  Jürgen.O'Neil+tag@Example.COM ")).to.equal("Jürgen.O'Neil+tag@example.com")
     expect(accepted('a@BÜCHER.example')).to.equal('a@bücher.example')
     expect(accepted('a@xn--bcher-kva.example')).to.equal('a@bücher.example')
@@ -38,7 +38,7 @@ describe('an e-mail address', () => {
     expect(localPart(accepted('King.Arthur@camelot.bt'))).to.equal('King.Arthur')
   })
 
-  it('has one key for all spellings of it', () => {
+  it('has one key for all its spellings', () => {
     expect(keyOf('King.Arthur@Camelot.BT')).to.equal('king.arthur@camelot.bt')
     expect(keyOf('a@bücher.example')).to.equal('a@xn--bcher-kva.example')
     expect(keyOf('a@bu\u0308cher.example')).to.equal(keyOf('A@XN--BCHER-KVA.example'))
@@ -47,12 +47,12 @@ describe('an e-mail address', () => {
     expect(keyOf('jose\u0301@example.com')).to.equal(keyOf('JOSÉ@example.com'))
   })
 
-  it('has one key for every form of sigma, at the end of a word or not', () => {
+  it('has one key for every form of sigma', () => {
     for (const local of ['Oσ', 'OΣ', 'Oς', 'oΣ', 'oς']) expect(keyOf(`${local}@example.com`)).to.equal('oσ@example.com')
     expect(keyOf('ΟΔΟΣ.ΟΔΟΣ@example.com')).to.equal(keyOf('οδος.οδοσ@example.com'))
   })
 
-  it('has one key for a letter in either case, of every script that has cases', () => {
+  it('has one key for both cases of a letter, in every script', () => {
     const letters = Array.from({ length: 0x20000 }, (_, code) => code)
       .filter((code) => code < 0xd800 || code > 0xdfff)
       .map((code) => String.fromCodePoint(code))
@@ -61,7 +61,7 @@ describe('an e-mail address', () => {
     for (const one of letters) expect(keyOf(`x${one.toLowerCase()}@a.bt`), one).to.equal(keyOf(`x${one}@a.bt`))
   })
 
-  it('keeps punycode as it is where decoding it would show another domain', () => {
+  it('keeps punycode when the decoded domain would have another key', () => {
     expect(accepted('a@xn---2zvn7q.example')).to.equal('a@xn---2zvn7q.example')
     expect(keyOf('a@xn---2zvn7q.example')).not.to.equal(keyOf('a@xn--2zvn7q.example'))
   })
@@ -174,7 +174,7 @@ describe('an e-mail address', () => {
       ),
   )
 
-  it('is itself when it is parsed again, and so is its key (5 000 texts)', () => {
+  it('stays the same when it is parsed again, and so does its key (5 000 texts)', () => {
     let reached = 0
     fc.assert(
       fc.property(someText, (text) => {

@@ -17,7 +17,7 @@ describe('passwordScheme', () => {
     })
   }
 
-  it('shows nothing of what is no hash', () => {
+  it('is empty for a text that is no hash', () => {
     for (const text of ['', 'secret', 'se$cret$v=1']) expect(passwordScheme(text)).to.equal('')
   })
 })

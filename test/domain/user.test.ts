@@ -18,11 +18,11 @@ const now = new Date('2030-01-01T00:00:00Z')
 const later = (seconds: number) => new Date(now.getTime() + seconds * 1000)
 const id = '01890a5d-ac96-774b-bcce-b302099a8057' as UserId
 const arthur = newUser(id, 'king.arthur@camelot.bt' as Email, '$argon2id$…', now)
-/** A credential as a login with this very record would have got it. */
+/** The credential of a login with this record. */
 const loggedIn = (user: User, credentialId: string) => ({ id: credentialId, generation: user.sessions.generation })
 
 describe('the id of a user', () => {
-  it('is read in either case and kept in lower case', () => {
+  it('is read in both cases and returned in lower case', () => {
     expect(parseUserId(id)).to.equal(id)
     expect(parseUserId(id.toUpperCase())).to.equal(id)
   })
@@ -50,42 +50,42 @@ describe('a new user', () => {
     })
   })
 
-  it('shows nothing of its password to anybody', () => {
+  it('has no password in its public view', () => {
     expect(Object.keys(viewOf(arthur))).to.have.members(['id', 'email', 'isActive', 'isSuperuser', 'isVerified'])
   })
 })
 
 describe('a credential', () => {
-  it('lives while its generation does', () => {
+  it('is valid during its generation', () => {
     expect(isAlive(arthur, loggedIn(arthur, 'a'))).to.equal(true)
     expect(isAlive(endSessions(arthur, now), loggedIn(arthur, 'a'))).to.equal(false)
   })
 
-  it('of a later generation than the user is dead as well', () => {
+  it('of a later generation than the user is not valid', () => {
     expect(isAlive(arthur, { id: 'a', generation: 1 })).to.equal(false)
   })
 
-  it('is dead while its user is inactive, even the kept one', () => {
+  it('of an inactive user is not valid, even the kept one', () => {
     const changed = { ...endSessions(arthur, now, 'a'), isActive: false }
     expect(isAlive(changed, loggedIn(arthur, 'a'))).to.equal(false)
     expect(isAlive(changed, loggedIn(changed, 'b'))).to.equal(false)
   })
 
-  it('that is kept outlives one step of the generation, not two', () => {
+  it('that is kept survives one step of the generation, not two', () => {
     const changed = endSessions(arthur, now, 'a')
     expect(isAlive(changed, loggedIn(arthur, 'a'))).to.equal(true)
     expect(isAlive(changed, loggedIn(arthur, 'b'))).to.equal(false)
     expect(isAlive(endSessions(changed, now, 'c'), loggedIn(arthur, 'a'))).to.equal(false)
   })
 
-  it('that was kept is dead by its generation once it is ended', () => {
+  it('that was kept is not valid after its end', () => {
     const kept = endSessions(arthur, now, 'a')
     const changed = endCredential(kept, 'a', null)
     expect(isAlive(changed, loggedIn(arthur, 'a'))).to.equal(false)
     expect(endCredential(kept, 'b', null).sessions.keptCredentialId).to.equal('a')
   })
 
-  it('may have been ended by itself if it expires no later than one that was', () => {
+  it('may have been ended if it expires no later than an ended one', () => {
     expect(mayBeEnded(arthur, { expiresAt: now })).to.equal(false)
     expect(mayBeEnded(endCredential(arthur, 'a', null), { expiresAt: now })).to.equal(false)
     for (const order of [
@@ -100,7 +100,7 @@ describe('a credential', () => {
     }
   })
 
-  it('does not come back in any order of keeps and steps (2 000 histories)', () => {
+  it('never becomes valid again (2 000 histories)', () => {
     const ids = Array.from({ length: 61 }, (_, index) => String(index))
     const keeps = fc.array(fc.option(fc.integer({ min: 0, max: 60 }).map(String)), { maxLength: 80 })
     fc.assert(
@@ -108,7 +108,7 @@ describe('a credential', () => {
         let user = arthur
         for (const kept of history) {
           const before = ids.filter((id) => isAlive(user, { id, generation: 0 }))
-          // The record that is changed is the one by which the kept credential was judged alive.
+          // The kept credential is valid for the record that is changed.
           user = endSessions(user, now, kept !== null && before.includes(kept) ? kept : null)
           for (const id of ids) {
             if (isAlive(user, { id, generation: 0 }) && !before.includes(id)) throw new Error(`${id} came back`)
@@ -119,7 +119,7 @@ describe('a credential', () => {
     )
   })
 
-  it('stay dead when a user who was restored from a backup ends them once more', () => {
+  it('is not valid when a user restored from a backup ends all sessions again', () => {
     const since = endSessions(arthur, now)
     const stolen = loggedIn(since, 'stolen')
     expect(isAlive(since, stolen)).to.equal(true)
@@ -127,14 +127,14 @@ describe('a credential', () => {
     expect(isAlive(restored, stolen)).to.equal(false)
   })
 
-  it('move on when a clock was set back', () => {
+  it('ends with its generation even if the clock was set back', () => {
     const moved = endSessions(endSessions(arthur, later(60)), now)
     expect(moved.sessions.generation).to.equal(later(60).getTime() + 1)
   })
 })
 
 describe('a new password of a user', () => {
-  it('kills reset tokens for the older one and leaves verification tokens alone', () => {
+  it('invalidates reset tokens and keeps verification tokens valid', () => {
     const changed = withPassword(arthur, 'other')
     expect(changed.passwordHash).to.equal('other')
     expect(factOf('reset_password', changed)).not.to.equal(factOf('reset_password', arthur))

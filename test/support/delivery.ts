@@ -67,6 +67,16 @@ export function recording(
   }
 }
 
+/** Handlers that hang until `finish` lets the oldest calls, or all of them, return. */
+export function hanging() {
+  const waiting: (() => void)[] = []
+  const handlers = recording(() => new Promise<void>((resolve) => waiting.push(resolve)))
+  const finish = (howMany = waiting.length): void => {
+    for (const resolve of waiting.splice(0, howMany)) resolve()
+  }
+  return { handlers, finish, running: () => waiting.length }
+}
+
 export function metadataAt(at: Date) {
   return { eventId: randomUUID() as EventId, at, requestId: `request-${randomUUID()}` }
 }
