@@ -40,10 +40,8 @@ export function deadLetterContract({ on }: Cases<UsersRole>): void {
     }
     const oldestFirst = deaths.sort((a, b) => a.seconds - b.seconds).map(({ id }) => id)
     const listed = await store.outbox.listDead(10)
-    assert.deepEqual(
-      listed.map(({ event }) => event.id),
-      oldestFirst,
-    )
+    const listedIds = listed.map(({ event }) => event.id)
+    assert.deepEqual(listedIds, oldestFirst)
     assert.deepEqual(await store.outbox.listDead(2), listed.slice(0, 2))
   })
 
@@ -55,10 +53,8 @@ export function deadLetterContract({ on }: Cases<UsersRole>): void {
     assert.equal(await store.outbox.revive(anEvent(aUser()).id, clock()), 0)
     assert.equal(await store.outbox.revive(revived.event.id, clock()), 1)
     assert.equal(await store.outbox.revive(revived.event.id, clock()), 0)
-    assert.deepEqual(
-      (await store.outbox.listDead(10)).map(({ event }) => event),
-      [left.event],
-    )
+    const remaining = (await store.outbox.listDead(10)).map(({ event }) => event)
+    assert.deepEqual(remaining, [left.event])
     const lease = await leaseOne(store.outbox, clock())
     assert.equal(lease.userId, revived.userId)
     assert.deepEqual(lease.event, revived.event)
@@ -112,10 +108,8 @@ export function deadLetterContract({ on }: Cases<UsersRole>): void {
     assert.equal(await store.outbox.sweepDead(inSeconds(4), 2), 2)
     assert.equal(await store.outbox.sweepDead(inSeconds(4), 2), 1)
     assert.equal(await store.outbox.sweepDead(inSeconds(4), 2), 0)
-    assert.deepEqual(
-      (await store.outbox.listDead(10)).map(({ reason }) => reason),
-      ['death 4', 'death 5'],
-    )
+    const reasons = (await store.outbox.listDead(10)).map(({ reason }) => reason)
+    assert.deepEqual(reasons, ['death 4', 'death 5'])
     assert.equal(await store.outbox.sweepDead(inSeconds(60), 10), 2)
   })
 }

@@ -45,10 +45,8 @@ export function oauthStateStoreContract({ on, onNew, assertSwept }: Cases<OAuthS
   on('gives a state to exactly one of many callers', async (scene) => {
     const state = await begun(scene)
     const taken = await scene.atOnce(range(64), (one) => one.take(state.digest))
-    assert.deepEqual(
-      taken.filter((one) => one !== null),
-      [state],
-    )
+    const winners = taken.filter((one) => one !== null)
+    assert.deepEqual(winners, [state])
   })
 
   on('keeps several states of one user and browser side by side', async ({ store, second }) => {

@@ -38,10 +38,8 @@ export function tokenRequestsContract({ on, onNew }: Cases<UsersRole>): void {
     const batches = []
     for (let time = 0; time < 3; time++) batches.push(await store.tokenRequests.lease(inSeconds(0), 3, 60))
     // The order within a batch matters, too: requests are delivered in it.
-    assert.deepEqual(
-      batches.map((batch) => batch.map(({ request }) => request.requestId)),
-      [['age 5', 'age 4', 'age 3'], ['age 2', 'age 1'], []],
-    )
+    const ids = batches.map((batch) => batch.map(({ request }) => request.requestId))
+    assert.deepEqual(ids, [['age 5', 'age 4', 'age 3'], ['age 2', 'age 1'], []])
   })
 
   on('counts no attempt for a lease that ends without a binding', async ({ store, second, inSeconds }) => {
@@ -116,10 +114,8 @@ export function tokenRequestsContract({ on, onNew }: Cases<UsersRole>): void {
     await store.tokenRequests.postpone([], inSeconds(0))
     const leases = []
     for (let time = 0; time < 2; time++) leases.push(...(await store.tokenRequests.lease(inSeconds(1), 2, 60)))
-    assert.deepEqual(
-      leases.map(({ request }) => request),
-      requests,
-    )
+    const leased = leases.map(({ request }) => request)
+    assert.deepEqual(leased, requests)
   })
 
   on(

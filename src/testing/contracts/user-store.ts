@@ -65,25 +65,20 @@ export function userStoreContract({ on, onNew }: Cases<UsersRole>): void {
     assert.equal(await users.findByEmail(emailKey(freshAddress())), null)
   })
 
-  on(
-    'lets exactly one of many concurrent inserts have an address, however it is spelled',
-    async ({ store, atOnce }) => {
-      const address = freshAddress()
-      const candidates = range(callers).map((way) => aUser({ email: spelling(address, way) }))
-      const events = candidates.map((user) => anEvent(user))
-      const outcomes = await atOnce(candidates, (one, user, at) => one.users.insert(user, events.slice(at, at + 1)))
-      assert.equal(count(outcomes, 'stored'), 1)
-      assert.equal(count(outcomes, 'email_taken'), callers - 1)
-      const winner = candidates[outcomes.indexOf('stored')]
-      assert.deepEqual(await store.users.findByEmail(emailKey(address)), winner)
-      const found = await Promise.all(candidates.map((user) => store.users.find(user.id)))
-      assert.deepEqual(
-        found.filter((user) => user !== null),
-        [winner],
-      )
-      assert.deepEqual(await deliverAll(store.outbox), [events[outcomes.indexOf('stored')]])
-    },
-  )
+  on('stores exactly one of many concurrent inserts of an address in any spelling', async ({ store, atOnce }) => {
+    const address = freshAddress()
+    const candidates = range(callers).map((way) => aUser({ email: spelling(address, way) }))
+    const events = candidates.map((user) => anEvent(user))
+    const outcomes = await atOnce(candidates, (one, user, at) => one.users.insert(user, events.slice(at, at + 1)))
+    assert.equal(count(outcomes, 'stored'), 1)
+    assert.equal(count(outcomes, 'email_taken'), callers - 1)
+    const winner = candidates[outcomes.indexOf('stored')]
+    assert.deepEqual(await store.users.findByEmail(emailKey(address)), winner)
+    const found = await Promise.all(candidates.map((user) => store.users.find(user.id)))
+    const inserted = found.filter((user) => user !== null)
+    assert.deepEqual(inserted, [winner])
+    assert.deepEqual(await deliverAll(store.outbox), [events[outcomes.indexOf('stored')]])
+  })
 
   on('writes neither user nor event when an inserted address is taken', async ({ store }) => {
     const owner = await stored(store)
