@@ -1,5 +1,5 @@
-// What a stranger learns about an address by the time that an answer takes: nothing (OWASP Forgot Password cheat sheet;
-// ASVS 6.3.8). Run with little beside it.
+// The time of an answer tells a stranger nothing about an address (OWASP Forgot Password cheat sheet; ASVS 6.3.8). Needs an
+// idle machine.
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { goodPassword } from './support/client.ts'
@@ -33,7 +33,7 @@ describe('the time of an answer', function () {
 
   const mistyped = 'a quite long pass phrase mistyped'
 
-  it('of a refused login does not tell who exists, who is active and who is verified', async () => {
+  it('of a refused login does not tell whether an account exists, is active or is verified', async () => {
     await expectAlike('wrong password', isLong ? { count: 500, least: 0.44 } : { count: 100, least: 0.38 }, 400, {
       'wrong password': (index) => logIn(one(people.verified, index), mistyped),
       'unknown address': (index) => logIn(one(people.unknown, index), goodPassword),
@@ -43,7 +43,7 @@ describe('the time of an answer', function () {
   })
 
   for (const route of ['/auth/forgot-password', '/auth/request-verify-token']) {
-    it(`of ${route} does not tell who exists, who is active and who is verified`, async () => {
+    it(`of ${route} does not tell whether an account exists, is active or is verified`, async () => {
       const ask = (kind: keyof People) => (index: number) => client.postJson(route, { email: one(people[kind], index) })
       await expectAlike('unverified', isLong ? { count: 500, least: 0.44 } : { count: 200, least: 0.4 }, 202, {
         unverified: ask('unverified'),
@@ -58,8 +58,8 @@ describe('the time of an answer', function () {
 type Act = (index: number) => Promise<Timed>
 
 /**
- * That the times of `reference` are told from those of no other class: each class `count` times, in an order drawn
- * anew in each round. A pair that fails is tried twice more, and fails for good when it fails once again.
+ * Expects that no class can be told from `reference` by its times, of `count` requests for each class in random order. A
+ * class that fails is tried twice more, and may not fail again.
  */
 async function expectAlike(
   reference: string,
@@ -79,15 +79,15 @@ async function expectAlike(
     const referenceTimes = times.get(reference) ?? []
     return new Map(names.map((name) => [name, distinguishability(times.get(name) ?? [], referenceTimes)]))
   }
-  const isTold = (value: number): boolean => value < least || value > 1 - least
+  const isDifferent = (value: number): boolean => value < least || value > 1 - least
 
   const first = await measured(Object.keys(classes).filter((name) => name !== reference))
-  figure(`told from ${reference} (0.5: not at all)`, Object.fromEntries(first))
+  figure(`difference from ${reference} (0.5: none)`, Object.fromEntries(first))
   for (const [name, value] of first) {
-    if (!isTold(value)) continue
+    if (!isDifferent(value)) continue
     const again = [await measured([name]), await measured([name])].map((round) => round.get(name) ?? Number.NaN)
     const values = [value, ...again]
-    expect(again.filter(isTold), `${name} told from ${reference}: ${values.join(', ')}`).to.deep.equal([])
+    expect(again.filter(isDifferent), `${name} differs from ${reference}: ${values.join(', ')}`).to.deep.equal([])
   }
 }
 

@@ -1,4 +1,4 @@
-// How quickly a service answers whose handlers fail, hang, loop and exit. Run with little beside it.
+// The answer times of a service whose handlers fail, hang, loop and exit. Needs an idle machine.
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'chai'
 import { call, logIn, register } from './support/client.ts'

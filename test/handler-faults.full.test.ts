@@ -20,7 +20,7 @@ describe('a service whose handlers are at fault', () => {
     running = await startFaulty()
     service = running.service
     superuser = await superuserToken(service.url, {}, running.dataFolder)
-    // What fails three times takes seconds to succeed: all of it at the same time.
+    // An event that fails three times takes seconds, so all of them begin here.
     const { id } = await register(service.url, inOrder)
     for (const email of respelt) {
       const { status } = await call(service.url, 'PATCH', `/users/${id}`, { json: { email }, bearer: superuser })
@@ -69,7 +69,7 @@ describe('a service whose handlers are at fault', () => {
     return { answer, statusAfter }
   }
 
-  it('deletes whom on_before_delete lets go', async () => {
+  it('deletes a user when on_before_delete returns', async () => {
     const { answer, statusAfter } = await deletion('calm-goer@example.com')
     expect([answer.status, statusAfter]).to.deep.equal([204, 404])
     await eventually('on_after_delete', () =>
@@ -77,7 +77,7 @@ describe('a service whose handlers are at fault', () => {
     )
   })
 
-  it('deletes nobody whom on_before_delete keeps, and tells the reason', async () => {
+  it('keeps a user when on_before_delete refuses, and answers the reason', async () => {
     const { answer, statusAfter } = await deletion('kept@example.com')
     expect([answer.status, statusAfter]).to.deep.equal([400, 200])
     expect(answer.body).to.deep.equal({ detail: { code: 'DELETE_USER_REFUSED', reason: 'has open invoices' } })
@@ -89,7 +89,7 @@ describe('a service whose handlers are at fault', () => {
     ['never', 'hangs'],
     ['stuck', 'loops for ever'],
   ] as const) {
-    it(`deletes nobody while on_before_delete ${what}: 503`, async () => {
+    it(`keeps a user while on_before_delete ${what}: 503`, async () => {
       const { answer, statusAfter } = await deletion(`${kind}@example.com`)
       expect([answer.status, statusAfter]).to.deep.equal([503, 200])
       expect(answer.body).to.deep.equal({ detail: 'SERVICE_UNAVAILABLE' })

@@ -1,13 +1,12 @@
 import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, openSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { finished } from 'node:stream/promises'
+import { text } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'chai'
 import { eventually } from './support/eventually.ts'
+import { freePort } from './support/ports.ts'
 import { executable, scratchFolder } from './support/spawned-service.ts'
 import { together } from './support/together.ts'
 
@@ -33,22 +32,12 @@ async function serviceLoggingTo(
   const child = spawn(process.execPath, [executable, 'serve'], { cwd: folder, env, stdio })
   process.once('exit', () => child.kill('SIGKILL'))
   const url = `http://127.0.0.1:${port}/healthz`
-  const isThere = (): Promise<boolean> =>
-    fetch(url).then(
-      ({ ok }) => ok,
-      () => false,
-    )
-  while (!(await isThere())) await delay(50)
-  return { child, url }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo // safe: a listening TCP server has one
-  server.close()
-  await once(server, 'close')
-  return port
+  for (let attempt = 0; attempt < 1200; attempt++) {
+    const answer = await fetch(url).catch(() => null)
+    if (answer?.ok) return { child, url }
+    await delay(50)
+  }
+  throw new Error('the service does not answer')
 }
 
 const idOf = (at: number): string => `asked-${String(at).padStart(4, '0')}`
@@ -81,13 +70,9 @@ async function isReadLate(): Promise<void> {
   await delay(100)
   const { stderr } = child
   if (stderr === null) throw new Error('standard error is no pipe')
-  let text = ''
-  stderr.setEncoding('utf8').on('data', (chunk) => {
-    text += chunk
-  })
+  const written = text(stderr)
   expect(await ended).to.equal(0)
-  await finished(stderr)
-  const lines = text.split('\n').filter((line) => line.startsWith('{') || line.includes('asked-'))
+  const lines = (await written).split('\n').filter((line) => line.startsWith('{') || line.includes('asked-'))
   const asked = lines.map((line) => JSON.parse(line).requestId).filter((id) => id?.startsWith('asked-'))
   expect(asked).to.deep.equal(Array.from({ length: count }, (_, at) => idOf(at)))
 }
@@ -117,12 +102,12 @@ async function eventsHaveNoRoom(): Promise<void> {
 
 describe('a service whose log', () => {
   together([
-    { title: 'nobody reads goes on, and ends when it is told to', run: nobodyReads },
-    { title: 'is read late has every line, whole and in order', run: isReadLate },
+    { title: 'has no reader goes on, and stops at SIGTERM', run: nobodyReads },
+    { title: 'is read late loses no line, and keeps their order', run: isReadLate },
     ...(existsSync('/dev/full')
       ? [
-          { title: 'has no room on its disk goes on, and ends when it is told to', run: hasNoRoom },
-          { title: 'and whose events have no room goes on, and tries the events again', run: eventsHaveNoRoom },
+          { title: 'has no room on its disk goes on, and stops at SIGTERM', run: hasNoRoom },
+          { title: 'is fine but whose events have no room goes on, and retries the events', run: eventsHaveNoRoom },
         ]
       : []),
   ])

@@ -1,4 +1,4 @@
-// More than the service can do, and clients that keep it waiting: what it answers them, and all others.
+// Answers under overload, and to slow or hostile clients.
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'chai'
 import { call, goodPassword, logIn, register } from './support/client.ts'
@@ -44,7 +44,7 @@ describe('the log of an overload', () => {
 
   after(() => service?.stop())
 
-  it('has one line a second, which counts the refused requests, and no line for each of them', async () => {
+  it('counts the refused requests in few lines, and has no line for each of them', async () => {
     const form = { username: resident, password: goodPassword }
     const crowd = Array.from({ length: 60 }, () => call(service.url, 'POST', '/auth/jwt/login', { form }))
     const refused = (await Promise.all(crowd)).filter(({ status }) => status === 503).length
@@ -55,10 +55,7 @@ describe('the log of an overload', () => {
     const counted = () => unavailable().reduce((sum, { requests }) => sum + requests, 0)
     await eventually('a line that counts the last request', () => counted() === refused)
     expect(unavailable()[0]).to.deep.include({ level: 50, err: { type: 'Unavailable', message: 'password hashing' } })
-    const times = unavailable().map(({ time }) => Date.parse(time))
-    for (const [index, time] of times.entries()) {
-      expect(time - (times[index - 1] ?? 0), 'ms since the line before').to.be.above(990)
-    }
+    expect(unavailable().length, 'lines').to.be.below(refused / 2)
     expect(logged().filter(({ status }) => status === 503)).to.deep.equal([])
   })
 })
@@ -67,14 +64,14 @@ describe('a reset link', () => {
   let service: TestService
 
   before(async () => {
-    // One hash at a time, and each takes longer than anybody may be made to wait.
+    // One hash at a time, and each takes longer than a request may wait.
     const slow = { PORTCULLIS_PASSWORDS__CONCURRENCY: '1', PORTCULLIS_PASSWORDS__TIME_COST: '24' }
     service = await startTestService({ ...slow, PORTCULLIS_PASSWORDS__MAX_WAIT_SECONDS: '0.05' })
   })
 
   after(() => service?.stop())
 
-  it('outlives a refused password and a 503, and then works once', async () => {
+  it('stays valid after a refused password and a 503, and then works once', async () => {
     const { url } = service
     await register(url, resident)
     const token = await resetToken(service, resident)
@@ -115,7 +112,7 @@ describe('a client that is slow, greedy or ambiguous', () => {
     expect(answer).to.not.include(filler)
   })
 
-  // RFC 9112 section 6.1: what two servers could cut into requests differently.
+  // RFC 9112 section 6.1: two servers could split these bytes into different requests.
   for (const [what, lines] of Object.entries({
     'a length and chunks': ['Content-Length: 4', 'Transfer-Encoding: chunked'],
     'two lengths': ['Content-Length: 4', 'Content-Length: 5'],

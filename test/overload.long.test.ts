@@ -1,4 +1,4 @@
-// More than the service can do, and clients that keep it waiting: how long it takes, beside a quiet run of the same test.
+// Answer times under overload, compared with a quiet phase of the same run. Needs an idle machine.
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'chai'
 import { goodPassword, logIn, register } from './support/client.ts'

@@ -1,8 +1,9 @@
 import { expect } from 'chai'
 import { call } from './support/client.ts'
-import { type Command, environmentOf, portNear, startCommand, workingCopy } from './support/commands.ts'
+import { type Command, environmentOf, startCommand, workingCopy } from './support/commands.ts'
 import { dropDatabase, mongoObstacle } from './support/mongo.ts'
 import { sharedMongo } from './support/mongo-server.ts'
+import { freePort } from './support/ports.ts'
 import { type Block, blocksOf, patternOf, projectFile, projectRoot, theBlock, tourOf } from './support/readme-blocks.ts'
 import { goThrough } from './support/readme-tour.ts'
 import { redisServerObstacle, startRedis } from './support/redis.ts'
@@ -11,7 +12,7 @@ import { goodSecret } from './support/settings.ts'
 /** Starts the service as the page says, and types the page's requests. */
 async function follow(page: string, settings: Readonly<Record<string, string>>, after?: After): Promise<void> {
   const blocks = blocksOf(projectFile(page))
-  const port = await portNear(3000)
+  const port = await freePort(3000)
   const here = (text: string): string => text.replaceAll('localhost:3000', `localhost:${port}`)
   const env = environmentOf({ ...settings, ...(port !== 3000 && { PORTCULLIS_HTTP__PORT: `${port}` }) })
   const folder = workingCopy()

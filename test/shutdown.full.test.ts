@@ -14,53 +14,50 @@ import { goodSecret } from './support/settings.ts'
 import { type Spawned, scratchFolder, spawnService, spawnWorker } from './support/spawned-service.ts'
 import { together } from './support/together.ts'
 
-const patience = { PORTCULLIS_PASSWORDS__MAX_WAIT_SECONDS: '60', ...quickest }
+const noLimit = { PORTCULLIS_PASSWORDS__MAX_WAIT_SECONDS: '60', ...quickest }
 
-/** That it ends in order: after 9.7 s it would kill itself. */
+/** Expects an orderly end: after 9.7 s the process would kill itself. */
 async function expectEnd(service: Spawned, signal: NodeJS.Signals): Promise<void> {
   expect(await service.end(signal)).to.equal(0)
 }
 
 describe('a service that is told to stop', () => {
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    it(`finishes what it has taken on, and takes nothing more on, after ${signal}`, async () => {
-      const folder = scratchFolder()
-      const service = await spawnService(patience, folder)
-      const emails = Array.from({ length: 32 }, (_, at) => `witness-${at}@example.com`)
-      let answeredBefore = 0
-      const registrations = emails.map(async (email) => {
-        const json = { email, password: goodPassword }
-        const answer = await call(service.url, 'POST', '/auth/register', { json })
-        answeredBefore += 1
-        return answer
-      })
-      await eventually('the first answers', () => answeredBefore > 2)
-
-      const ending = service.end(signal)
-      await eventually('the signal to arrive', () => service.errors.some((line) => line.includes('"stopping"')))
-      const soFar = answeredBefore
-      await delay(50)
-      const { port } = new URL(service.url)
-      const late = connect(Number(port), '127.0.0.1')
-      const [refusal] = await Promise.race([once(late, 'error'), once(late, 'connect').then(() => [null])])
-      late.destroy()
-      expect(refusal).to.include({ code: 'ECONNREFUSED' })
-
-      const answers = await Promise.all(registrations)
-      expect(soFar).to.be.below(emails.length)
-      expect(answers.filter(({ status }) => status === 201)).to.have.lengthOf(emails.length)
-      expect(await ending).to.equal(0)
-
-      const next = await spawnService(patience, folder)
-      await Promise.all(emails.slice(0, 16).map((email) => logIn(next.url, email)))
-      const told = () => new Set([...service.events, ...next.events].map(({ user }) => user.email))
-      await eventually('an event of each', () => emails.every((email) => told().has(email)))
-      await expectEnd(next, 'SIGTERM')
+  it('answers the requests that it has, and takes no new connection', async () => {
+    const folder = scratchFolder()
+    const service = await spawnService(noLimit, folder)
+    const emails = Array.from({ length: 32 }, (_, at) => `witness-${at}@example.com`)
+    let answeredBefore = 0
+    const registrations = emails.map(async (email) => {
+      const json = { email, password: goodPassword }
+      const answer = await call(service.url, 'POST', '/auth/register', { json })
+      answeredBefore += 1
+      return answer
     })
-  }
+    await eventually('the first answers', () => answeredBefore > 2)
 
-  it('cuts off no answer on connections that are kept open', async () => {
-    const service = await spawnService(patience)
+    const ending = service.end('SIGTERM')
+    await eventually('the signal to arrive', () => service.errors.some((line) => line.includes('"stopping"')))
+    const soFar = answeredBefore
+    const { port } = new URL(service.url)
+    const late = connect(Number(port), '127.0.0.1')
+    const [refusal] = await Promise.race([once(late, 'error'), once(late, 'connect').then(() => [null])])
+    late.destroy()
+    expect(refusal).to.include({ code: 'ECONNREFUSED' })
+
+    const answers = await Promise.all(registrations)
+    expect(soFar).to.be.below(emails.length)
+    expect(answers.filter(({ status }) => status === 201)).to.have.lengthOf(emails.length)
+    expect(await ending).to.equal(0)
+
+    const next = await spawnService(noLimit, folder)
+    await Promise.all(emails.slice(0, 16).map((email) => logIn(next.url, email)))
+    const delivered = () => new Set([...service.events, ...next.events].map(({ user }) => user.email))
+    await eventually('an event of each', () => emails.every((email) => delivered().has(email)))
+    await expectEnd(next, 'SIGTERM')
+  })
+
+  it('cuts off no answer on kept-alive connections', async () => {
+    const service = await spawnService(noLimit)
     const { email } = await register(service.url, 'reader@example.com')
     const bearer = await logIn(service.url, email)
     const answers: Answer[] = []
@@ -79,8 +76,8 @@ describe('a service that is told to stop', () => {
     expect(answers.filter(({ status }) => status !== 200)).to.deep.equal([])
   })
 
-  it('minds neither a second signal, as npm passes it on, nor one that differs', async () => {
-    const service = await spawnService(patience)
+  it('ignores a second signal, such as npm sends, and another one', async () => {
+    const service = await spawnService(noLimit)
     const emails = Array.from({ length: 32 }, (_, at) => `witness-${at}@example.com`)
     let answered = 0
     const registrations = emails.map((email) => register(service.url, email).finally(() => (answered += 1)))
@@ -96,41 +93,41 @@ describe('a service that is told to stop', () => {
     await expectEnd(service, 'SIGINT')
   })
 
-  it('is not ended by SIGHUP, which without tenants has nothing to read again', async () => {
-    const service = await spawnService(patience)
+  it('goes on after SIGHUP, which without tenants has nothing to reload', async () => {
+    const service = await spawnService(noLimit)
     process.kill(service.pid, 'SIGHUP')
     await eventually('an answer', () => service.errors.some((line) => line.includes('nothing to read again')))
     expect((await fetch(`${service.url}/healthz`)).status).to.equal(200)
     await expectEnd(service, 'SIGTERM')
   })
 
-  it('is not ended by SIGHUP while it is still being loaded, nor is a worker', async () => {
+  it('goes on after SIGHUP while it is being loaded, and so does a worker', async () => {
     const hooks = `export async function load(url, context, next) {
       if (/\\/(serve|worker)-\\w+\\.js$/.test(url)) process.kill(process.pid, 'SIGHUP')
       return next(url, context)
     }`
     const preload = `import { register } from 'node:module'; register(${JSON.stringify(scriptUrl(hooks))})`
-    const env = { ...patience, NODE_OPTIONS: `--import=${scriptUrl(preload)}` }
+    const env = { ...noLimit, NODE_OPTIONS: `--import=${scriptUrl(preload)}` }
     const [service, worker] = await Promise.all([spawnService(env), spawnWorker(env)])
     await Promise.all([expectEnd(service, 'SIGTERM'), expectEnd(worker, 'SIGTERM')])
   })
 
-  // All take as long as the grace lasts.
+  // Each takes as long as the grace period.
   together([
     {
-      title: 'does not wait for ever for connections on which nobody asks for anything, nor for half a request',
+      title: 'ends in time beside silent connections and half a request',
       run: endWithIdleConnections,
     },
     {
-      title: 'ends in time while a handler hangs, whose event comes after the next start',
+      title: 'ends in time while a handler hangs, and delivers its event after the next start',
       run: () => endAmidDelivery('return new Promise(() => {})'),
     },
     {
-      title: 'ends in time while a handler loops for ever, whose event comes after the next start',
+      title: 'ends in time while a handler loops for ever, and delivers its event after the next start',
       run: () => endAmidDelivery('for (;;);'),
     },
     {
-      title: 'is ended in time though a thread hangs in a system call, which an exit of the process would wait for',
+      title: 'kills itself in time while a thread hangs in a system call',
       run: endAmidSystemCall,
     },
   ])
@@ -141,7 +138,7 @@ function scriptUrl(script: string): string {
 }
 
 async function endWithIdleConnections(): Promise<void> {
-  const service = await spawnService(patience)
+  const service = await spawnService(noLimit)
   const port = Number(new URL(service.url).port)
   const silent = connect(port, '127.0.0.1')
   const halting = connect(port, '127.0.0.1')
@@ -152,7 +149,7 @@ async function endWithIdleConnections(): Promise<void> {
   await expectEnd(service, 'SIGTERM')
 }
 
-/** @param statement what the handler does when it is called for the first time */
+/** @param statement run by the handler at its first call */
 async function endAmidDelivery(statement: string): Promise<void> {
   const module = scratchModule(
     `export const on_after_register = (user, { eventId }) => {
@@ -161,7 +158,7 @@ async function endAmidDelivery(statement: string): Promise<void> {
        if (isFirst) ${statement}
      }`,
   )
-  const env = { ...patience, PORTCULLIS_HANDLERS__MODULE: fileURLToPath(module.url) }
+  const env = { ...noLimit, PORTCULLIS_HANDLERS__MODULE: fileURLToPath(module.url) }
   const folder = scratchFolder()
   const service = await spawnService(env, folder)
   await register(service.url, 'witness@example.com')
@@ -181,7 +178,7 @@ async function endAmidSystemCall(): Promise<void> {
   const secret = join(folder, 'secret')
   await writeFile(join(folder, 'portcullis.config.json'), JSON.stringify({ tenants: { by: 'header', list: {} } }))
   await writeFile(secret, goodSecret)
-  const service = await spawnService({ ...patience, PORTCULLIS_SECRET_FILE: secret }, folder)
+  const service = await spawnService({ ...noLimit, PORTCULLIS_SECRET_FILE: secret }, folder)
   await rm(secret)
   execFileSync('mkfifo', [secret]) // nobody will ever write to it
   process.kill(service.pid, 'SIGHUP')

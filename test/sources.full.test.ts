@@ -8,7 +8,7 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 
 function run(script: string, ...args: readonly string[]): { status: number | null; output: string } {
   const words = ['run', '--silent', script, '--', ...args]
-  const { status, stdout, stderr } = spawnSync('npm', words, { cwd: root, encoding: 'utf8' })
+  const { status, stdout, stderr } = spawnSync('npm', words, { cwd: root, encoding: 'utf8', timeout: 170_000 })
   return { status, output: `${stdout}${stderr}` }
 }
 

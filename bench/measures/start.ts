@@ -1,7 +1,6 @@
-import { once } from 'node:events'
 import { Agent } from 'node:http'
-import { createServer } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
+import { freePort } from '../../test/support/ports.ts'
 import { saturate, shoot } from '../load.ts'
 import type { Measure } from '../measure.ts'
 import { meByCookie, people } from '../people.ts'
@@ -44,16 +43,6 @@ async function firstAnswer(url: string): Promise<void> {
       await delay(2)
     }
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  if (address === null || typeof address === 'string') throw new Error('a TCP server has an address')
-  return address.port
 }
 
 const settleMilliseconds = 2000

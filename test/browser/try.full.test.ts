@@ -2,8 +2,8 @@ import { expect } from 'chai'
 import type { BrowserContext, Page } from 'playwright-core'
 import { launchBrowser, needsBrowser, type TestBrowser } from '../support/browser.ts'
 import { call, goodPassword } from '../support/client.ts'
-import { portNear } from '../support/commands.ts'
 import { type OpenIdProvider, startOpenIdProvider } from '../support/openid-provider.ts'
+import { freePort } from '../support/ports.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 
 const newPassword = 'quite another pass phrase'
@@ -23,7 +23,7 @@ describe('/try in a browser', () => {
 
   before(async function () {
     needsBrowser(this)
-    const port = await portNear(0)
+    const port = await freePort()
     const here = `http://localhost:${port}/try`
     const started = await Promise.all(names.map((name) => openIdProviderFor(name, port, here)))
     providers = Object.fromEntries(names.map((name, index) => [name, started[index]])) as typeof providers // safe: one each

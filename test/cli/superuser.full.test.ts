@@ -28,7 +28,7 @@ describe('portcullis superuser create', () => {
     return body as { id: string } // safe: 200 carries a User
   }
 
-  it('makes an active, verified superuser while the service runs, which tells of it', async () => {
+  it('creates an active, verified superuser while the service runs, which delivers the event', async () => {
     const { code, out, err } = await create('root@example.com', goodPassword)
     expect([code, out]).to.deep.equal([0, ''])
     const user = await me('root@example.com')
@@ -39,7 +39,7 @@ describe('portcullis superuser create', () => {
     expect(told).to.deep.equal({ event: 'on_after_register', user })
   })
 
-  it('says so when nobody has kept users there before', async () => {
+  it('says when the user store is new', async () => {
     const elsewhere = { cwd: scratchFolder(), input: goodPassword }
     const command = ['superuser', 'create', '--password-stdin', '--email']
     const first = await portcullis([...command, 'root@example.com'], elsewhere)
@@ -74,12 +74,6 @@ describe('portcullis superuser create', () => {
     expect(await register(service.url, 'bytes@example.com')).to.include({ email: 'bytes@example.com' })
   })
 
-  it('refuses what is no address with exit code 2', async () => {
-    const { code, err } = await create('nobody', goodPassword)
-    expect(code).to.equal(2)
-    expect(err).to.include('wrong arguments').and.to.include('--email').and.to.include('@-sign')
-  })
-
   it('makes an existing user a superuser only with --promote, and removes a password that may be a stranger’s', async () => {
     const email = 'somebody@example.com'
     const { id } = await register(service.url, email)
@@ -106,18 +100,21 @@ describe('portcullis superuser create', () => {
     expect(await logsIn(email, another)).to.equal(true)
   })
 
-  it('creates whom --promote does not find', async () => {
+  it('creates an unknown user also with --promote', async () => {
     expect((await create('new@example.com', goodPassword, '--promote')).code).to.equal(0)
     expect(await me('new@example.com')).to.include({ is_superuser: true })
   })
 
-  it('says so when there is no terminal to ask for the password on', async () => {
-    const { code, err } = await portcullis(['superuser', 'create', '-e', 'asked@example.com'], { cwd: folder })
-    expect(code).to.equal(1)
-    expect(err).to.include('--password-stdin')
+  it('needs an address, and a terminal or --password-stdin', async () => {
+    const noAddress = await create('nobody', goodPassword)
+    expect(noAddress.code).to.equal(2)
+    expect(noAddress.err).to.include('wrong arguments').and.to.include('--email').and.to.include('@-sign')
+    const noPassword = await portcullis(['superuser', 'create', '-e', 'asked@example.com'], { cwd: folder })
+    expect(noPassword.code).to.equal(1)
+    expect(noPassword.err).to.include('--password-stdin')
   })
 
-  it('refuses with exit code 2 where users live in the memory of another process, and says why', async () => {
+  it('refuses users in memory with exit code 2, since another process has them', async () => {
     const env = { PORTCULLIS_STORES__USERS__KIND: 'memory' }
     const args = ['superuser', 'create', '--email', 'root@example.com', '--password-stdin']
     const { code, out, err } = await portcullis(args, { env, input: goodPassword })

@@ -11,7 +11,7 @@ const folder = 'examples/custom-store'
 const store = projectFile(`${folder}/journal-store.js`)
 const prove = projectFile(`${folder}/prove.js`)
 
-/** Each takes one promise away, and breaks a test whose title says which. */
+/** Each fault breaks one promise, and the test with that title. */
 const faults = [
   {
     text: "if (state.users.get(user.id)?.version !== user.version) return 'stale'",
@@ -24,23 +24,13 @@ const faults = [
     broken: 'delivers the events of a removed user in order, the removal last',
   },
   {
-    text: 'if (queue === undefined || queue.leaseId !== lease.leaseId) return false',
-    replacement: 'if (queue === undefined) return false',
-    broken: 'changes nothing for the holder of a lost lease',
-  },
-  {
-    text: 'if (head === undefined || queue.heldUntil > now) continue',
-    replacement: 'if (head === undefined) continue',
-    broken: 'holds the queue of a user while its first event is leased, and no other queue',
-  },
-  {
     text: "return user.oauthAccounts.some((account) => isOthers(byAccount.get(accountKey(account)))) ? 'account_taken' : null",
     replacement: 'return null',
     broken: 'stores exactly one of many concurrent inserts of an account',
   },
 ]
 
-/** Files of a suite are synced at each write: where memory is a disk, that costs nothing. */
+/** The suites sync their files at each write, which costs nothing on a disk in memory. */
 const env = environmentOf(existsSync('/dev/shm') ? { TMPDIR: '/dev/shm' } : {})
 
 interface Proof {
@@ -69,7 +59,7 @@ describe('examples/custom-store', () => {
   })
   after(() => project?.remove())
 
-  it('keeps every promise, by the command of its README', async () => {
+  it('keeps every promise, with the command of its README', async () => {
     const [command = ''] = blocksOf(projectFile(`${folder}/README.md`)).map(({ text }) => text)
     expect(command).to.equal('npm run build && node examples/custom-store/prove.js\n')
     const proof = await proved(`${folder}/prove.js`, projectRoot)
@@ -92,7 +82,7 @@ describe('examples/custom-store', () => {
   })
 
   for (const [at, { text, replacement, broken }] of faults.entries()) {
-    it(`is found out without what keeps a promise: ${broken}`, async () => {
+    it(`is proved wrong with a fault: ${broken}`, async () => {
       expect(store).to.include(text)
       project.write(`fault-${at}/journal-store.js`, store.replaceAll(text, replacement))
       const program = project.write(`fault-${at}/prove.js`, prove)
@@ -102,7 +92,7 @@ describe('examples/custom-store', () => {
     })
   }
 
-  it('has whatever it answered after the process was killed, and half a line of what it did not', async () => {
+  it('keeps what it has answered when its process is killed amid a line', async () => {
     const path = join(project.folder, 'users.jsonl')
     const opening = `import { openJournalStore } from './journal-store.js'
       import { aUser } from 'portcullis/testing'
@@ -142,15 +132,5 @@ describe('examples/custom-store', () => {
       await once(reader, 'exit')
       expect(Number(found)).to.equal(ids.split('\n').length)
     }
-  })
-
-  it('lets no second process have the file', async () => {
-    project.write(
-      'twice.js',
-      `import { openJournalStore } from './journal-store.js'
-      openJournalStore('twice.jsonl')
-      try { openJournalStore('twice.jsonl') } catch (error) { console.log(error.name) }`,
-    )
-    expect(await project.run('twice.js')).to.equal('Unsuitable\n')
   })
 })

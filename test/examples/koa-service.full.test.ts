@@ -1,5 +1,6 @@
 import { expect } from 'chai'
-import { environmentOf, portNear, startCommand, workingCopy } from '../support/commands.ts'
+import { environmentOf, startCommand, workingCopy } from '../support/commands.ts'
+import { freePort } from '../support/ports.ts'
 import { blocksOf, patternOf, projectFile, theBlock, tourOf } from '../support/readme-blocks.ts'
 import { goThrough } from '../support/readme-tour.ts'
 
@@ -7,8 +8,8 @@ const blocks = blocksOf(projectFile('examples/koa-service/README.md'))
 const steps = tourOf(blocks)
 
 describe('examples/koa-service', () => {
-  it('does what its README says, by one command, and ends in order', async () => {
-    const port = await portNear(3000)
+  it('does what its README says, with one command, and ends in order', async () => {
+    const port = await freePort(3000)
     const here = (text: string): string => text.replaceAll('localhost:3000', `localhost:${port}`)
     const env = environmentOf({ PORT: `${port}` })
     const folder = workingCopy()

@@ -9,24 +9,29 @@ import { goodSecret } from '../support/settings.ts'
 
 const blocks = blocksOf(projectFile('examples/tenants/README.md'))
 
-/** What a command of its README prints, typed twice in one folder: the second time everybody is registered already. */
+/** The output of a command of the README, run twice in one folder: the second time all users exist. */
 async function printedTwice(command: string, env: Readonly<Record<string, string>>): Promise<string[]> {
   const folder = workingCopy()
-  const printed: string[] = []
-  for (const _ of ['first', 'again']) {
+  return [await printedBy(command, folder, env), await printedBy(command, folder, env)]
+}
+
+async function printedBy(command: string, folder: string, env: Readonly<Record<string, string>>): Promise<string> {
+  for (let attempt = 1; ; attempt++) {
     const { ended, output } = startCommand(['bash', '-c', command], folder, environmentOf(env))
-    expect(await ended, output.error).to.equal(0)
+    const code = await ended
+    // On a busy machine a server may answer too late.
+    if (code !== 0 && output.error.includes('Unavailable') && attempt < 5) continue
+    expect(code, output.error).to.equal(0)
     expect(output.error.replace(/^npm warn .*\n/gm, '')).to.equal('')
-    printed.push(output.standard.replace(/^> .*\n|^\n(?=>|$)/gm, '').trimStart())
+    return output.standard.replace(/^> .*\n|^\n(?=>|$)/gm, '').trimStart()
   }
-  return printed
 }
 
 describe('examples/tenants', () => {
   it('runs by one command with no server there, and again', async () => {
     const printed = await printedTwice(theBlock(blocks, 'bash', 'start'), { MONGODB_URL: '', REDIS_URL: '' })
-    const told = theBlock(blocks, 'text', 'nothing-set')
-    expect(printed).to.deep.equal([told, told])
+    const shown = theBlock(blocks, 'text', 'nothing-set')
+    expect(printed).to.deep.equal([shown, shown])
   })
 
   it('runs with one tenant on SQLite, one on MongoDB, one with Redis, and again', async function () {
@@ -38,9 +43,9 @@ describe('examples/tenants', () => {
     expect(named).to.have.members(Object.keys(env))
     try {
       const printed = await printedTwice(typed.replaceAll(/^export .*\n/gm, ''), env)
-      const told = theBlock(blocks, 'text', 'servers')
-      expect(printed.map((text) => patternOf(told).test(text))).to.deep.equal([true, true])
-      expect(printed[1]).to.equal(told)
+      const shown = theBlock(blocks, 'text', 'servers')
+      expect(printed.map((text) => patternOf(shown).test(text))).to.deep.equal([true, true])
+      expect(printed[1]).to.equal(shown)
     } finally {
       await dropDatabase(url)
     }

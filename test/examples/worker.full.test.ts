@@ -18,7 +18,7 @@ const kills = rounds(2, 8)
 
 const password = (line: number): string => `tide lamp quartz ${line}`
 
-/** Of every hundred lines four are refused. The first line of the file is its head. */
+/** Four of a hundred lines are refused. The first line of the file is its header. */
 function lineOf(line: number): { text: string; reason: string | null } {
   const good = `person-${line}@example.com`
   switch (line % 100) {
@@ -41,7 +41,7 @@ function lineOf(line: number): { text: string; reason: string | null } {
 describe('the example of a worker', function () {
   if (isLong) this.timeout(600_000)
 
-  it('registers everybody in a file once and loses nobody, however often it is killed', async () => {
+  it('registers each line of a file once, although it is killed', async () => {
     const folder = scratchFolder()
     const file = join(folder, 'people.csv')
     const all = Array.from({ length: lines }, (_, at) => ({ line: at + 2, ...lineOf(at + 2) }))
@@ -59,7 +59,7 @@ describe('the example of a worker', function () {
       const killed = start(folder, file)
       const wanted = (lines / (kills + 1)) * (kill + 0.7)
       await eventually('some to be done', () => (progress()?.records ?? 0) > wanted)
-      // Amid a batch: more are registered than are written down.
+      // Within a batch: more users are registered than the progress file says.
       await eventually('more', () => usersIn(folder).length > (progress()?.registered ?? Number.POSITIVE_INFINITY))
       killed.child.kill('SIGKILL')
       await once(killed.child, 'close')
@@ -74,8 +74,8 @@ describe('the example of a worker', function () {
     expect(output()).to.include(`100 %  ${lines - refused.length} registered, ${refused.length} refused\n`)
     const [head, ...rows] = readFileSync(`${file}.refused.csv`, 'utf8').trimEnd().split('\n')
     expect(head).to.equal('line,email,reason')
-    const told = rows.map((row) => /^(\d+),[^,]*,(.*)$/.exec(row)?.slice(1))
-    expect(told).to.deep.equal(refused.map(({ line, reason }) => [`${line}`, reason]))
+    const reasons = rows.map((row) => /^(\d+),[^,]*,(.*)$/.exec(row)?.slice(1))
+    expect(reasons).to.deep.equal(refused.map(({ line, reason }) => [`${line}`, reason]))
     expect(rows.find((row) => row.includes('=1+1'))).to.include("'=1+1")
     expect(statSync(`${file}.refused.csv`).mode & 0o777).to.equal(0o600)
 
@@ -88,7 +88,7 @@ describe('the example of a worker', function () {
     expect(readFileSync(`${file}.refused.csv`, 'utf8').trimEnd().split('\n')).to.have.lengthOf(rows.length + 1)
   })
 
-  it('goes no further with a file that has changed, has no such column or is not there', async () => {
+  it('refuses a file that has changed, lacks a column or is missing', async () => {
     const folder = scratchFolder()
     const file = join(folder, 'people.csv')
     const end = async (): Promise<{ code: unknown; said: string }> => {
@@ -103,28 +103,6 @@ describe('the example of a worker', function () {
     const { code, said } = await end()
     expect(code).to.equal(1)
     expect(said).to.include('has changed since the import began')
-  })
-
-  it('draws a bar on a terminal, and plain lines elsewhere', async () => {
-    const { progressOn } = await import(new URL('../../examples/worker/progress.js', import.meta.url).href)
-    const drawn = (stream: object): string => {
-      const written: string[] = []
-      const write = (more: string) => written.push(more)
-      const progress = progressOn({ ...stream, write }, { now: () => 1, intervalMilliseconds: 1 })
-      progress.show(0.25, '3 registered, 0 refused')
-      progress.show(0.3, 'too soon')
-      progress.end(1, '12 registered, 0 refused')
-      return written.join('')
-    }
-    const written: string[] = []
-    const once = progressOn({ write: (more: string) => written.push(more) })
-    once.show(1, '1 registered, 0 refused')
-    once.end(1, '1 registered, 0 refused')
-    expect(written).to.deep.equal(['100 %  1 registered, 0 refused\n'])
-    expect(drawn({})).to.equal(' 25 %  3 registered, 0 refused\n100 %  12 registered, 0 refused\n')
-    expect(drawn({ isTTY: true, columns: 50 })).to.equal(
-      '\r[####------------]  25 %  3 registered, 0 refused\x1b[K\r[###############] 100 %  12 registered, 0 refused\x1b[K\n',
-    )
   })
 })
 

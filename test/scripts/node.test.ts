@@ -40,7 +40,12 @@ function machineWith(version: string, { integrity = ownIntegrity(), npmFails = f
     folder,
     bin,
     run: (...words: string[]) =>
-      spawnSync(words[0] ?? '', words.slice(1), { cwd: folder, env: { ...env, NODE_OPTIONS: '' }, encoding: 'utf8' }),
+      spawnSync(words[0] ?? '', words.slice(1), {
+        cwd: folder,
+        env: { ...env, NODE_OPTIONS: '' },
+        encoding: 'utf8',
+        timeout: 60_000,
+      }),
   }
 }
 

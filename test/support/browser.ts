@@ -3,8 +3,9 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { type BrowserContext, type BrowserContextOptions, chromium } from 'playwright-core'
+import { skipIfMissing } from './obstacles.ts'
 
-/** A name that the browser of `launchBrowser` takes for this machine, though it is not one of loopback. */
+/** A host name that the browser of `launchBrowser` resolves to this machine, although it is not a loopback name. */
 export const namedHost = 'accounts.example'
 
 const names = ['chromium', 'chromium-browser', 'google-chrome']
@@ -26,14 +27,9 @@ function isExecutable(path: string): boolean {
   }
 }
 
-/** Skips a suite aloud where there is no Chromium; fails it where servers are required. */
 export function needsBrowser(suite: Mocha.Context): void {
-  if (chromiumPath() !== undefined) return
   const obstacle = `there is no Chromium at CHROMIUM_PATH, or no ${names.join(', ')} on the PATH`
-  if (process.env.TEST_REQUIRE_SERVERS === '1') throw new Error(obstacle)
-  const title = suite.test?.parent?.fullTitle() ?? 'a suite'
-  process.once('exit', () => console.warn(`NOT TRIED: ${title}, since ${obstacle}`))
-  suite.skip()
+  skipIfMissing(suite, chromiumPath() === undefined ? obstacle : null)
 }
 
 export interface TestBrowser {
@@ -43,8 +39,8 @@ export interface TestBrowser {
 }
 
 /**
- * A Chromium that reaches this machine and nothing else. It keeps third-party cookies, which many browsers do not
- * (Debian's Chromium neither): what is refused then is refused by the service.
+ * A Chromium that reaches this machine only. It keeps third-party cookies, unlike many browsers, so that a refusal comes
+ * from the service.
  */
 export async function launchBrowser(): Promise<TestBrowser> {
   const executablePath = chromiumPath()

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { text } from 'node:stream/consumers'
 import { executable, scratchFolder } from './spawned-service.ts'
 
 export interface Ran {
@@ -15,20 +16,13 @@ interface Circumstances {
   readonly input?: string | Uint8Array
 }
 
-/** Runs `portcullis` to its end, as a person does who has set nothing but `env`. */
+/** Runs `portcullis` to its end, with no other variables than `env`. */
 export async function portcullis(args: readonly string[], circumstances: Circumstances = {}): Promise<Ran> {
   const { env = {}, cwd = scratchFolder(), input = '' } = circumstances
-  const child = spawn(process.execPath, [executable, ...args], { cwd, env: { PATH: process.env.PATH, ...env } })
-  let out = ''
-  let err = ''
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    out += text
-  })
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    err += text
-  })
+  const whole = { PATH: process.env.PATH, ...env }
+  const child = spawn(process.execPath, [executable, ...args], { cwd, env: whole, timeout: 120_000 })
   child.stdin.on('error', () => {}) // a command that does not read it may have ended
   child.stdin.end(input)
-  await once(child, 'close')
+  const [out, err] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
   return { code: child.exitCode, out, err }
 }

@@ -1,16 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { symlinkSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { projectRoot } from './readme-blocks.ts'
 import { scratchFolder } from './spawned-service.ts'
 
-/**
- * A folder that looks to commands like a clone whose first `npm start` is over, and in which they write. npm and
- * Node follow the links, so that it is the project itself that runs.
- */
+/** A folder like a clone after its first `npm start`, in which commands write. Its links lead to the project itself. */
 export function workingCopy(): string {
   const folder = scratchFolder()
   for (const name of ['package.json', 'bin', 'scripts', 'node_modules', 'dist', 'examples']) {
@@ -19,7 +15,7 @@ export function workingCopy(): string {
   return folder
 }
 
-/** The environment of a person who has set nothing but `settings`: npm, mocha and Node leave much in ours. */
+/** Our environment with `settings`, and without the variables that npm, Node and mocha have set. */
 export function environmentOf(settings: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
   const inherited = Object.entries(process.env).filter(([name]) => !/^(npm_|NODE_|PORTCULLIS_)/i.test(name))
   return { ...Object.fromEntries(inherited), ...settings }
@@ -27,8 +23,15 @@ export function environmentOf(settings: Readonly<Record<string, string>>): NodeJ
 
 const running = new Set<ChildProcess>()
 process.once('exit', () => {
-  for (const { pid } of running) if (pid !== undefined) process.kill(-pid, 'SIGKILL')
+  for (const child of running) killGroup(child, 'SIGKILL')
 })
+
+/** Sends a signal to the child and its children; they may have ended already. */
+function killGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, signal)
+  } catch {}
+}
 
 export type Command = ReturnType<typeof startCommand>
 
@@ -37,6 +40,7 @@ export function startCommand(words: readonly string[], cwd: string, env: NodeJS.
   const [program = '', ...args] = words
   const child = spawn(program, args, { cwd, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
   running.add(child)
+  const timer = setTimeout(() => killGroup(child, 'SIGKILL'), 170_000)
   const output = { standard: '', error: '' }
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     output.standard += text
@@ -47,13 +51,14 @@ export function startCommand(words: readonly string[], cwd: string, env: NodeJS.
   /** The exit code, or the name of the signal that ended it. */
   const ended = once(child, 'close').then(([code, signal]: (number | string | null)[]) => {
     running.delete(child)
+    clearTimeout(timer)
     return code ?? signal ?? 'unknown'
   })
 
   return {
     output,
     ended,
-    /** Resolves to what `pattern` finds in standard error; rejects when the command ends without saying it. */
+    /** Waits until `pattern` matches standard error; rejects when the command ends before. */
     async says(pattern: RegExp): Promise<RegExpExecArray> {
       for (;;) {
         const found = pattern.exec(output.error)
@@ -64,29 +69,7 @@ export function startCommand(words: readonly string[], cwd: string, env: NodeJS.
     },
     /** A signal to the command alone. */
     kill: (signal: NodeJS.Signals) => child.kill(signal),
-    /** A signal to all of the group: what a terminal makes of Ctrl-C. */
-    killGroup(signal: NodeJS.Signals): void {
-      if (child.pid !== undefined) process.kill(-child.pid, signal)
-    },
-  }
-}
-
-/**
- * `wanted` where nobody listens there, otherwise one that nobody is given by the system: until it is listened on again,
- * a port of the ephemeral range (RFC 6335 section 6; on Linux from 32768 on) may become somebody else's.
- */
-export async function portNear(wanted: number): Promise<number> {
-  const another = (): number => 20_000 + Math.floor(Math.random() * 12_000)
-  for (let port = wanted === 0 ? another() : wanted; ; port = another()) {
-    const server = createServer()
-    server.listen(port, '127.0.0.1')
-    try {
-      await once(server, 'listening')
-    } catch {
-      continue
-    }
-    server.close()
-    await once(server, 'close')
-    return port
+    /** A signal to all of the group, as a terminal sends at Ctrl-C. */
+    killGroup: (signal: NodeJS.Signals) => killGroup(child, signal),
   }
 }

@@ -10,40 +10,24 @@ import type { EventId } from '../../src/domain/ids.ts'
 import type { User } from '../../src/domain/user.ts'
 import { timers } from '../../src/lib/timers.ts'
 
-/** Empty memory stores, and what a delivery needs beside them. */
+/** Empty memory stores, and the other needs of a delivery. */
 export async function deliveryNeeds(clock: () => Date) {
-  const {
-    users: role,
-    sessions,
-    tokens,
-    oauthStates,
-  } = await memoryBackend.open({
-    url: null,
-    dataFolder: '',
-    clock,
-    warn() {},
-  })
-  if (!role || !sessions || !tokens || !oauthStates) throw new Error('a role is missing')
-  const { users, outbox, tokenRequests, expiringIds } = role
+  const options = { url: null, dataFolder: '', clock, warn() {} }
+  const { users, sessions, tokens, oauthStates } = await memoryBackend.open(options)
+  if (!users || !sessions || !tokens || !oauthStates) throw new Error('a role is missing')
   const problems: DeliveryProblem[] = []
-  const report = (problem: DeliveryProblem) => void problems.push(problem)
-  const keyRing = derivedKeys('a master secret of a test, long enough')
-  const random = () => 0
   return {
-    users,
-    outbox,
-    tokenRequests,
-    expiringIds,
+    ...users,
     sessions,
     tokens,
     oauthStates,
     clock,
-    keyRing,
-    random,
+    keyRing: derivedKeys('a master secret of a test, long enough'),
+    random: () => 0,
     timers,
     tenant: 'default',
     problems,
-    report,
+    report: (problem: DeliveryProblem) => void problems.push(problem),
   }
 }
 

@@ -1,7 +1,7 @@
-// The ways to put the stores together that tests of the whole service run on. A deployment whose server cannot be
-// had fails where servers are required (TEST_REQUIRE_SERVERS=1) and is skipped aloud elsewhere.
+// The combinations of stores on which tests of the whole service run.
 import { dropDatabase, mongoObstacle } from './mongo.ts'
 import { sharedMongo } from './mongo-server.ts'
+import { skipIfMissing } from './obstacles.ts'
 import { redisServerObstacle, sharedRedisUrl } from './redis.ts'
 import { goodSecret } from './settings.ts'
 
@@ -81,12 +81,7 @@ export const onMongoAndRedis: Deployment = {
   remove: dropUsers,
 }
 
-/** For a suite's `before`: fails or skips it, as the head of this file says, where `deployment` cannot be had. */
+/** For a suite's `before`: fails or skips it where `deployment` cannot be had. */
 export async function needsDeployment(suite: Mocha.Context, deployment: Deployment): Promise<void> {
-  const obstacle = await deployment.obstacle()
-  if (obstacle === null) return
-  if (process.env.TEST_REQUIRE_SERVERS === '1') throw new Error(obstacle)
-  const title = suite.test?.parent?.fullTitle() ?? deployment.name
-  process.once('exit', () => console.warn(`NOT TRIED: ${title}, since ${obstacle}`))
-  suite.skip()
+  skipIfMissing(suite, await deployment.obstacle())
 }

@@ -3,11 +3,12 @@ import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { accessSync, constants, rmSync } from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'
-import { connect, createServer, type Socket } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { buildMongoStandIn } from '../../scripts/mongo-stand-in.mjs'
+import { freePort } from './ports.ts'
 
 export interface MongoServer {
   /** The address of a database; of one that nobody else uses when no name is given. */
@@ -149,16 +150,6 @@ function onPath(name: string): string | null {
     } catch {}
   }
   return null
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  if (address === null || typeof address === 'string') throw new Error('no port was assigned')
-  return address.port
 }
 
 async function listening(port: number, child: ChildProcess): Promise<void> {

@@ -1,4 +1,5 @@
 import { request } from 'node:http'
+import { text } from 'node:stream/consumers'
 import { type Answer, answerOf } from './client.ts'
 import { expectDescribed } from './described.ts'
 
@@ -14,43 +15,35 @@ interface Raw {
   readonly chunks?: readonly (string | Uint8Array)[]
 }
 
-/** A request that `fetch` would not make; its answer is held against the OpenAPI document as any other. */
-export async function rawCall(url: string, { method, path, host, headers = [], chunks = [] }: Raw): Promise<Answer> {
-  const { hostname, port, host: ofUrl } = new URL(url)
-  const answer = await new Promise<Answer>((resolve, reject) => {
-    const flat = [['Host', host ?? ofUrl], ...headers].flat()
-    const sent = request({ hostname, port, method, path, headers: flat, agent: false }, async (response) => {
-      let text = ''
-      for await (const chunk of response.setEncoding('utf8')) text += chunk
-      const received = new Headers()
-      for (const [name, values] of Object.entries(response.headersDistinct)) {
-        for (const value of values ?? []) received.append(name, value)
-      }
-      resolve(answerOf(response.statusCode ?? 0, received, text))
-    })
-    sent.on('error', reject)
-    for (const chunk of chunks) sent.write(chunk)
-    sent.end()
-  })
-  await expectDescribed(url, method, path, answer)
+/** A request that `fetch` would not make; its answer is compared with the OpenAPI document as any other. */
+export async function rawCall(url: string, raw: Raw): Promise<Answer> {
+  const answer = await send(url, raw)
+  await expectDescribed(url, raw.method, raw.path, answer)
   return answer
 }
 
 /** A request with any `Host`, which `fetch` does not allow; unlike `rawCall`, also for paths outside the OpenAPI document. */
 export function callAt(url: string, host: string, method: string, path: string, json?: unknown): Promise<Answer> {
+  if (json === undefined) return send(url, { method, path, host })
+  const body = JSON.stringify(json)
+  const type = ['Content-Type', 'application/json'] as const
+  return send(url, { method, path, host, headers: [type, ['Content-Length', `${body.length}`]], chunks: [body] })
+}
+
+function send(url: string, { method, path, host, headers = [], chunks = [] }: Raw): Promise<Answer> {
+  const { hostname, port, host: ofUrl, pathname } = new URL(url)
+  const flat = [['Host', host ?? ofUrl], ...headers].flat()
+  const whole = pathname === '/' ? path : `${pathname}${path}`
   return new Promise((resolve, reject) => {
-    const headers = { host, ...(json !== undefined && { 'content-type': 'application/json' }) }
-    const sent = request(`${url}${path}`, { method, headers }, (response) => {
-      const chunks: Buffer[] = []
-      response.on('data', (chunk: Buffer) => chunks.push(chunk))
-      response.on('end', () => {
-        const names = Object.entries(response.headersDistinct).flatMap(([name, values = []]) =>
-          values.map((value): [string, string] => [name, value]),
-        )
-        resolve(answerOf(response.statusCode ?? 0, new Headers(names), Buffer.concat(chunks).toString()))
-      })
+    const sent = request({ hostname, port, method, path: whole, headers: flat, agent: false }, async (response) => {
+      const received = new Headers()
+      for (const [name, values = []] of Object.entries(response.headersDistinct)) {
+        for (const value of values) received.append(name, value)
+      }
+      resolve(answerOf(response.statusCode ?? 0, received, await text(response)))
     })
     sent.on('error', reject)
-    sent.end(json === undefined ? undefined : JSON.stringify(json))
+    for (const chunk of chunks) sent.write(chunk)
+    sent.end()
   })
 }

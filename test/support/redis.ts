@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { rmSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { connect, createServer } from 'node:net'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -12,6 +12,8 @@ import { redisBackend } from '../../src/adapters/stores/redis/redis.ts'
 import type { Shares, StoreHandle } from '../../src/adapters/stores/store-backend.ts'
 import { openShares } from '../../src/config/composition/shared-resources.ts'
 import { fixedClock } from '../../src/testing/fixed-clock.ts'
+import { skipIfMissing } from './obstacles.ts'
+import { freePort } from './ports.ts'
 import type { StoreUnderTest } from './store-under-test.ts'
 
 export interface RedisServer {
@@ -35,17 +37,11 @@ export function redisServerObstacle(): string | null {
   return isInstalled ? null : 'there is no redis-server on the PATH'
 }
 
-/** Skips a suite aloud where it has no `redis-server` of its own; fails it where servers are required. */
 export function needsRedisServer(suite: Mocha.Context): void {
-  const obstacle = redisServerObstacle()
-  if (obstacle === null) return
-  if (process.env.TEST_REQUIRE_SERVERS === '1') throw new Error(obstacle)
-  const title = suite.test?.parent?.fullTitle() ?? 'a suite'
-  process.once('exit', () => console.warn(`NOT TRIED: ${title}, since ${obstacle}`))
-  suite.skip()
+  skipIfMissing(suite, redisServerObstacle())
 }
 
-/** What ends the servers that are still there when this process ends, be it killed by a time limit. */
+/** Functions that end the servers which still run when this process ends. */
 const leftAtExit = new Set<() => void>()
 process.once('exit', endAll)
 process.once('SIGTERM', () => {
@@ -115,17 +111,7 @@ export async function startRedis(settings: readonly string[] = []): Promise<Redi
   }
 }
 
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  if (address === null || typeof address === 'string') throw new Error('a TCP server has an address')
-  return address.port
-}
-
-/** Whether a Redis that has loaded its data answers there, be it that it wants a password. */
+/** Whether a Redis answers there that has loaded its data, with or without a password. */
 function answers(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1')
@@ -179,11 +165,7 @@ async function dropKeys(url: string, prefix: string): Promise<void> {
 export const redisUnderTest: StoreUnderTest = {
   name: 'redis',
   sweeps: false,
-
-  async start() {
-    return process.env.REDIS_URL ? null : redisServerObstacle()
-  },
-
+  start: async () => (process.env.REDIS_URL ? null : redisServerObstacle()),
   roles: redisBackend.roles,
   /** The first handle shares its connection with those of other prefixes, the second has its own. */
   async open() {

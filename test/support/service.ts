@@ -5,6 +5,7 @@ import { createLog } from '../../src/adapters/logging/log.ts'
 import { startService } from '../../src/config/runtime/service.ts'
 import { type LoadedSettings, loadSettings } from '../../src/config/settings/load.ts'
 import { forgetDocument, isDescribedAt } from './described.ts'
+import { eventually } from './eventually.ts'
 import { type PrintedEvent, scratchFolder } from './spawned-service.ts'
 
 export interface TestService {
@@ -16,8 +17,8 @@ export interface TestService {
   readonly events: readonly PrintedEvent[]
   /** Everything that was logged. */
   readonly logLines: readonly string[]
-  /** Waits for an event that satisfies `wanted`; rejects after `seconds`. */
-  event(wanted: (event: PrintedEvent) => boolean, seconds?: number): Promise<PrintedEvent>
+  /** Waits for an event that satisfies `wanted`. */
+  event(wanted: (event: PrintedEvent) => boolean): Promise<PrintedEvent>
   /** Writes these files as `Files` says and takes up what they say of tenants, as on SIGHUP. */
   reload(files: Files): Promise<void>
   stop(): Promise<void>
@@ -51,7 +52,6 @@ export async function startTestService(
   const { settings, tenants } = await settingsNow(options.files ?? {})
   const logLines: string[] = []
   const events: PrintedEvent[] = []
-  const waiting = new Set<() => void>()
   const lines: DestinationStream = { write: (line) => void logLines.push(line) }
 
   const service = await startService({
@@ -60,10 +60,7 @@ export async function startTestService(
     log: createLog(settings.logs, lines),
     strict: true,
     failed: (fault) => logLines.push(`failed: ${String(fault)}`),
-    write(line) {
-      events.push(JSON.parse(line))
-      for (const look of waiting) look()
-    },
+    write: (line) => void events.push(JSON.parse(line)),
     ...(options.clock && { clock: options.clock }),
   })
 
@@ -79,26 +76,7 @@ export async function startTestService(
     dataFolder,
     events,
     logLines,
-    event(wanted, seconds = 5) {
-      return new Promise((resolve, reject) => {
-        const end = (): void => {
-          clearTimeout(timer)
-          waiting.delete(look)
-        }
-        const look = (): void => {
-          const found = events.find(wanted)
-          if (found === undefined) return
-          end()
-          resolve(found)
-        }
-        const timer = setTimeout(() => {
-          end()
-          reject(new Error(`no such event within ${seconds} s`))
-        }, seconds * 1000)
-        waiting.add(look)
-        look()
-      })
-    },
+    event: (wanted) => eventually('such an event', () => events.find(wanted)),
     async reload(files) {
       const { tenants } = await settingsNow(files)
       service.reload(tenants)

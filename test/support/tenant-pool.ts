@@ -154,11 +154,3 @@ export function pools() {
 }
 
 export const nothing = async () => undefined
-
-/** The error of a call that has to fail. */
-export function thrownBy(action: Promise<unknown>): Promise<unknown> {
-  return action.then(
-    () => expect.fail('it succeeded'),
-    (thrown: unknown) => thrown,
-  )
-}

@@ -3,8 +3,8 @@ import { toEmail } from '../../src/adapters/addresses/parse-email.ts'
 import { openPortcullis } from '../../src/config/runtime/embedded.ts'
 import { Unavailable } from '../../src/domain/refusal.ts'
 import { goodPassword } from '../support/client.ts'
+import { faultOf } from '../support/fault-of.ts'
 import { scratchFolder } from '../support/spawned-service.ts'
-import { thrownBy } from '../support/tenant-pool.ts'
 
 const ada = { email: toEmail('ada@example.com'), password: goodPassword, requestId: 'a-request' }
 
@@ -26,6 +26,6 @@ describe('Portcullis that has been closed', () => {
       () => accounts.authenticate.execute([{ backend, value }]),
       () => accounts.requestToken.execute({ ...ada, purpose: 'reset_password' }),
     ]
-    for (const one of calls) expect(await thrownBy(one()), `${one}`).to.be.instanceOf(Unavailable)
+    for (const one of calls) expect(await faultOf(one()), `${one}`).to.be.instanceOf(Unavailable)
   })
 })

@@ -3,8 +3,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'chai'
 import { Unavailable } from '../../src/domain/refusal.ts'
 import { eventually } from '../support/eventually.ts'
+import { faultOf } from '../support/fault-of.ts'
 import { inTime } from '../support/in-time.ts'
-import { nothing, pools, someTenants, thrownBy } from '../support/tenant-pool.ts'
+import { nothing, pools, someTenants } from '../support/tenant-pool.ts'
 import { together } from '../support/together.ts'
 
 type Open = ReturnType<typeof pools>['open']
@@ -58,7 +59,7 @@ async function openBesideSlowDeliveries(open: Open): Promise<void> {
 async function stopAmidOpening(open: Open): Promise<void> {
   const begun = Promise.withResolvers<void>()
   const { pool, openings, open: counted } = await open({ list: someTenants(1), before: () => begun.promise })
-  const failed = thrownBy(pool.use('tenant-0', nothing))
+  const failed = faultOf(pool.use('tenant-0', nothing))
   await eventually('it is being opened', () => openings.length === 1)
   const asked = performance.now()
   await pool.close(0.5)

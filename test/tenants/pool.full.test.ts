@@ -4,8 +4,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'chai'
 import { Unavailable } from '../../src/domain/refusal.ts'
 import { eventually } from '../support/eventually.ts'
+import { faultOf } from '../support/fault-of.ts'
 import { goodSecret } from '../support/settings.ts'
-import { nothing, pools, someTenants, thrownBy } from '../support/tenant-pool.ts'
+import { nothing, pools, someTenants } from '../support/tenant-pool.ts'
 
 describe('the pool of tenants', () => {
   const { open, closeAll } = pools()
@@ -29,8 +30,8 @@ describe('the pool of tenants', () => {
       const own = join(folder, 'data', 'tenants', 'acme')
       await mkdir(own, { recursive: true, mode: 0o700 })
       await writeFile(join(own, 'portcullis.sqlite'), 'no database, but long enough to be taken for one'.repeat(99))
-      expect(await thrownBy(pool.use('acme', nothing))).to.be.instanceOf(Unavailable)
-      expect(await thrownBy(pool.use('acme', nothing))).to.be.instanceOf(Unavailable)
+      expect(await faultOf(pool.use('acme', nothing))).to.be.instanceOf(Unavailable)
+      expect(await faultOf(pool.use('acme', nothing))).to.be.instanceOf(Unavailable)
       expect(openings).to.deep.equal(['acme', 'acme'])
       expect(logLines.filter((line) => line.includes('a tenant cannot be opened'))).to.have.lengthOf(2)
       await pool.use('bolt', nothing)
@@ -44,7 +45,7 @@ describe('the pool of tenants', () => {
       const { pool, settingsOf } = await open({ list: { acme: { secret: goodSecret }, bolt: {} } })
       await pool.use('acme', nothing)
       pool.replace(await settingsOf({ acme: { secret: `another ${goodSecret}` }, bolt: {} }))
-      expect(await thrownBy(pool.use('acme', nothing))).to.be.instanceOf(Unavailable)
+      expect(await faultOf(pool.use('acme', nothing))).to.be.instanceOf(Unavailable)
       pool.replace(await settingsOf({ acme: { secret: goodSecret }, bolt: {} }))
       await pool.use('acme', nothing)
     })
@@ -62,11 +63,11 @@ describe('the pool of tenants', () => {
         openingSeconds: 5,
         before: (id) => (id === 'tenant-0' && openings.length === 1 ? begun.promise : Promise.resolve()),
       })
-      const early = thrownBy(pool.use('tenant-0', nothing))
+      const early = faultOf(pool.use('tenant-0', nothing))
       await pool.use('tenant-1', nothing) // waits for the place
       expect(await early).to.be.instanceOf(Unavailable)
       expect(logLines.some((line) => line.includes('takes too long'))).to.equal(true)
-      expect(await thrownBy(pool.use('tenant-0', nothing))).to.be.instanceOf(Unavailable)
+      expect(await faultOf(pool.use('tenant-0', nothing))).to.be.instanceOf(Unavailable)
       expect(openings).to.deep.equal(['tenant-0', 'tenant-1'])
       begun.resolve()
       await eventually('the late one closed', () => counted.now === 1)
@@ -232,14 +233,14 @@ describe('the pool of tenants', () => {
         limits: { maxOpen: 2 },
         before: () => delay(100),
       })
-      const uses = Object.keys(someTenants(5)).map((id) => thrownBy(pool.use(id, () => delay(50))))
+      const uses = Object.keys(someTenants(5)).map((id) => faultOf(pool.use(id, () => delay(50))))
       const failed = Promise.allSettled(uses)
       await delay(20)
       await pool.close(30)
       expect(counted.now).to.equal(0)
       expect(openings).to.have.lengthOf(2)
       expect((await failed).filter(({ status }) => status === 'fulfilled')).to.have.lengthOf(3)
-      expect(await thrownBy(pool.use('tenant-0', nothing))).to.be.instanceOf(Unavailable)
+      expect(await faultOf(pool.use('tenant-0', nothing))).to.be.instanceOf(Unavailable)
     })
   })
 })
