@@ -74,14 +74,14 @@ describe('the documents', () => {
 describe('docs/errors.md', () => {
   const page = projectFile('docs/errors.md')
 
-  it('has every refusal there is, those of providers among them', () => {
+  it('has every refusal, also those of providers', () => {
     for (const [code, { status, detail }] of Object.entries(statusOf)) {
       const shown = typeof detail === 'object' ? detail.text : code
       expect(page).to.match(new RegExp(`^\\| ${status} \\| \`${shown}\``, 'm'))
     }
   })
 
-  it('has the routes of a provider, and what their query may hold', () => {
+  it('has the routes of a provider and their queries', () => {
     const rows = rowsOf(page, '| Route | Purpose | Query |').map(([route = [], , query]) => [route[0], query])
     expect(rows).to.deep.include.members([
       ['GET /auth/<provider>/authorize', ['scopes']],

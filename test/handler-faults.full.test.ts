@@ -36,7 +36,7 @@ describe('a service whose handlers are at fault', () => {
     running?.remove()
   })
 
-  it("holds back a user's later events while an earlier one fails, and nobody else's", async () => {
+  it("holds back a user's later events while an earlier one fails, and no events of others", async () => {
     await eventually('the last event', () => ends().some(({ event }) => event === `update to ${respelt[2]}`))
     const done = ends().filter(({ email }) => email.toLowerCase() === inOrder)
     expect(done.map(({ event }) => event)).to.deep.equal(['register', ...respelt.map((one) => `update to ${one}`)])

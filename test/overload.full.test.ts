@@ -149,7 +149,7 @@ describe('a client that is slow, greedy or ambiguous', () => {
     expect(statuses).to.deep.equal(ids.map((_, index) => (index % 7 === 3 ? '202' : '401')))
   })
 
-  it('keeps nobody else waiting', async () => {
+  it('does not delay other clients', async () => {
     const idle = await Promise.all(Array.from({ length: 200 }, () => connected(service.url)))
     for (const { socket } of idle) socket.write('POST /auth/register HTTP/1.1\r\nHost: x\r\nContent-Length: 9999\r\n')
     expect((await call(service.url, 'GET', '/healthz')).status).to.equal(200)

@@ -104,7 +104,7 @@ describe('npm start', () => {
     return code
   }
 
-  it('serves again what it served before after a SIGTERM that reached npm first', async () => {
+  it('has the same users after a SIGTERM that reached npm first', async () => {
     const folder = workingCopy()
     const body = { email: 'ada@example.com', password: 'tide-lamp-quartz' }
 
@@ -132,7 +132,7 @@ describe('npm start', () => {
     ).to.equal('is gone')
   })
 
-  it('prints one line of JSON per event on standard output, below what npm prints', async () => {
+  it('prints one line of JSON per event on standard output, below the output of npm', async () => {
     const { service, url } = await npmStart(workingCopy())
     const json = { email: 'ada@example.com', password: 'tide-lamp-quartz' }
     await call(url, 'POST', '/auth/register', { json })

@@ -21,7 +21,7 @@ async function expectEnd(service: Spawned, signal: NodeJS.Signals): Promise<void
   expect(await service.end(signal)).to.equal(0)
 }
 
-describe('a service that is told to stop', () => {
+describe('a service that gets a signal to stop', () => {
   it('answers the requests that it has, and takes no new connection', async () => {
     const folder = scratchFolder()
     const service = await spawnService(noLimit, folder)

@@ -36,7 +36,7 @@ describe('portcullis events', () => {
     return { letters: lines.map((line) => JSON.parse(line)), err }
   }
 
-  /** Registers somebody whose event fails so often that it is a dead letter. */
+  /** Registers a user whose event fails until it is a dead letter. */
   async function buried(email: string): Promise<{ id: string; eventId: string }> {
     const { id } = await register(service.url, email)
     const reported = (outcome: string) => service.logLines.filter((line) => line.includes(`"${outcome}"`)).length
@@ -111,7 +111,7 @@ describe('portcullis events', () => {
     await storage.prepare()
     const { users, outbox } = storage.users ?? expect.fail('no users')
     const letters = Array.from({ length: 500 }, () => aUser())
-    // Fifty at a time: the store refuses what it cannot write within 2 s.
+    // Fifty at a time: the store refuses a write that takes longer than 2 s.
     for (let at = 0; at < 500; at += 50) {
       await Promise.all(letters.slice(at, at + 50).map((user) => users.insert(user, [anEvent(user)])))
     }

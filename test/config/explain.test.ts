@@ -17,7 +17,7 @@ describe('the reason why a command ended', () => {
     expect(failed('EACCES', 'open', 'EACCES: permission denied')).to.equal('EACCES: permission denied')
   })
 
-  it('is what does not answer, and why', () => {
+  it('names the store that does not answer, and the cause', () => {
     const { text, blame } = explain(new Unavailable('MongoDB does not answer', { cause: new Error('timed out') }))
     expect([text, blame]).to.deep.equal(['cannot be done now: MongoDB does not answer (timed out)', 'circumstances'])
   })

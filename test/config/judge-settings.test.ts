@@ -140,7 +140,7 @@ describe('judging the settings', () => {
       })
     }
 
-    it('are told all at once, each with its source', async () => {
+    it('come all at once, each with its source', async () => {
       const file = { http: { port: -1 }, sekret: 'x', stores: { users: { kind: 'mongo' } } }
       const faults = await folder.faults(file, { PORTCULLIS_LOGS__LEVEL: 'loud', PORTCULLIS_LOGS__LEVLE: 'info' })
       expect(faults).to.have.deep.members([
@@ -169,7 +169,7 @@ describe('judging the settings', () => {
       ])
     })
 
-    it('tells every missing setting at once, and a missing address once for all roles that share it', async () => {
+    it('name every missing setting at once, and a shared address once', async () => {
       const pathsOf = async (stores: object) => (await folder.faults({ stores })).map(({ path }) => path)
       const [mongo, redis] = [{ kind: 'mongo' }, { kind: 'redis' }]
       const missing = ['stores.users.url', 'stores.sessions.url', 'stores.tokens.url', 'secret']

@@ -128,7 +128,7 @@ describe('loading the settings', () => {
     })
   })
 
-  describe('what depends on other settings', () => {
+  describe('defaults that depend on other settings', () => {
     it("gives sessions and tokens the users' kind and address, and an address only to the same kind", async () => {
       const sessions = { kind: 'redis', url: 'redis://127.0.0.1' }
       const { settings } = await folder.load({ secret: goodSecret, stores: { ...mongo, sessions } })
@@ -173,7 +173,7 @@ describe('loading the settings', () => {
   })
 
   describe('backends', () => {
-    it('merges what is given into the two that are there, and adds others after them in their order', async () => {
+    it('merges the given options into the two default ones, and adds others after them in their order', async () => {
       const bearer = { transport: { kind: 'bearer' }, strategy: { kind: 'stored' } }
       const { settings } = await folder.load({
         backends: { zeta: bearer, cookie: { strategy: { idleSeconds: 60 } }, app: { ...bearer, prefix: '/app' } },
@@ -205,7 +205,7 @@ describe('loading the settings', () => {
     })
   })
 
-  it('never repeats a secret, an address or any other value in what it prints', async () => {
+  it('prints no secret, no address and no other value of a fault', async () => {
     const secrets = fc.stringMatching(/^[A-Za-z0-9]{32,60}$/)
     // The planted text stands in its own place, and in each kind of place where it does not belong.
     const files = (planted: string): unknown[] => [

@@ -27,7 +27,7 @@ const recipes: readonly Recipe[] = fenced(projectFile('docs/extending.md'), 'ts'
   return path === '' ? [] : [{ path, text }]
 })
 
-/** What follows the page does this as well: the port, and a section of the page of providers. */
+/** The reader adds these as well: the port, and a section of the page of providers. */
 const sessions = projectFile('test/docs/file-sessions.ts').replaceAll("'../../src/", "'../../../")
 const [section = ''] = fenced(projectFile('docs/extending.md'), 'md')
 
@@ -71,7 +71,7 @@ describe('docs/extending.md', () => {
     await succeeds('@biomejs/biome/bin/biome', ['check', '--write', ...recipes.map(({ path }) => path)])
   })
 
-  it('shows what works: it passes the suites it names, and those that look at every setting and import', async () => {
+  it('shows code that passes the suites of the page', async () => {
     const suites = {
       'test/adapters/stores.test.ts': /^the files store /,
       'test/http/greeting.test.ts': /^the greeting router /,
@@ -93,7 +93,7 @@ describe('docs/extending.md', () => {
     }
   })
 
-  /** Resolves to what went wrong; `null` when nothing did. */
+  /** The fault of a program; `null` if it succeeds. */
   async function faultOf(program: string, args: readonly string[]): Promise<string | null> {
     const words = [join(projectRoot, 'node_modules', program), ...args]
     return await run(process.execPath, words, { cwd: folder, env: environmentOf({}) }).then(
@@ -108,7 +108,7 @@ describe('docs/extending.md', () => {
   }
 })
 
-/** The fenced blocks of this language, without what indents them in a list. */
+/** The fenced blocks of this language, without the indentation of a list. */
 function fenced(markdown: string, language: string): string[] {
   return [...markdown.matchAll(/^( *)(`{3,})(\w+)\n([\s\S]*?)^\1\2$/gm)].flatMap(
     ([, indent = '', , found, text = '']) =>
@@ -117,9 +117,8 @@ function fenced(markdown: string, language: string): string[] {
 }
 
 /**
- * `source` with what `text` adds to it: a list whose first and last lines stand there, `…` for the entries that it has, and
- * more of them after that; before the list imports, and whatever else is new. Whoever has followed the page to try it has
- * all that already.
+ * `source` with the additions of `text`: the imports, and the entries of a list. `text` shows the first and the last line of
+ * the list, and `…` for its present entries. A reader who tries the page in this checkout has added them already.
  */
 function added(text: string, source: string, path: string): string {
   const [, before = '', first = '', entries = '', last = ''] =

@@ -5,16 +5,15 @@ import type { SessionStore } from '../../src/application/ports/stores/session-st
 import { Unavailable } from '../../src/domain/refusal.ts'
 import { expiryOf, type Session } from '../../src/domain/session.ts'
 
-/** What a file says; its name and its time say the rest. */
+/** The content of a file. The digest is its name, the last use its time. */
 interface Kept extends Omit<Session, 'digest' | 'seenAt' | 'createdAt' | 'endsAt'> {
   readonly createdAt: string
   readonly endsAt: string
 }
 
 /**
- * The port behind the store of docs/extending.md: a session is a file. What decides is one step of the file system each:
- * of many who remove a file one succeeds, a draft is renamed when it is complete, and the last use is the file's own
- * time, which nobody can write on a file that is gone.
+ * The port behind the store of docs/extending.md: a session is a file. Each operation is one atomic step of the file
+ * system: one of many callers removes a file, a complete draft is renamed, and the last use is the time of the file.
  *
  * @param place the folder; throws `Unavailable` while there is none
  */

@@ -7,7 +7,7 @@ import { SettingsFolder } from '../support/settings.ts'
 
 const page = projectFile('docs/providers.md')
 
-/** What a reader finds below each heading. */
+/** The text below each heading. */
 const sections = new Map(
   page
     .split(/^## /m)
@@ -43,7 +43,7 @@ describe('docs/providers.md', () => {
         expect(settings.providers[name]?.redirects).to.have.all.keys('success', 'linked', 'failure')
       })
 
-      it('names both callback URLs, the scopes, who vouches, and what to read', () => {
+      it('names both callback URLs, the scopes, the trust in addresses, and the documentation', () => {
         const [name = ''] = Object.keys(example().providers)
         expect(fact(section, 'Callback URLs')).to.include(`\`/auth/${name}/callback\``)
         expect(fact(section, 'Callback URLs')).to.include(`\`/auth/associate/${name}/callback\``)
@@ -73,7 +73,7 @@ describe('the Google of docs/settings.md', () => {
   })
 })
 
-/** What stands behind a bold word. */
+/** The text after a bold word. */
 function fact(section: string, word: string): string {
   const [, found = ''] = section.split(`\n- **${word}**`)
   return (found.split(/\n- |\n\n|\n$/)[0] ?? '').replaceAll(/\s+/g, ' ')

@@ -92,7 +92,7 @@ describe('examples/custom-store', () => {
     })
   }
 
-  it('keeps what it has answered when its process is killed amid a line', async () => {
+  it('keeps every answered write when its process is killed amid a line', async () => {
     const path = join(project.folder, 'users.jsonl')
     const opening = `import { openJournalStore } from './journal-store.js'
       import { aUser } from 'portcullis/testing'

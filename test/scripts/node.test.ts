@@ -96,7 +96,7 @@ describe('scripts/node', () => {
     expect(readdirSync(join(folder, '.cache'))).to.deep.equal([])
   })
 
-  it('says what is needed when the registry cannot be reached', () => {
+  it('names the version that it needs when the registry cannot be reached', () => {
     const { folder, run } = machineWith('20.20.2', { npmFails: true })
     const { status, stderr } = run('scripts/node', 'program.mjs')
     expect(status).to.equal(1)
@@ -113,7 +113,7 @@ describe('the executable under an older Node', () => {
     expect(status).to.equal(7)
   })
 
-  it('says what is needed where it is installed as a package', () => {
+  it('names the version that it needs where it is installed as a package', () => {
     const { folder, run } = machineWith('20.20.2')
     const installed = join(folder, 'installed')
     for (const name of ['bin', 'dist', 'package.json'])

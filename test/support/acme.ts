@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { type Answer, type Asked, type FakeProvider, type Reply, startFakeProvider } from './fake-provider.ts'
 
-/** Whoever agrees at the provider: what its profile says of them. */
+/** The profile of a user of the provider. */
 export type Profile = Readonly<Record<string, unknown>>
 
 /** A provider of plain OAuth 2.0 as the settings of the service know it, played on loopback. */
@@ -10,20 +10,20 @@ export interface Acme {
   readonly fake: FakeProvider
   /** Settings, as environment variables, of this provider; `more` over the usual, e.g. `{ BACKEND: 'cookie' }`. */
   env(more?: Readonly<Record<string, string>>): Record<string, string>
-  /** Where the browser comes back to after this person has agreed. */
+  /** Agrees as this user. Returns the query of the callback. */
   approve(authorizationUrl: string, profile: Profile): Back
   /** Requests at the token endpoint so far. */
   exchanges(): readonly Asked[]
   /** Every token it has given out. */
   readonly tokens: readonly string[]
-  /** What the token endpoint adds to its answers. */
+  /** Added to the answers of the token endpoint. */
   readonly token: Record<string, unknown>
   /** In place of the token endpoint's or the profile's usual answer, until it is `null` again. */
   instead(endpoint: 'token' | 'profile', answer: Answer | null): void
   close(): Promise<void>
 }
 
-/** What the browser brings back; the service calls it the callback's query. */
+/** The query of the callback. */
 export type Back = Readonly<Record<string, string>>
 
 export async function startAcme(name = 'acme'): Promise<Acme> {
@@ -96,7 +96,7 @@ export async function startAcme(name = 'acme'): Promise<Acme> {
 
 let people = 0
 
-/** Somebody with an account at a provider that no other test has; the provider vouches for the address. */
+/** A new user of a provider, which vouches for the address. */
 export function aPerson(more: Profile = {}): { readonly id: string; readonly email: string } & Profile {
   const number = ++people
   return { id: `account-${number}`, email: `person-${number}@example.com`, email_verified: true, ...more }

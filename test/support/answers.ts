@@ -1,6 +1,6 @@
 import type { Answer } from './client.ts'
 
-/** What of an answer the contract fixes for its operation. */
+/** The parts of an answer that the contract of an operation fixes. */
 export function seen({ status, body }: Answer) {
   return { status, body }
 }

@@ -19,7 +19,7 @@ export interface Sent {
   readonly cookie?: string
 }
 
-/** Makes one request and reads its answer, which has to be one that the service's `/openapi.json` describes. */
+/** Sends one request. The answer has to match the service's `/openapi.json`. */
 export async function call(url: string, method: string, path: string, sent: Sent = {}): Promise<Answer> {
   const headers = new Headers(sent.headers)
   let body: string | Uint8Array<ArrayBuffer> | undefined = sent.body
@@ -59,7 +59,7 @@ export function answerOf(status: number, headers: Headers, text: string): Answer
 
 export const goodPassword = 'a quite long pass phrase'
 
-/** Registers somebody new; answers the user. */
+/** Registers a new user. */
 export async function register(
   url: string,
   email: string,

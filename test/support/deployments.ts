@@ -7,13 +7,13 @@ import { goodSecret } from './settings.ts'
 
 export interface Deployment {
   readonly name: string
-  /** Whether another process reaches the same stores: a second service, or a command. */
+  /** Whether another process can reach the same stores. */
   readonly isShared: boolean
   /** Why it cannot be tried here; `null` when it can. */
   obstacle(): Promise<string | null>
-  /** Settings, as environment variables, of stores in which nobody has an account yet. */
+  /** Settings, as environment variables, of stores without accounts. */
   settings(): Promise<Readonly<Record<string, string>>>
-  /** Removes what those settings led to, where that is on a server that lives on. */
+  /** Removes the records of those settings from a shared server. */
   remove(settings: Readonly<Record<string, string>>): Promise<void>
 }
 

@@ -10,10 +10,9 @@ interface Answer {
   readonly text: string
 }
 
-/** What an answer has that the document does not say; empty when it fits. */
+/** Lists the differences between an answer and the document. */
 export type Judge = (method: string, path: string, answer: Answer) => string[]
 
-/** What an OpenAPI document says about answers. */
 export function judgeBy(document: Json): Judge {
   // RFC 5321 knows ASCII addresses alone and the service others too; the format is no assertion by itself
   // (JSON Schema validation, section 7.2.1).
@@ -83,17 +82,17 @@ const judges = new Map<string, Promise<Judge | null>>()
 /** Most services of a test run serve the same document, whose schemas take long to compile. */
 const judgesByText = new Map<string, Judge>()
 
-/** To be called when a service starts at `url`: what listened there before may have been another. */
+/** Must be called when a service starts at `url`: another service may have had the port before. */
 export function forgetDocument(url: string): void {
   judges.delete(url)
 }
 
-/** What is served at `url` is described by the document of the service at `of`. */
+/** The document of the service at `of` describes the answers at `url`. */
 export function isDescribedAt(url: string, of: string): void {
   judges.set(url, judgeOf(of))
 }
 
-/** Throws when the answer is not what the `/openapi.json` of its own service says. */
+/** Throws when the answer differs from the `/openapi.json` of its service. */
 export async function expectDescribed(url: string, method: string, path: string, answer: Answer): Promise<void> {
   const judge = judges.get(url) ?? judgeOf(url)
   judges.set(url, judge)

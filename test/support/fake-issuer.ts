@@ -3,7 +3,7 @@ import type { Asked, FakeProvider, Reply } from './fake-provider.ts'
 
 type Claims = Readonly<Record<string, unknown>>
 
-/** How an ID token departs from what a good issuer would sign. */
+/** The differences of an ID token from that of a good issuer. */
 export interface IdToken {
   /** Over the standard ones; `undefined` leaves one out. */
   readonly claims?: Claims
@@ -23,9 +23,9 @@ export interface Issuer {
   /** `null`: there is none. */
   userInfo: Reply | null
   metadata: Claims
-  /** What the token endpoint adds to its answer. */
+  /** Added to the answer of the token endpoint. */
   token: Claims
-  /** What is published of its key besides. */
+  /** Added to the published key. */
   publishedKey: Claims
 }
 
@@ -72,7 +72,7 @@ export function fakeIssuer(fake: FakeProvider, issuer: string, clientId: string,
     ...it.token,
   }))
   return {
-    /** What a test may change. */
+    /** For the test to change. */
     it,
     /** A JWT of this issuer, with these claims. */
     sign: (claims: Claims, departure: IdToken = {}) =>
@@ -106,7 +106,7 @@ function encoded(part: unknown): string {
 function signature(input: string, algorithm: 'RS256' | 'HS256' | 'none', key: KeyObject): string {
   if (algorithm === 'none') return ''
   if (algorithm === 'RS256') return createSign('sha256').update(input).sign(key, 'base64url')
-  // The public key as an HMAC secret: what a verifier does that lets the token choose (CVE-2015-9235).
+  // The public key as an HMAC secret deceives a verifier that lets the token choose (CVE-2015-9235).
   const pem = publicKey.export({ format: 'pem', type: 'spki' })
   return createHmac('sha256', pem).update(input).digest('base64url')
 }

@@ -30,16 +30,16 @@ export interface FakeProvider {
   readonly asked: Asked[]
   /** Connections that are open now. */
   readonly connections: ReadonlySet<Socket>
-  /** Opens each connection of undici to this server, whatever its host. */
+  /** Opens each connection of undici to this server, for any host. */
   readonly connect: buildConnector.connector
-  /** What is answered at `api.example.com/user`. */
+  /** Sets the answer at `api.example.com/user`. */
   answer(address: string, answer: Answer): void
   /**
-   * A token endpoint that gives `token` for the codes of `approve`, each once, to whoever shows the verifier of the
-   * challenge (RFC 7636 section 4.6) and the same redirect address (RFC 6749 section 4.1.3).
+   * A token endpoint that gives `token` once for each code of `approve`. The client has to send the verifier of the challenge
+   * (RFC 7636 section 4.6) and the same redirect address (RFC 6749 section 4.1.3).
    */
   answerTokens(address: string, token: (asked: Asked) => object, refusal?: Reply): void
-  /** Does what the browser of a user does who agrees: answers what comes back to the redirect address. */
+  /** Agrees as a user would. Returns the query of the redirect address. */
   approve(authorizationUrl: string): { code: string; state: string }
   close(): Promise<void>
 }
@@ -49,7 +49,7 @@ interface Grant {
   readonly redirectUri: string | null
 }
 
-/** What RFC 6749 section 5.2 answers to a code that is no good. */
+/** The answer to a bad code (RFC 6749 section 5.2). */
 export const invalidGrant: Reply = { status: 400, body: { error: 'invalid_grant' } }
 
 export async function startFakeProvider(): Promise<FakeProvider> {

@@ -1,12 +1,12 @@
 import { connect, createServer, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** What the network between a client and its server does. Times in milliseconds, one way. */
+/** A fault of the network between a client and its server. Times in milliseconds, one way. */
 export type Fault =
   | 'pass'
-  /** Nobody listens: open connections are closed, new ones refused by the operating system. */
+  /** The port is closed: open connections are closed, new ones refused by the operating system. */
   | 'refuse'
-  /** Everything is accepted and nothing arrives, in either direction: what a pulled cable looks like. */
+  /** Everything is accepted and nothing arrives, in either direction, as with a pulled cable. */
   | 'black-hole'
   /** Open connections are reset (RST), new ones as soon as they are made. */
   | 'reset'
@@ -97,7 +97,7 @@ export async function faultProxy(targetPort: number): Promise<FaultProxy> {
   }
 }
 
-/** Copies bytes and the end, in order, each by the fault of its moment. What fell into a black hole is lost. */
+/** Copies bytes and the end, in order, each with the present fault. A black hole loses them. */
 function forward(from: Socket, to: Socket, fault: () => Fault): void {
   let previous: Promise<unknown> = Promise.resolve()
   // A stream with a gap in it means nothing: once bytes are lost the connection stays dead.

@@ -11,7 +11,7 @@ export interface Note {
   readonly did: 'begin' | 'end'
 }
 
-/** What a handler does the first time (or the first three times) is in the address of the user it is called for. */
+/** The address of the user names the fault of the first call, or of the first three calls. */
 const faulty = `
   const attempts = (eventId) => notes().split('\\n').filter((line) => line.includes(eventId) && line.includes('begin')).length
   const handler = (event) => async (user, ...rest) => {
@@ -43,9 +43,9 @@ const faulty = `
 export interface FaultyService {
   readonly service: SpawnedService
   readonly dataFolder: string
-  /** What the handlers have written down so far. */
+  /** The notes of the handlers so far. */
   notes(): Note[]
-  /** What they have done to the end. */
+  /** The notes of calls that ended. */
   ends(): Note[]
   remove(): void
 }

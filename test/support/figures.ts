@@ -1,6 +1,6 @@
 import { isLong } from './long.ts'
 
-/** Prints what a long run has measured, for whoever writes it down. */
+/** Prints the measurements of a long run. */
 export function figure(what: string, values: Readonly<Record<string, number>>): void {
   if (!isLong) return
   const words = Object.entries(values).map(([name, value]) => `${name} ${Number(value.toFixed(3))}`)

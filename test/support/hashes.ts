@@ -7,7 +7,7 @@ export const password = 'correct horse battery staple'
 /** How a hash begins that is made today. */
 export const todays = '$argon2id$v=19$m=19456,t=2,p=1'
 
-/** Refuses nobody for having to wait. */
+/** Refuses no hash for its wait. */
 export const patientHasher = (concurrency = 2) =>
   argon2Hasher({ pool: hashPool({ size: concurrency, maxWaitSeconds: 60 }) })
 

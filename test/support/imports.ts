@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 
 export const sourceFolder = fileURLToPath(new URL('../../src', import.meta.url))
 
-/** One import: who imports, and what: a file below `src`, or a package. */
+/** One import of a file below `src` or of a package. */
 export interface Arrow {
   readonly from: string
   readonly to: string

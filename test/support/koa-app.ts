@@ -15,7 +15,7 @@ export interface KoaApp {
   readonly dataFolder: string
   readonly portcullis: Portcullis
   readonly accounts: KoaAccounts
-  /** What the app itself was told of as its own faults. */
+  /** The errors that the app has got as its own. */
   readonly faults: readonly Error[]
   stop(): Promise<void>
 }
@@ -24,11 +24,11 @@ interface Options extends PortcullisOptions {
   readonly settings?: Readonly<Record<string, unknown>>
   /** Of a service, or of another app, that has the same users. */
   readonly dataFolder?: string
-  /** What the person who writes the app does with it. */
+  /** Adds the middleware of the app. */
   readonly compose: (app: Koa, accounts: KoaAccounts) => void
 }
 
-/** An app of somebody's own on a free port, with accounts in it. */
+/** A Koa app with accounts, on a free port. */
 export async function startKoaApp({ settings = {}, dataFolder, compose, ...options }: Options): Promise<KoaApp> {
   const scratch = await mkdtemp(join(tmpdir(), 'portcullis-koa-'))
   const folder = dataFolder ?? join(scratch, 'data')
@@ -77,7 +77,7 @@ export interface Person {
   readonly bearer: string
 }
 
-/** Registers somebody with each of the rights that guards tell apart. */
+/** Registers a user for each of the rights that guards tell apart. */
 export async function somebodyOfEachKind({
   portcullis,
   url,

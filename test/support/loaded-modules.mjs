@@ -1,5 +1,5 @@
-// Preloaded into a program (node --import): writes to the file LOADED_MODULES, when the program ends, every file that it
-// has loaded, one a line. What a bundled file was made of is named by its source map.
+// Preloaded into a program (node --import): when the program ends, it writes every loaded file to the file LOADED_MODULES.
+// The source map of a bundled file names the sources.
 import { appendFileSync, existsSync, readFileSync } from 'node:fs'
 import { Module, register } from 'node:module'
 import { dirname, resolve } from 'node:path'

@@ -11,11 +11,11 @@ import { buildMongoStandIn } from '../../scripts/mongo-stand-in.mjs'
 import { freePort } from './ports.ts'
 
 export interface MongoServer {
-  /** The address of a database; of one that nobody else uses when no name is given. */
+  /** The address of the named database, or of a new one. */
   url(databaseName?: string): string
-  /** The process that serves now; `null` while it is stopped, and for a server that somebody else runs. */
+  /** The process of the server; `null` while it is stopped, and for the server at `MONGODB_URL`. */
   readonly pid: number | null
-  /** Ends the server as its operator would, in order. */
+  /** Ends the server in order. */
   stop(): Promise<void>
   /** Serves again after `stop`, on the same port and with the same data. */
   restart(): Promise<void>
@@ -23,10 +23,10 @@ export interface MongoServer {
   destroy(): Promise<void>
 }
 
-/** No MongoDB can be had here; says why. */
+/** This machine can run no MongoDB; the message has the reason. */
 export class NoMongo extends Error {}
 
-/** What serves MongoDB's protocol on a port, with its data in a folder. */
+/** A program that serves MongoDB's protocol on a port, with its data in a folder. */
 interface Program {
   readonly command: string
   arguments(port: number, folder: string, keeps: boolean): string[]
@@ -46,7 +46,7 @@ export function sharedMongo(): Promise<MongoServer> {
   return shared
 }
 
-/** A server of one's own, to be stopped and restarted at will. Throws `NoMongo`. */
+/** A server that the test may stop and restart. Throws `NoMongo`. */
 export async function startMongo({ keeps = true } = {}): Promise<MongoServer> {
   program ??= findProgram()
   const { command, arguments: argumentsFor } = await program

@@ -6,7 +6,7 @@ interface Sent {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** Where somebody goes: to sign in, or to link an account with what their login gave them. */
+/** The purpose of a journey to a provider: to sign in, or to link an account to the user of `bearer`. */
 export interface Way {
   readonly flow: 'login' | 'link'
   readonly bearer?: string
@@ -51,7 +51,7 @@ export class Browser {
     return await this.get(`${prefixOf(acme, way)}/callback?${new URLSearchParams(back)}`, { bearer: way.bearer })
   }
 
-  /** A whole journey of somebody who agrees. */
+  /** A whole journey of a user that agrees. */
   async travel(acme: Acme, profile: Profile, way: Way = toLogIn): Promise<Answer> {
     return await this.comeBack(acme, acme.approve(await this.begin(acme, way), profile), way)
   }

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import Provider, { type Interaction } from 'oidc-provider'
 import MemoryAdapter from 'oidc-provider/lib/adapters/memory_adapter.js'
 
-/** The built-in one complains aloud when it is used under its own name. */
+/** The built-in class prints a warning when it is used itself. */
 class OurStorage extends MemoryAdapter {}
 
 export interface Account {
@@ -23,9 +23,9 @@ export interface OpenIdClient {
 /** A real, certified OpenID provider (oidc-provider) on loopback, whose user agrees to everything. */
 export interface OpenIdProvider {
   readonly issuer: string
-  /** Who sits before the browser; `null`: somebody who cancels. */
+  /** The user of the browser; `null` for one that cancels. */
   user: Account | null
-  /** Shows its user a page to agree or to cancel on, in place of doing either at once. */
+  /** Shows a page on which the user agrees or cancels. */
   asks: boolean
   close(): Promise<void>
 }

@@ -17,7 +17,7 @@ export async function expectUnavailable(operation: () => Promise<unknown>): Prom
   return error
 }
 
-/** Repeats `operation` while it throws `Unavailable`, for at most `seconds`. Answers what it answers in the end. */
+/** Repeats `operation` while it throws `Unavailable`, for at most `seconds`. Returns its result. */
 export async function recovers<T>(operation: () => Promise<T>, seconds = 60): Promise<T> {
   for (const deadline = performance.now() + seconds * 1000; ; await delay(20)) {
     try {

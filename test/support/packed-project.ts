@@ -16,8 +16,8 @@ interface Manifest {
 }
 
 /**
- * A new project in a folder of its own, into which the tarball of `npm pack` was installed. What npm would fetch, it has
- * from this checkout: the dependencies, and the types of Node and Koa.
+ * A new project in a folder of its own, with the tarball of `npm pack` installed. Dependencies, and the types of Node and
+ * Koa, are links to this checkout.
  */
 export class PackedProject {
   readonly folder = mkdtempSync(join(tmpdir(), 'portcullis-packed-'))
@@ -34,7 +34,7 @@ export class PackedProject {
   async #install(): Promise<void> {
     const { folder, installed } = this
     const env = environmentOf({ npm_config_cache: join(folder, '.npm') })
-    // The scripts would build what is built already.
+    // The scripts would build again.
     await run('npm', ['pack', '--ignore-scripts', '--pack-destination', folder], { cwd: projectRoot, env })
     const [tarball = ''] = readdirSync(folder).filter((name) => name.endsWith('.tgz'))
     mkdirSync(installed, { recursive: true })
@@ -64,7 +64,7 @@ export class PackedProject {
     return path
   }
 
-  /** Compiles these files as a stranger's project does, strictly and with every library checked; answers what is wrong. */
+  /** Compiles these files strictly and checks every library. Returns the faults. */
   async compile(names: readonly string[], options: object = {}): Promise<string> {
     const strictly = { strict: true, module: 'nodenext', target: 'es2023', types: ['node'], skipLibCheck: false }
     const compilerOptions = { ...strictly, ...options }
@@ -72,7 +72,7 @@ export class PackedProject {
     return await compile(project, this.folder)
   }
 
-  /** Runs a program in a folder of its own; answers what it prints. */
+  /** Runs a program in a folder of its own. Returns its output. */
   async run(program: string, nodeOptions: readonly string[] = [], env: Readonly<Record<string, string>> = {}) {
     const cwd = mkdtempSync(join(this.folder, 'run-'))
     const args = [...nodeOptions, join(this.folder, program)]

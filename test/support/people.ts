@@ -1,11 +1,11 @@
 import { enrol } from './enrol.ts'
 
-/** Addresses in every state between which a stranger must not be able to tell. */
+/** Addresses in the states that a stranger must not be able to tell apart. */
 export interface People {
   readonly unverified: readonly string[]
   readonly verified: readonly string[]
   readonly inactive: readonly string[]
-  /** Of nobody. */
+  /** Addresses without an account. */
   readonly unknown: readonly string[]
 }
 

@@ -34,7 +34,7 @@ export function theBlock(blocks: readonly Block[], language: string, mark: strin
   return only.text
 }
 
-/** Lines to be typed, and what the reader is told to see then. */
+/** Lines to type, and the output that the page shows. */
 export interface Step {
   readonly lines: string
   readonly printed: string
@@ -52,7 +52,7 @@ export function tourOf(blocks: readonly Block[]): Step[] {
   return steps
 }
 
-/** What is printed, as a pattern: `…` stands for whatever differs from run to run. */
+/** The output as a pattern: `…` stands for the parts that differ from run to run. */
 export function patternOf(printed: string): RegExp {
   const literally = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')
   return new RegExp(printed.split('…').map(literally).join('[^"\\n]+'))

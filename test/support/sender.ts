@@ -6,7 +6,7 @@ export interface Timed {
   readonly milliseconds: number
 }
 
-/** Sends without looking closely: for many requests, and where the time of an answer is what matters. */
+/** Sends requests without a check of their answers: for many requests, and to measure answer times. */
 export interface Sender {
   postJson(path: string, body: unknown): Promise<Timed>
   postForm(path: string, fields: Readonly<Record<string, string>>): Promise<Timed>

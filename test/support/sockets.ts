@@ -9,7 +9,7 @@ export interface Connection {
   closed(seconds?: number): Promise<string>
 }
 
-/** @param allowHalfOpen does not close its side when the other one does, as whoever wants to do harm */
+/** @param allowHalfOpen keeps its side open when the other one closes, as an attacker may */
 export async function connected(url: string, { allowHalfOpen = false } = {}): Promise<Connection> {
   const { hostname, port } = new URL(url)
   const socket = connect({ port: Number(port), host: hostname, allowHalfOpen })

@@ -23,7 +23,7 @@ process.on('exit', () => {
   for (const child of running) child.kill('SIGKILL')
 })
 
-/** `portcullis serve` or `portcullis worker` as a process of its own: what can be killed. */
+/** `portcullis serve` or `portcullis worker` as a process of its own. */
 export interface Spawned {
   readonly pid: number
   readonly events: readonly PrintedEvent[]

@@ -1,6 +1,6 @@
 /**
- * How well one number tells the two samples apart: the probability that a value of `one` is above a value of
- * `other`, ties counting half (Mann–Whitney's U over the number of pairs). 0.5 is not at all, 0 and 1 entirely.
+ * The probability that a value of `one` is above a value of `other`; a tie counts half (Mann–Whitney's U over the number of
+ * pairs). At 0.5 the samples cannot be told apart.
  */
 export function distinguishability(one: readonly number[], other: readonly number[]): number {
   const sorted = [...other].sort((a, b) => a - b)
@@ -9,7 +9,7 @@ export function distinguishability(one: readonly number[], other: readonly numbe
   return below / (one.length * other.length)
 }
 
-/** How many of the sorted values are below this one, or at most as large. */
+/** The number of sorted values below this one, or at most as large. */
 function rank(sorted: readonly number[], value: number, orEqual: boolean): number {
   let [low, high] = [0, sorted.length]
   while (low < high) {

@@ -2,14 +2,14 @@ import { type Deployment, needsDeployment } from './deployments.ts'
 
 interface Case {
   readonly title: string
-  /** Without it the case is skipped or fails, as test/support/deployments.ts says. */
+  /** Skips or fails the case where the deployment cannot be had. */
   readonly needs?: Deployment
   run(): Promise<void>
 }
 
 /**
- * Cases that mostly wait, for leases and grace periods to pass: all are begun before the first test of the suite, or so
- * many `atOnce` where they also start processes, which others on this machine are not to wait for.
+ * For cases that mostly wait, for leases and grace periods. All of them start before the first test of the suite, but only
+ * `atOnce` of them run at the same time.
  */
 export function together(cases: readonly Case[], atOnce = cases.length): void {
   const faults = new Map<Case, Promise<unknown>>()
