@@ -6,7 +6,7 @@ import { redisBackend } from '../src/adapters/stores/redis/redis.ts'
 import { projectFile } from './support/readme-blocks.ts'
 import { needsRedisServer, startRedis } from './support/redis.ts'
 import { startTestService } from './support/service.ts'
-import { goodSecret, SettingsFolder } from './support/settings.ts'
+import { goodSecret, settingsFolder } from './support/settings.ts'
 
 interface Container {
   readonly command?: string
@@ -48,9 +48,7 @@ async function exitCode(command: readonly string[], env: Readonly<Record<string,
 }
 
 describe('docker-compose.yml', () => {
-  const folder = new SettingsFolder()
-  beforeEach(() => folder.open())
-  afterEach(() => folder.remove())
+  const folder = settingsFolder()
 
   it('has no value for any secret, and does not start without one', () => {
     for (const name of Object.keys(secrets)) {

@@ -11,7 +11,7 @@ import { leavesOf } from '../src/config/settings/schema/tree.ts'
 import { variableOf } from '../src/config/settings/sources/environment.ts'
 import { sourceFiles } from './support/imports.ts'
 import { blocksOf, projectFile, projectRoot, theBlock } from './support/readme-blocks.ts'
-import { goodSecret, SettingsFolder } from './support/settings.ts'
+import { goodSecret, settingsFolder } from './support/settings.ts'
 
 const documents = [...readdirSync(projectRoot), ...readdirSync(join(projectRoot, 'docs')).map((name) => `docs/${name}`)]
   .filter((name) => name.endsWith('.md'))
@@ -92,9 +92,7 @@ describe('docs/errors.md', () => {
 })
 
 describe('the pages of settings, handlers and tenants', () => {
-  const folder = new SettingsFolder()
-  beforeEach(() => folder.open())
-  afterEach(() => folder.remove())
+  const folder = settingsFolder()
 
   it('name existing settings and variables', () => {
     const leaves = leavesOf(settingsSchema)

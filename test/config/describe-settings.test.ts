@@ -2,12 +2,10 @@ import { expect } from 'chai'
 import { renderSettings, renderVariables } from '../../src/config/settings/describe.ts'
 import { settingsSchema } from '../../src/config/settings/schema/schema.ts'
 import { leavesOf } from '../../src/config/settings/schema/tree.ts'
-import { goodSecret, SettingsFolder } from '../support/settings.ts'
+import { goodSecret, settingsFolder } from '../support/settings.ts'
 
 describe('describing the settings', () => {
-  const folder = new SettingsFolder()
-  beforeEach(() => folder.open())
-  afterEach(() => folder.remove())
+  const folder = settingsFolder()
 
   it('has words for every setting', () => {
     const silent = leavesOf(settingsSchema).filter(({ schema }) => !('description' in schema))

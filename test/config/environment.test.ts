@@ -3,12 +3,10 @@ import { annotations } from '../../src/config/settings/schema/fields.ts'
 import { settingsSchema } from '../../src/config/settings/schema/schema.ts'
 import { leavesOf } from '../../src/config/settings/schema/tree.ts'
 import { variableOf } from '../../src/config/settings/sources/environment.ts'
-import { goodSecret, SettingsFolder } from '../support/settings.ts'
+import { goodSecret, settingsFolder } from '../support/settings.ts'
 
 describe('settings from the environment', () => {
-  const folder = new SettingsFolder()
-  beforeEach(() => folder.open())
-  afterEach(() => folder.remove())
+  const folder = settingsFolder()
 
   const portOf = async (text: string) => (await folder.load({}, { PORTCULLIS_HTTP__PORT: text })).settings.http.port
   const docsOf = async (text: string) =>

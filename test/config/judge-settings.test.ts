@@ -1,13 +1,11 @@
 import { expect } from 'chai'
 import { SettingsFault } from '../../src/config/settings/schema/fault.ts'
-import { goodSecret, SettingsFolder } from '../support/settings.ts'
+import { goodSecret, settingsFolder } from '../support/settings.ts'
 
 const mongo = { users: { kind: 'mongo', url: 'mongodb://127.0.0.1/accounts' } }
 
 describe('judging the settings', () => {
-  const folder = new SettingsFolder()
-  beforeEach(() => folder.open())
-  afterEach(() => folder.remove())
+  const folder = settingsFolder()
 
   describe('faults', () => {
     /** By the path of the setting: values that it refuses. */

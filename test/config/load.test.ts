@@ -5,14 +5,12 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { renderSettings } from '../../src/config/settings/describe.ts'
 import { type LoadFrom, loadSettings, settingsOf } from '../../src/config/settings/load.ts'
-import { faultsOf, goodSecret, SettingsFolder } from '../support/settings.ts'
+import { faultsOf, goodSecret, settingsFolder } from '../support/settings.ts'
 
 const mongo = { users: { kind: 'mongo', url: 'mongodb://127.0.0.1/accounts' } }
 
 describe('loading the settings', () => {
-  const folder = new SettingsFolder()
-  beforeEach(() => folder.open())
-  afterEach(() => folder.remove())
+  const folder = settingsFolder()
 
   it('needs nothing: everything has a default', async () => {
     const { settings, sources, file, warnings } = await folder.load()

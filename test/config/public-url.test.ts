@@ -1,12 +1,10 @@
 import { expect } from 'chai'
 import { publicUrl } from '../../src/config/tenancy/addressing.ts'
 import { isLoopback, leadsToLoopback } from '../../src/lib/loopback.ts'
-import { SettingsFolder } from '../support/settings.ts'
+import { settingsFolder } from '../support/settings.ts'
 
 describe('the public URL', () => {
-  const folder = new SettingsFolder()
-  beforeEach(() => folder.open())
-  afterEach(() => folder.remove())
+  const folder = settingsFolder()
 
   it('is localhost with the port of the service, unless the settings name one', async () => {
     expect(publicUrl((await folder.load()).settings, 40_123)).to.equal('http://localhost:40123')

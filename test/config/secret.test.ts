@@ -4,12 +4,10 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { resolveSecret } from '../../src/config/settings/master-secret.ts'
 import type { Settings } from '../../src/config/settings/schema/schema.ts'
-import { faultsOf, goodSecret, SettingsFolder } from '../support/settings.ts'
+import { faultsOf, goodSecret, settingsFolder } from '../support/settings.ts'
 
 describe('the master secret', () => {
-  const folder = new SettingsFolder()
-  beforeEach(() => folder.open())
-  afterEach(() => folder.remove())
+  const folder = settingsFolder()
 
   const generate = { generate: true }
   const pathOf = ({ dataFolder }: Settings) => join(dataFolder, 'secret')

@@ -7,15 +7,13 @@ import { renderSettings } from '../../src/config/settings/describe.ts'
 import { type Fault, renderFaults } from '../../src/config/settings/schema/fault.ts'
 import type { Settings } from '../../src/config/settings/schema/schema.ts'
 import type { LoadedTenants } from '../../src/config/settings/tenants.ts'
-import { goodSecret, SettingsFolder } from '../support/settings.ts'
+import { goodSecret, settingsFolder } from '../support/settings.ts'
 
 const mongo = { kind: 'mongo', url: 'mongodb://keeper:hunter2hunter2@db.internal/accounts' }
 const redis = { kind: 'redis', url: 'redis://:letmeinletmein@cache.internal' }
 
 describe('settings of tenants', () => {
-  const folder = new SettingsFolder()
-  beforeEach(() => folder.open())
-  afterEach(() => folder.remove())
+  const folder = settingsFolder()
 
   async function load(file: object, env: Readonly<Record<string, string>> = {}): Promise<LoadedTenants> {
     return (await folder.load(file, env)).tenants

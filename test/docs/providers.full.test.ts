@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import { providers } from '../../src/config/plugins/providers.ts'
 import { annotations } from '../../src/config/settings/schema/fields.ts'
 import { blocksOf, projectFile, theBlock } from '../support/readme-blocks.ts'
-import { SettingsFolder } from '../support/settings.ts'
+import { settingsFolder } from '../support/settings.ts'
 
 const page = projectFile('docs/providers.md')
 
@@ -20,9 +20,7 @@ interface Example {
 }
 
 describe('docs/providers.md', () => {
-  const folder = new SettingsFolder()
-  beforeEach(() => folder.open())
-  afterEach(() => folder.remove())
+  const folder = settingsFolder()
 
   it('has a section for each kind of provider, and no other', () => {
     expect([...sections.keys()]).to.deep.equal(providers.map(({ kind }) => kind))
@@ -58,9 +56,7 @@ describe('docs/providers.md', () => {
 })
 
 describe('the Google of docs/settings.md', () => {
-  const folder = new SettingsFolder()
-  beforeEach(() => folder.open())
-  afterEach(() => folder.remove())
+  const folder = settingsFolder()
 
   it('takes ten lines of settings, which come back to the page that the service serves', async () => {
     const text = theBlock(blocksOf(projectFile('docs/settings.md')), 'json', 'google')

@@ -1,7 +1,5 @@
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:http'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Koa from 'koa'
 import { toEmail } from '../../src/adapters/addresses/parse-email.ts'
@@ -9,6 +7,7 @@ import { toEmail } from '../../src/adapters/addresses/parse-email.ts'
 import { openPortcullis, type Portcullis, type PortcullisOptions } from '../../src/config/runtime/embedded.ts'
 import { type KoaAccounts, koaAccounts } from '../../src/koa.ts'
 import { call, goodPassword, logIn, register } from './client.ts'
+import { scratchFolder } from './spawned-service.ts'
 
 export interface KoaApp {
   readonly url: string
@@ -30,7 +29,7 @@ interface Options extends PortcullisOptions {
 
 /** A Koa app with accounts, on a free port. */
 export async function startKoaApp({ settings = {}, dataFolder, compose, ...options }: Options): Promise<KoaApp> {
-  const scratch = await mkdtemp(join(tmpdir(), 'portcullis-koa-'))
+  const scratch = scratchFolder()
   const folder = dataFolder ?? join(scratch, 'data')
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -65,7 +64,6 @@ export async function startKoaApp({ settings = {}, dataFolder, compose, ...optio
       server.close()
       server.closeAllConnections()
       await portcullis.close()
-      await rm(scratch, { recursive: true, force: true })
     },
   }
 }

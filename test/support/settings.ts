@@ -7,7 +7,14 @@ import { type Fault, SettingsFault } from '../../src/config/settings/schema/faul
 /** Long enough, and no sample. */
 export const goodSecret = 'f3c1a9d07b5e482690ad13c7e5b82f64'
 
-/** A folder of its own for every test, in which settings are loaded. */
+/** A fresh folder for every test of a suite, in which settings are loaded. */
+export function settingsFolder(): SettingsFolder {
+  const folder = new SettingsFolder()
+  beforeEach(() => folder.open())
+  afterEach(() => folder.remove())
+  return folder
+}
+
 export class SettingsFolder {
   #path = ''
 
