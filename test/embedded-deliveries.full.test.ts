@@ -58,7 +58,7 @@ describe('events of a program', () => {
     const program = await openPortcullis({ ...silent, dataFolder: service.dataFolder })
     for (let count = 0; count < 4; count++) {
       const email = await register(program)
-      await service.event(({ event, user }) => event === 'on_after_register' && user.email === email, 60)
+      await service.event(({ event, user }) => event === 'on_after_register' && user.email === email)
       await resetToken(service, email)
     }
     await program.close()
