@@ -7,11 +7,11 @@ import { together } from './support/together.ts'
 describe('a service that is killed', function () {
   this.timeout(300_000)
 
-  // What a killed process had in hand is its own for seconds.
+  // A killed process keeps its leases for seconds.
   together(
     [onSqlite, onMongo].flatMap((deployment) => [
       {
-        title: `amid registrations, over and over, loses none that it answered and no event, on ${deployment.name}`,
+        title: `amid registrations loses none that it answered, and no event, on ${deployment.name}`,
         needs: deployment,
         run: () => killAmidRegistrations(deployment, rounds(3, 20)),
       },

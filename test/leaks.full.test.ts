@@ -1,19 +1,19 @@
-// What must not get out: secrets of users into logs, errors and stores, traces of users into stores that were told
-// to forget them, and anything of the service's inside into answers (ASVS 13.4, 14.2, 16.2, 16.5).
+// Secrets of users must not reach logs, errors or stores. A deleted user leaves no trace in a store, and no answer
+// tells about the inside of the service (ASVS 13.4, 14.2, 16.2, 16.5).
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'chai'
 import { type Answer, call, logIn, logInByCookie, type Sent } from './support/client.ts'
-import { type Deployment, needsDeployment, onMongo, onSqlite } from './support/deployments.ts'
+import { type Deployment, needsDeployment, onMongo, onMongoAndRedis, onSqlite } from './support/deployments.ts'
 import { enrol } from './support/enrol.ts'
-import { needsRedisServer, type RedisServer, startRedis } from './support/redis.ts'
-import { startTestService, type TestService } from './support/service.ts'
+import { eventually } from './support/eventually.ts'
+import { type PrintedEvent, startTestService, type TestService } from './support/service.ts'
 import { type SpawnedService, scratchFolder, spawnService } from './support/spawned-service.ts'
 import { folderBytes, mongoContents, redisContents, sqliteContents } from './support/store-contents.ts'
 
 const superuserAddress = 'superuser@example.com'
 const talkative = { PORTCULLIS_LOGS__LEVEL: 'debug', PORTCULLIS_LOGS__REQUESTS: 'all' }
-/** What an error body says when something of the service's inside got into it. */
+/** Words that only an error of the service's inside contains. */
 const inside = /\bat .*:\d+|node_modules|SQLITE_|mongo|E11000|redis|\.ts\b|\.js\b|SELECT|portcullis\./i
 
 const passwords = {
@@ -29,7 +29,7 @@ const addresses = {
   stranger: 'canary-stranger@example.com',
 }
 
-/** What a store holds, to be searched: its bytes for what must never have been there, its rows for what is there now. */
+/** The contents of a store: bytes for secrets that must never have been there, rows for the present records. */
 interface Dump {
   readonly bytes: Buffer
   readonly rows: string
@@ -37,78 +37,47 @@ interface Dump {
 
 interface Case {
   readonly deployment: Deployment
-  readonly name: string
-  open(suite: Mocha.Context): Promise<{
-    settings: Readonly<Record<string, string>>
-    dump(dataFolder: string): Promise<Dump>
-    close(): Promise<void>
-  }>
+  dump(settings: Readonly<Record<string, string>>, dataFolder: string): Promise<Dump>
 }
 
 const cases: readonly Case[] = [
   {
     deployment: onSqlite,
-    name: 'SQLite',
-    async open() {
-      return {
-        settings: {},
-        dump: async (dataFolder) => ({
-          bytes: folderBytes(dataFolder),
-          rows: JSON.stringify(sqliteContents(dataFolder)),
-        }),
-        async close() {},
-      }
-    },
+    dump: async (_settings, dataFolder) => ({
+      bytes: folderBytes(dataFolder),
+      rows: JSON.stringify(sqliteContents(dataFolder)),
+    }),
   },
   {
-    deployment: onMongo,
-    name: 'MongoDB and Redis',
-    async open(suite) {
-      needsRedisServer(suite)
-      const redis: RedisServer = await startRedis()
-      const settings = await onMongo.settings()
-      return {
-        settings: {
-          ...settings,
-          PORTCULLIS_STORES__SESSIONS__KIND: 'redis',
-          PORTCULLIS_STORES__SESSIONS__URL: redis.url,
-          PORTCULLIS_STORES__TOKENS__KIND: 'redis',
-          PORTCULLIS_STORES__TOKENS__URL: redis.url,
-        },
-        async dump() {
-          const mongo = await mongoContents(settings.PORTCULLIS_STORES__USERS__URL ?? '')
-          const rows = JSON.stringify([mongo, await redisContents(redis.url)])
-          return { bytes: Buffer.from(rows), rows }
-        },
-        async close() {
-          await redis.close()
-          await onMongo.remove(settings)
-        },
-      }
+    deployment: onMongoAndRedis,
+    async dump(settings) {
+      const mongo = await mongoContents(settings.PORTCULLIS_STORES__USERS__URL ?? '')
+      const redis = await redisContents(settings.PORTCULLIS_STORES__SESSIONS__URL ?? '')
+      const rows = JSON.stringify([mongo, redis])
+      return { bytes: Buffer.from(rows), rows }
     },
   },
 ]
 
-for (const { deployment, name, open } of cases) {
-  describe(`secrets of users, with ${name}`, () => {
-    let opened: Awaited<ReturnType<typeof open>>
+for (const { deployment, dump } of cases) {
+  describe(`secrets of users, on ${deployment.name}`, () => {
+    let settings: Readonly<Record<string, string>>
     let service: SpawnedService
     let told: Story
     const dumps: Dump[] = []
 
     before(async function () {
       await needsDeployment(this, deployment)
-      opened = await open(this)
+      settings = await deployment.settings()
       const dataFolder = join(scratchFolder(), 'data')
-      const settings = { ...opened.settings, PORTCULLIS_DATA_FOLDER: dataFolder }
-      service = await spawnService({ ...settings, ...talkative })
-      await enrol(opened.settings, dataFolder, [superuserAddress], { isSuperuser: true })
-      told = await tell(service, async () => void dumps.push(await opened.dump(dataFolder)))
+      service = await spawnService({ ...settings, PORTCULLIS_DATA_FOLDER: dataFolder, ...talkative })
+      await enrol(settings, dataFolder, [superuserAddress], { isSuperuser: true })
+      told = await tell(service, async () => void dumps.push(await dump(settings, dataFolder)))
     })
 
     after(async () => {
       await service?.end('SIGTERM')
-      await opened?.close()
+      if (settings !== undefined) await deployment.remove(settings)
     })
 
     it('are in no line of the log', () => {
@@ -190,14 +159,11 @@ async function tell(service: SpawnedService, pause: () => Promise<void>): Promis
   }
 
   async function handed(event: string, email: string): Promise<string> {
-    for (const deadline = Date.now() + 60_000; Date.now() < deadline; await delay(20)) {
-      const one = service.events.find((one) => one.event === event && one.user.email === email && one.token)
-      if (one?.token !== undefined && !tokens.includes(one.token)) {
-        tokens.push(one.token)
-        return one.token
-      }
-    }
-    throw new Error(`${event} did not arrive`)
+    const isNew = (one: PrintedEvent): boolean =>
+      one.event === event && one.user.email === email && one.token !== undefined && !tokens.includes(one.token)
+    const { token = '' } = await eventually(event, () => service.events.find(isNew))
+    tokens.push(token)
+    return token
   }
 
   const { ada, moved, eve, stranger } = addresses
@@ -277,7 +243,7 @@ async function tell(service: SpawnedService, pause: () => Promise<void>): Promis
   await ask(401, 'POST', '/auth/cookie/logout', { cookie: three.cookie })
   await ask(204, 'POST', '/auth/jwt/logout', { bearer: three.bearer })
 
-  // What superusers may
+  // Requests of superusers
   const four = await entered(moved, third)
   await ask(403, 'GET', `/users/${id}`, { bearer: four.bearer })
   await ask(403, 'DELETE', `/users/${id}`, { bearer: four.bearer })
@@ -297,10 +263,10 @@ async function tell(service: SpawnedService, pause: () => Promise<void>): Promis
   await ask(401, 'GET', '/users/me', { cookie: four.cookie })
   await badLogin(400, { username: moved, password: third })
 
-  const isDeleted = () => service.events.some(({ event, user }) => event === 'on_after_delete' && user.id === id)
-  for (const deadline = Date.now() + 60_000; !isDeleted() && Date.now() < deadline; ) await delay(20)
-  expect(isDeleted(), 'on_after_delete').to.equal(true)
-  await delay(300) // what was delivered is struck off the queue
+  await eventually('on_after_delete', () =>
+    service.events.some(({ event, user }) => event === 'on_after_delete' && user.id === id),
+  )
+  await delay(300) // until the relay has removed the delivered event
   await pause()
 
   return {
@@ -312,7 +278,7 @@ async function tell(service: SpawnedService, pause: () => Promise<void>): Promis
   }
 }
 
-/** Which of these can be read there, in any of the forms in which a secret travels, or the beginning of a long one. */
+/** The secrets that can be read in `bytes`, in any form in which a secret travels. Of a long one, its beginning counts. */
 function found(secrets: readonly string[], bytes: Buffer): string[] {
   return secrets.filter((secret) => formsOf(secret).some((form) => bytes.includes(form)))
 }
@@ -320,15 +286,9 @@ function found(secrets: readonly string[], bytes: Buffer): string[] {
 function formsOf(secret: string): string[] {
   const form = new URLSearchParams({ x: secret }).toString().slice(2)
   const base64 = Buffer.from(secret).toString('base64')
-  // A JWT begins like every other one: what identifies it is its payload's end and its signature.
-  const parts =
-    secret.split('.').length === 3
-      ? secret
-          .split('.')
-          .slice(1)
-          .map((part) => part.slice(-20))
-      : []
-  const beginning = parts.length === 0 && /^[\w-]{43}$/.test(secret) ? [secret.slice(0, 12)] : []
+  // All JWTs begin alike: the ends of the payload and the signature identify one.
+  const [, ...jwtParts] = secret.split('.').length === 3 ? secret.split('.') : []
+  const beginning = /^[\w-]{43}$/.test(secret) ? [secret.slice(0, 12)] : []
   return [
     secret,
     encodeURIComponent(secret),
@@ -338,7 +298,7 @@ function formsOf(secret: string): string[] {
     base64.replace(/=+$/, ''),
     Buffer.from(secret).toString('base64url'),
     Buffer.from(secret).toString('hex'),
-    ...parts,
+    ...jwtParts.map((part) => part.slice(-20)),
     ...beginning,
   ]
 }
@@ -393,30 +353,26 @@ describe('operators of MongoDB in place of values', () => {
     expect(await statuses(requests)).to.deep.equal(new Set([422]))
   })
 
-  it('log nobody in, by whatever spelling of a form', async () => {
-    const forms = ['username[$ne]=x', 'username[$gt]=', 'username[$regex]=.*', `username=${victim}&username[$ne]=`]
-    const bodies = forms.flatMap((form) =>
-      ['password[$ne]=x', 'password[$gt]=', `password=${encodeURIComponent('{"$ne":null}')}`].map(
-        (rest) => `${form}&${rest}`,
-      ),
-    )
+  it('log nobody in, however a form spells them', async () => {
+    const names = ['username[$ne]=x', 'username[$gt]=', 'username[$regex]=.*', `username=${victim}&username[$ne]=`]
+    const secrets = ['password[$ne]=x', 'password[$gt]=', `password=${encodeURIComponent('{"$ne":null}')}`]
     const values = operators.map((operator) => new URLSearchParams({ username: JSON.stringify(operator), password }))
-    const requests = [...bodies, ...values.map(String)].flatMap((body) =>
-      ['/auth/jwt/login', '/auth/cookie/login'].map((path): [string, string, Sent] => {
-        const headers = { 'Content-Type': 'application/x-www-form-urlencoded' }
-        return ['POST', path, { body, headers }]
-      }),
-    )
+    const bodies = [...names.flatMap((name) => secrets.map((secret) => `${name}&${secret}`)), ...values.map(String)]
+    const headers = { 'Content-Type': 'application/x-www-form-urlencoded' }
+    const requests = bodies.flatMap((body): [string, string, Sent][] => [
+      ['POST', '/auth/jwt/login', { body, headers }],
+      ['POST', '/auth/cookie/login', { body, headers }],
+    ])
     expect(await statuses(requests)).to.deep.equal(new Set([400, 422]))
   })
 
   it('find nobody in a path, a query or a credential', async () => {
     const bearer = await logIn(service.url, superuserAddress)
     const encoded = operators.map((operator) => encodeURIComponent(JSON.stringify(operator)))
-    expect(await statuses(encoded.map((text) => ['GET', `/users/${text}`, { bearer }]))).to.deep.equal(new Set([404]))
-    expect(await statuses(encoded.map((text) => ['DELETE', `/users/${text}`, { bearer }]))).to.deep.equal(
-      new Set([404]),
-    )
+    for (const method of ['GET', 'DELETE']) {
+      const requests = encoded.map((text): [string, string, Sent] => [method, `/users/${text}`, { bearer }])
+      expect(await statuses(requests)).to.deep.equal(new Set([404]))
+    }
     const asking = encoded.flatMap((text): [string, string, Sent][] => [
       ['GET', `/users/me?id=${text}&id[$ne]=`, {}],
       ['GET', '/users/me', { bearer: text }],

@@ -1,6 +1,6 @@
 import { rounds } from '../support/long.ts'
 
-/** What a killed process had in hand is its own for so long. It is the usual 20 s in test:long. */
+/** A killed process keeps its leases for so long: the default of 20 s in test:long. */
 const leaseSeconds = rounds(10, 20)
 
 export const lease = { PORTCULLIS_EVENTS__LEASE_SECONDS: `${leaseSeconds}` }

@@ -12,7 +12,7 @@ import { lease, promisedSeconds } from './lease.ts'
 
 const clients = rounds(4, 8)
 
-/** What the clients know, who are not killed: of each address the user it was answered with, or `null`. */
+/** The clients' own record: the answered user of each address, `null` without an answer. The kill does not touch it. */
 type Journal = Map<string, { readonly id: string } | null>
 
 /** Registers people, several at a time, until the service is gone. */
@@ -45,9 +45,12 @@ export async function killAmidRegistrations(deployment: Deployment, times: numbe
     lives.push(service)
     const known = journal.size
     const stream = register(service.url, journal)
-    await eventually('registrations', () => journal.size > known + 2 * clients)
-    await delay(Math.random() * 250)
-    expect(await service.end('SIGKILL')).to.equal('SIGKILL')
+    try {
+      await eventually('registrations', () => journal.size > known + 2 * clients)
+      await delay(Math.random() * 250)
+    } finally {
+      expect(await service.end('SIGKILL')).to.equal('SIGKILL') // which ends the stream, too
+    }
     await stream
     if (deployment === onSqlite) await expectSound(join(folder, 'data'))
     service = await spawnService(env, folder)

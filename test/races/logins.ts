@@ -3,7 +3,7 @@ import { call, goodPassword, logIn } from '../support/client.ts'
 import { rounds } from '../support/long.ts'
 import { type Person, type Site, tokenFor } from './site.ts'
 
-/** What ends a user's credentials. */
+/** An act that ends the credentials of a user. */
 interface Ending {
   readonly title: string
   readonly byWhom: 'anybody' | 'a superuser'

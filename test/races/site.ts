@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { call, goodPassword, register } from '../support/client.ts'
 import type { Deployment } from '../support/deployments.ts'
 import { enrol } from '../support/enrol.ts'
+import { eventually } from '../support/eventually.ts'
 import { quickest } from '../support/quickest.ts'
 import { startTestService } from '../support/service.ts'
 import type { PrintedEvent } from '../support/spawned-service.ts'
@@ -66,13 +67,8 @@ export async function startSite(deployment: Deployment, start: Start): Promise<S
   const url = (caller = 0): string => urls[caller % urls.length] ?? ''
   const superuser = deployment.isShared ? await superuserToken(url(), env, dataFolder) : null
 
-  async function event(wanted: (event: PrintedEvent) => boolean): Promise<PrintedEvent> {
-    for (const deadline = performance.now() + 60_000; ; await delay(10)) {
-      const found = events().find(wanted)
-      if (found !== undefined) return found
-      if (performance.now() > deadline) throw new Error('no such event within 60 s')
-    }
-  }
+  const event = (wanted: (event: PrintedEvent) => boolean): Promise<PrintedEvent> =>
+    eventually('the event', () => events().find(wanted))
 
   async function people(count: number): Promise<readonly Person[]> {
     const addresses = Array.from({ length: count }, newAddress)
@@ -113,7 +109,7 @@ export async function startSite(deployment: Deployment, start: Start): Promise<S
 /** As many as the races have callers. */
 export const callers = 64
 
-/** What `act` answers to each of so many callers who call at once. */
+/** The results of `act` for each of so many concurrent callers. */
 export function atOnce<T>(act: (caller: number) => Promise<T>, count = callers): Promise<T[]> {
   return Promise.all(Array.from({ length: count }, (_, caller) => act(caller)))
 }

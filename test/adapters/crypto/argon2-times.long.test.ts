@@ -1,5 +1,4 @@
 // How long the answers of the hasher take. Run with nothing beside it.
-import { stat } from 'node:fs/promises'
 import argon2 from 'argon2'
 import bcrypt from 'bcrypt'
 import { expect } from 'chai'
@@ -31,40 +30,6 @@ describe('the time of verifying a password', function () {
     const wrong = median(times.wrong)
     expect(median(times.nobody)).to.be.within(wrong * 0.7, wrong * 1.4)
     expect(median(times.tooLong)).to.be.within(wrong * 0.7, wrong * 1.4)
-  })
-
-  it('is no longer for a megabyte', async () => {
-    const hash = await hasher.hash(password)
-    const usual = await millisecondsOf(() => hasher.verify('wrong', hash))
-    expect(await millisecondsOf(() => hasher.verify('é'.repeat(500_000), hash))).to.be.lessThan(usual * 3 + 20)
-  })
-})
-
-describe('many hashes at once', function () {
-  this.retries(retries)
-
-  /** How long `fs.stat` takes at worst while `load` runs. */
-  async function slowestStatDuring(load: Promise<unknown>): Promise<number> {
-    let running = true
-    const ended = load.finally(() => {
-      running = false
-    })
-    let slowest = 0
-    while (running) {
-      slowest = Math.max(slowest, await millisecondsOf(() => stat('.')))
-      await new Promise((resolve) => setTimeout(resolve, 2))
-    }
-    await ended
-    return slowest
-  }
-
-  it('leave threads to the file system: with the pool, 32 of them slow it down by a fraction', async () => {
-    const hasher = patientHasher(2)
-    const hash = await hasher.hash(password)
-    const many = (verify: () => Promise<unknown>) => Promise.all(Array.from({ length: 32 }, verify))
-    const unbounded = await slowestStatDuring(many(() => argon2.verify(hash, password)))
-    const pooled = await slowestStatDuring(many(() => hasher.verify(password, hash)))
-    expect(pooled, `unbounded ${unbounded} ms`).to.be.lessThan(unbounded / 3)
   })
 })
 
@@ -109,14 +74,6 @@ describe('a mismatch', function () {
       Promise.all(Array.from({ length: 6 }, () => hasher.verify('wrong', null))),
     )
     expect(sixAtOnce).to.be.lessThan(one * 4)
-  })
-
-  it('takes only as long as its hash again when today’s scheme is the only one left', async () => {
-    const hasher = patientHasher()
-    await hasher.prepare([todays, dear])
-    const slow = await millisecondsOf(() => hasher.verify('wrong', null))
-    await hasher.prepare([todays])
-    expect(await millisecondsOf(() => hasher.verify('wrong', null))).to.be.lessThan(slow / 2)
   })
 
   it('is the only answer that waits', async () => {

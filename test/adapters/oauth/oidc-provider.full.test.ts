@@ -63,12 +63,6 @@ describe('against oidc-provider', () => {
     }
   })
 
-  it('refuses a callback without the issuer that the provider promises', async () => {
-    const { journey, parameters } = await journeyTo(provider)
-    expect(await failureOf(provider.identify({ ...parameters, iss: null }, journey))).to.be.instanceOf(CodeRefused)
-    expect((await provider.identify(parameters, journey)).accountId).to.equal('ada')
-  })
-
   it('returns an error when the user cancels', async () => {
     server.user = null
     const { back } = await journeyTo(provider)

@@ -118,19 +118,6 @@ describe('a provider of OpenID Connect', () => {
       }
     })
 
-    it('refuses another issuer, or a missing one that was promised, before it requests a token', async () => {
-      expect(await failureOf(signInNow('https://evil.example'))).to.be.instanceOf(CodeRefused)
-      expect(await failureOf(signInNow(`${issuer}/`))).to.be.instanceOf(CodeRefused)
-      expect(asked('/token')).to.deep.equal([])
-      expect((await signInNow(issuer)).accountId).to.equal('sub-1')
-
-      id.it.metadata = { authorization_response_iss_parameter_supported: true }
-      provider = openIdConnectKind.build(options, needsOf(fake, clock))
-      expect(await failureOf(signInNow(null))).to.be.instanceOf(CodeRefused)
-      expect(asked('/token')).to.have.length(1)
-      expect((await signInNow(issuer)).accountId).to.equal('sub-1')
-    })
-
     for (const [title, answer] of [
       ['a 400', { status: 400, body: { error: 'invalid_grant' } }],
       ['a 401 with a challenge', { status: 401, headers: { 'www-authenticate': 'Basic' }, body: '' }],
