@@ -109,7 +109,7 @@ async function openSite(redisPort: number): Promise<Site> {
 
 type Expected = Record<string, [Request, number]>
 
-/** A running service, with somebody who is logged in by both backends. */
+/** A running service, with one user who is logged in by both backends. */
 async function openInhabited(site: Site) {
   const service = await startTestService(site.settings)
   const { url } = service

@@ -17,11 +17,11 @@ const sites = [
   { deployment: inMemory, start: oneProcess, holds: 'everything' },
   { deployment: onSqlite, start: twoProcesses, holds: 'everything' },
   { deployment: onMongo, start: twoProcesses, holds: 'everything' },
-  // Users of the same stores as above: what races for users alone is run again by test:long only.
+  // Users are in the same stores as above, so only test:long repeats the races for users alone.
   { deployment: onSqliteAndRedis, start: oneProcess, holds: 'sessions and tokens' },
   { deployment: onMongoAndRedis, start: oneProcess, holds: 'sessions and tokens' },
 ]
-// Each of two processes has 32 of the callers at once: what one process gets wrong, either of them does too.
+// Each of two processes above has 32 callers, so it makes the same mistakes as a single process.
 const repeatedByLong = [
   { deployment: onSqlite, start: oneProcess, holds: 'everything' },
   { deployment: onMongo, start: oneProcess, holds: 'everything' },

@@ -14,7 +14,7 @@ interface Note {
   readonly did: 'hang' | 'return'
 }
 
-/** Handlers that write down what they are given, and the first time never come back. */
+/** Handlers that record their arguments, and hang at the first call of each event. */
 const hangingAtFirst = `
   const hangOnce = (event) => (user, ...rest) => {
     const { eventId } = rest.pop()

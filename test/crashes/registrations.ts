@@ -32,7 +32,7 @@ async function register(url: string, journal: Journal): Promise<void> {
   )
 }
 
-/** Kills the service over and over amid a stream of registrations, and judges what is there afterwards. */
+/** Kills the service over and over amid a stream of registrations, and checks the stored records afterwards. */
 export async function killAmidRegistrations(deployment: Deployment, times: number): Promise<void> {
   const settings = await deployment.settings()
   const env = { ...settings, ...lease, PORTCULLIS_PASSWORDS__MAX_WAIT_SECONDS: '60' }
@@ -82,7 +82,7 @@ export async function killAmidRegistrations(deployment: Deployment, times: numbe
   }
 }
 
-/** A registration that nobody answered is there, or its address is still free and is taken here. */
+/** An unanswered registration is there as a whole, or its address is still free. */
 async function expectWhole(url: string, email: string): Promise<void> {
   const form = { username: email, password: goodPassword }
   const { status } = await call(url, 'POST', '/auth/jwt/login', { form })

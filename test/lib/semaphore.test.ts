@@ -5,7 +5,7 @@ import { semaphore } from '../../src/lib/semaphore.ts'
 const long = 60_000
 
 describe('a semaphore', () => {
-  it('gives its permits to who comes first, and one more for each that is released', async () => {
+  it('serves callers first in, first out, and passes released permits on', async () => {
     const permits = semaphore(2)
     const acquired: number[] = []
     for (const number of [1, 2, 3, 4]) {
@@ -25,7 +25,7 @@ describe('a semaphore', () => {
     expect([acquired, permits.waiting]).to.deep.equal([[1, 2, 3, 4], 0])
   })
 
-  it('gives none to who has waited too long, nor keeps a permit for them', async () => {
+  it('gives no permit to a caller that has waited too long, and keeps none for it', async () => {
     const permits = semaphore(1)
     await permits.acquire(long)
     const short = permits.acquire(5)
@@ -37,7 +37,7 @@ describe('a semaphore', () => {
     expect(await permits.acquire(5)).to.equal(false)
   })
 
-  it('that is closed gives none to those who wait, and none to those who come', async () => {
+  it('gives no permit after it is closed, neither to waiting callers nor to new ones', async () => {
     const permits = semaphore(1)
     await permits.acquire(long)
     const waiting = [1, 2].map(() => permits.acquire(long))

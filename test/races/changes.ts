@@ -48,7 +48,7 @@ export function ownChangeRaces(running: () => Site): void {
   })
 }
 
-/** Races of what superusers do. */
+/** Races of changes by superusers. */
 export function superuserRaces(running: () => Site): void {
   it('loses none of four changes that different callers make to each of 16 accounts', async () => {
     const site = running()

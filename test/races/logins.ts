@@ -7,11 +7,11 @@ import { type Person, type Site, tokenFor } from './site.ts'
 interface Ending {
   readonly title: string
   readonly byWhom: 'anybody' | 'a superuser'
-  /** Done beforehand; answers what `end` needs. */
+  /** Runs before the race. Its result is for `end`. */
   prepare(site: Site, person: Person): Promise<string>
   /** Resolves when the end is acknowledged; answers the credential that outlives it, if there is one. */
   end(site: Site, person: Person, prepared: string): Promise<string | null>
-  /** Brings back what can be brought back; answers the password that logs in then, `null` when none does. */
+  /** Reverts the act where that is possible. */
   undo?(site: Site, person: Person): Promise<void>
   readonly passwordAfter: string | null
 }
@@ -88,7 +88,7 @@ async function lives(url: string, presented: Credential): Promise<boolean> {
   return status === 200
 }
 
-/** Four logins of a person, of which the first to succeed sets off the end; answers what they got. */
+/** Four logins of a person. The first one that is answered starts the end. Returns the issued credentials. */
 async function race(site: Site, person: Person, ending: Ending, prepared: string) {
   let begin: () => void = () => {}
   const firstLogin = new Promise<void>((resolve) => {

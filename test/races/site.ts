@@ -15,17 +15,17 @@ export interface Person {
   readonly email: string
 }
 
-/** A running deployment, be it of one process or of two, and its many callers. */
+/** A running deployment of one process or two, and its many callers. */
 export interface Site {
   /** Where the caller with this number calls: callers are spread over the processes. */
   url(caller?: number): string
-  /** Printed events so far, those of one process in order. */
+  /** The events printed so far; the events of one process are in order. */
   events(): readonly PrintedEvent[]
   /** Waits for an event that satisfies `wanted`. */
   event(wanted: (event: PrintedEvent) => boolean): Promise<PrintedEvent>
   /** Resolves once every event is printed that was written before. */
   settled(): Promise<void>
-  /** So many people who have an account with `goodPassword`. */
+  /** So many people with an account and `goodPassword`. */
   people(count: number): Promise<readonly Person[]>
   person(): Promise<Person>
   /** A superuser's token; only where a second process reaches the stores, since HTTP makes no superuser. */

@@ -48,7 +48,7 @@ const encoded = (part: unknown): string =>
 const mac = (input: string, secret: KeyObject | Buffer, hash = 'sha256'): string =>
   createHmac(hash, secret).update(input).digest('base64url')
 
-/** Signed with our own key as far as the MAC goes: only what is in it can be refused. Strings are taken as JSON. */
+/** A token with a right MAC, so that only its content can be refused. Strings are taken as JSON. */
 function signed(head: unknown, claims: unknown, secret: KeyObject | Buffer = key, hash = 'sha256'): string {
   const input = `${encoded(head)}.${encoded(claims)}`
   return `${input}.${mac(input, secret, hash)}`

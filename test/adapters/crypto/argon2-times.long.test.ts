@@ -54,7 +54,7 @@ describe('a mismatch', function () {
     return { nobody: median(times.nobody), known: median(times.known), imported: median(times.imported) }
   }
 
-  it('takes half as long again as the dearest scheme in the store, whatever its own scheme', async () => {
+  it('takes half as long again as the dearest scheme in the store, for every scheme', async () => {
     const hasher = patientHasher()
     const before = await refusals(hasher)
     expect(before.imported).to.be.greaterThan(before.known * 2)

@@ -93,7 +93,7 @@ describe('a sealed address', () => {
     expect(others.unsealEmail(sealed, 'r')).to.equal(null)
   })
 
-  it('does not open after a change of any byte, nor when somebody else made it', () => {
+  it('does not open after a change of any byte, nor without our seal', () => {
     const sealed = keyRing.sealEmail(key, 'r')
     const bytes = Buffer.from(sealed, 'base64url')
     for (const at of bytes.keys()) {

@@ -182,7 +182,7 @@ describe('a module of handlers', () => {
     ['an exception', "setTimeout(() => { throw new RangeError('mail to a@example.org') })", 'RangeError'],
     ['a rejection', "void Promise.reject(new SyntaxError('mail to a@example.org'))", 'SyntaxError'],
   ] as const) {
-    it(`survives ${title} that nobody caught after the handler was done, and logs it without its words`, async () => {
+    it(`survives ${title} that nothing catches after the handler ended, and logs it without its words`, async () => {
       const { module, warnings, printed } = await started(
         `export function on_after_register() { ${statement} }
          export function on_after_login() {}`,

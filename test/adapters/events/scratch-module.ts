@@ -44,7 +44,7 @@ export function scratchModule(source: string): ScratchModule {
   }
 }
 
-/** Collects what is written to it. */
+/** A stream that collects its text. */
 export function collecting() {
   const chunks: string[] = []
   const output = new Writable({

@@ -21,7 +21,7 @@ describe('against oidc-provider', () => {
   })
   afterEach(() => server.close())
 
-  /** To the provider and back to us: what the browser brings. */
+  /** Sends the browser to the provider, and returns the parameters of its callback. */
   async function journeyTo(goal: OAuthProvider) {
     const journey = { ...aJourney(), redirectUri }
     const back = await browse(await goal.authorizationUrl({ ...journey, scopes: goal.scopes }), redirectUri)

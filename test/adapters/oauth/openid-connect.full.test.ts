@@ -30,7 +30,7 @@ describe('a provider of OpenID Connect', () => {
   const asked = (path: string) => fake.asked.filter(({ address }) => address === `id.example${path}`)
 
   describe('the authorization request', () => {
-    it('names each parameter once, whatever the query of the endpoint', async () => {
+    it('names each parameter once, also when the query of the endpoint names it', async () => {
       id.it.metadata = { authorization_endpoint: `${issuer}/authorize?state=evil&nonce=evil&scope=all&x=1` }
       const journey = aJourney()
       const href = await provider.authorizationUrl({ ...journey, scopes: ['email', 'a&state=evil2'] })
@@ -281,7 +281,7 @@ describe('a provider of OpenID Connect', () => {
     expect(failure.message).not.to.match(/secret|https?:/)
   })
 
-  it('fails in time, whatever it does at which step, and leaves no connection behind', async () => {
+  it('fails in time, however it misbehaves at any step, and leaves no connection behind', async () => {
     const steps = ['/.well-known/openid-configuration', '/token', '/jwks', '/userinfo']
     const cases = Object.entries(misbehaviour).flatMap(([name, answer]) =>
       steps.map((step) => ({ name: `${name} at ${step}`, step, answer })),

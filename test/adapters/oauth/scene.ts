@@ -9,7 +9,7 @@ import type { FakeProvider } from '../../support/fake-provider.ts'
 
 export const now = new Date('2026-01-02T03:04:05Z')
 
-/** Needs whose every request goes to `fake`, whichever host it names. */
+/** Needs whose requests to any host go to `fake`. */
 export function needsOf(fake: FakeProvider, clock = () => now): ProviderNeeds {
   return { name: 'acme', outbound: openOutbound(fake.connect), clock }
 }

@@ -246,7 +246,7 @@ describe('the MongoDB store', () => {
       try {
         const calls = { ...everyOperation(handle), ping: () => handle.ping() }
         expect(await outcomesOf(calls)).to.deep.equal(new Set(['Unavailable']))
-        // More callers than connections: those that wait for one are answered as soon.
+        // There are more callers than connections. The callers that wait for one are answered as soon.
         const many = Array.from({ length: 200 }, (_, at) => [`ping ${at}`, () => handle.ping()])
         expect(await outcomesOf(Object.fromEntries(many))).to.deep.equal(new Set(['Unavailable']))
       } finally {
@@ -257,7 +257,7 @@ describe('the MongoDB store', () => {
     })
   })
 
-  it('has every write journaled by a majority, whatever the address says', async () => {
+  it('has every write journaled by a majority, even if the address asks for less', async () => {
     const url = new URL((await sharedMongo()).url())
     const spy = await mongoSpy(Number(url.port))
     const { href } = url

@@ -148,7 +148,7 @@ describe('a Redis that is down, misconfigured or refuses us', function () {
     expect(warnings[0]).to.contain('CONFIG is forbidden')
   })
 
-  it('refuses a user who may not do what the stores need, at the start and by name', async () => {
+  it('refuses a user without a needed permission at the start, and names the permission', async () => {
     const raw = new Redis(server.url)
     const may = async (...rules: readonly string[]) => {
       await raw.acl('SETUSER', 'clerk', 'reset', 'on', '>clerk-pass', ...rules)
