@@ -7,7 +7,7 @@ import { type Answer, call, logIn, logInByCookie, type Sent } from './support/cl
 import { type Deployment, needsDeployment, onMongoAndRedis, onSqlite } from './support/deployments.ts'
 import { enrol } from './support/enrol.ts'
 import { eventually } from './support/eventually.ts'
-import type { PrintedEvent } from './support/service.ts'
+import type { PrintedEvent } from './support/spawned-service.ts'
 import { type SpawnedService, scratchFolder, spawnService } from './support/spawned-service.ts'
 import { folderBytes, mongoContents, redisContents, sqliteContents } from './support/store-contents.ts'
 
