@@ -57,11 +57,10 @@ export default [
     only: 'a coding in HTTP/1.0',
   },
   {
-    title: 'a program lets a user change another user',
-    file: 'src/application/accounts/update-user.ts',
-    text: `    if (!by.user.isSuperuser) throw new Refusal('FORBIDDEN')
-`,
-    replacement: '',
+    title: 'a program tells a user whether another user exists',
+    file: 'src/application/checked-accounts.ts',
+    text: "throw new Refusal(by.user.isSuperuser ? 'NOT_FOUND' : 'FORBIDDEN')",
+    replacement: "throw new Refusal('NOT_FOUND')",
     tests: ['test/application/checked-accounts.test.ts'],
   },
   {
