@@ -23,7 +23,7 @@ const rules: readonly Rule[] = [
   {
     folder: /^adapters\/http\//,
     files: [lib, domain, application, /^adapters\/http\//],
-    packages: ['node:', 'koa', '@koa/cors', 'koa-body', 'ajv', 'typebox', 'pino', 'swagger-ui-dist'],
+    packages: ['node:', 'koa', '@koa/cors', '@koa/router', 'koa-body', 'ajv', 'typebox', 'pino', 'swagger-ui-dist'],
   },
   store('memory', []),
   ...sqliteSides(),

@@ -5,7 +5,7 @@ import type { MountedProvider } from '../../adapters/http/oauth/mounted-provider
 import { type ComesBack, type TryConfig, tryRouter } from '../../adapters/http/pages/try-page.ts'
 import { identifying } from '../../adapters/http/pipeline/identify.ts'
 import { type RouteTable, routeTable } from '../../adapters/http/pipeline/route-table.ts'
-import { type Routes, routesOf, type TenantHttp } from '../../adapters/http/pipeline/serve.ts'
+import { routesOf, type TenantHttp } from '../../adapters/http/pipeline/serve.ts'
 import { authRouter } from '../../adapters/http/routers/auth.ts'
 import { oauthRouter } from '../../adapters/http/routers/oauth.ts'
 import { oauthAssociateRouter } from '../../adapters/http/routers/oauth-associate.ts'
@@ -60,7 +60,7 @@ interface ProcessNeeds {
 }
 
 /** The paths that belong to no tenant: health, readiness and, unless turned off, the description of the API. */
-export function processRoutes({ settings, tenants, strict }: ProcessNeeds): Routes {
+export function processRoutes({ settings, tenants, strict }: ProcessNeeds): RouteTable {
   const operations = operationsRouter(
     () => failingOf(tenants),
     settings.tenants.by === undefined ? undefined : tenants.counts,
@@ -105,17 +105,19 @@ function describedTenant(settings: Settings): Mounted {
   return { id: defaultTenant, settings, backends, providers, useCases: {}, ports: {} } as unknown as Mounted
 }
 
+const neverCalled = async (): Promise<void> => undefined
+
 /** Tells the paths of tenants' routers, without opening a tenant. A tenant that is not served has the common paths. */
 export function pathsOfTenants(common: Settings, { enabled }: LoadedTenants) {
-  const known = new Map<string, RouteTable<null>>()
-  const bySettings = new WeakMap<Settings, RouteTable<null>>()
+  const known = new Map<string, RouteTable>()
+  const bySettings = new WeakMap<Settings, RouteTable>()
 
   /** Most tenants have the same paths. */
-  function tableOf(settings: Settings): RouteTable<null> {
+  function tableOf(settings: Settings): RouteTable {
     const routes = mountedOperations(settings).flatMap(({ prefix, operations }) =>
       operations.map((operation) => {
         const [method = '', path = ''] = operation.split(' ')
-        return { method, path: `${prefix}${path}`, operation: null }
+        return { method, path: `${prefix}${path}`, operation: neverCalled }
       }),
     )
     const key = JSON.stringify(routes)

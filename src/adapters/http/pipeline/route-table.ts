@@ -1,67 +1,46 @@
-export interface Route<Operation> {
+import Router, { type RouterContext } from '@koa/router'
+import type { Context } from 'koa'
+
+export type Operation = (ctx: Context, params: Readonly<Record<string, string>>) => Promise<void>
+
+export interface Route {
   readonly method: string
   /** `:name` is a parameter. */
   readonly path: string
   readonly operation: Operation
 }
 
-export interface Match<Operation> {
-  readonly route: Route<Operation>
-  readonly params: Readonly<Record<string, string>>
-}
-
-export interface RouteTable<Operation> {
-  find(method: string, path: string): Match<Operation> | null
+export interface RouteTable {
+  /** Calls the operation of a request, or `refuse` if there is none. */
+  answer(ctx: Context, refuse: () => Promise<void>): Promise<void>
   /** The methods at a path, sorted. */
   methodsAt(path: string): readonly string[]
 }
 
 /** Paths are compared exactly, with slashes and case. The earlier of two matching routes wins. */
-export function routeTable<Operation>(routes: readonly Route<Operation>[]): RouteTable<Operation> {
-  const fixed = new Map<string, Route<Operation>[]>()
-  const patterns: { readonly route: Route<Operation>; readonly pattern: RegExp }[] = []
+export function routeTable(routes: readonly Route[]): RouteTable {
+  const router = new Router({ strict: true, sensitive: true })
   const taken = new Set<string>()
-  for (const route of routes) {
-    const name = `${route.method} ${route.path}`
+  for (const { method, path, operation } of routes) {
+    const name = `${method} ${path}`
     if (taken.has(name)) throw new Error(`two routers have ${name}`)
     taken.add(name)
-    if (route.path.includes(':')) patterns.push({ route, pattern: patternOf(route.path) })
-    else fixed.set(route.path, [...(fixed.get(route.path) ?? []), route])
+    router.register(path, [method], (ctx) => {
+      ctx.state.route = path
+      return operation(ctx, ctx.params)
+    })
   }
+  const dispatch = router.routes()
 
   return {
-    find(method, path) {
-      for (const route of fixed.get(path) ?? []) if (route.method === method) return { route, params: {} }
-      for (const { route, pattern } of patterns) {
-        const groups = route.method === method ? pattern.exec(path)?.groups : undefined
-        if (groups !== undefined) return { route, params: decoded(groups) }
-      }
-      return null
+    async answer(ctx, refuse) {
+      // @koa/router answers HEAD where it has GET. FastAPI does not, and a HEAD on a callback would change state.
+      await (ctx.method === 'HEAD' ? refuse() : dispatch(ctx as RouterContext, refuse))
     },
 
     methodsAt(path) {
-      const matching = patterns.filter(({ pattern }) => pattern.test(path)).map(({ route }) => route)
-      return [...new Set([...(fixed.get(path) ?? []), ...matching].map(({ method }) => method))].sort()
+      const methods = router.match(path, '').path.flatMap((layer) => layer.methods)
+      return [...new Set(methods)].filter((method) => method !== 'HEAD').sort()
     },
   }
-}
-
-function patternOf(path: string): RegExp {
-  const parts = path
-    .split('/')
-    .map((part) => (part.startsWith(':') ? `(?<${part.slice(1)}>[^/]+)` : part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')))
-  return new RegExp(`^${parts.join('/')}$`)
-}
-
-/** A parameter that is no percent-encoded UTF-8 stays as it is. */
-function decoded(groups: Readonly<Record<string, string>>): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(groups).map(([name, text]) => {
-      try {
-        return [name, decodeURIComponent(text)]
-      } catch {
-        return [name, text]
-      }
-    }),
-  )
 }

@@ -9,17 +9,13 @@ import { type Reply, strictTransportSecurity } from '../reply.ts'
 import { isForeign } from '../transports/http-backend.ts'
 import { crossOrigin, isPreflight } from './cors.ts'
 import { type Identify, recordUse } from './identify.ts'
-import { type RouteTable, routeTable } from './route-table.ts'
+import { type Operation, type RouteTable, routeTable } from './route-table.ts'
 import { send } from './send.ts'
 import { validator } from './validate.ts'
 import type { Whose } from './whose-request.ts'
 
-type Answer = (ctx: Context, params: Readonly<Record<string, string>>) => Promise<void>
-
-export type Routes = RouteTable<Answer>
-
 export interface TenantHttp {
-  readonly routes: Routes
+  readonly routes: RouteTable
   readonly identify: Identify
   /** Whether its public URL is `https:`. */
   readonly isTls: boolean
@@ -35,7 +31,7 @@ interface ServeNeeds {
   readonly tenants: Tenants
   readonly whose: Whose
   /** Routes that belong to no tenant; `null` in a Koa app. */
-  readonly process: Routes | null
+  readonly process: RouteTable | null
 }
 
 /** Routes each request to an operation of the process or of its tenant. */
@@ -66,16 +62,12 @@ export function serve({ tenants, whose, process }: ServeNeeds): (ctx: Context) =
   }
 }
 
-async function answerBy(routes: Routes, ctx: Context): Promise<void> {
-  // FastAPI has no HEAD, and a HEAD on a callback would change state.
-  const match = routes.find(ctx.req.method ?? '', ctx.path)
-  if (match !== null) {
-    ctx.state.route = match.route.path
-    return match.route.operation(ctx, match.params)
-  }
-  const allowed = routes.methodsAt(ctx.path)
-  if (allowed.length === 0) return notFound(ctx)
-  send(ctx, errorReply(405, 'Method Not Allowed', { Allow: allowed.join(', ') }))
+async function answerBy(routes: RouteTable, ctx: Context): Promise<void> {
+  await routes.answer(ctx, async () => {
+    const allowed = routes.methodsAt(ctx.path)
+    if (allowed.length === 0) return notFound(ctx)
+    send(ctx, errorReply(405, 'Method Not Allowed', { Allow: allowed.join(', ') }))
+  })
 }
 
 /** Through a proxy everybody could reach the page; a page of another site could by DNS rebinding. */
@@ -99,7 +91,7 @@ export interface RoutesNeeds {
   readonly strict: boolean
 }
 
-export function routesOf(routers: readonly Router[], needs: RoutesNeeds): Routes {
+export function routesOf(routers: readonly Router[], needs: RoutesNeeds): RouteTable {
   return routeTable(
     routers.flatMap(({ prefix, endpoints }) =>
       endpoints.map((endpoint) => ({
@@ -112,7 +104,7 @@ export function routesOf(routers: readonly Router[], needs: RoutesNeeds): Routes
 }
 
 /** The lines of `check` are the order of checks. */
-function answerOf(endpoint: Endpoint, needs: RoutesNeeds): Answer {
+function answerOf(endpoint: Endpoint, needs: RoutesNeeds): Operation {
   const { access, encoding, target } = endpoint
   const validate = endpoint.body === null ? null : validator(endpoint.body)
 
