@@ -79,7 +79,6 @@ describe('docs/extending.md', () => {
       'test/adapters/oauth/presets.full.test.ts': /^the preset acme /,
       'test/docs/providers.full.test.ts': /^docs\/providers\.md /,
       'test/architecture.test.ts': /^the architecture /,
-      'test/config/routers.test.ts': /greeting/,
     }
     const wanted = Object.values(suites).map(({ source }) => source)
     const report = inFolder('report.json')
