@@ -161,7 +161,7 @@ describe('judging the settings', () => {
         },
         {
           path: 'secret',
-          message: 'is required where users are kept on a server of their own, the same for every replica',
+          message: 'is required when a server stores the users; all replicas need the same',
           source: 'default',
         },
       ])
@@ -197,7 +197,7 @@ describe('judging the settings', () => {
 
     it('name the setting whose routes conflict', async () => {
       const [fault] = await folder.faults({ backends: { cookie: { prefix: '/auth/jwt' } } })
-      expect(fault?.message).to.equal('puts POST /auth/jwt/login where backends.jwt.prefix has it already')
+      expect(fault?.message).to.equal('puts POST /auth/jwt/login where backends.jwt.prefix already has it')
     })
   })
 
@@ -249,7 +249,7 @@ describe('judging the settings', () => {
         return (await folder.load({ secret: goodSecret, stores })).warnings
       }
       const words = (...roles: string[]) => [
-        `without TLS, by ${roles.join(', ')}: let nobody else listen on the network to these stores`,
+        `${roles.join(', ')}: without TLS, so everybody on the network can read the traffic of these stores`,
       ]
       const [users, sessions, tokens] = ['stores.users.url', 'stores.sessions.url', 'stores.tokens.url']
       for (const [mongo, redis, warnings] of [

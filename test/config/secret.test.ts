@@ -114,7 +114,7 @@ describe('the master secret', () => {
     try {
       const [fault] = await faultsOf(resolveSecret(settings, generate))
       expect(fault).to.include({ path: 'secret' })
-      expect(fault?.message).to.match(/secret is there, and this process must not read it \(EACCES\)/)
+      expect(fault?.message).to.match(/secret exists, but this process may not read it \(EACCES\)/)
     } finally {
       if (isRoot) process.seteuid?.(0)
     }

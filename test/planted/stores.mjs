@@ -73,8 +73,8 @@ export default [
   {
     title: 'two tenants are configured to the same records',
     file: 'src/config/settings/tenant-places.ts',
-    text: 'if (place !== null) claim(',
-    replacement: 'if (false) claim(',
+    text: 'if (place !== null) add(',
+    replacement: 'if (false) add(',
     tests: ['test/config/tenants.test.ts'],
   },
 ]

@@ -1,20 +1,20 @@
 import type { Static, TObject, TProperties } from 'typebox'
 
-/** An option of a part that does not go with its other options. */
+/** An option that conflicts with other options. */
 export interface Objection {
   readonly option: string
   readonly message: string
 }
 
-/** A transport or a strategy as the settings know it: a kind, and the options of that kind. */
+/** A transport, strategy or provider in the settings: a kind with its options. */
 export interface OptionsPart {
   readonly kind: string
   readonly options: TProperties
-  /** Judges options that are right each by itself. */
+  /** Finds conflicts between options that match the schema. */
   objections?(options: unknown): Objection[]
 }
 
-/** What the part of this kind objects to in options that its schema has accepted one by one. */
+/** Finds conflicts between the options of a part. */
 export function objectionsTo(parts: readonly OptionsPart[], options: { readonly kind: string }): readonly Objection[] {
   return parts.find(({ kind }) => kind === options.kind)?.objections?.(options) ?? []
 }
@@ -24,7 +24,7 @@ export type OptionsOf<Part> = Part extends { kind: infer Kind; options: infer Op
   ? { readonly kind: Kind } & Readonly<Static<TObject<Options>>>
   : never
 
-/** Keeps the literal kind of a part, and types its functions by its options. */
+/** Types a part by its kind and its options. */
 export function part<const Kind extends string, Options extends TProperties, Needs, Built>(given: {
   kind: Kind
   options: Options
@@ -34,7 +34,7 @@ export function part<const Kind extends string, Options extends TProperties, Nee
   return given
 }
 
-/** Builds what settings ask for, by the part of their kind. */
+/** Builds the part of this kind with these options. */
 export function build<Needs, Built>(
   parts: readonly { readonly kind: string; build(options: never, needs: Needs): Built }[],
   { kind, ...options }: { readonly kind: string },
@@ -42,5 +42,5 @@ export function build<Needs, Built>(
 ): Built {
   const found = parts.find((part) => part.kind === kind)
   if (found === undefined) throw new Error(`nothing is registered for the kind ${kind}`)
-  return found.build(options as never, needs) // safe: this part's schema has judged these options
+  return found.build(options as never, needs) // safe: the options match the schema of this part
 }

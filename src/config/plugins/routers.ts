@@ -15,13 +15,13 @@ export interface RouterPlugin {
   /** Its key in the settings. */
   readonly name: string
   readonly description: string
-  /** Where it is mounted unless the settings say otherwise. */
+  /** The default prefix. */
   readonly prefix: string
   /** Takes `prefix`, `backends` and any use cases by their names in `config/composition/container.ts`. */
   build(needs: never): Router
 }
 
-/** Every router that exists once. The settings mount an auth router for each backend, and two for each provider. */
+/** Routers that exist once. Each backend adds an auth router, and each provider adds two. */
 export const routers = [
   { name: 'register', description: 'Registration', prefix: '/auth', build: registerRouter },
   { name: 'resetPassword', description: 'Password reset', prefix: '/auth', build: resetPasswordRouter },
@@ -35,7 +35,7 @@ export function operationsOf({ build }: Pick<RouterPlugin, 'build'>): readonly s
   return endpoints.map(({ method, path }) => `${method} ${path}`)
 }
 
-/** Enough to describe operations: none of their handlers runs, so no use case is missed. */
+/** The needs of routers to describe their operations. No handler runs, so the use cases are missing. */
 const described = {
   prefix: '',
   backend: { name: 'any', transport: bearerTransport },
@@ -43,14 +43,14 @@ const described = {
   mounted: { provider: { name: 'any' }, redirects: {}, postsCallback: true },
 }
 
-/** Operations of the auth router, below the prefix of its backend. */
+/** The operations of a backend. */
 export const backendOperations = operationsOf({ build: authRouter })
 
-/** Operations of the two routers that every provider has. */
+/** The operations of a provider, in its two routers. */
 export const providerOperations = operationsOf({ build: oauthRouter })
 export const associateOperations = operationsOf({ build: oauthAssociateRouter })
 
-/** Operations outside all routers. No router may have their paths. */
+/** The operations of the service itself. No router may use their paths. */
 export const serviceOperations = [
   () => operationsRouter(async () => []),
   () => docsRouter(null),

@@ -15,7 +15,7 @@ export interface StrategyNeeds {
   readonly newId: () => string
 }
 
-/** Browsers keep no cookie for longer (RFC 6265bis section 5.5: at most 400 days). */
+/** Browsers keep a cookie for at most 400 days (RFC 6265bis section 5.5). */
 export const maxLifetimeSeconds = 400 * 86_400
 
 const lifetime = (seconds: number, description: string) =>
@@ -50,5 +50,5 @@ const stored = part({
     storedCredentials({ ...options, sessions, digest: keyRing.digest, newToken, clock }),
 })
 
-/** Everything a credential can be. */
+/** Every kind of credential. */
 export const strategies = [jwt, stored] as const

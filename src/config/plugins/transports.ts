@@ -3,9 +3,8 @@ import { bearerTransport } from '../../adapters/http/transports/bearer.ts'
 import { cookieTransport } from '../../adapters/http/transports/cookie.ts'
 import { type Objection, part } from './plugin.ts'
 
-/** What a transport may know of the credentials it carries. */
 interface Login {
-  /** How long a browser may keep one. */
+  /** How long a browser may keep the credential. */
   readonly maxAgeSeconds: number
 }
 
@@ -45,7 +44,7 @@ const cookie = part({
   },
   objections({ name, secure, sameSite, path, domain }) {
     const found: Objection[] = []
-    // RFC 6265bis section 4.1.3; browsers compare the prefixes without regard to case (section 5.7).
+    // RFC 6265bis section 4.1.3; browsers ignore the case of the prefix (section 5.7).
     const prefix = /^__(host|secure)-/i.exec(name)?.[1]?.toLowerCase()
     if (prefix !== undefined && !secure) {
       found.push({ option: 'secure', message: `must be true: the cookie's name starts with __${title(prefix)}-` })
@@ -68,5 +67,5 @@ function title(word: string): string {
   return word.slice(0, 1).toUpperCase() + word.slice(1)
 }
 
-/** Every way a credential can travel. */
+/** Every transport of a credential. */
 export const transports = [bearer, cookie] as const

@@ -3,7 +3,7 @@ import { isLoopback, leadsToLoopback } from '../../lib/loopback.ts'
 import type { BackendSettings, ProviderSettings, Settings, StoreSettings } from './schema/schema.ts'
 import { enabledOf } from './schema/tree.ts'
 
-/** The settings before what depends on others is filled in. */
+/** The settings without the defaults that depend on other settings. */
 export interface Given extends Omit<Settings, 'secret' | 'stores' | 'backends' | 'providers' | 'handlers' | 'try'> {
   readonly secret?: string
   readonly stores: {
@@ -23,7 +23,7 @@ interface GivenProvider extends Omit<ProviderSettings, 'prefix' | 'associatePref
   readonly backend?: string
 }
 
-/** Fills in what depends on others. Relative paths start at `cwd`. */
+/** Fills in the defaults that depend on other settings. Relative paths start at `cwd`. */
 export function completeSettings(given: Given, cwd: string): Settings {
   const { http, stores, backends, providers, handlers } = given
   const firstBackend = enabledOf(backends)[0]?.[0] ?? ''
@@ -71,7 +71,7 @@ function completeStore(store: Partial<StoreSettings>, users: StoreSettings): Sto
   return { kind, ...(url !== undefined && { url }), ...(prefix !== undefined && { prefix }) }
 }
 
-/** Whether only this machine reaches the service. Development defaults apply only then. */
+/** Whether only this machine reaches the service. The defaults for development apply only then. */
 export function isLocal({ host, publicUrl }: Pick<Settings['http'], 'host' | 'publicUrl'>): boolean {
   return isLoopback(host) && (publicUrl === undefined || leadsToLoopback(new URL(publicUrl)))
 }

@@ -5,14 +5,13 @@ import { settingsSchema } from './schema/schema.ts'
 import { branchesOf, keysOf, leavesOf, memberOf, valuesOf } from './schema/tree.ts'
 import { configVariable, fileVariableOf, variableOf } from './sources/environment.ts'
 
-/** Stands where a secret would. */
 const masked = '[secret]'
 
-/** Every effective setting, one a line: its path, its value as JSON, where it came from. Secrets are masked. */
+/** Lists every effective setting: its path, its value as JSON, its source. Secrets are masked. */
 export function renderSettings(loaded: LoadedSettings & { readonly hosts?: readonly string[] }): string {
   const rows = valuesBelow(settingsSchema, loaded.settings, []).map(({ path, value, schema }) => {
     const { secret, byEntry, otherwise } = annotations(schema)
-    const shown = byEntry ? keysOf(value) : value // what lies below may be secret
+    const shown = byEntry ? keysOf(value) : value // a value below may be secret
     const isSet = value !== undefined && value !== null
     const source = loaded.sources.get(path) ?? (otherwise === undefined ? 'default' : `default: ${plain(otherwise)}`)
     return [
@@ -21,12 +20,12 @@ export function renderSettings(loaded: LoadedSettings & { readonly hosts?: reado
       source === 'file' ? `file ${loaded.file}` : source,
     ]
   })
-  // Of a tenant alone: the schema of all settings has no such thing.
+  // Only a tenant has hosts, so the schema of all settings lacks them.
   const hosts = loaded.hosts === undefined ? [] : [['hosts', JSON.stringify(loaded.hosts), '']]
   return columns([...hosts, ...rows])
 }
 
-/** Every variable that can be set, one a line, with the setting it sets. */
+/** Lists every variable with its setting. */
 export function renderVariables(): string {
   const rows = new Map<string, readonly string[]>([[configVariable, [configVariable, 'the settings file']]])
   for (const { path, schema } of leavesOf(settingsSchema)) {
@@ -38,7 +37,7 @@ export function renderVariables(): string {
   return columns([...rows.values()])
 }
 
-/** A variable; for what is set entry by entry, the beginning of all of them. */
+/** The variable of a setting. For a setting with entries, the common beginning of their variables. */
 export function shownVariable(path: readonly string[], schema: TSchema): string {
   return annotations(schema).byEntry ? `${variableOf([...path, '*'])}__…` : variableOf(path)
 }
@@ -72,7 +71,7 @@ function plain(markdown: string): string {
   return markdown.replaceAll('`', '')
 }
 
-/** As people write it: `backends.<name>.enabled`. */
+/** `backends.<name>.enabled` for the path of a leaf. */
 export function shownPath(path: readonly string[]): string {
   return path.map((key) => (key === '*' ? '<name>' : key)).join('.')
 }

@@ -10,40 +10,40 @@ import { type LoadedTenants, loadTenants, onlyTenant } from './tenants.ts'
 import { doubtsOf } from './validate.ts'
 
 export interface LoadedSettings {
-  /** Common to all tenants, or those of the only one. */
+  /** The settings that all tenants share, or those of the only tenant. */
   readonly settings: Settings
-  /** `default` alone where `tenants.by` is not set. */
+  /** `default` alone if `tenants.by` is not set. */
   readonly tenants: LoadedTenants
-  /** Of every setting that was given or has a fixed default, by its path. */
+  /** The source of every setting that was given or has a fixed default, by its path. */
   readonly sources: ReadonlyMap<string, Source>
-  /** The file that was read, absolute. */
+  /** The absolute path of the settings file; `null` without one. */
   readonly file: string | null
   /** Lines for the log. */
   readonly warnings: readonly string[]
 }
 
 export interface LoadFrom {
-  /** As given by `--config`; otherwise `PORTCULLIS_CONFIG`, otherwise `portcullis.config.json` where there is one. */
+  /** Defaults to `PORTCULLIS_CONFIG`, otherwise to `portcullis.config.json` if it exists. */
   readonly configFile?: string | undefined
   readonly env: Environment
-  /** Where relative paths start, those inside the file as well. */
+  /** The folder where relative paths start, also those inside the file. */
   readonly cwd: string
-  /** For commands that work on the storage alone: a missing secret is no fault. */
+  /** A missing secret is no fault, for commands that need only a store. */
   readonly withoutSecret?: boolean
-  /** `false` for what opens no port: it prints events only when it is told to. */
+  /** `false` for processes without a port, which print events only if a setting says so. */
   readonly listens?: boolean
 }
 
 /**
- * Reads file and environment. Throws `SettingsFault` with everything that is wrong, not only with the first; what is
- * wrong with one tenant is told of that tenant and stops nothing else.
+ * Reads file and environment. Throws a `SettingsFault` with all faults, except those of single tenants, which disable
+ * only their tenants.
  */
 export async function loadSettings(from: LoadFrom): Promise<LoadedSettings> {
   const faults: Fault[] = []
   return settingsOf(await readConfigFile(from, faults), from, faults)
 }
 
-/** As `loadSettings`, of a file that was read, or of a tree in place of one. */
+/** Like `loadSettings`, for a file that has been read or for the settings of a program. */
 export async function settingsOf(file: ConfigFile, from: LoadFrom, faults: Fault[] = []): Promise<LoadedSettings> {
   const { env, cwd, withoutSecret = false, listens = true } = from
   const value = listens ? file.value : overlay({ handlers: { console: false } }, file.value)
@@ -59,7 +59,7 @@ export async function settingsOf(file: ConfigFile, from: LoadFrom, faults: Fault
     assignments: common,
     cwd,
     faults,
-    // Where requests without a tenant are nobody's, each tenant may have a secret of its own.
+    // With tenants, each tenant may have its own secret.
     needsSecret: ({ tenants }) => !withoutSecret && tenants.by === undefined,
   })
   const { by, folder, list } = settings.tenants
@@ -84,7 +84,7 @@ export async function settingsOf(file: ConfigFile, from: LoadFrom, faults: Fault
   return { settings, tenants, sources, file: file.path, warnings: [...warnings, ...tenants.warnings] }
 }
 
-/** A program's settings come from nowhere else. */
+/** Faults in the settings of a program name no file. */
 function ofNoFile(fault: Fault): Fault {
   return fault.source === 'file' ? { ...fault, source: 'default' } : fault
 }

@@ -10,10 +10,10 @@ import { memberOf } from './schema/tree.ts'
 /** NIST SP 800-107 section 5.3.4: a key of HMAC-SHA-256 is as strong as it is long, up to 32 bytes. */
 const leastBytes = 32
 
-/** Of several processes that start for the first time one generates it, and another may be the first to use it. */
+/** Processes may start at the same time, so a store may see the secret of another process first. */
 const firstStartMilliseconds = 60_000
 
-/** Placeholders that people copy out of READMEs, tutorials and compose files, ours among them. */
+/** Placeholders that people copy from READMEs, tutorials and compose files, also from ours. */
 const samples: ReadonlySet<string> = new Set([
   'secret',
   'SECRET',
@@ -29,28 +29,27 @@ const samples: ReadonlySet<string> = new Set([
   'replace-this-with-at-least-32-random-bytes',
 ])
 
-/** Why this must not be the master secret, in words that do not repeat it; `null` when it may. */
+/** The reason why a text must not be the master secret, without repeating it; `null` if it may. */
 export function secretObjection(secret: string): string | null {
-  if (samples.has(secret)) return 'is a sample out of documentation, which everybody knows'
+  if (samples.has(secret)) return 'is a sample from documentation, which everybody knows'
   const bytes = Buffer.byteLength(secret)
-  return bytes < leastBytes ? `must have at least ${leastBytes} bytes, and has ${bytes}` : null
+  return bytes < leastBytes ? `must have at least ${leastBytes} bytes, but has ${bytes}` : null
 }
 
 export interface MasterSecret {
   readonly secret: string
   readonly origin: 'given' | 'read' | 'generated'
-  /** The file in the data folder that holds it; `null` when it was given. */
+  /** Its file in the data folder; `null` if it was given in the settings. */
   readonly path: string | null
-  /** Whether its file was there a minute before this process began. */
+  /** Whether its file is older than this process, by at least a minute. */
   readonly isOfAnEarlierStart: boolean
   readonly warnings: readonly string[]
 }
 
 /**
- * The secret that was given, or the one in the data folder. With `generate`, a missing one is generated there,
- * once: of any number of starts at the same time all get the same. Users on a server of their own need one
- * that is given, since every replica would generate another.
- * Throws `SettingsFault`.
+ * Returns the given secret, or the one in the data folder. With `generate`, it creates a missing one there; concurrent
+ * starts get the same one. Users on a server need a given secret, since each replica would generate its own. Throws
+ * `SettingsFault`.
  */
 export async function resolveSecret(settings: Settings, options: { generate: boolean }): Promise<MasterSecret> {
   if (settings.secret !== null) {
@@ -75,16 +74,16 @@ export async function resolveSecret(settings: Settings, options: { generate: boo
   }
 }
 
-/** Removes a secret that this start has made and nobody can use, lest the next start takes it for the right one. */
+/** Removes a useless secret that this start has generated, or the next start would take it for the right one. */
 export async function discardGenerated({ secret, origin, path }: MasterSecret): Promise<void> {
   if (origin !== 'generated' || path === null) return
   const found = await readSecret(path)
   if (found?.secret === secret) await rm(path, { force: true })
 }
 
-export const missingSecret = 'is required where users are kept on a server of their own, the same for every replica'
+export const missingSecret = 'is required when a server stores the users; all replicas need the same'
 
-/** Whether the users live where the generated secret does: in this process or in its data folder. */
+/** Whether the users live in this process or in its data folder, like the generated secret. */
 function mayGenerateSecret({ stores }: Pick<Settings, 'stores'>): boolean {
   return stores.users.url === undefined
 }
@@ -98,7 +97,7 @@ async function readSecret(path: string): Promise<Omit<MasterSecret, 'origin' | '
   let found: Stats
   try {
     found = await stat(path)
-    // Who reads a pipe that nobody writes to waits for ever, and so does the exit of the process.
+    // Reading a pipe without a writer never ends, and the exit of the process would wait for it.
     if (!found.isFile()) throw fault('dataFolder', `${path} is no regular file`)
     text = await readable(path)
   } catch (error) {
@@ -107,7 +106,7 @@ async function readSecret(path: string): Promise<Omit<MasterSecret, 'origin' | '
   }
   const secret = text.replace(/\r?\n$/, '')
   const objection = secretObjection(secret)
-  if (objection !== null) throw fault('secret', `what ${path} holds ${objection}`)
+  if (objection !== null) throw fault('secret', `the text in ${path} ${objection}`)
   const isPrivate = (found.mode & 0o077) === 0 || process.platform === 'win32'
   return {
     secret,
@@ -116,18 +115,18 @@ async function readSecret(path: string): Promise<Omit<MasterSecret, 'origin' | '
   }
 }
 
-/** After a restore it may be somebody else's. */
+/** After a restore, the file may belong to another user. */
 async function readable(path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8')
   } catch (error) {
     const code = memberOf(error, 'code')
     if (code !== 'EACCES' && code !== 'EPERM') throw error
-    throw fault('secret', `${path} is there, and this process must not read it (${code}): see whose it is`)
+    throw fault('secret', `${path} exists, but this process may not read it (${code}): check its owner`)
   }
 }
 
-/** The file appears whole or not at all, under its name only once: `link` refuses a name that is taken. */
+/** The complete file appears at once, and only for one caller, because `link` refuses an existing name. */
 async function writeSecret(path: string, secret: string): Promise<'generated' | 'read'> {
   await makeFolder(dirname(path))
   const draft = `${path}.${randomBytes(6).toString('hex')}`
@@ -150,7 +149,7 @@ async function writeSecret(path: string, secret: string): Promise<'generated' | 
   }
 }
 
-/** The new name survives a power cut only once its folder is on disk. Not every system lets folders be synced. */
+/** The new name survives a power cut only after a sync of its folder, which Windows does not support. */
 async function syncFolder(path: string): Promise<void> {
   if (process.platform === 'win32') return
   const folder = await open(path, 'r')

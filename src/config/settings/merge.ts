@@ -5,7 +5,7 @@ import { mostSimilar } from './schema/fault.ts'
 import { annotations } from './schema/fields.ts'
 import { allowsKey, branchesOf, isGroup, keysOf, kindSchema, memberOf, valuesOf } from './schema/tree.ts'
 
-/** What one variable sets. */
+/** The setting that one variable gives. */
 export interface Assignment {
   readonly path: readonly string[]
   readonly value: unknown
@@ -14,16 +14,15 @@ export interface Assignment {
 
 export interface Reading {
   /**
-   * Matches the schema. Where a fault was found its default stands in; a group that lacks something required is
-   * left out.
+   * Matches the schema. A default replaces a wrong value, and a group without a required setting is left out.
    */
   readonly value: unknown
-  /** Of every leaf, by its path. What is not in here was left out. */
+  /** The source of every leaf, by its path. Settings without a value have none. */
   readonly sources: ReadonlyMap<string, Source>
   readonly faults: readonly Fault[]
 }
 
-/** Lays the environment over the file over the defaults, leaf by leaf, and judges each leaf by its schema. */
+/** Takes each leaf from the environment, otherwise from the file, otherwise its default, and checks it by the schema. */
 export function readSettings(schema: TSchema, file: unknown, environment: readonly Assignment[]): Reading {
   const sources = new Map<string, Source>()
   const faults: Fault[] = []
@@ -33,7 +32,7 @@ export function readSettings(schema: TSchema, file: unknown, environment: readon
     faults.push({ path: path.join('.'), message, source })
   }
 
-  /** Marks what lies below `path` as seen: it cannot be judged, since the fault is further up. */
+  /** Ignores variables below `path`, which cannot be checked because of a fault above them. */
   function giveUp(path: readonly string[]): undefined {
     for (const assignment of unread) if (below(assignment, path)) unread.delete(assignment)
   }
@@ -69,7 +68,7 @@ export function readSettings(schema: TSchema, file: unknown, environment: readon
     return incomplete ? undefined : Object.fromEntries(members.filter(([, value]) => value !== undefined))
   }
 
-  /** The default entries first, then what the file adds, in its order, then what the environment adds. */
+  /** The order of entries is: the defaults, then new ones of the file, then new ones of the environment. */
   function readMap(schema: TSchema, values: TSchema, path: readonly string[], given: unknown): unknown {
     const { default: defaults, expects } = annotations(schema)
     const fromEnvironment = environment.filter((one) => below(one, path)).map((one) => one.path[path.length] ?? '')
@@ -132,7 +131,7 @@ function below({ path }: Assignment, start: readonly string[]): boolean {
   return samePath(path.slice(0, start.length), start)
 }
 
-/** What a leaf must be, in words that complete "must be". */
+/** The rule of a leaf, in words that complete "must be". */
 function expectation(schema: TSchema): string {
   const { expects, minimum, maximum } = annotations(schema)
   if (expects !== undefined) return expects
@@ -144,7 +143,7 @@ function expectation(schema: TSchema): string {
   return 'text'
 }
 
-/** Which items of a list are wrong, counted from 1: what they say may be a secret. */
+/** Names wrong items of a list by their numbers from 1, because an item may be a secret. */
 function wrongItems(schema: TSchema, value: unknown): string {
   if (!Type.IsArray(schema) || !Array.isArray(value)) return ''
   const wrong = value.flatMap((item, index) => (Check(schema.items, item) ? [] : [index + 1]))

@@ -10,23 +10,22 @@ import { judgeSettings } from './validate.ts'
 interface Reading {
   readonly tree: unknown
   readonly assignments: readonly Assignment[]
-  /** Where relative paths start. */
+  /** The folder where relative paths start. */
   readonly cwd: string
-  /** What is wrong already; what else is wrong is added. */
+  /** Known faults. New ones are added. */
   readonly faults: Fault[]
   readonly needsSecret: (settings: Settings) => boolean
-  /** Makes them those of a tenant, before they are judged. */
+  /** Turns the settings into those of a tenant, before the rules across settings are applied. */
   readonly owned?: (settings: Settings) => Settings
 }
 
-/** Reads one set of settings, completes it and judges what no setting can be judged for alone. */
+/** Reads one set of settings, fills in its defaults and applies the rules across settings. */
 export async function readJudged(from: Reading): Promise<{ settings: Settings; sources: ReadonlyMap<string, Source> }> {
   const { tree, assignments, cwd, faults, needsSecret, owned = (settings) => settings } = from
   const { value, sources, faults: found } = readSettings(settingsSchema, tree, assignments)
   faults.push(...found)
 
-  // Safe: every leaf has been judged by the schema or replaced by its default, and what is derived from other
-  // settings is added here.
+  // Safe: every leaf matches the schema or was replaced by its default.
   const settings = owned(completeSettings(value as Given, cwd))
   const note = (path: string, message: string, involved: readonly string[] = []) => {
     if (faults.some((fault) => [path, ...involved].some((one) => covers(fault, one)))) return
@@ -42,12 +41,12 @@ export async function readJudged(from: Reading): Promise<{ settings: Settings; s
   return { settings, sources }
 }
 
-/** Whether the users' kind is one that has an address, also where that is still missing. */
+/** Whether the kind of the users' store needs an address, given or not. */
 function hasUsersOnServer({ stores }: Settings): boolean {
   return storeKinds.some(({ kind, protocols }) => kind === stores.users.kind && protocols.length > 0)
 }
 
-/** Whether the value at `path` is not what was meant, since it or a group around it is at fault. */
+/** Whether the fault is about the value at `path` or about a group around it. */
 function covers(fault: Fault, path: string): boolean {
   return fault.path === '' || `${path}.`.startsWith(`${fault.path}.`)
 }

@@ -6,32 +6,32 @@ import type { Settings, StoreSettings } from './schema/schema.ts'
 interface Placed {
   readonly id: string
   readonly hosts: readonly string[]
-  /** `null` for a tenant that is not served, whose places are not known for sure. Its hosts are its own all the same. */
+  /** `null` for a disabled tenant: its stores are not known for sure, but its hosts are. */
   readonly settings: Pick<Settings, 'stores' | 'dataFolder'> | null
 }
 
-/** What belongs to two tenants at once, by tenant: both would read and end what is the other's. */
+/** Finds hosts and records that several tenants name, and reports them as faults of each. */
 export function collisionsOf(tenants: readonly Placed[]): Map<string, Fault[]> {
   const owners = new Map<string, { id: string; path: string }[]>()
-  const claim = (place: string, id: string, path: string): void => {
+  const add = (place: string, id: string, path: string): void => {
     const known = owners.get(place) ?? []
     if (!known.some((one) => one.id === id)) owners.set(place, [...known, { id, path }])
   }
   for (const { id, hosts, settings } of tenants) {
-    for (const host of hosts) claim(`host ${host}`, id, 'hosts')
+    for (const host of hosts) add(`host ${host}`, id, 'hosts')
     if (settings === null) continue
     for (const role of ['users', 'sessions', 'tokens'] as const) {
       const place = placeOf(role, settings)
-      if (place !== null) claim(place, id, `stores.${role}`)
+      if (place !== null) add(place, id, `stores.${role}`)
     }
   }
   const faults = new Map<string, Fault[]>()
-  for (const [place, claims] of owners) {
-    if (claims.length < 2) continue
-    for (const { id, path } of claims) {
-      const others = claims.filter((one) => one.id !== id).map((one) => one.id)
-      const what = place.startsWith('host ') ? `${place} is` : 'the same records are'
-      const message = `${what} named by ${others.length === 1 ? 'the tenant' : 'the tenants'} ${others.join(', ')} as well`
+  for (const [place, named] of owners) {
+    if (named.length < 2) continue
+    for (const { id, path } of named) {
+      const others = named.filter((one) => one.id !== id).map((one) => one.id)
+      const subject = place.startsWith('host ') ? `${place} is` : 'the same records are'
+      const message = `${subject} named by ${others.length === 1 ? 'the tenant' : 'the tenants'} ${others.join(', ')} as well`
       faults.set(id, [...(faults.get(id) ?? []), { path: `tenants.list.${id}.${path}`, message, source: 'default' }])
     }
   }
@@ -47,13 +47,13 @@ function placeOf(role: StoreRole, { stores, dataFolder }: NonNullable<Placed['se
 interface Inheriting {
   readonly id: string
   readonly stores: Settings['stores']
-  /** The tenant's own. */
+  /** The folder of the tenant. */
   readonly dataFolder: string
-  /** Whether the tenant was given this itself. */
+  /** Whether the tenant's own settings give this value. */
   readonly isOwn: (role: StoreRole, key: 'kind' | 'url' | 'prefix') => boolean
 }
 
-/** Gives a tenant a place of its own at every address that it inherits; what it names itself is left as it is. */
+/** Gives a tenant its own place at every inherited address. Its own addresses stay as they are. */
 export function ownPlaces({ id, stores, dataFolder, isOwn }: Inheriting): Settings['stores'] {
   return { users: placed('users'), sessions: placed('sessions'), tokens: placed('tokens') }
 

@@ -12,49 +12,49 @@ import { readSettingsFile } from './sources/file.ts'
 import { collisionsOf, ownPlaces } from './tenant-places.ts'
 import { doubtsOf } from './validate.ts'
 
-/** The tenant of a deployment without tenants, and of requests that name none, where it is listed. */
+/** The tenant of a deployment without tenants. With tenants, it serves requests that name none. */
 export const defaultTenant = 'default'
 
 export interface TenantSettings {
   readonly id: string
-  /** With `by: "host"`. */
+  /** The host names, with `by: "host"`. */
   readonly hosts: readonly string[]
   readonly settings: Settings
-  /** What stands before the paths of its settings in faults: `tenants.list.acme.`; empty for the only tenant. */
+  /** The prefix of its settings' paths in faults: `tenants.list.acme.`; empty for the only tenant. */
   readonly pathPrefix: string
-  /** Of every setting that was given or has a fixed default, by its path; inherited ones look as if they were its own. */
+  /** The source of every setting that was given or has a fixed default, by its path. Inherited settings are included. */
   readonly sources: ReadonlyMap<string, Source>
 }
 
 export interface LoadedTenants {
   readonly enabled: ReadonlyMap<string, TenantSettings>
-  /** What is wrong with each tenant that must not be served. */
+  /** The faults of each tenant that must not be served. */
   readonly disabled: ReadonlyMap<string, readonly Fault[]>
-  /** Whose hosts are known all the same: their requests are answered with 503 and not 404. */
+  /** The hosts of disabled tenants, so that their requests get 503 and not 404. */
   readonly disabledHosts: ReadonlyMap<string, string>
   readonly warnings: readonly string[]
 }
 
 interface From {
   readonly common: Settings
-  /** What all tenants inherit, as it was given. */
+  /** The settings that all tenants inherit, as given. */
   readonly base: unknown
   readonly folder: string | null
   readonly folderSource: Source
-  /** Variables and their faults, all below `tenants.list.<tenant>`. */
+  /** Variables below `tenants.list.<tenant>`, and their faults. */
   readonly assignments: readonly Assignment[]
   readonly faults: readonly Fault[]
   readonly cwd: string
   readonly withoutSecret: boolean
 }
 
-/** A deployment without tenants is the tenant `default`. */
+/** The tenants of a deployment without tenants: `default` alone. */
 export function onlyTenant(settings: Settings, sources: ReadonlyMap<string, Source>): LoadedTenants {
   const only: TenantSettings = { id: defaultTenant, hosts: [], settings, pathPrefix: '', sources }
   return { enabled: new Map([[only.id, only]]), disabled: new Map(), disabledHosts: new Map(), warnings: [] }
 }
 
-/** Reads each tenant's settings over the common ones. Never throws for what is wrong with one of them. */
+/** Reads the settings of each tenant over the common ones. A fault in one tenant disables only this tenant. */
 export async function loadTenants(from: From): Promise<LoadedTenants> {
   const { common, folder, folderSource, assignments, faults } = from
   const given = new Map<string, Given>()
@@ -92,11 +92,11 @@ export async function loadTenants(from: From): Promise<LoadedTenants> {
 interface Given {
   readonly tree: unknown
   readonly source: Source
-  /** Why it could not be read. */
+  /** The reason why the file cannot be read. */
   readonly problem: string | null
 }
 
-/** A folder that cannot be read is not one tenant's fault. */
+/** Throws when the folder cannot be read, because that concerns all tenants. */
 async function readFolder(folder: string | null, source: Source): Promise<Map<string, Given>> {
   if (folder === null) return new Map()
   let names: string[]
@@ -106,7 +106,7 @@ async function readFolder(folder: string | null, source: Source): Promise<Map<st
     const message = `${folder} cannot be read (${String(memberOf(error, 'code') ?? error)})`
     throw new SettingsFault([{ path: 'tenants.folder', message, source }])
   }
-  // Editors and Kubernetes leave files of their own there, whose names begin with a dot.
+  // Editors and Kubernetes add files whose names begin with a dot.
   const files = names.filter((name) => name.endsWith('.json') && !name.startsWith('.')).sort()
   return new Map(
     await Promise.all(
@@ -173,7 +173,7 @@ async function readTenant(id: string, { tree, source, problem }: Given, from: Fr
   }
 }
 
-/** Paths of what is there and belongs to the service as a whole. */
+/** The paths of given settings that belong to the whole service. */
 export function shared(own: Readonly<Record<string, unknown>>): string[] {
   const whole = settingsSchema.properties
   const ofTenant = tenantSchema.properties
@@ -202,7 +202,7 @@ function hostsOf(
   return hosts
 }
 
-/** What makes the settings a tenant's own: its folder, its places in stores it inherits, its cookies. */
+/** Gives the tenant its own folder, places in inherited stores, and cookies. */
 function asTenant(id: string, settings: Settings, given: unknown, from: From): Settings {
   const { common } = from
   const hasOwnFolder = memberOf(given, 'dataFolder') !== undefined
@@ -229,7 +229,7 @@ function isOwn(given: unknown, role: StoreRole, key: 'kind' | 'url' | 'prefix'):
   return memberOf(memberOf(memberOf(given, 'stores'), role), key) !== undefined
 }
 
-/** The public URL that a tenant inherits, at its own host: part of what it is given, since pages are judged by it. */
+/** The inherited public URL with the host of the tenant. Pages are compared with it, so it is part of the input. */
 function atOwnHost(given: unknown, [host]: readonly string[], { common }: From): object {
   const { publicUrl } = common.http
   const hasOwn = memberOf(memberOf(given, 'http'), 'publicUrl') !== undefined
@@ -239,7 +239,7 @@ function atOwnHost(given: unknown, [host]: readonly string[], { common }: From):
   return { http: { publicUrl: url.origin } }
 }
 
-/** Without a public URL the hosts of a tenant say whether others reach it: the defaults for development depend on that. */
+/** Turns off the defaults for development if a host of the tenant is public. */
 function atPublicHost(hosts: readonly string[], { common }: From): object {
   if (common.tenants.by !== 'host' || hosts.every((host) => leadsToLoopback({ hostname: host }))) return {}
   return { handlers: { console: false }, try: { enabled: false } }

@@ -18,13 +18,10 @@ import { secretObjection } from './master-secret.ts'
 import type { Settings, StoreSettings } from './schema/schema.ts'
 import { enabledOf } from './schema/tree.ts'
 
-/**
- * Notes a fault at `path`, unless it or one of the `involved` settings is at fault already: what follows from
- * a fault is not told as a second one.
- */
+/** Adds a fault at `path`, unless this setting or an `involved` one already has a fault that causes this one. */
 export type NoteFault = (path: string, message: string, involved?: readonly string[]) => void
 
-/** Judges what no leaf can be judged for alone. Every leaf of `settings` is right by itself or a default. */
+/** Applies the rules across settings. Each leaf of `settings` matches its schema. */
 export function judgeSettings(settings: Settings, note: NoteFault): void {
   judgeHttp(settings, note)
   judgeSecret(settings, note)
@@ -36,7 +33,7 @@ export function judgeSettings(settings: Settings, note: NoteFault): void {
   judgePasswords(settings, note)
 }
 
-/** What is allowed and will hardly be meant. */
+/** Warnings about settings that are allowed but probably a mistake. */
 export function doubtsOf(settings: Settings): string[] {
   return [
     ...doubtsOfStores(settings),
@@ -56,26 +53,23 @@ function doubtsOfStores({ stores }: Settings): string[] {
     ...(stores.users.kind === 'memory' ? ['users are kept in memory: they are gone when the process ends'] : []),
     ...(inClear.length === 0
       ? []
-      : [`without TLS, by ${inClear.join(', ')}: let nobody else listen on the network to these stores`]),
+      : [`${inClear.join(', ')}: without TLS, so everybody on the network can read the traffic of these stores`]),
   ]
 }
 
-/** A name of one label is looked up on a private network alone, such as that of a composition. */
+/** A name without a dot belongs to a private network, such as that of Docker Compose. */
 function isNeighbour(host: string): boolean {
   return /^[a-z0-9_-]+$/i.test(host)
 }
 
-/** A browser that follows a provider's redirect shows the JSON it gets, and no program of the front end sees it. */
+/** After a redirect of a provider, the browser would show the bearer token as JSON, and no script would get it. */
 function doubtsOfProviders(settings: Settings): string[] {
   return enabledOf(settings.providers).flatMap(([name, { backend, redirectUrl }]) => {
     if (settings.backends[backend]?.transport.kind !== 'bearer' || redirectUrl !== undefined) return []
-    return [
-      `providers.${name} logs in by a bearer token, which no page can take from our callback: set its redirectUrl`,
-    ]
+    return [`providers.${name} answers its callback with a bearer token, which no page can read: set its redirectUrl`]
   })
 }
 
-/** Off by default where others reach the service, and still possible there. */
 function doubtsOfDevelopment({ handlers, http }: Settings): string[] {
   if (isLocal(http) || !handlers.console) return []
   return ['handlers.console prints tokens: any reader of standard output can verify addresses and reset passwords']
@@ -110,7 +104,7 @@ function judgeStores({ stores }: Settings, note: NoteFault): void {
   for (const [role, store] of Object.entries(stores)) {
     const kind = storeKinds.find((one) => one.kind === store.kind)
     const objection = kind === undefined ? null : addressObjection(kind, store)
-    // A role of the users' kind has their address, unless it has its own: once they have one, there is none missing.
+    // A role of the same kind inherits the address of the users, so a missing address is one fault.
     const users = store.kind === stores.users.kind ? ['stores.users.kind', 'stores.users.url'] : []
     const involved = [`stores.${role}.kind`, ...users]
     if (objection !== null) note(`stores.${role}.url`, objection, involved)
@@ -120,7 +114,7 @@ function judgeStores({ stores }: Settings, note: NoteFault): void {
   }
 }
 
-/** Scheme, hosts, path. No `URL`: a MongoDB address may name several hosts with ports. */
+/** Scheme, hosts, path. `URL` refuses MongoDB addresses with several hosts. */
 const address = /^([a-z][a-z0-9+.-]*:)\/\/[^/?#\s]+(\/[^?#\s]*)?(?:\?[^#\s]*)?$/i
 
 function addressObjection(storeKind: StoreBackend, { url }: StoreSettings): string | null {
@@ -156,12 +150,12 @@ function judgeBackends(settings: Settings, note: NoteFault): void {
   }
 }
 
-/** Or a new user could neither log in unverified nor be verified without a login. */
+/** Otherwise a new user could neither log in before verification nor verify without a login. */
 function judgeVerification({ verification, backends }: Settings, note: NoteFault): void {
   const enabled = enabledOf(backends)
   if (!verification.requiresSession || enabled.length === 0) return
   if (enabled.some(([, { requiresVerification }]) => !requiresVerification)) return
-  const message = 'needs a backend without requiresVerification: nobody else has a session to verify within'
+  const message = 'needs a backend without requiresVerification, because users verify within a session'
   note('verification.requiresSession', message, ['backends'])
 }
 
@@ -180,14 +174,14 @@ function judgeProviders(settings: Settings, note: NoteFault): void {
   }
 }
 
-/** Without a public URL we listen on loopback, where every page of this machine is ours. */
+/** Without a public URL the service listens on loopback, where it trusts every page of this machine. */
 function isOurPage(page: string, publicUrl: string | undefined, allowedOrigins: readonly string[]): boolean {
   const url = new URL(page)
   if (allowedOrigins.includes(url.origin)) return true
   return publicUrl === undefined ? leadsToLoopback(url) : url.origin === publicUrl
 }
 
-/** Two routers on one path: the second would never be reached. Letter case does not make another path. */
+/** Refuses two operations on one path, in any case of letters: requests would never reach the second one. */
 function judgePaths(settings: Settings, note: NoteFault): void {
   const owners = new Map<string, string>(serviceOperations.map((one) => [one.toLowerCase(), 'the service itself']))
   for (const { prefix, setting, operations } of mountedOperations(settings)) {
@@ -199,7 +193,7 @@ function judgePaths(settings: Settings, note: NoteFault): void {
       return owner === undefined ? [] : [{ route, owner }]
     })
     const [first] = taken
-    if (first !== undefined) note(setting, `puts ${first.route} where ${first.owner} has it already`, [first.owner])
+    if (first !== undefined) note(setting, `puts ${first.route} where ${first.owner} already has it`, [first.owner])
   }
 }
 

@@ -32,7 +32,7 @@ export const events = Type.Object({
       'With `off`, the service delivers no events and removes no expired data. `portcullis worker` does both.',
   }),
   leaseSeconds: Type.Integer({
-    // A third of it has to be longer than a store may keep a renewal waiting, or leases end under who still holds them.
+    // A lease is renewed after a third of it. A store may delay the renewal, and the lease must not end before.
     minimum: 3,
     maximum: 3600,
     default: 20,

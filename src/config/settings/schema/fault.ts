@@ -1,19 +1,19 @@
-/** Where a value came from; an environment variable is named, `file` alone is the settings file. */
+/** The source of a value. `file` is the settings file; `file <name>` belongs to a tenant. */
 export type Source = 'default' | 'file' | `file ${string}` | `environment ${string}`
 
-/** One thing that is wrong with the settings. No message ever repeats a value, except the path of a file. */
+/** One fault of the settings. Its message never repeats a value, except the path of a file. */
 export interface Fault {
-  /** `stores.users.url`; empty when it is the file as a whole. */
+  /** Such as `stores.users.url`; empty for the whole file. */
   readonly path: string
   readonly message: string
   readonly source: Source
 }
 
-/** The settings as given cannot be used. Lists everything that is wrong with them. */
+/** The settings cannot be used. Lists all faults. */
 export class SettingsFault extends Error {
   override readonly name = 'SettingsFault'
   readonly faults: readonly Fault[]
-  /** What else was noticed: an unknown variable may be what a missing setting was meant to be. */
+  /** Warnings may explain a fault: an unknown variable may be a misspelt setting. */
   readonly warnings: readonly string[]
 
   constructor(faults: readonly Fault[], warnings: readonly string[] = []) {
@@ -23,7 +23,7 @@ export class SettingsFault extends Error {
   }
 }
 
-/** One line each, for standard error. */
+/** One line for each fault. */
 export function renderFaults(faults: readonly Fault[]): string {
   return faults.map(renderFault).join('\n')
 }
@@ -33,7 +33,7 @@ function renderFault({ path, message, source }: Fault): string {
   return path === '' ? `${message}${where}` : `${path}: ${message}${where}`
 }
 
-/** The candidate that `word` was most likely meant to be, or `null` when none is near. Case and `_` do not count. */
+/** The candidate that is most similar to `word`, or `null` if none is. Case and `_` do not count. */
 export function mostSimilar(word: string, candidates: Iterable<string>): string | null {
   let best: string | null = null
   let least = Math.max(1, Math.floor(word.length / 3)) + 1
@@ -48,7 +48,7 @@ function plain(word: string): string {
   return word.toLowerCase().replaceAll('_', '')
 }
 
-/** How many letters have to be inserted, removed, replaced, or swapped with the next (optimal string alignment). */
+/** Counts insertions, deletions, replacements and swaps of neighbours (optimal string alignment). */
 function editDistance(from: string, to: string): number {
   let before: number[] = []
   let row = Array.from({ length: to.length + 1 }, (_, column) => column)

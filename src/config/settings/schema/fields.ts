@@ -1,29 +1,29 @@
 import Type, { type TSchema } from 'typebox'
 
-/**
- * What our schemas say beside JSON Schema. `expects` completes "must be …" in faults, `otherwise` names a
- * default that depends on other settings, `secret` is never printed and may come from a file, `byEntry` holds
- * settings below each of its names, which are judged apart, `nullIsNone` lets a file write `null` for none: what is
- * inherited can be left out in no other way.
- */
+/** The annotations of our schemas. */
 export interface Annotations {
   readonly description?: string
   readonly default?: unknown
+  /** Completes "must be …" in a fault. */
   readonly expects?: string
+  /** Describes a default that depends on other settings. */
   readonly otherwise?: string
+  /** The value is never printed, and may come from a file. */
   readonly secret?: boolean
+  /** A record whose entries are validated separately. */
   readonly byEntry?: boolean
+  /** `null` in a file means none. A tenant can remove an inherited value in no other way. */
   readonly nullIsNone?: boolean
   readonly minimum?: number
   readonly maximum?: number
 }
 
 export function annotations(schema: TSchema): Annotations {
-  // Safe: TypeBox keeps options it does not know as given, and in src/config they are written as above.
+  // Safe: TypeBox keeps unknown options, and our schemas use only these.
   return schema as Annotations
 }
 
-/** Whether `text` is written exactly as browsers write an origin: `https://app.example.com`, no path, no slash. */
+/** Whether the text is an origin as browsers send it, such as `https://app.example.com`. */
 function isOrigin(text: string): boolean {
   if (!/^https?:/.test(text) || text.includes('*') || !URL.canParse(text)) return false
   return new URL(text).origin === text

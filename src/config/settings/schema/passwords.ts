@@ -5,7 +5,7 @@ import { seconds } from './fields.ts'
 
 export const passwords = Type.Object({
   minLength: Type.Integer({
-    // NIST SP 800-63B-4 section 3.1.1.2: not below 8; NIST asks for room up to 64 at least.
+    // NIST SP 800-63B-4 section 3.1.1.2: at least 8, and passwords of 64 characters must be allowed.
     minimum: 8,
     maximum: 64,
     default: 8,

@@ -12,10 +12,10 @@ import { backendsSchema, type mounting, providersSchema } from './sign-in.ts'
 import { storeSchema } from './stores.ts'
 import { isGroup } from './tree.ts'
 
-/** Lower case, as host names and MongoDB's database names are compared. */
+/** Lower case, because host names and MongoDB's database names ignore case. */
 const tenantIdPattern = '^[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?$'
 
-/** Judged tenant by tenant (`tenants.ts`), since a fault in one of them must not touch the others. */
+/** `tenants.ts` validates each tenant separately, because a fault in one tenant must not affect the others. */
 const opaqueTenants = Type.Refine(
   Type.Unknown({
     expects: 'an object that holds the settings of each tenant by its name',
@@ -73,7 +73,7 @@ function tenantsSchema<List extends TSchema>(list: List) {
   })
 }
 
-/** No setting of a deployment without tenants. */
+/** A setting of tenants only. */
 export const tenantHosts = Type.Array(
   Type.String({
     pattern: '^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$',
@@ -117,7 +117,7 @@ const common = {
   try: tryPage,
 }
 
-/** The settings of one tenant, as far as it may differ from the others. */
+/** The settings that may differ between tenants. */
 export const tenantSchema = Type.Object({
   hosts: tenantHosts,
   http: Type.Object({ publicUrl: http.properties.publicUrl, allowedOrigins: http.properties.allowedOrigins }),
@@ -137,17 +137,17 @@ export const tenantSchema = Type.Object({
 
 const tenantList = Type.Record(Type.String({ pattern: tenantIdPattern }), tenantSchema)
 
-/** The schema of what the environment can set: the settings of every tenant as well. */
+/** The schema of the environment, which can also set the settings of each tenant. */
 export const environmentSchema = Type.Object({ ...common, tenants: tenantsSchema(tenantList) })
 
-/** The schema of the settings as given: a setting whose default depends on others is optional in it. */
+/** The schema of given settings. A setting is optional in it if its default depends on others. */
 export const settingsSchema = Type.Object({ ...common, tenants: tenantsSchema(opaqueTenants) })
 
 export interface StoreSettings {
   readonly kind: string
-  /** Absent for a store that lives in the process or in the data folder. */
+  /** Absent for a store in the process or in the data folder. */
   readonly url?: string
-  /** What every key begins with, in a store that has such. */
+  /** The prefix of every key, for stores that have one. */
   readonly prefix?: string
 }
 
@@ -162,7 +162,7 @@ export interface BackendSettings {
   readonly strategy: StrategySettings
 }
 
-/** How a provider is mounted; what else its kind wants is for the kind to read. */
+/** The settings of a provider without the options of its kind. */
 export interface ProviderSettings {
   readonly kind: string
   readonly enabled: boolean
@@ -185,21 +185,21 @@ export interface RouterSettings {
 
 export type RouterName = (typeof routers)[number]['name']
 
-/** Settings that are complete and fit together: the schema's, with the defaults that depend on others filled in. */
+/** Complete and valid settings. */
 export interface Settings {
   readonly http: Readonly<Static<typeof http>>
-  /** Absolute. */
+  /** An absolute path. */
   readonly dataFolder: string
-  /** `null` when one is to be generated into the data folder. */
+  /** `null` if the service generates it into the data folder. */
   readonly secret: string | null
   readonly stores: Readonly<Record<StoreRole, StoreSettings>>
-  /** In order of declaration, which is the order of authentication; disabled ones among them. */
+  /** Enabled and disabled, in the order in which they are tried for a request. */
   readonly backends: Readonly<Record<string, BackendSettings>>
   readonly routers: Readonly<Record<RouterName, RouterSettings>>
-  /** In order of declaration; disabled ones among them. */
+  /** Enabled and disabled, in order of declaration. */
   readonly providers: Readonly<Record<string, ProviderSettings>>
   readonly handlers: Readonly<{
-    /** Absolute path of the module; `null` without one. */
+    /** An absolute path; `null` without a module. */
     module: string | null
     console: boolean
     timeoutSeconds: number

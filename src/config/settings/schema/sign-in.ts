@@ -5,7 +5,7 @@ import { strategies } from '../../plugins/strategies.ts'
 import { transports } from '../../plugins/transports.ts'
 import { enabled, page, prefix } from './fields.ts'
 
-/** One of several kinds of options, told apart by `kind`. */
+/** A union of options with a `kind`. */
 function oneOf(parts: readonly OptionsPart[], description: string) {
   return Type.Union(
     parts.map(({ kind, options }) => Type.Object({ kind: Type.Literal(kind), ...options })),
@@ -13,7 +13,7 @@ function oneOf(parts: readonly OptionsPart[], description: string) {
   )
 }
 
-/** The name of a backend or a provider, which is a part of its paths: `/auth/<name>`. */
+/** The name of a backend or a provider. It is part of a path: `/auth/<name>`. */
 const mountedName = Type.String({ pattern: '^(?!(associate|register|verify|forgot|reset)$)[a-z][a-z0-9]*$' })
 const nameExpected =
   'lower-case letters and digits, a letter first, and not associate, register, verify, forgot or reset'
@@ -37,7 +37,7 @@ export const backendsSchema = Type.Record(mountedName, backend, {
   },
 })
 
-/** What every provider has, whatever its kind. */
+/** The settings of providers of all kinds. */
 export const mounting = {
   enabled: enabled('`false` removes the provider.'),
   prefix: Type.Optional(prefix({ otherwise: '`/auth/<name>`' })),

@@ -1,11 +1,11 @@
 import Type, { type TObject, type TSchema } from 'typebox'
 
-/** An object of JSON: not an array, not `null`. */
+/** Whether the value is a JSON object, not a list. */
 export function isGroup(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** The member `key`, or `undefined`; what an object inherits (`constructor`, `__proto__`) is no member. */
+/** The member `key`, or `undefined`. Inherited names such as `constructor` and `__proto__` are no members. */
 export function memberOf(value: unknown, key: string): unknown {
   return isGroup(value) && Object.hasOwn(value, key) ? value[key] : undefined
 }
@@ -14,7 +14,7 @@ export function keysOf(value: unknown): string[] {
   return isGroup(value) ? Object.keys(value) : []
 }
 
-/** The entries that are enabled, with their names, in order of declaration. */
+/** The enabled entries with their names, in order of declaration. */
 export function enabledOf<T extends { readonly enabled: boolean }>(
   entries: Readonly<Record<string, T>>,
 ): [string, T][] {
@@ -22,8 +22,8 @@ export function enabledOf<T extends { readonly enabled: boolean }>(
 }
 
 /**
- * `over` laid upon `base`, member by member. A group of another `kind` replaces the whole: the options of one kind
- * mean nothing to another.
+ * Merges `over` into `base`, member by member. A group of another `kind` replaces the whole group, because the kinds
+ * have different options.
  */
 export function overlay(base: unknown, over: unknown): unknown {
   if (over === undefined) return base
@@ -34,7 +34,7 @@ export function overlay(base: unknown, over: unknown): unknown {
   return Object.fromEntries([...keys].map((key) => [key, overlay(memberOf(base, key), memberOf(over, key))]))
 }
 
-/** What variables set, as a file would. */
+/** The tree of settings that the assignments make, as a file would hold it. */
 export function treeOf(assignments: readonly { readonly path: readonly string[]; readonly value: unknown }[]): unknown {
   return assignments.reduce<unknown>((tree, { path, value }) => {
     return overlay(
@@ -44,12 +44,12 @@ export function treeOf(assignments: readonly { readonly path: readonly string[];
   }, undefined)
 }
 
-/** A value that can be set, as opposed to a group of them. */
+/** One setting, as opposed to a group of settings. */
 export interface Leaf {
-  /** Keys from the root; a map's key is `*`. */
+  /** Keys from the root; `*` for the name of an entry. */
   readonly path: readonly string[]
   readonly schema: TSchema
-  /** `['cookie']` for an option that only this kind of transport has; empty for all others. */
+  /** The kinds that have this option, such as `['cookie']`; empty for a setting without kinds. */
   readonly kinds: readonly string[]
 }
 
@@ -72,7 +72,7 @@ export function leavesOf(schema: TSchema, path: readonly string[] = [], kinds: r
   return [{ path, schema, kinds }]
 }
 
-/** What all branches share, by the very same schema, belongs to none of them and comes once. */
+/** A leaf that all branches share, by the same schema object, occurs once and belongs to no kind. */
 function withoutRepetition(branches: readonly (readonly Leaf[])[], kinds: readonly string[]): Leaf[] {
   const [first = [], ...others] = branches
   const shared = new Set(
@@ -88,13 +88,13 @@ function withoutRepetition(branches: readonly (readonly Leaf[])[], kinds: readon
   )
 }
 
-/** The schema of a map's values; `null` for what is no map. */
+/** The schema of the values of a record; `null` for other schemas. */
 export function valuesOf(schema: TSchema): TSchema | null {
   if (!Type.IsRecord(schema)) return null
   return Object.values(schema.patternProperties)[0] ?? null
 }
 
-/** Whether a map may have this key. */
+/** Whether a record may have this key. */
 export function allowsKey(schema: TSchema, key: string): boolean {
   return Type.IsRecord(schema) && Object.keys(schema.patternProperties).some((pattern) => new RegExp(pattern).test(key))
 }
@@ -111,7 +111,7 @@ export function branchesOf(schema: TSchema): ReadonlyMap<string, TObject> {
   return branches
 }
 
-/** What `kind` itself may be in a union. */
+/** The schema of `kind` in a union. */
 export function kindSchema(union: TSchema): TSchema {
   const { description } = union as { description?: string }
   return Type.Enum([...branchesOf(union).keys()], description === undefined ? {} : { description })

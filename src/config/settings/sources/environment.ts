@@ -12,7 +12,7 @@ const prefix = 'PORTCULLIS_'
 const separator = '__'
 const fileSuffix = '_FILE'
 
-/** Names the settings file; it is no setting itself. */
+/** The variable that names the settings file. It is no setting. */
 export const configVariable = `${prefix}CONFIG`
 
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -42,9 +42,9 @@ export interface EnvironmentReading {
 }
 
 /**
- * Reads what the environment sets. An empty variable counts as absent. A name opens a new map key in lower
- * case unless `file` has that key already, in whatever case. An unknown name is a fault when it has `__`, a
- * warning when not: Kubernetes gives every container `PORTCULLIS_PORT` and the like for a Service of our name.
+ * Reads the variables. An empty variable counts as absent. The name of an entry matches an entry of `file` in any case,
+ * otherwise it adds an entry in lower case. An unknown name is a fault if it has `__`, otherwise a warning: Kubernetes
+ * sets `PORTCULLIS_PORT` and others for a Service of this name.
  */
 export async function readEnvironment(from: {
   env: Environment
@@ -84,13 +84,13 @@ export async function readEnvironment(from: {
   return { assignments, faults, warnings }
 }
 
-/** Where a name leads: a leaf (with its schema in every kind that has it), or as far as it could be followed. */
+/** The setting that a variable names: a leaf, with its schema in each kind that has it, or the path up to the fault. */
 interface Target {
   readonly path: readonly string[]
   readonly leaf: readonly TSchema[] | null
-  /** The value is the content of a file, which the variable names. */
+  /** Whether the variable names a file with the value. */
   readonly fromFile: boolean
-  /** The nearest name, without our prefix, to have been meant where it went astray. */
+  /** The most similar name, without the prefix, for a message about a wrong one. */
   readonly meant: string | null
 }
 
@@ -126,7 +126,7 @@ function isLeaf(schema: TSchema): boolean {
   return !Type.IsObject(schema) && !Type.IsUnion(schema) && valuesOf(schema) === null
 }
 
-/** The members that may stand below any of `schemas`, under the names the environment has for them. */
+/** The members below any of `schemas`, by their names in the environment. */
 function childrenOf(schemas: readonly TSchema[], given: unknown) {
   const groups = schemas.flatMap((schema) => (Type.IsUnion(schema) ? [...branchesOf(schema).values()] : [schema]))
   const maps = groups.flatMap((schema) => {
@@ -150,7 +150,7 @@ function childrenOf(schemas: readonly TSchema[], given: unknown) {
   }
 }
 
-/** `text` as the schema wants it; as text when it cannot be that, so that the schema refuses it. */
+/** Converts `text` to the type of the schema. If it cannot, it returns the text, which the schema refuses. */
 function typed(schemas: readonly TSchema[], text: string): unknown {
   const values = schemas.map((schema) => typedAs(schema, text))
   return values.find((value, index) => Check(schemas[index] ?? Type.Never(), value)) ?? values[0]
@@ -173,7 +173,7 @@ function typedAs(schema: TSchema, text: string): unknown {
   return word
 }
 
-/** Without the one newline that editors and `echo` leave at the end. Never names the file: it may be the secret itself. */
+/** Removes one newline at the end, as editors and `echo` add it. No message names the file: it may be the secret itself. */
 async function contentOf(path: string): Promise<{ value: string } | { problem: string }> {
   try {
     const value = (await readFile(path, 'utf8')).replace(/\r?\n$/, '')

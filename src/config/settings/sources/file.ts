@@ -8,7 +8,7 @@ import { configVariable, type Environment } from './environment.ts'
 const standardFile = 'portcullis.config.json'
 
 export interface ConfigFile {
-  /** Absolute; `null` when none was named and there is none. */
+  /** The absolute path; `null` if no file was named and the standard one does not exist. */
   readonly path: string | null
   readonly value: unknown
 }
@@ -19,7 +19,7 @@ interface Where {
   readonly cwd: string
 }
 
-/** The settings file, parsed; what is wrong with it goes into `faults`. */
+/** Reads the settings file, and adds its problem to `faults`. */
 export async function readConfigFile({ configFile, env, cwd }: Where, faults: Fault[]): Promise<ConfigFile> {
   const fromEnvironment = env[configVariable] || undefined
   const named = configFile ?? fromEnvironment
@@ -40,7 +40,7 @@ interface Problem {
 
 const maxBytes = 1024 * 1024
 
-/** The JSON object that a file holds, or what is wrong with it in words that follow its name. */
+/** Reads a JSON object. A problem is worded so that it follows the name of the file. */
 export async function readSettingsFile(path: string): Promise<{ readonly value: unknown } | Problem> {
   const read = await readJsonFile(path)
   if ('problem' in read) return read
@@ -53,7 +53,7 @@ export async function readSettingsFile(path: string): Promise<{ readonly value: 
 async function readJsonFile(path: string): Promise<{ readonly value: unknown; readonly text: string } | Problem> {
   let bytes: Buffer
   try {
-    // Who reads a pipe that nobody writes to waits for ever, and so does the exit of the process.
+    // Reading a pipe without a writer never ends, and the exit of the process would wait for it.
     const status = await stat(path)
     if (!status.isFile()) return { problem: 'is no regular file', isMissing: false }
     if (status.size > maxBytes) return { problem: `has more than ${maxBytes} bytes`, isMissing: false }
