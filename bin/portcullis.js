@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// npm links a command only if its file exists, so this one stands here although dist/ is built later.
+// npm links a command only if its file exists, and dist/ is built later.
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { constants } from 'node:os'

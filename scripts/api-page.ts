@@ -10,12 +10,12 @@ interface Statement {
   readonly text: string
 }
 
-/** A file of declarations: what it declares, and whence it has the other names it speaks of. */
+/** A file of declarations: its statements, and the origins of imported names. */
 interface Declarations {
   readonly statements: readonly Statement[]
   /** By local name. */
   readonly imports: ReadonlyMap<string, Origin>
-  /** By the name that others import. */
+  /** By exported name. */
   readonly reExports: ReadonlyMap<string, Origin>
 }
 
@@ -44,7 +44,7 @@ export function apiPage(entries: ReadonlyMap<string, string>): string {
     return known
   }
 
-  /** Where a name is declared that `file` exports. */
+  /** The declaration of a name that a file exports. */
   function declared({ file, name }: Origin): Origin {
     const reExport = declarationsIn(file).reExports.get(name)
     return reExport === undefined ? { file, name } : declared(reExport)
@@ -54,7 +54,7 @@ export function apiPage(entries: ReadonlyMap<string, string>): string {
   const keyOf = ({ file, name }: Origin): string => `${file} ${name}`
   const waiting: Origin[] = []
 
-  /** A declaration with those of its own file that it speaks of and nobody imports; what else it speaks of waits. */
+  /** A declaration with the unexported ones of its file that it uses. Other names that it uses are added to `waiting`. */
   function signature(origin: Origin): string {
     const { statements, imports } = declarationsIn(origin.file)
     const own = statements.filter(({ name }) => name === origin.name)
@@ -81,7 +81,7 @@ export function apiPage(entries: ReadonlyMap<string, string>): string {
         .filter(({ text }) => /^export /m.test(text))
         .map(({ name }) => ({ as: name, origin: { file, name } })),
     ].sort((a, b) => compared(a.as, b.as))
-    // All names first: none of them is to be listed as another's part.
+    // Marks all names first, so that none is listed as a part of another.
     for (const { origin } of exported) shown.add(keyOf(origin))
     return { path, exported }
   })
@@ -112,7 +112,7 @@ function isExported(statements: readonly Statement[], name: string): boolean {
 const declaration =
   /^(?:export )?(?:declare )?(?:abstract )?(?:class|function|const|let|interface|type|enum|namespace) ([\w$]+)/m
 
-/** Reads what the compiler writes: statements begin at the margin, and only their last line ends one. */
+/** Reads the output of the compiler. */
 function read(file: string): Declarations {
   const statements: Statement[] = []
   const imports = new Map<string, Origin>()
@@ -152,7 +152,7 @@ function statementsOf(text: string): string[] {
 
 const count = (text: string, pattern: RegExp): number => text.match(pattern)?.length ?? 0
 
-/** Without comments and what is in quotes. */
+/** Removes comments and texts in quotes. */
 function withoutWords(text: string): string {
   return text
     .replace(/\/\*[\s\S]*?\*\//g, '')
@@ -170,7 +170,7 @@ function commonFolder(files: readonly string[]): string {
   return folders[0] ?? ''
 }
 
-/** Emits the declarations and writes the page; a rename, since test files that run side by side write the same page. */
+/** Emits the declarations and writes the page, by a rename, because concurrent tests write the same page. */
 export function writeApiPage(): void {
   emitDeclarations()
   const page = fileURLToPath(new URL('../dist/api.md', import.meta.url))

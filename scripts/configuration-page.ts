@@ -17,7 +17,7 @@ export function configurationPage(): string {
   return `${[introduction, ...sections].join('\n\n')}\n`
 }
 
-/** The top-level group of a leaf; empty for one that stands at the top itself. */
+/** The top-level group of a leaf; empty for a leaf without a group. */
 function groupOf({ path }: Leaf): string {
   return path.length === 1 ? '' : (path[0] ?? '')
 }
@@ -33,7 +33,7 @@ function section(group: string, leaves: readonly Leaf[]): string {
   return [heading, ...(intro === undefined ? [] : [intro]), table].join('\n\n')
 }
 
-/** Leaves of several kinds that say the same become one. */
+/** Merges equal leaves of several kinds into one row. */
 function merged(leaves: readonly Leaf[]): Leaf[] {
   const rows = new Map<string, Leaf>()
   for (const leaf of leaves) {
@@ -43,7 +43,7 @@ function merged(leaves: readonly Leaf[]): Leaf[] {
   return [...rows.values()]
 }
 
-/** What is in force where nothing is said. */
+/** The default. */
 export function standardOf({ schema }: Pick<Leaf, 'schema'>): string {
   const { default: standard, otherwise } = annotations(schema)
   if (otherwise !== undefined) return otherwise
@@ -52,7 +52,7 @@ export function standardOf({ schema }: Pick<Leaf, 'schema'>): string {
   return `\`${String(standard)}\``
 }
 
-/** What it means, with its kinds and limits. */
+/** The description, with kinds and limits. */
 export function descriptionOf({ schema, kinds }: Pick<Leaf, 'schema' | 'kinds'>): string {
   const { description = '' } = annotations(schema)
   const only = kinds.length === 0 ? '' : `(${kinds.join(', ')}) `

@@ -1,4 +1,4 @@
-/** The public entries, by what follows the package's name in an import, each with the file of its declarations. */
+/** The declarations of the public entries. The key follows the name of the package in an import. */
 export const entries: ReadonlyMap<string, string>
-/** Emits them unless they are up to date. Throws what the compiler says of a declaration that an entry reaches. */
+/** Emits them unless they are up to date. Throws the compiler's errors about declarations that an entry reaches. */
 export function emitDeclarations(): void

@@ -5,7 +5,7 @@ import { basename, dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { root, sourcesStamp } from './prepare.mjs'
 
-/** The public entries, by what follows the package's name in an import, each with its declarations. */
+/** The declarations of the public entries. The key follows the name of the package in an import. */
 export const entries = new Map(
   Object.entries(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).exports)
     .filter(([, target]) => typeof target === 'object')
@@ -15,7 +15,7 @@ export const entries = new Map(
 const out = join(root, 'dist', 'types')
 const generators = ['declarations.mjs', 'settings-types.ts', 'configuration-page.ts']
 
-/** Emits them unless they are up to date. Throws what the compiler says of a declaration that an entry reaches. */
+/** Emits them unless they are up to date. Throws the compiler's errors about declarations that an entry reaches. */
 export function emitDeclarations() {
   const stamp = join(out, '.portcullis-types')
   const wanted = sourcesStamp(['tsconfig.json', ...generators.map((file) => join('scripts', file))])
@@ -86,13 +86,13 @@ function projectInto(outDir) {
 
 const sourceOf = (declaration) => declaration.replace(/\.d\.ts$/, '.ts')
 
-/** `src/a/b.ts(28,17): error TS4058: …` is about `a/b.d.ts`; what is wrong otherwise is for the type check to say. */
+/** `src/a/b.ts(28,17): error TS4058: …` is about `a/b.d.ts`. Other errors are left to the type check. */
 function declarationOf(line) {
   const [, path = 'none'] = /^src\/([^(]+)\.ts\([\d,]+\): error TS[49]\d{3}:/.exec(line) ?? []
   return `${path}.d.ts`
 }
 
-/** Every declaration that the entries reach, with its text, in which other declarations go by their `.js`. */
+/** The declarations that the entries reach, with their texts. Imports name the `.js` files. */
 function reachable(emitted) {
   const found = new Map()
   const look = (file) => {

@@ -1,4 +1,4 @@
-// npm run docs: writes the files that follow from the code. A test fails while they are not current.
+// npm run docs: generates documents from the code. A test fails if they are outdated.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,18 +11,18 @@ import { anyProvider, errorsPage, type Operations } from './errors-page.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
-/** How each generated file is made, by its path from the root. */
+/** The generators by path. */
 export const generated = new Map<string, () => string | Promise<string>>([
   ['docs/openapi.json', async () => `${JSON.stringify(await servedDocument({}), null, 2)}\n`],
   ['docs/errors.md', async () => errorsPage(await servedDocument({ providers: { [anyProvider]: provider } }))],
   ['docs/configuration.md', configurationPage],
 ])
 
-/** The routes of all kinds are the same, but for Apple's, which posts its callback besides. */
+/** All kinds have the same routes, but Apple also posts its callback. */
 const provider = {
   kind: 'oauth2',
   clientId: 'portcullis',
-  clientSecret: 'asked for by nobody',
+  clientSecret: 'unused',
   authorizeUrl: 'https://provider.example/authorize',
   tokenUrl: 'https://provider.example/token',
   profileUrl: 'https://provider.example/me',
@@ -34,7 +34,7 @@ const provider = {
   },
 }
 
-/** What a service with these settings alone serves as /openapi.json. */
+/** The document /openapi.json of a service with only these settings. */
 async function servedDocument(file: unknown): Promise<Operations> {
   const scratch = await mkdtemp(join(tmpdir(), 'portcullis-docs-'))
   const env = {

@@ -1,15 +1,15 @@
-// Fetches Node itself: the registry's package of it for this platform, once, into .cache. It runs before anything is
-// installed, on an old Node, so it imports Node's own modules only.
+// Fetches Node for this platform from the registry into .cache, once. It runs before the installation on an old Node,
+// so it imports only modules of Node.
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** Majors and the version of each that is used here. */
+/** The used version of each major version. */
 export const versions = JSON.parse(readFileSync(new URL('node-versions.json', import.meta.url), 'utf8'))
 const cache = fileURLToPath(new URL('../.cache/', import.meta.url))
 
-/** The folder that holds `node` in this major version, or `null` where the registry has none for this platform. */
+/** The folder with `node` in this major version, or `null` if the registry has none for this platform. */
 export function nodeOf(major) {
   const { version, packages } = versions[major]
   const names = [`node-${process.platform}-${process.arch}`, `node-bin-${process.platform}-${process.arch}`]
@@ -21,7 +21,7 @@ export function nodeOf(major) {
   return join(folder, 'node_modules', name, 'bin')
 }
 
-/** Two at a time do not disturb each other: the folder appears at once, complete and checked. */
+/** Fetches into a draft and renames it, so that concurrent calls see only a complete and checked folder. */
 function fetchInto(folder, name, version, integrity) {
   console.error(`Fetching Node ${version} (once) …`)
   const draft = `${folder}.${process.pid}`

@@ -11,10 +11,10 @@ const source = fileURLToPath(new URL('../test/support/mongo-java-server/', impor
 const output = fileURLToPath(new URL('../.cache/mongo-java-server/', import.meta.url))
 
 /**
- * Builds the wire-compatible stand-in for MongoDB, once for every version of its sources. Needs Java 17, Maven
- * and a Maven repository; two builds at once do not disturb each other.
+ * Builds the wire-compatible stand-in for MongoDB, once for each version of its sources. It needs Java 17, Maven and a
+ * Maven repository. Builds may run at the same time.
  *
- * @returns {Promise<string[]>} the arguments that make `java` start it; its own follow
+ * @returns {Promise<string[]>} the arguments for `java`, before those of the stand-in
  */
 export async function buildMongoStandIn() {
   const version = createHash('sha256')
@@ -32,7 +32,7 @@ export async function buildMongoStandIn() {
       await rm(draft, { recursive: true })
     })
   }
-  // A heap for tests, and the quickest of the compilers: it lives for minutes.
+  // A small heap and the fast compiler, because it runs for minutes.
   return [
     '-Xmx512m',
     '-XX:TieredStopAtLevel=1',

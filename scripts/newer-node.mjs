@@ -1,4 +1,4 @@
-// Prints the folder of a Node that can run this project, or nothing when the present one can.
+// Prints the folder of a Node that can run this project, or nothing if the current Node can.
 import { nodeOf, versions } from './fetch-node.mjs'
 
 const least = 22

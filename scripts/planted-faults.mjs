@@ -1,5 +1,5 @@
-// npm run test:planted [part of a title]: proves that the tests notice when a guard is taken away. Each fault listed
-// in test/planted/*.mjs is put into a copy of the sources, and the tests named for it have to fail.
+// npm run test:planted [part of a title]: proves that the tests notice a missing guard. It plants each fault of
+// test/planted/*.mjs in a copy of the sources, and the tests of this fault have to fail.
 import { spawn } from 'node:child_process'
 import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { availableParallelism, tmpdir } from 'node:os'
@@ -8,13 +8,9 @@ import { pathToFileURL } from 'node:url'
 import { requireNode, root } from './prepare.mjs'
 
 /**
- * @typedef {object} Fault
- * @property {string} title the guard that is missing
- * @property {string} file
- * @property {string} text stands in the file exactly once
- * @property {string} replacement
- * @property {readonly string[]} tests files of which one at least has to fail
- * @property {string} [only] part of the titles of those tests that are run
+ * `text` occurs once in `file`. One of the `tests`, which are files, has to fail. `only` is a part of the titles to run.
+ *
+ * @typedef {{ title: string, file: string, text: string, replacement: string, tests: string[], only?: string }} Fault
  */
 
 const copied = ['package.json', 'tsconfig.json', '.mocharc.json', 'bin', 'src', 'test', 'scripts']
@@ -28,7 +24,7 @@ if (faults.length === 0) {
   console.error(`no planted fault has ${JSON.stringify(wanted)} in its title`)
   process.exit(1)
 }
-await mkdir(join(root, '.cache'), { recursive: true }) // or what is built into it from a copy would have no place
+await mkdir(join(root, '.cache'), { recursive: true }) // the copies share it
 const folders = await Promise.all(Array.from({ length: Math.min(2, availableParallelism()) }, copyOfSources))
 
 const started = Date.now()
@@ -36,7 +32,7 @@ const started = Date.now()
 const outcomes = []
 try {
   const isGreen = await passesUnchanged()
-  if (!isGreen) throw new Error('the tests fail without any fault: nothing would be proved')
+  if (!isGreen) throw new Error('the tests fail without a planted fault, so the run would prove nothing')
   const waiting = [...faults]
   await Promise.all(
     folders.map(async (folder) => {
@@ -68,7 +64,7 @@ async function listed() {
 /** @returns {Promise<string>} */
 async function copyOfSources() {
   const folder = await mkdtemp(join(tmpdir(), 'portcullis-planted-'))
-  await chmod(folder, 0o755) // a test of root's becomes somebody else
+  await chmod(folder, 0o755) // a test that runs as root changes its user
   await Promise.all(copied.map((name) => cp(join(root, name), join(folder, name), { recursive: true })))
   await Promise.all(shared.map((name) => symlink(join(root, name), join(folder, name))))
   return folder
@@ -93,7 +89,7 @@ async function plant({ file, text, replacement, tests, only }, folder) {
   const path = join(folder, file)
   const source = await readFile(path, 'utf8')
   const places = source.split(text).length - 1
-  if (places !== 1) return { outcome: `its text stands there ${places} times`, isCaught: false }
+  if (places !== 1) return { outcome: `its text occurs ${places} times`, isCaught: false }
   await writeFile(
     path,
     source.replace(text, () => replacement),
@@ -111,11 +107,11 @@ async function plant({ file, text, replacement, tests, only }, folder) {
  * @param {{ status: number | null, output: string }} result
  */
 function judged({ status, output }) {
-  if (status === null) return { outcome: 'no end in sight', isCaught: true }
+  if (status === null) return { outcome: 'the tests did not end', isCaught: true }
   const [, passed = '0', failed] = /^(\d+) passed, (\d+) failed/m.exec(output) ?? []
   if (failed === undefined) return { outcome: 'the tests did not start', isCaught: false }
   if (failed === '0') return { outcome: `${passed} tests passed`, isCaught: false }
-  // Mocha's list of failures: "  1) suite", its inner suites, the title and a colon, each further in than the last.
+  // Mocha lists a failure as "  1) suite", the inner suites, the title and a colon, each on an indented line.
   const [, list = ''] = /^ {2}1\) ([\s\S]*?):\n/m.exec(output.slice(output.lastIndexOf(' failing'))) ?? []
   const title = list.split('\n').at(-1)?.trim() ?? ''
   return { outcome: title, isCaught: !title.startsWith('"before') }

@@ -1,5 +1,5 @@
-// What `npm start` and `npm test` do first: install and build what is missing or out of date, and nothing else.
-// Node's own modules only: this runs before anything is installed. What it prints goes to standard error.
+// The first step of `npm start` and `npm test`: installs and builds missing or outdated parts. It runs before the
+// installation, so it imports only modules of Node. Its output goes to standard error.
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
@@ -10,14 +10,14 @@ import { fileURLToPath } from 'node:url'
 export const root = fileURLToPath(new URL('..', import.meta.url))
 const at = (...parts) => join(root, ...parts)
 
-/** The scripts of package.json start through `scripts/node`, which finds a Node that is new enough. */
+/** The scripts of package.json start with `scripts/node`, which finds a Node that is new enough. */
 export function requireNode() {
   if (Number.parseInt(process.versions.node, 10) >= 22) return
   console.error(`This needs Node 22 or later, not ${process.versions.node}: start it with scripts/node.`)
   process.exit(1)
 }
 
-/** Native modules differ between platforms; they serve every version of Node (Node-API). */
+/** Native modules depend on the platform, and not on the version of Node (Node-API). */
 const installation = () => sha([readFileSync(at('package-lock.json'), 'utf8'), process.platform, process.arch])
 
 export function install() {
@@ -30,7 +30,7 @@ export function install() {
   writeFileSync(stamp, installation())
 }
 
-/** Whether `npm ci` or `npm install` was run after the lock file last changed, and the native driver loads. */
+/** Whether npm has installed the current lock file, and the native driver loads. */
 function installedByHand() {
   const record = at('node_modules', '.package-lock.json')
   if (!existsSync(record) || statSync(record).mtimeMs < statSync(at('package-lock.json')).mtimeMs) return false
@@ -61,8 +61,8 @@ export async function build() {
     target: 'node22',
     sourcemap: true,
     legalComments: 'none',
-    // Drivers, native modules and what only providers want are loaded when they are needed; the others start faster as
-    // one file. What is imported late and is CommonJS must stand here: of a bundled one, only the default is exported.
+    // Drivers, native modules and packages for providers are loaded on demand; the others start faster as one file. A
+    // CommonJS package with a dynamic import must be in this list, because a bundle exports only its default.
     external: [
       'undici',
       'mongodb',
@@ -80,13 +80,13 @@ export async function build() {
     logLevel: 'warning',
     metafile: true,
   })
-  await esbuild.stop() // or its process would stay as long as the service that npm start becomes
+  await esbuild.stop() // its process would stay as long as the service
   removeAllBut(Object.keys(metafile.outputs).map((file) => basename(file)))
   mkdirSync(at('dist'), { recursive: true })
   writeFileSync(stamp, wanted)
 }
 
-/** What other programs import, e.g. `testing` of `src/testing/index.ts`. */
+/** The public entries, such as `testing` of `src/testing/index.ts`. */
 function publicEntries() {
   const { exports } = JSON.parse(readFileSync(at('package.json'), 'utf8'))
   const entries = Object.values(exports).filter((target) => typeof target === 'object')
@@ -94,7 +94,7 @@ function publicEntries() {
   return Object.fromEntries(entries.map(({ types, default: built }) => [basename(built, '.js'), source(types)]))
 }
 
-/** Chunks of earlier builds, whose names hold their contents. The types, which have a stamp of their own, stay. */
+/** Removes the chunks of earlier builds, whose names contain a hash. The types have their own stamp and stay. */
 function removeAllBut(current) {
   for (const { name } of readdirSync(at('dist'), { withFileTypes: true }).filter((entry) => entry.isFile())) {
     if (!current.includes(name)) rmSync(at('dist', name))
@@ -114,7 +114,7 @@ function filesBelow(folder) {
     .sort()
 }
 
-/** Runs a command whose output belongs on standard error; ends this process when it fails. */
+/** Runs a command with its output on standard error, and ends this process if the command fails. */
 function run(command, args) {
   const { status } = spawnSync(command, args, { cwd: root, stdio: ['ignore', 2, 2] })
   if (status !== 0) {

@@ -10,15 +10,15 @@ function settingsTypes(): string {
   const settings = settingsSchema
   return formatted(`// Generated from the schema of the settings at build.
 
-/** The settings, the same tree that the settings file holds. What is left out, or \`undefined\`, has its default. */
+/** The settings, the same tree that the settings file holds. A setting that is absent or \`undefined\` has its default. */
 export interface PortcullisSettings ${typeOf(settings)}
 
-/** The settings of one tenant, in which it differs from the others. */
+/** The settings of one tenant that differ from the common ones. */
 export interface TenantSettings ${typeOf(tenantSchema, settings)}
 `)
 }
 
-/** `known` has a type already: what is the same in it is named by its place there. */
+/** The type of a schema. A member that is equal in `known` refers to the type of `known`. */
 function typeOf(schema: TSchema, known?: TObject): string {
   if (Type.IsObject(schema)) return membersOf(schema.properties, known)
   const values = valuesOf(schema)
@@ -30,7 +30,7 @@ function typeOf(schema: TSchema, known?: TObject): string {
   if (Type.IsString(schema)) return 'nullIsNone' in schema ? 'string | null' : 'string'
   if (Type.IsBoolean(schema)) return 'boolean'
   if (Type.IsNumber(schema) || Type.IsInteger(schema)) return 'number'
-  // The one schema that says nothing itself is that of the tenants, which are judged one by one.
+  // Only the schema of all tenants has no type, because each tenant is validated separately.
   if ('byEntry' in schema) return '{ readonly [tenant: string]: TenantSettings }'
   throw new Error(`there is no type for ${JSON.stringify(schema)}`)
 }
@@ -45,7 +45,7 @@ function membersOf(properties: Readonly<Record<string, TSchema>>, known?: TObjec
   return `{\n${members.join('\n')}\n}`
 }
 
-/** What all branches have, by the very same schema, comes once. */
+/** Members that all branches share, by the same schema object, occur once. */
 function unionOf(branches: readonly TObject[]): string {
   const shared = Object.entries(branches[0]?.properties ?? {}).filter(([key, schema]) =>
     branches.every(({ properties }) => properties[key] === schema),

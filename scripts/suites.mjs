@@ -1,11 +1,11 @@
-// The suites of tests, and how they are run.
+// The suites of tests.
 import { spawnSync } from 'node:child_process'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { emitDeclarations } from './declarations.mjs'
 import { build, install, requireNode, root } from './prepare.mjs'
 
-/** The name of a test file says which suite it belongs to: `x.test.ts`, `x.full.test.ts` or `x.long.test.ts`. */
+/** A test file belongs to a suite by its name: `x.test.ts`, `x.full.test.ts` or `x.long.test.ts`. */
 export const suites = {
   everyday: ['test/**/*.test.ts', '--ignore', 'test/**/*.full.test.ts', '--ignore', 'test/**/*.long.test.ts'],
   full: ['test/**/*.full.test.ts'],
@@ -13,15 +13,15 @@ export const suites = {
 }
 export const inParallel = ['--parallel', '--jobs', `${Math.max(2, availableParallelism())}`]
 
-/** Installs and builds what is missing. */
+/** Installs and builds missing parts. */
 export async function prepare() {
   requireNode()
   install()
   await build()
-  emitDeclarations() // once, before several test files want them at a time
+  emitDeclarations() // before test files that run at the same time need them
 }
 
-/** Answers mocha's exit code. */
+/** Returns the exit code of mocha. */
 export function mocha(words, { env = process.env, node = process.execPath } = {}) {
   const program = join(root, 'node_modules', 'mocha', 'bin', 'mocha.js')
   const { status, signal } = spawnSync(node, [program, ...words], { cwd: root, env, stdio: 'inherit' })

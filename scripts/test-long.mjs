@@ -1,4 +1,4 @@
-// npm run test:long: what takes minutes or measures times. Run it on a machine that does nothing else.
+// npm run test:long: tests that take minutes or measure times. Run it on an idle machine.
 import { delimiter, join } from 'node:path'
 import { nodeOf } from './fetch-node.mjs'
 import { inParallel, mocha, prepare, suites } from './suites.mjs'

@@ -1,4 +1,4 @@
-// Accounts in a Koa app of somebody's own, one export a line. docs/api.md lists it with all signatures.
+// Accounts in your own Koa app. `npm run docs:api` lists all names with their signatures.
 
 export { koaAccounts } from './config/runtime/koa-host.ts'
 export type { Guard } from './adapters/http/server/koa-accounts.ts'

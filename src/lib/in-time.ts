@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** Resolves as `work`, or to `late` when that takes longer. */
+/** Settles like `work`, or resolves to `'late'` after this time. */
 export async function inTime<T>(work: Promise<T>, milliseconds: number): Promise<T | 'late'> {
   const end = new AbortController()
   const late = delay(milliseconds, 'late' as const, { signal: end.signal })

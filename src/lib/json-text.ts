@@ -1,6 +1,6 @@
 /**
- * `JSON.parse` without its message, which quotes the text and so may hold a secret. `offset` is the place of the fault,
- * `null` where V8 does not tell it.
+ * Parses JSON without the error message of `JSON.parse`, which quotes the text and may reveal a secret. `offset` is the
+ * place of the fault, or `null` if V8 does not tell it.
  */
 export function parseJson(text: string): { readonly value: unknown } | { readonly offset: number | null } {
   try {
@@ -14,8 +14,8 @@ export function parseJson(text: string): { readonly value: unknown } | { readonl
 }
 
 /**
- * The paths of members that their object has more than once: `JSON.parse` takes the last one and other parsers the first
- * (RFC 8259 section 4). A list has an empty name in a path.
+ * Finds the paths of repeated members. `JSON.parse` takes the last of them, and other parsers take the first (RFC 8259
+ * section 4). A list has an empty name in a path.
  *
  * @param text valid JSON
  */

@@ -11,7 +11,7 @@ export function isLoopback(host: string): boolean {
   return loopback.check(host, version === 4 ? 'ipv4' : 'ipv6')
 }
 
-/** Whether browsers open a URL on their own machine. They never look up names below `localhost` (RFC 6761 section 6.3). */
+/** Whether browsers open a URL on their own machine, as for names below `localhost` (RFC 6761 section 6.3). */
 export function leadsToLoopback({ hostname }: Pick<URL, 'hostname'>): boolean {
   return hostname.endsWith('.localhost') || isLoopback(hostname.replace(/^\[|\]$/g, '')) // a URL keeps IPv6 in brackets
 }

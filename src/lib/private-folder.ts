@@ -2,8 +2,8 @@ import { mkdir, stat } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 
 /**
- * Makes a folder and those above it that are missing, for their owner alone. Node's `recursive` never ends where the
- * system cannot make one in a folder that is there, as in `/proc`.
+ * Creates a folder and its missing parents, for their owner alone. Node's `recursive` never ends if the system refuses a
+ * folder in an existing parent, as in `/proc`.
  */
 export async function makeFolder(path: string): Promise<void> {
   const missing: string[] = []
@@ -15,7 +15,7 @@ async function isThere(path: string): Promise<boolean> {
   return (await stat(path).catch(unless('ENOENT'))) !== undefined
 }
 
-/** Throws what has another code, for `catch`. */
+/** For `catch`: ignores errors with this code and throws the others. */
 export function unless(code: string): (error: unknown) => void {
   return (error) => {
     if (!(error instanceof Error) || !('code' in error) || error.code !== code) throw error

@@ -2,13 +2,13 @@ interface Waiting {
   end(isAcquired: boolean): void
 }
 
-/** Permits for so many at once; the others queue, first come, first served. */
+/** A semaphore with a FIFO queue. */
 export interface Semaphore {
   readonly waiting: number
-  /** Resolves to whether there was a permit within this time. It has to be released in the end. */
+  /** Resolves to `true` with a permit, which the caller releases, or to `false` after this time. */
   acquire(milliseconds: number): Promise<boolean>
   release(): void
-  /** Gives no more permits; all that wait get none. */
+  /** Refuses all waiting and later callers. */
   close(): void
 }
 
@@ -23,7 +23,7 @@ export function semaphore(permits: number): Semaphore {
       const one: Waiting = {
         end(isAcquired) {
           clearTimeout(timer)
-          waiting.delete(one) // at once: a permit must not go to one whose time has ended
+          waiting.delete(one) // so that `release` gives it no permit
           resolve(isAcquired)
         },
       }

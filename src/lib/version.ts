@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module'
 
-/** Of this package. Source and bundle both lie two folders or one below `package.json`. */
+/** `package.json` is two folders above the source, and one above the bundle. */
 const up = import.meta.url.endsWith('.ts') ? '../../package.json' : '../package.json'
-// Safe: it is our own package.json.
+// Safe: this is our own package.json.
 export const { version } = createRequire(import.meta.url)(up) as { version: string }

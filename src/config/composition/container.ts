@@ -23,10 +23,10 @@ import { LogIn } from '../../application/sign-in/log-in.ts'
 import { LogOut } from '../../application/sign-in/log-out.ts'
 import type { Ports } from './ports.ts'
 
-/** Every port by its name, and the one use case that others build on. */
+/** All ports by name, and the one use case that other use cases need. */
 type Needs = Ports & { readonly changeUser: ChangeUser }
 
-/** Every use case. Each takes its needs from the ports by their names, which the compiler checks. */
+/** All use cases. The compiler checks that the ports have their needs. */
 const classes = {
   authenticate: Authenticate,
   changeUser: ChangeUser,
@@ -53,7 +53,7 @@ const classes = {
 
 export type UseCases = { readonly [Name in keyof typeof classes]: InstanceType<(typeof classes)[Name]> }
 
-/** The use cases of one tenant, from a container of its own: a shared one would keep the first tenant's stores. */
+/** Builds the use cases of one tenant in its own container, since singletons keep the stores of a tenant. */
 export function useCasesOf(ports: Ports): UseCases {
   const container = new Container({ defaultScope: 'Singleton' })
   container.bind(ChangeUser).toDynamicValue(() => new ChangeUser(ports))

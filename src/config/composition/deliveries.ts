@@ -8,24 +8,24 @@ import type { Ports } from './ports.ts'
 interface Needs {
   readonly useCases: Pick<UseCases, 'relayEvents' | 'deliverTokens' | 'sweep'>
   readonly ports: Pick<Ports, 'outbox' | 'clock'>
-  /** Others deliver the events. This process sweeps expired records all the same. */
+  /** Another process delivers the events. This one still sweeps expired records. */
   readonly leavesEvents: boolean
   readonly log: Logger
 }
 
-/** What a tenant does without being asked. */
+/** The background work of a tenant. */
 export interface Deliveries
   extends Pick<Closable, 'startDeliveries' | 'startDue' | 'oneRound' | 'nextDue' | 'stopDeliveries'> {
-  /** Does `work` soon and each hour. */
+  /** Does `work` soon and then each hour. */
   chore(work: () => Promise<unknown>): void
-  /** This process has written events: none of them waits for the next poll. */
+  /** Delivers events that this process has just written, without waiting for the next poll. */
   wake(): void
   /** Ends the chores. */
   close(): void
 }
 
 const pollSeconds = 1
-/** Token requests have a beat of their own, so that no answer's time depends on their outcome. */
+/** Token requests are polled at random times, so that no answer's time depends on their outcome. */
 const tokenBeat = { pollSeconds: 0.25, jitter: 0.5 }
 const hourMilliseconds = 3_600_000
 const firstChoresMilliseconds = 200
@@ -39,7 +39,7 @@ export function deliveriesOf({ useCases, ports, leavesEvents, log }: Needs): Del
 
   const logged = (work: () => Promise<unknown>): Promise<unknown> =>
     work().catch((err: unknown) => {
-      if (!(err instanceof Unavailable)) log.warn({ err }, 'a chore failed') // an outage has a line of its own
+      if (!(err instanceof Unavailable)) log.warn({ err }, 'a chore failed') // outages are logged elsewhere
     })
   const chore = (work: () => Promise<unknown>): void => {
     const done = (): unknown => logged(work)
@@ -75,7 +75,7 @@ export function deliveriesOf({ useCases, ports, leavesEvents, log }: Needs): Del
       await Promise.all([events?.firstLook, requests?.firstLook, logged(() => sweep.execute())])
     },
 
-    // Of events alone: the store does not tell when the next token request is due.
+    // Only for events: a store cannot tell when the next token request is due.
     nextDue: async () => (leavesEvents ? null : outbox.nextDue()),
 
     close() {

@@ -12,10 +12,10 @@ import type { LoadedTenants } from '../settings/tenants.ts'
 
 interface Needs {
   readonly log: Logger
-  /** Prints a line of the console, which ends in a newline. */
+  /** Prints a line, which ends in a newline. */
   readonly write: (line: string) => void | Promise<void>
   readonly shares: Shares
-  /** `null` for the only one. */
+  /** `null` for the tenant `default`. */
   readonly tenant: string | null
 }
 
@@ -24,7 +24,7 @@ export interface OpenHandlers {
   close(): Promise<void>
 }
 
-/** The deployer's handlers: the module, the console, both or neither. Tenants with the same module share its thread. */
+/** Opens the handlers of the settings: a module, the console, both or neither. Tenants share the thread of a module. */
 export async function openHandlers(
   { module, console }: Settings['handlers'],
   { log, write, shares, tenant }: Needs,
@@ -38,7 +38,7 @@ export async function openHandlers(
   return { eventHandlers, close: async () => leased?.release() }
 }
 
-/** Warns of tenants without handlers: an event that has no handler counts as told, and its token reaches nobody. */
+/** Warns about tenants without handlers: their events count as delivered, and no user gets a token. */
 export function warnOfNoHandlers(log: Logger, { enabled }: LoadedTenants): void {
   const silent = [...enabled.values()].filter(({ settings: { handlers } }) => !handlers.module && !handlers.console)
   if (silent.length === 0) return
@@ -48,7 +48,6 @@ export function warnOfNoHandlers(log: Logger, { enabled }: LoadedTenants): void 
   )
 }
 
-/** More names would be a line that nobody reads. */
 const mostNamed = 20
 
 interface Loaded {
@@ -72,9 +71,9 @@ async function lease(path: string, log: Logger, shares: Shares): Promise<Lease<L
 }
 
 /**
- * What is wrong with modules that cannot be loaded, by their paths. Each is loaded as the service would, and let go of.
+ * Loads each module as the service would, and closes it. Returns the faults by path.
  *
- * @param warn told what the service will warn of
+ * @param warn receives the warnings that the service would log
  */
 export async function handlerFaults(
   modules: readonly (string | null)[],

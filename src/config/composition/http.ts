@@ -23,15 +23,15 @@ import { mountedProviders, prefixOf, transportOf } from './sign-in.ts'
 import type { FailingStore } from './stores.ts'
 import type { Tenant } from './tenant.ts'
 
-/** A tenant as far as its routers need it. */
+/** The parts of a tenant that its routers need. */
 type Mounted = Pick<Tenant, 'id' | 'settings' | 'log' | 'useCases' | 'backends' | 'providers'> & {
   readonly ports: Pick<Tenant['ports'], 'vault'>
 }
 
 interface TenantNeeds {
-  /** Where browsers reach this tenant, without a slash at the end. Known once the service listens. */
+  /** The address for browsers, without a final slash. Known after the service listens. */
   readonly publicUrl: () => string
-  /** In tests: a refusal that its endpoint does not list is a fault. */
+  /** For tests: a refusal that its endpoint does not list is a fault. */
   readonly strict: boolean
 }
 
@@ -59,7 +59,7 @@ interface ProcessNeeds {
   readonly strict: boolean
 }
 
-/** The paths that belong to no tenant: health, readiness and, unless turned off, the description of the API. */
+/** The routes of the service itself: health, readiness and, unless turned off, the description of the API. */
 export function processRoutes({ settings, tenants, strict }: ProcessNeeds): RouteTable {
   const operations = operationsRouter(
     () => failingOf(tenants),
@@ -76,7 +76,7 @@ export function processRoutes({ settings, tenants, strict }: ProcessNeeds): Rout
   return routesOf([operations, ...docs], needs)
 }
 
-/** Of the tenant `default` only: no other one's outage is everybody's. */
+/** Readiness checks only the tenant `default`, because an outage of another tenant concerns only its users. */
 async function failingOf(tenants: OpenTenants<Tenant>): Promise<readonly FailingStore[]> {
   if (!tenants.knows(defaultTenant)) return []
   return tenants
@@ -84,7 +84,7 @@ async function failingOf(tenants: OpenTenants<Tenant>): Promise<readonly Failing
     .catch(() => [{ store: `tenant ${defaultTenant}`, roles: [] }])
 }
 
-/** The OpenAPI document of a tenant that differs in nothing from the common settings. None has to be open for it. */
+/** The OpenAPI document of the common settings. No tenant has to be open for it. */
 function documentOf(settings: Settings, operations: Router): object {
   const { by, pathPrefix, header } = settings.tenants
   const described = describedTenant(settings)
@@ -98,7 +98,7 @@ function documentOf(settings: Settings, operations: Router): object {
   return openapi(all, backends, version, by === undefined ? null : ofTenants)
 }
 
-/** What routers need to describe their operations. No handler runs, so stores, keys and use cases may be missing. */
+/** A tenant that can only describe its operations. No handler runs, so it has no stores, keys or use cases. */
 function describedTenant(settings: Settings): Mounted {
   const backends = enabledOf(settings.backends).map(([name, backend]) => ({ name, transport: transportOf(backend) }))
   const providers = new Map(enabledOf(settings.providers).map(([name]) => [name, { name }]))
@@ -107,12 +107,10 @@ function describedTenant(settings: Settings): Mounted {
 
 const neverCalled = async (): Promise<void> => undefined
 
-/** Tells the paths of tenants' routers, without opening a tenant. A tenant that is not served has the common paths. */
+/** Knows the paths of tenants without opening them. A disabled tenant has the paths of the common settings. */
 export function pathsOfTenants(common: Settings, { enabled }: LoadedTenants) {
-  const known = new Map<string, RouteTable>()
-  const bySettings = new WeakMap<Settings, RouteTable>()
+  const known = new WeakMap<Settings, RouteTable>()
 
-  /** Most tenants have the same paths. */
   function tableOf(settings: Settings): RouteTable {
     const routes = mountedOperations(settings).flatMap(({ prefix, operations }) =>
       operations.map((operation) => {
@@ -120,14 +118,12 @@ export function pathsOfTenants(common: Settings, { enabled }: LoadedTenants) {
         return { method, path: `${prefix}${path}`, operation: neverCalled }
       }),
     )
-    const key = JSON.stringify(routes)
-    const table = known.get(key) ?? routeTable(routes)
-    known.set(key, table)
-    bySettings.set(settings, table)
+    const table = routeTable(routes)
+    known.set(settings, table)
     return table
   }
   const has = (settings: Settings, path: string): boolean =>
-    (bySettings.get(settings) ?? tableOf(settings)).methodsAt(path).length > 0
+    (known.get(settings) ?? tableOf(settings)).methodsAt(path).length > 0
 
   return {
     isOf: (tenant: string, path: string) => has(enabled.get(tenant)?.settings ?? common, path),
@@ -149,7 +145,7 @@ function mainRouters({ settings, useCases, backends }: Mounted): Router[] {
   return [...auth, ...others]
 }
 
-/** The two routers of every provider: to sign in, and to link accounts. */
+/** Two routers for each provider: to sign in, and to link accounts. */
 function oauthRouters(
   { settings, useCases, ports: { vault }, backends }: Mounted,
   providers: ReadonlyMap<string, MountedProvider>,
@@ -165,7 +161,7 @@ function oauthRouters(
   })
 }
 
-/** What the page at `/try` gets to know of the settings. */
+/** The settings that the page at `/try` needs. */
 export function tryConfig({ backends, routers, providers }: Settings, publicUrl: string): TryConfig {
   const isHere = (page: string | undefined): boolean => {
     if (page === undefined) return false

@@ -7,7 +7,7 @@ import type { EventHandlers } from '../../application/ports/event-handlers.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 import type { LoadedTenants } from '../settings/tenants.ts'
 
-/** What all tenants of a process have in common. */
+/** The resources that all tenants of a process share. */
 export interface SharedResources {
   readonly log: Logger
   readonly clock: () => Date
@@ -16,17 +16,17 @@ export interface SharedResources {
   readonly outbound: Outbound
   /** Prints a line of `handlers.console`, which ends in a newline. */
   readonly write: (line: string) => void | Promise<void>
-  /** In place of those of the settings. */
+  /** Replaces the handlers of the settings. */
   readonly eventHandlers?: EventHandlers
-  /** Whether there may be many tenants. */
+  /** Whether the process may open many tenants. */
   readonly isOneOfMany: boolean
 }
 
-/** What a process of ours is given, whether it serves or only delivers. */
+/** The needs of a service or a worker. */
 export interface ProcessNeeds extends Pick<SharedResources, 'log' | 'write'> {
   readonly settings: Settings
   readonly tenants: LoadedTenants
-  /** Something came up after the start that the process cannot live with: it has to end. */
+  /** Called when a fault after the start has to end the process. */
   readonly failed: (fault: unknown) => void
   readonly clock?: () => Date
 }
@@ -57,7 +57,7 @@ export function openSharedResources({
   }
 }
 
-/** One per process: argon2 computes in libuv's threads, which everything else needs as well. */
+/** One per process, because argon2 computes in libuv's threads, which other work needs, too. */
 export function openHashPool({
   concurrency,
   maxWaitSeconds,
@@ -96,7 +96,7 @@ interface Held {
   holders: number
 }
 
-/** What the stores of one process have in common, each for as long as somebody holds it. */
+/** Keeps each shared resource open as long as it has a holder. */
 export function openShares(): Shares {
   const held = new Map<string, Held>()
 
@@ -105,14 +105,14 @@ export function openShares(): Shares {
       const one = held.get(key) ?? { value: open(), holders: 0 }
       held.set(key, one)
       one.holders++
-      // Safe: by the promise of `Shares`, all who name this key mean the same type.
+      // Safe: all holders of a key expect the same type, as `Shares` demands.
       const value = one.value as T
       let releasing: Promise<void> | undefined
 
       async function letGo(): Promise<void> {
         one.holders--
         if (one.holders > 0) return
-        held.delete(key) // first: who comes while it closes is given a new one
+        held.delete(key) // before it closes, so that the next holder opens a new one
         await close(value)
       }
 

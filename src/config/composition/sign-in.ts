@@ -15,7 +15,7 @@ import type { BackendSettings, ProviderSettings, Settings } from '../settings/sc
 import { enabledOf } from '../settings/schema/tree.ts'
 import { defaultTenant } from '../settings/tenants.ts'
 
-/** Where the routes of a backend are, by its name in the settings. */
+/** The prefix of a backend's routes. */
 export function prefixOf({ backends }: Pick<Settings, 'backends'>, name: string): string {
   const backend = backends[name]
   if (backend === undefined) throw new Error(`there is no backend ${name}`)
@@ -26,7 +26,7 @@ export function transportOf({ transport, strategy }: Pick<BackendSettings, 'tran
   return build(transports, transport, { maxAgeSeconds: strategy.lifetimeSeconds })
 }
 
-/** The backends that are enabled, in order of declaration: each a strategy that travels by a transport. */
+/** The enabled backends, in order of declaration. */
 export function backendsOf(settings: Settings['backends'], needs: StrategyNeeds): HttpBackend[] {
   return enabledOf(settings).map(([name, { transport, strategy, requiresVerification }]) => ({
     name,
@@ -36,7 +36,7 @@ export function backendsOf(settings: Settings['backends'], needs: StrategyNeeds)
   }))
 }
 
-/** The providers that are enabled, by name, in order of declaration. */
+/** The enabled providers by name, in order of declaration. */
 export function providersOf(
   settings: Settings['providers'],
   needs: Omit<ProviderNeeds, 'name'>,
@@ -54,9 +54,9 @@ interface Tenant {
 }
 
 /**
- * The providers of a tenant with what its routes need besides, by name.
+ * The providers of a tenant with the needs of their routes, by name.
  *
- * @param publicUrl known once the service listens
+ * @param publicUrl known after the service listens
  */
 export function mountedProviders(
   { id, settings, log, providers: built }: Tenant,
@@ -85,7 +85,7 @@ export function mountedProviders(
   }
 }
 
-/** Tells the operator why a provider refused or could not be used. */
+/** Logs the refusal or the failure of a provider. */
 export function reportProvider(
   log: Logger,
   provider: string,
@@ -96,7 +96,7 @@ export function reportProvider(
   log.warn({ requestId, provider, cause: failure.message }, what)
 }
 
-/** Where browsers keep Secure cookies (W3C Secure Contexts section 3.1). */
+/** Whether browsers keep Secure cookies of this address (W3C Secure Contexts section 3.1). */
 function isTrustworthy(url: URL): boolean {
   return url.protocol === 'https:' || leadsToLoopback(url)
 }

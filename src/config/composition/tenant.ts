@@ -28,35 +28,35 @@ import { type FailingStore, openStores } from './stores.ts'
 interface Needs extends SharedResources {
   readonly id: string
   readonly settings: Settings
-  /** Others deliver its events: this process has no handlers. It sweeps expired records all the same. */
+  /** Another process delivers the events. This one still sweeps expired records. */
   readonly leavesEvents?: boolean
-  /** A store that came up late turned out to be unsuitable: this tenant has to end. */
+  /** Called when a store that was down at the start turns out to be unsuitable. */
   readonly failed: (fault: unknown) => void
 }
 
-/** An open tenant: its use cases on its stores, with its keys. */
+/** An open tenant. */
 export interface Tenant extends Closable {
   readonly id: string
   readonly settings: Settings
-  /** Its lines name the tenant, unless it is `default`. */
+  /** Each line names the tenant, unless it is `default`. */
   readonly log: Logger
   readonly ports: Ports
   readonly useCases: UseCases
   readonly backends: readonly HttpBackend[]
-  /** Built when they are first asked for: a process that only delivers needs none. */
+  /** Built on first use, because a worker needs none. */
   readonly providers: ReadonlyMap<string, OAuthProvider>
   failing(): Promise<readonly FailingStore[]>
 }
 
-/** What is wrong with a secret that is not its store's. */
+/** The fault of a secret that does not belong to the store. */
 function otherSecret({ origin, path }: Pick<MasterSecret, 'origin' | 'path'>): Fault {
   const where = { given: 'is', read: `in ${path} is`, generated: `is missing: one made anew for ${path} is` }[origin]
   return { path: 'secret', message: `${where} not the one this user store was started with`, source: 'default' }
 }
 
 /**
- * Resolves when the first attempt at every store has ended: one that does not answer is tried again each second. Throws
- * `SettingsFault` or `Unsuitable` for what no repetition mends.
+ * Resolves after the first attempt at every store; a store that is down is tried again each second. Throws `SettingsFault`
+ * or `Unsuitable` if no retry can help.
  */
 export async function openTenant(needs: Needs): Promise<Tenant> {
   const { id, settings, clock, shares, write, hashPool, outbound, isOneOfMany, leavesEvents = false, failed } = needs
@@ -128,7 +128,7 @@ export async function openTenant(needs: Needs): Promise<Tenant> {
     throw thrown
   }
   deliveries.chore(async () => {
-    isCommonPassword('') // reads the list, so that nobody's registration has to
+    isCommonPassword('') // reads the list now, so that the first registration is not slower
     await hasher.prepare(await users.users.passwordSchemes())
   })
 
@@ -158,12 +158,12 @@ async function handlersOf(
   return openHandlers(settings.handlers, needs)
 }
 
-/** The users' store alone, beside a running service: for commands. */
+/** The users' store for a command, beside a running service. */
 export interface UserStoreSession {
   readonly createSuperuser: CreateSuperuser
   readonly promoteUser: PromoteUser
   readonly outbox: Outbox
-  /** The file of the users, if it did not exist before. */
+  /** The file of the users, if this command has created it. */
   readonly newFile: string | null
   close(): Promise<void>
 }
@@ -171,7 +171,7 @@ export interface UserStoreSession {
 /** Throws when the store does not answer. */
 export async function openUserStore(settings: Settings, log: Logger): Promise<UserStoreSession> {
   if (settings.stores.users.kind === 'memory') {
-    const message = 'is memory: such users live in the serving process alone, and no other can reach them'
+    const message = 'is memory: only the serving process can reach such users'
     throw new SettingsFault([{ path: 'stores.users.kind', message, source: 'default' }])
   }
   const { users: role } = settings.stores

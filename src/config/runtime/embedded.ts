@@ -17,39 +17,39 @@ import { openTenants } from '../tenancy/open-tenants.ts'
 
 /** The use cases of one tenant. */
 export interface Accounts extends CheckedAccounts {
-  /** How credentials are issued and read, by the names in the settings, in order of declaration. */
+  /** Backends by their names in the settings, in order of declaration. */
   readonly backends: ReadonlyMap<string, Backend>
-  /** Providers by the names in the settings, in order of declaration. */
+  /** Providers by their names in the settings, in order of declaration. */
   readonly providers: ReadonlyMap<string, OAuthProvider>
 }
 
 export interface PortcullisOptions {
-  /** In place of `handlers.module`: functions of this process, which nothing protects it from. */
+  /** Replaces `handlers.module`. These functions run in this process, so a fault in one of them can end it. */
   readonly handlers?: Handlers
-  /** Variables as the service reads them, which win over the settings; none unless given. */
+  /** Environment variables as the service reads them. They take precedence over the settings. Default: none. */
   readonly env?: Environment
-  /** Where relative paths start; the folder the process was started in. */
+  /** The folder where relative paths start. Default: the current folder. */
   readonly cwd?: string
   /**
-   * Whether this process delivers events and sweeps what has expired. Unless given, it does where `events.relay` of the
-   * settings is on, but leaves events to others where it was not told whom to tell: it has no `handlers`, no module and no
-   * console. `handlers: {}` is to tell nobody: the events are done with. What users in memory cause is out of everybody else's reach, and delivered in any case.
+   * Whether this process delivers events and sweeps expired records. The default follows `events.relay`, but without
+   * handlers, module and console the process leaves events to others. It always delivers events of users in memory.
+   * With `handlers: {}`, events are consumed without a handler.
    */
   readonly delivers?: boolean
-  /** A store that came up late must not be used as it is set up. Unless given, it is thrown where nobody catches it. */
+  /** Called when a store that was down at the start turns out to be unsuitable. Default: an uncaught exception. */
   readonly failed?: (fault: unknown) => void
 }
 
 /** Portcullis within a program. */
 export interface Portcullis {
-  /** The use cases of the only tenant. Throws a `RangeError` where there are several: `withTenant` names one. */
+  /** The use cases of the only tenant. Throws a `RangeError` if there are several; use `withTenant`. */
   readonly accounts: Accounts
   /**
-   * Does `work` with a tenant, which is opened when it is not, and not closed meanwhile. Rejects with a `RangeError` when
-   * there is no such tenant, with `Unavailable` when it is disabled or cannot be opened.
+   * Opens the tenant if necessary, keeps it open and does `work`. Rejects with a `RangeError` if the tenant does not
+   * exist, and with `Unavailable` if it is disabled or cannot be opened.
    */
   withTenant<R>(id: string, work: (accounts: Accounts) => Promise<R>): Promise<R>
-  /** Lets deliveries in hand end and closes the stores; what is asked for afterwards rejects with `Unavailable`. */
+  /** Ends running deliveries and closes the stores. Later calls reject with `Unavailable`. */
   close(): Promise<void>
 }
 
@@ -59,7 +59,7 @@ const graceSeconds = 8
 export async function openPortcullis(given: object = {}, options: PortcullisOptions = {}): Promise<Portcullis> {
   const { env = {}, cwd = process.cwd(), failed = thrown } = options
   const handlers = options.handlers ?? undefined
-  // A program's standard output is its own, unless it asks for our events there.
+  // Events appear on the standard output of the program only if a setting says so.
   const { settings, tenants, warnings } = await settingsOf({ path: null, value: given }, { env, cwd, listens: false })
   const log = createLog(settings.logs)
   for (const warning of warnings) log.warn(warning)
@@ -74,7 +74,7 @@ export async function openPortcullis(given: object = {}, options: PortcullisOpti
   })
   const delivers = options.delivers ?? settings.events.relay === 'on'
   const leavesEvents = (of: Settings): boolean =>
-    options.delivers === undefined && handlers === undefined && !tellsSomebody(of)
+    options.delivers === undefined && handlers === undefined && !reachesHandler(of)
   if (delivers && [...tenants.enabled.values()].some((one) => leavesEvents(one.settings))) {
     log.info('without handlers events are left to a service or a worker')
   }
@@ -108,7 +108,7 @@ export async function openPortcullis(given: object = {}, options: PortcullisOpti
   return portcullis
 }
 
-/** What stands behind an open `Portcullis`, for our own entries alone. */
+/** The internals of an open `Portcullis`, for the Koa host. */
 export interface Internals {
   readonly settings: Settings
   readonly tenants: LoadedTenants
@@ -124,14 +124,14 @@ export function internalsOf(portcullis: Portcullis): Internals {
   return found
 }
 
-/** The keys of users in memory are worth nothing after the process, so a program writes no file for them. */
+/** Generates a secret for users in memory, whose keys end with the process, so that no file holds it. */
 function withSecret(settings: Settings): Settings {
   if (settings.secret !== null || settings.stores.users.kind !== 'memory') return settings
   return { ...settings, secret: newToken() }
 }
 
-/** Or what a service is to tell would be told to nobody, by a program beside it that has no handlers. */
-function tellsSomebody({ handlers: { module, console }, stores }: Settings): boolean {
+/** Whether events reach a handler. A program without handlers must not consume the events of a service beside it. */
+function reachesHandler({ handlers: { module, console }, stores }: Settings): boolean {
   return module !== null || console || stores.users.kind === 'memory'
 }
 

@@ -8,15 +8,15 @@ import { pathOfTenant, whoseOf } from '../tenancy/addressing.ts'
 import { internalsOf, type Portcullis } from './embedded.ts'
 
 /**
- * The routes and guards of an open Portcullis, for any Koa app. Throws a `SettingsFault` where the settings do not say
- * where browsers reach the app (`http.publicUrl`).
+ * The routes and guards of an open Portcullis, for any Koa app. Throws a `SettingsFault` if the settings lack the address
+ * of the app for browsers (`http.publicUrl`).
  */
 export function koaAccounts(portcullis: Portcullis): KoaAccounts {
   const { settings, tenants, log, directory } = internalsOf(portcullis)
   const isTls = publicUrlOf(settings).startsWith('https:')
   const built = new WeakMap<Tenant, TenantHttp>()
 
-  /** The routes of a tenant are built when they are first asked for, and go when it is closed. */
+  /** Builds the routes of a tenant on first use, and drops them when it closes. */
   function httpOf(tenant: Tenant): TenantHttp {
     const publicUrl = (): string => publicUrlOf(tenant.settings) + pathOfTenant(tenant.id, settings)
     const http = built.get(tenant) ?? tenantHttp(tenant, { publicUrl, strict: false })

@@ -13,14 +13,14 @@ import { openTenants } from '../tenancy/open-tenants.ts'
 export interface Service {
   readonly port: number
   readonly publicUrl: string
-  /** Takes up changed settings of tenants; those of the service itself stay as they are. */
+  /** Applies changed tenants. The settings of the service itself stay. */
   reload(tenants: LoadedTenants): LoadedTenants
-  /** Finishes what runs and closes the stores, within 10 s. */
+  /** Finishes requests and deliveries and closes the stores, within 10 s. */
   stop(): Promise<void>
 }
 
 interface Needs extends ProcessNeeds {
-  /** In tests: a refusal that its endpoint does not list is a fault. */
+  /** For tests: a refusal that its endpoint does not list is a fault. */
   readonly strict?: boolean
 }
 

@@ -6,15 +6,15 @@ import type { LoadedTenants, TenantSettings } from '../settings/tenants.ts'
 import { openTenants } from '../tenancy/open-tenants.ts'
 
 export interface Worker {
-  /** Takes up changed settings of tenants; answers them, with those disabled whose events it cannot reach. */
+  /** Applies changed tenants; returns them, with the tenants disabled whose events no worker can reach. */
   reload(tenants: LoadedTenants): LoadedTenants
-  /** Lets what is being delivered end, gives back the rest and closes the stores. */
+  /** Ends running deliveries, releases the other leases and closes the stores. */
   stop(): Promise<void>
 }
 
 const graceSeconds = 8
 
-/** Delivers events and sweeps expired records, without HTTP; any number of them share the work with each other. */
+/** Delivers events and sweeps expired records, without HTTP. Any number of workers share the work. */
 export async function startWorker(needs: ProcessNeeds): Promise<Worker> {
   const { settings, log, failed } = needs
   const given = reachable(needs.tenants)
@@ -43,7 +43,7 @@ export async function startWorker(needs: ProcessNeeds): Promise<Worker> {
   }
 }
 
-/** A tenant whose store no worker can reach is disabled here; the others are worked on. */
+/** Disables tenants whose users no worker can reach. */
 function reachable(tenants: LoadedTenants): LoadedTenants {
   const faults = [...tenants.enabled.values()].filter(isUnreachable).map((one) => [one.id, [unreachable(one)]] as const)
   const disabled = new Map([...tenants.disabled, ...faults])
@@ -56,6 +56,6 @@ function isUnreachable({ settings }: TenantSettings): boolean {
 }
 
 function unreachable({ pathPrefix }: TenantSettings): Fault {
-  const message = 'is memory: such users live in the serving process alone, and no worker can reach their events'
+  const message = 'is memory: only the serving process can reach such users and their events'
   return { path: `${pathPrefix}stores.users.kind`, message, source: 'default' }
 }
