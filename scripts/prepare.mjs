@@ -64,6 +64,7 @@ export async function build() {
     // Drivers, native modules and packages for providers are loaded on demand; the others start faster as one file. A
     // CommonJS package with a dynamic import must be in this list, because a bundle exports only its default.
     external: [
+      'simple-oauth2',
       'undici',
       'mongodb',
       'ioredis',

@@ -35,7 +35,7 @@ const rules: readonly Rule[] = [
   adapter('crypto', ['argon2', 'bcrypt', 'uuid', '@zxcvbn-ts/language-common']),
   adapter('events', []),
   adapter('logging', ['pino']),
-  adapter('oauth', ['openid-client', 'undici', 'jsonwebtoken', 'typebox']),
+  adapter('oauth', ['simple-oauth2', 'openid-client', 'undici', 'jsonwebtoken', 'typebox']),
   {
     folder: /^config\/composition\/container\.ts$/,
     files: [application, /^config\/composition\/ports\.ts$/],

@@ -25,7 +25,7 @@ function snippetsOf(document: string): Snippet[] {
 const snippets = ['docs/embedding.md', 'docs/koa.md', 'docs/fastapi-users.md'].flatMap(snippetsOf)
 
 /** Packages that a program with use cases on SQLite does not need. */
-const unwanted = /^(koa|@koa\/.*|koa-.*|mongodb|bson|ioredis|openid-client|undici|bcrypt|commander)$/
+const unwanted = /^(koa|@koa\/.*|koa-.*|mongodb|bson|ioredis|simple-oauth2|joi|openid-client|undici|bcrypt|commander)$/
 
 /** The types refuse each line after the first, and those of the settings what their schema would. */
 const misuses = `import { openPortcullis, toEmail } from 'portcullis'

@@ -88,10 +88,10 @@ describe('a provider that fails', () => {
       expect(requestId).to.match(/^[\w-]{36}$/)
     }
     const causes = new Map(lines.map(({ provider, cause }) => [provider, cause]))
-    expect(causes.get('tokenrefuses')).to.equal('the token endpoint has status 503')
+    expect(causes.get('tokenrefuses')).to.equal('the token endpoint has no usable answer (status 503)')
     expect(causes.get('profilerefuses')).to.equal('the profile has status 503')
     expect(causes.get('tokenhangs')).to.equal('no answer in time')
-    expect(causes.get('tokenclosestheconnection')).to.equal('SocketError UND_ERR_SOCKET')
+    expect(causes.get('tokenclosestheconnection')).to.equal('Error ECONNRESET')
     expect(causes.get('profileclosestheconnection')).to.equal('SocketError UND_ERR_SOCKET')
   })
 

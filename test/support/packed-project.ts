@@ -41,7 +41,7 @@ export class PackedProject {
     await run('tar', ['-xzf', join(folder, tarball), '-C', installed, '--strip-components=1'])
     // Safe: the project's own manifest.
     const { dependencies } = JSON.parse(projectFile('package.json')) as Manifest
-    for (const name of [...Object.keys(dependencies), '@koa/router', '@types/koa', '@types/node']) {
+    for (const name of [...Object.keys(dependencies), '@types/koa', '@types/node']) {
       const target = join(folder, 'node_modules', name)
       mkdirSync(dirname(target), { recursive: true })
       symlinkSync(join(projectRoot, 'node_modules', name), target)

@@ -69,15 +69,10 @@ const retryStatuses = [408, 425, 429]
  * The refusal in a token endpoint's answer; `null` for none. GitHub, Reddit and Naver send the errors of RFC 6749
  * section 5.2 with status 200. The message holds known words only: others may be the code or the user's address.
  */
-export async function refusalIn(response: Response): Promise<CodeRefused | null> {
-  const { status, ok } = response
-  if (!ok && (status < 400 || status >= 500 || retryStatuses.includes(status))) return null
-  const body: unknown = await response
-    .clone()
-    .json()
-    .catch(() => null)
+export function refusalIn(status: number, body: unknown): CodeRefused | null {
   const error = valueAt(body, 'error')
-  if (ok && typeof error !== 'string') return null
+  const isClientError = status >= 400 && status < 500 && !retryStatuses.includes(status)
+  if (status < 300 ? typeof error !== 'string' : !isClientError) return null
   const isAboutUs = errorsOfClient.includes(error)
   const reason = isAboutUs || errorsOfCode.includes(error) ? `${error}, ` : ''
   return new CodeRefused(`the token endpoint refuses (${reason}status ${status})`, { isAboutUs })

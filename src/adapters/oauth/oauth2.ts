@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import type { AccessToken, AuthorizationCode } from 'simple-oauth2'
 import Type from 'typebox'
 import {
   type CallbackParameters,
@@ -8,7 +9,7 @@ import {
 } from '../../application/ports/oauth-provider.ts'
 import { identityOf, type Profile, refusalIn, tokensOf, valueAt } from './identity.ts'
 import { clientAuthentication, clientOptions, type ProviderNeeds, providerKind, providerUrl } from './kind.ts'
-import { type OutboundRequest, underDeadline } from './outbound.ts'
+import { limits, underDeadline } from './outbound.ts'
 
 export interface OAuth2Definition {
   readonly client: Client
@@ -49,36 +50,49 @@ export interface Client {
 /** A provider of OAuth 2.0 (RFC 6749, authorization code) with PKCE (RFC 7636), whatever its endpoints. */
 export function oauth2Provider({ client, needs, ...definition }: OAuth2Definition): OAuthProvider {
   const { authorizeUrl, tokenUrl, hasPkce = true, issuer, userAgent = 'portcullis' } = definition
+  const grant = newGrant() // deployments without such a provider do not load the library
+  grant.catch(() => undefined)
 
-  async function ask(url: string, { headers, ...request }: OutboundRequest): Promise<Response> {
-    const ours = { accept: 'application/json', 'user-agent': userAgent }
-    return await needs.outbound.fetch(url, { ...request, headers: { ...ours, ...headers } })
+  async function newGrant(): Promise<AuthorizationCode> {
+    const { AuthorizationCode } = await import('simple-oauth2')
+    return new AuthorizationCode({
+      client: { id: client.clientId, secret: client.clientSecret },
+      auth: {
+        tokenHost: new URL(tokenUrl).origin,
+        tokenPath: tokenUrl,
+        authorizeHost: new URL(authorizeUrl).origin,
+        authorizePath: authorizeUrl,
+      },
+      // `force` parses the body as JSON whatever its content type says.
+      http: { json: 'force', redirects: false, maxBytes: limits.responseBytes, headers: { 'User-Agent': userAgent } },
+      options: {
+        scopeSeparator: definition.scopeSeparator ?? ' ',
+        authorizationMethod: definition.clientAuthentication === 'post' ? 'body' : 'header',
+      },
+    })
   }
 
   /** The token endpoint's answer; throws `CodeRefused` when it refuses. */
-  async function tokenAnswer(signal: AbortSignal, parameters: Record<string, string>): Promise<unknown> {
-    const { clientId, clientSecret } = client
-    const isInBody = definition.clientAuthentication === 'post'
-    const credentials = isInBody ? { client_id: clientId, client_secret: clientSecret } : {}
-    const response = await ask(tokenUrl, {
-      method: 'POST',
-      headers: {
-        'content-type': 'application/x-www-form-urlencoded',
-        ...(!isInBody && { authorization: basic(clientId, clientSecret) }),
-      },
-      body: new URLSearchParams({ ...parameters, ...credentials }).toString(),
-      signal,
+  async function tokenAnswer(
+    signal: AbortSignal,
+    ask: (grant: AuthorizationCode, http: { agent: unknown }) => Promise<AccessToken>,
+  ): Promise<unknown> {
+    const http = { agent: await needs.outbound.agent(tokenUrl, signal) }
+    const { token } = await ask(await grant, http).catch((error: unknown) => {
+      const status = valueAt(error, 'data.res.statusCode')
+      if (typeof status !== 'number') throw error
+      const refusal = refusalIn(status, valueAt(error, 'data.payload'))
+      throw refusal ?? new ProviderFailed(`the token endpoint has no usable answer (status ${status})`)
     })
-    const refusal = await refusalIn(response)
+    const refusal = refusalIn(200, token)
     if (refusal !== null) throw refusal
-    if (!response.ok) throw new ProviderFailed(`the token endpoint has status ${response.status}`)
-    return await response.json()
+    return token
   }
 
   function profiles(accessToken: string, signal: AbortSignal): Pick<Answers, 'get' | 'getIfGranted'> {
-    const headers = { authorization: `Bearer ${accessToken}` }
+    const headers = { accept: 'application/json', authorization: `Bearer ${accessToken}`, 'user-agent': userAgent }
     const get = async (url: string, isNone = (_: Response): boolean => false): Promise<unknown> => {
-      const response = await ask(url, { method: 'GET', headers, signal })
+      const response = await needs.outbound.fetch(url, { method: 'GET', headers, signal })
       if (isNone(response)) return null
       if (response.status !== 200) throw new ProviderFailed(`the profile has status ${response.status}`)
       return await response.json()
@@ -92,18 +106,13 @@ export function oauth2Provider({ client, needs, ...definition }: OAuth2Definitio
 
     async authorizationUrl({ state, redirectUri, codeVerifier, scopes }) {
       // Each entry replaces the ones before it, and a parameter of the address itself.
-      const parameters = {
+      return (await grant).authorizeURL({
         ...definition.authorizeParameters,
         ...(hasPkce && { code_challenge: s256(codeVerifier), code_challenge_method: 'S256' }),
-        ...(scopes.length > 0 && { scope: scopes.join(definition.scopeSeparator ?? ' ') }),
-        response_type: 'code',
-        client_id: client.clientId,
+        ...(scopes.length > 0 && { scope: [...scopes] }),
         redirect_uri: redirectUri,
         state,
-      }
-      const url = new URL(authorizeUrl)
-      for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value)
-      return url.href
+      })
     },
 
     async identify(back, { redirectUri, codeVerifier }) {
@@ -111,13 +120,13 @@ export function oauth2Provider({ client, needs, ...definition }: OAuth2Definitio
       if (iss !== null && issuer !== undefined && iss !== issuer) throw new CodeRefused('another issuer answers')
       if (definition.isSigned?.(back) === false) throw new CodeRefused('somebody else answers')
       return await underDeadline(async (signal) => {
-        const token = await tokenAnswer(signal, {
-          grant_type: 'authorization_code',
+        const parameters = {
           code,
           redirect_uri: redirectUri,
           ...(hasPkce && { code_verifier: codeVerifier }),
           ...(definition.wantsState && { state }),
-        })
+        }
+        const token = await tokenAnswer(signal, (codes, http) => codes.getToken(parameters, http))
         const tokens = tokensOf(token, needs.clock())
         const claims = await definition.read({ token, ...profiles(tokens.accessToken, signal) })
         return identityOf(claims, tokens, definition.hasIntegerIds ?? false)
@@ -126,7 +135,8 @@ export function oauth2Provider({ client, needs, ...definition }: OAuth2Definitio
 
     async refresh(refreshToken) {
       return await underDeadline(async (signal) => {
-        const answer = await tokenAnswer(signal, { grant_type: 'refresh_token', refresh_token: refreshToken })
+        const old = { refresh_token: refreshToken }
+        const answer = await tokenAnswer(signal, (codes, http) => codes.createToken(old).refresh({}, http))
         const tokens = tokensOf(answer, needs.clock())
         return { ...tokens, refreshToken: tokens.refreshToken ?? refreshToken }
       })
@@ -137,12 +147,6 @@ export function oauth2Provider({ client, needs, ...definition }: OAuth2Definitio
 /** RFC 7636 section 4.2. */
 function s256(verifier: string): string {
   return hash('sha256', verifier, 'base64url')
-}
-
-/** RFC 6749 section 2.3.1: id and secret are form-encoded first. */
-function basic(id: string, secret: string): string {
-  const encoded = [id, secret].map((text) => encodeURIComponent(text).replaceAll('%20', '+'))
-  return `Basic ${btoa(encoded.join(':'))}`
 }
 
 /** GitHub also answers 403 to a client that exceeds its rate limit ("Rate limits for the REST API"). */

@@ -73,7 +73,11 @@ export function openIdConnectProvider({ client, needs, ...definition }: OpenIdDe
         options.body.set('redirect_uri', redirectUri)
       }
       const response = await send(url, options)
-      const refusal = await refusalIn(response)
+      const body = await response
+        .clone()
+        .json()
+        .catch(() => null)
+      const refusal = refusalIn(response.status, body)
       if (refusal !== null) throw refusal
       if (call !== undefined) call.exchanged = response.clone()
       return response

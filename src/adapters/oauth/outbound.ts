@@ -1,4 +1,7 @@
-import type { Agent } from 'undici'
+import { Agent as HttpAgent } from 'node:http'
+import { Agent as HttpsAgent } from 'node:https'
+import { addAbortSignal } from 'node:stream'
+import type { Agent, buildConnector } from 'undici'
 import { CodeRefused, ProviderFailed } from '../../application/ports/oauth-provider.ts'
 import { valueAt } from './identity.ts'
 
@@ -25,6 +28,8 @@ export interface OutboundRequest {
 export interface Outbound {
   /** Resolves with the whole answer. */
   fetch(url: string, request: OutboundRequest): Promise<Response>
+  /** The same limits, except the size, for a client that uses `node:http`. */
+  agent(url: string, signal: AbortSignal): Promise<HttpAgent>
 }
 
 const checked = { timeout: limits.connectMs, rejectUnauthorized: true }
@@ -34,7 +39,7 @@ export function openOutbound(connect: Agent.Options['connect'] = checked): Outbo
   let dispatcher: Agent | undefined
   return {
     async fetch(url, { method, headers, body = null, signal }) {
-      if (!isSecure(url)) throw new ProviderFailed('an address is neither https nor on loopback')
+      demandSecure(url)
       const { Agent, request } = await import('undici') // loaded where a provider is asked
       // Connections are not reused: logins are rare, and a connection that the provider has closed would fail one.
       dispatcher ??= new Agent({ connect, pipelining: 0, maxResponseSize: limits.responseBytes })
@@ -47,7 +52,27 @@ export function openOutbound(connect: Agent.Options['connect'] = checked): Outbo
         ),
       })
     },
+
+    async agent(url, signal) {
+      demandSecure(url)
+      const { buildConnector } = await import('undici')
+      const open = typeof connect === 'function' ? connect : buildConnector(connect)
+      const { protocol, host, hostname, port } = new URL(url)
+      const address = { protocol, host, hostname: hostname.replace(/[[\]]/g, ''), port } // IPv6: `[::1]`
+      return Object.assign(protocol === 'https:' ? new HttpsAgent() : new HttpAgent(), {
+        createConnection(_options: unknown, done: buildConnector.Callback) {
+          open(address, (...opened) => {
+            if (opened[0] === null) addAbortSignal(signal, opened[1])
+            done(...opened)
+          })
+        },
+      })
+    },
   }
+}
+
+function demandSecure(url: string): void {
+  if (!isSecure(url)) throw new ProviderFailed('an address is neither https nor on loopback')
 }
 
 /** Whether we may send requests to an address: it uses TLS, or leads to this machine. */
