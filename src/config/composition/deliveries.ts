@@ -20,6 +20,8 @@ export interface Deliveries
   chore(work: () => Promise<unknown>): void
   /** Delivers events that this process has just written, without waiting for the next poll. */
   wake(): void
+  /** Deliveries begin no earlier: the users' store may turn out to be of another secret. */
+  usersAreReady(): void
   /** Ends the chores. */
   close(): void
 }
@@ -36,6 +38,8 @@ export function deliveriesOf({ useCases, ports, leavesEvents, log }: Needs): Del
   let events: DeliveryLoop | null = null
   let requests: DeliveryLoop | null = null
   const timers: NodeJS.Timeout[] = []
+  let isReady = false
+  let isWanted = false
 
   const logged = (work: () => Promise<unknown>): Promise<unknown> =>
     work().catch((err: unknown) => {
@@ -51,15 +55,25 @@ export function deliveriesOf({ useCases, ports, leavesEvents, log }: Needs): Del
     recovered: () => log.info({ of }, 'deliveries go on'),
   })
 
+  function start(): void {
+    chore(() => sweep.execute())
+    if (leavesEvents) return
+    events = deliveryLoop({ ...loopOf('events'), work: relayEvents, pollSeconds })
+    requests = deliveryLoop({ ...loopOf('token requests'), work: deliverTokens, ...tokenBeat })
+  }
+
   return {
     chore,
     wake: () => events?.wake(),
 
     startDeliveries() {
-      chore(() => sweep.execute())
-      if (leavesEvents) return
-      events = deliveryLoop({ ...loopOf('events'), work: relayEvents, pollSeconds })
-      requests = deliveryLoop({ ...loopOf('token requests'), work: deliverTokens, ...tokenBeat })
+      isWanted = true
+      if (isReady) start()
+    },
+
+    usersAreReady() {
+      isReady = true
+      if (isWanted) start()
     },
 
     async startDue() {
@@ -68,6 +82,7 @@ export function deliveriesOf({ useCases, ports, leavesEvents, log }: Needs): Del
     },
 
     async stopDeliveries(graceSeconds) {
+      isWanted = false
       await Promise.all([events?.stop(graceSeconds), requests?.stop(graceSeconds)])
     },
 

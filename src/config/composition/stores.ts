@@ -150,13 +150,11 @@ export async function openStores(needs: Needs): Promise<OpenStores> {
     })
   }
 
-  /** The port of a role. The users' store opens after `whenUsersAreThere`, because it may belong to another secret. */
   function portOf<T extends object>(role: StoreRole, pick: (handle: StoreHandle) => T | undefined): T {
     const store = all.find(({ roles }) => roles.includes(role))
     const port = store && pick(store.handle)
-    if (!store || !port) throw new Unsuitable(`${settings.stores[role].kind} cannot store ${role}`)
-    const isOpen = (): boolean => !isClosed && (role !== 'users' || store.isReady)
-    return watched(port, isOpen, (err) => lost(store, err))
+    if (!port) throw new Unsuitable(`${settings.stores[role].kind} cannot store ${role}`)
+    return port
   }
   const ofUsers = <T extends object>(pick: (users: UsersRole) => T): T =>
     portOf('users', ({ users }) => users && pick(users))
@@ -201,25 +199,6 @@ async function namingRoles<T>(roles: readonly StoreRole[], work: () => Promise<T
     const settings = roles.map((role) => `stores.${role}`).join(', ')
     throw new Unsuitable(`${settings}: ${thrown.message}`, { cause: thrown.cause })
   }
-}
-
-/** `port`, which throws `Unavailable` unless it is open, and reports its failures. */
-function watched<T extends object>(port: T, isOpen: () => boolean, failed: (err: unknown) => void): T {
-  return new Proxy(port, {
-    get(target, name) {
-      const method: unknown = Reflect.get(target, name)
-      if (typeof method !== 'function') return method
-      return async (...args: unknown[]): Promise<unknown> => {
-        if (!isOpen()) throw new Unavailable('a store that is not there yet, or not any more')
-        try {
-          return await method.apply(target, args)
-        } catch (err) {
-          failed(err)
-          throw err
-        }
-      }
-    },
-  })
 }
 
 interface From {

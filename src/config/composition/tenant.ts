@@ -87,6 +87,7 @@ export async function openTenant(needs: Needs): Promise<Tenant> {
         log.warn({ path }, 'the user store is new, and its secret is not')
       }
       await hasher.prepare(await users.users.passwordSchemes())
+      deliveries.usersAreReady()
     },
   }).catch(async (thrown: unknown) => {
     await handlers.close()

@@ -5,6 +5,8 @@ import type { LoadedTenants, TenantSettings } from '../settings/tenants.ts'
 export interface Closable {
   /** Whether the users' store has been reached and belongs to the secret of this tenant. */
   isReady(): boolean
+  /** The stores that do not answer now, which it also logs. Never rejects. */
+  failing(): Promise<unknown>
   /** Begins to sweep expired records, and to deliver events unless another process does. */
   startDeliveries(): void
   /** Starts the deliveries that are due now. */
