@@ -102,22 +102,6 @@ describe('DeliverTokens', () => {
     await nothingWaits()
   })
 
-  it('deletes requests for unknown users, a hundred in each write', async () => {
-    const { needs, tokenRequests, clock } = await setUp()
-    const writes: number[] = []
-    const counting: TokenRequests = {
-      ...tokenRequests,
-      settle(requests) {
-        writes.push(requests.length)
-        return tokenRequests.settle(requests)
-      },
-    }
-    const delivery = new DeliverTokens({ ...needs, tokenRequests: counting })
-    for (let count = 0; count < 250; count++) await tokenRequests.ask(aTokenRequest({ at: clock() }))
-    expect(await delivery.startDue()).to.equal(250)
-    expect(writes).to.deep.equal([100, 100, 50])
-  })
-
   it('repeats a failed delivery with the same token and id after 1 s, 2 s, 4 s … 60 s, for the lifetime of the token', async () => {
     const { delivery, ask, stored, calls, clock, handedOut, tokenRequests, problems } = await setUp(failing(1e6))
     await ask(await stored())
@@ -200,25 +184,6 @@ describe('DeliverTokens', () => {
     expect(new Set(calls.map((call) => call.context.eventId)).size).to.equal(3)
   })
 
-  it('repeats a delivery with its first token, even when more than half of its life is over', async () => {
-    let calls = 0
-    const { delivery, ask, stored, handedOut, clock } = await setUp(
-      recording(() => {
-        if (++calls === 2) throw new HandlerFailed('MailServerDown', 'no')
-      }),
-    )
-    const user = await stored()
-    await ask(user)
-    await runDue(delivery)
-    clock.advance(440)
-    await ask(user)
-    await runDue(delivery)
-    clock.advance(20)
-    await runDue(delivery)
-    expect(handedOut()).to.have.length(3)
-    expect(new Set(handedOut()).size).to.equal(1)
-  })
-
   it('makes a new token when the fact of the current one has changed', async () => {
     const { delivery, ask, stored, users, handedOut, keyRing, tokens, clock } = await setUp()
     const user = await stored()
@@ -231,37 +196,6 @@ describe('DeliverTokens', () => {
     const [first, second] = handedOut()
     expect(second).not.to.equal(first)
     expect((await tokens.find('reset_password', keyRing.digest(second ?? '')))?.userId).to.equal(user.id)
-  })
-
-  it('delivers once when more requests for the address come at every step of the delivery', async () => {
-    const { needs, ask, stored, nothingWaits } = await setUp()
-    const user = await stored()
-    /** Asks once more before each operation. */
-    const interrupted = <T extends object>(port: T): T =>
-      new Proxy(port, {
-        get:
-          (target, name) =>
-          async (...args: unknown[]) => {
-            const operation: unknown = Reflect.get(target, name)
-            await ask(user)
-            return typeof operation === 'function' ? Reflect.apply(operation, target, args) : operation
-          },
-      })
-    await ask(user)
-    const eventHandlers = recording(() => ask(user))
-    const delivery = new DeliverTokens({
-      ...needs,
-      users: interrupted(needs.users),
-      tokenRequests: interrupted(needs.tokenRequests),
-      expiringIds: interrupted(needs.expiringIds),
-      eventHandlers,
-    })
-    for (let look = 0; look < 5; look++) {
-      await delivery.startDue()
-      await delivery.idle()
-    }
-    expect(eventHandlers.calls).to.have.length(1)
-    await nothingWaits()
   })
 
   it('delivers first come, first served, always 16 at a time', async () => {
@@ -304,34 +238,6 @@ describe('DeliverTokens', () => {
     expect(calls).to.have.length(16)
   })
 
-  it('counts no attempt while a request waits in the queue', async () => {
-    const finishes: (() => void)[] = []
-    const { delivery, ask, stored, calls, clock, problems } = await setUp(
-      recording(() => {
-        if (finishes.length < 16) return new Promise<void>((resolve) => finishes.push(resolve))
-        throw new HandlerFailed('MailServerDown', 'no')
-      }),
-    )
-    for (let count = 0; count < 17; count++) {
-      clock.advance(0.001) // defines the order
-      await ask(await stored())
-    }
-    for (let second = 0; second < 8; second++) {
-      await delivery.startDue()
-      await new Promise(setImmediate)
-      clock.advance(1)
-    }
-    expect(calls).to.have.length(16)
-    for (const finish of finishes) finish()
-    await delivery.idle()
-    await runDue(delivery)
-    expect(calls).to.have.length(17)
-    expect(problems.map(({ attempts }) => attempts)).to.deep.equal([1])
-    clock.advance(1)
-    await runDue(delivery)
-    expect(problems.map(({ attempts }) => attempts)).to.deep.equal([1, 2])
-  })
-
   it('tries again every five seconds when the store cannot bind a request, without counting', async () => {
     const eventHandlers = failing(1)
     const { needs, ask, stored, clock, problems, tokenRequests } = await setUp(eventHandlers)
@@ -371,18 +277,6 @@ describe('DeliverTokens', () => {
     expect(times).to.deep.equal([...times].sort((a, b) => a - b))
     clock.advance(60)
     expect(await tokenRequests.lease(clock(), 1000, 1)).to.have.length(120)
-  })
-
-  it('loses its requests to another process within half a minute after its end', async () => {
-    const { needs, ask, stored, clock } = await setUp()
-    await ask(await stored())
-    const timeouts = { handlerTimeoutSeconds: 3600 }
-    const killed = new DeliverTokens({ ...needs, ...timeouts, eventHandlers: hanging().handlers })
-    expect(await killed.startDue()).to.equal(1)
-    const other = new DeliverTokens({ ...needs, ...timeouts })
-    clock.advance(30)
-    expect(await other.startDue()).to.equal(1)
-    await other.idle()
   })
 
   it('gives back running and waiting requests, and does not begin them any more', async () => {

@@ -2,7 +2,6 @@ import { expect } from 'chai'
 import { RelayEvents } from '../../src/application/deliveries/relay-events.ts'
 import { runDue } from '../../src/application/deliveries/run-due.ts'
 import { HandlerFailed } from '../../src/application/ports/event-handlers.ts'
-import type { SessionStore } from '../../src/application/ports/stores/session-store.ts'
 import { accountEvent } from '../../src/domain/events.ts'
 import { factOf } from '../../src/domain/one-time-token.ts'
 import { Unavailable } from '../../src/domain/refusal.ts'
@@ -160,24 +159,6 @@ describe('RelayEvents', () => {
     )
   })
 
-  it('reports a failure without address, message or token', async () => {
-    const { users, relay, clock, problems } = await setUp(recording(fail))
-    const user = aUser()
-    const event = registered(user, clock())
-    await users.insert(user, [event])
-    await runDue(relay)
-    expect(problems).to.deep.equal([
-      {
-        eventId: event.id,
-        type: 'registered',
-        attempts: 1,
-        outcome: 'postponed',
-        error: 'TypeError',
-        where: 'handlers.mjs:1:2',
-      },
-    ])
-  })
-
   it('calls at most sixteen handlers at the same time, for different users', async () => {
     const { handlers, finish, running } = hanging()
     const { relay, insertMany } = await setUp(handlers)
@@ -291,32 +272,6 @@ describe('RelayEvents', () => {
       expect(await sessions.find(young.digest)).not.to.equal(null)
     })
 
-    it('removes a thousand ended sessions of a user, at most 32 at a time', async () => {
-      const { needs, users, sessions, clock } = await setUp()
-      let now = 0
-      let most = 0
-      const watched: SessionStore = {
-        ...sessions,
-        find: (digest) => counted(() => sessions.find(digest)),
-        remove: (digest) => counted(() => sessions.remove(digest)),
-      }
-      async function counted<T>(work: () => Promise<T>): Promise<T> {
-        most = Math.max(most, ++now)
-        await new Promise(setImmediate)
-        now--
-        return work()
-      }
-      const user = aUser({ sessions: { generation: 0, keptCredentialId: null } })
-      const changed = endSessions(user, clock())
-      const young = aSession({ userId: user.id, generation: changed.sessions.generation })
-      for (let count = 0; count < 1000; count++) await sessions.put(aSession({ userId: user.id, generation: 0 }))
-      await sessions.put(young)
-      await users.insert(changed, [passwordChanged(changed, clock())])
-      await runDue(new RelayEvents({ ...needs, sessions: watched }))
-      expect(await sessions.listOf(user.id)).to.deep.equal([young.digest])
-      expect(most).to.be.within(2, 32)
-    })
-
     it('removes the tokens of a former address, and no others', async () => {
       const { users, tokens, relay, clock } = await setUp()
       const user = aUser()
@@ -351,20 +306,6 @@ describe('RelayEvents', () => {
         true,
         false,
       ])
-    })
-
-    it('removes every session that a reset ended', async () => {
-      const { users, sessions, relay, clock } = await setUp()
-      const session = aSession({ generation: 0 })
-      const user = endSessions(
-        aUser({ id: session.userId, sessions: { generation: 0, keptCredentialId: null } }),
-        clock(),
-      )
-      await sessions.put(session)
-      const event = accountEvent('password_reset', user, metadataAt(clock()))
-      await users.insert(user, [event])
-      await runDue(relay)
-      expect(await sessions.find(session.digest)).to.equal(null)
     })
 
     it('tries again, and at last calls the handler without removing the sessions', async () => {

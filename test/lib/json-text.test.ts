@@ -1,24 +1,11 @@
 import { expect } from 'chai'
-import fc from 'fast-check'
 import { parseJson, repeatedMembers } from '../../src/lib/json-text.ts'
 
 describe('JSON text', () => {
-  it('has the value that JSON.parse returns', () => {
-    fc.assert(
-      fc.property(fc.json(), (text) => {
-        expect(parseJson(text)).to.deep.equal({ value: JSON.parse(text) })
-      }),
-    )
-  })
-
   for (const [text, offset] of [
     ['', 0],
     ['{"a": 1', 7],
-    ['{"a":1,}', 7],
-    ['[1 2]', 3],
     ['{\n  "a": 1\n  "b": 2\n}', 13],
-    ['{"a": "b\nc"}', 8],
-    ["{'a': 1}", 1],
     ['{"a":x}', null],
     ['"at position 5"x', 15],
     ['x"at position 5"', null],

@@ -123,13 +123,6 @@ for (const store of [memoryUnderTest, sqliteUnderTest, mongoUnderTest]) {
       }
     })
 
-    it('keeps its refresh token where the provider sends no other', async () => {
-      const { read, stored, refreshToken } = await linked(0)
-      acme.instead('token', { body: { access_token: 'short', token_type: 'Bearer' } })
-      expect(await read()).to.equal('short')
-      expect((await stored()).refreshToken).to.equal(refreshToken)
-    })
-
     it('is refreshed when it has less than a minute left', async () => {
       for (const seconds of [59, 1, 0, -3600]) {
         const { read, stored, refreshToken } = await linked(seconds)

@@ -2,7 +2,6 @@
 import { expect } from 'chai'
 import { aPerson } from '../support/acme.ts'
 import { AcmeSite } from '../support/acme-site.ts'
-import { refused, seen } from '../support/answers.ts'
 import type { Answer } from '../support/client.ts'
 import { rawCall } from '../support/raw-request.ts'
 import { startTestService } from '../support/service.ts'
@@ -58,13 +57,6 @@ describe('an address of an attacker', () => {
   it('does not change where the provider sends the browser', async () => {
     for (const target of targets) {
       expect(redirectUriOf(await ask('/auth/acme/authorize', target)), target).to.equal(`${origin}/auth/acme/callback`)
-    }
-  })
-
-  it('is no scope', async () => {
-    for (const target of targets) {
-      const answer = await ask('/auth/acme/authorize', target, { scopes: target })
-      expect(seen(answer), target).to.deep.equal(refused(400, 'OAUTH_SCOPE_NOT_ALLOWED'))
     }
   })
 

@@ -1,6 +1,5 @@
 import { createHash, createHmac, hkdfSync, randomBytes } from 'node:crypto'
 import { expect } from 'chai'
-import fc from 'fast-check'
 import { derivedKeys, newToken, secretMark } from '../../../src/adapters/crypto/derived-keys.ts'
 import type { EmailKey } from '../../../src/domain/email.ts'
 import type { EventId, UserId } from '../../../src/domain/ids.ts'
@@ -32,18 +31,6 @@ describe('the token of an event', () => {
     expect(new Set(tokens).size).to.equal(tokens.length)
   })
 
-  it('differs when text moves from one field to the next (1 000 splits)', () => {
-    const parts = fc.tuple(fc.string(), fc.string({ minLength: 1 }), fc.string())
-    fc.assert(
-      fc.property(parts, ([one, moved, three]) => {
-        const left = keyRing.tokenFor('verify_email', `${one}${moved}` as EventId, '' as UserId, three)
-        const right = keyRing.tokenFor('verify_email', one as EventId, moved as UserId, three)
-        expect(left).not.to.equal(right)
-      }),
-      { numRuns: 1000 },
-    )
-  })
-
   it('is always the same, made with a key that HKDF derives from the secret', () => {
     const derived = Buffer.from(hkdfSync('sha256', master, '', 'portcullis reset_password', 32))
     const framed = Buffer.concat(
@@ -68,15 +55,6 @@ describe('the id of a request', () => {
 })
 
 describe('a sealed address', () => {
-  it('opens to the address that was sealed (1 000 addresses)', () => {
-    fc.assert(
-      fc.property(fc.string({ unit: 'grapheme', maxLength: 60 }), (text) => {
-        expect(keyRing.unsealEmail(keyRing.sealEmail(text as EmailKey, 'r'), 'r')).to.equal(text)
-      }),
-      { numRuns: 1000 },
-    )
-  })
-
   it('differs each time, always has the same length, and does not contain the address', () => {
     const sealed = ['a@b.cd', key, `${'İ'.repeat(32)}@${'x'.repeat(180)}.example`].flatMap((address) =>
       Array.from({ length: 10 }, () => keyRing.sealEmail(address as EmailKey, 'r')),
@@ -84,6 +62,7 @@ describe('a sealed address', () => {
     expect(new Set(sealed).size).to.equal(30)
     expect(new Set(sealed.map((one) => one.length)).size).to.equal(1)
     for (const one of sealed) expect(Buffer.from(one, 'base64url').includes('camelot')).to.equal(false)
+    expect(keyRing.unsealEmail(sealed.at(-1) ?? '', 'r')).to.match(/^İ{32}@x{180}\.example$/)
   })
 
   it('opens neither for another request nor with another secret', () => {
@@ -91,19 +70,6 @@ describe('a sealed address', () => {
     expect(keyRing.unsealEmail(sealed, 'r')).to.equal(key)
     expect(keyRing.unsealEmail(sealed, 'R')).to.equal(null)
     expect(others.unsealEmail(sealed, 'r')).to.equal(null)
-  })
-
-  it('does not open after a change of any byte, nor without our seal', () => {
-    const sealed = keyRing.sealEmail(key, 'r')
-    const bytes = Buffer.from(sealed, 'base64url')
-    for (const at of bytes.keys()) {
-      const changed = Buffer.from(bytes)
-      changed.writeUInt8(changed.readUInt8(at) ^ 1, at)
-      expect(keyRing.unsealEmail(changed.toString('base64url'), 'r'), `byte ${at}`).to.equal(null)
-    }
-    for (const text of ['', 'x', '%', sealed.slice(1), sealed.slice(0, -1), `${sealed}AAAA`, 'A'.repeat(464)]) {
-      expect(keyRing.unsealEmail(text, 'r'), text.slice(0, 10)).to.equal(null)
-    }
   })
 })
 

@@ -163,10 +163,8 @@ describe('a provider of plain OAuth 2.0', () => {
       ['a number as text', '3600', 3600],
       ['nothing', undefined, null],
       ['zero', 0, null],
-      ['less than zero', -5, null],
       ['nonsense', 'soon', null],
       ['a number past all dates', 1e300, null],
-      ['an object', {}, null],
     ] as const) {
       it(`reads an expiry of ${title}`, async () => {
         fake.answerTokens('acme.example/token', () => ({ access_token: 'x', expires_in: expiresIn }))
@@ -198,10 +196,8 @@ describe('a provider of plain OAuth 2.0', () => {
       ['a list', ['a-1']],
       ['an empty text', ''],
       ['a blank text', '  '],
-      ['an object', { id: 'a-1' }],
       ['null', null],
       ['nothing', undefined],
-      ['true', true],
       ['a text of 300 characters', 'x'.repeat(300)],
       ['a text with a control character', 'a\u0000b'],
       ['a text with half a character', 'a\ud800'],
@@ -252,8 +248,6 @@ describe('a provider of plain OAuth 2.0', () => {
       ['null', null],
       ['no address', 'not an address'],
       ['several addresses', ['a@b.example']],
-      ['no UTF-8', 'jos\ufffd@b.example'],
-      ['half a character', 'jos\ud800@b.example'],
       ['two addresses', 'a@b.example,c@d.example'],
       ['an address and a header', 'a@b.example\r\nBcc: c@d.example'],
       ['an address that only looks like one', 'a\uff20b.example'],

@@ -41,15 +41,6 @@ describe('against oidc-provider', () => {
     expect(fresh.accessToken).not.to.equal(tokens.accessToken)
   })
 
-  it('signs in a user without an address, or with an unverified one', async () => {
-    for (const user of [{ sub: 'bob' }, { sub: 'eve', email: 'eve@example.com', email_verified: false }]) {
-      server.user = user
-      const { journey, parameters } = await journeyTo(provider)
-      const identity = await provider.identify(parameters, journey)
-      expect(identity).to.deep.include({ accountId: user.sub, email: user.email ?? null, isEmailVerified: false })
-    }
-  })
-
   it('refuses a used code, and a code with another verifier or redirect address', async () => {
     const { journey, parameters } = await journeyTo(provider)
     await provider.identify(parameters, journey)
@@ -61,13 +52,6 @@ describe('against oidc-provider', () => {
       const failure = await failureOf(provider.identify(other.parameters, { ...other.journey, ...change }))
       expect(failure).to.be.instanceOf(CodeRefused)
     }
-  })
-
-  it('returns an error when the user cancels', async () => {
-    server.user = null
-    const { back } = await journeyTo(provider)
-    expect(back.get('error')).to.equal('access_denied')
-    expect(back.has('code')).to.equal(false)
   })
 
   it('works as plain OAuth 2.0, too', async () => {

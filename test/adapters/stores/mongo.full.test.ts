@@ -227,19 +227,6 @@ describe('the MongoDB store', () => {
       expect(await outcomesOf(everyOperation(handle))).to.deep.equal(new Set(['ok']))
     })
 
-    it('is unavailable within 2 s while the server is down, and works again by itself', async () => {
-      const users = usersOf(handle)
-      const user = aUser()
-      expect(await users.insert(user, [])).to.equal('stored')
-      await server.stop()
-      const calls = { ...everyOperation(handle), ping: () => handle.ping() }
-      expect(await outcomesOf(calls)).to.deep.equal(new Set(['Unavailable']))
-      await server.restart()
-      await recovers(() => handle.ping())
-      expect(await outcomesOf(everyOperation(handle))).to.deep.equal(new Set(['ok']))
-      expect(await users.find(user.id)).to.deep.equal(user)
-    })
-
     it('is unavailable within 2 s while the server hangs, and works again when it goes on', async () => {
       const pid = server.pid ?? 0
       process.kill(pid, 'SIGSTOP')

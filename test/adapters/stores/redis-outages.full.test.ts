@@ -208,14 +208,6 @@ describe('a Redis that is down, misconfigured or refuses us', function () {
     expect(await tokensOf(handle).current(token.purpose, token.userId)).to.deep.equal(token)
   })
 
-  it('is unavailable when the server is slower than a caller can wait', async () => {
-    const handle = await prepared(viaProxy())
-    await proxy.set({ latency: 1_200 })
-    await expectUnavailable(() => sessionsOf(handle).put(aSession()))
-    await proxy.set('pass')
-    await recovers(() => handle.ping())
-  })
-
   it('closes while the server is silent', async () => {
     const handle = await prepared(viaProxy())
     await proxy.set('black-hole')
