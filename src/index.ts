@@ -15,34 +15,29 @@ export async function openPortcullis(
   const embedded = await import('./config/runtime/embedded.ts')
   return embedded.openPortcullis(settings, options)
 }
-export type { PortcullisSettings } from './config/settings/program-settings.ts'
-export type { TenantSettings } from './config/settings/program-settings.ts'
-export type { Accounts } from './config/runtime/embedded.ts'
-export type { Portcullis } from './config/runtime/embedded.ts'
-export type { PortcullisOptions } from './config/runtime/embedded.ts'
+export type { PortcullisSettings, TenantSettings } from './config/settings/program-settings.ts'
+export type { Accounts, Portcullis, PortcullisOptions } from './config/runtime/embedded.ts'
 export { SettingsFault } from './config/settings/schema/fault.ts'
 
 // Use cases
-export { Authenticate } from './application/sign-in/authenticate.ts'
-export type { Authenticated } from './application/sign-in/authenticate.ts'
-export type { Backend } from './application/sign-in/authenticate.ts'
-export type { CandidateCredential } from './application/sign-in/authenticate.ts'
+export {
+  Authenticate,
+  type Authenticated,
+  type Backend,
+  type CandidateCredential,
+} from './application/sign-in/authenticate.ts'
 export type { CheckedAccounts } from './application/checked-accounts.ts'
-export { ChangeUser } from './application/change-user.ts'
-export type { Change } from './application/change-user.ts'
-export type { ChangeOutcome } from './application/change-user.ts'
+export { type Change, type ChangeOutcome, ChangeUser } from './application/change-user.ts'
 export { CreateSuperuser } from './application/accounts/create-superuser.ts'
 export { DeleteUser } from './application/accounts/delete-user.ts'
 export { DeliverTokens } from './application/deliveries/deliver-tokens.ts'
 export type { DeliveryProblem } from './application/deliveries/delivery-problem.ts'
 export { runDue } from './application/deliveries/run-due.ts'
-export { FinishOAuth } from './application/oauth/finish-oauth.ts'
-export type { OAuthPolicy } from './application/oauth/finish-oauth.ts'
+export { FinishOAuth, type OAuthPolicy } from './application/oauth/finish-oauth.ts'
 export { LinkOAuth } from './application/oauth/link-oauth.ts'
 export { LogIn } from './application/sign-in/log-in.ts'
 export { LogOut } from './application/sign-in/log-out.ts'
-export type { Arrival } from './application/oauth/redeem-return.ts'
-export type { AuthorizationResponse } from './application/oauth/redeem-return.ts'
+export type { Arrival, AuthorizationResponse } from './application/oauth/redeem-return.ts'
 export { PromoteUser } from './application/accounts/promote-user.ts'
 export { ReadProviderToken } from './application/oauth/read-provider-token.ts'
 export { ReadUser } from './application/accounts/read-user.ts'
@@ -53,82 +48,60 @@ export { ResetPassword } from './application/accounts/reset-password.ts'
 export { StartOAuth } from './application/oauth/start-oauth.ts'
 export { Sweep } from './application/deliveries/sweep.ts'
 export { UnlinkOAuth } from './application/oauth/unlink-oauth.ts'
-export { UpdateUser } from './application/accounts/update-user.ts'
-export type { AnyChanges } from './application/accounts/update-user.ts'
-export type { OwnChanges } from './application/accounts/update-user.ts'
+export { type AnyChanges, type OwnChanges, UpdateUser } from './application/accounts/update-user.ts'
 export { VerifyUser } from './application/accounts/verify-user.ts'
 
 // Ports: what a use case needs of the world
-export type { Credential } from './application/ports/credentials.ts'
-export type { Credentials } from './application/ports/credentials.ts'
+export type { Credential, Credentials } from './application/ports/credentials.ts'
 export type { DueWork } from './application/ports/due-work.ts'
-export type { CallbackParameters } from './application/ports/oauth-provider.ts'
-export { CodeRefused } from './application/ports/oauth-provider.ts'
-export type { Journey } from './application/ports/oauth-provider.ts'
-export type { OAuthProvider } from './application/ports/oauth-provider.ts'
-export { ProviderFailed } from './application/ports/oauth-provider.ts'
+export {
+  type CallbackParameters,
+  CodeRefused,
+  type Journey,
+  type OAuthProvider,
+  ProviderFailed,
+} from './application/ports/oauth-provider.ts'
 export type { ExpiringIds } from './application/ports/stores/expiring-ids.ts'
 export type { OAuthStateStore } from './application/ports/stores/oauth-state-store.ts'
-export type { DeadEvent } from './application/ports/stores/outbox.ts'
-export type { LeasedEvent } from './application/ports/stores/outbox.ts'
-export type { Outbox } from './application/ports/stores/outbox.ts'
+export type { DeadEvent, LeasedEvent, Outbox } from './application/ports/stores/outbox.ts'
 export type { PasswordHasher } from './application/ports/password-hasher.ts'
 export type { ProviderVault } from './application/ports/provider-vault.ts'
 export type { KeyRing } from './application/ports/key-ring.ts'
 export type { SessionStore } from './application/ports/stores/session-store.ts'
-export type { HandlerCall } from './application/ports/event-handlers.ts'
-export type { HandlerCallType } from './application/ports/event-handlers.ts'
-export type { HandlerContext } from './application/ports/event-handlers.ts'
-export { HandlerFailed } from './application/ports/event-handlers.ts'
-export type { EventHandlers } from './application/ports/event-handlers.ts'
-export type { LeasedRequest } from './application/ports/stores/token-requests.ts'
-export { maxWaitingRequests } from './application/ports/stores/token-requests.ts'
-export type { TokenRequests } from './application/ports/stores/token-requests.ts'
+export {
+  type EventHandlers,
+  type HandlerCall,
+  type HandlerCallType,
+  type HandlerContext,
+  HandlerFailed,
+} from './application/ports/event-handlers.ts'
+export {
+  type LeasedRequest,
+  maxWaitingRequests,
+  type TokenRequests,
+} from './application/ports/stores/token-requests.ts'
 export type { TokenStore } from './application/ports/stores/token-store.ts'
 export type { UserStore } from './application/ports/stores/user-store.ts'
 export type { Timers } from './application/ports/timers.ts'
 
 // Values and rules
-export { emailKey } from './domain/email.ts'
-export { isEmail } from './domain/email.ts'
-export type { Email } from './domain/email.ts'
-export type { EmailKey } from './domain/email.ts'
-export type { ParsedEmail } from './domain/email.ts'
-export { haveRoom } from './domain/events.ts'
-export { maxWaitingEvents } from './domain/events.ts'
-export type { AccountEvent } from './domain/events.ts'
-export type { AccountEventType } from './domain/events.ts'
-export type { UserChanges } from './domain/events.ts'
-export { isUserId } from './domain/ids.ts'
-export { parseEventId } from './domain/ids.ts'
-export { parseUserId } from './domain/ids.ts'
-export type { EventId } from './domain/ids.ts'
-export type { UserId } from './domain/ids.ts'
+export { type Email, emailKey, type EmailKey, isEmail, type ParsedEmail } from './domain/email.ts'
+export {
+  type AccountEvent,
+  type AccountEventType,
+  haveRoom,
+  maxWaitingEvents,
+  type UserChanges,
+} from './domain/events.ts'
+export { type EventId, isUserId, parseEventId, parseUserId, type UserId } from './domain/ids.ts'
 export { InvalidInput } from './domain/invalid-input.ts'
-export type { OAuthAccount } from './domain/oauth-account.ts'
-export type { OAuthFlow } from './domain/oauth-state.ts'
-export type { OAuthIdentity } from './domain/oauth-account.ts'
-export type { OAuthState } from './domain/oauth-state.ts'
-export type { ProviderTokens } from './domain/oauth-account.ts'
-export type { OneTimeToken } from './domain/one-time-token.ts'
-export type { TokenPurpose } from './domain/one-time-token.ts'
-export type { TokenRequest } from './domain/one-time-token.ts'
-export { maxPasswordBytes } from './domain/password.ts'
-export { passwordObjection } from './domain/password.ts'
-export { passwordScheme } from './domain/password.ts'
-export type { PasswordPolicy } from './domain/password.ts'
-export { Refusal } from './domain/refusal.ts'
-export { Unavailable } from './domain/refusal.ts'
-export type { RefusalCode } from './domain/refusal.ts'
-export { expiryOf } from './domain/session.ts'
-export type { Session } from './domain/session.ts'
-export { isAlive } from './domain/user.ts'
-export { mayBeEnded } from './domain/user.ts'
-export { newUser } from './domain/user.ts'
-export { viewOf } from './domain/user.ts'
-export type { Sessions } from './domain/user.ts'
-export type { User } from './domain/user.ts'
-export type { UserView } from './domain/user.ts'
+export type { OAuthAccount, OAuthIdentity, ProviderTokens } from './domain/oauth-account.ts'
+export type { OAuthFlow, OAuthState } from './domain/oauth-state.ts'
+export type { OneTimeToken, TokenPurpose, TokenRequest } from './domain/one-time-token.ts'
+export { maxPasswordBytes, passwordObjection, type PasswordPolicy, passwordScheme } from './domain/password.ts'
+export { Refusal, type RefusalCode, Unavailable } from './domain/refusal.ts'
+export { expiryOf, type Session } from './domain/session.ts'
+export { isAlive, mayBeEnded, newUser, type Sessions, type User, type UserView, viewOf } from './domain/user.ts'
 
 // Adapters: what to give a use case that was made with `new`
 export { jwtCredentials } from './adapters/credentials/jwt.ts'
@@ -136,37 +109,31 @@ export { storedCredentials } from './adapters/credentials/stored.ts'
 export type { Argon2Hasher } from './adapters/crypto/argon2-hasher.ts'
 export { isCommonPassword } from './adapters/crypto/common-passwords.ts'
 export { newId } from './adapters/crypto/new-id.ts'
-export { newToken } from './adapters/crypto/derived-keys.ts'
-export { derivedKeys } from './adapters/crypto/derived-keys.ts'
-export { secretMark } from './adapters/crypto/derived-keys.ts'
-export type { DerivedKeys } from './adapters/crypto/derived-keys.ts'
+export { derivedKeys, type DerivedKeys, newToken, secretMark } from './adapters/crypto/derived-keys.ts'
 export { providerVault } from './adapters/crypto/provider-vault.ts'
-export { functionHandlers } from './adapters/events/function-handlers.ts'
-export type { Handlers } from './adapters/events/function-handlers.ts'
-export { deliveryLoop } from './adapters/events/delivery-loop.ts'
-export type { DeliveryLoop } from './adapters/events/delivery-loop.ts'
-export type { DeliveryLoopOptions } from './adapters/events/delivery-loop.ts'
-export { handlerNames } from './adapters/events/handler-names.ts'
-export type { HandlerName } from './adapters/events/handler-names.ts'
-export type { WireChanges } from './adapters/events/handler-arguments.ts'
-export type { WireUser } from './adapters/events/handler-arguments.ts'
-export { Unsuitable } from './adapters/stores/store-backend.ts'
-export type { Lease } from './adapters/stores/store-backend.ts'
-export type { OpenOptions } from './adapters/stores/store-backend.ts'
-export type { Shares } from './adapters/stores/store-backend.ts'
-export type { StoreAddress } from './adapters/stores/store-backend.ts'
-export type { StoreBackend } from './adapters/stores/store-backend.ts'
-export type { StoreHandle } from './adapters/stores/store-backend.ts'
-export type { StoreRole } from './adapters/stores/store-backend.ts'
-export type { UsersRole } from './adapters/stores/store-backend.ts'
+export { functionHandlers, type Handlers } from './adapters/events/function-handlers.ts'
+export { deliveryLoop, type DeliveryLoop, type DeliveryLoopOptions } from './adapters/events/delivery-loop.ts'
+export { type HandlerName, handlerNames } from './adapters/events/handler-names.ts'
+export type { WireChanges, WireUser } from './adapters/events/handler-arguments.ts'
+export {
+  type Lease,
+  type OpenOptions,
+  type Shares,
+  type StoreAddress,
+  type StoreBackend,
+  type StoreHandle,
+  type StoreRole,
+  Unsuitable,
+  type UsersRole,
+} from './adapters/stores/store-backend.ts'
 export { timers } from './lib/timers.ts'
-export { parseEmail } from './adapters/addresses/parse-email.ts'
-export { toEmail } from './adapters/addresses/parse-email.ts'
-export { openStore } from './config/plugins/open-store.ts'
-export type { OpenSessions } from './config/plugins/open-store.ts'
-export type { OpenStore } from './config/plugins/open-store.ts'
-export type { OpenStoreOptions } from './config/plugins/open-store.ts'
-export type { SessionStoreAddress } from './config/plugins/open-store.ts'
-export type { UserStoreAddress } from './config/plugins/open-store.ts'
-export { passwordHasher } from './config/composition/shared-resources.ts'
-export type { PasswordHasherOptions } from './config/composition/shared-resources.ts'
+export { parseEmail, toEmail } from './adapters/addresses/parse-email.ts'
+export {
+  type OpenSessions,
+  openStore,
+  type OpenStore,
+  type OpenStoreOptions,
+  type SessionStoreAddress,
+  type UserStoreAddress,
+} from './config/plugins/open-store.ts'
+export { passwordHasher, type PasswordHasherOptions } from './config/composition/shared-resources.ts'

@@ -10,7 +10,7 @@ import { schemaVersion } from '../../../src/adapters/stores/sqlite/schema.ts'
 import { sqliteBackend } from '../../../src/adapters/stores/sqlite/sqlite.ts'
 import { Unsuitable } from '../../../src/adapters/stores/store-backend.ts'
 import { Unavailable } from '../../../src/domain/refusal.ts'
-import { anAccount, anEvent, anOAuthState, aSession, aUser } from '../../../src/testing/builders.ts'
+import { aUser } from '../../../src/testing/builders.ts'
 import { faultOf } from '../../support/fault-of.ts'
 import { sqliteFolder } from '../../support/sqlite.ts'
 
@@ -97,33 +97,6 @@ describe('the SQLite store', () => {
       const words = ['--input-type=module', '--eval', program, at.folder]
       const { stdout } = await promisify(execFile)(process.execPath, words)
       expect(stdout).to.equal('stored\n')
-    })
-
-    it('brings the tables of an earlier release up to date, with all that is in them', async () => {
-      const user = aUser({ oauthAccounts: [], endedUntil: null, isOwnerProved: false })
-      const session = aSession()
-      const before = await at.handle()
-      await before.users.users.insert(user, [anEvent(user)])
-      await before.sessions.put(session)
-      await before.close()
-      const db = new Database(at.path)
-      db.exec(
-        `DROP TABLE oauth_claims; DROP TABLE oauth_states; ALTER TABLE users DROP COLUMN oauth_accounts;
-         DROP INDEX token_requests_asked; ALTER TABLE token_requests DROP COLUMN asks; DROP TABLE expiring_ids; ALTER TABLE users DROP COLUMN ended_until;
-         ALTER TABLE users DROP COLUMN is_owner_proved; ALTER TABLE users ADD COLUMN ended_credentials TEXT NOT NULL DEFAULT '[]'`,
-      )
-      db.pragma('user_version = 1')
-      db.close()
-
-      const { users: role, sessions, oauthStates } = await at.handle()
-      expect(await role.users.find(user.id)).to.deep.equal(user)
-      expect(await sessions.find(session.digest)).to.deep.equal(session)
-      const linked = { ...user, oauthAccounts: [anAccount()] }
-      expect(await role.users.replace(linked, [])).to.equal('stored')
-      expect(await role.users.find(user.id)).to.deep.equal({ ...linked, version: user.version + 1 })
-      const state = anOAuthState()
-      await oauthStates.put(state, 10)
-      expect(await oauthStates.take(state.digest)).to.deep.equal(state)
     })
 
     it('answers Unavailable until it is prepared', async () => {

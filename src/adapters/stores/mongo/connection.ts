@@ -1,4 +1,4 @@
-import type { Collection } from 'mongodb'
+import type { Document, Sort, UpdateFilter } from 'mongodb'
 import { Unavailable } from '../../../domain/refusal.ts'
 import { type Lease, Unsuitable } from '../store-backend.ts'
 import type { Client, Driver } from './client.ts'
@@ -31,32 +31,18 @@ const durable = (driver: Driver) => ({
  */
 export const latest = { readConcern: { level: 'local' } } as const
 
-export interface Connection {
-  readonly users: Collection<UserDocument>
-  readonly tokenRequests: Collection<RequestDocument>
-  readonly tokens: Collection<TokenDocument>
-  readonly oauthStates: Collection<OAuthStateDocument>
-  readonly sessions: Collection<SessionDocument>
-  readonly meta: Collection<MetaDocument>
-  readonly expiringIds: Collection<ExpiringDocument>
-  readonly now: () => Date
-  /** Runs an operation of a port. Throws `Unavailable` when the store does not answer in time or is not prepared. */
-  run<T>(operation: () => Promise<T>): Promise<T>
-  /** Like `run`, for `prepare`: the store need not be ready, and each step has its own time-out. */
-  translate<T>(operation: () => Promise<T>): Promise<T>
-  /** Retries an upsert: of two concurrent ones with the same `_id`, both may try to insert, and the second one fails. */
-  upsert(write: () => Promise<unknown>): Promise<void>
-  /** Deletes at most `limit` records that match, but not a session that was used in between. Returns how many. */
-  sweep(collection: string, filter: object, limit: number): Promise<number>
-  ping(): Promise<void>
-  ready(): void
-  /** Running and later operations throw `Unavailable` at once. */
-  close(): Promise<void>
-  /** Whether a write failed because a unique value is taken. The error does not always name the value. */
-  isDuplicate(error: unknown): boolean
-  /** The error code of the server; `tooOld` when the driver does not support the server. */
-  refusalOf(error: unknown): string
+interface LeaseOrder {
+  readonly due: object
+  readonly order: Sort
+  readonly mark: UpdateFilter<Document>
+  /** Matches the records that `mark` has marked. */
+  readonly marked: object
+  /** The fields to read; all by default. */
+  readonly fields?: Document
+  readonly limit: number
 }
+
+export type Connection = ReturnType<typeof connectionOf>
 
 /** Opens a database of a client that other handles may share. */
 export function connectionOf(
@@ -64,13 +50,14 @@ export function connectionOf(
   { value: { client }, release }: Lease<Client>,
   databaseName: string,
   now: () => Date,
-): Connection {
+) {
   const database = client.db(databaseName, durable(driver))
-  const meta: Collection<MetaDocument> = database.collection('meta')
+  const meta = database.collection<MetaDocument>('meta')
   const underWay = new Set<() => void>()
   let isReady = false
   let isClosed = false
 
+  /** Like `run`, for `prepare`: the store need not be ready, and each step has its own time-out. */
   async function translate<T>(operation: () => Promise<T>): Promise<T> {
     try {
       return await operation()
@@ -102,28 +89,30 @@ export function connectionOf(
     })
   }
 
+  /** Whether a write failed because a unique value is taken. The error does not always name the value. */
   const isDuplicate = (error: unknown): boolean => error instanceof driver.MongoServerError && error.code === 11000
 
+  /** Runs an operation of a port. Throws `Unavailable` when the store does not answer in time or is not prepared. */
   async function run<T>(operation: () => Promise<T>): Promise<T> {
     if (!isReady) throw new Unavailable('MongoDB is not prepared yet')
     return inTime(operation)
   }
 
   return {
-    users: database.collection('users'),
-    tokenRequests: database.collection('token_requests'),
-    tokens: database.collection('tokens'),
-    oauthStates: database.collection('oauth_states'),
-    sessions: database.collection('sessions'),
+    users: database.collection<UserDocument>('users'),
+    tokenRequests: database.collection<RequestDocument>('token_requests'),
+    tokens: database.collection<TokenDocument>('tokens'),
+    oauthStates: database.collection<OAuthStateDocument>('oauth_states'),
+    sessions: database.collection<SessionDocument>('sessions'),
     meta,
-    expiringIds: database.collection('expiring_ids'),
+    expiringIds: database.collection<ExpiringDocument>('expiring_ids'),
     now,
     translate,
-
     run,
     isDuplicate,
 
-    async upsert(write) {
+    /** Retries an upsert: of two concurrent ones with the same `_id`, both may try to insert, and the second one fails. */
+    async upsert(write: () => Promise<unknown>): Promise<void> {
       for (let attempt = 0; attempt < 4; attempt++) {
         try {
           await write()
@@ -135,7 +124,38 @@ export function connectionOf(
       throw new Unavailable('a record comes and goes faster than we can write it')
     },
 
-    sweep: (name, filter, limit) =>
+    /**
+     * Leases at most `limit` due records, the first in `order`: one write marks them, then a read returns the ones that
+     * have our mark. Other processes may have been faster, so it repeats until it has `limit` records or none is due.
+     */
+    async lease<T extends object>(
+      name: string,
+      { due, order, mark, marked, fields = {}, limit }: LeaseOrder,
+    ): Promise<T[]> {
+      const collection = database.collection(name)
+      const leased: T[] = []
+      for (let wanted = limit; wanted > 0; wanted = limit - leased.length) {
+        const candidates = await collection
+          .find(due, { projection: { _id: 1 }, ...latest })
+          .sort(order)
+          .limit(wanted)
+          .toArray()
+        if (candidates.length === 0) break
+        const _id = { $in: candidates.map((candidate) => candidate._id) }
+        await collection.updateMany({ ...due, _id }, mark)
+        leased.push(
+          ...(await collection
+            .find<T>({ ...marked, _id }, { projection: fields })
+            .sort(order)
+            .toArray()),
+        )
+        if (candidates.length < wanted) break
+      }
+      return leased
+    },
+
+    /** Deletes at most `limit` records that match, but not a session that was used in between. Returns how many. */
+    sweep: (name: string, filter: object, limit: number): Promise<number> =>
       run(async () => {
         const collection = database.collection(name)
         const found = await collection
@@ -148,7 +168,7 @@ export function connectionOf(
         return deletedCount
       }),
 
-    async ping() {
+    async ping(): Promise<void> {
       await inTime(async () => {
         // After a failed first attempt the driver never retries by itself; `connect` makes it retry.
         await client.connect()
@@ -157,17 +177,19 @@ export function connectionOf(
       })
     },
 
-    ready() {
+    ready(): void {
       isReady = true
     },
 
-    async close() {
+    /** Running and later operations throw `Unavailable` at once. */
+    async close(): Promise<void> {
       isClosed = true
       for (const end of underWay) end()
       await release()
     },
 
-    refusalOf(error) {
+    /** The error code of the server; `tooOld` when the driver does not support the server. */
+    refusalOf(error: unknown): string {
       if (error instanceof driver.MongoServerError) return String(error.code)
       if (error instanceof driver.MongoServerSelectionError && error.cause instanceof driver.MongoCompatibilityError) {
         return 'tooOld'

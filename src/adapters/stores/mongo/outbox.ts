@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { DeadEvent, LeasedEvent, Outbox } from '../../../application/ports/stores/outbox.ts'
-import { type Connection, latest } from './connection.ts'
+import type { Connection } from './connection.ts'
 import { type DeadLetter, literal, type UserDocument } from './documents.ts'
 
 /** Matches the records that the sparse index contains. */
@@ -17,7 +17,7 @@ const isSpent = { removed: true, 'outbox.dead.0': absent } as const
  * The user document holds the queue. Each change is one guarded write of that document, so a process may die between
  * any two.
  */
-export function mongoOutbox({ users, now, run }: Connection): Outbox {
+export function mongoOutbox({ users, now, run, lease }: Connection): Outbox {
   const held = ({ userId, leaseId, event }: LeasedEvent) => ({
     _id: literal(userId),
     'outbox.leaseId': literal(leaseId),
@@ -44,40 +44,21 @@ export function mongoOutbox({ users, now, run }: Connection): Outbox {
   }
 
   return {
-    /**
-     * Marks due events in one write, then reads back the ones it got. Other processes may have been faster, so it
-     * repeats until it has `limit` events or none is due.
-     */
     lease: (at, limit, leaseSeconds) =>
       run(async () => {
-        const due = { 'outbox.dueAt': { $lte: at }, 'outbox.events.0': exists }
         const leaseId = randomUUID()
         const dueAt = new Date(at.getTime() + leaseSeconds * 1000)
-        const leases: LeasedEvent[] = []
-        for (let wanted = limit; wanted > 0; wanted = limit - leases.length) {
-          const candidates = await users
-            .find(due, { projection: { _id: 1 }, ...latest })
-            .sort({ 'outbox.dueAt': 1 })
-            .limit(wanted)
-            .toArray()
-          if (candidates.length === 0) break
-          const ids = candidates.map(({ _id }) => _id)
-          await users.updateMany(
-            { _id: { $in: ids }, ...due },
-            { $set: { 'outbox.leaseId': leaseId, 'outbox.dueAt': dueAt }, $inc: { 'outbox.events.0.attempts': 1 } },
-          )
-          const won = await users
-            .find(
-              { _id: { $in: ids }, 'outbox.leaseId': leaseId },
-              { projection: { _id: 1, 'outbox.events': { $slice: 1 } } },
-            )
-            .toArray()
-          for (const { _id: userId, outbox } of won) {
-            for (const { event, attempts } of outbox?.events ?? []) leases.push({ userId, leaseId, event, attempts })
-          }
-          if (candidates.length < wanted) break
-        }
-        return leases
+        const leased = await lease<UserDocument>('users', {
+          due: { 'outbox.dueAt': { $lte: at }, 'outbox.events.0': exists },
+          order: { 'outbox.dueAt': 1 },
+          mark: { $set: { 'outbox.leaseId': leaseId, 'outbox.dueAt': dueAt }, $inc: { 'outbox.events.0.attempts': 1 } },
+          marked: { 'outbox.leaseId': leaseId },
+          fields: { _id: 1, 'outbox.events': { $slice: 1 } },
+          limit,
+        })
+        return leased.flatMap(({ _id: userId, outbox }) =>
+          (outbox?.events ?? []).map(({ event, attempts }) => ({ userId, leaseId, event, attempts })),
+        )
       }),
 
     renew: (lease, until) => run(() => change(held(lease), { $set: { 'outbox.dueAt': until } })),

@@ -12,7 +12,7 @@ import { literal, type RequestDocument } from './documents.ts'
 const atOnce = new Date(0)
 
 /** The bound is checked before the write, not with it: concurrent callers may exceed it by as many as they are. */
-export function mongoTokenRequests({ tokenRequests, run, upsert, sweep }: Connection): TokenRequests {
+export function mongoTokenRequests({ tokenRequests, run, lease, upsert, sweep }: Connection): TokenRequests {
   /** This one and no later one of the same id: every request has an event id of its own. */
   const same = ({ id, eventId }: TokenRequest) => ({ _id: literal(id), eventId: literal(eventId) })
 
@@ -39,30 +39,18 @@ export function mongoTokenRequests({ tokenRequests, run, upsert, sweep }: Connec
         return 'asked'
       }),
 
-    /** Marks due requests in one write, then reads back the ones it got, as the outbox does. */
     lease: (now, limit, leaseSeconds) =>
       run(async () => {
-        const due = { dueAt: { $lte: now } }
         const leaseId = randomUUID()
         const leaseUntil = new Date(now.getTime() + leaseSeconds * 1000)
-        const leases: LeasedRequest[] = []
-        for (let wanted = limit; wanted > 0; wanted = limit - leases.length) {
-          const candidates = await tokenRequests
-            .find(due, { projection: { _id: 1 }, ...latest })
-            .sort({ at: 1 })
-            .limit(wanted)
-            .toArray()
-          if (candidates.length === 0) break
-          const ids = candidates.map(({ _id }) => _id)
-          await tokenRequests.updateMany({ _id: { $in: ids }, ...due }, { $set: { leaseId, dueAt: leaseUntil } })
-          const won = await tokenRequests
-            .find({ _id: { $in: ids }, leaseId })
-            .sort({ at: 1 })
-            .toArray()
-          leases.push(...won.map(leasedRequestOf))
-          if (candidates.length < wanted) break
-        }
-        return leases
+        const leased = await lease<RequestDocument>('token_requests', {
+          due: { dueAt: { $lte: now } },
+          order: { at: 1 },
+          mark: { $set: { leaseId, dueAt: leaseUntil } },
+          marked: { leaseId },
+          limit,
+        })
+        return leased.map(leasedRequestOf)
       }),
 
     bind: (request, fact) =>

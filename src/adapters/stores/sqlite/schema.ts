@@ -2,10 +2,12 @@ import type { Database } from 'better-sqlite3'
 import { Unsuitable } from '../store-backend.ts'
 
 /**
- * One entry for each version of the tables; entries that were released are never changed. Times are
- * milliseconds since 1970.
+ * One entry for each version of the tables; entries that were released are never changed. The first two versions are
+ * older than the first release. Times are milliseconds since 1970.
  */
 const migrations: readonly string[] = [
+  '',
+  '',
   `
   CREATE TABLE users (
     id TEXT PRIMARY KEY NOT NULL,
@@ -17,11 +19,16 @@ const migrations: readonly string[] = [
     is_active INTEGER NOT NULL,
     is_superuser INTEGER NOT NULL,
     is_verified INTEGER NOT NULL,
+    -- Whether the owner of the address is known to have chosen the password.
+    is_owner_proved INTEGER NOT NULL,
     generation INTEGER NOT NULL,
     kept TEXT,
-    ended_credentials TEXT NOT NULL,
+    -- The time until which there may be ended JWTs of the user.
+    ended_until INTEGER,
     created_at INTEGER NOT NULL,
-    version INTEGER NOT NULL
+    version INTEGER NOT NULL,
+    -- The accounts are read with their user, as JSON.
+    oauth_accounts TEXT NOT NULL
   ) STRICT;
   CREATE INDEX users_password_scheme ON users (password_scheme);
 
@@ -58,9 +65,12 @@ const migrations: readonly string[] = [
     asked_at INTEGER NOT NULL,
     bound_fact TEXT,
     attempts INTEGER NOT NULL DEFAULT 0,
-    ready_at INTEGER NOT NULL
+    ready_at INTEGER NOT NULL,
+    -- The number of times that a request was made while it waited.
+    asks INTEGER NOT NULL DEFAULT 1
   ) STRICT;
   CREATE INDEX token_requests_ready ON token_requests (ready_at, asked_at);
+  CREATE INDEX token_requests_asked ON token_requests (asked_at, ready_at);
 
   CREATE TABLE tokens (
     purpose TEXT NOT NULL,
@@ -90,10 +100,6 @@ const migrations: readonly string[] = [
   CREATE INDEX sessions_expiry ON sessions (expires_at);
 
   CREATE TABLE meta (name TEXT PRIMARY KEY NOT NULL, value TEXT NOT NULL) STRICT;
-  `,
-  `
-  -- The accounts are read with their user, as JSON.
-  ALTER TABLE users ADD COLUMN oauth_accounts TEXT NOT NULL DEFAULT '[]';
 
   -- The unique keys of the accounts.
   CREATE TABLE oauth_claims (
@@ -111,21 +117,9 @@ const migrations: readonly string[] = [
     expires_at INTEGER NOT NULL
   ) STRICT;
   CREATE INDEX oauth_states_expiry ON oauth_states (expires_at);
-  `,
-  `
-  -- The time until which there may be ended JWTs of the user.
-  ALTER TABLE users DROP COLUMN ended_credentials;
-  ALTER TABLE users ADD COLUMN ended_until INTEGER;
 
   CREATE TABLE expiring_ids (id TEXT PRIMARY KEY NOT NULL, expires_at INTEGER NOT NULL) STRICT, WITHOUT ROWID;
   CREATE INDEX expiring_ids_expiry ON expiring_ids (expires_at);
-
-  -- The number of times that a request was made while it waited.
-  ALTER TABLE token_requests ADD COLUMN asks INTEGER NOT NULL DEFAULT 1;
-  CREATE INDEX token_requests_asked ON token_requests (asked_at, ready_at);
-
-  -- Whether the owner of the address is known to have chosen the password.
-  ALTER TABLE users ADD COLUMN is_owner_proved INTEGER NOT NULL DEFAULT 0;
   `,
 ]
 
