@@ -19,7 +19,6 @@ type Decide = (user: User) => Change | Promise<Change>
 interface Needs {
   users: UserStore
   timers: Timers
-  /** From 0 to 1, exclusive. */
   random: () => number
 }
 

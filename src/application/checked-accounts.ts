@@ -19,7 +19,6 @@ import type { LogOut } from './sign-in/log-out.ts'
 
 type Execute<UseCase extends { execute: unknown }> = Pick<UseCase, 'execute'>
 
-/** The use cases that programs call. */
 export interface CheckedAccounts {
   readonly registerUser: Execute<RegisterUser>
   readonly createSuperuser: Execute<CreateSuperuser>

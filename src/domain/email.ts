@@ -75,7 +75,6 @@ export function emailKey(email: Email): EmailKey {
   return `${local}@${hostname(email.slice(at + 1)) ?? ''}` as EmailKey
 }
 
-/** The part before the `@`. */
 export function localPart(email: Email): string {
   return email.slice(0, email.lastIndexOf('@'))
 }

@@ -2,7 +2,6 @@ import type { Email } from './email.ts'
 import type { EventId } from './ids.ts'
 import { type User, type UserView, viewOf } from './user.ts'
 
-/** A link to an account at a provider that was made or removed. */
 export interface LinkChange {
   readonly provider: string
   readonly accountEmail: string
@@ -27,7 +26,6 @@ interface Recorded {
   /** The user as it was written together with this event. */
   readonly user: UserView
   readonly at: Date
-  /** The request that caused the event. */
   readonly requestId: string
 }
 

@@ -15,7 +15,6 @@ export function withAccount(user: User, account: OAuthAccount): User {
   return { ...user, oauthAccounts: [...others, account] }
 }
 
-/** Whether the provider vouches for the current address of `user`. */
 export function isVouchedFor({ vouchedEmail }: OAuthAccount, user: User): boolean {
   return vouchedEmail !== null && emailKey(vouchedEmail) === emailKey(user.email)
 }

@@ -1,8 +1,6 @@
 import type { Email } from './email.ts'
 
-/** A link between a user and an account at a provider. */
 export interface OAuthAccount {
-  /** UUID of the link itself. */
   readonly id: string
   /** Name of the provider in the settings. */
   readonly provider: string
@@ -20,12 +18,10 @@ export interface OAuthAccount {
   readonly refreshingUntil: Date | null
 }
 
-/** The user's account, as the provider describes it. */
 export interface OAuthIdentity {
   readonly accountId: string
   /** `null` if the provider sends no valid address. */
   readonly email: Email | null
-  /** Whether the provider vouches that the address belongs to the user. */
   readonly isEmailVerified: boolean
   readonly tokens: ProviderTokens
 }

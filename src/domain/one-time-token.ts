@@ -29,7 +29,6 @@ export function factOf(purpose: TokenPurpose, user: User): string {
   return purpose === 'verify_email' ? address : `password:${user.passwordVersion} ${address}`
 }
 
-/** Whether `user` can use a token of this purpose. */
 export function isWanted(purpose: TokenPurpose, user: User): boolean {
   return user.isActive && (purpose === 'reset_password' || !user.isVerified)
 }

@@ -1,6 +1,5 @@
 import { type Email, emailKey, localPart } from './email.ts'
 
-/** The rules for new passwords. */
 export interface PasswordPolicy {
   /** In code points (NIST SP 800-63B-4 section 3.1.1.2 counts each as one character). */
   readonly minLength: number

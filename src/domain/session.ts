@@ -8,7 +8,6 @@ export interface Session {
   /** `sessions.generation` of the user record whose password was verified. */
   readonly generation: number
   readonly createdAt: Date
-  /** The last recorded use. */
   readonly seenAt: Date
   /** The session ends after this time without use; `null` for no such limit. */
   readonly idleSeconds: number | null
@@ -16,7 +15,6 @@ export interface Session {
   readonly endsAt: Date
 }
 
-/** The end of `session` without further use. */
 export function expiryOf(session: Pick<Session, 'seenAt' | 'idleSeconds' | 'endsAt'>): Date {
   if (session.idleSeconds === null) return session.endsAt
   return new Date(Math.min(session.endsAt.getTime(), session.seenAt.getTime() + session.idleSeconds * 1000))

@@ -15,7 +15,6 @@ interface Options {
   /** A token of another tenant is not recognised, even if the key is the same. */
   readonly tenant: string
   readonly lifetimeSeconds: number
-  /** Where the ends of tokens are recorded. */
   readonly expiringIds: ExpiringIds
   readonly clock: () => Date
   readonly newId: () => string
@@ -26,7 +25,6 @@ const maxTokenLength = 8192
 const maxRemembered = 10_000
 const shape = /^[\w-]+\.[\w-]+\.[\w-]+$/
 const endedId = (id: string): string => `jwt:${id}`
-/** The last second that a `Date` can represent. */
 const lastSecond = 8.64e12
 
 /** JSON Web Tokens (RFC 7519), signed with HMAC-SHA-256 and no other algorithm (RFC 8725 section 3.1). */

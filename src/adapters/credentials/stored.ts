@@ -8,7 +8,6 @@ interface Options {
   readonly digest: (token: string) => string
   /** 43 characters of base64url, 256 random bits. */
   readonly newToken: () => string
-  /** The lifetime from login, whatever its use. */
   readonly lifetimeSeconds: number
   /** The longest time without use; `null` for no such limit. */
   readonly idleSeconds: number | null

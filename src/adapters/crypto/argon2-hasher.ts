@@ -12,7 +12,6 @@ import {
   schemeOfPrefix,
 } from './hash-schemes.ts'
 
-/** The hasher of one tenant. */
 export interface Argon2Hasher extends PasswordHasher {
   /**
    * Takes the schemes of the hashes in the store (`UserStore.passwordSchemes`); callers repeat it now and then. It

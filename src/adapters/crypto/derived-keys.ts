@@ -6,9 +6,7 @@ import { open, seal } from './sealed-box.ts'
 type KeyPurpose = 'reset_password' | 'verify_email' | 'token requests' | 'seal' | 'jwt' | 'provider tokens'
 
 export interface DerivedKeys extends KeyRing {
-  /** The key that JWTs are signed with. */
   readonly jwtKey: KeyObject
-  /** The key that seals providers' tokens. */
   readonly providerTokenKey: KeyObject
 }
 

@@ -1,7 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { Unavailable } from '../../domain/refusal.ts'
 
-/** The result of a job, and when it ran. */
 export interface Ran<T> {
   readonly value: T
   /** By the pool's clock: when the job began, not when the caller asked for it. */

@@ -49,7 +49,6 @@ export function deliveryLoop(options: DeliveryLoopOptions): DeliveryLoop {
     })
   }
 
-  /** Returns the seconds until the next look. */
   async function lookOnce(): Promise<number> {
     isWoken = false
     const poll = pollSeconds * (1 - jitter * Math.random())

@@ -17,14 +17,12 @@ export interface QueryParameter {
   readonly isRepeated?: boolean
 }
 
-/** An operation as `serve` and `openapi` see it. */
 export interface Endpoint {
   readonly method: Method
   /** Appended to the prefix of the router; `:name` is a parameter. */
   readonly path: string
   readonly operationId: string
   readonly summary: string
-  /** The answers of success, by status. */
   readonly replies: Readonly<Record<number, ReplySchema>>
   /** The refusals of the operation itself, without those of its access and its body. */
   readonly refusals: readonly RefusalCode[]
@@ -73,7 +71,6 @@ export function endpoint<A extends Access, B extends TSchema | null = null, T = 
   return { replies: {}, refusals: [], encoding: 'json', body: null, target: null, ...definition }
 }
 
-/** Operations below a prefix. */
 export interface Router {
   readonly tag: string
   readonly prefix: string

@@ -16,7 +16,6 @@ export interface Page {
   readonly content: string | Buffer
 }
 
-/** The answer of an operation; empty without body and page. */
 export interface Reply {
   readonly status: number
   readonly body?: unknown

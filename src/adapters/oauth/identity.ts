@@ -3,7 +3,6 @@ import { CodeRefused, ProviderFailed } from '../../application/ports/oauth-provi
 import { parseEmail } from '../../domain/email.ts'
 import type { OAuthIdentity, ProviderTokens } from '../../domain/oauth-account.ts'
 
-/** The answers of a provider, not yet checked. */
 export interface Profile {
   readonly accountId: unknown
   readonly email: unknown

@@ -240,7 +240,6 @@ export function secretAuthentication(secret: string, method?: 'basic' | 'post'):
   }
 }
 
-/** Any provider of OpenID Connect, given its issuer. */
 export const openIdConnectKind = providerKind({
   kind: 'openid-connect',
   options: {

@@ -6,7 +6,6 @@ import type { TokenRequests } from '../../application/ports/stores/token-request
 import type { TokenStore } from '../../application/ports/stores/token-store.ts'
 import type { UserStore } from '../../application/ports/stores/user-store.ts'
 
-/** The roles that a store may have. */
 export type StoreRole = 'users' | 'sessions' | 'tokens'
 
 /** The role `users`: users, their events, requests for tokens, ids that expire, and the mark of the secret. */
@@ -48,7 +47,6 @@ export class Unsuitable extends Error {
   override readonly name = 'Unsuitable'
 }
 
-/** The place of a tenant's records. */
 export interface StoreAddress {
   /** `mongodb://…/name`, `redis://…`; `null` for a store that lives in the process or in the data folder. */
   readonly url: string | null

@@ -20,7 +20,6 @@ export interface Registration {
   readonly requestId: string
 }
 
-/** Creates an account without special rights. */
 export class RegisterUser {
   readonly #needs: RegisterNeeds
   constructor(needs: RegisterNeeds) {

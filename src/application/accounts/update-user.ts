@@ -15,7 +15,6 @@ export interface OwnChanges {
   readonly password?: string | undefined
 }
 
-/** The changes that superusers may make to any account. */
 export interface AnyChanges extends OwnChanges {
   readonly isActive?: boolean | undefined
   readonly isSuperuser?: boolean | undefined
@@ -31,7 +30,6 @@ interface Needs extends MetadataNeeds, FreshLoginNeeds {
 interface Update {
   readonly target: User
   readonly changes: AnyChanges
-  /** The hash of the new password; `null` without one. */
   readonly hash: string | null
   readonly keptCredentialId: string | null
   readonly requestId: string
@@ -45,7 +43,6 @@ export class UpdateUser {
     this.#needs = needs
   }
 
-  /** Changes the account of the caller. */
   async own(input: {
     by: Authenticated
     changes: OwnChanges

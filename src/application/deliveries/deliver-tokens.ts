@@ -22,7 +22,6 @@ interface Needs {
   tenant: string
   clock: () => Date
   timers: Timers
-  /** From 0 to 1, exclusive. */
   random: () => number
   /** In seconds. */
   lifetimes: Readonly<Record<TokenPurpose, number>>
@@ -32,7 +31,6 @@ interface Needs {
   report: (problem: DeliveryProblem) => void
 }
 
-/** A request of a user who can use the token. */
 interface Wanted extends LeasedRequest {
   readonly user: User
   readonly fact: string

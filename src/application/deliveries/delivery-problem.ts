@@ -11,7 +11,6 @@ export interface DeliveryProblem {
    * later. `'unknown'`: the store failed to record the end; tried again after the lease.
    */
   readonly outcome: 'postponed' | 'buried' | 'not_begun' | 'unknown'
-  /** The name of the error. */
   readonly error: string
   /** The place in the deployer's code. */
   readonly where: string | null

@@ -23,7 +23,6 @@ interface Needs {
   tenant: string
   clock: () => Date
   timers: Timers
-  /** From 0 to 1, exclusive. */
   random: () => number
   handlerTimeoutSeconds: number
   /** The time after which other processes may deliver the events of a process that no longer renews its leases. */

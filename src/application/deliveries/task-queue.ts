@@ -26,7 +26,6 @@ export class TaskQueue {
     this.#running.add(run)
   }
 
-  /** Drops the waiting tasks. */
   drop(): void {
     this.#waiting.length = 0
   }

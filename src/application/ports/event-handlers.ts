@@ -13,7 +13,6 @@ export interface HandlerContext {
 /** The occasions to call a handler: after each event, when a user gets a token, and before a deletion. */
 export type HandlerCallType = AccountEventType | 'reset_requested' | 'verification_requested' | 'deletion_requested'
 
-/** A call of one of the deployer's handlers. */
 export interface HandlerCall {
   readonly type: HandlerCallType
   readonly user: UserView
@@ -22,9 +21,7 @@ export interface HandlerCall {
   readonly context: HandlerContext
 }
 
-/** The deployer's handlers. */
 export interface EventHandlers {
-  /** Whether a handler for such calls exists. */
   handles(type: HandlerCallType): boolean
   /**
    * Resolves when the handler is done. Rejects with `HandlerFailed` when it threw, died or did not end within

@@ -1,6 +1,5 @@
 import type { OAuthIdentity, ProviderTokens } from '../../domain/oauth-account.ts'
 
-/** The parameters of the callback, unchanged. */
 export interface CallbackParameters {
   readonly code: string
   readonly state: string
@@ -39,7 +38,6 @@ export class ProviderFailed extends Error {
   override readonly name = 'ProviderFailed'
 }
 
-/** An OAuth 2.0 or OpenID Connect provider. */
 export interface OAuthProvider {
   readonly name: string
   /** The allowed scopes. A request without scopes asks for all of them. */

@@ -9,7 +9,6 @@ export interface Backend {
   readonly requiresVerification: boolean
 }
 
-/** A user together with the credential that authenticated the request. */
 export interface Authenticated {
   readonly user: User
   readonly credential: Credential
@@ -25,7 +24,6 @@ export async function speaksFor(
   return !mayBeEnded(fresh, credential) || !(await backend.credentials.isEnded(credential))
 }
 
-/** A value of a request that may be a credential of this backend. */
 export interface CandidateCredential {
   readonly backend: Backend
   readonly value: string

@@ -13,7 +13,6 @@ export interface ThreadOptions {
   readonly url: URL
   readonly loadSeconds: number
   readonly signal: AbortSignal
-  /** Gets the standard output and error of the thread. */
   readonly output: NodeJS.WritableStream
   readonly onMessage: (message: CallMessage) => void
   /** The reason of the end: the name of an uncaught error, or the exit code. Not called before the module is loaded. */

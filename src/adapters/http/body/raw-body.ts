@@ -2,7 +2,6 @@ import { Unreadable } from '../errors.ts'
 
 export type Fields = Readonly<Record<string, unknown>>
 
-/** A body before its fields are validated. */
 export type RawBody =
   | { readonly type: 'absent' }
   | { readonly type: 'not_an_object' }

@@ -13,7 +13,6 @@ interface Described {
   readonly loginPath: string | null
 }
 
-/** The way in which requests name their tenant. */
 export interface Tenants {
   readonly server: Json
   /** The header that names the tenant; `null` with tenants by path or host. */

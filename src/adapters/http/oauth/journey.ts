@@ -17,7 +17,6 @@ export const AuthorizationUrl = Type.Object(
 
 type Asked = Pick<Incoming<unknown, unknown, unknown>, 'query' | 'cookie' | 'requestId'>
 
-/** The arguments of a use case that ends a journey. */
 interface Callback {
   readonly response: AuthorizationResponse
   readonly arrival: Arrival

@@ -13,7 +13,6 @@ export interface Route {
 export interface RouteTable {
   /** Calls the operation of a request, or `refuse` if there is none. */
   answer(ctx: Context, refuse: () => Promise<void>): Promise<void>
-  /** The methods at a path, sorted. */
   methodsAt(path: string): readonly string[]
 }
 

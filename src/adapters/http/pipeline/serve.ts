@@ -17,7 +17,6 @@ import type { Whose } from './whose-request.ts'
 export interface TenantHttp {
   readonly routes: RouteTable
   readonly identify: Identify
-  /** Whether its public URL is `https:`. */
   readonly isTls: boolean
 }
 
@@ -34,7 +33,6 @@ interface ServeNeeds {
   readonly process: RouteTable | null
 }
 
-/** Routes each request to an operation of the process or of its tenant. */
 export function serve({ tenants, whose, process }: ServeNeeds): (ctx: Context) => Promise<void> {
   const cors = crossOrigin(whose.header === null ? [] : [whose.header])
 

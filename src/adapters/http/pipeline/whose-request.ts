@@ -1,6 +1,5 @@
 import type { Context } from 'koa'
 
-/** The tenant of a request, and the path within the tenant. */
 export interface Told {
   /** A name that may be unknown; `null` if the request names none. */
   readonly id: string | null
@@ -11,7 +10,6 @@ export type TellTenant = (ctx: Context) => Told
 
 export interface Whose {
   readonly tell: TellTenant
-  /** The tenant of a request that names none. */
   readonly fallback: string
   /** Whether there may be several tenants; the log names them then. */
   readonly areMany: boolean

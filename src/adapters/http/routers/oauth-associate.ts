@@ -23,7 +23,6 @@ interface Needs {
   prefix: string
 }
 
-/** Links accounts at one provider to the logged-in user. */
 export function oauthAssociateRouter({ startOAuth, linkOAuth, unlinkOAuth, vault, mounted, prefix }: Needs): Router {
   const { provider, redirects } = mounted
   const { name } = provider

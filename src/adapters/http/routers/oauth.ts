@@ -16,7 +16,6 @@ interface Needs {
   startOAuth: StartOAuth
   finishOAuth: FinishOAuth
   mounted: MountedProvider
-  /** The backend that logs the user in after a successful callback. */
   backend: HttpBackend
   prefix: string
 }

@@ -1,7 +1,6 @@
 import { Type } from 'typebox'
 import { endpoint, type Router } from '../endpoint.ts'
 
-/** A store that does not answer: its technology and its roles. */
 interface Failing {
   readonly store: string
   readonly roles: readonly string[]

@@ -12,7 +12,6 @@ import { unlistedOrigins } from './unlisted-origins.ts'
 
 export interface AnsweringNeeds {
   readonly log: Logger
-  /** Whether the public URL is `https:`. */
   readonly isTls: boolean
   /** Logged requests: all, or those that fail or take longer than `slowMilliseconds`. */
   readonly logRequests: 'slow' | 'all'
@@ -105,7 +104,6 @@ function namesOneHost({ httpVersion, headers, rawHeaders }: IncomingMessage): bo
   return named.length <= 1 && hostForm.test(headers.host)
 }
 
-/** Whether Koa can parse the target of the request. */
 export function isReadable(ctx: Context): boolean {
   try {
     void ctx.path

@@ -23,14 +23,12 @@ const mostUnanswered = 16
 const lingerMilliseconds = 1_000
 
 export interface HttpServer {
-  /** Resolves to the port. Rejects if the address is not available. */
   listen(host: string, port: number): Promise<number>
   /** Accepts no more connections, waits up to `graceSeconds` for running requests, then closes the other connections. */
   close(graceSeconds: number): Promise<void>
 }
 
 interface Options {
-  /** Whether the public URL is `https:`. */
   readonly isTls: boolean
   /** At the last one, idle connections are closed; without any, new ones are refused. */
   readonly maxConnections: number

@@ -8,7 +8,6 @@ import { serve, type Tenants } from '../pipeline/serve.ts'
 import type { Whose } from '../pipeline/whose-request.ts'
 import { type AnsweringNeeds, answering, isReadable } from './answer.ts'
 
-/** The fields that a guard adds to `ctx.state`. */
 export interface SignedIn {
   readonly user: UserView
   /** The tenant of the user, for `portcullis.withTenant(ctx.state.tenant, …)`. Without tenants it is `default`. */

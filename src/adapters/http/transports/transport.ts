@@ -2,7 +2,6 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { ReplySchema } from '../endpoint.ts'
 import type { Reply } from '../reply.ts'
 
-/** Carries the credential of a backend in requests and answers. */
 export interface Transport {
   /** The credential of a request; `null` for none, or more than one. */
   read(headers: IncomingHttpHeaders): string | null

@@ -54,7 +54,6 @@ interface SecretOptions {
   readonly clock: () => Date
 }
 
-/** Signs a new client secret for each request. */
 function signedSecret({ teamId, keyId, privateKey, clientId, clock }: SecretOptions): Authentication {
   const key = createPrivateKey(privateKey)
   return () => (_server, _client, body) => {

@@ -18,7 +18,6 @@ interface Queue {
 }
 
 export interface MemoryOutbox extends Outbox {
-  /** How many events of the user wait. */
   waiting(userId: UserId): number
   append(userId: UserId, events: readonly AccountEvent[]): void
 }

@@ -10,7 +10,6 @@ export interface Client {
   close(): Promise<void>
 }
 
-/** Connects to nothing yet. */
 export function openClient(driver: Driver, url: string): Client {
   const client = clientOf(driver, url)
   const stopReviving = reviveLostMonitors(client)

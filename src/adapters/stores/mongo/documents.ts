@@ -10,7 +10,6 @@ import type { User } from '../../../domain/user.ts'
 export interface WaitingEvent {
   readonly id: EventId
   readonly event: AccountEvent
-  /** The number of leases of this event. */
   readonly attempts: number
 }
 

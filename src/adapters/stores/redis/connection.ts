@@ -123,7 +123,6 @@ function sendTogether(stream: Writable): void {
 
 const unavailable = (cause: unknown): Unavailable => new Unavailable('redis does not answer', { cause })
 
-/** For a command that only tidies up. */
 export function ignoreOutage(error: unknown): void {
   if (!(error instanceof Unavailable)) throw error
 }

@@ -4,7 +4,6 @@ import { codeOf } from './faults.ts'
 import type { Place } from './protocol.ts'
 import { migrate, refuseNewerSchema } from './schema.ts'
 
-/** The package, which the event loop's side loads late. */
 export type Driver = typeof Database
 
 /** The connection of the writer's thread: brings the file's tables up to date. */

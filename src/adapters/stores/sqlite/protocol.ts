@@ -70,7 +70,6 @@ export interface Fault {
   readonly cause?: unknown
 }
 
-/** A file, and how to open it. */
 export interface Place {
   readonly path: string
   /** Many such files are open in this process. */

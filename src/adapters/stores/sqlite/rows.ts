@@ -46,7 +46,6 @@ export interface TokenRow {
   readonly expires_at: number
 }
 
-/** An event, from the JSON of its `payload`. */
 export function eventOf(payload: string): AccountEvent {
   const { at, ...rest } = JSON.parse(payload)
   return { ...rest, at: new Date(at) }

@@ -6,7 +6,6 @@ export interface TokenStore {
   /** Replaces the user's token of the same purpose. A live token with the same digest keeps its expiry. */
   put(token: OneTimeToken): Promise<void>
   find(purpose: TokenPurpose, digest: string): Promise<OneTimeToken | null>
-  /** The user's live token of this purpose. */
   current(purpose: TokenPurpose, userId: UserId): Promise<OneTimeToken | null>
   remove(purpose: TokenPurpose, digest: string): Promise<void>
   removeAllOf(userId: UserId): Promise<void>

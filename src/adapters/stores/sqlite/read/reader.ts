@@ -9,7 +9,6 @@ import { type Statements, statementsOf } from '../statements.ts'
 /** Reads on the event loop, which takes some microseconds. Throws `Unavailable`. */
 export type Read = <T>(query: (sql: Statements) => T) => T
 
-/** The connection that reads a file. */
 export function sqliteReader(driver: Driver) {
   let db: Database | null = null
   let statements: Statements | null = null

@@ -21,7 +21,6 @@ export interface BatchWriter {
 
 interface Needs {
   connect(): Database
-  /** Throws when the file must not be written. */
   check(): void
 }
 
@@ -76,7 +75,6 @@ export function batchWriter({ connect, check }: Needs): BatchWriter {
   }
 }
 
-/** The statements and operations of one connection. */
 function prepared(db: Database) {
   const table = operations(statementsOf(db))
   const begin = db.prepare('BEGIN IMMEDIATE')

@@ -17,7 +17,6 @@ export function appendEvents(sql: Statements, userId: UserId, events: readonly A
   }
 }
 
-/** Number of the user's waiting events. */
 export function waitingOf(sql: Statements, userId: UserId): number {
   const count = 'SELECT count(*) AS waiting FROM outbox WHERE user_id = ? AND dead_at IS NULL'
   return sql<[UserId], { waiting: number }>(count).get(userId)?.waiting ?? 0

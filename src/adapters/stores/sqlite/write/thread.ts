@@ -5,7 +5,6 @@ import { demandSameFile } from '../data-file.ts'
 import type { FoundPlace, Order, Outcome, Report } from '../protocol.ts'
 import { type BatchWriter, batchWriter } from './batch.ts'
 
-/** The entry of the writer's thread. */
 if (parentPort === null) throw new Error('this module is the entry of a worker thread')
 const port = parentPort
 const files = new Map<number, BatchWriter>()
