@@ -1,5 +1,4 @@
-import { createLog } from '../adapters/logging/log.ts'
-import { openUserStore, type UserStoreSession } from '../config/composition/tenant.ts'
+import { openUserStore, type UserStoreSession } from '../config/composition/user-store.ts'
 import { type LoadedSettings, type LoadFrom, loadSettings } from '../config/settings/load.ts'
 import { SettingsFault } from '../config/settings/schema/fault.ts'
 import { defaultTenant, type LoadedTenants } from '../config/settings/tenants.ts'
@@ -54,7 +53,7 @@ export function noSuchTenant(tenant: string | undefined, { settings, tenants }: 
 /** Opens the users' store of the tenant and says so if it is new, because the command may run in the wrong folder. */
 export async function usersHere(options: GlobalOptions): Promise<UserStoreSession> {
   const { settings } = await tenantHere(options, { withoutSecret: true })
-  const store = await openUserStore(settings, createLog({ ...settings.logs, level: 'silent' }))
+  const store = await openUserStore(settings)
   const { newFile } = store
   if (newFile !== null) process.stderr.write(`portcullis: ${newFile} is new: nobody has kept users there before\n`)
   return store

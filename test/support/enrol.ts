@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { toEmail } from '../../src/adapters/addresses/parse-email.ts'
-import { createLog } from '../../src/adapters/logging/log.ts'
 import { openHasher, openHashPool } from '../../src/config/composition/shared-resources.ts'
-import { openStores } from '../../src/config/composition/stores.ts'
+import { openStore, type UserStoreAddress } from '../../src/config/plugins/open-store.ts'
 import { loadSettings } from '../../src/config/settings/load.ts'
 import type { UserId } from '../../src/domain/ids.ts'
 import { newUser, type User } from '../../src/domain/user.ts'
@@ -22,16 +21,9 @@ export async function enrol(
 ): Promise<{ id: string; email: string }[]> {
   const options = { cwd: dataFolder, env: { ...env, PORTCULLIS_DATA_FOLDER: dataFolder }, withoutSecret: true }
   const { settings } = await loadSettings(options)
-  const { users: role } = settings.stores
-  const stores = await openStores({
-    settings: { ...settings, stores: { users: role, sessions: role, tokens: role } },
-    clock: () => new Date(),
-    log: createLog({ ...settings.logs, level: 'silent' }),
-    whenUsersAreThere: async () => {},
-    failed: () => {},
-  })
+  // Safe: the schema allows only kinds that store users.
+  const store = await openStore({ ...settings.stores.users, dataFolder: settings.dataFolder } as UserStoreAddress)
   try {
-    await stores.prepareOnce()
     const { memoryKiB, timeCost, parallelism } = settings.passwords
     const cost = `${memoryKiB} ${timeCost} ${parallelism}`
     const known = hashesOfGoodPassword.get(cost)
@@ -42,11 +34,11 @@ export async function enrol(
     return await each(emails.length, 16, async (at) => {
       const id = randomUUID() as UserId // safe: a UUID
       const user = { ...newUser(id, toEmail(emails[at] ?? ''), hash, new Date()), ...fields }
-      const outcome = await stores.users.users.insert(user, [anEvent(user)])
+      const outcome = await store.users.insert(user, [anEvent(user)])
       if (outcome !== 'stored') throw new Error(`an enrolment ended with ${outcome}`)
       return user
     })
   } finally {
-    await stores.close()
+    await store.close()
   }
 }

@@ -27,8 +27,6 @@ export interface OpenStores {
   readonly oauthStates: OAuthStateStore
   /** Tries every store once and resolves; a store that is down is tried again each second. Rejects with `Unsuitable`. */
   prepare(): Promise<void>
-  /** Tries every store once; rejects when one of them does not answer. */
-  prepareOnce(): Promise<void>
   failing(): Promise<readonly FailingStore[]>
   /** Whether `whenUsersAreThere` has succeeded. */
   isReady(): boolean
@@ -173,9 +171,6 @@ export async function openStores(needs: Needs): Promise<OpenStores> {
       const attempts = await Promise.allSettled(all.map(firstAttempt))
       for (const attempt of attempts) if (attempt.status === 'rejected') throw attempt.reason
     },
-    async prepareOnce() {
-      await Promise.all(all.map(prepareOne))
-    },
     failing() {
       const now = performance.now() // a clock that nobody sets back
       if (lastPing === null || now - lastPing.at > pingMemoryMilliseconds) lastPing = { at: now, failing: ping() }
@@ -191,7 +186,7 @@ export async function openStores(needs: Needs): Promise<OpenStores> {
 }
 
 /** Adds the settings of the roles to the message of `Unsuitable`, because a store does not know its roles. */
-async function namingRoles<T>(roles: readonly StoreRole[], work: () => Promise<T>): Promise<T> {
+export async function namingRoles<T>(roles: readonly StoreRole[], work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (thrown) {

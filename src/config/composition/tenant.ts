@@ -1,16 +1,10 @@
-import { existsSync } from 'node:fs'
 import { isCommonPassword } from '../../adapters/crypto/common-passwords.ts'
 import { derivedKeys, secretMark } from '../../adapters/crypto/derived-keys.ts'
 import { newId } from '../../adapters/crypto/new-id.ts'
 import { handlerNameOf } from '../../adapters/events/handler-names.ts'
 import type { HttpBackend } from '../../adapters/http/transports/http-backend.ts'
 import type { Logger } from '../../adapters/logging/log.ts'
-import { pathIn } from '../../adapters/stores/sqlite/data-file.ts'
-import { CreateSuperuser } from '../../application/accounts/create-superuser.ts'
-import { PromoteUser } from '../../application/accounts/promote-user.ts'
-import { ChangeUser } from '../../application/change-user.ts'
 import type { OAuthProvider } from '../../application/ports/oauth-provider.ts'
-import type { Outbox } from '../../application/ports/stores/outbox.ts'
 import { discardGenerated, type MasterSecret, resolveSecret } from '../settings/master-secret.ts'
 import { type Fault, SettingsFault } from '../settings/schema/fault.ts'
 import type { Settings } from '../settings/schema/schema.ts'
@@ -19,9 +13,9 @@ import type { Closable } from '../tenancy/directory.ts'
 import { type UseCases, useCasesOf } from './container.ts'
 import { deliveriesOf } from './deliveries.ts'
 import { type OpenHandlers, openHandlers } from './handlers.ts'
-import { type Ports, portsOf, userPortsOf } from './ports.ts'
+import { type Ports, portsOf } from './ports.ts'
 import type { SharedResources } from './shared-resources.ts'
-import { openHasher, openHashPool } from './shared-resources.ts'
+import { openHasher } from './shared-resources.ts'
 import { backendsOf, providersOf, reportProvider } from './sign-in.ts'
 import { type FailingStore, openStores } from './stores.ts'
 
@@ -157,49 +151,4 @@ async function handlersOf(
 ): Promise<OpenHandlers> {
   if (eventHandlers !== undefined) return { eventHandlers, close: async () => undefined }
   return openHandlers(settings.handlers, needs)
-}
-
-/** The users' store for a command, beside a running service. */
-export interface UserStoreSession {
-  readonly createSuperuser: CreateSuperuser
-  readonly promoteUser: PromoteUser
-  readonly outbox: Outbox
-  /** The file of the users, if this command has created it. */
-  readonly newFile: string | null
-  close(): Promise<void>
-}
-
-/** Throws when the store does not answer. */
-export async function openUserStore(settings: Settings, log: Logger): Promise<UserStoreSession> {
-  if (settings.stores.users.kind === 'memory') {
-    const message = 'is memory: only the serving process can reach such users'
-    throw new SettingsFault([{ path: 'stores.users.kind', message, source: 'default' }])
-  }
-  const { users: role } = settings.stores
-  const file = role.kind === 'sqlite' ? pathIn(settings.dataFolder) : null
-  const newFile = file === null || existsSync(file) ? null : file
-  const clock = (): Date => new Date()
-  const stores = await openStores({
-    settings: { ...settings, stores: { users: role, sessions: role, tokens: role } },
-    clock,
-    log,
-    whenUsersAreThere: async () => undefined,
-    failed: () => undefined,
-  })
-  try {
-    await stores.prepareOnce()
-  } catch (thrown) {
-    await stores.close()
-    throw thrown
-  }
-  const { users, outbox } = stores.users
-  const hasher = openHasher(settings, openHashPool(settings.passwords))
-  const ports = userPortsOf(settings, { users, hasher, clock })
-  return {
-    createSuperuser: new CreateSuperuser(ports),
-    promoteUser: new PromoteUser({ ...ports, changeUser: new ChangeUser(ports) }),
-    outbox,
-    newFile,
-    close: () => stores.close(),
-  }
 }

@@ -6,7 +6,7 @@ import type { Assignment } from '../merge.ts'
 import type { Fault } from '../schema/fault.ts'
 import { mostSimilar } from '../schema/fault.ts'
 import { annotations } from '../schema/fields.ts'
-import { branchesOf, keysOf, leavesOf, memberOf, valuesOf } from '../schema/tree.ts'
+import { keysOf, type Leaf, leavesOf, memberOf } from '../schema/tree.ts'
 
 const prefix = 'PORTCULLIS_'
 const separator = '__'
@@ -56,23 +56,24 @@ export async function readEnvironment(from: {
   const assignments: Assignment[] = []
   const faults: Fault[] = []
   const warnings: string[] = []
-  const names = leavesOf(schema).map(({ path }) => variableOf(path).slice(prefix.length))
+  const leaves = leavesOf(schema)
+  const names = leaves.map(({ path }) => variableOf(path).slice(prefix.length))
 
   for (const [variable, text] of Object.entries(env)) {
     if (!variable.startsWith(prefix) || variable === configVariable || text === undefined || text === '') continue
     const segments = variable.slice(prefix.length).split(separator)
-    const target = targetOf(segments, schema, file)
+    const target = targetOf(segments, leaves, file)
     const fault = (message: string) => {
       faults.push({ path: target.path.join('.'), message, source: `environment ${variable}` })
     }
 
-    if (target.leaf === null) {
+    if (target.schemas.length === 0) {
       const meant = target.meant ?? mostSimilar(variable.slice(prefix.length), names)
       const message = `no such setting${meant === null ? '' : `; did you mean ${prefix}${meant}?`}`
       if (variable.includes(separator)) fault(message)
       else warnings.push(`${variable} is ignored: ${message}`)
     } else if (!target.fromFile) {
-      assignments.push({ path: target.path, value: typed(target.leaf, text), variable })
+      assignments.push({ path: target.path, value: typed(target.schemas, text), variable })
     } else if (env[variable.slice(0, -fileSuffix.length)]) {
       fault(`is given twice: ${variable.slice(0, -fileSuffix.length)} is set as well`)
     } else {
@@ -84,70 +85,57 @@ export async function readEnvironment(from: {
   return { assignments, faults, warnings }
 }
 
-/** The setting that a variable names: a leaf, with its schema in each kind that has it, or the path up to the fault. */
+/** The setting that a variable names, or the path up to the fault. */
 interface Target {
   readonly path: readonly string[]
-  readonly leaf: readonly TSchema[] | null
+  /** The schema of the setting in each kind that has it; empty for an unknown setting. */
+  readonly schemas: readonly TSchema[]
   /** Whether the variable names a file with the value. */
   readonly fromFile: boolean
   /** The most similar name, without the prefix, for a message about a wrong one. */
   readonly meant: string | null
 }
 
-function targetOf(segments: readonly string[], schema: TSchema, file: unknown): Target {
-  let here: readonly TSchema[] = [schema]
-  let given = file
+function targetOf(segments: readonly string[], leaves: readonly Leaf[], file: unknown): Target {
   const path: string[] = []
+  const unknown = (rest: readonly string[], meant: string | null): Target => {
+    return { path: [...path, ...rest.map((one) => one.toLowerCase())], schemas: [], fromFile: false, meant }
+  }
+  let here = leaves
+  let given = file
+  let fromFile = false
   for (const [index, segment] of segments.entries()) {
-    const children = childrenOf(here, given)
-    const isLast = index === segments.length - 1
-    const key = children.keyOf(segment)
-    const stripped = isLast && segment.endsWith(fileSuffix) ? segment.slice(0, -fileSuffix.length) : null
-    const keyOfFile = key === null && stripped !== null ? children.keyOf(stripped) : null
-    const found = key ?? keyOfFile
-    if (found === null) {
-      const rest = segments.slice(index).map((one) => one.toLowerCase())
-      const similar = mostSimilar(segment, children.names)
-      const meant = similar === null ? null : segments.with(index, similar).join(separator)
-      return { path: [...path, ...rest], leaf: null, fromFile: false, meant }
+    const keyAt = ({ path }: Leaf): string => path[index] ?? ''
+    const named = (name: string): Leaf[] =>
+      here.filter((leaf) => (keyAt(leaf) === '*' ? name !== '' : upperSnake(keyAt(leaf)) === name && name !== ''))
+    let next = named(segment)
+    if (next.length === 0 && index === segments.length - 1 && segment.endsWith(fileSuffix)) {
+      next = named(segment.slice(0, -fileSuffix.length))
+      fromFile = true
     }
-    here = children.schemasOf(found)
-    given = memberOf(given, found)
-    path.push(found)
-    if (keyOfFile !== null && !here.some((one) => annotations(one).secret)) {
-      return { path, leaf: null, fromFile: false, meant: null }
+    const [first] = next
+    if (first === undefined) {
+      const similar = mostSimilar(
+        segment,
+        new Set(
+          here
+            .map(keyAt)
+            .filter((key) => key !== '*')
+            .map(upperSnake),
+        ),
+      )
+      return unknown(segments.slice(index), similar && segments.with(index, similar).join(separator))
     }
-    if (isLast && here.every(isLeaf)) return { path, leaf: here, fromFile: keyOfFile !== null, meant: null }
+    const lower = segment.toLowerCase()
+    const entry = keysOf(given).find((key) => key.toLowerCase() === lower) ?? lower
+    const key = keyAt(first) === '*' ? entry : keyAt(first)
+    given = memberOf(given, key)
+    path.push(key)
+    here = next
   }
-  return { path, leaf: null, fromFile: false, meant: null }
-}
-
-function isLeaf(schema: TSchema): boolean {
-  return !Type.IsObject(schema) && !Type.IsUnion(schema) && valuesOf(schema) === null
-}
-
-/** The members below any of `schemas`, by their names in the environment. */
-function childrenOf(schemas: readonly TSchema[], given: unknown) {
-  const groups = schemas.flatMap((schema) => (Type.IsUnion(schema) ? [...branchesOf(schema).values()] : [schema]))
-  const maps = groups.flatMap((schema) => {
-    const values = valuesOf(schema)
-    return values === null ? [] : [{ schema, values }]
-  })
-  const known = groups.flatMap((schema) => (Type.IsObject(schema) ? Object.keys(schema.properties) : []))
-  return {
-    names: [...new Set(known.map(upperSnake))],
-    keyOf(segment: string): string | null {
-      if (maps.length > 0 && segment !== '') {
-        const lower = segment.toLowerCase()
-        return keysOf(given).find((key) => key.toLowerCase() === lower) ?? lower
-      }
-      return known.find((key) => upperSnake(key) === segment) ?? null
-    },
-    schemasOf(key: string): readonly TSchema[] {
-      if (maps.length > 0) return maps.map(({ values }) => values)
-      return groups.flatMap((schema) => (Type.IsObject(schema) ? (schema.properties[key] ?? []) : []))
-    },
-  }
+  const schemas = here.filter((leaf) => leaf.path.length === segments.length).map(({ schema }) => schema)
+  if (fromFile && !schemas.some((schema) => annotations(schema).secret)) return unknown([], null)
+  return { path, schemas, fromFile, meant: null }
 }
 
 /** Converts `text` to the type of the schema. If it cannot, it returns the text, which the schema refuses. */
