@@ -57,7 +57,7 @@ export async function openTenant(needs: Needs): Promise<Tenant> {
   const keyOwner = id === defaultTenant ? null : id
   const log = keyOwner === null ? needs.log : needs.log.child({ tenant: id })
 
-  const master = await resolveSecret(settings, { generate: true })
+  const master = await resolveSecret(settings)
   const { secret, origin, path, isOfAnEarlierStart, warnings } = master
   for (const warning of warnings) log.warn(warning)
 

@@ -47,27 +47,21 @@ export interface MasterSecret {
 }
 
 /**
- * Returns the given secret, or the one in the data folder. With `generate`, it creates a missing one there; concurrent
- * starts get the same one. Users on a server need a given secret, since each replica would generate its own. Throws
- * `SettingsFault`.
+ * Returns the given secret, or the one in the data folder. It creates a missing one there, and concurrent starts get the
+ * same one. Throws `SettingsFault`.
  */
-export async function resolveSecret(settings: Settings, options: { generate: boolean }): Promise<MasterSecret> {
-  if (settings.secret !== null) {
-    const objection = secretObjection(settings.secret)
-    if (objection !== null) throw fault('secret', objection)
-    return { secret: settings.secret, origin: 'given', path: null, isOfAnEarlierStart: false, warnings: [] }
-  }
-  if (!mayGenerateSecret(settings)) throw fault('secret', missingSecret)
-
-  const path = join(settings.dataFolder, 'secret')
+export async function resolveSecret({ secret, dataFolder }: Settings): Promise<MasterSecret> {
+  if (secret !== null) return { secret, origin: 'given', path: null, isOfAnEarlierStart: false, warnings: [] }
+  const path = join(dataFolder, 'secret')
   try {
-    const found = await readSecret(path)
-    if (found !== null) return { ...found, origin: 'read', path }
-    if (!options.generate) throw fault('secret', `is not given, and ${path} does not exist yet`)
-    const origin = await writeSecret(path, randomBytes(32).toString('base64url'))
-    const written = await readSecret(path)
-    if (written === null) throw fault('secret', `${path} has vanished`)
-    return { ...written, origin, path }
+    let origin: MasterSecret['origin'] = 'read'
+    let found = await readSecret(path)
+    if (found === null) {
+      origin = await writeSecret(path, randomBytes(32).toString('base64url'))
+      found = await readSecret(path)
+    }
+    if (found === null) throw fault('secret', `${path} has vanished`)
+    return { ...found, origin, path }
   } catch (error) {
     if (error instanceof SettingsFault) throw error
     throw fault('dataFolder', `the secret cannot be kept in ${path} (${String(memberOf(error, 'code') ?? error)})`)
@@ -82,11 +76,6 @@ export async function discardGenerated({ secret, origin, path }: MasterSecret): 
 }
 
 export const missingSecret = 'is required when a server stores the users; all replicas need the same'
-
-/** Whether the users live in this process or in its data folder, like the generated secret. */
-function mayGenerateSecret({ stores }: Pick<Settings, 'stores'>): boolean {
-  return stores.users.url === undefined
-}
 
 function fault(path: string, message: string): SettingsFault {
   return new SettingsFault([{ path, message, source: 'default' }])
