@@ -279,6 +279,32 @@ describe('DeliverTokens', () => {
     expect(await tokenRequests.lease(clock(), 1000, 1)).to.have.length(120)
   })
 
+  it('scans a slow store less often, in steps of a hundred requests', async () => {
+    const { needs, ask, stored, clock } = await setUp(hanging().handlers)
+    const { tokenRequests } = needs
+    const writes: number[] = []
+    const slow: TokenRequests = {
+      ...tokenRequests,
+      lease(...parameters) {
+        clock.advance(1)
+        return tokenRequests.lease(...parameters)
+      },
+      postpone(requests, until) {
+        writes.push(requests.length)
+        return tokenRequests.postpone(requests, until)
+      },
+    }
+    const delivery = new DeliverTokens({ ...needs, tokenRequests: slow })
+    for (let count = 0; count < 350; count++) await ask(await stored())
+    expect(await delivery.startDue()).to.equal(100) // takes 4 s
+    expect(writes).to.deep.equal([100, 100, 50])
+    await ask(aUser())
+    clock.advance(30)
+    expect(await delivery.startDue()).to.equal(0)
+    clock.advance(10)
+    expect(await delivery.startDue()).to.equal(1)
+  })
+
   it('gives back running and waiting requests, and does not begin them any more', async () => {
     const { handlers, finish } = hanging()
     const { delivery, ask, stored, tokenRequests, clock, calls } = await setUp(handlers)

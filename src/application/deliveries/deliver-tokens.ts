@@ -47,8 +47,10 @@ const maxRunning = 16
 const maxQueued = 100
 /** With more requests queued, it leases further ones only at each scan. */
 const enoughQueued = 50
-/** The pause between two scans of all waiting requests while the queue is full. */
+/** The least pause between two scans of all waiting requests while the queue is full. */
 const scanSeconds = 1
+/** The least pause after a scan, as a multiple of its length: scanning thousands each second would overload the store. */
+const scanRest = 10
 const defaultLeaseSeconds = 20
 /** After a delivery, further requests for the address are dropped for this time. */
 const restSeconds = 60
@@ -69,7 +71,7 @@ export class DeliverTokens implements DueWork {
   readonly #tasks = new TaskQueue(maxRunning)
   /** The leased requests, each with the function that ends the renewals of its lease. */
   readonly #queued = new Map<TokenRequest, () => void>()
-  #scannedAt = 0
+  #scanFrom = 0
 
   constructor(needs: Needs) {
     this.#needs = needs
@@ -77,15 +79,15 @@ export class DeliverTokens implements DueWork {
   }
 
   /**
-   * While handlers hang, the queue is full, and requests of attackers would fill the store. So each second it scans all
+   * While handlers hang, the queue is full, and requests of attackers would fill the store. So it regularly scans all
    * waiting requests, drops those without a user, and makes the others due again in their order.
    */
   async startDue(ended?: () => void): Promise<number> {
     const { tokenRequests, clock } = this.#needs
     const now = clock().getTime()
-    const scans = now - this.#scannedAt >= scanSeconds * 1000
+    const scans = now >= this.#scanFrom
     if (this.#queued.size > enoughQueued && !scans) return 0
-    if (scans) this.#scannedAt = now
+    if (scans) this.#scanFrom = now + scanSeconds * 1000
 
     const surplus: TokenRequest[] = []
     let begun = 0
@@ -102,8 +104,16 @@ export class DeliverTokens implements DueWork {
       begun += leases.length
       if (leases.length < leaseLimit || (surplus.length > 0 && !scans)) break
     }
-    if (surplus.length > 0) await tokenRequests.postpone(surplus, clock())
+    for (let at = 0; at < surplus.length; at += leaseLimit) {
+      await tokenRequests.postpone(surplus.slice(at, at + leaseLimit), clock())
+    }
+    if (scans) this.#restAfterScan(now)
     return begun - surplus.length
+  }
+
+  #restAfterScan(began: number): void {
+    const ended = this.#needs.clock().getTime()
+    this.#scanFrom = Math.max(this.#scanFrom, ended + scanRest * (ended - began))
   }
 
   #begin(lease: LeasedRequest, ended?: () => void): void {
