@@ -209,6 +209,10 @@ describe('a store that is away', () => {
         })
       expect(logged('a store is down; trying again each second'), 'what the log says').to.equal(true)
       await readinessBlames(service.url, store, roles)
+      expect(
+        service.logLines.some((line) => JSON.parse(line).status === 503),
+        'a line for each 503',
+      ).to.equal(false)
 
       async function comesUp(): Promise<void> {
         await site[store].set('pass')

@@ -37,13 +37,11 @@ export function answering({ log, isTls, logRequests }: AnsweringNeeds): Answerin
     for (const [name, value] of standardHeaders) ctx.res.setHeader(name, value)
     ctx.res.setHeader('X-Request-Id', requestId)
     if (isTls) ctx.res.setHeader(...strictTransportSecurity)
-    let isLogged = false
     try {
       requireReadable(ctx)
       await next()
     } catch (thrown) {
       const reply = replyTo(thrown)
-      isLogged = thrown instanceof Unavailable
       if (thrown instanceof Unavailable) logUnavailable({ requestId, tenant: ctx.state.tenant, err: thrown })
       else if (reply === null) log.error({ requestId, err: thrown }, 'request failed')
       send(ctx, reply ?? faultReply)
@@ -51,14 +49,14 @@ export function answering({ log, isTls, logRequests }: AnsweringNeeds): Answerin
     logUnlisted(ctx)
     // Otherwise Node would read the whole body to find the next request.
     if (!ctx.req.complete && mayBeTooLong(ctx.req.headers)) ctx.res.setHeader('Connection', 'close')
-    if (!isLogged || logRequests === 'all') logLine(ctx, performance.now() - started)
+    logLine(ctx, performance.now() - started)
   }
 
   function logLine(ctx: Context, milliseconds: number): void {
     // The client left before its body was complete: 499, as nginx logs it.
     const isAborted = ctx.req.readableAborted && ctx.res.statusCode === 400
     const status = isAborted ? 499 : ctx.res.statusCode
-    if (logRequests !== 'all' && status < 500 && milliseconds < slowMilliseconds) return
+    if (logRequests !== 'all' && !isWorthALine(status, milliseconds)) return
     // The pattern of the route and not the path, which may hold anything that somebody typed. A guard runs in a route of the app.
     const route: unknown = ctx.state.route ?? ctx.routerPath ?? ctx._matchedRoute
     log.info(
@@ -74,6 +72,11 @@ export function answering({ log, isTls, logRequests }: AnsweringNeeds): Answerin
       'request',
     )
   }
+}
+
+/** The causes of 503 have lines of their own, which count: one for each answer would fill the disk during an outage. */
+function isWorthALine(status: number, milliseconds: number): boolean {
+  return status !== 503 && (status >= 500 || milliseconds >= slowMilliseconds)
 }
 
 /** The id that the client sent, so that its log and ours can be compared, or a new one. */
