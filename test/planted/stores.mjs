@@ -18,8 +18,8 @@ export default [
   {
     title: 'users are served with the secret of another installation',
     file: 'src/config/composition/stores.ts',
-    text: "!isClosed && (role !== 'users' || store.isReady)",
-    replacement: '!isClosed',
+    text: "isReady && roles.includes('users')",
+    replacement: "roles.includes('users')",
     tests: ['test/config/open-stores.test.ts'],
   },
   {
