@@ -1,11 +1,13 @@
 // Registering somebody else's address first leaves no way in, once the owner signs in through a provider that vouches
 // for the address (Sudhodanan and Paverd, "Pre-hijacked accounts", 2022; CVE-2026-53516).
 import { expect } from 'chai'
+import { toEmail } from '../../src/adapters/addresses/parse-email.ts'
+import { openUserStore } from '../../src/config/composition/user-store.ts'
+import { loadSettings } from '../../src/config/settings/load.ts'
 import { aPerson } from '../support/acme.ts'
 import { AcmeSite } from '../support/acme-site.ts'
 import { refused, seen } from '../support/answers.ts'
 import { goodPassword, logIn, logInByCookie, register } from '../support/client.ts'
-import { firstSuperuser } from '../support/first-superuser.ts'
 import { tokenOf } from '../support/oauth-browser.ts'
 
 const otherPassword = 'another quite long pass phrase'
@@ -150,8 +152,12 @@ describe('the owner of an address, who signs in through a provider that vouches 
   })
 
   it('keeps the password that the operator gave a superuser', async () => {
-    const bearer = await firstSuperuser(site.service)
-    const { email } = (await site.call('GET', '/users/me', { bearer })).body as { email: string }
+    const email = toEmail('operator@example.com')
+    const cwd = site.service.dataFolder
+    const { settings } = await loadSettings({ cwd, env: { PORTCULLIS_DATA_FOLDER: cwd }, withoutSecret: true })
+    const store = await openUserStore(settings)
+    await store.createSuperuser.execute({ email, password: goodPassword, requestId: 'command' })
+    await store.close()
     tokenOf(await site.travel({ ...aPerson(), email }))
     expect(await site.passwordLogin(email)).to.equal(200)
   })
