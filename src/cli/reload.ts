@@ -17,23 +17,23 @@ interface Needs {
 /** Reads the settings again and applies those of tenants. Other settings need a restart. Never rejects. */
 export async function reload({ started, read, apply, log }: Needs): Promise<void> {
   if (started.settings.tenants.by === undefined)
-    return log.info('SIGHUP: without tenants there is nothing to read again')
+    return log.info('SIGHUP ignored: only the settings of tenants can be reloaded')
   try {
     const { settings, tenants, warnings } = await read()
     for (const warning of warnings) log.warn(warning)
     if (settings.tenants.by === undefined) {
-      return log.error('tenants are gone from the settings: restart to go on without them')
+      return log.error('the settings have no tenants any more: restart to apply them')
     }
     const changed = changedForAll(started.settings, settings)
     // The new settings of tenants were validated for the new rule, so they do not fit the old one.
     if (changed.includes('tenants.by'))
-      return log.error('tenants.by has changed: restart to take it up; the tenants stay')
+      return log.error('tenants.by has changed: restart to apply it; nothing was reloaded')
     if (changed.length > 0)
-      log.warn({ settings: changed }, 'settings of the whole have changed: restart to take them up')
+      log.warn({ settings: changed }, 'settings of the whole service have changed: restart to apply them')
     const { enabled, disabled } = apply(tenants)
-    log.info({ enabled: enabled.size, disabled: disabled.size }, 'read the tenants again')
+    log.info({ enabled: enabled.size, disabled: disabled.size }, 'reloaded the tenants')
   } catch (err) {
-    log.error({ err }, 'the settings cannot be read: the tenants stay as they were')
+    log.error({ err }, 'the settings cannot be read: nothing was reloaded')
   }
 }
 

@@ -87,7 +87,7 @@ function endOfProcess(log: Logger): { reached: Promise<ExitCode>; failed: (fault
     end(blame === 'settings' ? 2 : 1)
   }
   const crashed = (err: unknown): void => {
-    log.fatal({ err }, 'a fault that nobody expected; stopping')
+    log.fatal({ err }, 'unexpected fault; stopping')
     end(1)
   }
   process.on('unhandledRejection', crashed)

@@ -55,6 +55,6 @@ export async function usersHere(options: GlobalOptions): Promise<UserStoreSessio
   const { settings } = await tenantHere(options, { withoutSecret: true })
   const store = await openUserStore(settings)
   const { newFile } = store
-  if (newFile !== null) process.stderr.write(`portcullis: ${newFile} is new: nobody has kept users there before\n`)
+  if (newFile !== null) process.stderr.write(`portcullis: ${newFile} is new: it has no users yet\n`)
   return store
 }

@@ -136,7 +136,7 @@ describe('SIGHUP', () => {
     expect([await statusAt('acme'), await statusAt('cove')]).to.deep.equal([401, 404])
     await rm(join(cwd, 'tenants', 'acme.json'))
     await writeFile(join(cwd, 'tenants', 'cove.json'), '{}')
-    await hangUp('read the tenants again')
+    await hangUp('reloaded the tenants')
     expect([await statusAt('acme'), await statusAt('cove')]).to.deep.equal([404, 401])
     expect((await call(at('bolt'), 'GET', '/users/me', { bearer })).status).to.equal(200)
   })
@@ -144,21 +144,21 @@ describe('SIGHUP', () => {
   it('changes nothing when a common setting is wrong', async () => {
     await writeFile(join(cwd, 'tenants', 'dune.json'), '{}')
     await config({ by: 'path', folder: 'tenants', list: {} }, { colour: 'blue' })
-    await hangUp('the tenants stay as they were')
+    await hangUp('nothing was reloaded')
     expect([await statusAt('bolt'), await statusAt('cove'), await statusAt('dune')]).to.deep.equal([401, 401, 404])
     await config({ by: 'path', folder: 'nowhere', list: {} })
-    await hangUp('the tenants stay as they were')
+    await hangUp('nothing was reloaded')
     await config({ by: 'path', folder: 'tenants', list: { bolt: {} } })
-    await hangUp('read the tenants again')
+    await hangUp('reloaded the tenants')
     expect([await statusAt('bolt'), await statusAt('dune')]).to.deep.equal([401, 401])
   })
 
   it('names the settings that only a restart takes up', async () => {
-    const line = 'settings of the whole have changed'
+    const line = 'settings of the whole service have changed'
     expect(service.errors.filter((one) => one.includes(line))).to.deep.equal([])
     const common = { http: { port: 1, allowedOrigins: ['https://a.example'] }, logs: { requests: 'all' } }
     await config({ by: 'path', pathPrefix: '/of', folder: 'tenants', list: { bolt: {}, elm: {} } }, common)
-    await hangUp('read the tenants again')
+    await hangUp('reloaded the tenants')
     const lines = service.errors.filter((one) => one.includes(line))
     expect(lines.map((one) => JSON.parse(one).settings.sort())).to.deep.equal([['logs', 'tenants.pathPrefix']])
     expect([await statusAt('bolt'), await statusAt('elm')]).to.deep.equal([401, 401])
@@ -166,7 +166,7 @@ describe('SIGHUP', () => {
 
   it('changes nothing when tenants.by has changed', async () => {
     await config({ by: 'host', folder: 'tenants', list: { bolt: {} } })
-    await hangUp('tenants.by has changed: restart to take it up')
+    await hangUp('tenants.by has changed: restart to apply it')
     expect([await statusAt('bolt'), await statusAt('elm')]).to.deep.equal([401, 401])
   })
 })

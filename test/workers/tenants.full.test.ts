@@ -116,9 +116,7 @@ async function takeUpChanges({ settle, service, worker, running }: Scene): Promi
   await settle({ a: { tokens: { resetLifetimeSeconds: 60 } }, late: {} })
   for (const one of running()) process.kill(one.pid, 'SIGHUP')
   for (const one of running()) {
-    await eventually('the settings to be read', () =>
-      one.errors.some((line) => line.includes('read the tenants again')),
-    )
+    await eventually('the settings to be read', () => one.errors.some((line) => line.includes('reloaded the tenants')))
   }
   await register(serving, 'late')
   await register(serving, 'a', 'again@example.com')
