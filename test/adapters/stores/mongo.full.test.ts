@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { MongoClient } from 'mongodb'
+import { fullness } from '../../../src/adapters/stores/mongo/fullness.ts'
 import { mongoBackend } from '../../../src/adapters/stores/mongo/mongo.ts'
 import { type StoreHandle, Unsuitable } from '../../../src/adapters/stores/store-backend.ts'
 import { emailKey } from '../../../src/domain/email.ts'
@@ -242,6 +243,31 @@ describe('the MongoDB store', () => {
       await recovers(() => handle.ping())
       expect(await outcomesOf(everyOperation(handle))).to.deep.equal(new Set(['ok']))
     })
+  })
+
+  it('runs one count at a time for a flood of callers that meet a full collection', async () => {
+    const url = (await sharedMongo()).url()
+    const client = new MongoClient(url, { monitorCommands: true })
+    let running = 0
+    let most = 0
+    client.on('commandStarted', ({ commandName }) => {
+      if (commandName === 'aggregate') most = Math.max(most, ++running)
+    })
+    client.on('commandSucceeded', ({ commandName }) => {
+      if (commandName === 'aggregate') running -= 1
+    })
+    try {
+      const records = client.db().collection('records')
+      await records.insertMany([{}, {}, {}])
+      const isFull = fullness(records, () => ({}))
+      const verdicts = await Promise.all(Array.from({ length: 50 }, () => isFull(3)))
+      expect(new Set(verdicts)).to.deep.equal(new Set([true]))
+      expect(most).to.equal(1)
+      expect(await isFull(4)).to.equal(false)
+    } finally {
+      await client.close()
+      await dropDatabase(url)
+    }
   })
 
   it('has every write journaled by a majority, even if the address asks for less', async () => {

@@ -1,15 +1,10 @@
 import type { OAuthStateStore } from '../../../application/ports/stores/oauth-state-store.ts'
-import { type Connection, latest } from './connection.ts'
+import type { Connection } from './connection.ts'
 import { literal } from './documents.ts'
+import { fullness } from './fullness.ts'
 
-/** The bound is checked before the insert, not with it: concurrent callers may exceed it by as many as they are. */
 export function mongoOAuthStates({ oauthStates, now, run, sweep }: Connection): OAuthStateStore {
-  /** The estimate costs nothing, but includes expired records and may be wrong after the server was killed. */
-  async function isFull(maxOpen: number): Promise<boolean> {
-    if ((await oauthStates.estimatedDocumentCount()) < maxOpen) return false
-    const open = await oauthStates.countDocuments({ expiresAt: { $gt: now() } }, { limit: maxOpen, ...latest })
-    return open >= maxOpen
-  }
+  const isFull = fullness(oauthStates, () => ({ expiresAt: { $gt: now() } }))
 
   return {
     put: (state, maxOpen) =>

@@ -5,13 +5,13 @@ import {
   type TokenRequests,
 } from '../../../application/ports/stores/token-requests.ts'
 import type { TokenRequest } from '../../../domain/one-time-token.ts'
-import { type Connection, latest } from './connection.ts'
+import type { Connection } from './connection.ts'
 import { literal, type RequestDocument } from './documents.ts'
+import { fullness } from './fullness.ts'
 
 /** Due for every process, whatever its clock says. */
 const atOnce = new Date(0)
 
-/** The bound is checked before the write, not with it: concurrent callers may exceed it by as many as they are. */
 export function mongoTokenRequests({ tokenRequests, run, lease, upsert, sweep }: Connection): TokenRequests {
   /** This one and no later one of the same id: every request has an event id of its own. */
   const same = ({ id, eventId }: TokenRequest) => ({ _id: literal(id), eventId: literal(eventId) })
@@ -21,16 +21,12 @@ export function mongoTokenRequests({ tokenRequests, run, lease, upsert, sweep }:
     eventId: { $in: requests.map(({ eventId }) => literal(eventId)) },
   })
 
-  /** The estimate costs nothing, but may be wrong after the server was killed. So a refusal needs an exact count. */
-  async function isFull(): Promise<boolean> {
-    if ((await tokenRequests.estimatedDocumentCount()) < maxWaitingRequests) return false
-    return (await tokenRequests.countDocuments({}, { limit: maxWaitingRequests, ...latest })) >= maxWaitingRequests
-  }
+  const isFull = fullness(tokenRequests, () => ({}))
 
   return {
     ask: (request) =>
       run(async () => {
-        if (await isFull()) return 'full'
+        if (await isFull(maxWaitingRequests)) return 'full'
         const { id, ...fields } = request
         const $setOnInsert = { ...fields, boundFact: null, attempts: 0, dueAt: atOnce, leaseId: null }
         // A repetition is counted, since it would be answered sooner than a first request if it left nothing to journal.
