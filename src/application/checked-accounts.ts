@@ -79,21 +79,17 @@ export function checkedAccounts(useCases: CheckedAccounts): CheckedAccounts {
         return await updateUser.own({ ...input, ...changesOf(input) })
       },
       async any(input) {
-        const { by, target, requestId } = input
-        checks.by(by)
-        // Only superusers may learn whether there is such a user.
-        if (!isUserId(target?.id)) throw new Refusal(by.user.isSuperuser ? 'NOT_FOUND' : 'FORBIDDEN')
-        checks.requestId(requestId)
+        checks.by(input.by)
+        requireTarget(input)
+        checks.requestId(input.requestId)
         return await updateUser.any({ ...input, ...changesOf(input) })
       },
     },
     deleteUser: {
       async execute(input) {
-        const { by, target, requestId } = input
-        if (by !== 'program') checks.by(by)
-        const mayKnow = by === 'program' || by.user.isSuperuser
-        if (!isUserId(target?.id)) throw new Refusal(mayKnow ? 'NOT_FOUND' : 'FORBIDDEN')
-        checks.requestId(requestId)
+        if (input.by !== 'program') checks.by(input.by)
+        requireTarget(input)
+        checks.requestId(input.requestId)
         await deleteUser.execute(input)
       },
     },
@@ -147,6 +143,12 @@ function requireAuthenticated(value: unknown): void {
   if (!isTheirs || typeof credential.id !== 'string' || !(credential.expiresAt instanceof Date)) {
     throw new Refusal('UNAUTHORIZED')
   }
+}
+
+/** Only superusers may learn whether there is such a user. */
+function requireTarget({ by, target }: Pick<Parameters<DeleteUser['execute']>[0], 'by' | 'target'>): void {
+  if (isUserId(target?.id)) return
+  throw new Refusal(by === 'program' || by.user.isSuperuser ? 'NOT_FOUND' : 'FORBIDDEN')
 }
 
 type Given = { readonly id?: unknown; readonly userId?: unknown; readonly expiresAt?: unknown }

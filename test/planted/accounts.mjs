@@ -59,7 +59,7 @@ export default [
   {
     title: 'a program tells a user whether another user exists',
     file: 'src/application/checked-accounts.ts',
-    text: "throw new Refusal(by.user.isSuperuser ? 'NOT_FOUND' : 'FORBIDDEN')",
+    text: "throw new Refusal(by === 'program' || by.user.isSuperuser ? 'NOT_FOUND' : 'FORBIDDEN')",
     replacement: "throw new Refusal('NOT_FOUND')",
     tests: ['test/application/checked-accounts.test.ts'],
   },

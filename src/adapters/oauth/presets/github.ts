@@ -1,24 +1,17 @@
 import { type Profile, valueAt } from '../identity.ts'
-import { clientOptions, providerKind } from '../kind.ts'
-import { type Answers, oauth2Provider } from '../oauth2.ts'
+import type { Answers } from '../oauth2.ts'
+import { oauth2Preset } from '../oauth2-preset.ts'
 
 /**
  * GitHub Docs, "Authorizing OAuth apps", "REST API endpoints for users" and "… for emails". The address in a profile is
  * the one that its owner made public; /user/emails says whether the primary one is verified.
  */
-export const githubKind = providerKind({
-  kind: 'github',
-  options: clientOptions(['user:email']),
-  build: (client, needs) =>
-    oauth2Provider({
-      client,
-      needs,
-      authorizeUrl: 'https://github.com/login/oauth/authorize',
-      tokenUrl: 'https://github.com/login/oauth/access_token',
-      clientAuthentication: 'post',
-      hasIntegerIds: true,
-      read,
-    }),
+export const githubKind = oauth2Preset('github', ['user:email'], {
+  authorizeUrl: 'https://github.com/login/oauth/authorize',
+  tokenUrl: 'https://github.com/login/oauth/access_token',
+  clientAuthentication: 'post',
+  hasIntegerIds: true,
+  read,
 })
 
 async function read({ get, getIfGranted }: Answers): Promise<Profile> {

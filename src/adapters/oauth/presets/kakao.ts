@@ -1,31 +1,23 @@
 import { valueAt } from '../identity.ts'
-import { clientOptions, providerKind } from '../kind.ts'
-import { oauth2Provider } from '../oauth2.ts'
+import { oauth2Preset } from '../oauth2-preset.ts'
 
 /**
  * Kakao Developers, "Kakao Login: REST API". An address that was verified becomes invalid (`is_email_valid`) when
  * another Kakao account takes it.
  */
-export const kakaoKind = providerKind({
-  kind: 'kakao',
-  options: clientOptions(['account_email']),
-  build: (client, needs) =>
-    oauth2Provider({
-      client,
-      needs,
-      authorizeUrl: 'https://kauth.kakao.com/oauth/authorize',
-      tokenUrl: 'https://kauth.kakao.com/oauth/token',
-      clientAuthentication: 'post',
-      scopeSeparator: ',',
-      hasIntegerIds: true,
-      async read({ get }) {
-        const user = await get('https://kapi.kakao.com/v2/user/me')
-        const account = valueAt(user, 'kakao_account')
-        return {
-          accountId: valueAt(user, 'id'),
-          email: valueAt(account, 'email'),
-          emailVerified: valueAt(account, 'is_email_valid') === true && valueAt(account, 'is_email_verified') === true,
-        }
-      },
-    }),
+export const kakaoKind = oauth2Preset('kakao', ['account_email'], {
+  authorizeUrl: 'https://kauth.kakao.com/oauth/authorize',
+  tokenUrl: 'https://kauth.kakao.com/oauth/token',
+  clientAuthentication: 'post',
+  scopeSeparator: ',',
+  hasIntegerIds: true,
+  async read({ get }) {
+    const user = await get('https://kapi.kakao.com/v2/user/me')
+    const account = valueAt(user, 'kakao_account')
+    return {
+      accountId: valueAt(user, 'id'),
+      email: valueAt(account, 'email'),
+      emailVerified: valueAt(account, 'is_email_valid') === true && valueAt(account, 'is_email_verified') === true,
+    }
+  },
 })

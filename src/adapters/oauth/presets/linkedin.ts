@@ -1,6 +1,5 @@
 import { valueAt } from '../identity.ts'
-import { clientOptions, providerKind } from '../kind.ts'
-import { oauth2Provider } from '../oauth2.ts'
+import { oauth2Preset } from '../oauth2-preset.ts'
 
 /**
  * Microsoft Learn, "Sign In with LinkedIn using OpenID Connect" and "Authorization Code Flow (3-legged OAuth)".
@@ -10,24 +9,17 @@ import { oauth2Provider } from '../oauth2.ts'
  * without a secret that return to loopback and that LinkedIn has enabled. All other apps get `invalid_client` for a
  * verifier.
  */
-export const linkedinKind = providerKind({
-  kind: 'linkedin',
-  options: clientOptions(['openid', 'profile', 'email']),
-  build: (client, needs) =>
-    oauth2Provider({
-      client,
-      needs,
-      authorizeUrl: 'https://www.linkedin.com/oauth/v2/authorization',
-      tokenUrl: 'https://www.linkedin.com/oauth/v2/accessToken',
-      clientAuthentication: 'post',
-      hasPkce: false,
-      async read({ get }) {
-        const member = await get('https://api.linkedin.com/v2/userinfo')
-        return {
-          accountId: valueAt(member, 'sub'),
-          email: valueAt(member, 'email'),
-          emailVerified: valueAt(member, 'email_verified'),
-        }
-      },
-    }),
+export const linkedinKind = oauth2Preset('linkedin', ['openid', 'profile', 'email'], {
+  authorizeUrl: 'https://www.linkedin.com/oauth/v2/authorization',
+  tokenUrl: 'https://www.linkedin.com/oauth/v2/accessToken',
+  clientAuthentication: 'post',
+  hasPkce: false,
+  async read({ get }) {
+    const member = await get('https://api.linkedin.com/v2/userinfo')
+    return {
+      accountId: valueAt(member, 'sub'),
+      email: valueAt(member, 'email'),
+      emailVerified: valueAt(member, 'email_verified'),
+    }
+  },
 })

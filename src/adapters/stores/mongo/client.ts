@@ -4,18 +4,15 @@ import { Unsuitable } from '../store-backend.ts'
 
 export type Driver = typeof import('mongodb')
 
-/** One client serves any number of databases on its server. */
-export interface Client {
-  readonly client: MongoClient
-  close(): Promise<void>
-}
+export type Client = ReturnType<typeof openClient>
 
-export function openClient(driver: Driver, url: string): Client {
+/** One client serves any number of databases on its server. */
+export function openClient(driver: Driver, url: string) {
   const client = clientOf(driver, url)
   const stopReviving = reviveLostMonitors(client)
   return {
     client,
-    async close() {
+    async close(): Promise<void> {
       stopReviving()
       await client.close()
     },

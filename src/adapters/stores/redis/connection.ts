@@ -13,16 +13,6 @@ export type Ask = <T>(command: (redis: Redis) => Promise<T>) => Promise<T>
 
 type Driver = Pick<typeof import('ioredis'), 'Redis'>
 
-/** Any number of handles may share it. */
-export interface RedisConnection {
-  readonly ask: Ask
-  /**
-   * Resolves when commands can be sent. Throws `Unavailable` within 2 s, or `Unsuitable` when the server refuses us.
-   */
-  connect(): Promise<void>
-  close(): Promise<void>
-}
-
 const options = {
   lazyConnect: true,
   connectTimeout: 1500,
@@ -57,8 +47,8 @@ const notNow = new Set([
   'OOM',
 ])
 
-/** Connects to nothing yet. `url` must have no `objection`. */
-export function redisConnection({ Redis }: Driver, url: string): RedisConnection {
+/** Connects to nothing yet. Any number of handles may share it. `url` must have no `objection`. */
+export function redisConnection({ Redis }: Driver, url: string) {
   const redis = new Redis(url, options)
   let lastError: unknown
   let connecting: Promise<void> | null = null
@@ -83,18 +73,21 @@ export function redisConnection({ Redis }: Driver, url: string): RedisConnection
     }
   }
 
-  return {
-    async ask(command) {
-      if (redis.status !== 'ready') throw unavailable(lastError ?? new Error('the connection was closed'))
-      sendTogether(redis.stream)
-      try {
-        return await command(redis)
-      } catch (error) {
-        throw isOutage(error) ? unavailable(bare(error)) : bare(error)
-      }
-    },
+  const ask: Ask = async (command) => {
+    if (redis.status !== 'ready') throw unavailable(lastError ?? new Error('the connection was closed'))
+    sendTogether(redis.stream)
+    try {
+      return await command(redis)
+    } catch (error) {
+      throw isOutage(error) ? unavailable(bare(error)) : bare(error)
+    }
+  }
 
-    async connect() {
+  return {
+    ask,
+
+    /** Resolves when commands can be sent. Throws `Unavailable` within 2 s, or `Unsuitable` when the server refuses us. */
+    async connect(): Promise<void> {
       if (redis.status === 'ready') return
       // Handles that prepare at the same time share one attempt.
       connecting ??= ready().finally(() => {
@@ -103,7 +96,7 @@ export function redisConnection({ Redis }: Driver, url: string): RedisConnection
       await connecting
     },
 
-    async close() {
+    async close(): Promise<void> {
       // QUIT lets pending replies arrive; after 1 s without an answer the connection is closed.
       if (redis.status === 'ready') await redis.quit().catch(() => {})
       redis.disconnect()
