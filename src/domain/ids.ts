@@ -9,18 +9,15 @@ export type EventId = string & { readonly [checked]: 'EventId' }
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
 /** The id in `text`, in upper or lower case; `null` if it is none. */
-export function parseUserId(text: string): UserId | null {
+export const parseUserId = (text: string): UserId | null => idIn(text)
+export const parseEventId = (text: string): EventId | null => idIn(text)
+
+function idIn<Id extends string>(text: string): Id | null {
   const lower = text.toLowerCase()
-  return uuid.test(lower) ? (lower as UserId) : null
+  return uuid.test(lower) ? (lower as Id) : null
 }
 
 /** Whether `value` is a user's id in the form that `parseUserId` returns. */
 export function isUserId(value: unknown): value is UserId {
   return typeof value === 'string' && uuid.test(value)
-}
-
-/** The id in `text`, in upper or lower case; `null` if it is none. */
-export function parseEventId(text: string): EventId | null {
-  const lower = text.toLowerCase()
-  return uuid.test(lower) ? (lower as EventId) : null
 }

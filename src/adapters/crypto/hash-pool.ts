@@ -1,28 +1,10 @@
 import { availableParallelism } from 'node:os'
 import { Unavailable } from '../../domain/refusal.ts'
 
-export interface Ran<T> {
-  readonly value: T
-  /** By the pool's clock: when the job began, not when the caller asked for it. */
-  readonly beganAt: number
-  readonly tookMs: number
-}
+export type HashPool = ReturnType<typeof hashPool>
 
 /** The jobs of one tenant, first in, first out. */
-export interface HashQueue {
-  /**
-   * Runs `job` once as many permits are free as it has lanes; a job with more lanes than the pool has permits takes all
-   * of them. Throws `Unavailable` at once when the expected wait exceeds `maxWaitSeconds`, by default that of the pool.
-   */
-  run<T>(lanes: number, job: () => Promise<T>, options?: { readonly maxWaitSeconds?: number }): Promise<Ran<T>>
-}
-
-export interface HashPool {
-  /** The clock of `Ran.beganAt`, in milliseconds. */
-  readonly monotonic: () => number
-  /** A queue for one tenant. The queues take turns, one job each. */
-  queue(): HashQueue
-}
+export type HashQueue = ReturnType<HashPool['queue']>
 
 interface Options {
   /** Permits: how many lanes may compute at the same time. */
@@ -46,7 +28,7 @@ const weight = 0.1
  * Bounds how many hashes are computed at once: argon2 and bcrypt run on libuv's few threads, which file system, DNS and
  * zlib share.
  */
-export function hashPool({ size, maxWaitSeconds, monotonic = () => performance.now() }: Options): HashPool {
+export function hashPool({ size, maxWaitSeconds, monotonic = () => performance.now() }: Options) {
   if (!Number.isSafeInteger(size) || size < 1) throw new RangeError('a hash pool needs at least one permit')
   /** The queues with waiting jobs, in the order of their turns. */
   const waiting: Job[][] = []
@@ -88,10 +70,17 @@ export function hashPool({ size, maxWaitSeconds, monotonic = () => performance.n
 
   return {
     monotonic,
+
+    /** A queue for one tenant. The queues take turns, one job each. */
     queue() {
       const queue: Job[] = []
       return {
-        async run(lanes, job, options = {}) {
+        /**
+         * Runs `job` once as many permits are free as it has lanes; a job with more lanes than the pool has permits takes
+         * all of them. Throws `Unavailable` at once when the expected wait exceeds `maxWaitSeconds`, by default that of
+         * the pool. `beganAt` is the time at which the job began, by `monotonic`.
+         */
+        async run<T>(lanes: number, job: () => Promise<T>, options: { readonly maxWaitSeconds?: number } = {}) {
           const permits = Math.min(lanes, size)
           if (waiting.length === 0 && permits <= free) free -= permits
           else await turnOf(queue, permits, options.maxWaitSeconds ?? maxWaitSeconds)

@@ -3,8 +3,7 @@ import { Unavailable } from '../../../domain/refusal.ts'
 import { argumentsOf } from '../handler-arguments.ts'
 import { failureOf, timedOut } from '../handler-failure.ts'
 import { type HandlerName, handlerNameOf } from '../handler-names.ts'
-import type { CallMessage, ToThread } from './messages.ts'
-import { startThread, type Thread } from './start-thread.ts'
+import { type CallMessage, startThread, type Thread, type ToThread } from './start-thread.ts'
 
 export interface HandlerModuleOptions {
   /** An ES module that exports handlers by their names: see `Handlers`. */

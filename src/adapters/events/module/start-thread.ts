@@ -1,6 +1,30 @@
 import { startWorker } from '../../../lib/worker-file.ts'
-import { describe } from '../handler-failure.ts'
-import type { CallMessage, FromThread, Loaded, ThreadData, ToThread } from './messages.ts'
+import { describe, type Thrown } from '../handler-failure.ts'
+import type { HandlerName } from '../handler-names.ts'
+
+export interface ThreadData {
+  readonly url: string
+}
+
+export interface ToThread {
+  readonly id: number
+  readonly name: HandlerName
+  readonly args: readonly unknown[]
+}
+
+export interface Loaded {
+  readonly type: 'loaded'
+  readonly names: readonly HandlerName[]
+  /** Exports that look like handlers but are none. */
+  readonly unknown: readonly string[]
+}
+
+export type CallMessage =
+  | { readonly type: 'begun'; readonly id: number }
+  | { readonly type: 'done'; readonly id: number }
+  | { readonly type: 'threw'; readonly id: number; readonly thrown: Thrown }
+
+export type FromThread = Loaded | { readonly type: 'not_loaded'; readonly reason: string } | CallMessage
 
 export interface Thread {
   readonly loaded: Loaded

@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { describe } from '../handler-failure.ts'
 import { handlerNames, misnamedHandlers } from '../handler-names.ts'
-import type { FromThread, ThreadData, ToThread } from './messages.ts'
+import type { FromThread, ThreadData, ToThread } from './start-thread.ts'
 
 /**
  * The entry of the thread for the deployer's module: loads it, reports its handlers, and calls them. When the module

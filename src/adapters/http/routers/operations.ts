@@ -8,16 +8,10 @@ interface Failing {
 
 const Alive = Type.Object({ status: Type.Literal('alive') }, { title: 'Alive' })
 const Counts = Type.Object({ open: Type.Integer(), disabled: Type.Integer() })
-const ofTenants = { tenants: Counts }
-const ready = { status: Type.Literal('ready') }
-const Ready = Type.Object(ready, { title: 'Ready' })
-const ReadyTenants = Type.Object({ ...ready, ...ofTenants }, { title: 'Ready' })
 const notReady = {
   detail: Type.Literal('SERVICE_UNAVAILABLE'),
   failing: Type.Array(Type.Object({ store: Type.String(), roles: Type.Array(Type.String()) })),
 }
-const NotReady = Type.Object(notReady, { title: 'NotReady' })
-const NotReadyTenants = Type.Object({ ...notReady, ...ofTenants }, { title: 'NotReady' })
 
 /**
  * Liveness and readiness for an orchestrator.
@@ -28,6 +22,9 @@ export function operationsRouter(
   failing: () => Promise<readonly Failing[]>,
   counts?: () => { readonly open: number; readonly disabled: number },
 ): Router {
+  const ofTenants = counts ? { tenants: Counts } : {}
+  const Ready = Type.Object({ status: Type.Literal('ready'), ...ofTenants }, { title: 'Ready' })
+  const NotReady = Type.Object({ ...notReady, ...ofTenants }, { title: 'NotReady' })
   return {
     tag: 'operations',
     prefix: '',
@@ -50,8 +47,8 @@ export function operationsRouter(
         summary: 'Whether every store answers',
         access: 'public',
         replies: {
-          200: { description: 'Ready', body: counts ? ReadyTenants : Ready },
-          503: { description: 'Some stores do not answer', body: counts ? NotReadyTenants : NotReady },
+          200: { description: 'Ready', body: Ready },
+          503: { description: 'Some stores do not answer', body: NotReady },
         },
         async handle() {
           const stores = await failing()

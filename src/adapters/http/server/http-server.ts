@@ -22,11 +22,7 @@ const mostUnanswered = 16
 
 const lingerMilliseconds = 1_000
 
-export interface HttpServer {
-  listen(host: string, port: number): Promise<number>
-  /** Accepts no more connections, waits up to `graceSeconds` for running requests, then closes the other connections. */
-  close(graceSeconds: number): Promise<void>
-}
+export type HttpServer = ReturnType<typeof httpServer>
 
 interface Options {
   readonly isTls: boolean
@@ -38,7 +34,7 @@ interface Options {
   readonly notAccepted: (fault: Error) => void
 }
 
-export function httpServer(listener: RequestListener, options: Options): HttpServer {
+export function httpServer(listener: RequestListener, options: Options) {
   const { isTls, maxConnections, writeTimeoutSeconds, notAccepted } = options
   /** The responses of each connection that have not ended. */
   const connections = new Map<Socket, Set<ServerResponse>>()
@@ -94,7 +90,8 @@ export function httpServer(listener: RequestListener, options: Options): HttpSer
   })
 
   return {
-    listen(host, port) {
+    /** Resolves to the port. */
+    listen(host: string, port: number): Promise<number> {
       return new Promise((resolve, reject) => {
         server.once('error', reject)
         server.listen({ port, host, backlog }, () => {
@@ -104,7 +101,8 @@ export function httpServer(listener: RequestListener, options: Options): HttpSer
         })
       })
     },
-    close(graceSeconds) {
+    /** Accepts no more connections, waits up to `graceSeconds` for running requests, then closes the other connections. */
+    close(graceSeconds: number): Promise<void> {
       isClosing = true
       for (const unanswered of connections.values()) {
         const latest = [...unanswered].at(-1)

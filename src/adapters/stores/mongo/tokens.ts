@@ -7,6 +7,12 @@ import { literal, type TokenDocument } from './documents.ts'
 export function mongoTokenStore({ tokens, now, run, upsert, sweep }: Connection): TokenStore {
   const idOf = (purpose: TokenPurpose, userId: UserId): string => `${purpose}:${userId}`
 
+  const one = (filter: object): Promise<OneTimeToken | null> =>
+    run(async () => {
+      const document = await tokens.findOne({ ...filter, expiresAt: { $gt: now() } })
+      return document && tokenOf(document)
+    })
+
   return {
     /** The filter does not match a live record with the same digest, so that record keeps its expiry. */
     put: (token) =>
@@ -20,21 +26,8 @@ export function mongoTokenStore({ tokens, now, run, upsert, sweep }: Connection)
         })
       }),
 
-    find: (purpose, digest) =>
-      run(async () => {
-        const document = await tokens.findOne({
-          digest: literal(digest),
-          purpose: literal(purpose),
-          expiresAt: { $gt: now() },
-        })
-        return document && tokenOf(document)
-      }),
-
-    current: (purpose, userId) =>
-      run(async () => {
-        const document = await tokens.findOne({ _id: idOf(purpose, userId), expiresAt: { $gt: now() } })
-        return document && tokenOf(document)
-      }),
+    find: (purpose, digest) => one({ digest: literal(digest), purpose: literal(purpose) }),
+    current: (purpose, userId) => one({ _id: idOf(purpose, userId) }),
 
     remove: (purpose, digest) =>
       run(async () => {

@@ -61,24 +61,16 @@ export function mongoUserStore({ users, now, run, isDuplicate }: Connection): Us
     throw new Unavailable('an address or an account changes hands faster than we can write')
   }
 
+  const one = (filter: object): Promise<User | null> =>
+    run(async () => {
+      const document = await users.findOne(filter, withoutOutbox)
+      return document && userOf(document)
+    })
+
   return {
-    find: (id) =>
-      run(async () => {
-        const document = await users.findOne({ _id: literal(id), ...present }, withoutOutbox)
-        return document && userOf(document)
-      }),
-
-    findByEmail: (key) =>
-      run(async () => {
-        const document = await users.findOne({ uniqueKeys: emailUniqueKey(key) }, withoutOutbox)
-        return document && userOf(document)
-      }),
-
-    findByOAuthAccount: (provider, accountId) =>
-      run(async () => {
-        const document = await users.findOne({ uniqueKeys: accountUniqueKey(provider, accountId) }, withoutOutbox)
-        return document && userOf(document)
-      }),
+    find: (id) => one({ _id: literal(id), ...present }),
+    findByEmail: (key) => one({ uniqueKeys: emailUniqueKey(key) }),
+    findByOAuthAccount: (provider, accountId) => one({ uniqueKeys: accountUniqueKey(provider, accountId) }),
 
     insert: (user, events) =>
       run(() =>

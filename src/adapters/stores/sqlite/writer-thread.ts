@@ -9,25 +9,17 @@ export const closeMs = 2_000
 /** The thread's answer, or the reason why there is none. */
 type Answer = readonly Outcome[] | Fault
 
-/**
- * The event loop's handle on the thread that writes. Files that share the thread wait for each other's fsyncs, and for
- * nothing else. The thread is started by the first write, and by the first one after it died.
- */
-export interface WriterThread {
-  newFile(): number
-  /** An outcome for each step. A file's next call comes after the answer. */
-  write(order: Extract<Order, { place: unknown }>): Promise<Answer>
-  /** Moves the log into the file and closes it, within 2 s even if the disk hangs. */
-  closeFile(file: number): Promise<void>
-  /** Ends the thread, once every file is closed. */
-  close(): Promise<void>
-}
+export type WriterThread = ReturnType<typeof writerThread>
 
 export function startThread(): Worker {
   return startWorker('sqlite-writer-thread', new URL('./write/thread.ts', import.meta.url))
 }
 
-export function writerThread(start: () => Worker): WriterThread {
+/**
+ * The event loop's handle on the thread that writes. Files that share the thread wait for each other's fsyncs, and for
+ * nothing else. The thread is started by the first write, and by the first one after it died.
+ */
+export function writerThread(start: () => Worker) {
   let worker: Worker | null = null
   let files = 0
   const awaited = new Map<number, (answer: Answer) => void>()
@@ -62,9 +54,10 @@ export function writerThread(start: () => Worker): WriterThread {
   }
 
   return {
-    newFile: () => files++,
+    newFile: (): number => files++,
 
-    async write(order) {
+    /** An outcome for each step. A file's next call comes after the answer. */
+    async write(order: Extract<Order, { place: unknown }>): Promise<Answer> {
       try {
         worker ??= started()
       } catch (cause) {
@@ -77,11 +70,13 @@ export function writerThread(start: () => Worker): WriterThread {
       }
     },
 
-    async closeFile(file) {
+    /** Moves the log into the file and closes it, within 2 s even if the disk hangs. */
+    async closeFile(file: number): Promise<void> {
       if (worker !== null) await inTime(send(worker, file, { file, steps: 'close' }), closeMs)
     },
 
-    async close() {
+    /** Ends the thread, once every file is closed. */
+    async close(): Promise<void> {
       const ending = worker
       if (ending === null) return
       worker = null

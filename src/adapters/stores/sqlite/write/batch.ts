@@ -12,12 +12,7 @@ const longestPauseMs = 10
 /** The step that opens a file has a later deadline, because the thread has to start. It waits no longer for a lock. */
 const lockMs = 1_950
 
-export interface BatchWriter {
-  /** Runs the steps in one transaction, with one fsync, and resolves when they are durable. Never rejects. */
-  write(steps: readonly Step[]): Promise<readonly Outcome[]>
-  /** Moves the log into the file, unless another connection reads it, and closes the file. */
-  close(): void
-}
+export type BatchWriter = ReturnType<typeof batchWriter>
 
 interface Needs {
   connect(): Database
@@ -28,7 +23,7 @@ interface Needs {
  * Writes one file, a batch at a time. It connects for the first batch, and again after a fault of the file. While another
  * process holds the lock, the thread serves other files and retries until the last caller has given up.
  */
-export function batchWriter({ connect, check }: Needs): BatchWriter {
+export function batchWriter({ connect, check }: Needs) {
   let connection: ReturnType<typeof prepared> | null = null
   let isClosed = false
 
@@ -45,7 +40,8 @@ export function batchWriter({ connect, check }: Needs): BatchWriter {
   }
 
   return {
-    async write(steps) {
+    /** Runs the steps in one transaction, with one fsync, and resolves when they are durable. Never rejects. */
+    async write(steps: readonly Step[]): Promise<readonly Outcome[]> {
       const lastDeadline = Math.max(...steps.map(({ deadline }) => deadline))
       const giveUpAt = Math.min(lastDeadline, monotonicMs() + lockMs)
       for (;;) {
@@ -62,7 +58,8 @@ export function batchWriter({ connect, check }: Needs): BatchWriter {
       }
     },
 
-    close() {
+    /** Moves the log into the file, unless another connection reads it, and closes the file. */
+    close(): void {
       isClosed = true
       try {
         connection?.db.pragma('wal_checkpoint(TRUNCATE)')
