@@ -1,6 +1,3 @@
-import { mkdir, mkdtemp, realpath, rm, symlink } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { expect } from 'chai'
 import { clientKey, partsOf } from '../../../src/adapters/stores/mongo/address.ts'
 import { mongoBackend } from '../../../src/adapters/stores/mongo/mongo.ts'
@@ -18,7 +15,7 @@ describe('the place of a tenant’s records', () => {
   describe('in redis', () => {
     const placeOf = (url: string, prefix?: string) => placeIn(redisBackend, at(url, prefix))
 
-    it('is the same for each spelling of an address, each user and each name of this machine', () => {
+    it('is the same for each spelling of an address and each user', () => {
       const place = placeOf('redis://cache.example')
       expect(place).to.equal('cache.example:6379/0 portcullis:')
       for (const url of [
@@ -29,8 +26,6 @@ describe('the place of a tenant’s records', () => {
         expect(placeOf(url), url).to.equal(place)
       }
       expect(placeOf('redis://cache.example', 'portcullis:')).to.equal(place)
-      const here = ['localhost', '127.0.0.1', '[::1]', '127.0.1.1'].map((host) => placeOf(`redis://${host}`))
-      expect(new Set(here)).to.have.lengthOf(1)
     })
 
     it('differs on another server or port, in another database, and with another prefix', () => {
@@ -131,27 +126,16 @@ describe('the place of a tenant’s records', () => {
   })
 
   describe('in SQLite', () => {
-    let folder: string
     const placeOf = (dataFolder: string) => placeIn(sqliteBackend, { url: null, dataFolder })
 
-    beforeEach(async () => {
-      folder = await realpath(await mkdtemp(join(tmpdir(), 'portcullis-places-')))
-    })
-
-    afterEach(() => rm(folder, { recursive: true }))
-
-    it('is the file behind every symbolic link, even before it exists', async () => {
-      await mkdir(join(folder, 'data'))
-      await symlink(join(folder, 'data'), join(folder, 'link'))
-      const place = join(folder, 'data', 'portcullis.sqlite')
-      for (const path of ['data', 'link', 'other/../data/']) expect(placeOf(join(folder, path))).to.equal(place)
-      expect(placeOf(join(folder, 'link', 'tenants', 'acme'))).to.equal(
-        join(folder, 'data', 'tenants', 'acme', 'portcullis.sqlite'),
-      )
+    it('is the same for each spelling of a folder', () => {
+      for (const path of ['/data', '/data/', '/other/../data']) {
+        expect(placeOf(path)).to.equal('/data/portcullis.sqlite')
+      }
     })
 
     it('differs in another folder', () => {
-      expect(placeOf(join(folder, 'one'))).not.to.equal(placeOf(join(folder, 'other')))
+      expect(placeOf('/one')).not.to.equal(placeOf('/other'))
     })
   })
 })

@@ -10,14 +10,10 @@ export interface Route {
   readonly operation: Operation
 }
 
-export interface RouteTable {
-  /** Calls the operation of a request, or `refuse` if there is none. */
-  answer(ctx: Context, refuse: () => Promise<void>): Promise<void>
-  methodsAt(path: string): readonly string[]
-}
+export type RouteTable = ReturnType<typeof routeTable>
 
 /** Paths are compared exactly, with slashes and case. The earlier of two matching routes wins. */
-export function routeTable(routes: readonly Route[]): RouteTable {
+export function routeTable(routes: readonly Route[]) {
   const router = new Router({ strict: true, sensitive: true })
   const taken = new Set<string>()
   for (const { method, path, operation } of routes) {
@@ -32,12 +28,13 @@ export function routeTable(routes: readonly Route[]): RouteTable {
   const dispatch = router.routes()
 
   return {
-    async answer(ctx, refuse) {
+    /** Calls the operation of a request, or `refuse` if there is none. */
+    async answer(ctx: Context, refuse: () => Promise<void>): Promise<void> {
       // @koa/router answers HEAD where it has GET. FastAPI does not, and a HEAD on a callback would change state.
       await (ctx.method === 'HEAD' ? refuse() : dispatch(ctx as RouterContext, refuse))
     },
 
-    methodsAt(path) {
+    methodsAt(path: string): readonly string[] {
       const methods = router.match(path, '').path.flatMap((layer) => layer.methods)
       return [...new Set(methods)].filter((method) => method !== 'HEAD').sort()
     },

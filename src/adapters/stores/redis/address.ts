@@ -47,12 +47,9 @@ export function hostsInClear(url: string): readonly string[] {
   return protocol === 'rediss:' ? [] : [hostname.replace(/^\[|\]$/g, '') || 'localhost']
 }
 
-/** Loopback addresses count as one server. Two servers that listen on one loopback address each are rarer. */
-const loopback = /^(127(\.\d+){3}|\[::1\]):/
-
 export function placeOf(address: StoreAddress): string | null {
   if (address.url === null || objection(address.url) !== null) return null
-  return `${placeOfUrl(address.url).replace(loopback, 'localhost:')} ${prefixOf(address)}`
+  return `${placeOfUrl(address.url)} ${prefixOf(address)}`
 }
 
 export function inherited(address: StoreAddress, tenant: string): StoreAddress {

@@ -1,6 +1,6 @@
-import { constants, realpathSync, type Stats, statSync } from 'node:fs'
+import { constants, type Stats, statSync } from 'node:fs'
 import { access, stat, writeFile } from 'node:fs/promises'
-import { basename, dirname, join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { Unavailable } from '../../../domain/refusal.ts'
 import { makeFolder, unless } from '../../../lib/private-folder.ts'
 import { Unsuitable } from '../store-backend.ts'
@@ -10,16 +10,6 @@ import type { FoundPlace } from './protocol.ts'
 const passing = new Set(['EIO', 'ENOSPC', 'EDQUOT', 'EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN', 'EBUSY', 'ESTALE'])
 
 export const pathIn = (dataFolder: string): string => join(resolve(dataFolder), 'portcullis.sqlite')
-
-/** Follows the symbolic links of the path, or of its folders that exist. */
-export function realPath(path: string): string {
-  try {
-    return realpathSync(path)
-  } catch {
-    const folder = dirname(path)
-    return folder === path ? path : join(realPath(folder), basename(path))
-  }
-}
 
 /** Makes the folder and an empty file that only their owner may enter and read. */
 export async function createFile(path: string, warn: (message: string) => void): Promise<Omit<FoundPlace, 'isSmall'>> {

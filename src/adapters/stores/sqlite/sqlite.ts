@@ -1,6 +1,6 @@
 import type { Worker } from 'node:worker_threads'
 import { type OpenOptions, type StoreBackend, type StoreHandle, unshared } from '../store-backend.ts'
-import { createFile, pathIn, realPath } from './data-file.ts'
+import { createFile, pathIn } from './data-file.ts'
 import { sqliteExpiringIds } from './read/expiring-ids.ts'
 import { sqliteOutbox } from './read/outbox.ts'
 import { sqliteReader } from './read/reader.ts'
@@ -16,7 +16,7 @@ export const sqliteBackend: StoreBackend = {
   kind: 'sqlite',
   roles: ['users', 'sessions', 'tokens'],
   protocols: [],
-  placeOf: ({ dataFolder }) => realPath(pathIn(dataFolder)),
+  placeOf: ({ dataFolder }) => pathIn(dataFolder),
   open: (options) => openSqlite(options),
 }
 
