@@ -26,7 +26,7 @@ export function mongoTokenStore({ tokens, now, run, upsert, sweep }: Connection)
         })
       }),
 
-    find: (purpose, digest) => one({ digest: literal(digest), purpose: literal(purpose) }),
+    find: async (purpose, digest) => one({ digest: literal(digest), purpose: literal(purpose) }),
     current: (purpose, userId) => one({ _id: idOf(purpose, userId) }),
 
     remove: (purpose, digest) =>

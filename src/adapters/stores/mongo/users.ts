@@ -68,7 +68,7 @@ export function mongoUserStore({ users, now, run, isDuplicate }: Connection): Us
     })
 
   return {
-    find: (id) => one({ _id: literal(id), ...present }),
+    find: async (id) => one({ _id: literal(id), ...present }),
     findByEmail: (key) => one({ uniqueKeys: emailUniqueKey(key) }),
     findByOAuthAccount: (provider, accountId) => one({ uniqueKeys: accountUniqueKey(provider, accountId) }),
 
