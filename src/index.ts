@@ -135,5 +135,5 @@ export {
   type OpenStoreOptions,
   type SessionStoreAddress,
   type UserStoreAddress,
-} from './config/plugins/open-store.ts'
+} from './config/plugins/stores.ts'
 export { passwordHasher, type PasswordHasherOptions } from './config/composition/shared-resources.ts'

@@ -1,4 +1,4 @@
-import type { UserStoreSession } from '../config/composition/user-store.ts'
+import type { UserStoreSession } from '../config/composition/tenant.ts'
 import { parseEventId } from '../domain/ids.ts'
 import type { ExitCode } from './exit-code.ts'
 import { type GlobalOptions, usersHere } from './settings.ts'

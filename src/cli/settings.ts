@@ -1,4 +1,4 @@
-import { openUserStore, type UserStoreSession } from '../config/composition/user-store.ts'
+import { openUserStore, type UserStoreSession } from '../config/composition/tenant.ts'
 import { type LoadedSettings, type LoadFrom, loadSettings } from '../config/settings/load.ts'
 import { SettingsFault } from '../config/settings/schema/fault.ts'
 import { defaultTenant, type LoadedTenants } from '../config/settings/tenants.ts'

@@ -2,7 +2,7 @@
 // for the address (Sudhodanan and Paverd, "Pre-hijacked accounts", 2022; CVE-2026-53516).
 import { expect } from 'chai'
 import { toEmail } from '../../src/adapters/addresses/parse-email.ts'
-import { openUserStore } from '../../src/config/composition/user-store.ts'
+import { openUserStore } from '../../src/config/composition/tenant.ts'
 import { loadSettings } from '../../src/config/settings/load.ts'
 import { aPerson } from '../support/acme.ts'
 import { AcmeSite } from '../support/acme-site.ts'

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { toEmail } from '../../src/adapters/addresses/parse-email.ts'
 import { openHasher, openHashPool } from '../../src/config/composition/shared-resources.ts'
-import { openStore, type UserStoreAddress } from '../../src/config/plugins/open-store.ts'
+import { openStore, type UserStoreAddress } from '../../src/config/plugins/stores.ts'
 import { loadSettings } from '../../src/config/settings/load.ts'
 import type { UserId } from '../../src/domain/ids.ts'
 import { newUser, type User } from '../../src/domain/user.ts'

@@ -1,10 +1,17 @@
+import { existsSync } from 'node:fs'
 import { isCommonPassword } from '../../adapters/crypto/common-passwords.ts'
 import { derivedKeys, secretMark } from '../../adapters/crypto/derived-keys.ts'
 import { newId } from '../../adapters/crypto/new-id.ts'
 import { handlerNameOf } from '../../adapters/events/handler-names.ts'
 import type { HttpBackend } from '../../adapters/http/transports/http-backend.ts'
 import type { Logger } from '../../adapters/logging/log.ts'
+import { pathIn } from '../../adapters/stores/sqlite/data-file.ts'
+import { CreateSuperuser } from '../../application/accounts/create-superuser.ts'
+import { PromoteUser } from '../../application/accounts/promote-user.ts'
+import { ChangeUser } from '../../application/change-user.ts'
 import type { OAuthProvider } from '../../application/ports/oauth-provider.ts'
+import type { Outbox } from '../../application/ports/stores/outbox.ts'
+import { openStore, type UserStoreAddress } from '../plugins/stores.ts'
 import { discardGenerated, type MasterSecret, resolveSecret } from '../settings/master-secret.ts'
 import { type Fault, SettingsFault } from '../settings/schema/fault.ts'
 import type { Settings } from '../settings/schema/schema.ts'
@@ -13,11 +20,10 @@ import type { Closable } from '../tenancy/directory.ts'
 import { type UseCases, useCasesOf } from './container.ts'
 import { deliveriesOf } from './deliveries.ts'
 import { type OpenHandlers, openHandlers } from './handlers.ts'
-import { type Ports, portsOf } from './ports.ts'
-import type { SharedResources } from './shared-resources.ts'
-import { openHasher } from './shared-resources.ts'
+import { type Ports, portsOf, userPortsOf } from './ports.ts'
+import { openHasher, openHashPool, type SharedResources } from './shared-resources.ts'
 import { backendsOf, providersOf, reportProvider } from './sign-in.ts'
-import { type FailingStore, openStores } from './stores.ts'
+import { type FailingStore, namingRoles, openStores } from './stores.ts'
 
 interface Needs extends SharedResources {
   readonly id: string
@@ -151,4 +157,37 @@ async function handlersOf(
 ): Promise<OpenHandlers> {
   if (eventHandlers !== undefined) return { eventHandlers, close: async () => undefined }
   return openHandlers(settings.handlers, needs)
+}
+
+/** The users' store for a command, beside a running service. */
+export interface UserStoreSession {
+  readonly createSuperuser: CreateSuperuser
+  readonly promoteUser: PromoteUser
+  readonly outbox: Outbox
+  /** The file of the users, if this command has created it. */
+  readonly newFile: string | null
+  close(): Promise<void>
+}
+
+/** Throws when the store does not answer. */
+export async function openUserStore(settings: Settings): Promise<UserStoreSession> {
+  const { dataFolder, stores, passwords } = settings
+  if (stores.users.kind === 'memory') {
+    const message = 'is memory: only the serving process can reach such users'
+    throw new SettingsFault([{ path: 'stores.users.kind', message, source: 'default' }])
+  }
+  const file = stores.users.kind === 'sqlite' ? pathIn(dataFolder) : null
+  const newFile = file === null || existsSync(file) ? null : file
+  // Safe: the schema allows only kinds that store users.
+  const address = { ...stores.users, dataFolder } as UserStoreAddress
+  const { users, outbox, close } = await namingRoles(['users'], () => openStore(address, { warn: () => undefined }))
+  const hasher = openHasher(settings, openHashPool(passwords))
+  const ports = userPortsOf(settings, { users, hasher, clock: () => new Date() })
+  return {
+    createSuperuser: new CreateSuperuser(ports),
+    promoteUser: new PromoteUser({ ...ports, changeUser: new ChangeUser(ports) }),
+    outbox,
+    newFile,
+    close,
+  }
 }

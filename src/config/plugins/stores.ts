@@ -2,7 +2,76 @@ import { memoryBackend } from '../../adapters/stores/memory/memory.ts'
 import { mongoBackend } from '../../adapters/stores/mongo/mongo.ts'
 import { redisBackend } from '../../adapters/stores/redis/redis.ts'
 import { sqliteBackend } from '../../adapters/stores/sqlite/sqlite.ts'
-import type { StoreBackend } from '../../adapters/stores/store-backend.ts'
+import { type StoreBackend, type StoreHandle, Unsuitable, type UsersRole } from '../../adapters/stores/store-backend.ts'
+import type { OAuthStateStore } from '../../application/ports/stores/oauth-state-store.ts'
+import type { SessionStore } from '../../application/ports/stores/session-store.ts'
+import type { TokenStore } from '../../application/ports/stores/token-store.ts'
 
 /** Every kind of store. A driver is loaded when a store of its kind is opened. */
 export const stores: readonly StoreBackend[] = [memoryBackend, sqliteBackend, mongoBackend, redisBackend]
+
+/** Sessions, one-time tokens and OAuth states of one opened store. */
+export interface OpenSessions {
+  readonly sessions: SessionStore
+  readonly tokens: TokenStore
+  readonly oauthStates: OAuthStateStore
+  /** Resolves when the store answers; throws `Unavailable` within 2 s when it does not. */
+  ping(): Promise<void>
+  close(): Promise<void>
+}
+
+/** An opened store that also keeps users: everything that the use cases need from a store. */
+export interface OpenStore extends OpenSessions, UsersRole {}
+
+/** A store for everything. `dataFolder` holds `portcullis.sqlite`; `url` names a database: `mongodb://host/name`. */
+export type UserStoreAddress =
+  | { readonly kind: 'memory' }
+  | { readonly kind: 'sqlite'; readonly dataFolder: string }
+  | { readonly kind: 'mongo'; readonly url: string }
+
+/** A store for sessions and tokens only. Every key begins with `prefix`. */
+export interface SessionStoreAddress {
+  readonly kind: 'redis'
+  readonly url: string
+  readonly prefix?: string
+}
+
+export interface OpenStoreOptions {
+  readonly clock?: () => Date
+  /** Receives warnings for the operator; by default `process.emitWarning`. */
+  readonly warn?: (message: string) => void
+}
+
+/**
+ * Loads the driver, opens the store and resolves when the store is ready for use. Throws `Unavailable` when the store
+ * does not answer, so the caller may retry, and `Unsuitable` when its setup is wrong.
+ */
+export function openStore(address: UserStoreAddress, options?: OpenStoreOptions): Promise<OpenStore>
+export function openStore(address: SessionStoreAddress, options?: OpenStoreOptions): Promise<OpenSessions>
+export async function openStore(
+  address: UserStoreAddress | SessionStoreAddress,
+  { clock = () => new Date(), warn = (message) => process.emitWarning(message) }: OpenStoreOptions = {},
+): Promise<OpenSessions> {
+  const backend = stores.find(({ kind }) => kind === address.kind)
+  if (backend === undefined) throw new Unsuitable(`there is no store of the kind ${String(address.kind)}`)
+  const handle = await backend.open({
+    url: 'url' in address ? address.url : null,
+    prefix: 'prefix' in address ? (address.prefix ?? null) : null,
+    dataFolder: 'dataFolder' in address ? address.dataFolder : '',
+    clock,
+    warn,
+  })
+  try {
+    await handle.prepare()
+  } catch (thrown) {
+    await handle.close()
+    throw thrown
+  }
+  return portsOf(handle)
+}
+
+function portsOf(handle: StoreHandle): OpenSessions {
+  const { users, sessions, tokens, oauthStates } = handle
+  if (!sessions || !tokens || !oauthStates) throw new Error('every store that is built in keeps these')
+  return { ...users, sessions, tokens, oauthStates, ping: () => handle.ping(), close: () => handle.close() }
+}

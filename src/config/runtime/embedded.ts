@@ -13,7 +13,7 @@ import type { Settings } from '../settings/schema/schema.ts'
 import type { Environment } from '../settings/sources/environment.ts'
 import { defaultTenant, type LoadedTenants } from '../settings/tenants.ts'
 import type { TenantDirectory } from '../tenancy/directory.ts'
-import { openTenants } from '../tenancy/open-tenants.ts'
+import { openTenants } from '../tenancy/tenant-pool.ts'
 
 /** The use cases of one tenant. */
 export interface Accounts extends CheckedAccounts {

@@ -8,7 +8,7 @@ import { openSharedResources, type ProcessNeeds } from '../composition/shared-re
 import { openTenant, type Tenant } from '../composition/tenant.ts'
 import type { LoadedTenants, TenantSettings } from '../settings/tenants.ts'
 import { publicUrl, publicUrlOf, whoseOf } from '../tenancy/addressing.ts'
-import { openTenants } from '../tenancy/open-tenants.ts'
+import { openTenants } from '../tenancy/tenant-pool.ts'
 
 export interface Service {
   readonly port: number

@@ -3,7 +3,7 @@ import { openSharedResources, type ProcessNeeds } from '../composition/shared-re
 import { openTenant } from '../composition/tenant.ts'
 import { type Fault, SettingsFault } from '../settings/schema/fault.ts'
 import type { LoadedTenants, TenantSettings } from '../settings/tenants.ts'
-import { openTenants } from '../tenancy/open-tenants.ts'
+import { openTenants } from '../tenancy/tenant-pool.ts'
 
 export interface Worker {
   /** Applies changed tenants; returns them, with the tenants disabled whose events no worker can reach. */
