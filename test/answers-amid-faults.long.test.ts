@@ -5,7 +5,7 @@ import { call, logIn, register } from './support/client.ts'
 import { eventually } from './support/eventually.ts'
 import { type FaultyService, startFaulty } from './support/faulty-handlers.ts'
 
-describe('a service while its handlers are at fault', () => {
+describe('a service with failing handlers', () => {
   let running: FaultyService
 
   before(async () => {
@@ -16,7 +16,7 @@ describe('a service while its handlers are at fault', () => {
     running?.remove()
   })
 
-  it('answers rightly and soon meanwhile, and delivers every event in the end', async () => {
+  it('answers correctly and in time, and finally delivers every event', async () => {
     const { service, notes, ends } = running
     const kinds = ['calm', 'fails', 'hangs', 'loops', 'exits']
     const emails = Array.from({ length: 20 }, (_, at) => `${kinds[at % kinds.length]}-${at}@example.com`)

@@ -116,12 +116,12 @@ describe('the architecture', () => {
     ],
     ['attic/helpers.ts', "import 'koa'", 'attic/helpers.ts lies in no folder that the table knows'],
   ] as const) {
-    it(`names a planted offence: ${offence}`, () => {
+    it(`reports a planted offence: ${offence}`, () => {
       expect(offences(arrowsOf(file, text))).to.deep.equal([offence])
     })
   }
 
-  it('reads the environment in config and at the command line alone', () => {
+  it('reads the environment in config and cli only', () => {
     const readers = sourceFiles().filter(({ text }) => /process\.env\b/.test(text))
     expect(readers.map(({ file }) => file).filter((file) => !/^(config|cli)\//.test(file))).to.deep.equal([])
     expect(readers).to.not.deep.equal([])

@@ -11,12 +11,12 @@ describe('a service that is killed', function () {
   together(
     [onSqlite, onMongo].flatMap((deployment) => [
       {
-        title: `amid registrations loses none that it answered, and no event, on ${deployment.name}`,
+        title: `loses no answered registration and no event, on ${deployment.name}`,
         needs: deployment,
         run: () => killAmidRegistrations(deployment, rounds(3, 20)),
       },
       {
-        title: `amid deliveries repeats them after its restart, the same tokens included, on ${deployment.name}`,
+        title: `repeats interrupted deliveries after its restart, with the same tokens, on ${deployment.name}`,
         needs: deployment,
         run: () => killAmidDeliveries(deployment),
       },

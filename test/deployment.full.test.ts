@@ -50,7 +50,7 @@ async function exitCode(command: readonly string[], env: Readonly<Record<string,
 describe('docker-compose.yml', () => {
   const folder = settingsFolder()
 
-  it('has no value for any secret, and does not start without one', () => {
+  it('contains no secret, and does not start if one is missing', () => {
     for (const name of Object.keys(secrets)) {
       const others = Object.fromEntries(Object.entries(secrets).filter(([one]) => one !== name))
       expect(() => composition(others)).to.throw(`${name} is missing`)
@@ -76,21 +76,21 @@ describe('docker-compose.yml', () => {
     expect(settings.handlers.console).to.equal(false)
   })
 
-  it('leaves the service time to stop, and opens its port to this machine only', () => {
+  it('gives the service time to stop, and publishes its port on loopback only', () => {
     const { portcullis, mongo, redis } = composition().services
     expect(Number.parseInt(portcullis.stop_grace_period ?? '', 10)).to.be.above(10)
     expect(portcullis.ports).to.deep.equal(['127.0.0.1:3000:3000'])
     expect([mongo.ports, redis.ports]).to.deep.equal([undefined, undefined])
   })
 
-  it('keeps the data of both stores in volumes with names', () => {
+  it('stores the data of both stores in named volumes', () => {
     const { services, volumes } = composition()
     const mounted = [...(services.mongo.volumes ?? []), ...(services.redis.volumes ?? [])]
     expect(mounted).to.include.members(['mongo:/data/db', 'redis:/data'])
     expect(mounted.map((volume) => volume.split(':')[0])).to.have.members(Object.keys(volumes))
   })
 
-  it('starts Redis with settings that need no warning of the service', async function () {
+  it('starts Redis with settings that cause no warning', async function () {
     needsRedisServer(this)
     const [program, ...args] = (composition().services.redis.command ?? '').trim().split(/\s+/)
     expect(program).to.equal('redis-server')
@@ -109,7 +109,7 @@ describe('docker-compose.yml', () => {
     expect(warnings).to.deep.equal([])
   })
 
-  it('checks by /readyz that every store answers', async () => {
+  it('uses /readyz as its health check', async () => {
     const [kind, ...command] = composition().services.portcullis.healthcheck?.test ?? []
     expect(kind).to.equal('CMD')
     const service = await startTestService({ PORTCULLIS_STORES__USERS__KIND: 'memory' })
@@ -143,7 +143,7 @@ function wordsOf(instruction: string): string[] {
 describe('the Dockerfile', () => {
   const [build = [], runtime = []] = stages().slice(-2)
 
-  it('is pinned to a version of Node with which the tests run', () => {
+  it('uses the version of Node that the tests use', () => {
     const [, version] = /^ARG NODE_VERSION=(\S+)$/m.exec(projectFile('Dockerfile')) ?? []
     // Safe: the project's own file.
     const tested = JSON.parse(projectFile('scripts/node-versions.json')) as Record<string, { version: string }>
@@ -156,7 +156,7 @@ describe('the Dockerfile', () => {
     expect(allowed).to.have.members(wanted)
   })
 
-  it('runs the service itself, not as root, so that signals reach it', () => {
+  it('runs the service directly, so that it gets signals, and not as root', () => {
     expect(runtime).to.include('USER node')
     expect(runtime.findIndex((line) => line.startsWith('USER '))).to.be.below(
       runtime.findIndex((line) => line.startsWith('CMD ')),

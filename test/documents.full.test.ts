@@ -43,7 +43,7 @@ function anchorsOf(text: string): string[] {
 }
 
 describe('the documents', () => {
-  it('link to files and headings that are there', () => {
+  it('link to existing files and headings', () => {
     for (const { name, text } of documents) {
       for (const [, target = ''] of text.matchAll(/\]\(([^)\s]+)\)/g)) {
         if (/^https?:/.test(target)) continue
@@ -59,7 +59,7 @@ describe('the documents', () => {
     for (const { name, text } of documents) expect(text, name).not.to.match(/npx (?!--no-install )(\S+ )*portcullis/)
   })
 
-  it('name every line of the log, and none that is not logged', () => {
+  it('list exactly the lines that the service logs', () => {
     const sources = sourceFiles()
       .map(({ text }) => text)
       .join('\n')
@@ -110,7 +110,7 @@ describe('the pages of settings, handlers and tenants', () => {
     }
   })
 
-  it('show a file of settings that is complete with the secrets from the environment', async () => {
+  it('show files of settings that only lack the secrets', async () => {
     const env = {
       PORTCULLIS_SECRET: goodSecret,
       PORTCULLIS_STORES__USERS__URL: 'mongodb://127.0.0.1/portcullis',
@@ -122,7 +122,7 @@ describe('the pages of settings, handlers and tenants', () => {
   })
 
   for (const mark of ['tenants', 'hosts']) {
-    it(`show settings of tenants without a fault: ${mark}`, async () => {
+    it(`show valid settings of tenants: ${mark}`, async () => {
       const file = JSON.parse(theBlock(blocksOf(projectFile('docs/tenants.md')), 'json', mark))
       const { tenants } = await folder.load(file, { PORTCULLIS_SECRET: goodSecret })
       expect([...(tenants?.enabled.keys() ?? [])]).to.have.members(['acme', 'bolt'])

@@ -42,18 +42,18 @@ describe('events of a program', () => {
     await second.close()
   }
 
-  it('are left to a program with handlers by one that has none', async () => {
+  it('wait for a program with handlers if this program has none', async () => {
     await expectLeft({})
     await expectLeft({}, { delivers: false })
     await expectLeft({ events: { relay: 'off' } }, { handlers: {} })
   })
 
-  it('of one tenant are left to it by a program that delivers those of another tenant', async () => {
+  it('of one tenant are not delivered by a program for another tenant', async () => {
     const list = { here: { stores: { users: { kind: 'memory' } } }, kept: {} } as const
     await expectLeft({ tenants: { by: 'header', list } }, {}, 'kept')
   })
 
-  it('are left to a service beside it by a program without handlers', async () => {
+  it('wait for a service on the same store if the program has no handlers', async () => {
     const service = await startTestService()
     const program = await openPortcullis({ ...silent, dataFolder: service.dataFolder })
     for (let count = 0; count < 4; count++) {
@@ -65,7 +65,7 @@ describe('events of a program', () => {
     await service.stop()
   })
 
-  it('are settled without a handler, where the options say that there is none', async () => {
+  it('are discarded with the option `handlers: {}`', async () => {
     for (const options of [{ handlers: {} }, { delivers: true }]) {
       const dataFolder = scratchFolder()
       const portcullis = await openPortcullis({ ...silent, dataFolder }, options)

@@ -63,7 +63,7 @@ describe('the package, installed into an empty project', () => {
   })
   after(() => project?.remove())
 
-  it('holds the files that are run, imported or compiled against, and no others', () => {
+  it('contains only files that programs run, import or compile with', () => {
     const files = project.files()
     const wanted =
       /^(package\.json|README\.md|LICENSE|bin\/portcullis\.js|dist\/[\w-]+\.js(\.map)?|dist\/api\.md|dist\/types\/.*\.d\.ts|examples\/browser\/[\w.-]+)$/
@@ -78,7 +78,7 @@ describe('the package, installed into an empty project', () => {
     ])
   })
 
-  it('has the file and the types of every entry, the same names in both, and each name on its page of the API', async () => {
+  it('has code, types and documentation of every exported name', async () => {
     const page = readFileSync(join(project.installed, 'dist/api.md'), 'utf8')
     const { exports } = JSON.parse(readFileSync(join(project.installed, 'package.json'), 'utf8'))
     for (const [path, target] of Object.entries<string | { types: string; default: string }>(exports)) {
@@ -95,7 +95,7 @@ describe('the package, installed into an empty project', () => {
     }
   })
 
-  it('compiles with the snippets of the documents, strictly', async () => {
+  it('compiles the examples of the documents with strict types', async () => {
     expect(snippets).to.have.length.above(4)
     const wrong = { file: 'wrong.ts', text: misuses }
     for (const { file, text } of [...snippets, wrong]) project.write(file, text)
@@ -109,7 +109,7 @@ describe('the package, installed into an empty project', () => {
   })
 
   for (const { file, prints } of snippets) {
-    it(`runs ${file}, which prints the output of its page`, async () => {
+    it(`runs ${file}, and it prints the output that its page shows`, async () => {
       const printed = await project.run(file.replace(/\.ts$/, '.js'))
       if (prints !== null) expect(printed).to.match(new RegExp(`^${patternOf(prints).source}$`))
     })
@@ -128,7 +128,7 @@ describe('the package, installed into an empty project', () => {
     })
   }
 
-  it('loads no driver for stores in memory, and a driver that is named', async () => {
+  it('loads no driver for stores in memory, and only the named driver for others', async () => {
     const open = (address: string) => `
       const { openStore } = await import('portcullis')
       await openStore(${address}).then(({ close }) => close(), (error) => console.log(error.name))`

@@ -178,7 +178,7 @@ describe('requests made up from /openapi.json', function () {
     return { credentials: [{ bearer }, { bearer }, ...logins.flat()], ids: users.map(({ id }) => id) }
   }
 
-  it('are all answered, as it says and soon, and with no 500', async () => {
+  it('all get an answer that the document describes, in time, and never a 500', async () => {
     expect(operations.length).to.be.at.least(16)
     const statuses = new Map<number, number>()
     let slowest = 0

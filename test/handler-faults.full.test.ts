@@ -9,7 +9,7 @@ const inOrder = 'fails-in-order@example.com'
 const respelt = ['Fails', 'FAils', 'FAIls'].map((word) => inOrder.replace('fails', word))
 const forgetful = 'fails-and-forgets@example.com'
 
-describe('a service whose handlers are at fault', () => {
+describe('a service with failing handlers', () => {
   let running: FaultyService
   let service: SpawnedService
   let superuser: string
@@ -36,7 +36,7 @@ describe('a service whose handlers are at fault', () => {
     running?.remove()
   })
 
-  it("holds back a user's later events while an earlier one fails, and no events of others", async () => {
+  it('delays only the later events of a user while an earlier one fails', async () => {
     await eventually('the last event', () => ends().some(({ event }) => event === `update to ${respelt[2]}`))
     const done = ends().filter(({ email }) => email.toLowerCase() === inOrder)
     expect(done.map(({ event }) => event)).to.deep.equal(['register', ...respelt.map((one) => `update to ${one}`)])
@@ -44,7 +44,7 @@ describe('a service whose handlers are at fault', () => {
     expect(whose.findIndex((email) => email.startsWith('calm'))).to.be.within(0, whose.indexOf(inOrder) - 1)
   })
 
-  it('hands out the same token at every attempt, and it is good', async () => {
+  it('hands out the same valid token at every attempt', async () => {
     const notesOf = (event: string) => notes().filter((note) => note.email === forgetful && note.event === event)
     const isDone = (event: string) => notesOf(event).some(({ did }) => did === 'end')
     await eventually('both tokens', () => isDone('forgot') && isDone('verify'))
@@ -89,7 +89,7 @@ describe('a service whose handlers are at fault', () => {
     ['never', 'hangs'],
     ['stuck', 'loops for ever'],
   ] as const) {
-    it(`keeps a user while on_before_delete ${what}: 503`, async () => {
+    it(`answers 503 and keeps the user while on_before_delete ${what}`, async () => {
       const { answer, statusAfter } = await deletion(`${kind}@example.com`)
       expect([answer.status, statusAfter]).to.deep.equal([503, 200])
       expect(answer.body).to.deep.equal({ detail: 'SERVICE_UNAVAILABLE' })
@@ -97,7 +97,7 @@ describe('a service whose handlers are at fault', () => {
     })
   }
 
-  it('logs neither addresses nor the words of errors', () => {
+  it('logs neither addresses nor messages of errors', () => {
     const telling = service.errors.filter((line) => /@example\.com|mail server|10\.0\.0\.7/.test(line))
     expect(telling).to.deep.equal([])
   })

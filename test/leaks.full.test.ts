@@ -80,14 +80,14 @@ for (const { deployment, dump } of cases) {
       if (settings !== undefined) await deployment.remove(settings)
     })
 
-    it('are in no line of the log', () => {
+    it('occur in no line of the log', () => {
       const log = service.errors.join('\n')
       expect(log).to.not.match(/canary/i)
       expect(service.errors.filter((line) => line.includes('"msg":"request"')).length).to.be.at.least(told.requests)
       expect(found([...told.secrets, ...Object.values(addresses)], Buffer.from(log))).to.deep.equal([])
     })
 
-    it('are on standard output as events alone, with no field but those of the contract', () => {
+    it('occur on standard output only in the documented fields of events', () => {
       for (const event of service.events) {
         expect(Object.keys(event)).to.include.members(['event', 'user'])
         expect(Object.keys(event.user)).to.deep.equal(['id', 'email', 'is_active', 'is_superuser', 'is_verified'])
@@ -96,7 +96,7 @@ for (const { deployment, dump } of cases) {
       expect(found([...Object.values(passwords), ...told.credentials], Buffer.from(text))).to.deep.equal([])
     })
 
-    it('are in no error, nor is anything of the service itself', () => {
+    it('occur in no error, and errors reveal nothing about the service', () => {
       expect(told.errors.length).to.be.above(30)
       const text = told.errors.join('\n')
       expect(found([...told.secrets, ...Object.values(addresses)], Buffer.from(text))).to.deep.equal([])
@@ -106,12 +106,12 @@ for (const { deployment, dump } of cases) {
           .and.not.match(/canary/i)
     })
 
-    it('are nowhere in the store, at any time', () => {
+    it('are never stored in plain text', () => {
       expect(dumps.length).to.be.at.least(3)
       for (const { bytes } of dumps) expect(found(told.secrets, bytes)).to.deep.equal([])
     })
 
-    it('leave the store with their user', () => {
+    it('are removed from the store with their user', () => {
       const [before, after] = [dumps[0]?.rows ?? '', dumps.at(-1)?.rows ?? '']
       expect(found([told.deleted, addresses.ada], Buffer.from(before))).to.not.deep.equal([])
       expect(found([told.deleted, addresses.ada, addresses.moved], Buffer.from(after))).to.deep.equal([])

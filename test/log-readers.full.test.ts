@@ -100,14 +100,14 @@ async function eventsHaveNoRoom(): Promise<void> {
   expect(await end(child)).to.equal(0)
 }
 
-describe('a service whose log', () => {
+describe('a service', () => {
   together([
-    { title: 'has no reader goes on, and stops at SIGTERM', run: nobodyReads },
-    { title: 'is read late loses no line, and keeps their order', run: isReadLate },
+    { title: 'goes on without a reader of its log, and stops at SIGTERM', run: nobodyReads },
+    { title: 'loses no line and keeps their order when its log is read late', run: isReadLate },
     ...(existsSync('/dev/full')
       ? [
-          { title: 'has no room on its disk goes on, and stops at SIGTERM', run: hasNoRoom },
-          { title: 'is fine but whose events have no room goes on, and retries the events', run: eventsHaveNoRoom },
+          { title: 'goes on when its log is on a full disk, and stops at SIGTERM', run: hasNoRoom },
+          { title: 'goes on and retries events when its standard output is on a full disk', run: eventsHaveNoRoom },
         ]
       : []),
   ])

@@ -175,7 +175,7 @@ async function openInhabited(site: Site) {
   }
 }
 
-describe('a store that is away', () => {
+describe('an outage of a store', () => {
   let redis: RedisServer
   const sites: Site[] = []
 
@@ -275,9 +275,9 @@ describe('a store that is away', () => {
     }
 
     together([
-      { title: 'is reported, and is used as soon as it is there', run: withoutEither },
+      { title: 'is logged, and ends as soon as the store answers', run: withoutEither },
       {
-        title: 'ends the service with exit code 2 and a sentence once it turns out to hold another secret',
+        title: 'is followed by exit code 2 and a message if the store belongs to another secret',
         run: withAnotherSecret,
       },
     ])
@@ -324,12 +324,12 @@ describe('a store that is away', () => {
     }
 
     for (const fault of ['refuse', 'black-hole', 'reset'] as const) {
-      it(`makes requests that need it a 503, in time, and no other request (${fault})`, async () => {
+      it(`causes 503, in time, for the requests that need the store and for no others (${fault})`, async () => {
         await Promise.all([withoutRedis(fault), withoutMongo(fault)])
       })
     }
 
-    it('is waited for when it is merely slow', async () => {
+    it('is not assumed when the store is only slow', async () => {
       const slow: Fault = { latency: 100 } // each way
       await one.redis.set(slow)
       await one.mongo.set(slow)
@@ -348,7 +348,7 @@ describe('a SQLite file that another process locks', () => {
 
   after(() => service?.stop())
 
-  it('is written after the lock alone, and read all the while', async () => {
+  it('can be read during the lock, and written after it', async () => {
     const { url } = service
     await register(url, resident)
     const bearer = await logIn(url, resident)

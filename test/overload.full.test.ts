@@ -9,7 +9,7 @@ import { connected } from './support/sockets.ts'
 
 const resident = 'resident@example.com'
 
-describe('more passwords than can be hashed in time', () => {
+describe('an overload of password hashing', () => {
   let service: TestService
 
   before(async () => {
@@ -18,7 +18,7 @@ describe('more passwords than can be hashed in time', () => {
 
   after(() => service?.stop())
 
-  it('are answered 503 with a time to wait, while reads go on', async () => {
+  it('causes 503 with Retry-After for logins, and delays no reads', async () => {
     const { url } = service
     await register(url, resident)
     const bearer = await logIn(url, resident)
@@ -44,7 +44,7 @@ describe('the log of an overload', () => {
 
   after(() => service?.stop())
 
-  it('counts the refused requests in few lines, and has no line for each of them', async () => {
+  it('counts refused requests in a few lines, not one line each', async () => {
     const form = { username: resident, password: goodPassword }
     const crowd = Array.from({ length: 60 }, () => call(service.url, 'POST', '/auth/jwt/login', { form }))
     const refused = (await Promise.all(crowd)).filter(({ status }) => status === 503).length
@@ -71,7 +71,7 @@ describe('a reset link', () => {
 
   after(() => service?.stop())
 
-  it('stays valid after a refused password and a 503, and then works once', async () => {
+  it('stays valid after a refused password and after a 503, then works once', async () => {
     const { url } = service
     await register(url, resident)
     const token = await resetToken(service, resident)

@@ -12,7 +12,7 @@ import { median, quantile } from './support/statistics.ts'
 const resident = 'resident@example.com'
 const impatient = { PORTCULLIS_PASSWORDS__MAX_WAIT_SECONDS: '0.2' }
 
-describe('more passwords than can be hashed in time', () => {
+describe('an overload of password hashing', () => {
   let service: SpawnedService
 
   before(async () => {
@@ -22,7 +22,7 @@ describe('more passwords than can be hashed in time', () => {
 
   after(() => service?.end('SIGTERM'))
 
-  it('are answered 503 at once, while everything else goes on as before', async () => {
+  it('causes 503 at once for logins, and delays no other requests', async () => {
     const bearer = await logIn(service.url, resident)
     const reader = sender(service.url)
     const read = () => reader.get('/users/me', { Authorization: `Bearer ${bearer}` })
@@ -71,13 +71,13 @@ describe('more passwords than can be hashed in time', () => {
     expect(median(times(during)), 'ms of a read meanwhile').to.be.below(median(times(quiet)) * 20 + 20)
   })
 
-  it('are hashed again as soon as the crowd is gone', async () => {
+  it('ends as soon as the flood ends', async () => {
     await delay(300)
     for (let index = 0; index < 5; index++) await logIn(service.url, resident)
   })
 })
 
-describe('a client that keeps a connection waiting', () => {
+describe('a slow client', () => {
   let service: TestService
 
   before(async () => {
@@ -97,20 +97,20 @@ describe('a client that keeps a connection waiting', () => {
     return (performance.now() - began) / 1000
   }
 
-  it('with its headers: is cut off within 8 s', async () => {
+  it('is disconnected within 8 s if its headers are incomplete', async () => {
     const seconds = await secondsUntilClosed('GET /healthz HTTP/1.1\r\nHost: x\r\n', 'X-Drip: drop\r\n')
     figure('slow headers', { seconds })
     expect(seconds).to.be.within(4, 8)
   })
 
-  it('with its body: is cut off within 13 s', async () => {
+  it('is disconnected within 13 s if its body is incomplete', async () => {
     const start = jsonPost('/auth/register', { email: 'x'.repeat(10_000) }).slice(0, 300)
     const seconds = await secondsUntilClosed(start, 'x')
     figure('slow body', { seconds })
     expect(seconds).to.be.within(9, 13)
   })
 
-  it('without a word: is cut off within 8 s', async () => {
+  it('is disconnected within 8 s if it sends nothing', async () => {
     const seconds = await secondsUntilClosed('', '')
     expect(seconds).to.be.below(8)
   })

@@ -38,14 +38,14 @@ function startOf(blocks: readonly Block[]): string {
 }
 
 describe('the pages that a newcomer follows', () => {
-  it('docs/tour.md prints, with nothing set, exactly the output that it shows', async () => {
+  it('docs/tour.md shows exactly the output of its commands, without any settings', async () => {
     const steps = tourOf(blocksOf(projectFile('docs/tour.md')))
     expect(steps).to.have.length.above(8)
     expect(steps.filter(({ printed }) => printed === '')).to.deep.equal(steps.slice(0, 1))
     await follow('docs/tour.md', {})
   })
 
-  it('the README does, on MongoDB and Redis as docs/settings.md sets them where they are installed', async () => {
+  it('the README shows the output of its commands, with MongoDB and Redis as in docs/settings.md', async () => {
     const obstacle = redisServerObstacle() ?? (await mongoObstacle())
     if (obstacle !== null) {
       if (process.env.TEST_REQUIRE_SERVERS === '1') throw new Error(obstacle)
@@ -104,7 +104,7 @@ describe('npm start', () => {
     return code
   }
 
-  it('has the same users after a SIGTERM that reached npm first', async () => {
+  it('keeps its users after a SIGTERM to npm', async () => {
     const folder = workingCopy()
     const body = { email: 'ada@example.com', password: 'tide-lamp-quartz' }
 
@@ -120,7 +120,7 @@ describe('npm start', () => {
     expect(await second.service.ended).to.equal(0)
   })
 
-  it('ends in order at Ctrl-C, which reaches npm and the service, and the service by npm again', async () => {
+  it('stops in order at Ctrl-C, although the service gets the signal twice', async () => {
     const { service, url } = await npmStart(workingCopy())
     const code = await ending(service, () => service.killGroup('SIGINT'))
     expect(code).to.equal(0)

@@ -22,7 +22,7 @@ async function expectEnd(service: Spawned, signal: NodeJS.Signals): Promise<void
 }
 
 describe('a service that gets a signal to stop', () => {
-  it('answers the requests that it has, and takes no new connection', async () => {
+  it('answers its running requests, and accepts no new connection', async () => {
     const folder = scratchFolder()
     const service = await spawnService(noLimit, folder)
     const emails = Array.from({ length: 32 }, (_, at) => `witness-${at}@example.com`)
@@ -56,7 +56,7 @@ describe('a service that gets a signal to stop', () => {
     await expectEnd(next, 'SIGTERM')
   })
 
-  it('cuts off no answer on kept-alive connections', async () => {
+  it('sends complete answers on keep-alive connections', async () => {
     const service = await spawnService(noLimit)
     const { email } = await register(service.url, 'reader@example.com')
     const bearer = await logIn(service.url, email)
@@ -76,7 +76,7 @@ describe('a service that gets a signal to stop', () => {
     expect(answers.filter(({ status }) => status !== 200)).to.deep.equal([])
   })
 
-  it('ignores a second signal, such as npm sends, and another one', async () => {
+  it('ignores further signals, such as the second one that npm sends', async () => {
     const service = await spawnService(noLimit)
     const emails = Array.from({ length: 32 }, (_, at) => `witness-${at}@example.com`)
     let answered = 0
@@ -93,7 +93,7 @@ describe('a service that gets a signal to stop', () => {
     await expectEnd(service, 'SIGINT')
   })
 
-  it('goes on after SIGHUP, which without tenants has nothing to reload', async () => {
+  it('ignores SIGHUP without tenants', async () => {
     const service = await spawnService(noLimit)
     process.kill(service.pid, 'SIGHUP')
     await eventually('an answer', () => service.errors.some((line) => line.includes('SIGHUP ignored')))
@@ -101,7 +101,7 @@ describe('a service that gets a signal to stop', () => {
     await expectEnd(service, 'SIGTERM')
   })
 
-  it('goes on after SIGHUP while it is being loaded, and so does a worker', async () => {
+  it('ignores SIGHUP during its start, and so does a worker', async () => {
     const hooks = `export async function load(url, context, next) {
       if (/\\/(serve|worker)-\\w+\\.js$/.test(url)) process.kill(process.pid, 'SIGHUP')
       return next(url, context)
@@ -115,7 +115,7 @@ describe('a service that gets a signal to stop', () => {
   // Each takes as long as the grace period.
   together([
     {
-      title: 'ends in time beside silent connections and half a request',
+      title: 'ends in time despite silent connections and an incomplete request',
       run: endWithIdleConnections,
     },
     {

@@ -76,7 +76,7 @@ for (const [deployment, open] of stores) {
     }
 
     for (const route of routes) {
-      it(`to ${route} leaves one record of the same form for every address`, async () => {
+      it(`stores one record of the same form for every address, at ${route}`, async () => {
         const forms: unknown[] = []
         for (const kind of kinds) {
           const before = await behind.contents()
@@ -94,7 +94,7 @@ for (const [deployment, open] of stores) {
         expect(new Set(forms.map((form) => JSON.stringify(form))).size, JSON.stringify(forms)).to.equal(1)
       })
 
-      it(`to ${route} is answered with the same bytes for every address`, async () => {
+      it(`gets an answer of the same bytes for every address, at ${route}`, async () => {
         const [first = '', ...others] = await answers(route)
         expect(first)
           .to.match(/^HTTP\/1\.1 202 Accepted\r\n/)
@@ -103,7 +103,7 @@ for (const [deployment, open] of stores) {
       })
     }
 
-    it('is refused alike for every address when too many wait', async () => {
+    it('gets the same refusal for every address when too many requests wait', async () => {
       await behind.fill()
       for (const route of routes) {
         const [first = '', ...others] = await answers(route)
@@ -135,7 +135,7 @@ for (const [deployment, open] of stores) {
       await behind?.close()
     })
 
-    it(`of ${count} fills no queue beyond its bound, delays no event, and leaves no address to be read`, async () => {
+    it(`exceeds no bound, delays no event, and stores no readable address (${count} requests)`, async () => {
       const flood = sender(service.url, 16)
       const idle = residentMegabytes(service.pid)
       const lengths: number[] = []
@@ -173,7 +173,7 @@ for (const [deployment, open] of stores) {
       figure(`${count} requests`, { taken, refused, longest: Math.max(...lengths), slowest, idle, peak: peak() })
     })
 
-    it('is over when its last request was settled', async () => {
+    it('has no effect after its last request is settled', async () => {
       while ((await behind.waiting()) > 0) await delay(50)
     })
   })

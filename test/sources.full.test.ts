@@ -24,14 +24,14 @@ describe('the sources', () => {
     expect(status, output).to.equal(0)
   })
 
-  it('switch neither types nor lint off', () => {
+  it('contain no comment that disables the type check or a lint rule', () => {
     const offenders = sourceFiles().filter(({ text }) =>
       /@ts-ignore|@ts-expect-error|biome-ignore|: any\b(?! \w)/.test(text),
     )
     expect(offenders.map(({ file }) => file)).to.deep.equal([])
   })
 
-  it('are locked without the address of any registry', () => {
+  it('have a lock file without addresses of registries', () => {
     expect(readFileSync(`${root}/package-lock.json`, 'utf8')).to.not.include('"resolved":')
   })
 })

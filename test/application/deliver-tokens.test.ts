@@ -305,7 +305,7 @@ describe('DeliverTokens', () => {
     expect(await delivery.startDue()).to.equal(1)
   })
 
-  it('gives back running and waiting requests, and does not begin them any more', async () => {
+  it('releases running and waiting requests, and starts none of them any more', async () => {
     const { handlers, finish } = hanging()
     const { delivery, ask, stored, tokenRequests, clock, calls } = await setUp(handlers)
     for (let count = 0; count < 18; count++) await ask(await stored())

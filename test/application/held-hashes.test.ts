@@ -77,7 +77,7 @@ async function scene(verdict: 'match' | 'match_needs_rehash', fields: Partial<Us
 const codeOf = (outcome: unknown) => (outcome instanceof Refusal ? outcome.code : outcome)
 
 describe('while a password is hashed', () => {
-  it('for a re-hash, the login stores the new hash without an event', async () => {
+  it('a re-hash stores the new hash without an event', async () => {
     const { users, outbox, clock, user, release, logIn } = await scene('match_needs_rehash')
     const done = logIn.execute({ email: user.email, password: 'the password', backend, requestId: 'r' })
     await release()
@@ -90,7 +90,7 @@ describe('while a password is hashed', () => {
     expect(await outbox.lease(clock(), 1, 20)).to.deep.equal([])
   })
 
-  it('for a re-hash, a reset wins', async () => {
+  it('a concurrent reset wins against a re-hash', async () => {
     const { users, user, clock, release, logIn } = await scene('match_needs_rehash')
     const done = logIn.execute({ email: user.email, password: 'the password', backend, requestId: 'r' })
     await new Promise((resolve) => setImmediate(resolve))
@@ -100,7 +100,7 @@ describe('while a password is hashed', () => {
     expect((await users.find(user.id))?.passwordHash).to.equal('$reset$')
   })
 
-  it('for a change, a logout wins', async () => {
+  it('a concurrent logout wins against a change', async () => {
     const { users, user, changeUser, release, updateUser, by } = await scene('match')
     const change = updateUser.own({ by, changes: { password: 'a quite long pass phrase' }, requestId: 'r' })
     ended.add(by.credential.id)
@@ -120,7 +120,7 @@ describe('while a password is hashed', () => {
     ['becomes inactive', (root: User) => ({ ...root, isActive: false }), 'UNAUTHORIZED'],
     ['is deleted', null, 'UNAUTHORIZED'],
   ] as const) {
-    it(`a superuser who ${what} changes nothing`, async () => {
+    it(`a superuser who ${what} meanwhile changes nothing`, async () => {
       const { users, user, release, updateUser, by } = await scene('match', { isSuperuser: true })
       const target = aUser()
       await users.insert(target, [])
@@ -134,7 +134,7 @@ describe('while a password is hashed', () => {
     })
   }
 
-  it('a superuser who loses the right does not set it again on the own account', async () => {
+  it('a superuser who loses the right meanwhile does not get it back by a change of the own account', async () => {
     const { users, user, release, updateUser, by } = await scene('match', { isSuperuser: true })
     const changes = { password: 'a quite long pass phrase', isSuperuser: true }
     const change = updateUser.any({ by, target: user, changes, requestId: 'r' })
@@ -144,7 +144,7 @@ describe('while a password is hashed', () => {
     expect((await users.find(user.id))?.isSuperuser).to.equal(false)
   })
 
-  it('for two changes with the same current password, the first one wins', async () => {
+  it('the first of two changes with the same current password wins', async () => {
     const { users, user, release, updateUser, by } = await scene('match')
     const change = (password: string) =>
       updateUser.own({ by, changes: { password }, currentPassword: 'the password', requestId: 'r' })

@@ -47,7 +47,7 @@ async function scene() {
 }
 
 describe('a logout by JWT', () => {
-  it('ends one login each time: 100 logouts end 100 logins, and not the 101st', async () => {
+  it('ends exactly its own login: 100 logouts end 100 of 101 logins', async () => {
     const { clock, logIn, lives, logOut } = await scene()
     const tokens: string[] = []
     for (let count = 0; count < 101; count++) {

@@ -216,7 +216,7 @@ describe('RelayEvents', () => {
     expect(await outbox.settle(other)).to.equal(true)
   })
 
-  it('gives back running and waiting events, and does not begin them any more', async () => {
+  it('releases running and waiting events, and starts none of them any more', async () => {
     const { handlers, finish } = hanging()
     const { outbox, relay, clock, calls, insertMany } = await setUp(handlers)
     await insertMany(20)

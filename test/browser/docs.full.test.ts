@@ -35,7 +35,7 @@ describe('/docs in a browser', () => {
     expect(complaints).to.deep.equal([])
   })
 
-  it('shows every operation, with files of the service only', async () => {
+  it('shows every operation, and loads no file from another host', async () => {
     const origin = await open(namedHost)
     const { body } = await call(service.url, 'GET', '/openapi.json')
     const operations = Object.entries((body as Document).paths).flatMap(([path, methods]) =>

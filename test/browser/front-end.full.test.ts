@@ -58,7 +58,7 @@ describe('a front end on another origin, in a browser', () => {
     blocked = []
   })
 
-  describe('that http.allowedOrigins lists', () => {
+  describe('with an origin in http.allowedOrigins', () => {
     serve(() => ({ PORTCULLIS_HTTP__ALLOWED_ORIGINS: `${sameSite},${crossSite}` }))
 
     it('registers, logs in by cookie, reads and changes the account, logs out', async () => {
@@ -101,7 +101,7 @@ describe('a front end on another origin, in a browser', () => {
     })
   })
 
-  describe('that http.allowedOrigins lists, with sameSite none, where the browser keeps third-party cookies', () => {
+  describe('with an origin in http.allowedOrigins, sameSite none, and third-party cookies in the browser', () => {
     serve(() => ({
       PORTCULLIS_HTTP__ALLOWED_ORIGINS: crossSite,
       PORTCULLIS_BACKENDS__COOKIE__TRANSPORT__SAME_SITE: 'none',
@@ -124,13 +124,13 @@ describe('a front end on another origin, in a browser', () => {
     { where: 'of the same site', origin: () => sameSite, cookies: 'lax' },
     { where: 'of another site, with sameSite none', origin: () => crossSite, cookies: 'none' },
   ]) {
-    describe(`that http.allowedOrigins does not list, ${where}`, () => {
+    describe(`without its origin in http.allowedOrigins, ${where}`, () => {
       serve(() => ({
         PORTCULLIS_HTTP__ALLOWED_ORIGINS: 'https://app.example.com',
         PORTCULLIS_BACKENDS__COOKIE__TRANSPORT__SAME_SITE: cookies,
       }))
 
-      it('registers nobody, by any means that a page has', async () => {
+      it('cannot register a user in any way that a page has', async () => {
         const email = 'stranger@example.com'
         const json = JSON.stringify({ email, password })
         await page.goto(origin())
@@ -147,14 +147,14 @@ describe('a front end on another origin, in a browser', () => {
         expect(service.events).to.deep.equal([])
       })
 
-      it('is named in the log, once, though nothing but a preflight may have come from it', async () => {
+      it('is named in one line of the log, even if it has sent only a preflight', async () => {
         await page.goto(origin())
         const lines = () => service.logLines.map((line) => JSON.parse(line)).filter((line) => 'origin' in line)
         for (let time = 1; time <= 2; time++) await send('PATCH', me, { json: {} })
         expect(lines().map(({ level, origin }) => [level, origin])).to.deep.equal([[40, origin()]])
       })
 
-      it('logs nobody in by cookie', async () => {
+      it('cannot log in by cookie', async () => {
         const email = 'forger@example.com'
         await register(service.url, email)
         await service.event(({ event }) => event === 'on_after_register')
@@ -167,7 +167,7 @@ describe('a front end on another origin, in a browser', () => {
         expect(await context.cookies()).to.deep.equal([])
       })
 
-      it('neither reads nor ends the session of somebody who is logged in', async () => {
+      it('can neither read nor end the session of a logged-in user', async () => {
         const email = 'victim@example.com'
         await register(service.url, email)
         await logInHere(email)

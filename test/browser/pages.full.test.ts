@@ -54,7 +54,7 @@ describe('the files of /docs and /try', () => {
   }
 
   for (const [path, type] of Object.entries({ ...pages['/docs'], ...pages['/try'] })) {
-    it(`include ${path}, which has a type, is not cached, and has no other method`, async () => {
+    it(`include ${path}, with a type, without caching, by GET only`, async () => {
       const { status, headers } = await get(path)
       expect(status).to.equal(200)
       expect(Object.fromEntries(headers)).to.include({
@@ -68,7 +68,7 @@ describe('the files of /docs and /try', () => {
     })
   }
 
-  it('may load scripts, styles and data of their own origin, and stand in no frame', async () => {
+  it('load scripts, styles and data from their own origin only, and refuse frames', async () => {
     for (const [page, images] of [
       ['/docs', "img-src 'self' data:"],
       ['/try', "img-src 'self'"],
@@ -90,7 +90,7 @@ describe('the files of /docs and /try', () => {
     }
   })
 
-  it('are the only ones that are served', async () => {
+  it('are the only files that the service answers', async () => {
     for (const path of [
       '/docs/',
       '/docs/package.json',
@@ -113,7 +113,7 @@ describe('the files of /docs and /try', () => {
       { PORTCULLIS_HTTP__HOST: '0.0.0.0', PORTCULLIS_HTTP__PUBLIC_URL: 'http://localhost' },
     ],
   ] as const) {
-    it(`of ${page} are not there when ${reason}`, () =>
+    it(`of ${page} are missing when ${reason}`, () =>
       during(settings, async (url) => {
         for (const path of filesOf(page)) expect((await get(path, url)).status, path).to.equal(404)
       }))
@@ -138,13 +138,13 @@ describe('the files of /docs and /try', () => {
       }
     }))
 
-  it('of /try lead on to the host name of the public URL, with the query of a provider', async () => {
+  it('of /try redirect to the host of the public URL, with the query of a provider', async () => {
     const { port } = new URL(service.url)
     const { status, headers } = await get('/try?code=a&state=b', `http://127.0.0.1:${port}`)
     expect([status, headers.get('Location')]).to.deep.equal([303, `${service.url}/try?code=a&state=b`])
   })
 
-  it('of /try tell no secret, and the paths that the page needs', async () => {
+  it('of /try contain the paths that the page needs, and no secret', async () => {
     expect(await (await get('/try/config.json')).json()).to.deep.equal({
       backends: [
         { name: 'jwt', transport: 'bearer', prefix: '/auth/jwt' },
@@ -157,7 +157,7 @@ describe('the files of /docs and /try', () => {
 })
 
 describe('an installation without examples/browser', () => {
-  it('has no /try, and says so at the start', async () => {
+  it('has no /try, and logs that at the start', async () => {
     const folder = scratchFolder()
     cpSync(join(projectRoot, 'dist'), join(folder, 'dist'), { recursive: true })
     cpSync(join(projectRoot, 'package.json'), join(folder, 'package.json'))

@@ -18,7 +18,7 @@ describe('a person with a browser', () => {
     await service?.stop()
   })
 
-  it('registers and signs in on the page to try it on', async () => {
+  it('registers and signs in on the page /try', async () => {
     const page = await (await browser.newContext()).newPage()
     const says = (selector: string, text: string) => page.locator(selector, { hasText: text }).waitFor()
     const email = 'grace@example.com'

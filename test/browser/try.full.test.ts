@@ -60,7 +60,7 @@ describe('/try in a browser', () => {
   })
 
   describe('by password', () => {
-    it('shows a person their way: register, faults beside their fields, sign in, sign out', async () => {
+    it('registers, shows faults beside their fields, signs in and signs out', async () => {
       const email = 'grace@example.com'
       await open()
 
@@ -91,7 +91,7 @@ describe('/try in a browser', () => {
     })
 
     for (const backend of ['cookie', 'jwt']) {
-      it(`verifies, changes address and password, forgets and resets, by ${backend}`, async () => {
+      it(`verifies, changes address and password, and resets the password, by ${backend}`, async () => {
         const [email, other] = [`alan-${backend}@example.com`, `turing-${backend}@example.com`]
         await open()
         await page.check(`#backend-${backend}`)
@@ -133,7 +133,7 @@ describe('/try in a browser', () => {
       expect(await focused()).to.equal('login-heading')
     })
 
-    it('works by keyboard alone', async () => {
+    it('works with the keyboard only', async () => {
       const email = 'barbara@example.com'
       await call(service.url, 'POST', '/auth/register', { json: { email, password: goodPassword } })
       await open()
@@ -151,7 +151,7 @@ describe('/try in a browser', () => {
   })
 
   describe('by providers', () => {
-    it('signs up and in, links another, unlinks, and shows the outcome of a cancelled journey', async () => {
+    it('signs up and in, links and unlinks an account, and shows that a journey was cancelled', async () => {
       const email = 'ada@example.com'
       for (const name of names) providers[name].user = { sub: `ada-at-${name}`, email, email_verified: true }
       await open()
@@ -194,7 +194,7 @@ describe('/try in a browser', () => {
       expect(await text('#who')).to.equal('You are not signed in.')
     })
 
-    it('does the same with a bearer token, which no redirect can bring', async () => {
+    it('does the same with a bearer token, which a redirect cannot carry', async () => {
       const email = 'joan@example.com'
       providers.initech.user = { sub: 'joan', email, email_verified: true }
       await open()
@@ -208,7 +208,7 @@ describe('/try in a browser', () => {
       expect(await text('#link-acme-hint')).to.include('providers.acme.redirectUrlAssociate')
     })
 
-    it('takes no code, and repeats no words, of a link of somebody else', async () => {
+    it('ignores the code and the text in a link from an attacker', async () => {
       await open('?code=theirs&state=theirs')
       await says('#message', /began in another browser/)
       expect(page.url()).to.equal(`${service.url}/try`)

@@ -41,7 +41,7 @@ describe('portcullis config check', () => {
     expect(served).to.deep.equal({ code: 2, out: '', err })
   })
 
-  it('refuses addresses that the driver will refuse, without a connection', async () => {
+  it('refuses addresses that the driver would refuse, without connecting', async () => {
     const urls = ['mongodb://u:p:q@h/n', 'mongodb://h:0/n', 'mongodb+srv://h:27017/n', 'mongodb://h/n?nonsense=1']
     for (const url of urls) {
       const users = { PORTCULLIS_STORES__USERS__KIND: 'mongo', PORTCULLIS_STORES__USERS__URL: url }
@@ -55,7 +55,7 @@ describe('portcullis config check', () => {
     }
   })
 
-  it('loads the module of handlers, and names one that fails', async () => {
+  it('loads the module of handlers, and reports a module that fails', async () => {
     const cwd = scratchFolder()
     await writeFile(join(cwd, 'broken.mjs'), 'export function on_after_register( {')
     await writeFile(join(cwd, 'good.mjs'), 'export function on_after_register() {}')
@@ -78,7 +78,7 @@ describe('portcullis config check', () => {
     )
   })
 
-  it('prints the warnings beside the faults', async () => {
+  it('prints warnings together with the faults', async () => {
     const env = { PORTCULLIS_HTTP_PORT: '1', PORTCULLIS_HTTP__PORT: 'many' }
     const { code, err } = await portcullis(['config', 'check'], { env })
     expect(code).to.equal(2)

@@ -68,7 +68,7 @@ describe('portcullis events', () => {
     module.remove()
   })
 
-  it('lists and retries nothing without dead letters', async () => {
+  it('works without dead letters', async () => {
     expect(await events('list')).to.deep.equal(none)
     expect(await events('retry', '--all')).to.deep.equal(none)
     expect(await events('retry', randomUUID())).to.deep.equal({
@@ -78,7 +78,7 @@ describe('portcullis events', () => {
     })
   })
 
-  it('lists an event that failed ten times, without its address, and has it delivered again', async () => {
+  it('lists an event that failed ten times, without its address, and delivers it again', async () => {
     const email = 'fails@example.com'
     const { id, eventId } = await buried(email)
     const { letters, err } = await listed()
@@ -104,7 +104,7 @@ describe('portcullis events', () => {
     expect(await events('list')).to.deep.equal(none)
   })
 
-  it('lists the oldest, says when there are more, and ends well when its reader ends first', async () => {
+  it('lists the oldest events, reports that there are more, and ends normally when its reader ends first', async () => {
     const folder = scratchFolder()
     const env = { PORTCULLIS_DATA_FOLDER: folder }
     const storage = await sqliteBackend.open({ url: null, dataFolder: folder, clock: () => new Date(), warn() {} })

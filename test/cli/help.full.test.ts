@@ -21,11 +21,11 @@ describe('the command line', () => {
     }
   })
 
-  it('takes `help` for --help', async () => {
+  it('accepts `help` in place of --help', async () => {
     expect(await portcullis(['help', 'serve'])).to.deep.equal(await portcullis(['serve', '--help']))
   })
 
-  it('refuses wrong words with exit code 2, and names them', async () => {
+  it('refuses wrong arguments with exit code 2, and names them', async () => {
     for (const [command, word] of [
       ['sevre', "'sevre'"],
       ['serve --prot 80', "'--prot'"],
@@ -46,7 +46,7 @@ describe('the command line', () => {
     }
   })
 
-  it('exists before the first build, and then says how to build', async () => {
+  it('prints how to build before the first build', async () => {
     // Safe: the project's own manifest.
     const { bin, version } = JSON.parse(projectFile('package.json')) as { bin: { portcullis: string }; version: string }
     const command = join(projectRoot, bin.portcullis)

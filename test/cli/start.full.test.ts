@@ -15,7 +15,7 @@ const anyPort = { PORTCULLIS_HTTP__PORT: '0' }
 const words = (err: string): string => err.replace(/^\{.*\}\n/gm, '')
 
 describe('portcullis serve', () => {
-  it('listens, prints its address, and keeps a secret of its own', async () => {
+  it('listens, prints its address, and generates a secret', async () => {
     const folder = scratchFolder()
     const service = await spawnService({}, folder)
     expect(words(`${service.errors.join('\n')}\n`)).to.match(/^(Portcullis listens on http:\/\/localhost:\d+\n)?$/)
@@ -38,7 +38,7 @@ describe('portcullis serve', () => {
     expect(err).not.to.include(another).and.not.to.include(goodSecret)
   })
 
-  it('makes no new secret when a backup was restored without the secret', async () => {
+  it('generates no secret when a backup was restored without the secret', async () => {
     const folder = scratchFolder()
     const path = join(folder, 'data', 'secret')
     const first = await spawnService({}, folder)
@@ -87,7 +87,7 @@ describe('portcullis serve', () => {
       .and.to.match(/http\.port.*in use/)
   })
 
-  it('ends with exit code 1 where another machine has the address, and names the setting', async () => {
+  it('ends with exit code 1 when the address belongs to another machine, and names the setting', async () => {
     // RFC 5737: for documentation only.
     const elsewhere = { PORTCULLIS_HTTP__HOST: '192.0.2.1', PORTCULLIS_HTTP__PUBLIC_URL: 'https://accounts.example' }
     const { code, err } = await portcullis(['serve'], { env: { ...anyPort, ...elsewhere } })

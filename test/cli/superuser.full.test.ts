@@ -28,7 +28,7 @@ describe('portcullis superuser create', () => {
     return body as { id: string } // safe: 200 carries a User
   }
 
-  it('creates an active, verified superuser while the service runs, which delivers the event', async () => {
+  it('creates an active, verified superuser, and a running service delivers the event', async () => {
     const { code, out, err } = await create('root@example.com', goodPassword)
     expect([code, out]).to.deep.equal([0, ''])
     const user = await me('root@example.com')
@@ -48,7 +48,7 @@ describe('portcullis superuser create', () => {
     expect((await portcullis([...command, 'two@example.com'], elsewhere)).err).to.match(/^created superuser \S+ \S+\n$/)
   })
 
-  it('drops one newline at the end of the password and nothing else', async () => {
+  it('removes one newline at the end of the password and nothing else', async () => {
     for (const [email, input, password] of [
       ['one@example.com', ` ${goodPassword} \n`, ` ${goodPassword} `],
       ['two@example.com', `${goodPassword}\n\n`, `${goodPassword}\n`],
@@ -60,7 +60,7 @@ describe('portcullis superuser create', () => {
     }
   })
 
-  it('refuses a password that registration would refuse, saying why, and one that is not UTF-8', async () => {
+  it('refuses with a reason a password that registration would refuse, and one that is not UTF-8', async () => {
     const short = await create('short@example.com', 'short\n')
     expect(short.code).to.equal(1)
     expect(short.err)
@@ -72,7 +72,7 @@ describe('portcullis superuser create', () => {
     expect(await register(service.url, 'bytes@example.com')).to.include({ email: 'bytes@example.com' })
   })
 
-  it('makes an existing user a superuser only with --promote, and removes a password that may be a stranger’s', async () => {
+  it('makes an existing user a superuser only with --promote, and removes a password that an attacker may know', async () => {
     const email = 'somebody@example.com'
     const { id } = await register(service.url, email)
     const another = 'another fine pass phrase'
@@ -98,7 +98,7 @@ describe('portcullis superuser create', () => {
     expect(await logsIn(email, another)).to.equal(true)
   })
 
-  it('creates an unknown user also with --promote', async () => {
+  it('creates a user with --promote if the address has no account', async () => {
     expect((await create('new@example.com', goodPassword, '--promote')).code).to.equal(0)
     expect(await me('new@example.com')).to.include({ is_superuser: true })
   })
@@ -112,7 +112,7 @@ describe('portcullis superuser create', () => {
     expect(noPassword.err).to.include('--password-stdin')
   })
 
-  it('refuses users in memory with exit code 2, since another process has them', async () => {
+  it('refuses users in memory with exit code 2, because only their process can reach them', async () => {
     const env = { PORTCULLIS_STORES__USERS__KIND: 'memory' }
     const args = ['superuser', 'create', '--email', 'root@example.com', '--password-stdin']
     const { code, out, err } = await portcullis(args, { env, input: goodPassword })
@@ -120,7 +120,7 @@ describe('portcullis superuser create', () => {
     expect(err).to.match(/stores\.users\.kind.*memory/)
   })
 
-  it('needs no secret, and no service', async () => {
+  it('works without a secret and without a running service', async () => {
     const cwd = scratchFolder()
     const args = ['superuser', 'create', '--email', 'first@example.com', '--password-stdin']
     expect((await portcullis(args, { cwd, input: goodPassword })).code).to.equal(0)

@@ -37,7 +37,7 @@ describe('tenants on the command line', () => {
     })
   })
 
-  it('are reported with all their faults where they are disabled, and exit code 2', async () => {
+  it('are reported with all their faults and exit code 2 if they are disabled', async () => {
     const list = {
       acme: { secret: 'hunter2', colour: 'blue', stores: { users: mongo } },
       bolt: {},
@@ -63,7 +63,7 @@ describe('tenants on the command line', () => {
     expect((await of('nobody', 'list')).err).to.include('there is no tenant nobody: acme, bolt')
   })
 
-  it('may be absent', async () => {
+  it('need not exist', async () => {
     const cwd = await folderWith(null)
     for (const command of ['list', 'check']) {
       const { code, out, err } = await portcullis(['tenant', command], { cwd })
@@ -75,7 +75,7 @@ describe('tenants on the command line', () => {
     expect(err).to.include('--tenant: there are no tenants')
   })
 
-  it('are named by --tenant, which commands need where there is no default tenant', async () => {
+  it('are named by --tenant, which is required without a tenant `default`', async () => {
     const cwd = await folderWith({
       by: 'header',
       list: { acme: {}, bolt: {}, cove: { colour: 'blue' } },
@@ -153,7 +153,7 @@ describe('SIGHUP', () => {
     expect([await statusAt('bolt'), await statusAt('dune')]).to.deep.equal([401, 401])
   })
 
-  it('names the settings that only a restart takes up', async () => {
+  it('names the changed settings that need a restart', async () => {
     const line = 'settings of the whole service have changed'
     expect(service.errors.filter((one) => one.includes(line))).to.deep.equal([])
     const common = { http: { port: 1, allowedOrigins: ['https://a.example'] }, logs: { requests: 'all' } }

@@ -7,12 +7,12 @@ import { goodSecret, settingsFolder } from '../support/settings.ts'
 describe('describing the settings', () => {
   const folder = settingsFolder()
 
-  it('has words for every setting', () => {
+  it('has a description of every setting', () => {
     const silent = leavesOf(settingsSchema).filter(({ schema }) => !('description' in schema))
     expect(silent.map(({ path }) => path.join('.'))).to.deep.equal([])
   })
 
-  it('prints each value with where it came from, and secrets masked', async () => {
+  it('prints each value with its source, and masks secrets', async () => {
     const path = await folder.write(
       'portcullis.config.json',
       JSON.stringify({ http: { allowedOrigins: ['https://a.example'] }, stores: { tokens: { kind: 'redis' } } }),

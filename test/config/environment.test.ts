@@ -13,7 +13,7 @@ describe('settings from the environment', () => {
     (await folder.load({}, { PORTCULLIS_DOCS__ENABLED: text })).settings.docs.enabled
 
   describe('values', () => {
-    it('types numbers and booleans by the schema', async () => {
+    it('converts numbers and booleans as the schema says', async () => {
       expect(await portOf(' 0080 ')).to.equal(80)
       for (const yes of ['true', 'TRUE', '1', 't', 'yes', 'Y', 'on']) expect(await docsOf(yes)).to.equal(true)
       for (const no of ['false', 'False', '0', 'f', 'no', 'n', 'off']) expect(await docsOf(no)).to.equal(false)
@@ -28,13 +28,13 @@ describe('settings from the environment', () => {
       expect(faults.map(({ path }) => path)).to.deep.equal(['docs.enabled'])
     })
 
-    it('splits lists at commas, and drops space and empty items', async () => {
+    it('splits lists at commas, and removes spaces and empty items', async () => {
       const env = { PORTCULLIS_HTTP__ALLOWED_ORIGINS: ' https://a.example ,,https://b.example,' }
       const { settings } = await folder.load({}, env)
       expect(settings.http.allowedOrigins).to.deep.equal(['https://a.example', 'https://b.example'])
     })
 
-    it('takes an empty variable for an absent one', async () => {
+    it('ignores an empty variable', async () => {
       const env = {
         PORTCULLIS_HTTP__PORT: '',
         PORTCULLIS_SECRET_FILE: '',
@@ -48,7 +48,7 @@ describe('settings from the environment', () => {
   })
 
   describe('secrets in files', () => {
-    it('reads them without one newline at the end, and nothing else', async () => {
+    it('reads them without the last newline', async () => {
       for (const [content, secret] of [
         [`${goodSecret}\n`, goodSecret],
         [`${goodSecret}\r\n`, goodSecret],
@@ -61,7 +61,7 @@ describe('settings from the environment', () => {
       }
     })
 
-    it('reads addresses in the same way', async () => {
+    it('reads addresses of stores from files, too', async () => {
       const url = await folder.write('url', 'redis://:password@127.0.0.1\n')
       const env = { PORTCULLIS_STORES__TOKENS__KIND: 'redis', PORTCULLIS_STORES__TOKENS__URL_FILE: url }
       const { settings } = await folder.load({}, env)
@@ -82,14 +82,14 @@ describe('settings from the environment', () => {
       )
     })
 
-    it('reads nothing but secrets from files', async () => {
+    it('reads no other settings from files', async () => {
       const faults = await folder.faults({}, { PORTCULLIS_HTTP__PORT_FILE: 'port' })
       expect(faults.map(({ path }) => path)).to.deep.equal(['http.port'])
     })
   })
 
   describe('names', () => {
-    it('finds the entry of a map in whatever case the file has it, and otherwise opens one in lower case', async () => {
+    it('matches an entry of the file in any case of letters, and otherwise adds an entry in lower case', async () => {
       const env = {
         PORTCULLIS_BACKENDS__JWT__REQUIRES_VERIFICATION: 'true',
         PORTCULLIS_BACKENDS__APP__TRANSPORT__KIND: 'bearer',
@@ -104,7 +104,7 @@ describe('settings from the environment', () => {
       expect(faults[0]).to.include({ path: 'backends.JWT' })
     })
 
-    it('opens an entry even under the name of an inherited member', async () => {
+    it('adds an entry even if an object inherits a member of this name', async () => {
       const env = {
         PORTCULLIS_BACKENDS__CONSTRUCTOR__TRANSPORT__KIND: 'bearer',
         PORTCULLIS_BACKENDS__CONSTRUCTOR__STRATEGY__KIND: 'jwt',
@@ -113,7 +113,7 @@ describe('settings from the environment', () => {
       expect(Object.keys(settings.backends)).to.deep.equal(['jwt', 'cookie', 'constructor'])
     })
 
-    it('refuses unknown ones with __, with the nearest that there is', async () => {
+    it('refuses unknown names with __, and suggests the nearest name', async () => {
       for (const [variable, meant] of [
         ['PORTCULLIS_HTTP__PROT', 'PORTCULLIS_HTTP__PORT'],
         ['PORTCULLIS_HTPP__PORT', 'PORTCULLIS_HTTP__PORT'],
@@ -144,7 +144,7 @@ describe('settings from the environment', () => {
       expect(Object.hasOwn(Object.prototype, 'enabled')).to.equal(false)
     })
 
-    it('only warns of unknown ones without __, such as Kubernetes sets', async () => {
+    it('warns of unknown names without __, which Kubernetes may have set', async () => {
       const env = { PORTCULLIS_SERVICE_HOST: '10.0.0.1', PORTCULLIS_HTTP_PORT: '80', OTHER__NAME: 'x' }
       const { settings, warnings } = await folder.load({}, env)
       expect(settings.http.port).to.equal(3000)
@@ -161,7 +161,7 @@ describe('settings from the environment', () => {
     })
   })
 
-  it('knows the variable of every setting', async () => {
+  it('reads the variable of every setting', async () => {
     const settings = leavesOf(settingsSchema).filter(({ path, schema }) => {
       return !path.includes('*') && !annotations(schema).byEntry
     })

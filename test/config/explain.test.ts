@@ -2,18 +2,18 @@ import { expect } from 'chai'
 import { explain } from '../../src/cli/explain.ts'
 import { Unavailable } from '../../src/domain/refusal.ts'
 
-describe('the reason why a command ended', () => {
+describe('the message of a failed command', () => {
   const failed = (code: string, syscall: string, message = `${syscall} ${code}`) =>
     explain(Object.assign(new Error(message), { code, syscall })).text
 
-  it('names the setting that a server cannot listen by', () => {
+  it('names the setting of an address or port that cannot be used', () => {
     expect(failed('EADDRINUSE', 'listen')).to.match(/^http\.port: another program/)
     expect(failed('EACCES', 'listen')).to.match(/^http\.port: this user/)
     expect(failed('EADDRNOTAVAIL', 'listen')).to.match(/^http\.host: is no address of this machine/)
     expect(failed('ENOTFOUND', 'getaddrinfo')).to.match(/^http\.host: is no address, and no name/)
   })
 
-  it('blames no setting for a file that cannot be opened', () => {
+  it('names no setting for a file that cannot be opened', () => {
     expect(failed('EACCES', 'open', 'EACCES: permission denied')).to.equal('EACCES: permission denied')
   })
 

@@ -138,7 +138,7 @@ describe('judging the settings', () => {
       })
     }
 
-    it('come all at once, each with its source', async () => {
+    it('are reported all at once, each with its source', async () => {
       const file = { http: { port: -1 }, sekret: 'x', stores: { users: { kind: 'mongo' } } }
       const faults = await folder.faults(file, { PORTCULLIS_LOGS__LEVEL: 'loud', PORTCULLIS_LOGS__LEVLE: 'info' })
       expect(faults).to.have.deep.members([
@@ -167,7 +167,7 @@ describe('judging the settings', () => {
       ])
     })
 
-    it('name every missing setting at once, and a shared address once', async () => {
+    it('name every missing setting, and a shared address only once', async () => {
       const pathsOf = async (stores: object) => (await folder.faults({ stores })).map(({ path }) => path)
       const [mongo, redis] = [{ kind: 'mongo' }, { kind: 'redis' }]
       const missing = ['stores.users.url', 'stores.sessions.url', 'stores.tokens.url', 'secret']
@@ -175,7 +175,7 @@ describe('judging the settings', () => {
       expect(await pathsOf({ users: mongo, sessions: mongo })).to.have.members(['stores.users.url', 'secret'])
     })
 
-    it('suggests the setting that a misspelt one means', async () => {
+    it('suggest the right spelling of a setting', async () => {
       for (const [given, meant] of [
         [{ http: { hots: '::1' } }, 'host'],
         [{ http: { prot: 1 } }, 'port'],
@@ -187,7 +187,7 @@ describe('judging the settings', () => {
       }
     })
 
-    it('come with the warnings', async () => {
+    it('are reported together with the warnings', async () => {
       const env = { PORTCULLIS_LOGS_LEVEL: 'info', PORTCULLIS_STORES__USERS__KIND: 'memory' }
       const thrown = await folder.load({ http: { port: -1 } }, env).catch((error: unknown) => error)
       const warnings = thrown instanceof SettingsFault ? thrown.warnings : []
@@ -219,7 +219,7 @@ describe('judging the settings', () => {
     ]
 
     for (const [title, file] of good) {
-      it(`may have ${title}`, async () => {
+      it(`accept ${title}`, async () => {
         expect(await folder.faults(file)).to.deep.equal([])
       })
     }
@@ -235,7 +235,7 @@ describe('judging the settings', () => {
       expect((await folder.load({ http: { publicUrl: 'http://localhost:3000' }, backends })).warnings).to.deep.equal([])
     })
 
-    it('warn where no backend is enabled', async () => {
+    it('warn if no backend is enabled', async () => {
       const off = { enabled: false }
       expect((await folder.load({ backends: { jwt: off, cookie: off } })).warnings).to.deep.equal([
         'backends: none is enabled, so that nobody can log in',
@@ -268,14 +268,14 @@ describe('judging the settings', () => {
       }
     })
 
-    it('warn of a Secure cookie where browsers will drop it', async () => {
+    it('warn of a Secure cookie that browsers will drop', async () => {
       const { warnings } = await folder.load({ http: { publicUrl: 'http://accounts.example.com' } })
       expect(warnings).to.deep.equal([
         'browsers will drop the cookie of the backend cookie: it is Secure and http.publicUrl is not https',
       ])
     })
 
-    it('warn that handlers.console prints tokens where others reach the service', async () => {
+    it('warn of handlers.console if other machines can reach the service', async () => {
       const handlers = { console: true }
       const open = { host: '0.0.0.0', publicUrl: 'http://localhost:3000' }
       const publicUrl = 'https://accounts.example.com'

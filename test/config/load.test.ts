@@ -12,7 +12,7 @@ const mongo = { users: { kind: 'mongo', url: 'mongodb://127.0.0.1/accounts' } }
 describe('loading the settings', () => {
   const folder = settingsFolder()
 
-  it('needs nothing: everything has a default', async () => {
+  it('works without any settings, because each has a default', async () => {
     const { settings, sources, file, warnings } = await folder.load()
     expect(file).to.equal(null)
     expect(warnings).to.deep.equal([])
@@ -24,8 +24,8 @@ describe('loading the settings', () => {
     expect(Object.keys(settings.backends)).to.deep.equal(['jwt', 'cookie'])
   })
 
-  describe('where they come from', () => {
-    it('lets the environment win over the file, and the file over the defaults, setting by setting', async () => {
+  describe('sources', () => {
+    it('prefers each variable to the file, and the file to the defaults', async () => {
       const file = { http: { port: 4000, host: 'localhost' }, logs: { level: 'debug' } }
       const { settings, sources } = await folder.load(file, { PORTCULLIS_HTTP__PORT: '5000' })
       expect(settings.http).to.include({ port: 5000, host: 'localhost' })
@@ -34,7 +34,7 @@ describe('loading the settings', () => {
       expect(sources.get('logs.requests')).to.equal('default')
     })
 
-    it('reads the file of --config, otherwise that of PORTCULLIS_CONFIG, otherwise the one where it is started', async () => {
+    it('reads the file of --config, else of PORTCULLIS_CONFIG, else of the current folder', async () => {
       for (const port of [1, 2, 3]) await folder.write(`${port}.json`, JSON.stringify({ http: { port } }))
       await folder.write('portcullis.config.json', JSON.stringify({ http: { port: 4 } }))
       const env = { PORTCULLIS_CONFIG: '2.json' }
@@ -47,7 +47,7 @@ describe('loading the settings', () => {
       expect(await portOf({})).to.equal(4)
     })
 
-    it('refuses a missing file only when it was named', async () => {
+    it('refuses a missing file only if a flag or variable names it', async () => {
       expect(await folder.faults()).to.deep.equal([])
       expect(await folder.faults(undefined, { PORTCULLIS_CONFIG: 'gone.json' })).to.deep.equal([
         {
@@ -60,7 +60,7 @@ describe('loading the settings', () => {
       expect(await named).to.have.length(1)
     })
 
-    it('reports where a malformed file is not JSON, and no other fault of it', async () => {
+    it('reports the position of a JSON error, and no other fault', async () => {
       for (const [text, place] of [
         ['{\n  "http": { "port": 3000 }\n  "secret": "abc"\n}', ': line 3, column 3'],
         ['{\n  "http": {', ': line 2, column 12'],
@@ -73,7 +73,7 @@ describe('loading the settings', () => {
       }
     })
 
-    it('names no file in the faults of settings that a program passes', async () => {
+    it('names no file in faults of settings from a program', async () => {
       const given = { path: null, value: { http: { port: 'many' }, colour: 'blue' } }
       const thrown = await settingsOf(given, { env: {}, cwd: folder.path }).catch((error: unknown) => error)
       expect(String(thrown)).to.equal(
@@ -106,19 +106,19 @@ describe('loading the settings', () => {
       expect(await folder.faults()).to.deep.equal([refused])
     })
 
-    it('says which items of a list are wrong, by their places', async () => {
+    it('names wrong items of a list by their positions', async () => {
       const good = 'https://a.example'
       const wrong = ['*', 'null', `${good}/`, `${good}:443`, 'https://A.example', 'https://*.a.example']
       const [fault] = await folder.faults({ http: { allowedOrigins: [good, ...wrong, 'http://localhost:5173'] } })
       expect(fault?.message).to.match(/^must be a list .*; not so: number 2, 3, 4, 5, 6, 7$/)
     })
 
-    it('takes a file with a byte order mark', async () => {
+    it('accepts a file with a byte order mark', async () => {
       await folder.write('portcullis.config.json', '\ufeff{"http":{"port":7}}')
       expect((await folder.load()).settings.http.port).to.equal(7)
     })
 
-    it('resolves relative paths in the folder where the service is started', async () => {
+    it('resolves relative paths from the current folder', async () => {
       await folder.write('handlers.mjs', '')
       const { settings } = await folder.load({ dataFolder: 'kept', handlers: { module: './handlers.mjs' } })
       expect(settings.dataFolder).to.equal(join(folder.path, 'kept'))
@@ -152,7 +152,7 @@ describe('loading the settings', () => {
       }
     })
 
-    it('prints no events by default where there is a module', async () => {
+    it('prints no events by default if there is a module of handlers', async () => {
       await folder.write('handlers.mjs', '')
       const consoleOf = async (file: unknown) => (await folder.load(file)).settings.handlers.console
       expect(await consoleOf({ handlers: { module: 'handlers.mjs' } })).to.equal(false)
@@ -171,7 +171,7 @@ describe('loading the settings', () => {
   })
 
   describe('backends', () => {
-    it('merges the given options into the two default ones, and adds others after them in their order', async () => {
+    it('merges options into the two default backends, and adds other backends after them in their order', async () => {
       const bearer = { transport: { kind: 'bearer' }, strategy: { kind: 'stored' } }
       const { settings } = await folder.load({
         backends: { zeta: bearer, cookie: { strategy: { idleSeconds: 60 } }, app: { ...bearer, prefix: '/app' } },
@@ -186,24 +186,24 @@ describe('loading the settings', () => {
       expect(settings.backends.app?.prefix).to.equal('/app')
     })
 
-    it('takes the defaults of another kind when a kind is changed', async () => {
+    it('uses the defaults of the new kind when a kind is changed', async () => {
       const { settings } = await folder.load({}, { PORTCULLIS_BACKENDS__JWT__STRATEGY__KIND: 'stored' })
       expect(settings.backends.jwt?.strategy).to.include({ kind: 'stored', idleSeconds: 86_400 })
     })
 
-    it('takes a lifetime that is shorter than the idle time', async () => {
+    it('accepts a lifetime that is shorter than the idle limit', async () => {
       const { settings } = await folder.load({ backends: { cookie: { strategy: { lifetimeSeconds: 60 } } } })
       expect(settings.backends.cookie?.strategy).to.include({ lifetimeSeconds: 60, idleSeconds: 86_400 })
     })
 
-    it('does not count a disabled backend in a conflict of cookies', async () => {
+    it('ignores disabled backends in the check for equal cookie names', async () => {
       const cookie = { transport: { kind: 'cookie' }, strategy: { kind: 'stored' } }
       const { settings } = await folder.load({ backends: { cookie: { enabled: false }, web: cookie } })
       expect(settings.backends.cookie?.enabled).to.equal(false)
     })
   })
 
-  it('prints no secret, no address and no other value of a fault', async () => {
+  it('repeats no wrong value in the message of a fault', async () => {
     const secrets = fc.stringMatching(/^[A-Za-z0-9]{32,60}$/)
     // The planted text stands in its own place, and in each kind of place where it does not belong.
     const files = (planted: string): unknown[] => [

@@ -38,7 +38,7 @@ describe('the stores', () => {
     await stores.close()
   })
 
-  it('tell whether they fail, and ask the server once for many callers', async () => {
+  it('report failures, with one request to the server for many callers', async () => {
     const { stores, file } = await onSqlite(async () => undefined)
     await stores.prepare()
     expect(await stores.failing()).to.deep.equal([])
@@ -51,12 +51,12 @@ describe('the stores', () => {
   })
 })
 
-describe('a store that is lost while the service runs', () => {
+describe('an outage of a store while the service runs', () => {
   before(function () {
     needsRedisServer(this)
   })
 
-  it('is logged once, and once when it answers again, for any number of requests', async () => {
+  it('causes one line at its start and one at its end, for any number of requests', async () => {
     const url = new URL(await sharedRedisUrl())
     const proxy = await faultProxy(Number(url.port))
     url.port = String(proxy.port)

@@ -21,13 +21,13 @@ describe('the public URL', () => {
     }
   })
 
-  it('tells loopback hosts from others', () => {
+  it('distinguishes loopback hosts from others', () => {
     const loopback = ['localhost', 'LOCALHOST', '127.0.0.1', '127.8.9.10', '::1', '0:0:0:0:0:0:0:1']
     const others = ['0.0.0.0', '::', '10.0.0.1', '128.0.0.1', '::2', 'localhost.example.com', '127.0.0.1.example.com']
     expect([...loopback, ...others].filter(isLoopback)).to.deep.equal(loopback)
   })
 
-  it('tells URLs that lead to loopback from others', () => {
+  it('distinguishes URLs on loopback from others', () => {
     const loopback = ['http://localhost:3000/x', 'https://127.0.0.1', 'http://[::1]:3000', 'http://acme.localhost:3000']
     const others = ['http://example.com', 'http://[::2]', 'http://localhost.example.com', 'http://mylocalhost']
     expect([...loopback, ...others].filter((url) => leadsToLoopback(new URL(url)))).to.deep.equal(loopback)

@@ -39,7 +39,7 @@ describe('settings of tenants', () => {
     }
   }
 
-  it('may drop the inherited handlers by null', async () => {
+  it('remove inherited handlers by null', async () => {
     const module = await folder.write('handlers.mjs', '')
     const common = { handlers: { module: 'handlers.mjs' } }
     const tenants = await load(list({ acme: { handlers: { module: null } }, bolt: {} }, common))
@@ -47,8 +47,8 @@ describe('settings of tenants', () => {
     expect(settingsOf(tenants, 'bolt').handlers.module).to.equal(module)
   })
 
-  describe('come from', () => {
-    it('the settings file', async () => {
+  describe('sources', () => {
+    it('are the settings file', async () => {
       const tenants = await load(
         list({ acme: { passwords: { minLength: 12 } }, bolt: {} }, { passwords: { minLength: 10 } }),
       )
@@ -58,7 +58,7 @@ describe('settings of tenants', () => {
       expect(tenants.disabled.size).to.equal(0)
     })
 
-    it('a folder, beside the settings file or in place of it', async () => {
+    it('are a folder, with the settings file or without', async () => {
       await inFolder({
         'acme.json': { passwords: { minLength: 12 } },
         'readme.md': 'no tenant',
@@ -71,7 +71,7 @@ describe('settings of tenants', () => {
       expect(settingsOf(both, 'acme').passwords.minLength).to.equal(12)
     })
 
-    it('the environment, for tenants of the file, of the folder, and new ones', async () => {
+    it('are variables, for tenants of the file, tenants of the folder and new tenants', async () => {
       await inFolder({ 'bolt.json': { backends: { App: {} } } })
       await folder.write('secret', `${goodSecret}\n`)
       const file = { tenants: { by: 'header', folder: 'tenants', list: { acme: { passwords: { minLength: 12 } } } } }
@@ -89,7 +89,7 @@ describe('settings of tenants', () => {
       expect(pathsOf(tenants.disabled.get('bolt'))).to.deep.equal(['tenants.list.bolt.backends.App'])
     })
 
-    it('the common settings, member by member; a group of another kind replaces the whole', async () => {
+    it('are the common settings, merged by member, but a group of another kind replaces a group', async () => {
       const jwt = { transport: { kind: 'bearer' }, strategy: { kind: 'jwt', lifetimeSeconds: 60 } }
       const common = { backends: { app: jwt }, tokens: { resetLifetimeSeconds: 100, verifyLifetimeSeconds: 200 } }
       const acme = { backends: { app: { strategy: { kind: 'stored' } } }, tokens: { resetLifetimeSeconds: 300 } }
@@ -107,8 +107,8 @@ describe('settings of tenants', () => {
     })
   })
 
-  describe('give each tenant a place of its own', () => {
-    it('in each store that it inherits: a database, a prefix, a folder', async () => {
+  describe('places', () => {
+    it('are separate in each inherited store: a database, a prefix or a folder', async () => {
       const stores = { users: mongo, sessions: redis, tokens: { ...redis, prefix: 'eu:' } }
       const tenants = await load(list({ acme: {}, 'acme-2': {} }, { secret: goodSecret, stores }))
       for (const id of ['acme', 'acme-2']) {
@@ -123,7 +123,7 @@ describe('settings of tenants', () => {
       }
     })
 
-    it('unless the tenant names its own', async () => {
+    it('stay unchanged if the tenant has its own address', async () => {
       const own = { users: { kind: 'mongo', url: 'mongodb://other.internal/acme' }, sessions: { prefix: 'mine:' } }
       const common = { secret: goodSecret, stores: { users: mongo, sessions: redis, tokens: redis } }
       const tenants = await load(list({ acme: { stores: own, dataFolder: 'elsewhere' } }, common))
@@ -132,7 +132,7 @@ describe('settings of tenants', () => {
       expect(dataFolder).to.equal(join(folder.path, 'elsewhere'))
     })
 
-    it('without the options of the common kind, where it has another kind', async () => {
+    it('have no options of the common kind if the tenant has another kind', async () => {
       const common = { secret: goodSecret, stores: { users: mongo, sessions: redis } }
       const tenants = await load(list({ acme: { stores: { users: { kind: 'sqlite' } } } }, common))
       expect(settingsOf(tenants, 'acme').stores).to.deep.equal({
@@ -142,7 +142,7 @@ describe('settings of tenants', () => {
       })
     })
 
-    it('which for the tenant `default` is that of a deployment without tenants', async () => {
+    it('of the tenant `default` are those of a deployment without tenants', async () => {
       const without = await folder.load({ secret: goodSecret, stores: { users: mongo, sessions: redis } })
       const common = { secret: goodSecret, stores: { users: mongo, sessions: redis } }
       const { tenants: _, ...own } = settingsOf(await load(list({ default: {}, acme: {} }, common)), 'default')
@@ -150,7 +150,7 @@ describe('settings of tenants', () => {
       expect(own).to.deep.equal(expected)
     })
 
-    it('among the cookies of a browser', async () => {
+    it('include a separate name of the cookie', async () => {
       const cookie = { transport: { kind: 'cookie', name: '__Host-app' }, strategy: { kind: 'stored' } }
       const tenants = await load(list({ acme: {}, default: {} }, { backends: { app: cookie } }))
       const names = (id: string) =>
@@ -165,7 +165,7 @@ describe('settings of tenants', () => {
   describe('by host', () => {
     const common = { http: { publicUrl: 'https://accounts.example.org:8443' } }
 
-    it('need the hosts of each, and give each its own public URL', async () => {
+    it('require hosts for each tenant, and give each its own public URL', async () => {
       const acme = { hosts: ['acme.example.org', 'acme.example.com'] }
       const bolt = { hosts: ['bolt.example.org'], http: { publicUrl: 'https://id.bolt.example.org' } }
       const tenants = await load(list({ acme, bolt, cove: {} }, common, 'host'))
@@ -174,7 +174,7 @@ describe('settings of tenants', () => {
       expect(pathsOf(tenants.disabled.get('cove'))).to.deep.equal(['tenants.list.cove.hosts'])
     })
 
-    it('have no development defaults at a public host', async () => {
+    it('have no defaults for development at a public host', async () => {
       const acme = { hosts: ['acme.example.org'] }
       const tenants = await load(list({ acme, bolt: { hosts: ['bolt.localhost'] } }, {}, 'host'))
       for (const [id, expected] of [
@@ -186,7 +186,7 @@ describe('settings of tenants', () => {
       }
     })
 
-    it('may redirect to pages at their own host only', async () => {
+    it('allow redirects to pages at their own host only', async () => {
       const tenant = (host: string, page: string) => {
         const github = {
           kind: 'github',
@@ -210,7 +210,7 @@ describe('settings of tenants', () => {
       }
     })
 
-    it('take hosts from the environment', async () => {
+    it('read hosts from the environment', async () => {
       const tenants = await load(list({ acme: {} }, common, 'host'), {
         PORTCULLIS_TENANTS__LIST__ACME__HOSTS: 'acme.example.org, acme.example.com',
       })
@@ -218,8 +218,8 @@ describe('settings of tenants', () => {
     })
   })
 
-  describe('that are wrong', () => {
-    it('disable their tenant alone, and all of its faults have paths and sources', async () => {
+  describe('wrong settings', () => {
+    it('disable their tenant only, and each fault has a path and a source', async () => {
       await inFolder({
         'bolt.json': { tokens: { resetLifetimeSeconds: 0 }, colour: 'blue' },
         'cove.json': '{ "tokens": ',
@@ -250,7 +250,7 @@ describe('settings of tenants', () => {
       expect(JSON.stringify([...disabled])).not.to.include('hunter2')
     })
 
-    it('because only the whole service can have them', async () => {
+    it('include settings of the process', async () => {
       const whole = {
         http: { host: '0.0.0.0', port: 80 },
         passwords: { maxWaitSeconds: 1, concurrency: 1 },
@@ -266,7 +266,7 @@ describe('settings of tenants', () => {
       }
     })
 
-    it('because their name is no label of a host', async () => {
+    it('include a tenant name that is no label of a host', async () => {
       for (const id of ['Acme', '-acme', 'acme-', 'a.b', 'a'.repeat(33), '', '__proto__', 'ä']) {
         const { enabled, disabled } = await load(
           JSON.parse(`{"tenants":{"by":"header","list":{${JSON.stringify(id)}:{}}}}`),
@@ -275,7 +275,7 @@ describe('settings of tenants', () => {
       }
     })
 
-    it('because the inherited name of the database gets too long for MongoDB', async () => {
+    it('include a derived database name that is too long for MongoDB', async () => {
       const users = { kind: 'mongo', url: `mongodb://db.internal/${encodeURIComponent('ä'.repeat(27))}` }
       const tenants = { 'fits-in2': {}, 'fits-no-longer': {} }
       const { enabled, disabled } = await load(list(tenants, { secret: goodSecret, stores: { users } }))
@@ -285,7 +285,7 @@ describe('settings of tenants', () => {
       expect(disabled.get('fits-no-longer')).to.deep.equal([{ path, message, source: 'file' }])
     })
 
-    it('because MongoDB allows no such name of a database', async () => {
+    it('include a database name that MongoDB does not allow', async () => {
       for (const name of ['my.db', 'a%20b', 'a$b', 'a%2Fb', 'a%5Cb', 'a%22b', 'a%00b', '%zz']) {
         const users = { kind: 'mongo', url: `mongodb://db.internal/${name}` }
         const { disabled } = await load(list({ acme: { secret: goodSecret, stores: { users } } }))
@@ -295,7 +295,7 @@ describe('settings of tenants', () => {
       }
     })
 
-    it('because their file is a pipe, which could block the start for ever', async () => {
+    it('include a pipe as the file of a tenant, which could block the start for ever', async () => {
       await inFolder({ 'bolt.json': {} })
       execFileSync('mkfifo', [join(folder.path, 'tenants', 'acme.json')])
       const { enabled, disabled } = await load({ tenants: { by: 'header', folder: 'tenants' } })
@@ -303,13 +303,13 @@ describe('settings of tenants', () => {
       expect(renderFaults(disabled.get('acme') ?? [])).to.include('is no regular file')
     })
 
-    it('because the file and the folder name the same tenant', async () => {
+    it('include a tenant that is both in the file and in the folder', async () => {
       await inFolder({ 'acme.json': {} })
       const { disabled } = await load({ tenants: { by: 'header', folder: 'tenants', list: { acme: {}, bolt: {} } } })
       expect([...disabled.keys()]).to.deep.equal(['acme'])
     })
 
-    it('because two tenants name the same records', async () => {
+    it('include two tenants with the same place in a store', async () => {
       const common = { secret: goodSecret, stores: { users: mongo, sessions: redis, tokens: redis } }
       const own = (url: string) => ({ stores: { users: { kind: 'mongo', url } } })
       const { enabled, disabled } = await load(
@@ -340,7 +340,7 @@ describe('settings of tenants', () => {
       })
     })
 
-    it('because two tenants name the same host, which no other tenant gets meanwhile', async () => {
+    it('include two tenants with the same host, and no other tenant gets its requests', async () => {
       const acme = { hosts: ['one.example'], colour: 'blue' }
       const bolt = { hosts: ['two.example', 'one.example'] }
       const { enabled, disabled, disabledHosts } = await load(
@@ -358,13 +358,13 @@ describe('settings of tenants', () => {
       expect([...disabled.keys()]).to.deep.equal(['acme', 'bolt'])
     })
 
-    it('because a server of their own needs a secret', async () => {
+    it('include users on a server without a secret', async () => {
       const { enabled, disabled } = await load(list({ acme: { stores: { users: mongo } }, bolt: {} }))
       expect([...enabled.keys()]).to.deep.equal(['bolt'])
       expect(pathsOf(disabled.get('acme'))).to.deep.equal(['tenants.list.acme.secret'])
     })
 
-    it('never end the start, for any content', async () => {
+    it('never stop the start, whatever the file contains', async () => {
       const keys = 'stores users kind url backends cookie transport hosts http publicUrl x'.split(' ')
       const tree = fc.letrec((tie) => ({
         node: fc.oneof(
@@ -384,7 +384,7 @@ describe('settings of tenants', () => {
     })
   })
 
-  it('end the start where a fault is not of one tenant', async () => {
+  it('stop the start for a fault that concerns all tenants', async () => {
     for (const [tenants, path] of [
       [{ list: { acme: {} } }, 'tenants.by'],
       [{ folder: 'tenants' }, 'tenants.by'],
@@ -399,12 +399,12 @@ describe('settings of tenants', () => {
     }
   })
 
-  it('end the start where only the environment names tenants, and no setting says how requests name them', async () => {
+  it('stop the start if variables name tenants and `tenants.by` is missing', async () => {
     const faults = await folder.faults(undefined, { PORTCULLIS_TENANTS__LIST__ACME__STORES__USERS__KIND: 'x' })
     expect(pathsOf(faults)).to.deep.equal(['tenants.by'])
   })
 
-  it('name the variable of a folder that is not there', async () => {
+  it('name the variable of a missing folder', async () => {
     const env = { PORTCULLIS_TENANTS__BY: 'path', PORTCULLIS_TENANTS__FOLDER: 'nowhere' }
     const faults = await folder.faults(undefined, env)
     expect(faults.map(({ path, source }) => ({ path, source }))).to.deep.equal([
@@ -423,7 +423,7 @@ describe('settings of tenants', () => {
     expect(printed[0]).to.match(/tenants\.list +\["acme"\]/)
   })
 
-  it('know the file that sets them', async () => {
+  it('have the file of the tenant as their source', async () => {
     await inFolder({ 'acme.json': { passwords: { minLength: 12 } } })
     const { tenants } = await folder.load({ passwords: { timeCost: 4 }, tenants: { by: 'header', folder: 'tenants' } })
     const sources = tenants.enabled.get('acme')?.sources

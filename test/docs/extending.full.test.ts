@@ -53,7 +53,7 @@ describe('docs/extending.md', () => {
     if (!known.includes(section)) writeFileSync(inFolder('docs/providers.md'), `${known}\n${section}`)
   })
 
-  it('adds a store, a router, a provider and a transport, each to its registry', () => {
+  it('shows a store, a router, a provider and a transport, each with its registry', () => {
     expect(recipes.filter((recipe) => !isNew(recipe)).map(({ path }) => path)).to.include.members([
       'src/config/plugins/stores.ts',
       'src/config/plugins/routers.ts',
@@ -63,7 +63,7 @@ describe('docs/extending.md', () => {
     expect(recipes.filter(isNew)).to.have.lengthOf.above(6)
   })
 
-  it('shows code that compiles, and is formatted', async () => {
+  it('shows code that compiles and is formatted', async () => {
     const include = ['src', ...recipes.map(({ path }) => path)]
     writeFileSync(inFolder('tsconfig.page.json'), JSON.stringify({ extends: './tsconfig.json', include }))
     expect(await compile('tsconfig.page.json', folder)).to.equal('')

@@ -31,7 +31,7 @@ describe('docs/providers.md', () => {
       const section = sections.get(kind) ?? ''
       const example = (): Example => JSON.parse(blocksOf(section)[0]?.text ?? '{}')
 
-      it('shows settings that a login can end with, once its secret is there', async () => {
+      it('shows settings with which a login succeeds when the secret is added', async () => {
         const [[name = '', { kind: shown }] = ['', { kind: '' }]] = Object.entries(example().providers)
         expect(shown).to.equal(kind)
         const inUse = { handlers: { console: false }, try: { enabled: false } }
@@ -41,7 +41,7 @@ describe('docs/providers.md', () => {
         expect(settings.providers[name]?.redirects).to.have.all.keys('success', 'linked', 'failure')
       })
 
-      it('names both callback URLs, the scopes, the trust in addresses, and the documentation', () => {
+      it('has both callback URLs, the scopes, the vouching and the documentation', () => {
         const [name = ''] = Object.keys(example().providers)
         expect(fact(section, 'Callback URLs')).to.include(`\`/auth/${name}/callback\``)
         expect(fact(section, 'Callback URLs')).to.include(`\`/auth/associate/${name}/callback\``)
@@ -55,10 +55,10 @@ describe('docs/providers.md', () => {
   }
 })
 
-describe('the Google of docs/settings.md', () => {
+describe('the Google example of docs/settings.md', () => {
   const folder = settingsFolder()
 
-  it('takes ten lines of settings, which come back to the page that the service serves', async () => {
+  it('has ten lines, and redirects to the page /try of the service', async () => {
     const text = theBlock(blocksOf(projectFile('docs/settings.md')), 'json', 'google')
     expect(text.trimEnd().split('\n')).to.have.lengthOf.at.most(10)
     const { settings, warnings } = await folder.load(JSON.parse(text), secretOf('google', 'google'))

@@ -137,7 +137,7 @@ describe('an e-mail address', () => {
     })
   }
 
-  it('may be as long as mail allows, and no longer', () => {
+  it('may be as long as SMTP allows, and no longer', () => {
     const local = 'x'.repeat(64)
     const domain = `${`${'y'.repeat(61)}.`.repeat(3)}zyx`
     expect(domain).to.have.length(189)

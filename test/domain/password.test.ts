@@ -61,7 +61,7 @@ describe('normalising a password', () => {
     expect(normalisePassword(' aB\u0000\t')).to.equal(' aB\u0000\t')
   })
 
-  it('needs no password over the size limit', () => {
+  it('is skipped for a password over the size limit', () => {
     expect(isOversized('x'.repeat(1024))).to.equal(false)
     expect(isOversized('x'.repeat(1025))).to.equal(true)
     expect(isOversized('🙂'.repeat(257))).to.equal(true)

@@ -35,7 +35,7 @@ describe('the id of a user', () => {
 })
 
 describe('a new user', () => {
-  it('is active, not verified, no superuser, and at the first version of everything', () => {
+  it('is active, not verified and no superuser, and all its counters are at the start', () => {
     expect(viewOf(arthur)).to.deep.equal({
       id,
       email: 'king.arthur@camelot.bt',
@@ -57,24 +57,24 @@ describe('a credential', () => {
     expect(isAlive(endSessions(arthur, now), loggedIn(arthur, 'a'))).to.equal(false)
   })
 
-  it('of a later generation than the user is not valid', () => {
+  it('is not valid if its generation is later than that of the user', () => {
     expect(isAlive(arthur, { id: 'a', generation: 1 })).to.equal(false)
   })
 
-  it('of an inactive user is not valid, even the kept one', () => {
+  it('is not valid if the user is inactive, even if it was kept', () => {
     const changed = { ...endSessions(arthur, now, 'a'), isActive: false }
     expect(isAlive(changed, loggedIn(arthur, 'a'))).to.equal(false)
     expect(isAlive(changed, loggedIn(changed, 'b'))).to.equal(false)
   })
 
-  it('that is kept survives one step of the generation, not two', () => {
+  it('stays valid after one change of the generation, not after two, if it was kept', () => {
     const changed = endSessions(arthur, now, 'a')
     expect(isAlive(changed, loggedIn(arthur, 'a'))).to.equal(true)
     expect(isAlive(changed, loggedIn(arthur, 'b'))).to.equal(false)
     expect(isAlive(endSessions(changed, now, 'c'), loggedIn(arthur, 'a'))).to.equal(false)
   })
 
-  it('that was kept is not valid after its end', () => {
+  it('is not valid after its end, even if it was kept', () => {
     const kept = endSessions(arthur, now, 'a')
     const changed = endCredential(kept, 'a', null)
     expect(isAlive(changed, loggedIn(arthur, 'a'))).to.equal(false)

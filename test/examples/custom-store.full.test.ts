@@ -66,7 +66,7 @@ describe('examples/custom-store', () => {
     expect(proof).to.deep.equal({ code: 0, passed: 87, failed: [] })
   })
 
-  it('works as it is in a project that has the package, and compiles there', async () => {
+  it('compiles and works unchanged in a project with the package', async () => {
     // The libraries are checked where the whole package is.
     const options = { checkJs: true, noEmit: true, skipLibCheck: true }
     expect(await project.compile(['journal-store.js', 'prove.js'], options)).to.equal('')
@@ -82,7 +82,7 @@ describe('examples/custom-store', () => {
   })
 
   for (const [at, { text, replacement, broken }] of faults.entries()) {
-    it(`is proved wrong with a fault: ${broken}`, async () => {
+    it(`fails its suites with a planted fault: ${broken}`, async () => {
       expect(store).to.include(text)
       project.write(`fault-${at}/journal-store.js`, store.replaceAll(text, replacement))
       const program = project.write(`fault-${at}/prove.js`, prove)
@@ -92,7 +92,7 @@ describe('examples/custom-store', () => {
     })
   }
 
-  it('keeps every answered write when its process is killed amid a line', async () => {
+  it('keeps every answered write when its process is killed while it writes a line', async () => {
     const path = join(project.folder, 'users.jsonl')
     const opening = `import { openJournalStore } from './journal-store.js'
       import { aUser } from 'portcullis/testing'

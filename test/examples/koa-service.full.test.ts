@@ -8,7 +8,7 @@ const blocks = blocksOf(projectFile('examples/koa-service/README.md'))
 const steps = tourOf(blocks)
 
 describe('examples/koa-service', () => {
-  it('does what its README says, with one command, and ends in order', async () => {
+  it('works as its README shows, and stops in order', async () => {
     const port = await freePort(3000)
     const here = (text: string): string => text.replaceAll('localhost:3000', `localhost:${port}`)
     const env = environmentOf({ PORT: `${port}` })

@@ -28,13 +28,13 @@ async function printedBy(command: string, folder: string, env: Readonly<Record<s
 }
 
 describe('examples/tenants', () => {
-  it('runs by one command with no server there, and again', async () => {
+  it('runs twice with one command, without any server', async () => {
     const printed = await printedTwice(theBlock(blocks, 'bash', 'start'), { MONGODB_URL: '', REDIS_URL: '' })
     const shown = theBlock(blocks, 'text', 'nothing-set')
     expect(printed).to.deep.equal([shown, shown])
   })
 
-  it('runs with one tenant on SQLite, one on MongoDB, one with Redis, and again', async function () {
+  it('runs twice with tenants on SQLite, MongoDB and Redis', async function () {
     await needsDeployment(this, onMongoAndRedis)
     const url = (await sharedMongo()).url()
     const env = { PORTCULLIS_SECRET: goodSecret, MONGODB_URL: url, REDIS_URL: await sharedRedisUrl() }

@@ -41,7 +41,7 @@ function lineOf(line: number): { text: string; reason: string | null } {
 describe('the example of a worker', function () {
   if (isLong) this.timeout(600_000)
 
-  it('registers each line of a file once, although it is killed', async () => {
+  it('registers each line of a file once, although its process is killed', async () => {
     const folder = scratchFolder()
     const file = join(folder, 'people.csv')
     const all = Array.from({ length: lines }, (_, at) => ({ line: at + 2, ...lineOf(at + 2) }))

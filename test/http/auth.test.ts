@@ -143,7 +143,7 @@ describe('the Auth routers', () => {
       }
     })
 
-    it('issues a new credential each time, and never takes over a planted one', async () => {
+    it('issues a new credential each time, and never reuses one of an attacker (session fixation)', async () => {
       const { email } = await register(service.url, anAddress())
       const form = { username: email, password: goodPassword }
       const logInWith = async (cookie: string) => {
@@ -191,7 +191,7 @@ describe('the Auth routers', () => {
   })
 
   describe('a credential', () => {
-    it('that is invalid, or of an inactive user, gives way to a valid one', async () => {
+    it('is ignored beside a valid one if it is invalid or of an inactive user', async () => {
       const { email } = await register(service.url, anAddress())
       const jwt = await logIn(service.url, email)
       const cookie = await logInByCookie(service.url, email)
@@ -208,7 +208,7 @@ describe('the Auth routers', () => {
       expect((await me({ bearer: jwt, cookie: '__Host-session=x' })).body).to.include({ email })
     })
 
-    it('of the backend that is declared first has priority', async () => {
+    it('has priority if its backend is declared first', async () => {
       const first = await register(service.url, anAddress())
       const second = await register(service.url, anAddress())
       const bearer = await logIn(service.url, first.email)
@@ -219,7 +219,7 @@ describe('the Auth routers', () => {
       expect((await me({ bearer, cookie })).body).to.include({ email: second.email })
     })
 
-    it('in two cookies of the same name is ignored', async () => {
+    it('is ignored if two cookies have the same name', async () => {
       const { email } = await register(service.url, anAddress())
       const cookie = await logInByCookie(service.url, email)
       const planted = '__Host-session=planted'
@@ -234,7 +234,7 @@ describe('the Auth routers', () => {
       expect(unlike.headers.get('Set-Cookie')).to.equal(null)
     })
 
-    it('is a bearer token with any case of the scheme, and no other scheme', async () => {
+    it('is accepted with the scheme Bearer in any case, and with no other scheme', async () => {
       const { email } = await register(service.url, anAddress())
       const token = await logIn(service.url, email)
       const authorised = (Authorization: string) => me({ headers: { Authorization } })

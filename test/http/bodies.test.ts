@@ -135,7 +135,7 @@ describe('bodies', () => {
   })
 
   describe('of JSON', () => {
-    it('are recognised by their type; other types count as no object', async () => {
+    it('are recognised by their type, and a body of another type counts as no object', async () => {
       const body = '{"email":"a@example.com"}'
       for (const type of ['APPLICATION/JSON', 'application/merge-patch+json']) {
         expect((await forgot(body, { 'Content-Type': type })).status, type).to.equal(202)
@@ -231,7 +231,7 @@ describe('bodies', () => {
       expect({}).to.not.have.property('polluted')
     })
 
-    it('have well-formed text in text fields', async () => {
+    it('must have well-formed Unicode in text fields', async () => {
       const me = (sent: Sent) => call(service.url, 'PATCH', '/users/me', { bearer, ...sent })
       const password = invalid(stringType('password'))
       for (const value of ['5', 'true', '["x"]', '{"$ne":null}', '"long enough \\ud800"', '"\\udc00\\ud800 enough"']) {
@@ -320,7 +320,7 @@ describe('bodies', () => {
       expect(seen(await login(body(marked, password), multipart))).to.deep.equal(badCredentials)
     })
 
-    it('have no encoded part, which would stand for another text', async () => {
+    it('must not have an encoded part, which would stand for another text', async () => {
       const base64 = Buffer.from(goodPassword).toString('base64')
       for (const header of [
         '\r\nContent-Transfer-Encoding: base64',
@@ -344,7 +344,7 @@ describe('bodies', () => {
       expect((await login(body(username(), plain), multipart)).status).to.equal(200)
     })
 
-    it('have text fields only, and write no file', async () => {
+    it('may have only text fields, and write no file', async () => {
       const before = new Set(readdirSync(tmpdir()))
       const file = part('name="password"; filename="password.txt"', goodPassword)
       expect(seen(await login(body(username(), file), multipart))).to.deep.equal(invalid(missing('password')))

@@ -75,7 +75,7 @@ describe('requests from pages', () => {
     { sent: admin, isAmbient: false },
   ]
 
-  it('may change accounts with our cookie from our origins only, and with a bearer token from all', async () => {
+  it('may change accounts with our cookie from our origins only, and with a bearer token from all origins', async () => {
     const body = (await call(service.url, 'GET', '/users/me', { bearer: admin.bearer })).body
     for (const { sent, isAmbient } of credentials()) {
       for (const [method, path, right] of [
@@ -105,7 +105,7 @@ describe('requests from pages', () => {
     expect(seen(await call(service.url, 'POST', '/auth/jwt/logout', sent))).to.deep.equal(empty(204))
   })
 
-  it('may log in with the cookie backend from our origins only, and with the bearer backend from all', async () => {
+  it('may log in with the cookie backend from our origins only, and with the bearer backend from all origins', async () => {
     const { email } = await register(service.url, anAddress())
     // Without a password, so that no hash is computed for each source.
     const form = { username: email }
@@ -224,7 +224,7 @@ describe('requests from pages', () => {
       }
     })
 
-    it('may read answers, and similar origins may not', async () => {
+    it('may read answers, but a similar origin may not', async () => {
       for (const origin of [...foreign, ...own.filter((one) => one !== allowed)]) {
         for (const method of ['GET', 'OPTIONS']) {
           const headers = { Origin: origin, 'Access-Control-Request-Method': 'GET' }

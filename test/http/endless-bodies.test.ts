@@ -6,14 +6,14 @@ import { connected } from '../support/sockets.ts'
 const megabyte = Buffer.alloc(1_000_000, 'x')
 const chunked = Buffer.concat([Buffer.from('f4240\r\n'), megabyte, Buffer.from('\r\n')])
 
-describe('a body without end', () => {
+describe('an endless body', () => {
   let service: TestService
   before(async () => {
     service = await startTestService({ PORTCULLIS_STORES__USERS__KIND: 'memory', PORTCULLIS_LOGS__REQUESTS: 'all' })
   })
   after(() => service.stop())
 
-  it('that stops is logged as 499, not as 400', async () => {
+  it('is logged as 499, not as 400, if its client leaves', async () => {
     const { socket } = await connected(service.url)
     const requestId = 'left-in-the-middle'
     const head = ['POST /auth/register HTTP/1.1', 'Host: x', `X-Request-Id: ${requestId}`, 'Content-Length: 9', '', '{']
@@ -31,7 +31,7 @@ describe('a body without end', () => {
       ['Content-Length: 1000000000', megabyte],
       ['Transfer-Encoding: chunked', chunked],
     ] as const) {
-      it(`to ${path} (${length}) is answered ${status}, and the connection is closed`, async () => {
+      it(`gets ${status} at ${path} (${length}), and the connection is closed`, async () => {
         const { socket, closed } = await connected(service.url, { allowHalfOpen: true })
         const head = [`POST ${path} HTTP/1.1`, 'Host: x', 'Content-Type: application/json', length, '', '']
         socket.write(head.join('\r\n'))

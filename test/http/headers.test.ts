@@ -68,7 +68,7 @@ describe('headers', () => {
     }
   })
 
-  it('belong to a 500 without details on a fault, with its request id in the log', async () => {
+  it('are the same on a 500, which has no details and whose request id is in the log', async () => {
     const broken = await startTestService()
     try {
       inSqlite(broken.dataFolder, (db) => db.exec('ALTER TABLE token_requests RENAME TO elsewhere'))

@@ -83,7 +83,7 @@ describe('methods and paths', () => {
   const ask = (method: string, path: string, headers: readonly (readonly [string, string])[] = []) =>
     rawCall(service.url, { method, path, headers })
 
-  it('answers 405 to every method that a path does not have, with those that it has', async () => {
+  it('answers 405 to every method that a path does not have, with the others in Allow', async () => {
     const { body } = await call(service.url, 'GET', '/openapi.json')
     const described = Object.entries((body as { paths: Record<string, object> }).paths) // safe: OpenAPI
     for (const path of [...described.map(([path]) => path.replace('{user_id}', nobody)), '/docs']) {

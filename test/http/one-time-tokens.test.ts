@@ -44,7 +44,7 @@ describe('one-time tokens', () => {
     ['/auth/forgot-password', 'on_after_forgot_password', [{ is_active: false }]],
     ['/auth/request-verify-token', 'on_after_request_verify', [{ is_active: false }, { is_verified: true }]],
   ] as const) {
-    it(`are issued by ${path} with the same answer to every address, for users who can use them only`, async () => {
+    it(`are issued by ${path} only for users who can use them, with the same answer to every address`, async () => {
       const known = await register(service.url, anAddress('Some.Body'))
       const others = [anAddress('nobody')]
       for (const change of changes) {
@@ -68,7 +68,7 @@ describe('one-time tokens', () => {
     })
   }
 
-  it('are repeated while they are fresh, and later replaced by new ones', async () => {
+  it('are sent again while they are fresh, and replaced later', async () => {
     const { email } = await aUser()
     const first = await resetToken(service, email)
     await requestsSettled(service)
@@ -114,7 +114,7 @@ describe('one-time tokens', () => {
       },
     ],
   ] as const) {
-    it(`are refused alike by ${path} if they are bad, before it checks a password`, async () => {
+    it(`get the same refusal from ${path} whatever their fault, before it checks a password`, async () => {
       const badToken = refused(400, code)
       for (const [name, bad] of Object.entries({ ...badTokens, ...more })) {
         const user = await aUser()
@@ -147,7 +147,7 @@ describe('one-time tokens', () => {
       await service.event(({ event, user }) => event === 'on_after_reset_password' && user.email === email)
     })
 
-    it('changes nothing about the account before', async () => {
+    it('changes nothing before a valid token is used', async () => {
       const { email } = await aUser()
       const bearer = await logIn(service.url, email)
       await resetToken(service, email)
@@ -225,7 +225,7 @@ describe('one-time tokens', () => {
       expect(seen(await verify({ token }))).to.deep.equal(verified(user))
     })
 
-    it('reports an address that was verified otherwise', async () => {
+    it('reports that the address is verified already', async () => {
       const { id, email } = await aUser()
       const token = await verifyToken(service, email)
       await patch(id, { is_verified: true })
@@ -249,14 +249,14 @@ describe('one-time tokens', () => {
   })
 })
 
-describe('the Verify router, where a verification needs a session', () => {
+describe('the Verify router, with verification.requiresSession', () => {
   let service: TestService
   before(async () => {
     service = await startTestService({ PORTCULLIS_VERIFICATION__REQUIRES_SESSION: 'true' })
   })
   after(() => service.stop())
 
-  it('verifies within a session of the account, and otherwise is 401 and leaves the token good', async () => {
+  it('verifies within a session of the account, and otherwise answers 401 and keeps the token valid', async () => {
     const [user, other] = [await register(service.url, anAddress()), await register(service.url, anAddress())]
     const json = { token: await verifyToken(service, user.email) }
     const verify = (sent: { bearer?: string; cookie?: string; headers?: Record<string, string> }) =>

@@ -71,7 +71,7 @@ describe('the order of checks', () => {
     [{ json: { password: 'short' } }, refused(400, { code: 'UPDATE_USER_INVALID_PASSWORD', reason: shortPassword })],
   ]
 
-  it('on PATCH /users/{user_id}: body, credential, rights, target, fields, operation', async () => {
+  it('is body, credential, rights, target, fields, operation on PATCH /users/{user_id}', async () => {
     await expectEach('PATCH', `/users/${nobody}`, unreadable)
     for (const [sent, answer] of faults) {
       await expectEach('PATCH', `/users/${nobody}`, [
@@ -85,7 +85,7 @@ describe('the order of checks', () => {
     }
   })
 
-  it('on PATCH /users/me: body, credential, origin, fields, operation', async () => {
+  it('is body, credential, origin, fields, operation on PATCH /users/me', async () => {
     await expectEach('PATCH', '/users/me', unreadable)
     for (const [sent, answer] of faults) {
       await expectEach('PATCH', '/users/me', [
@@ -97,7 +97,7 @@ describe('the order of checks', () => {
     }
   })
 
-  it('on logout: credential, origin', async () => {
+  it('is credential, origin on logout', async () => {
     for (const backend of ['jwt', 'cookie']) {
       await expectEach('POST', `/auth/${backend}/logout`, [
         [{ headers: evil }, unauthorized],
@@ -107,7 +107,7 @@ describe('the order of checks', () => {
     expect((await call(service.url, 'GET', '/users/me', { cookie })).status).to.equal(200)
   })
 
-  it('on login: body, origin, fields, operation', async () => {
+  it('is body, origin, fields, operation on login', async () => {
     const multipart = { 'Content-Type': 'multipart/form-data; boundary=x' }
     await expectEach('POST', '/auth/cookie/login', [
       [{ headers: { ...form, ...evil }, body: 'x'.repeat(16_385) }, tooLarge],
@@ -128,7 +128,7 @@ describe('the order of checks', () => {
     }
   })
 
-  it('on register: body, origin, fields, password, address', async () => {
+  it('is body, origin, fields, password, address on register', async () => {
     const { email } = user
     await expectEach('POST', '/auth/register', [
       ...unreadable,
@@ -142,7 +142,7 @@ describe('the order of checks', () => {
     ])
   })
 
-  it('on the token routes: body, fields', async () => {
+  it('is body, fields on the routes of tokens', async () => {
     const sent = { json: { email: 1, token: 1, password: 1 } }
     for (const [path, ...fields] of [
       ['/auth/forgot-password', stringType('email')],
@@ -154,7 +154,7 @@ describe('the order of checks', () => {
     }
   })
 
-  it('on unknown paths and methods: 404 and 405 come first', async () => {
+  it('begins with 404 and 405 for unknown paths and methods', async () => {
     const sent: Sent = { headers: { ...json, ...evil, 'Content-Encoding': 'gzip' }, body: '{', cookie }
     expect(seen(await call(service.url, 'POST', '/nothing', sent))).to.deep.equal(notFound)
     expect(seen(await call(service.url, 'POST', '/users/me', sent))).to.deep.equal(refused(405, 'Method Not Allowed'))

@@ -71,7 +71,7 @@ describe('the HTTP server', () => {
     return [`http://127.0.0.1:${await other.listen('127.0.0.1', 0)}`, other]
   }
 
-  it('closes a refused connection whose client keeps its side open, and does not wait for it at the end', async () => {
+  it('closes a refused connection although its client keeps it open, and does not wait for it when it stops', async () => {
     const [at, own] = await open(() => undefined)
     const { socket, text } = await connected(at, { allowHalfOpen: true })
     socket.write('nonsense\r\n\r\n')
@@ -93,7 +93,7 @@ describe('the HTTP server', () => {
     expect(await (await fetch(url)).text()).to.equal('fine')
   })
 
-  it('announces the end of the connection in answers that it gives while it closes', async () => {
+  it('sends `Connection: close` while it stops', async () => {
     const answers: (() => void)[] = []
     const [at, own] = await open((_request, response) => {
       answers.push(() => response.end('late'))
@@ -111,7 +111,7 @@ describe('the HTTP server', () => {
     await ended
   })
 
-  it('closes a connection with more than 16 pipelined requests, and begins none of the others', async () => {
+  it('closes a connection with more than 16 pipelined requests, and runs none of the further ones', async () => {
     const answers: (() => void)[] = []
     const [at] = await open((_request, response) => {
       answers.push(() => response.end('late'))
@@ -138,7 +138,7 @@ describe('the HTTP server', () => {
       await eventually('an answer', () => connection.text().endsWith('fine'))
     }
 
-    it('closes idle ones for a new one, and none that waits for its answer', async () => {
+    it('closes idle connections for a new one, but none that waits for an answer', async () => {
       let answer = (): void => undefined
       const [at] = await open(
         (request, response) => {
@@ -159,7 +159,7 @@ describe('the HTTP server', () => {
       await eventually('the slow answer', () => slow.text().endsWith('fine'))
     })
 
-    it('closes those that become idle later, too', async () => {
+    it('also closes connections that become idle later', async () => {
       const answers: (() => void)[] = []
       const [at] = await open((_request, response) => void answers.push(() => response.end('fine')), {
         maxConnections: 3,
@@ -171,7 +171,7 @@ describe('the HTTP server', () => {
       for (const { closed } of busy) expect(await closed()).to.match(/fine$/)
     })
 
-    it('refuses new ones where none is idle, and reports that once', async () => {
+    it('refuses new connections if none is idle, and reports that once', async () => {
       const faults: string[] = []
       const notAccepted = ({ message }: Error) => void faults.push(message)
       const [at] = await open(() => undefined, { maxConnections: 3, notAccepted })

@@ -67,7 +67,7 @@ describe('the Users router', () => {
       expect((await me({ cookie })).text).to.equal(text)
     })
 
-    it('refuses a session after its idle limit, and a token after its life', async () => {
+    it('refuses a session after its idle limit, and a token after its expiry', async () => {
       const { bearer, cookie } = await aUser()
       late = 3_590_000
       expect((await me({ bearer })).status).to.equal(200)
@@ -81,7 +81,7 @@ describe('the Users router', () => {
   })
 
   describe('PATCH /me', () => {
-    it('keeps omitted and null fields, ignores fields of superusers, and accepts an empty object', async () => {
+    it('leaves omitted and null fields unchanged, ignores fields for superusers, and accepts an empty object', async () => {
       const { user, bearer } = await aUser()
       for (const json of [
         {},
@@ -195,7 +195,7 @@ describe('the Users router', () => {
   })
 
   describe('the routes by id', () => {
-    it('are for superusers only', async () => {
+    it('refuse everybody but superusers', async () => {
       const { user, bearer, cookie } = await aUser()
       for (const id of [user.id, nobody, 'me-too']) {
         for (const [sent, expected] of [
@@ -270,7 +270,7 @@ describe('the Users router', () => {
       )
     })
 
-    it('refuse the values that the own account refuses', async () => {
+    it('refuse the same values as PATCH /me', async () => {
       const user = await someone()
       const other = await someone()
       expect(seen(await patch(user.id, { email: other.email.toUpperCase() }))).to.deep.equal(taken)
@@ -297,7 +297,7 @@ describe('the Users router', () => {
       }
     })
 
-    it('end all sessions of a user with a new password, but the one of a superuser who sets the own', async () => {
+    it('end all sessions of a user with a new password, except the session that sets its own', async () => {
       const { user, bearer, cookie } = await aUser()
       expect(seen(await patch(user.id, { password: newPassword }))).to.deep.equal(ok(user))
       for (const sent of [{ bearer }, { cookie }]) expect(seen(await me(sent))).to.deep.equal(unauthorized)
@@ -310,7 +310,7 @@ describe('the Users router', () => {
       expect(seen(await me({ bearer: other }))).to.deep.equal(unauthorized)
     })
 
-    it('end sessions at once with deactivation, and activation restores none', async () => {
+    it('end all sessions by deactivation, and activation restores none', async () => {
       const { user, bearer, cookie } = await aUser()
       // Another process changes the store of this one.
       const deactivate = 'UPDATE users SET is_active = 0, version = version + 1 WHERE id = ?'
@@ -328,7 +328,7 @@ describe('the Users router', () => {
       expect((await login(user.email, goodPassword)).status).to.equal(200)
     })
 
-    it('grant and withdraw rights with the next request of any token', async () => {
+    it('grant and withdraw rights for the next request of every token', async () => {
       const { user, bearer, cookie } = await aUser()
       expect(seen(await get(user.id, { bearer }))).to.deep.equal(forbidden)
       await patch(user.id, { is_superuser: true })

@@ -28,7 +28,7 @@ function guard(koa: Koa, accounts: KoaAccounts, path: string): void {
 }
 
 describe('routes in an app on a server that is not Node’s own', () => {
-  it('need no raw headers, which an adapter of functions in a cloud does not make', async () => {
+  it('need no raw headers, which an adapter for serverless functions does not provide', async () => {
     const app = await startKoaApp({
       settings: { stores: { users: { kind: 'memory' } }, secret: goodSecret },
       compose(koa, accounts) {
@@ -45,7 +45,7 @@ describe('routes in an app on a server that is not Node’s own', () => {
   })
 })
 
-describe('guards in an app of somebody else', () => {
+describe('guards in a host app', () => {
   let app: KoaApp
   let people: Record<'plain' | 'verified' | 'superuser', Person>
   /** How often each handler behind a guard was reached. */
@@ -76,7 +76,7 @@ describe('guards in an app of somebody else', () => {
 
   const get = (path: string, sent: Sent = {}) => call(app.url, 'GET', path, sent)
 
-  it('tell the app the user, and no secret', async () => {
+  it('give the app the user without secrets', async () => {
     const { bearer, id, email } = people.verified
     const { status, body } = await get('/for-users', { bearer })
     expect(status).to.equal(200)
@@ -91,7 +91,7 @@ describe('guards in an app of somebody else', () => {
     ['/for-verified', ['verified', 'superuser']],
     ['/for-superusers', ['superuser']],
   ] as const) {
-    it(`let ${admitted.join(', ')} reach ${path}, by token and by cookie, and answer the others as our routes do`, async () => {
+    it(`let ${admitted.join(', ')} reach ${path}, by token and by cookie, and answer others like our routes`, async () => {
       const nobody = bytesOf(await get('/users/me'))
       const notYou = bytesOf(await get(`/users/${people.superuser.id}`, { bearer: people.plain.bearer }))
       expect([nobody.status, notYou.status]).to.deep.equal([401, 403])
@@ -113,7 +113,7 @@ describe('guards in an app of somebody else', () => {
     })
   }
 
-  it('refuse changes by a page of a foreign origin with a cookie, and let it read', async () => {
+  it('refuse changes, but no reads, by a page of a foreign origin with a cookie', async () => {
     const cookie = await logInByCookie(app.url, people.plain.email)
     const foreign: readonly Record<string, string>[] = [
       { Origin: evil },
@@ -133,7 +133,7 @@ describe('guards in an app of somebody else', () => {
     }
   })
 
-  it('know at once that a user has logged out, or was deactivated', async () => {
+  it('refuse a user at once after a logout or a deactivation', async () => {
     const { id, email } = people.plain
     const session = await logInByCookie(app.url, email)
     const token = await logIn(app.url, email)
@@ -147,7 +147,7 @@ describe('guards in an app of somebody else', () => {
     expect(seen(await get('/for-users', { bearer: token }))).to.deep.equal(unauthorized)
   })
 
-  it('leave errors behind them to the app', async () => {
+  it('pass errors of later middleware to the app', async () => {
     const { bearer } = people.verified
     const broken = await get('/broken', { bearer })
     expect([broken.status, broken.text]).to.deep.equal([500, 'Internal Server Error'])
@@ -157,7 +157,7 @@ describe('guards in an app of somebody else', () => {
     expect(seen(await get('/broken'))).to.deep.equal(unauthorized)
   })
 
-  it('keep a session alive by using it', async () => {
+  it('count as a use of the session', async () => {
     const brief = await startKoaApp({
       settings: { backends: { cookie: { strategy: { idleSeconds: 60 } } } },
       compose: (koa, accounts) => guard(koa, accounts, '/used'),
@@ -190,7 +190,7 @@ describe('guards in an app of somebody else', () => {
       await redis?.close()
     })
 
-    it('answer 503 as our routes do, in time', async () => {
+    it('answer 503 in time, like our routes', async () => {
       const { email, bearer } = (await somebodyOfEachKind(dark)).plain
       const cookie = await logInByCookie(dark.url, email)
       await redis.stop()

@@ -31,8 +31,8 @@ server.close()
 await portcullis.close()
 `
 
-describe('the log of accounts in an app of somebody else', () => {
-  it('has a line for each answer of ours, guards included, and none for those of the app', async () => {
+describe('the log in a host app', () => {
+  it('has a line for each answer of our routes and guards, and none for answers of the app', async () => {
     const { ended, output } = startCommand(
       [process.execPath, '--input-type=module', '-e', program],
       projectRoot,

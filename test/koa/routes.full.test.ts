@@ -60,7 +60,7 @@ function bytesOf({ status, headers, text }: Answer, email = '') {
   return { status, headers: kept.map(([name, value]) => [name, withoutChance(value)]), text: withoutChance(text) }
 }
 
-describe('our routes in an app of somebody else', () => {
+describe('our routes in a host app', () => {
   /** Apps of one test each, with users in memory. */
   let apps: KoaApp[] = []
   afterEach(async () => {
@@ -113,7 +113,7 @@ describe('our routes in an app of somebody else', () => {
     await service.stop()
   })
 
-  describe('answer byte for byte as the service does', () => {
+  describe('answer with the same bytes as the service', () => {
     const requestId = { 'X-Request-Id': 'a-request-of-a-test' }
 
     /** The answers of both to one request; each of them gets another `email`. */
@@ -154,7 +154,7 @@ describe('our routes in an app of somebody else', () => {
       })
     }
 
-    it('a login by cookie, and its session', async () => {
+    it('to a login by cookie, and to its session', async () => {
       const { email } = await register(app.url, anAddress())
       const form = { username: email, password: goodPassword }
       const [theirs, ours] = await both('POST', '/auth/cookie/login', () => ({ form, headers: requestId }))
@@ -174,7 +174,7 @@ describe('our routes in an app of somebody else', () => {
       expect((await call(url, 'GET', '/orders')).headers.get('Strict-Transport-Security')).to.equal(null)
     })
 
-    it('at every path of its document but the probes, which are left to the app', async () => {
+    it('at every path of its OpenAPI document except the probes, which belong to the app', async () => {
       const document = (await call(service.url, 'GET', '/openapi.json')).body as { paths: object } // safe: OpenAPI
       const paths = Object.keys(document.paths)
       expect(paths).to.include.members(['/users/{user_id}', '/auth/acme/callback', '/auth/associate/acme/{id}'])
@@ -188,7 +188,7 @@ describe('our routes in an app of somebody else', () => {
     })
   })
 
-  describe('touch nothing else', () => {
+  describe('leave other requests to the app', () => {
     for (const [method, path, sent] of [
       ['GET', '/orders', {}],
       ['POST', '/orders', { json: { product: 'a book' } }],
@@ -207,7 +207,7 @@ describe('our routes in an app of somebody else', () => {
       })
     }
 
-    it('a fault of the app', async () => {
+    it('including faults of the app', async () => {
       const answer = await call(app.url, 'GET', '/broken')
       expect(answer.text).to.equal('Internal Server Error')
       expect(bytesOf(answer)).to.deep.equal(bytesOf(await call(bare.url, 'GET', '/broken')))
@@ -215,8 +215,8 @@ describe('our routes in an app of somebody else', () => {
     })
   })
 
-  describe('beside middleware of the app', () => {
-    it('leave it its state, its headers and cookies, and the address as it came', async () => {
+  describe('together with middleware of the app', () => {
+    it('keep its state, headers, cookies and URL unchanged', async () => {
       const noted: unknown[] = []
       const above: Middleware = async (ctx, next) => {
         ctx.state = { by: 'the app', tenant: 7 }
@@ -245,7 +245,7 @@ describe('our routes in an app of somebody else', () => {
       expect((await call(url, 'POST', '/parsed-above', { json: order })).body).to.deep.equal({ got: order })
     })
 
-    it('are refused below a path, where links to them would lead elsewhere', async () => {
+    it('cannot be mounted below a path, because callback URLs would lack that path', async () => {
       const asKoaMount: (inner: Middleware) => Middleware = (inner) => async (ctx, next) => {
         if (!ctx.path.startsWith('/accounts/')) return next()
         ctx.mountPath = '/accounts'
@@ -259,14 +259,14 @@ describe('our routes in an app of somebody else', () => {
       ])
     })
 
-    it('stand below a path by the settings', async () => {
+    it('move below a path by the settings', async () => {
       const routers = { users: { prefix: '/accounts/users' } }
       const { url } = await open((koa, { routes }) => koa.use(routes()), { routers })
       expect((await call(url, 'GET', '/accounts/users/me')).status).to.equal(401)
       expect((await call(url, 'GET', '/users/me')).text).to.equal('Not Found')
     })
 
-    it('believe no proxy, also where the app does', async () => {
+    it('trust no headers of a proxy, even if the app does', async () => {
       const { url } = await open((koa, { routes }) => {
         koa.proxy = true
         koa.use(routes())
@@ -284,7 +284,7 @@ describe('our routes in an app of somebody else', () => {
     })
   })
 
-  it('need http.publicUrl, where browsers reach the app', async () => {
+  it('require http.publicUrl', async () => {
     const portcullis = await openPortcullis({ stores: { users: { kind: 'memory' } }, logs: { level: 'silent' } })
     try {
       expect(() => koaAccounts(portcullis)).to.throw(SettingsFault, 'http.publicUrl')

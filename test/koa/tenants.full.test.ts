@@ -51,7 +51,7 @@ const ways: Readonly<Record<'header' | 'path' | 'host', (tenant: string, path: s
 }
 
 for (const by of ['header', 'path', 'host'] as const) {
-  describe(`tenants by ${by} in an app of somebody else`, () => {
+  describe(`tenants by ${by} in a host app`, () => {
     let app: KoaApp
     const paths: string[] = []
 
@@ -82,7 +82,7 @@ for (const by of ['header', 'path', 'host'] as const) {
       return (login.body as { access_token: string }).access_token // safe: 200 carries a token
     }
 
-    it('keep their users apart, at our routes and behind guards', async () => {
+    it('have separate users, at our routes and behind guards', async () => {
       const email = 'ada@example.com'
       const [acme, bolt] = [await bearerOf('acme', email), await bearerOf('bolt', email)]
       for (const [tenant, own, other] of [
@@ -100,7 +100,7 @@ for (const by of ['header', 'path', 'host'] as const) {
       }
     })
 
-    it('have the paths that their own settings say, and leave the others to the app', async () => {
+    it('have the paths of their own settings, and leave other paths to the app', async () => {
       expect((await ask('bolt', 'GET', '/users/me')).text).to.equal('Not Found')
       expect((await ask('acme', 'GET', '/people/me')).text).to.equal('Not Found')
       expect((await ask('bolt', 'PUT', '/people/me')).status).to.equal(405)
@@ -114,20 +114,20 @@ for (const by of ['header', 'path', 'host'] as const) {
       expect(existsSync(join(app.dataFolder, 'tenants', 'cold'))).to.equal(true)
     })
 
-    it('that are unknown get 404 from our routes and from guards, and are left to the rest of the app', async () => {
+    it('get 404 from our routes and guards, but not from the app, if they are unknown', async () => {
       for (const path of ['/users/me', '/orders']) {
         expect(seen(await ask('nobody', 'GET', path)), path).to.deep.equal(notFound)
       }
       if (by !== 'path') expect((await ask('nobody', 'GET', '/open')).text).to.equal('open')
     })
 
-    it('that are disabled get 503 from our routes and from guards', async () => {
+    it('get 503 from our routes and guards if they are disabled', async () => {
       expect(seen(await ask('wrong', 'GET', '/users/me'))).to.deep.equal(unavailable)
       expect(seen(await ask('wrong', 'GET', '/orders'))).to.deep.equal(unavailable)
       expect((await ask('wrong', 'GET', '/open')).text).to.equal('open')
     })
 
-    it('leave the path as it came to middleware above', async () => {
+    it('do not change the path for middleware above', async () => {
       paths.length = 0
       await ask('acme', 'GET', '/users/me')
       await ask('acme', 'GET', '/orders')
@@ -135,7 +135,7 @@ for (const by of ['header', 'path', 'host'] as const) {
     })
 
     if (by === 'header') {
-      it('answer a preflight at the paths of any tenant, to the front ends of all', async () => {
+      it('answer a preflight at the paths of any tenant, for the front ends of all tenants', async () => {
         const headers = { Origin: 'https://acme-front.example', 'Access-Control-Request-Method': 'GET' }
         for (const path of ['/users/me', '/people/me']) {
           const answer = await call(app.url, 'OPTIONS', path, { headers })

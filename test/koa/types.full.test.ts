@@ -73,11 +73,11 @@ describe('the types of an app with guards', () => {
     }
   })
 
-  it('know the user behind a guard, in routers and apps with a state of their own and without', () => {
+  it('include the user behind a guard, with or without a state type of the app', () => {
     expect([...faults.keys()]).to.deep.equal(['wrong.ts'])
   })
 
-  it('refuse fields that no user has, secrets among them, and changes', () => {
+  it('refuse unknown and secret fields of a user, and writes', () => {
     const expected = ['8: TS2339', '9: TS2551', '10: TS2322', '11: TS2540', '12: TS2540', '14: TS2339']
     expect(faults.get('wrong.ts')).to.deep.equal(expected)
   })

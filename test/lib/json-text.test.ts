@@ -10,7 +10,7 @@ describe('JSON text', () => {
     ['"at position 5"x', 15],
     ['x"at position 5"', null],
   ] as const) {
-    it(`reports the place of the fault in ${JSON.stringify(text)} if V8 does`, () => {
+    it(`reports the position of the fault in ${JSON.stringify(text)} if V8 reports it`, () => {
       expect(parseJson(text)).to.deep.equal({ offset })
     })
   }

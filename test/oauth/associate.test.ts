@@ -17,7 +17,7 @@ interface LinkWithToken extends Link {
   readonly expires_at: string | null
 }
 
-describe('an account at a provider', () => {
+describe('accounts at a provider', () => {
   let site: AcmeSite
   let zeta: Acme // with pages to go on to
   let emails: string[] = []
@@ -53,8 +53,8 @@ describe('an account at a provider', () => {
   const linksIn = ({ body }: Answer): readonly LinkWithToken[] =>
     (body as { oauth_accounts: LinkWithToken[] }).oauth_accounts
 
-  describe('is linked', () => {
-    it('to the user of the session, with all of its fields', async () => {
+  describe('linking', () => {
+    it('stores every field of the account for the user of the session', async () => {
       const { email, bearer } = await somebody()
       const person = aPerson()
       const before = Math.floor(Date.now() / 1000)
@@ -75,7 +75,7 @@ describe('an account at a provider', () => {
       })
     })
 
-    it('once, however often, with the newest token', async () => {
+    it('stores one link for one account, with the newest token', async () => {
       const { bearer } = await somebody()
       const person = aPerson()
       const [first] = linksIn(await site.travel(person, bearer))
@@ -85,7 +85,7 @@ describe('an account at a provider', () => {
       expect(again[0]?.access_token).to.not.equal(first?.access_token)
     })
 
-    it('beside others, of this provider and of another', async () => {
+    it('adds to the links of this provider and of others', async () => {
       const { bearer } = await somebody()
       await site.travel(aPerson(), bearer)
       await site.travel(aPerson(), bearer)
@@ -94,7 +94,7 @@ describe('an account at a provider', () => {
       expect(names).to.deep.equal(['acme', 'acme', 'zeta'])
     })
 
-    it('to one user only, apart from an account of the same name at another provider', async () => {
+    it('refuses an account that another user has, but not the same id at another provider', async () => {
       const [one, other] = [await somebody(), await somebody()]
       const person = aPerson()
       await site.travel(person, one.bearer)
@@ -106,7 +106,7 @@ describe('an account at a provider', () => {
       expect(await site.linksOf(other.bearer)).to.have.length(1)
     })
 
-    it('only with an address, and only within a session', async () => {
+    it('needs an address and a session', async () => {
       const { bearer } = await somebody()
       const answer = await site.travel(aPerson({ email: undefined }), bearer)
       expect(seen(answer)).to.deep.equal(refused(400, 'OAUTH_NOT_AVAILABLE_EMAIL'))
@@ -117,7 +117,7 @@ describe('an account at a provider', () => {
       }
     })
 
-    it('to no user who logs out while the provider is asked', async () => {
+    it('fails if the user logs out before the provider answers', async () => {
       const { email, bearer } = await somebody()
       const [visitor, person] = [site.browser(), aPerson()]
       const back = site.acme.approve(await visitor.begin(site.acme, toLink(bearer)), person)
@@ -130,7 +130,7 @@ describe('an account at a provider', () => {
       expect(await site.linksOf(await logIn(site.service.url, email))).to.deep.equal([])
     })
 
-    it('by a browser that carries a session, and is sent on to the pages set up for it', async () => {
+    it('works with a session cookie, and redirects to the configured pages', async () => {
       const visitor = site.browser()
       await visitor.travel(zeta, aPerson())
       const answer = await visitor.travel(zeta, aPerson(), toLink())
@@ -146,7 +146,7 @@ describe('an account at a provider', () => {
     })
   })
 
-  it('is listed without its tokens', async () => {
+  it('are listed without their tokens', async () => {
     const { bearer } = await somebody()
     const answer = await site.travel(aPerson(), bearer)
     const expected = linksIn(answer).map(({ access_token: _, ...link }) => link)
@@ -156,8 +156,8 @@ describe('an account at a provider', () => {
     expect((await site.call('GET', '/users/me/oauth-accounts')).status).to.equal(401)
   })
 
-  describe('is unlinked', () => {
-    it('by its id, and may then be linked to somebody else', async () => {
+  describe('unlinking', () => {
+    it('removes a link by its id, and another user may link the account', async () => {
       const [one, other] = [await somebody(), await somebody()]
       const person = aPerson()
       const [link] = linksIn(await site.travel(person, one.bearer))
@@ -167,7 +167,7 @@ describe('an account at a provider', () => {
       expect((await site.travel(person, other.bearer)).status).to.equal(200)
     })
 
-    it('by no other user, at no other provider, and by no malformed id', async () => {
+    it('refuses other users, other providers and malformed ids', async () => {
       const [one, other] = [await somebody(), await somebody()]
       const [link] = linksIn(await site.travel(aPerson(), one.bearer))
       expect(seen(await site.unlink(other.bearer, link?.id))).to.deep.equal(notFound)
@@ -180,7 +180,7 @@ describe('an account at a provider', () => {
       expect(await site.linksOf(one.bearer)).to.have.length(1)
     })
 
-    it('never when nothing else logs its user in', async () => {
+    it('refuses to remove the last credential of a user', async () => {
       const bearer = tokenOf(await site.travel(aPerson()))
       const [only] = await site.linksOf(bearer)
       expect(seen(await site.unlink(bearer, only?.id))).to.deep.equal(lastCredential)
@@ -191,7 +191,7 @@ describe('an account at a provider', () => {
       expect(seen(await site.unlink(bearer, last?.id, 'zeta'))).to.deep.equal(lastCredential)
     })
 
-    it('once its user has a password', async () => {
+    it('removes the last link of a user who has a password', async () => {
       const person = aPerson()
       const bearer = tokenOf(await site.travel(person))
       const renewed = await site.takeOver(person.email)
@@ -201,7 +201,7 @@ describe('an account at a provider', () => {
     })
   })
 
-  it('of a provider that is disabled neither logs in nor counts as a credential', async () => {
+  it('of a disabled provider neither log in nor count as credentials', async () => {
     const left = await startAcme('left')
     const first = await AcmeSite.start({}, left.env())
     const env = { ...first.acme.env(), ...left.env({ ENABLED: 'false' }) }
@@ -220,10 +220,10 @@ describe('an account at a provider', () => {
     }
   })
 
-  describe('at a provider that posts its callback', () => {
+  describe('a provider that sends its callback by POST', () => {
     const form = { code: 'a code', state: 'a state', user: '{"name":"x"}', id_token: 'not ours to believe' }
     for (const prefix of ['/auth/apple', '/auth/associate/apple']) {
-      it(`leads on to the GET one, at ${prefix}`, async () => {
+      it(`gets a redirect to the GET callback, at ${prefix}`, async () => {
         const headers = { Origin: 'https://appleid.apple.com', 'Sec-Fetch-Site': 'cross-site' }
         const answer = await site.call('POST', `${prefix}/callback`, { form, headers })
         expect(seen(answer)).to.deep.equal(empty(303))
@@ -232,7 +232,7 @@ describe('an account at a provider', () => {
       })
     }
 
-    it('is 405 at other providers', async () => {
+    it('is an exception: POST is 405 for other providers', async () => {
       const answer = await site.call('POST', '/auth/acme/callback', { form })
       expect(seen(answer)).to.deep.equal(refused(405, 'Method Not Allowed'))
       expect(answer.headers.get('Allow')).to.equal('GET')

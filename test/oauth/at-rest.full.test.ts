@@ -37,7 +37,7 @@ for (const deployment of [onSqlite, onMongo, onMongoAndRedis]) {
       await deployment.remove(env)
     })
 
-    it('hold no token of the provider, in any encoding', () => {
+    it('contain no token of the provider, in any encoding', () => {
       expect(dump, 'the account itself').to.include(person.id)
       expect(acme.tokens).to.have.length.of.at.least(6)
       for (const token of acme.tokens) {
@@ -45,7 +45,7 @@ for (const deployment of [onSqlite, onMongo, onMongoAndRedis]) {
       }
     })
 
-    it('hold no state and no cookie that could be brought back', () => {
+    it('contain no state and no cookie of a journey', () => {
       expect(secrets.states.concat(secrets.browsers)).to.have.length(4)
       for (const secret of Object.values(secrets).flat()) expect(dump).to.not.include(secret)
     })

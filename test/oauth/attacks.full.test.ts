@@ -155,7 +155,7 @@ for (const deployment of [onSqlite, onSqliteAndRedis, onMongo]) {
     })
 
     for (const [title, attack] of Object.entries(attacks)) {
-      it(`is worth nothing ${title}`, async () => {
+      it(`is refused ${title}`, async () => {
         const { after: before = exchangesOf(scene), answers } = await attack(scene)
         expect(answers).to.not.have.length(0)
         for (const answer of answers) {
@@ -166,7 +166,7 @@ for (const deployment of [onSqlite, onSqliteAndRedis, onMongo]) {
       })
     }
 
-    it('lives for ten minutes, and is not spent by HEAD', async () => {
+    it('is valid for ten minutes, and a HEAD request does not use it up', async () => {
       const { acme } = scene.site
       const { visitor, back } = await underWay(scene)
       const head = await visitor.send('HEAD', `/auth/acme/callback?${new URLSearchParams(back)}`)
@@ -176,7 +176,7 @@ for (const deployment of [onSqlite, onSqliteAndRedis, onMongo]) {
       scene.site.late = 0
     })
 
-    it('is there for each of two tabs', async () => {
+    it('is separate for each of two tabs', async () => {
       const { acme } = scene.site
       const { zeta } = scene
       const visitor = scene.site.browser()
@@ -191,7 +191,7 @@ for (const deployment of [onSqlite, onSqliteAndRedis, onMongo]) {
       expect([...visitor.jar.keys()]).to.deep.equal([])
     })
 
-    it('leaves a browser at most eight cookies, however many journeys it begins', async () => {
+    it('sets at most eight cookies in one browser', async () => {
       const visitor = scene.site.browser()
       for (let count = 0; count < 20; count++) await visitor.begin(scene.site.acme)
       expect(visitor.jar.size).to.be.within(1, 8)
@@ -199,7 +199,7 @@ for (const deployment of [onSqlite, onSqliteAndRedis, onMongo]) {
   })
 }
 
-describe('a journey that somebody else began', () => {
+describe('a journey that an attacker began', () => {
   let site: AcmeSite
   before(async () => {
     site = await AcmeSite.start({ BACKEND: 'cookie' }, { PORTCULLIS_STORES__USERS__KIND: 'memory' })
@@ -210,7 +210,7 @@ describe('a journey that somebody else began', () => {
   const lure = async (): Promise<Back> => site.acme.approve(await site.browser().begin(site.acme), aPerson())
   const crossSite = { 'Sec-Fetch-Site': 'cross-site', Origin: 'https://evil.example', Referer: 'https://evil.example/' }
 
-  it('logs nobody in', async () => {
+  it('does not log the victim in', async () => {
     const victim = site.browser()
     for (const headers of [{}, crossSite]) {
       const path = `/auth/acme/callback?${new URLSearchParams(await lure())}`
@@ -222,7 +222,7 @@ describe('a journey that somebody else began', () => {
     }
   })
 
-  it('does not change the session of a user', async () => {
+  it('does not change the session of the victim', async () => {
     const victim = site.browser()
     await victim.travel(site.acme, aPerson())
     const session = victim.jar.get('__Host-session')
@@ -231,7 +231,7 @@ describe('a journey that somebody else began', () => {
     expect(victim.jar.get('__Host-session')).to.equal(session)
   })
 
-  it('links nothing to the user of a session', async () => {
+  it('links no account to the victim', async () => {
     const attacker = site.browser()
     await attacker.travel(site.acme, aPerson())
     const victim = site.browser()

@@ -27,7 +27,7 @@ describe('a program beside the service', () => {
     await acme?.close()
   })
 
-  it('has the providers that are enabled, and refreshes tokens that the service stored', async () => {
+  it('knows the enabled providers, and refreshes tokens that the service stored', async () => {
     const bearer = tokenOf(await new Browser(service.url).travel(acme, aPerson()))
     const { id } = (await call(service.url, 'GET', '/users/me', { bearer })).body as { id: UserId } // safe: it is ours
     const { providers, readProviderToken, readUser } = program.accounts

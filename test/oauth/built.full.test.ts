@@ -6,7 +6,7 @@ import { Browser } from '../support/oauth-browser.ts'
 import { type SpawnedService, spawnService } from '../support/spawned-service.ts'
 
 /** The libraries for providers are loaded late, and a bundle does not export what a package does. */
-describe('the built service, and providers', () => {
+describe('the built service', () => {
   let acme: Acme
   let server: FakeProvider
   let issuer: ReturnType<typeof fakeIssuer>
@@ -29,14 +29,14 @@ describe('the built service, and providers', () => {
     await Promise.all([acme?.close(), server?.close()])
   })
 
-  it('signs somebody in by OAuth 2.0', async () => {
+  it('signs a user in through OAuth 2.0', async () => {
     const visitor = new Browser(service.url)
     const back = await visitor.comeBack(acme, acme.approve(await visitor.begin(acme), aPerson()))
     expect(back.status).to.equal(200)
     expect(back.body).to.have.property('access_token')
   })
 
-  it('signs somebody in by OpenID Connect', async () => {
+  it('signs a user in through OpenID Connect', async () => {
     issuer.it.idToken = { claims: { email: aPerson().email, email_verified: true } }
     const visitor = new Browser(service.url)
     const gamma = { name: 'gamma' }

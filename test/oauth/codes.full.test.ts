@@ -58,7 +58,7 @@ describe('an answer of another issuer', () => {
     expect((await visitor.comeBack(alpha, { ...back, iss: 'https://alpha.example' })).status).to.equal(200)
   })
 
-  it('is refused with two issuers', async () => {
+  it('is refused when it names two issuers', async () => {
     const visitor = new Browser(service.url)
     const back = alpha.approve(await visitor.begin(alpha), aPerson())
     const before = exchanges()
@@ -69,7 +69,7 @@ describe('an answer of another issuer', () => {
     expect(exchanges()).to.equal(before)
   })
 
-  it('does not reach the other: a code of the one is not tried at the other', async () => {
+  it('does not send the code of one provider to another one', async () => {
     const visitor = new Browser(service.url)
     const [own, other] = [await visitor.begin(alpha), await visitor.begin(beta)]
     const { code = '' } = alpha.approve(own, aPerson())
@@ -82,7 +82,7 @@ describe('an answer of another issuer', () => {
     expect(exchanges()).to.equal(before)
   })
 
-  it('is refused by an OpenID provider that promises an issuer, also if there is none', async () => {
+  it('is refused, also without an issuer, if the OpenID provider promises one', async () => {
     const toGamma = { name: 'gamma' }
     const comeBack = async (more: Back) => {
       const visitor = new Browser(service.url)
@@ -104,7 +104,7 @@ describe('a code', () => {
   })
   after(() => site?.stop())
 
-  it('goes with a secret verifier of its own', async () => {
+  it('is exchanged with a secret PKCE verifier of its own', async () => {
     const first = site.acme.exchanges().length
     const urls: string[] = []
     for (let count = 0; count < 3; count++) {
@@ -129,7 +129,7 @@ describe('a code', () => {
     ['with another challenge', 'code_challenge', 'A'.repeat(43)],
     ['with another redirect address', 'redirect_uri', 'https://evil.example'],
   ] as const) {
-    it(`that was issued ${change} is refused`, async () => {
+    it(`is refused when it was issued ${change}`, async () => {
       const visitor = site.browser()
       const url = new URL(await visitor.begin(site.acme))
       if (value === null) url.searchParams.delete(name)
@@ -138,14 +138,14 @@ describe('a code', () => {
     })
   }
 
-  it('of another user is refused in the own journey of an attacker', async () => {
+  it('of a victim is refused in the journey of an attacker', async () => {
     const [attacker, victim] = [site.browser(), site.browser()]
     const { code = '' } = site.acme.approve(await victim.begin(site.acme), aPerson())
     const { state = '' } = site.acme.approve(await attacker.begin(site.acme), aPerson())
     expect(seen(await attacker.comeBack(site.acme, { code, state }))).to.deep.equal(badRequest)
   })
 
-  it('that is there twice, or empty, is refused', async () => {
+  it('is refused when it is repeated or empty', async () => {
     for (const codes of ['code=a&code=b', 'code=']) {
       const visitor = site.browser()
       const { state = '' } = site.acme.approve(await visitor.begin(site.acme), aPerson())

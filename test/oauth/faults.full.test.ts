@@ -52,35 +52,35 @@ describe('a provider that fails', () => {
   const of = (name: string): Acme => providers.get(name) ?? expect.fail(`there is no provider ${name}`)
 
   for (const { name, endpoint, way } of cases) {
-    it(`by its ${endpoint} endpoint, which ${way}, is a 502`, () => {
+    it(`causes a 502 when its ${endpoint} endpoint ${way}`, () => {
       const answer = answers.get(name)
       expect(answer && seen(answer)).to.deep.equal(providerError)
     })
   }
 
-  it('makes no user', () => {
+  it('causes no registration', () => {
     expect(service.events.filter(({ event }) => event === 'on_after_register')).to.have.length(1)
   })
 
-  it('is asked once, and no other host in its place', () => {
+  it('gets one request, and no other host gets any', () => {
     for (const { name } of cases) expect(of(name).exchanges(), name).to.have.length(1)
     const redirected = of('tokenredirectsinaloop').fake.asked
     expect(redirected.map(({ address }) => address.split('/')[1])).to.deep.equal(['token'])
   })
 
-  it('is let go of when the time is over', async () => {
+  it('has its connections closed after the time-out', async () => {
     await eventually('the connections are closed', () =>
       cases.every(({ name }) => of(name).fake.connections.size === 0),
     )
   })
 
-  it('serves the next one once it answers', async () => {
+  it('can be used again as soon as it answers', async () => {
     const acme = of('tokenhangs')
     acme.instead('token', null)
     expect((await new Browser(service.url).travel(acme, aPerson())).status).to.equal(200)
   })
 
-  it('leaves one line in the log, which names the provider and the cause', () => {
+  it('causes one line in the log, with the provider and the cause', () => {
     const lines = service.logLines.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'a provider failed')
     expect(lines).to.have.length(cases.length)
     for (const { level, requestId } of lines) {
@@ -95,7 +95,7 @@ describe('a provider that fails', () => {
     expect(causes.get('profileclosestheconnection')).to.equal('SocketError UND_ERR_SOCKET')
   })
 
-  it('has its answers and tokens in no log', () => {
+  it('causes no line with its answers or tokens', () => {
     const log = service.logLines.join('')
     for (const acme of providers.values()) for (const token of acme.tokens) expect(log).to.not.include(token)
     expect(log).to.not.include('Sign in')
@@ -103,8 +103,8 @@ describe('a provider that fails', () => {
   })
 })
 
-describe('a provider that is not there', () => {
-  it('leaves its cause in the log, also where a page takes the refusal', async () => {
+describe('a provider that cannot be reached', () => {
+  it('causes a line in the log, also when the refusal is a redirect', async () => {
     const env = (name: string, more: Record<string, string>) =>
       Object.entries({ CLIENT_ID: 'us', CLIENT_SECRET: 'ours', ...more }).map(([key, value]) => [
         `PORTCULLIS_PROVIDERS__${name}__${key}`,
@@ -138,14 +138,14 @@ describe('a provider that is not there', () => {
   })
 })
 
-describe('a provider that refuses', () => {
+describe('a provider that refuses a code', () => {
   let site: AcmeSite
   before(async () => {
     site = await AcmeSite.start({}, { PORTCULLIS_STORES__USERS__KIND: 'memory' })
   })
   after(() => site?.stop())
 
-  it('a code is a 400, and leaves one line in the log with an error of the standard or none', async () => {
+  it('causes a 400 and one line in the log, with no error but those of the standard', async () => {
     const before = site.service.logLines.length
     for (const [status, error] of [
       [401, 'invalid_client'],

@@ -55,7 +55,7 @@ const reply = (good: Readonly<Record<string, unknown>>) =>
 
 const refusals = ['Bad Request', 'OAUTH_PROVIDER_ERROR', 'OAUTH_NOT_AVAILABLE_EMAIL', 'OAUTH_USER_ALREADY_EXISTS']
 
-describe('a provider that answers anything at all', function () {
+describe('a provider that gives random answers', function () {
   this.timeout(600_000)
   let site: AcmeSite
   before(async () => {
@@ -63,7 +63,7 @@ describe('a provider that answers anything at all', function () {
   })
   after(() => site?.stop())
 
-  it('is never a fault of ours, and never makes an account of an odd name', async () => {
+  it('never causes a 500, and never creates an account with an invalid id', async () => {
     const { id, email } = aPerson()
     const answers = fc.record({
       token: reply({

@@ -7,7 +7,7 @@ import type { Answer } from '../support/client.ts'
 import { firstSuperuser } from '../support/first-superuser.ts'
 import { tokenOf, toLink } from '../support/oauth-browser.ts'
 
-describe('while the provider is asked about a user,', () => {
+describe('while a provider answers about a user', () => {
   let site: AcmeSite
   let zeta: Acme
   let superuser: string
@@ -48,13 +48,13 @@ describe('while the provider is asked about a user,', () => {
     }
   }
 
-  it('a user who is made inactive is not logged in', async () => {
+  it('a deactivated user is not logged in', async () => {
     const { person, id } = await somebody()
     const answer = await travelDuring(() => deactivate(id), site.acme, person)
     expect(seen(answer)).to.deep.equal(refused(400, 'LOGIN_BAD_CREDENTIALS'))
   })
 
-  it('a user who is deleted is not brought back: the login makes a new user', async () => {
+  it('a deleted user stays deleted, and the login creates a new user', async () => {
     const { person, bearer, id } = await somebody()
     const answer = await travelDuring(() => remove(id), site.acme, person)
     expect(await site.idOf(tokenOf(answer))).to.not.equal(id)
@@ -76,7 +76,7 @@ describe('while the provider is asked about a user,', () => {
     })
   }
 
-  it('a link that is taken away logs nobody in', async () => {
+  it('a removed link logs nobody in', async () => {
     const { person, bearer } = await somebody()
     await site.browser().travel(zeta, aPerson(), toLink(bearer))
     const [link] = await site.linksOf(bearer)
@@ -85,7 +85,7 @@ describe('while the provider is asked about a user,', () => {
     expect(await site.linksOf(bearer)).to.have.length(1)
   })
 
-  it('sixteen requests that unlink both of two links leave one, the last credential', async () => {
+  it('sixteen requests to remove both links of a user leave one link', async () => {
     const { bearer } = await somebody()
     await site.browser().travel(zeta, aPerson(), toLink(bearer))
     const links = await site.linksOf(bearer)

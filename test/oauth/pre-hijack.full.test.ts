@@ -98,7 +98,7 @@ for (const associateByEmail of [false, true]) {
       expect(seen(await site.travel(attacker)), 'not let in again').to.deep.equal(taken)
     })
 
-    it('keeps the own account when its address at the provider becomes that of a victim', async () => {
+    it('gets no other account by a change of the address at the provider to that of a victim', async () => {
       const [victim, attacker] = [aPerson(), aPerson()]
       const own = await site.idOf(tokenOf(await site.travel(attacker)))
       const owner = await site.idOf(tokenOf(await site.travel(victim)))
@@ -106,7 +106,7 @@ for (const associateByEmail of [false, true]) {
       expect(moved).to.equal(own).and.not.equal(owner)
     })
 
-    it('cannot end links that the provider vouches for: they outlive a reset', async () => {
+    it('cannot remove links that the provider vouches for by a reset', async () => {
       const person = aPerson()
       const second = { ...aPerson(), email: person.email.toUpperCase() }
       const id = await site.idOf(tokenOf(await site.travel(person)))

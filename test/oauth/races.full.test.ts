@@ -60,7 +60,7 @@ const count = (answers: readonly Answer[], wanted: ReturnType<typeof seen>): num
 const succeeded = (answers: readonly Answer[]): Answer[] => answers.filter(({ status }) => status === 200)
 
 for (const deployment of [onSqlite, onSqliteAndRedis, onMongo]) {
-  describe(`${callers} callers at once, on ${deployment.name} and two services`, () => {
+  describe(`${callers} concurrent callers, on ${deployment.name} and two services`, () => {
     let site: Site
 
     before(async function () {
@@ -80,7 +80,7 @@ for (const deployment of [onSqlite, onSqliteAndRedis, onMongo]) {
     }
 
     for (const flow of ['login', 'link'] as const) {
-      it(`with one state are one ${flow}, and the provider sees the code once`, async () => {
+      it(`make exactly one ${flow} with one state, and send the code to the provider once`, async () => {
         const { acme, browser, bearers } = site
         const way = flow === 'login' ? toLogIn : toLink(bearers[0])
         const visitor = browser(0)
@@ -95,7 +95,7 @@ for (const deployment of [onSqlite, onSqliteAndRedis, onMongo]) {
       })
     }
 
-    it('with one identity, for the first time, are one user, logged in by each', async () => {
+    it('create one user with one new identity, and each of them logs in', async () => {
       const { acme, browser } = site
       const person = aPerson()
       const answers = await journeys(site, () => ({ acme, profile: person }))
@@ -106,7 +106,7 @@ for (const deployment of [onSqlite, onSqliteAndRedis, onMongo]) {
       expect(list.body).to.have.length(1)
     })
 
-    it('with the same new address from two providers are one user', async () => {
+    it('create one user with one new address from two providers', async () => {
       const { acme, zeta } = site
       const [one, other] = [aPerson(), aPerson()]
       const same = { ...other, email: one.email }
@@ -118,7 +118,7 @@ for (const deployment of [onSqlite, onSqliteAndRedis, onMongo]) {
       expect((await idsOf(succeeded(answers))).size).to.equal(1)
     })
 
-    it('with one account to link to two users leave it with one of them', async () => {
+    it('link one account to exactly one of two users', async () => {
       const { acme, bearers, browser } = site
       const person = aPerson()
       const bearerOf = (caller: number) => bearers[caller % 4 < 2 ? 0 : 1]

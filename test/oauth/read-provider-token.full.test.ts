@@ -115,7 +115,7 @@ for (const store of [memoryUnderTest, sqliteUnderTest, mongoUnderTest]) {
     const refreshes = (refreshToken: string): number =>
       acme.exchanges().filter(({ form }) => form.get('refresh_token') === refreshToken).length
 
-    it('is read as it is while it lives a minute more, or for ever', async () => {
+    it('is returned without a refresh when it has more than a minute left, or no expiry', async () => {
       for (const seconds of [62, 3600, null]) {
         const { read, refreshToken } = await linked(seconds)
         expect(await read()).to.equal('the first')
@@ -138,7 +138,7 @@ for (const store of [memoryUnderTest, sqliteUnderTest, mongoUnderTest]) {
       }
     })
 
-    it('is refreshed once for 32 callers in two programs, who all get it', async () => {
+    it('is refreshed once for 32 concurrent callers in two programs, and all of them get it', async () => {
       const { read, stored, refreshToken } = await linked(0)
       acme.instead('token', rotating())
       const tokens = await Promise.all(Array.from({ length: 32 }, (_, caller) => read(reader(caller))))
@@ -147,7 +147,7 @@ for (const store of [memoryUnderTest, sqliteUnderTest, mongoUnderTest]) {
       expect((await stored()).accessToken).to.equal('rotated-1')
     })
 
-    it('is gone with its user, its account, or its refresh token', async () => {
+    it('is null without its user, its account or its refresh token', async () => {
       const { id, read } = await linked(0, { sealedRefreshToken: null })
       expect(await read()).to.equal(null)
       const nobody = randomUUID() as UserId // safe: a UUID
@@ -156,7 +156,7 @@ for (const store of [memoryUnderTest, sqliteUnderTest, mongoUnderTest]) {
       }
     })
 
-    it('stays stored, and may be refreshed at once again, when the provider fails', async () => {
+    it('stays stored when the provider fails, and the next caller may refresh it at once', async () => {
       for (const answer of [misbehaviour.refuses, misbehaviour['closes the connection']]) {
         const { read, stored, refreshToken } = await linked(0)
         const { account } = await stored()
@@ -171,7 +171,7 @@ for (const store of [memoryUnderTest, sqliteUnderTest, mongoUnderTest]) {
       }
     })
 
-    it('stays stored when the provider refuses the refresh token, and is not handed out', async () => {
+    it('stays stored when the provider refuses the refresh token, but is not returned', async () => {
       const { read, stored } = await linked(0)
       const { account } = await stored()
       acme.instead('token', invalidGrant)
@@ -180,7 +180,7 @@ for (const store of [memoryUnderTest, sqliteUnderTest, mongoUnderTest]) {
       expect(reports).to.deep.equal(['acme: the token endpoint refuses (invalid_grant, status 400)'])
     })
 
-    it('is not said to be gone when the provider refuses our client', async () => {
+    it('causes an error, not null, when the provider refuses our client', async () => {
       for (const error of ['invalid_client', 'unauthorized_client', 'incorrect_client_credentials']) {
         const { read, stored } = await linked(0)
         const { account } = await stored()
@@ -191,7 +191,7 @@ for (const store of [memoryUnderTest, sqliteUnderTest, mongoUnderTest]) {
       }
     })
 
-    it('that another caller refreshes is waited for, for five seconds', async () => {
+    it('makes a caller wait up to five seconds while another caller refreshes it', async () => {
       const { read, refreshToken } = await linked(0, { refreshingUntil: new Date(clock().getTime() + 10_000) })
       const { one, reads } = counted(() => false)
       const work = faultOf(read(one))
@@ -209,7 +209,7 @@ for (const store of [memoryUnderTest, sqliteUnderTest, mongoUnderTest]) {
       expect(refreshes(refreshToken)).to.equal(0)
     })
 
-    it('that another caller refreshes is read as soon as the refresh is done', async () => {
+    it('is returned to waiting callers as soon as the refresh has ended', async () => {
       const { id, read } = await linked(0, { refreshingUntil: new Date(clock().getTime() + 10_000) })
       const work = read()
       await change(id, (account) => ({
@@ -221,7 +221,7 @@ for (const store of [memoryUnderTest, sqliteUnderTest, mongoUnderTest]) {
       expect(await work).to.equal('the second')
     })
 
-    it('is refreshed by the next caller ten seconds after a refresh that never ended began', async () => {
+    it('can be refreshed again ten seconds after the start of a refresh that never ended', async () => {
       const { read, refreshToken } = await linked(0, { refreshingUntil: new Date(clock().getTime() + 10_000) })
       ahead = 10.1
       const tokens = await Promise.all(Array.from({ length: 8 }, (_, caller) => read(reader(caller))))
@@ -229,7 +229,7 @@ for (const store of [memoryUnderTest, sqliteUnderTest, mongoUnderTest]) {
       expect(new Set(tokens).size).to.equal(1)
     })
 
-    it('of a login meanwhile is left alone by a late refresh, be it a success or not', async () => {
+    it('is not overwritten by a late refresh when a login has stored a new one meanwhile', async () => {
       for (const late of [{ body: { access_token: 'too late', token_type: 'Bearer' } }, misbehaviour.refuses]) {
         const { id, read, stored, refreshToken } = await linked(0)
         let answer = (): void => {}
@@ -254,7 +254,7 @@ for (const store of [memoryUnderTest, sqliteUnderTest, mongoUnderTest]) {
       }
     })
 
-    it('that another secret sealed is neither locked nor waited for', async () => {
+    it('is null without a lock or a wait when another secret encrypted it', async () => {
       const other = providerVault(derivedKeys(`another ${goodSecret}`).providerTokenKey)
       const sealedRefreshToken = other.seal('refresh', randomUUID() as UserId, 'acme') // safe: a UUID
       const { read, stored } = await linked(0, { sealedRefreshToken })
@@ -262,7 +262,7 @@ for (const store of [memoryUnderTest, sqliteUnderTest, mongoUnderTest]) {
       expect((await stored()).account.refreshingUntil).to.equal(null)
     })
 
-    it('is stored in the end when the store fails once after the provider has issued it', async () => {
+    it('is stored although the first write after the refresh fails', async () => {
       const { read, stored, refreshToken } = await linked(0)
       acme.instead('token', rotating())
       const { one, writes } = counted((write) => write === 2)
@@ -272,7 +272,7 @@ for (const store of [memoryUnderTest, sqliteUnderTest, mongoUnderTest]) {
       expect(refreshes(refreshToken)).to.equal(1)
     })
 
-    it('is not stored once another caller may refresh it', async () => {
+    it('is not stored after the lock of its refresh has ended', async () => {
       const { read, refreshToken } = await linked(0)
       acme.instead('token', rotating())
       const { one, writes } = counted((write) => write > 1)

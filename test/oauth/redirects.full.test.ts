@@ -60,7 +60,7 @@ describe('an address of an attacker', () => {
     }
   })
 
-  it('does not change where a refused callback leads', async () => {
+  it('does not change where a refused callback redirects to', async () => {
     const pages = ['OAUTH_INVALID_STATE', 'Bad Request'].map((error) => `${failure}?${new URLSearchParams({ error })}`)
     for (const target of targets) {
       for (const name of ['code', 'state', 'error', 'iss']) {
@@ -72,7 +72,7 @@ describe('an address of an attacker', () => {
     }
   })
 
-  it('does not change where a login leads', async () => {
+  it('does not change where a login redirects to', async () => {
     const person = aPerson()
     for (const target of targets) {
       const browser = site.browser()
@@ -84,7 +84,7 @@ describe('an address of an attacker', () => {
     }
   })
 
-  it('is refused by the settings as a page of a front end', async () => {
+  it('is refused in the settings of the redirects', async () => {
     for (const url of [`https://${evil}/`, 'javascript:alert(1)', `${origin}.${evil}/`, `${origin}@${evil}/`]) {
       const env = { PORTCULLIS_STORES__USERS__KIND: 'memory', PORTCULLIS_HTTP__PUBLIC_URL: origin }
       const starting = startTestService({ ...env, ...site.acme.env({ REDIRECT_URL: url }) })

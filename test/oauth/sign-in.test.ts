@@ -51,12 +51,12 @@ describe('signing in through a provider', () => {
   const browser = () => new Browser(service.url)
   const me = async (bearer: string) => (await call(service.url, 'GET', '/users/me', { bearer })).body as { id: string }
 
-  describe('begins with an address', () => {
+  describe('at the beginning', () => {
     const authorize = (query = '') => call(service.url, 'GET', `/auth/acme/authorize${query}`)
     const urlOf = ({ body }: Answer): URL => new URL((body as { authorization_url: string }).authorization_url) // safe: otherwise the test fails here
     const scopeOf = async (query: string) => urlOf(await authorize(query)).searchParams.get('scope')
 
-    it('that names the client, the scopes, our callback, PKCE and a state, each once', async () => {
+    it('returns a URL with the client, the scopes, our callback, PKCE and a state, each once', async () => {
       const answer = await authorize()
       expect(answer.status).to.equal(200)
       expect(answer.body).to.have.all.keys('authorization_url')
@@ -75,7 +75,7 @@ describe('signing in through a provider', () => {
       expect(state).to.match(/^[\w-]{43}$/)
     })
 
-    it('with another state, challenge and cookie each time', async () => {
+    it('has another state, challenge and cookie each time', async () => {
       const answers = await Promise.all(Array.from({ length: 50 }, () => authorize()))
       const values = answers.flatMap((answer) => {
         const { searchParams } = urlOf(answer)
@@ -86,12 +86,12 @@ describe('signing in through a provider', () => {
       expect(new Set(values).size).to.equal(150)
     })
 
-    it('with the scopes that were asked for', async () => {
+    it('requests the scopes in the query', async () => {
       expect(await scopeOf('?scopes=profile')).to.equal('profile')
       expect(await scopeOf('?scopes=profile&scopes=email')).to.equal('profile email')
     })
 
-    it('and refuses other scopes', async () => {
+    it('refuses scopes that the settings do not allow', async () => {
       for (const scopes of ['scopes=email&scopes=admin', 'scopes=Email', 'scopes=', 'scopes=email%20profile']) {
         const answer = await authorize(`?${scopes}`)
         expect(seen(answer), scopes).to.deep.equal(refused(400, 'OAUTH_SCOPE_NOT_ALLOWED'))
@@ -99,7 +99,7 @@ describe('signing in through a provider', () => {
       }
     })
 
-    it('and a cookie that only this host can set and only the callback needs', async () => {
+    it('sets a cookie for this host and the callback only', async () => {
       const answer = await authorize()
       const [cookie = '', ...others] = answer.headers.getSetCookie()
       expect(others).to.deep.equal([])
@@ -126,14 +126,14 @@ describe('signing in through a provider', () => {
       )
     })
 
-    it('needs an address', async () => {
+    it('fails without an address', async () => {
       for (const email of [undefined, null, '', 'a@b', 42, ['a@example.com'], 'a@example.com,b@example.com']) {
         const answer = await browser().travel(acme, aPerson({ email }))
         expect(seen(answer), String(email)).to.deep.equal(refused(400, 'OAUTH_NOT_AVAILABLE_EMAIL'))
       }
     })
 
-    it('verifies the address where that is set up and the provider vouches for it by `true` alone', async () => {
+    it('marks the address as verified only with verifiedByDefault and `true` from the provider', async () => {
       const isVerified = async (email_verified: unknown): Promise<unknown> => {
         const visitor = browser()
         expect(seen(await visitor.travel(omega, aPerson({ email_verified })))).to.deep.equal(empty(204))
@@ -143,7 +143,7 @@ describe('signing in through a provider', () => {
       for (const word of [false, undefined, 'true', 1]) expect(await isVerified(word)).to.equal(false)
     })
 
-    it('is refused where the provider or the backend needs a verified user, and the provider does not vouch', async () => {
+    it('fails if requiresVerification is set and the provider does not vouch', async () => {
       for (const strict of [sigma, theta]) {
         const answer = await browser().travel(strict, aPerson({ email_verified: false }))
         expect(seen(answer)).to.deep.equal(refused(400, 'LOGIN_USER_NOT_VERIFIED'))
@@ -152,7 +152,7 @@ describe('signing in through a provider', () => {
     })
   })
 
-  it('gets 503 while too many journeys are open, and those that are open still end in a login', async () => {
+  it('gets 503 while too many journeys are open, but open journeys can still end in a login', async () => {
     const bounded = await startTestService({
       PORTCULLIS_STORES__USERS__KIND: 'memory',
       PORTCULLIS_SECURITY__MAX_OPEN_JOURNEYS: '2',
@@ -173,8 +173,8 @@ describe('signing in through a provider', () => {
     }
   })
 
-  describe('once more', () => {
-    it('logs the same user in, with any address that the provider names now', async () => {
+  describe('for the second time', () => {
+    it('logs the same user in, although the address at the provider has changed', async () => {
       const person = aPerson()
       const first = await me(tokenOf(await browser().travel(acme, person)))
       for (const email of [person.email, aPerson().email, undefined]) {
@@ -195,7 +195,7 @@ describe('signing in through a provider', () => {
       expect(accounts[0]).to.deep.include({ oauth_name: 'acme', access_token: newest, account_id: person.id })
     })
 
-    it('makes an event of a login, after one of a registration the first time', async () => {
+    it('causes on_after_login, and on_after_register before the first one', async () => {
       const person = aPerson()
       await browser().travel(acme, person)
       await browser().travel(acme, person)
@@ -204,7 +204,7 @@ describe('signing in through a provider', () => {
       expect(events()).to.deep.equal(['on_after_register', 'on_after_login', 'on_after_login'])
     })
 
-    it('is refused to an inactive user', async () => {
+    it('refuses an inactive user', async () => {
       const person = aPerson()
       const { id } = await me(tokenOf(await browser().travel(acme, person)))
       const [root] = await enrol({}, service.dataFolder, [aPerson().email], { isSuperuser: true })
@@ -229,7 +229,7 @@ describe('signing in through a provider', () => {
     /** An account at the provider with the address of somebody who is here. */
     const namesake = (kind: keyof typeof people) => aPerson({ email: people[kind].pop() ?? '' })
 
-    it('is refused, in upper case too, although both sides have verified the address', async () => {
+    it('fails in any case of letters, although both sides have verified the address', async () => {
       const person = namesake('verified')
       for (const email of [person.email, person.email.toUpperCase()]) {
         const answer = await browser().travel(acme, { ...person, email })
@@ -237,7 +237,7 @@ describe('signing in through a provider', () => {
       }
     })
 
-    it('links where that is set up, the provider vouches and the user is verified', async () => {
+    it('links with associateByEmail, if the provider vouches and the user is verified', async () => {
       const person = namesake('verified')
       const visitor = browser()
       expect(seen(await visitor.travel(omega, person))).to.deep.equal(empty(204))
@@ -246,7 +246,7 @@ describe('signing in through a provider', () => {
       expect(await logIn(service.url, person.email), 'the password stays').to.be.a('string')
     })
 
-    it('is refused though that is set up, when the user is not verified or the provider does not vouch', async () => {
+    it('fails with associateByEmail, if the user is not verified or the provider does not vouch', async () => {
       for (const [kind, claims] of [
         ['unverified', {}],
         ['verified', { email_verified: false }],
@@ -261,14 +261,14 @@ describe('signing in through a provider', () => {
       }
     })
 
-    it('links to no inactive user', async () => {
+    it('does not link to an inactive user', async () => {
       const person = namesake('inactive')
       expect(seen(await browser().travel(omega, person))).to.deep.equal(refused(400, 'LOGIN_BAD_CREDENTIALS'))
     })
   })
 
-  describe('ends', () => {
-    it("with the cookie of its backend in place of the journey's, also on the page for success", async () => {
+  describe('at the end', () => {
+    it("sets the backend's cookie and removes the journey's, also with a redirect", async () => {
       for (const [provider, status, location] of [
         [omega, 204, null],
         [zeta, 303, `${frontEnd}/welcome?from=zeta`],
@@ -282,11 +282,11 @@ describe('signing in through a provider', () => {
       }
     })
 
-    it('with its token despite a page for success: a redirect could not carry it', async () => {
+    it('answers with a bearer token in the body, because a redirect cannot carry it', async () => {
       expect(tokenOf(await browser().travel(sigma, aPerson()))).to.be.a('string')
     })
 
-    it('on the page for failure, which learns the code and nothing else', async () => {
+    it('redirects a failure to the page for failures, with only its code', async () => {
       const ends: [string, () => Promise<{ headers: Headers; status: number }>][] = [
         ['OAUTH_NOT_AVAILABLE_EMAIL', () => browser().travel(zeta, aPerson({ email: null }))],
         ['OAUTH_INVALID_STATE', () => browser().comeBack(zeta, { code: 'x', state: 'y' })],
@@ -308,7 +308,7 @@ describe('signing in through a provider', () => {
       }
     })
 
-    it('with 400 and without the words of the provider, when it reports an error', async () => {
+    it('answers 400 to an error of the provider, without repeating its text', async () => {
       const error = '<script>alert(1)</script>'
       const visitor = browser()
       const { state } = acme.approve(await visitor.begin(acme), aPerson())
@@ -323,7 +323,7 @@ describe('signing in through a provider', () => {
       }
     })
 
-    it('for good when the provider brings back an error, or no code: the state is spent', async () => {
+    it('uses up the state, also when the provider sends an error or no code', async () => {
       for (const more of [{ error: 'access_denied' }, { code: '' }]) {
         const visitor = browser()
         const back = acme.approve(await visitor.begin(acme), aPerson())
@@ -334,7 +334,7 @@ describe('signing in through a provider', () => {
       }
     })
 
-    it('at our callback when the page of a front end calls it by fetch', async () => {
+    it('accepts a callback that a page of the front end sends by fetch', async () => {
       const visitor = browser()
       const url = await visitor.begin(page)
       expect(new URL(url).searchParams.get('redirect_uri')).to.equal(`${frontEnd}/came-back?from=page`)
@@ -349,7 +349,7 @@ describe('signing in through a provider', () => {
     })
   })
 
-  it('is never logged with codes, states or tokens', async () => {
+  it('logs no codes, states or tokens', async () => {
     const visitor = browser()
     const back = acme.approve(await visitor.begin(acme), aPerson())
     await visitor.comeBack(acme, back)

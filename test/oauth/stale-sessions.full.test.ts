@@ -26,7 +26,7 @@ describe('a session', () => {
   const linkOf = ({ email }: { email: string }) => ({ oauth_name: 'acme', account_email: email })
   const begin = (bearer: string) => site.call('GET', '/auth/associate/acme/authorize', { bearer })
 
-  it('that is old neither links nor unlinks an account', async () => {
+  it('neither links nor unlinks an account when its login is old', async () => {
     const { email, bearer } = await somebody()
     await site.travel(aPerson(), bearer)
     const [link] = await site.linksOf(bearer)
@@ -40,7 +40,7 @@ describe('a session', () => {
     expect(seen(await site.unlink(young, link?.id))).to.deep.equal(empty(204))
   })
 
-  it('of somebody without a password is renewed by signing in at the provider once more', async () => {
+  it('of a user without a password becomes fresh by a new sign-in through the provider', async () => {
     const person = aPerson()
     const old = tokenOf(await site.travel(person))
     site.late = 61_000
@@ -48,7 +48,7 @@ describe('a session', () => {
     expect((await begin(tokenOf(await site.travel(person)))).status).to.equal(200)
   })
 
-  it('that was young when it left for the provider links when it comes back', async () => {
+  it('links an account if its login was fresh at the beginning of the journey', async () => {
     const { bearer } = await somebody()
     const browser = site.browser()
     const back = site.acme.approve(await browser.begin(site.acme, toLink(bearer)), aPerson())
@@ -56,7 +56,7 @@ describe('a session', () => {
     expect((await browser.comeBack(site.acme, back, toLink(bearer))).status).to.equal(200)
   })
 
-  it('ends no journey to link that another session of the same user began', async () => {
+  it('cannot end a journey that another session of the same user began', async () => {
     const { email, bearer } = await somebody()
     const other = await logIn(site.service.url, email)
     const browser = site.browser()
@@ -67,7 +67,7 @@ describe('a session', () => {
   })
 
   for (const state of ['verified', 'not verified']) {
-    it(`of a thief leaves no link behind once the owner resets the password, with an address ${state}`, async () => {
+    it(`of a thief leaves no link after the owner resets the password, with an address that is ${state}`, async () => {
       const { email, bearer } = await somebody()
       if (state === 'verified') await site.verify(email)
       const [thief, own] = [aPerson(), aPerson({ email: email.toUpperCase() })]
@@ -80,7 +80,7 @@ describe('a session', () => {
     })
   }
 
-  it('that links and unlinks makes one event of on_after_update each', async () => {
+  it('causes one on_after_update for each link made or removed', async () => {
     const { email, bearer } = await somebody()
     const person = aPerson()
     await site.travel(person, bearer)

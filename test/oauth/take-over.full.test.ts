@@ -12,7 +12,7 @@ import { tokenOf } from '../support/oauth-browser.ts'
 
 const otherPassword = 'another quite long pass phrase'
 
-describe('the owner of an address, who signs in through a provider that vouches for it', () => {
+describe('the first sign-in through a provider that vouches for the address', () => {
   let site: AcmeSite
   before(async () => {
     site = await AcmeSite.start({ ASSOCIATE_BY_EMAIL: 'true' })
@@ -33,7 +33,7 @@ describe('the owner of an address, who signs in through a provider that vouches 
       .filter(({ event, user }) => event === 'on_after_update' && user.email === email)
       .map(({ changes }) => changes)
 
-  it('has the account alone, though somebody else registered it and the owner followed the mail', async () => {
+  it('removes the access of an attacker who registered an address that the owner then verified', async () => {
     const { owner, session } = await registered()
     const attacker = aPerson()
     const id = await site.idOf(session)
@@ -58,7 +58,7 @@ describe('the owner of an address, who signs in through a provider that vouches 
     ])
   })
 
-  it('takes it over once: links and passwords of later stay', async () => {
+  it('takes the account over once, so later links and passwords stay', async () => {
     const { owner } = await registered()
     await site.verify(owner.email)
     const first = tokenOf(await site.travel(owner))
@@ -72,7 +72,7 @@ describe('the owner of an address, who signs in through a provider that vouches 
     expect(await site.passwordLogin(owner.email, otherPassword)).to.equal(200)
   })
 
-  it('drops the link of somebody who came first through a provider that does not vouch', async () => {
+  it('removes a link that an attacker made through a provider that does not vouch', async () => {
     const owner = aPerson()
     const attacker = { ...aPerson(), email: owner.email, email_verified: false }
     const session = tokenOf(await site.travel(attacker))
@@ -84,7 +84,7 @@ describe('the owner of an address, who signs in through a provider that vouches 
     expect(seen(await site.travel(attacker))).to.deep.equal(refused(400, 'OAUTH_USER_ALREADY_EXISTS'))
   })
 
-  it('ends a password that was proved for another address only', async () => {
+  it('removes a password that was proved for another address only', async () => {
     const { owner: attacker, session } = await registered()
     const owner = aPerson()
     await site.verify(attacker.email, { bearer: session })
@@ -96,7 +96,7 @@ describe('the owner of an address, who signs in through a provider that vouches 
     expect(await site.passwordLogin(owner.email)).to.equal(400)
   })
 
-  it('ends a password that was changed before the address was verified', async () => {
+  it('removes a password that was changed before the address was verified', async () => {
     const { owner, session } = await registered()
     await patch(session, { password: otherPassword })
     await site.verify(owner.email)
@@ -118,7 +118,7 @@ describe('the owner of an address, who signs in through a provider that vouches 
       site.verify(email, { cookie: await logInByCookie(site.service.url, email) }),
   }
   for (const [when, prove] of Object.entries(proofs)) {
-    it(`keeps the own password ${when}`, async () => {
+    it(`keeps the owner's password ${when}`, async () => {
       const { owner, session } = await registered()
       await prove(owner.email, session)
       const before = await logIn(site.service.url, owner.email)
@@ -128,7 +128,7 @@ describe('the owner of an address, who signs in through a provider that vouches 
     })
   }
 
-  it('does not keep a password after a verification within a session of another account, or an ended one', async () => {
+  it('removes a password after a verification within an ended session, or one of another account', async () => {
     const [ended, other, own] = [await registered(), await registered(), await registered()]
     await site.call('POST', '/auth/jwt/logout', { bearer: ended.session })
     await site.verify(ended.owner.email, { bearer: ended.session })
@@ -140,7 +140,7 @@ describe('the owner of an address, who signs in through a provider that vouches 
     }
   })
 
-  it('changes nothing where the provider does not vouch', async () => {
+  it('changes nothing if the provider does not vouch', async () => {
     const { owner, session } = await registered()
     await site.verify(owner.email)
     const unsure = { ...owner, email_verified: false }
@@ -151,7 +151,7 @@ describe('the owner of an address, who signs in through a provider that vouches 
     expect(await site.passwordLogin(owner.email)).to.equal(200)
   })
 
-  it('keeps the password that the operator gave a superuser', async () => {
+  it('keeps the password of a superuser that the operator created', async () => {
     const email = toEmail('operator@example.com')
     const cwd = site.service.dataFolder
     const { settings } = await loadSettings({ cwd, env: { PORTCULLIS_DATA_FOLDER: cwd }, withoutSecret: true })

@@ -4,7 +4,7 @@ import { atOnce, callers, logsIn, newAddress, type Site, tally } from './site.ts
 
 /** Races of changes that people make to their own accounts. */
 export function ownChangeRaces(running: () => Site): void {
-  it('loses none of 64 changes of one account: each is answered with its own, and told of once', async () => {
+  it('loses none of 64 changes of one account: each gets its own answer and one event', async () => {
     const site = running()
     const { id, email } = await site.person()
     const bearer = await logIn(site.url(), email)
@@ -29,7 +29,7 @@ export function ownChangeRaces(running: () => Site): void {
     expect(told.map(({ changes }) => changes?.email).sort()).to.deep.equal([...addresses].sort())
   })
 
-  it('gives an address that 16 users want, each of them four times at once, to exactly one of them', async () => {
+  it('gives an address to exactly one of 16 users who each request it four times', async () => {
     const site = running()
     const wanted = newAddress()
     const users = await site.people(callers / 4)
@@ -94,7 +94,7 @@ export function superuserRaces(running: () => Site): void {
     }
   })
 
-  it('lets exactly one of 64 callers delete an account, and tells of it once', async () => {
+  it('lets exactly one of 64 callers delete an account, with one event', async () => {
     const site = running()
     const { id, email } = await site.person()
     const bearer = site.superuser()

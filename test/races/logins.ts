@@ -107,7 +107,7 @@ async function race(site: Site, person: Person, ending: Ending, prepared: string
 export function loginRaces(running: () => Site, byWhom: readonly Ending['byWhom'][]): void {
   const possible = endings.filter((ending) => byWhom.includes(ending.byWhom))
 
-  it(`lets no login that races ${possible.map(({ title }) => title).join(', ')} leave a live session`, async function () {
+  it(`leaves no live session of a login that races ${possible.map(({ title }) => title).join(', ')}`, async function () {
     const site = running()
     this.timeout(300_000)
     for (let round = 0; round < rounds(1, 8); round += 1) {

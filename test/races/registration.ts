@@ -12,7 +12,7 @@ export function spellings(tag: string): string[] {
 }
 
 export function registrationRaces(running: () => Site): void {
-  it('lets exactly one of 64 callers register an address, however each spells it, and tells of it once', async () => {
+  it('lets exactly one of 64 callers register an address in any spelling, with one event', async () => {
     const site = running()
     const tag = newAddress().replace(/@.*/, '')
     const written = spellings(tag)

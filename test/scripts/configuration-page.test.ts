@@ -1,8 +1,8 @@
 import { expect } from 'chai'
 import { configurationPage } from '../../scripts/configuration-page.ts'
 
-describe('the page of the configuration', () => {
-  it('has one line for an option of all kinds, and one for kinds with the same description', () => {
+describe('docs/configuration.md', () => {
+  it('has one line for equal options of several kinds', () => {
     const rows = configurationPage().split('\n')
     const linesOf = (setting: string) => rows.filter((row) => row.startsWith(`| \`${setting}\` |`))
     expect(linesOf('providers.<name>.associateByEmail')).to.have.lengthOf(1)

@@ -68,14 +68,14 @@ function ownIntegrity(): string {
 }
 
 describe('scripts/node', () => {
-  it('uses the Node of the machine where that is new enough, and says nothing', () => {
+  it('uses the Node of the machine if it is new enough, and prints nothing', () => {
     const { folder, bin, run } = machineWith('22.0.0')
     const { status, stdout, stderr } = run('scripts/node', 'program.mjs', 'word')
     expect([status, stdout, stderr]).to.deep.equal([7, `word ${bin}\n`, ''])
     expect(existsSync(join(folder, '.cache'))).to.equal(false)
   })
 
-  it('fetches a newer one once, says so in one line, and passes words, PATH and exit code on', () => {
+  it('fetches a newer Node once, prints one line, and passes arguments, PATH and exit code on', () => {
     const { folder, run } = machineWith('20.20.2')
     const bin = join(folder, '.cache', `${ownPackage}-${known.version}`, 'node_modules', ownPackage, 'bin')
     const first = run('scripts/node', 'program.mjs', 'word')
@@ -86,7 +86,7 @@ describe('scripts/node', () => {
     expect(second.stderr).to.match(/^Node 20\.20\.2 is too old: using Node 22\.\S+ of \.cache instead\.\n$/)
   })
 
-  it('refuses a package whose checksum is not the one that is written down', () => {
+  it('refuses a package with a wrong checksum', () => {
     const { folder, run } = machineWith('20.20.2', { integrity: 'sha512-other' })
     const { status, stdout, stderr } = run('scripts/node', 'program.mjs')
     expect([status, stdout]).to.deep.equal([1, ''])
@@ -106,14 +106,14 @@ describe('scripts/node', () => {
 })
 
 describe('the executable under an older Node', () => {
-  it('runs itself with the newer one in a clone', () => {
+  it('starts itself again with the newer Node in a clone', () => {
     const { status, stdout, stderr } = machineWith('20.20.2').run('bin/portcullis.js', 'word')
     expect(stdout).to.match(/^word .*\.cache/)
     expect(stderr).to.include('Node 20.20.2 is too old: using Node 22')
     expect(status).to.equal(7)
   })
 
-  it('names the version that it needs where it is installed as a package', () => {
+  it('names the version that it needs in an installed package', () => {
     const { folder, run } = machineWith('20.20.2')
     const installed = join(folder, 'installed')
     for (const name of ['bin', 'dist', 'package.json'])

@@ -22,7 +22,7 @@ async function planted(): Promise<Fault[]> {
 }
 
 describe('the planted faults', () => {
-  it('each name a guard that stands exactly once in its file', async () => {
+  it('quote code that occurs exactly once in its file', async () => {
     const faults = await planted()
     const astray = await Promise.all(
       faults.map(async ({ title, file, text }) => {
@@ -34,7 +34,7 @@ describe('the planted faults', () => {
     expect(astray.flat()).to.deep.equal([])
   })
 
-  it('each name tests that are there', async () => {
+  it('name existing tests', async () => {
     const files = new Set((await planted()).flatMap(({ tests }) => tests))
     const missing = [...files].filter((file) => !existsSync(new URL(file, root)))
     expect(missing).to.deep.equal([])

@@ -197,7 +197,7 @@ describe('two tenants with the same people', () => {
     return one
   }
 
-  it('live at each of them, under other ids and in stores of their own', async () => {
+  it('have different ids and separate stores', async () => {
     service = await startTestService(provider.env(), { files, dataFolder })
     held = new Map()
     for (const tenant of tenants) held.set(tenant, await live(tenant))
@@ -216,7 +216,7 @@ describe('two tenants with the same people', () => {
     ['bolt', 'cove'],
     ['cove', 'bolt'],
   ] as const) {
-    it(`get the same answers at ${own} for credentials of ${other} as for forged ones, which change nothing at ${other}`, async () => {
+    it(`treat credentials of ${other} at ${own} like forged ones, and ${other} stays unchanged`, async () => {
       const [mine, theirs] = [at(own), at(other)]
       const forgedJwt = `${mine.jwt.slice(0, mine.jwt.lastIndexOf('.'))}.${randomToken()}`
       const [nowhere, noAccount] = [randomUUID(), randomUUID()]
@@ -316,7 +316,7 @@ describe('two tenants with the same people', () => {
     })
   }
 
-  it('sent them to every route that could tell', async () => {
+  it('were compared at every route that takes a credential', async () => {
     const document = (await call(service.url, 'GET', '/openapi.json')).body as { paths: Record<string, object> } // safe: OpenAPI
     const needing = Object.entries(document.paths).flatMap(([path, operations]) =>
       Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),
@@ -328,7 +328,7 @@ describe('two tenants with the same people', () => {
     expect(unasked.filter((one) => !/^POST .*\/callback$/.test(one))).to.deep.equal([])
   })
 
-  it('can still use them where they are good', async () => {
+  it('accept their own credentials after these attempts', async () => {
     for (const tenant of tenants) {
       const { url, id, jwt, session, login, link, resetToken, verifyToken, accountId, root } = at(tenant)
       const succeeds = async (method: string, path: string, sent: Sent, status = 200) =>

@@ -10,11 +10,11 @@ import { together } from '../support/together.ts'
 
 type Open = ReturnType<typeof pools>['open']
 
-describe('the pool of tenants, in time,', () => {
+describe('the pool of tenants, within its time-outs', () => {
   together(
     [
-      { title: 'closes a tenant that is always in use, for the requests of another one', run: closeTheOneInUse },
-      { title: 'opens a tenant while the deliveries of the former ones take long', run: openBesideSlowDeliveries },
+      { title: 'closes a tenant that is always in use when another tenant needs its place', run: closeTheOneInUse },
+      { title: 'opens a tenant while deliveries of closed tenants take long', run: openBesideSlowDeliveries },
       { title: 'stops although an opening hangs', run: stopAmidOpening },
       { title: 'stops although requests and a handler hang', run: stopAmidRequests },
     ].map(({ title, run }) => ({

@@ -13,7 +13,7 @@ describe('the pool of tenants', () => {
   afterEach(closeAll)
 
   describe('opens a tenant', () => {
-    it('once for fifty requests at the same time, and not before', async () => {
+    it('once for fifty concurrent requests, and not before the first request', async () => {
       const { pool, openings, open: counted } = await open({ list: someTenants(2) })
       expect(counted.now).to.equal(0)
       const ids = Array.from({ length: 50 }, () => pool.use('tenant-0', async ({ tenant }) => tenant.id))
@@ -22,7 +22,7 @@ describe('the pool of tenants', () => {
       expect(pool.counts()).to.deep.equal({ open: 1, disabled: 0 })
     })
 
-    it('again after a failure, once the operator has removed the broken file', async () => {
+    it('after a failure, when the operator has removed the broken file', async () => {
       const { pool, folder, openings, logLines } = await open({
         list: { acme: {}, bolt: {} },
         limits: { maxOpen: 2 },
@@ -50,7 +50,7 @@ describe('the pool of tenants', () => {
       await pool.use('acme', nothing)
     })
 
-    it('within openingSeconds, and not again before a late opening has ended', async () => {
+    it('within openingSeconds, and not again while a late opening still runs', async () => {
       const begun = Promise.withResolvers<void>()
       const {
         pool,
@@ -76,7 +76,7 @@ describe('the pool of tenants', () => {
   })
 
   describe('keeps at most maxOpen open', () => {
-    it('while requests for all come at once, again and again, and fails none', async () => {
+    it('and fails no request during floods of requests to all tenants', async () => {
       const list = someTenants(20)
       const { pool, open: counted, addUser, openings } = await open({ list, limits: { maxOpen: 3 } })
       const users = await Promise.all(Object.keys(list).map(async (id) => ({ id, user: await addUser(id) })))
@@ -111,7 +111,7 @@ describe('the pool of tenants', () => {
       expect((await slow)?.email).to.equal(user.email)
     })
 
-    it('and opens a changed tenant anew while an old request still uses the former one', async () => {
+    it('and opens a changed tenant while an old request still uses its former opening', async () => {
       const { pool, settingsOf, openings, addUser } = await open({ list: { acme: {} } })
       const user = await addUser('acme')
       const goOn = Promise.withResolvers<void>()
@@ -130,7 +130,7 @@ describe('the pool of tenants', () => {
   })
 
   describe('closes a tenant', () => {
-    it('that was unused for idleSeconds, and opens it for the next request', async () => {
+    it('that was unused for idleSeconds, and opens it again for the next request', async () => {
       const { pool, addUser, open: counted } = await open({ list: someTenants(2), limits: { idleSeconds: 0.2 } })
       const user = await addUser('tenant-0')
       await pool.use('tenant-1', () => delay(500)) // in use all the time
@@ -139,7 +139,7 @@ describe('the pool of tenants', () => {
       expect(found?.email).to.equal(user.email)
     })
 
-    it('unless it keeps users in memory, which would be lost', async () => {
+    it('only if it has no users in memory, which would be lost', async () => {
       const list = { acme: { stores: { users: { kind: 'memory' } } }, bolt: {} }
       const { pool, addUser, openings } = await open({ list, limits: { idleSeconds: 0.1, maxOpen: 2 } })
       const user = await addUser('acme')
@@ -179,7 +179,7 @@ describe('the pool of tenants', () => {
       await called('tenant-0')
     })
 
-    it('a postponed event though its tenant has idled out', async () => {
+    it('a postponed event of a tenant that was closed as idle', async () => {
       let failures = 4 // after the fourth, the event waits long enough for its tenant to idle out
       const { pool, addUser, called, openings, lookedAt } = await open({
         list: someTenants(1),
@@ -199,7 +199,7 @@ describe('the pool of tenants', () => {
       await eventually('closed again', () => pool.counts().open === 0)
     })
 
-    it('a token that was asked for just before its tenant made room for another', async () => {
+    it('a token that was requested just before its tenant was closed for another one', async () => {
       const { pool, addUser, called, calls, openings, lookedAt } = await open({
         list: someTenants(2),
         limits: { maxOpen: 1 },
@@ -223,7 +223,7 @@ describe('the pool of tenants', () => {
   })
 
   describe('stops', () => {
-    it('while tenants are being opened and wait for a place', async () => {
+    it('while some tenants are opening and others wait for a place', async () => {
       const {
         pool,
         open: counted,

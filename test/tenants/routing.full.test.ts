@@ -60,13 +60,13 @@ describe('the tenant of a request', () => {
       service = await start({ ...allLogged, ...asked }, { files: tenantsOf({ by: 'header', list }) })
     })
 
-    it('is the one in the header', async () => {
+    it('is the tenant in the header', async () => {
       const answer = await call(service.url, 'POST', '/auth/register', at('acme', person('ada@example.com')))
       expect(answer.status).to.equal(201)
       expect(foldersOf(service, ['acme', 'bolt', 'cove'])).to.deep.equal(['acme'])
     })
 
-    it('is 404 without a known name in the header, and nothing is opened', async () => {
+    it('does not exist without a known name in the header: 404, and no tenant is opened', async () => {
       const before = (await call(service.url, 'GET', '/readyz')).body
       const names = ['nobody', '', '__proto__', '../acme', 'acme, cove', 'Acme']
       for (const sent of [{}, ...names.map((name) => at(name))]) {
@@ -79,7 +79,7 @@ describe('the tenant of a request', () => {
       expect(existsSync(join(service.dataFolder, 'portcullis.sqlite'))).to.equal(false)
     })
 
-    it('is 503 where its settings are wrong, and nothing is opened', async () => {
+    it('is disabled if its settings are wrong: 503, and no tenant is opened', async () => {
       const answer = await call(service.url, 'GET', '/users/me', at('bolt'))
       expect(seen(answer)).to.deep.equal(unavailable)
       expect(answer.headers.get('Retry-After')).to.equal('1')
@@ -89,7 +89,7 @@ describe('the tenant of a request', () => {
       expect(lines[0]).to.include('"bolt"').and.include('tenants.list.bolt.secret')
     })
 
-    it('is needed neither for probes nor for the documentation, which name no tenant', async () => {
+    it('is not required for probes and documentation, which name no tenant', async () => {
       expect((await call(service.url, 'GET', '/healthz')).status).to.equal(200)
       const ready = await call(service.url, 'GET', '/readyz')
       expect(ready.body).to.deep.equal({ status: 'ready', tenants: { open: 1, disabled: 1 } })
@@ -99,7 +99,7 @@ describe('the tenant of a request', () => {
       expect((await call(service.url, 'GET', '/openapi.json')).text).not.to.include('acme')
     })
 
-    it('is unknown to a preflight, which the front end of any tenant may send', async () => {
+    it('is unknown in a preflight, so the front ends of all tenants may send one', async () => {
       const preflight = (origin: string) =>
         call(service.url, 'OPTIONS', '/auth/register', {
           headers: {
@@ -134,7 +134,7 @@ describe('the tenant of a request', () => {
     })
     after(() => acme?.close())
 
-    it('is the one behind the prefix, or `default` without a prefix', async () => {
+    it('follows the prefix, or is `default` without a prefix', async () => {
       for (const url of [service.urlOf('acme'), service.urlOf('bolt'), service.url]) {
         await register(url, 'ada@example.com')
         await logIn(url, 'ada@example.com')
@@ -155,12 +155,12 @@ describe('the tenant of a request', () => {
       '/accounts-of/acme%2Fusers/me',
       '/Accounts-Of/acme/users/me',
     ]) {
-      it(`is 404 at ${path}`, async () => {
+      it(`does not exist at ${path}: 404`, async () => {
         expect(seen(await call(service.url, 'GET', path))).to.deep.equal(notFound)
       })
     }
 
-    it('keeps the cookies of several tenants apart under one host', async () => {
+    it('has its own cookie on a host that several tenants share', async () => {
       const cookies: string[] = []
       for (const tenant of ['acme', 'bolt']) cookies.push(await logInByCookie(service.urlOf(tenant), 'ada@example.com'))
       const names = cookies.map((pair) => pair.split('=')[0])
@@ -194,7 +194,7 @@ describe('the tenant of a request', () => {
       expect(await (await fetch(`${url}/try/app.js`)).text()).to.match(/portcullis\(config, location\.pathname\.slice/)
     })
 
-    it('logs the route of the tenant and neither path nor prefix', async () => {
+    it('is logged with the route, without path and prefix', async () => {
       await call(service.urlOf('bolt'), 'GET', '/users/me')
       const line = await eventually('a line', () =>
         service.logLines.find((one) => one.includes('"bolt"') && one.includes('"GET"')),
@@ -230,7 +230,7 @@ describe('the tenant of a request', () => {
       })
     })
 
-    it('is the one that has this host, with any port and in any case', async () => {
+    it('is the tenant with this host, with any port and in any case', async () => {
       const json = { email: 'ada@example.com', password: goodPassword }
       expect((await callAt(service.url, 'acme.example', 'POST', '/auth/register', json)).status).to.equal(201)
       for (const host of ['www.acme.example:8080', 'ACME.example']) {
@@ -239,18 +239,18 @@ describe('the tenant of a request', () => {
       }
     })
 
-    it('is 404 at another host, except for the probes', async () => {
+    it('does not exist at another host: 404, except for the probes', async () => {
       for (const host of ['other.example', 'acme.example.', 'localhost', '127.0.0.1', '']) {
         expect(seen(await callAt(service.url, host, 'GET', '/users/me')), host).to.deep.equal(notFound)
       }
       expect((await callAt(service.url, 'probe.internal', 'GET', '/healthz')).status).to.equal(200)
     })
 
-    it('is 503 at the host of a disabled tenant', async () => {
+    it('is disabled at the host of a disabled tenant: 503', async () => {
       expect(seen(await callAt(service.url, 'bolt.example', 'GET', '/users/me'))).to.deep.equal(unavailable)
     })
 
-    it('ignores X-Forwarded-Host and Forwarded', async () => {
+    it('does not depend on X-Forwarded-Host and Forwarded', async () => {
       const headers = { 'X-Forwarded-Host': 'acme.example', Forwarded: 'host=acme.example' }
       expect((await call(service.url, 'GET', '/users/me', { headers })).status).to.equal(404)
     })
@@ -275,7 +275,7 @@ describe('the tenant of a request', () => {
     }
   })
 
-  describe('that cannot be used', () => {
+  describe('if it is unknown or disabled', () => {
     const common = 'http://common.example'
     let service: TestService
 
@@ -298,7 +298,7 @@ describe('the tenant of a request', () => {
       return [status, headers.get('Access-Control-Allow-Origin') === origin]
     }
 
-    it('is readable as 503 or 404 for pages of the common origins', async () => {
+    it('gets a 404 or 503 that pages of the common origins can read', async () => {
       expect(await seenBy(common, 'bolt')).to.deep.equal([503, true])
       expect(await seenBy(common, 'nobody')).to.deep.equal([404, true])
       expect(await seenBy(frontEnd, 'bolt')).to.deep.equal([503, false])
@@ -307,13 +307,13 @@ describe('the tenant of a request', () => {
       expect([preflight.status, preflight.headers.get('Access-Control-Allow-Origin')]).to.deep.equal([204, common])
     })
 
-    it('is readable as 503 for pages of its own origins only, where its settings are good', async () => {
+    it('gets a 503 that only pages of its own origins can read, if its settings are valid', async () => {
       expect(await seenBy(frontEnd, 'cove')).to.deep.equal([503, true])
       expect(await seenBy(common, 'cove')).to.deep.equal([503, false])
     })
   })
 
-  it('changes no refusal: they have the same bytes as without tenants', async () => {
+  it('gets the same bytes in refusals as without tenants', async () => {
     const single = await start()
     const many = await start({}, { files: tenantsOf({ by: 'path', list: { acme: {} } }) })
     const bytes = ({ status, headers, text }: Answer) => {
@@ -336,7 +336,7 @@ describe('the tenant of a request', () => {
     expect(single.logLines.join('')).not.to.include('tenant')
   })
 
-  describe('whose store is down', () => {
+  describe('with a store that is down', () => {
     let redis: RedisServer
     before(async function () {
       needsRedisServer(this)
@@ -344,7 +344,7 @@ describe('the tenant of a request', () => {
     })
     after(() => redis?.close())
 
-    it('is 503 in time, while other tenants are served and the service is ready', async () => {
+    it('gets 503 in time, while other tenants work and the service is ready', async () => {
       const proxy = await faultProxy(redis.port)
       const url = `redis://127.0.0.1:${proxy.port}`
       const inRedis = { stores: { sessions: { kind: 'redis', url } } }
@@ -378,12 +378,12 @@ describe('the tenant of a request', () => {
     })
   })
 
-  describe('whose users are out of reach', () => {
+  describe('with a user store that is down at first', () => {
     before(async function () {
       await needsDeployment(this, onMongo)
     })
 
-    it('is 503 in time, and served once the store answers', async () => {
+    it('gets 503 in time, and works as soon as the store answers', async () => {
       const address = new URL((await sharedMongo()).url())
       const proxy = await faultProxy(Number(address.port))
       await proxy.set('black-hole')
@@ -409,7 +409,7 @@ describe('the tenant of a request', () => {
   })
 
   describe('after a reload', () => {
-    it('may be new, changed, removed or the same, in the file and in the folder', async () => {
+    it('follows additions, changes and removals in the file and in the folder', async () => {
       const config = (list: object) => tenantsOf({ by: 'path', folder: 'tenants', list })
       const files = { ...config({ acme: {}, bolt: {}, gone: {} }), 'tenants/cove.json': {} }
       const service = await start({}, { files })

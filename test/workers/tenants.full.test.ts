@@ -13,11 +13,14 @@ describe('a worker for tenants', () => {
   together(
     [
       { title: 'delivers events and tokens of more tenants than may be open', run: inFolder(deliverInTurns) },
-      { title: 'keeps to the tenant that --tenant names', run: inFolder(keepToOne) },
-      { title: 'takes up new, changed and removed tenants at SIGHUP', run: inFolder(takeUpChanges) },
-      { title: 'works without the tenants whose users are in memory', run: inFolder(leaveOutMemory) },
-      { title: 'runs without tenants, and takes up the first one at SIGHUP', run: inFolder(liveWithoutAny) },
-      { title: 'goes on where the only tenant cannot be opened, and logs why', run: inFolder(liveOnWhereOneFails) },
+      { title: 'delivers only for the tenant of --tenant', run: inFolder(keepToOne) },
+      { title: 'applies new, changed and removed tenants at SIGHUP', run: inFolder(takeUpChanges) },
+      { title: 'leaves out tenants with users in memory', run: inFolder(leaveOutMemory) },
+      { title: 'runs without tenants, and begins with the first one at SIGHUP', run: inFolder(liveWithoutAny) },
+      {
+        title: 'goes on when the only tenant cannot be opened, and logs the reason',
+        run: inFolder(liveOnWhereOneFails),
+      },
     ],
     2,
   )

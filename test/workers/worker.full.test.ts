@@ -28,7 +28,7 @@ async function endAll(...processes: readonly Spawned[]): Promise<void> {
 }
 
 describe('a worker', () => {
-  it('delivers events and deletes expired sessions for a service that does neither, and opens no port', async () => {
+  it('delivers events and removes expired sessions for a service with events.relay off, and opens no port', async () => {
     const folder = scratchFolder()
     const env = {
       PORTCULLIS_BACKENDS__COOKIE__STRATEGY__LIFETIME_SECONDS: '1',
@@ -79,7 +79,7 @@ describe('a worker', () => {
     await endAll(worker)
   })
 
-  it('hands out tokens that the service redeems', async () => {
+  it('hands out tokens that the service accepts', async () => {
     const folder = scratchFolder()
     const [service, worker] = await Promise.all([spawnService(relayOff, folder), spawnWorker({}, folder)])
     const { email } = await register(service.url, 'ada@example.com')
@@ -93,7 +93,7 @@ describe('a worker', () => {
     await endAll(service, worker)
   })
 
-  it('calls the handlers of the module, except on_before_delete, which the service calls before it answers', async () => {
+  it('calls every handler except on_before_delete, which the service calls itself', async () => {
     const folder = scratchFolder()
     const module = scratchModule(`
       const told = (name) => (user) => note({ name, email: user.email, pid: process.pid })
@@ -151,7 +151,7 @@ describe('a worker', () => {
     await onMongo.remove(settings)
   })
 
-  it('gives its leases back at SIGTERM, though a handler hangs', async () => {
+  it('releases its leases at SIGTERM although a handler hangs', async () => {
     const folder = scratchFolder()
     const module = scratchModule(
       `export const on_after_register = (user, { eventId }) => {

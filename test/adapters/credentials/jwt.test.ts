@@ -38,7 +38,7 @@ describe('a JWT', () => {
     })
   })
 
-  it('is read back as it was issued, the first time and again', async () => {
+  it('is read as it was issued, at the first and at later uses', async () => {
     const token = await credentials.issue(user)
     const first = await credentials.read(token)
     const { jti } = jsonwebtoken.decode(token, { json: true }) ?? {}
@@ -65,7 +65,7 @@ describe('a JWT', () => {
     expect(await own.read(seen)).to.equal(null)
   })
 
-  it('is still genuine when it is ended, and its end is on record until it expires', async () => {
+  it('stays genuine after its end, and its end is recorded until it expires', async () => {
     const ticking = fixedClock(clock())
     const own = jwtCredentials({ ...options, clock: ticking, expiringIds: memoryExpiringIds(ticking) })
     const [token, other] = [await own.issue(user), await own.issue(user)]
@@ -85,7 +85,7 @@ describe('a JWT', () => {
     const claims = { sub: user.id, aud: 'portcullis', exp, tenant: 'default' }
     const sign = (payload: object) => jsonwebtoken.sign(payload, key, { noTimestamp: true })
 
-    it('has the generation 0 and the id of its digest when it names none', async () => {
+    it('has the generation 0 and the digest as its id if it has neither', async () => {
       const token = sign(claims)
       expect(await credentials.read(token)).to.deep.equal({
         id: createHash('sha256').update(token).digest('base64url'),
@@ -96,7 +96,7 @@ describe('a JWT', () => {
       })
     })
 
-    it('may be for several audiences, of which we are one, and may have no type', async () => {
+    it('may name several audiences, if one is ours, and may have no type', async () => {
       expect(await credentials.read(sign({ ...claims, aud: ['other', 'portcullis'] }))).not.to.equal(null)
       expect(await credentials.read(jsonwebtoken.sign(JSON.stringify(claims), key))).not.to.equal(null)
     })

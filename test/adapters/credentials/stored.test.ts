@@ -72,7 +72,7 @@ describe('a stored session', () => {
     }
   })
 
-  it('ends when it is revoked, also for the second time', async () => {
+  it('ends when it is revoked, and a second revocation does nothing', async () => {
     const { login, credentials } = setUp()
     const { token, credential } = await login()
     for (let time = 0; time < 2; time++) {
@@ -100,7 +100,7 @@ describe('a stored session', () => {
     expect(state.uses).to.equal(1)
   })
 
-  it('without an idle limit records no use', async () => {
+  it('records no use if it has no idle limit', async () => {
     const { login, credentials, clock, state } = setUp(null)
     const { credential } = await login()
     expect(credential.expiresAt).to.deep.equal(new Date(clock().getTime() + 30 * day * 1000))

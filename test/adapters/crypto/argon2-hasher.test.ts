@@ -78,7 +78,7 @@ describe('verifying a password', () => {
     expect(await hasher.verify('x'.repeat(71), hash)).to.equal('mismatch')
   })
 
-  it('lets no password match that the password policy refuses, even if the hash is of it', async () => {
+  it('never matches a password that every policy refuses, even with its own hash', async () => {
     const ofNothing = await argon2.hash('', likeToday)
     const ofReplacement = await argon2.hash('12345678\ufffd', likeToday)
     expect(await hasher.verify('x'.repeat(1025), ofNothing)).to.equal('mismatch')
@@ -178,7 +178,7 @@ describe('many hashes at once', function () {
     expect(all).to.be.within(2, 100)
   })
 
-  it('do not keep a scheme from being measured, however short the longest wait', async () => {
+  it('do not prevent the measurement of a scheme, even with a longest wait of 0', async () => {
     const hasher = argon2Hasher({ pool: hashPool({ size: 1, maxWaitSeconds: 0 }) })
     const busy = hasher.verify('wrong', null)
     await hasher.prepare(['$argon2id$v=19$m=65536,t=3,p=1'])

@@ -19,7 +19,7 @@ describe('the time of verifying a password', function () {
   this.retries(retries)
   const hasher = patientHasher()
 
-  it('is the same for no user, for a wrong password and for one that is too long', async () => {
+  it('is the same for an unknown user, a wrong password and a password that is too long', async () => {
     const hash = await hasher.hash(password)
     const times = { nobody: [] as number[], wrong: [] as number[], tooLong: [] as number[] }
     for (let round = 0; round < 9; round += 1) {
@@ -54,7 +54,7 @@ describe('a mismatch', function () {
     return { nobody: median(times.nobody), known: median(times.known), imported: median(times.imported) }
   }
 
-  it('takes half as long again as the dearest scheme in the store, for every scheme', async () => {
+  it('takes 1.5 times as long as the dearest scheme in the store, for every scheme', async () => {
     const hasher = patientHasher()
     const before = await refusals(hasher)
     expect(before.imported).to.be.greaterThan(before.known * 2)
@@ -76,7 +76,7 @@ describe('a mismatch', function () {
     expect(sixAtOnce).to.be.lessThan(one * 4)
   })
 
-  it('is the only answer that waits', async () => {
+  it('is the only outcome that waits', async () => {
     const hasher = patientHasher()
     const known = await hasher.hash(password)
     await hasher.prepare([dear])

@@ -11,7 +11,7 @@ import { faultOf } from '../../support/fault-of.ts'
 import { aCall, callTypeOf } from './scratch-module.ts'
 
 describe('handlers that are functions', () => {
-  it('are called with the arguments of their names, on their own object', async () => {
+  it('get the documented arguments, and their object as `this`', async () => {
     const seen: unknown[] = []
     class Mails {
       #seen = seen
@@ -28,7 +28,7 @@ describe('handlers that are functions', () => {
     expect(seen).to.deep.equal([[wireUser(call.user), 'a token', call.context]])
   })
 
-  it('fail when they throw, at once or later, or outlive their time-out', async () => {
+  it('fail when they throw, reject or exceed their time-out', async () => {
     const handlers = functionHandlers({
       on_after_register() {
         throw new TypeError('at once')

@@ -44,7 +44,7 @@ describe('a module of handlers', () => {
     aCall('on_after_update', { changes: { password: true, isActive: false, isVerified: true } }),
     aCall('on_before_delete'),
   ]
-  it('passes every handler the arguments of its name', async () => {
+  it('passes the documented arguments to every handler', async () => {
     const { module, notes } = await started(
       calls.map(({ type }) => `export const ${handlerNameOf[type]} = (...args) => note(args)`).join('\n'),
     )
@@ -57,7 +57,7 @@ describe('a module of handlers', () => {
     }
   })
 
-  it('handles its exports with the name of a handler, and warns of similar ones', async () => {
+  it('calls exports with the name of a handler, and warns of similar names', async () => {
     const { module, names, warnings } = await started(
       `export function on_after_register() {}
        export const on_after_login = 'not a function'
@@ -182,7 +182,7 @@ describe('a module of handlers', () => {
     ['an exception', "setTimeout(() => { throw new RangeError('mail to a@example.org') })", 'RangeError'],
     ['a rejection', "void Promise.reject(new SyntaxError('mail to a@example.org'))", 'SyntaxError'],
   ] as const) {
-    it(`survives ${title} that nothing catches after the handler ended, and logs it without its words`, async () => {
+    it(`survives ${title} that nothing catches after the handler ended, and logs it without its message`, async () => {
       const { module, warnings, printed } = await started(
         `export function on_after_register() { ${statement} }
          export function on_after_login() {}`,
@@ -195,7 +195,7 @@ describe('a module of handlers', () => {
     })
   }
 
-  it('ends a thread that is stuck after its call has ended; calls that find it stuck do not begin', async () => {
+  it('ends a thread that is stuck after its call has ended, and does not begin the waiting calls in it', async () => {
     const { module, notes } = await started(
       `export function on_after_register() { setTimeout(() => { note('stuck'); for (;;); }) }
        export function on_after_login() {}`,

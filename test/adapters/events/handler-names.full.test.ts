@@ -15,7 +15,7 @@ await portcullis.close()
 describe('names of handlers', function () {
   this.timeout(20_000)
 
-  it('are found when no handler has them, or their value is no function, also among the methods of a class', () => {
+  it('are reported if no handler has them or their value is no function, also in a class', () => {
     class Mail {
       on_after_register() {}
       onAfterLogin() {}

@@ -12,7 +12,7 @@ describe('a fault in the log', () => {
     return JSON.parse(lines[0] ?? '').err
   }
 
-  it('has its stack frames and those of its causes', () => {
+  it('includes its stack frames and those of its causes', () => {
     const err = logged(new Error('outer', { cause: new TypeError('inner') }))
     expect(err).to.include({ type: 'Error', message: 'outer' })
     expect(err.stack[0]).to.match(/^at .*log\.full\.test\.ts/)

@@ -9,7 +9,7 @@ import { aJourney, failureOf } from './scene.ts'
 const redirectUri = 'https://us.example/auth/acme/callback'
 const basic = { clientId: 'basic', clientSecret: 'a s+cret:%', redirectUris: [redirectUri] }
 
-describe('against oidc-provider', () => {
+describe('a login with the package oidc-provider', () => {
   let server: OpenIdProvider
   let provider: OAuthProvider
   const needs = { name: 'acme', outbound: openOutbound(), clock: () => new Date() }

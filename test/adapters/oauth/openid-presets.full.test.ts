@@ -237,7 +237,7 @@ describe('the preset microsoft for several tenants', () => {
   })
 })
 
-describe('presets of OpenID Connect, besides', () => {
+describe('presets of OpenID Connect with rules of their own', () => {
   let fake: FakeProvider
 
   beforeEach(async () => {

@@ -298,7 +298,7 @@ for (const preset of documented) {
   })
 }
 
-describe('presets, besides', () => {
+describe('presets with rules of their own', () => {
   let fake: FakeProvider
 
   beforeEach(async () => {
@@ -332,7 +332,7 @@ describe('presets, besides', () => {
   })
 })
 
-describe('the preset shopify, besides', () => {
+describe('the preset shopify, with its signed callbacks', () => {
   const elsewhere = { shop: 'ada-shop.myshopify.com.evil.example' }
   let fake: FakeProvider
   let provider: OAuthProvider

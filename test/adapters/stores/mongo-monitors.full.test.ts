@@ -10,7 +10,7 @@ import { sharedMongo } from '../../support/mongo-server.ts'
 /** In milliseconds, and short: heartbeats of a server on loopback take one or two. */
 const limits = { connectTimeoutMS: 100, heartbeatFrequencyMS: 500 }
 
-describe('a client of MongoDB whose heartbeat is never answered', () => {
+describe('a client of MongoDB without an answer to its heartbeat', () => {
   let client: MongoClient
   let stop: () => void
 
@@ -37,7 +37,7 @@ describe('a client of MongoDB whose heartbeat is never answered', () => {
   } as const
   const answers = () => client.db().command({ ping: 1 })
 
-  it('is reconnected, and works', async () => {
+  it('reconnects and works', async () => {
     const reconnected = once(client, 'topologyOpening')
     client.emit('serverHeartbeatStarted', heartbeat)
     await reconnected

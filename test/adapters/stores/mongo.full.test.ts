@@ -78,7 +78,7 @@ describe('the MongoDB store', () => {
     })
   })
 
-  it('is refused, and unavailable, when its indexes cannot be created', async () => {
+  it('is unavailable when its indexes cannot be created', async () => {
     const url = (await sharedMongo()).url()
     const client = new MongoClient(url)
     await client
@@ -131,7 +131,7 @@ describe('the MongoDB store', () => {
       expect(await users.users.findByOAuthAccount('acme', anything)).to.equal(null)
     })
 
-    it('has the server delete records an hour after their expiry', async () => {
+    it('lets the server delete records an hour after their expiry', async () => {
       for (const name of ['tokens', 'oauth_states', 'sessions', 'expiring_ids']) {
         const indexes = await client.db().collection(name).indexes()
         const ends = indexes.filter(({ expireAfterSeconds }) => expireAfterSeconds === 3600)
@@ -139,7 +139,7 @@ describe('the MongoDB store', () => {
       }
     })
 
-    it('keeps only the events of a removed user, dead letters until they are swept, and then nothing', async () => {
+    it('keeps the events of a removed user until they are delivered or swept, and nothing else', async () => {
       const { users, outbox } = opened.handle.users
       const user = aUser()
       expect(await users.insert(user, [anEvent(user)])).to.equal('stored')
@@ -168,7 +168,7 @@ describe('the MongoDB store', () => {
       }
     })
 
-    it('never mistakes a holder that vanishes before it is looked up', async () => {
+    it('repeats an insert when the holder of the key is removed before the look-up', async () => {
       const { users } = opened.handle.users
       const second = (await opened.second()).users.users
       const { email } = aUser()
@@ -199,7 +199,7 @@ describe('the MongoDB store', () => {
     })
   })
 
-  describe('whose server is down', () => {
+  describe('with a server that is down', () => {
     let server: MongoServer
     let handle: StoreHandle
 
@@ -228,7 +228,7 @@ describe('the MongoDB store', () => {
       expect(await outcomesOf(everyOperation(handle))).to.deep.equal(new Set(['ok']))
     })
 
-    it('is unavailable within 2 s while the server hangs, and works again when it goes on', async () => {
+    it('is unavailable within 2 s while the server hangs, and works again afterwards', async () => {
       const pid = server.pid ?? 0
       process.kill(pid, 'SIGSTOP')
       try {
@@ -270,7 +270,7 @@ describe('the MongoDB store', () => {
     }
   })
 
-  it('has every write journaled by a majority, even if the address asks for less', async () => {
+  it('waits for a majority to journal each write, even if the address asks for less', async () => {
     const url = new URL((await sharedMongo()).url())
     const spy = await mongoSpy(Number(url.port))
     const { href } = url

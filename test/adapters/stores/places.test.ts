@@ -94,7 +94,7 @@ describe('the place of a tenant’s records', () => {
       expect(new Set(places)).to.have.lengthOf(places.length)
     })
 
-    it('is a database of the tenant when the address is inherited, and its user authenticates where it did', () => {
+    it('is a database of the tenant when the address is inherited, with the same database for authentication', () => {
       for (const [url, expected] of [
         ['mongodb://a.example/name', 'mongodb://a.example/name_acme'],
         ['mongodb://a.example/name?w=1', 'mongodb://a.example/name_acme?w=1'],

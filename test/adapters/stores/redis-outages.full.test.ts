@@ -84,7 +84,7 @@ describe('a Redis that is down, misconfigured or refuses us', function () {
     expect(await recovers(() => sessionsOf(handle).find(session.digest))).to.equal(null)
   })
 
-  it('reads, and refuses writes, while the server is a replica, also when it starts meanwhile', async () => {
+  it('reads but refuses writes while the server is a replica, also after a restart of the service', async () => {
     const before = await prepared(server.url)
     const session = aSession()
     await sessionsOf(before).put(session)
@@ -102,7 +102,7 @@ describe('a Redis that is down, misconfigured or refuses us', function () {
     for (const one of [before, handle]) await recovers(() => sessionsOf(one).put(aSession()))
   })
 
-  it('reads, and refuses writes, while the server is full, also when it starts meanwhile', async () => {
+  it('reads but refuses writes while the server is full, also after a restart of the service', async () => {
     const before = await prepared(server.url)
     const session = aSession()
     await sessionsOf(before).put(session)
@@ -117,7 +117,7 @@ describe('a Redis that is down, misconfigured or refuses us', function () {
     await before.ping()
   })
 
-  it('refuses a server that evicts keys, names the setting, and writes nothing there until it is changed', async () => {
+  it('refuses a server that evicts keys, names the setting, and writes nothing before it is changed', async () => {
     const handle = await opened(server.url)
     await withSetting('maxmemory-policy', 'volatile-ttl', async () => {
       const { message } = await refusal(handle.prepare())
@@ -128,7 +128,7 @@ describe('a Redis that is down, misconfigured or refuses us', function () {
     await sessionsOf(handle).put(aSession())
   })
 
-  it('warns of a server without persistence, and only of that', async () => {
+  it('warns of a server without persistence, and of nothing else', async () => {
     await prepared(server.url)
     expect(warnings).to.deep.equal([])
     await withSetting('appendonly', 'no', async () => {
@@ -176,7 +176,7 @@ describe('a Redis that is down, misconfigured or refuses us', function () {
     expect(inspect(error, { depth: 9, showHidden: true })).not.to.contain('hunter2')
   })
 
-  it('uses the database of its address, and refuses one that the server does not have', async () => {
+  it('uses the database of its address, and refuses a database that the server does not have', async () => {
     const handle = await prepared(`${server.url}/3`)
     const session = aSession()
     await sessionsOf(handle).put(session)
@@ -187,7 +187,7 @@ describe('a Redis that is down, misconfigured or refuses us', function () {
     expect((await refusal(prepared(`${server.url}/4`))).message).to.contain('DB index')
   })
 
-  it('refuses an address it would misread', async () => {
+  it('refuses an address that the driver would misread', async () => {
     const faults = { '/main': 'number', '/0?commandTimeout=0': 'commandTimeout' }
     for (const [rest, said] of Object.entries(faults)) {
       expect((await refusal(opened(`${server.url}${rest}`))).message).to.contain(said)
@@ -195,7 +195,7 @@ describe('a Redis that is down, misconfigured or refuses us', function () {
     expect((await refusal(opened('not an address'))).message).not.to.contain('not an address')
   })
 
-  it('is unavailable while the server is stopped, works by itself after its restart, and forgets nothing', async () => {
+  it('is unavailable while the server is stopped, works by itself after its restart, and loses nothing', async () => {
     const handle = await prepared(server.url)
     const [session, token] = [aSession(), aToken()]
     await sessionsOf(handle).put(session)

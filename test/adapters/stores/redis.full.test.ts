@@ -108,7 +108,7 @@ describe('sessions, tokens and OAuth states in Redis', function () {
     expect(await raw.keys('p:session:*')).to.deep.equal([])
   })
 
-  it('keeps a state until its end, and nothing of it once it was taken', async () => {
+  it('keeps a state until its expiry, and nothing of it after it was taken', async () => {
     const state = anOAuthState({ expiresAt: new Date(clock().getTime() + 600_000) })
     await oauthStates.put(state, 10)
     expect(await raw.pexpiretime(`p:oauth-state:${state.digest}`)).to.equal(state.expiresAt.getTime())
@@ -116,7 +116,7 @@ describe('sessions, tokens and OAuth states in Redis', function () {
     expect(await raw.keys('*')).to.deep.equal([])
   })
 
-  it('names one key in every command and script, so that a Cluster can carry them', async () => {
+  it('names one key in every command and script, as a Cluster requires', async () => {
     const session = aSession()
     const token = aToken()
     const state = anOAuthState()
@@ -147,7 +147,7 @@ describe('sessions, tokens and OAuth states in Redis', function () {
     }
   })
 
-  it('reports an impossible reply as a fault, without the arguments of the command', async () => {
+  it('reports an unexpected reply as a fault, without the arguments of the command', async () => {
     const { digest } = aSession()
     await raw.lpush(`p:session:${digest}`, 'not a session')
     await raw.expire(`p:session:${digest}`, 60)

@@ -57,7 +57,7 @@ const of = <T>(role: T | undefined): T => {
 
 /** The promises of each technology about handles that share a connection. */
 function promises(tenants: () => Tenants, many = 20): void {
-  it('stays open for the others when one is closed, but not for that one', async () => {
+  it('stays open for other tenants when one tenant closes it', async () => {
     const [one, other] = [await tenants().prepared('one'), await tenants().prepared('other')]
     const session = aSession()
     await of(one.sessions).put(session)
@@ -73,7 +73,7 @@ function promises(tenants: () => Tenants, many = 20): void {
     expect(await of(again.sessions).find(session.digest)).to.deep.equal(session)
   })
 
-  it('is prepared by many at once, without a warning', async () => {
+  it('can be prepared by many tenants at once, without a warning', async () => {
     const warnings: Error[] = []
     const warned = (warning: Error) => warnings.push(warning)
     process.on('warning', warned)
@@ -121,7 +121,7 @@ describe('a Redis that tenants share by prefix', function () {
 
   promises(() => tenants)
 
-  it('has one connection for all of them', async () => {
+  it('has one connection for all tenants', async () => {
     await Promise.all(['one', 'other', 'tenant1'].map((tenant) => tenants.prepared(tenant)))
     expect(proxy.connections()).to.equal(1)
   })
@@ -160,7 +160,7 @@ describe('a MongoDB that tenants share by database', () => {
 
   promises(() => tenants, 6) // of a dozen made at once, the server that stands in for MongoDB cannot drop all
 
-  it('ends the running operations of a tenant when it is closed, and goes on for the others', async () => {
+  it('ends the running operations of a tenant that closes, and works for the others', async () => {
     const [one, other] = [await tenants.prepared('one'), await tenants.prepared('other')]
     await proxy.set({ latency: 400 })
     const session = aSession()
@@ -198,7 +198,7 @@ describe('the thread that writes the SQLite files of tenants', () => {
 
   promises(() => tenants)
 
-  it('writes the files of the others while one is locked, refuses that one’s in 2 s, and takes new tenants', async () => {
+  it('writes other files while one is locked, refuses writes to that one in 2 s, and accepts new tenants', async () => {
     const [locked, free] = [await tenants.prepared('one'), await tenants.prepared('other')]
     const locker = new Database(pathOf('one'))
     locker.exec('BEGIN IMMEDIATE')
@@ -221,7 +221,7 @@ describe('the thread that writes the SQLite files of tenants', () => {
     for (const handle of [locked, cold]) expect(await insert(handle)).to.equal('stored')
   })
 
-  it('closes a file that is locked, and goes on with the others', async () => {
+  it('closes a locked file, and works for the others', async () => {
     const [locked, free] = [await tenants.prepared('one'), await tenants.prepared('other')]
     await insert(locked)
     const locker = new Database(pathOf('one'))
@@ -235,7 +235,7 @@ describe('the thread that writes the SQLite files of tenants', () => {
     expect(await insert(await tenants.prepared('one'))).to.equal('stored')
   })
 
-  it('goes on with the others when a file is damaged', async () => {
+  it('works for other files when one is damaged', async () => {
     const [one, other] = [await tenants.prepared('one'), await tenants.prepared('other')]
     await one.close()
     await writeFile(pathOf('one'), 'no database, but long enough to be taken for one'.repeat(100))
@@ -246,7 +246,7 @@ describe('the thread that writes the SQLite files of tenants', () => {
     expect(await insert(other)).to.equal('stored')
   })
 
-  it('is unavailable to all waiting tenants when it dies, and starts again for all', async () => {
+  it('is unavailable for all waiting tenants when it dies, and then starts again', async () => {
     for (const tenant of ['one', 'other']) await (await tenants.prepared(tenant)).close()
     const shortLived = `
       const { parentPort } = require('node:worker_threads')
@@ -265,7 +265,7 @@ describe('the thread that writes the SQLite files of tenants', () => {
     expect(threads).to.equal(2)
   })
 
-  it('keeps a file that is closed and opened again in the same moment, with all that was asked for', async () => {
+  it('loses no write to a file that is closed and opened again at the same moment', async () => {
     let handle = await tenants.prepared('one')
     let count = 0
     for (let round = 0; round < 10; round++) {

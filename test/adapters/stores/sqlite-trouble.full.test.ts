@@ -15,7 +15,7 @@ import { faultOf } from '../../support/fault-of.ts'
 import { inTime } from '../../support/in-time.ts'
 import { sqliteFolder } from '../../support/sqlite.ts'
 
-describe('the SQLite store in trouble', () => {
+describe('the SQLite store during faults', () => {
   let at: Awaited<ReturnType<typeof sqliteFolder>>
   let locker: Database.Database
 
@@ -31,7 +31,7 @@ describe('the SQLite store in trouble', () => {
 
   const unprepared = () => sqliteBackend.open({ url: null, dataFolder: at.folder, clock: at.clock, warn() {} })
 
-  it('undoes an operation that fails, and no other of its batch', async () => {
+  it('undoes only the failed operation of a batch', async () => {
     const { users, outbox } = (await at.handle()).users
     const [first, failing, last] = [aUser(), aUser(), aUser()]
     const broken = { ...anEvent(failing), id: null as never }
@@ -73,7 +73,7 @@ describe('the SQLite store in trouble', () => {
     writer.close()
   })
 
-  it('refuses writes in 2 s while another process has the lock, reads on, and writes nothing late', async () => {
+  it('refuses writes in 2 s while another process has the lock, reads meanwhile, and writes nothing later', async () => {
     const handle = await at.handle()
     const { users } = handle.users
     const known = aUser()
@@ -94,7 +94,7 @@ describe('the SQLite store in trouble', () => {
     expect(await users.find(late.id)).to.equal(null)
   })
 
-  it('waits for a lock that is released in time, when it writes and when it is prepared', async () => {
+  it('waits for a lock that is released in time, for writes and for its preparation', async () => {
     for (const act of [() => at.handle(), async () => (await at.handle()).users.users.insert(aUser(), [])]) {
       locker.exec('BEGIN EXCLUSIVE')
       const outcome = act()
@@ -104,13 +104,13 @@ describe('the SQLite store in trouble', () => {
     }
   })
 
-  it('is unavailable when the thread of its writer cannot start', async () => {
+  it('is unavailable when its writer thread cannot start', async () => {
     const fault = await faultOf(at.handle(() => new Worker('throw new Error("no thread today")', { eval: true })))
     expect(fault).to.be.instanceOf(Unavailable)
     expect(String(fault)).to.contain('no thread today')
   })
 
-  it('neither writes nor is ready while its file is removed or replaced', async () => {
+  it('is neither writable nor ready while its file is removed or replaced', async () => {
     const handle = await unprepared()
     const { users } = handle.users ?? expect.fail('no users')
     const isOut = async () => {

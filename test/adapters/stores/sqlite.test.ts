@@ -32,7 +32,7 @@ describe('the SQLite store', () => {
   afterEach(() => at.close())
 
   describe('as a file', () => {
-    it('survives a power failure with all that was written, and is only read by connections that read', () => {
+    it('is written with a full sync, and its reading connections cannot write', () => {
       const writer = writerAlone()
       const reader = connectReader(Database, { path: at.path, isSmall: false })
       for (const db of [writer, reader]) {
@@ -44,7 +44,7 @@ describe('the SQLite store', () => {
       writer.close()
     })
 
-    it('is readable by its owner alone, as is the folder made for it', async () => {
+    it('is readable by its owner only, and so is a new folder for it', async () => {
       const dataFolder = join(at.folder, 'data', 'here')
       const handle = await sqliteBackend.open({ url: null, dataFolder, clock: at.clock, warn() {} })
       expect(existsSync(dataFolder)).to.equal(false)
@@ -57,7 +57,7 @@ describe('the SQLite store', () => {
       await handle.close()
     })
 
-    it('is never one of SQLite’s own, which others could read', () => {
+    it('is never created by SQLite itself, because others could read it', () => {
       expect(() => connectWriter(Database, { path: at.path, isSmall: false })).to.throw('unable to open')
       expect(existsSync(at.path)).to.equal(false)
     })
@@ -74,7 +74,7 @@ describe('the SQLite store', () => {
       expect(warnings[0]).to.contain('chmod 600')
     })
 
-    it('leaves nothing beside the file when it is closed, and all that was asked for in it', async () => {
+    it('leaves one file with all writes when it is closed', async () => {
       const handle = await at.handle()
       const users = Array.from({ length: 250 }, () => aUser())
       const inserts = users.map((user) => handle.users.users.insert(user, []))
@@ -86,7 +86,7 @@ describe('the SQLite store', () => {
       for (const user of users) expect(await again.users.users.find(user.id)).to.deep.equal(user)
     })
 
-    it('lets a program end that has not closed it', async () => {
+    it('does not keep a program alive that has not closed it', async () => {
       const program = `
         import { sqliteBackend } from './src/adapters/stores/sqlite/sqlite.ts'
         import { aUser } from './src/testing/builders.ts'
@@ -99,7 +99,7 @@ describe('the SQLite store', () => {
       expect(stdout).to.equal('stored\n')
     })
 
-    it('answers Unavailable until it is prepared', async () => {
+    it('throws Unavailable until it is prepared', async () => {
       const handle = await sqliteBackend.open({ url: null, dataFolder: at.folder, clock: at.clock, warn() {} })
       const { users } = handle.users ?? {}
       expect(await faultOf(Promise.resolve(users?.find(aUser().id)))).to.be.instanceOf(Unavailable)
@@ -121,7 +121,7 @@ describe('the SQLite store', () => {
       return fault instanceof Error ? fault.message : ''
     }
 
-    it('data that a newer release wrote, and leaves it alone', async () => {
+    it('data of a newer release, and does not change it', async () => {
       const db = writerAlone()
       db.pragma(`user_version = ${schemaVersion + 1}`)
       db.close()
@@ -133,20 +133,20 @@ describe('the SQLite store', () => {
       expect(await objection(at.folder)).to.contain('no SQLite file')
     })
 
-    it('a folder that it cannot make', async () => {
+    it('a folder that it cannot create', async () => {
       await writeFile(join(at.folder, 'file'), '')
       const folder = join(at.folder, 'file', 'data')
       expect(await objection(folder)).to.match(/^the data folder \S+ cannot be used \(ENOTDIR\): it must be a folder/)
     })
 
-    it('a link in place of the file, by name', async () => {
+    it('a symbolic link in place of the file, and names it', async () => {
       await symlink(at.path, at.path)
       expect(await objection(at.folder)).to.equal(
         `${at.path} cannot be used (ELOOP): it must be a file that this process may read and write`,
       )
     })
 
-    it('a folder that it may not write in', async () => {
+    it('a folder without write permission', async () => {
       await writeFile(join(at.folder, 'file'), '')
       await objection(join(at.folder, 'file', 'data')) // loads the driver while root may still read it
       const isRoot = process.geteuid?.() === 0 // root may write everywhere
