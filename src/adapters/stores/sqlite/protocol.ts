@@ -17,7 +17,7 @@ export interface Writes {
   readonly oauthStates: OAuthStateStore
   readonly sessions: Pick<SessionStore, 'put' | 'recordUse' | 'remove' | 'removeAllOf' | 'sweep'>
   readonly meta: Pick<UsersRole, 'checkSecret'> & {
-    /** Opens the file and brings its tables up to date; writes nothing else. */
+    /** Opens the file and creates its tables; writes nothing else. */
     open(): Promise<void>
     ping(): Promise<void>
   }

@@ -1,14 +1,10 @@
 import type { Database } from 'better-sqlite3'
 import { Unsuitable } from '../store-backend.ts'
 
-/**
- * One entry for each version of the tables; entries that were released are never changed. The first two versions are
- * older than the first release. Times are milliseconds since 1970.
- */
-const migrations: readonly string[] = [
-  '',
-  '',
-  `
+export const schemaVersion = 3
+
+/** Times are milliseconds since 1970. */
+const tables = `
   CREATE TABLE users (
     id TEXT PRIMARY KEY NOT NULL,
     email TEXT NOT NULL,
@@ -120,10 +116,7 @@ const migrations: readonly string[] = [
 
   CREATE TABLE expiring_ids (id TEXT PRIMARY KEY NOT NULL, expires_at INTEGER NOT NULL) STRICT, WITHOUT ROWID;
   CREATE INDEX expiring_ids_expiry ON expiring_ids (expires_at);
-  `,
-]
-
-export const schemaVersion = migrations.length
+`
 
 export function refuseNewerSchema(db: Database): void {
   const version = versionOf(db)
@@ -134,15 +127,14 @@ export function refuseNewerSchema(db: Database): void {
   }
 }
 
-/** Brings the tables up to date. Of several processes that start at once one does it, the others wait for it. */
-export function migrate(db: Database): void {
-  if (versionOf(db) === schemaVersion) return
-  const bring = db.transaction(() => {
-    refuseNewerSchema(db)
-    for (const statements of migrations.slice(versionOf(db))) db.exec(statements)
+/** Creates the tables of a new file. Of several processes that start at once one does it, the others wait for it. */
+export function createTables(db: Database): void {
+  const create = db.transaction(() => {
+    if (versionOf(db) !== 0) return
+    db.exec(tables)
     db.pragma(`user_version = ${schemaVersion}`)
   })
-  bring.immediate()
+  if (versionOf(db) === 0) create.immediate()
 }
 
 function versionOf(db: Database): number {

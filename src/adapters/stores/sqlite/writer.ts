@@ -81,7 +81,7 @@ export function sqliteWriter(thread: WriterThread, clock: () => Date, isOpen: ()
   return {
     writes: Object.fromEntries(writes) as Writes, // safe: `writeMethods` has every method, and the thread's types match
 
-    /** Opens the file and brings its tables up to date. Throws `Unavailable` or `Unsuitable`. */
+    /** Opens the file and creates its tables. Throws `Unavailable` or `Unsuitable`. */
     async open(found: FoundPlace): Promise<void> {
       place = found
       await ask({ store: 'meta', method: 'open', args: [] }, openMs)
