@@ -21,7 +21,7 @@ const faults = [
   {
     text: "commit(['users', user.id, null], ...queued(user.id, events))",
     replacement: "commit(['users', user.id, null])",
-    broken: 'delivers the events of a removed user in order, the removal last',
+    broken: 'releases the address of a removed user while its events wait',
   },
   {
     text: "return user.oauthAccounts.some((account) => isOthers(byAccount.get(accountKey(account)))) ? 'account_taken' : null",

@@ -31,18 +31,6 @@ export function oauthAccountsContract({ on }: Cases<UsersRole>): void {
     for (const account of after.oauthAccounts) assert.deepEqual(await ownerOf(store, account), after)
   })
 
-  on('answers null for an account that nobody has', async ({ store }) => {
-    const { oauthAccounts } = await stored(store)
-    const [account] = oauthAccounts
-    assert.ok(account)
-    const { provider, accountId } = account
-    assert.equal(await ownerOf(store, anAccount()), null)
-    assert.equal(await store.users.findByOAuthAccount('other', accountId), null)
-    assert.equal(await store.users.findByOAuthAccount(provider, accountId.toUpperCase()), null)
-    assert.equal(await store.users.findByOAuthAccount(provider, ''), null)
-    assert.equal(await store.users.findByOAuthAccount(accountId, provider), null)
-  })
-
   on('tells accounts apart by provider and id, letter by letter', async ({ store }) => {
     const { accountId } = anAccount()
     const accounts = [

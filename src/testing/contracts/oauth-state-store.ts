@@ -34,14 +34,6 @@ export function oauthStateStoreContract({ on, onNew, assertSwept }: Cases<OAuthS
     assert.deepEqual(await store.take(state.digest), state)
   })
 
-  on('gives a state away once', async (scene) => {
-    const { store, second } = scene
-    const state = await begun(scene)
-    assert.deepEqual(await store.take(state.digest), state)
-    assert.equal(await store.take(state.digest), null)
-    assert.equal(await second.take(state.digest), null)
-  })
-
   on('gives a state to exactly one of many callers', async (scene) => {
     const state = await begun(scene)
     const taken = await scene.atOnce(range(64), (one) => one.take(state.digest))

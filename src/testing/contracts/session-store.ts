@@ -33,10 +33,6 @@ export function sessionStoreContract({ on, onNew, assertSwept }: Cases<SessionSt
     }
   })
 
-  on('answers null for an unknown digest', async ({ store }) => {
-    assert.equal(await store.find(aSession().digest), null)
-  })
-
   on('ends a session at its absolute end, whether it idles out or not', async ({ store, clock, inSeconds }) => {
     const endsAt = inSeconds(60)
     const sessions = [await begun(store, clock, { endsAt }), await begun(store, clock, { endsAt, idleSeconds: null })]
@@ -44,20 +40,6 @@ export function sessionStoreContract({ on, onNew, assertSwept }: Cases<SessionSt
     for (const { digest } of sessions) assert.notEqual(await store.find(digest), null)
     clock.advance(1)
     for (const { digest } of sessions) assert.equal(await store.find(digest), null)
-  })
-
-  on('ends a session that is not used for its idle limit', async ({ store, clock }) => {
-    const { digest } = await begun(store, clock, { idleSeconds: 60 })
-    clock.advance(59)
-    assert.notEqual(await store.find(digest), null)
-    clock.advance(1)
-    assert.equal(await store.find(digest), null)
-  })
-
-  on('stays live without use when it has no idle limit', async ({ store, clock }) => {
-    const { digest } = await begun(store, clock, { idleSeconds: null })
-    clock.advance(86_399)
-    assert.notEqual(await store.find(digest), null)
   })
 
   on('lives for another idle limit after a use, which changes nothing else', async ({ store, clock }) => {

@@ -151,14 +151,6 @@ export function tokenRequestsContract({ on, onNew }: Cases<UsersRole>): void {
     assert.deepEqual(await leaseOne(store, inSeconds(100)), { request, boundFact: null, attempts: 0 })
   })
 
-  on('makes a request due before its lease ends when it is postponed to that time', async ({ store, inSeconds }) => {
-    const request = await asked(store)
-    await leaseOne(store, inSeconds(0), 60)
-    await store.tokenRequests.postpone([request], inSeconds(5))
-    await leaseNothing(store, inSeconds(4))
-    assert.deepEqual((await leaseOne(store, inSeconds(5))).request, request)
-  })
-
   on('settles many requests at once, and no other', async ({ store, inSeconds }) => {
     const requests = await Promise.all(range(40).map(() => asked(store)))
     const left = await asked(store)

@@ -30,12 +30,6 @@ export function tokenStoreContract({ on, onNew, assertSwept }: Cases<TokenStore>
     }
   })
 
-  on('answers null for an unknown digest and an unknown user', async ({ store }) => {
-    const token = aToken()
-    assert.equal(await store.find(token.purpose, token.digest), null)
-    assert.equal(await store.current(token.purpose, token.userId), null)
-  })
-
   on('does not find a token of another purpose', async ({ store, clock }) => {
     const token = await stored(store, clock, { purpose: 'reset_password' })
     assert.equal(await store.find('verify_email', token.digest), null)
@@ -68,22 +62,15 @@ export function tokenStoreContract({ on, onNew, assertSwept }: Cases<TokenStore>
     assert.deepEqual(await second.current('reset_password', userId), alive[0])
   })
 
-  on('keeps the expiry of a token that is put again', async ({ store, clock, inSeconds }) => {
+  on('keeps the expiry of a token that many put again at once', async ({ store, clock, inSeconds, atOnce }) => {
     const token = await stored(store, clock)
     clock.advance(600)
-    await store.put({ ...token, createdAt: clock(), expiresAt: inSeconds(900) })
+    const again = { ...token, createdAt: clock(), expiresAt: inSeconds(900) }
+    await atOnce(range(32), (one) => one.put(again))
     assert.deepEqual(await store.find(token.purpose, token.digest), token)
     assert.deepEqual(await store.current(token.purpose, token.userId), token)
     clock.advance(300)
     assert.equal(await store.find(token.purpose, token.digest), null)
-  })
-
-  on('keeps the expiry of a token that many put again at once', async ({ store, clock, inSeconds, atOnce }) => {
-    const token = await stored(store, clock)
-    clock.advance(1)
-    const again = { ...token, createdAt: clock(), expiresAt: inSeconds(900) }
-    await atOnce(range(32), (one) => one.put(again))
-    assert.deepEqual(await store.find(token.purpose, token.digest), token)
   })
 
   on('gives an expired token that is put again its new expiry', async ({ store, clock, inSeconds }) => {

@@ -60,11 +60,6 @@ export function userStoreContract({ on, onNew }: Cases<UsersRole>): void {
     assert.deepEqual(await store.users.findByEmail(emailKey(inAscii)), user)
   })
 
-  on('answers null for an unknown id and an unknown address', async ({ store: { users } }) => {
-    assert.equal(await users.find(aUser().id), null)
-    assert.equal(await users.findByEmail(emailKey(freshAddress())), null)
-  })
-
   on('stores exactly one of many concurrent inserts of an address in any spelling', async ({ store, atOnce }) => {
     const address = freshAddress()
     const candidates = range(callers).map((way) => aUser({ email: spelling(address, way) }))
@@ -78,15 +73,6 @@ export function userStoreContract({ on, onNew }: Cases<UsersRole>): void {
     const inserted = found.filter((user) => user !== null)
     assert.deepEqual(inserted, [winner])
     assert.deepEqual(await deliverAll(store.outbox), [events[outcomes.indexOf('stored')]])
-  })
-
-  on('writes neither user nor event when an inserted address is taken', async ({ store }) => {
-    const owner = await stored(store)
-    const late = aUser({ email: owner.email })
-    assert.equal(await store.users.insert(late, [anEvent(late)]), 'email_taken')
-    assert.equal(await store.users.find(late.id), null)
-    assert.deepEqual(await store.users.findByEmail(emailKey(owner.email)), owner)
-    assert.deepEqual(await deliverAll(store.outbox), [])
   })
 
   on('lets exactly one of many concurrent replaces of the same version win', async ({ store, atOnce }) => {
@@ -235,16 +221,15 @@ export function userStoreContract({ on, onNew }: Cases<UsersRole>): void {
     await stored(store, { passwordHash: null })
     await stored(store, { passwordHash: `${cheap}${salted}` })
     await stored(store, { passwordHash: `${cheap}${salted}2` })
-    await stored(store, { passwordHash: `${bcrypt}$R9h/cIPz0gi.URNNX3kh2OPST9/PgBkqquzi.Ss7KIUgO2t0jWMUW` })
+    const hashedByBcrypt = await stored(store, {
+      passwordHash: `${bcrypt}$R9h/cIPz0gi.URNNX3kh2OPST9/PgBkqquzi.Ss7KIUgO2t0jWMUW`,
+    })
     const user = await stored(store, { passwordHash: `${dear}${salted}` })
     assert.deepEqual([...(await store.users.passwordSchemes())].sort(), [cheap, dear, bcrypt].sort())
     assert.equal(await store.users.replace({ ...user, passwordHash: `${cheap}${salted}` }, []), 'stored')
     assert.deepEqual([...(await store.users.passwordSchemes())].sort(), [cheap, bcrypt].sort())
-  })
-  onNew('does not list the hash of a removed user', async ({ store }) => {
-    const user = await stored(store)
-    assert.equal(await store.users.remove(user, [anEvent(user, { type: 'deleted' })]), 'removed')
-    assert.deepEqual(await store.users.passwordSchemes(), [])
+    assert.equal(await store.users.remove(hashedByBcrypt, [anEvent(hashedByBcrypt, { type: 'deleted' })]), 'removed')
+    assert.deepEqual(await store.users.passwordSchemes(), [cheap])
   })
   onNew('stores the mark of the first secret and compares later ones with it', async ({ store, second }) => {
     assert.equal(await store.checkSecret('mark'), 'first')
