@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Stats } from 'node:fs'
-import { link, open, readFile, rm, stat } from 'node:fs/promises'
+import { link, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { makeFolder } from '../../lib/private-folder.ts'
 import { SettingsFault } from './schema/fault.ts'
@@ -13,13 +13,8 @@ const leastBytes = 32
 /** Processes may start at the same time, so a store may see the secret of another process first. */
 const firstStartMilliseconds = 60_000
 
-/** Placeholders that people copy from READMEs, tutorials and compose files, also from ours. */
+/** Long placeholders that people copy from READMEs, tutorials and compose files, also from ours. */
 const samples: ReadonlySet<string> = new Set([
-  'secret',
-  'SECRET',
-  'changeme',
-  'change-me',
-  'your-256-bit-secret',
   'a-string-secret-at-least-256-bits-long',
   'a-valid-string-secret-that-is-at-least-512-bits-long-which-is-very-long',
   '09d25e094faa6ca2556c818166b7a9563b93f7099f6f0f4caa6cf63b88e8d3e7',
@@ -88,10 +83,13 @@ async function readSecret(path: string): Promise<Omit<MasterSecret, 'origin' | '
     found = await stat(path)
     // Reading a pipe without a writer never ends, and the exit of the process would wait for it.
     if (!found.isFile()) throw fault('dataFolder', `${path} is no regular file`)
-    text = await readable(path)
+    text = await readFile(path, 'utf8')
   } catch (error) {
-    if (memberOf(error, 'code') === 'ENOENT') return null
-    throw error
+    const code = memberOf(error, 'code')
+    if (code === 'ENOENT') return null
+    if (code !== 'EACCES' && code !== 'EPERM') throw error
+    // After a restore, the file may belong to another user.
+    throw fault('secret', `this process may not read ${path} (${code}): check its owner`)
   }
   const secret = text.replace(/\r?\n$/, '')
   const objection = secretObjection(secret)
@@ -104,47 +102,18 @@ async function readSecret(path: string): Promise<Omit<MasterSecret, 'origin' | '
   }
 }
 
-/** After a restore, the file may belong to another user. */
-async function readable(path: string): Promise<string> {
-  try {
-    return await readFile(path, 'utf8')
-  } catch (error) {
-    const code = memberOf(error, 'code')
-    if (code !== 'EACCES' && code !== 'EPERM') throw error
-    throw fault('secret', `${path} exists, but this process may not read it (${code}): check its owner`)
-  }
-}
-
 /** The complete file appears at once, and only for one caller, because `link` refuses an existing name. */
 async function writeSecret(path: string, secret: string): Promise<'generated' | 'read'> {
   await makeFolder(dirname(path))
   const draft = `${path}.${randomBytes(6).toString('hex')}`
   try {
-    const file = await open(draft, 'wx', 0o600)
-    try {
-      await file.writeFile(`${secret}\n`)
-      await file.sync()
-    } finally {
-      await file.close()
-    }
+    await writeFile(draft, `${secret}\n`, { flag: 'wx', mode: 0o600, flush: true })
     await link(draft, path)
-    await syncFolder(dirname(path))
     return 'generated'
   } catch (error) {
     if (memberOf(error, 'code') === 'EEXIST') return 'read'
     throw error
   } finally {
     await rm(draft, { force: true })
-  }
-}
-
-/** The new name survives a power cut only after a sync of its folder, which Windows does not support. */
-async function syncFolder(path: string): Promise<void> {
-  if (process.platform === 'win32') return
-  const folder = await open(path, 'r')
-  try {
-    await folder.sync()
-  } finally {
-    await folder.close()
   }
 }
