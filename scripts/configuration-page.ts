@@ -40,7 +40,14 @@ function merged(leaves: readonly Leaf[]): Leaf[] {
     const text = JSON.stringify([leaf.path, standardOf(leaf), descriptionOf({ ...leaf, kinds: [] })])
     rows.set(text, { ...leaf, kinds: [...(rows.get(text)?.kinds ?? []), ...leaf.kinds] })
   }
-  return [...rows.values()]
+  return [...rows.values()].map((leaf) => (isOfEveryKind(leaf, leaves) ? { ...leaf, kinds: [] } : leaf))
+}
+
+function isOfEveryKind({ path, kinds }: Leaf, leaves: readonly Leaf[]): boolean {
+  const union = leaves.find(
+    (one) => one.path.at(-1) === 'kind' && one.path.slice(0, -1).every((key, at) => key === path[at]),
+  )
+  return union !== undefined && Type.IsEnum(union.schema) && kinds.length === union.schema.enum.length
 }
 
 /** The default. */

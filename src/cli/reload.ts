@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Logger } from '../adapters/logging/log.ts'
 import type { LoadedSettings } from '../config/settings/load.ts'
 import type { Settings } from '../config/settings/schema/schema.ts'
-import { keysOf, memberOf } from '../config/settings/schema/tree.ts'
+import { keysOf, valueAt } from '../config/settings/schema/tree.ts'
 import { type LoadedTenants, shared } from '../config/settings/tenants.ts'
 
 interface Needs {
@@ -47,8 +47,4 @@ function pathsOf(settings: Settings): string[] {
   const ofTenants = keysOf(settings.tenants).filter((key) => key !== 'list' && key !== 'folder')
   const others = shared({ ...settings }).filter((path) => path !== 'tenants')
   return [...others, ...ofTenants.map((key) => `tenants.${key}`)]
-}
-
-function valueAt(settings: Settings, path: string): unknown {
-  return path.split('.').reduce<unknown>(memberOf, settings)
 }

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { isLoopback, leadsToLoopback } from '../../lib/loopback.ts'
-import type { BackendSettings, ProviderSettings, Settings, StoreSettings } from './schema/schema.ts'
+import type { BackendSettings, GivenProvider, Settings, StoreSettings } from './schema/schema.ts'
 import { enabledOf } from './schema/tree.ts'
 
 /** The settings without the defaults that depend on other settings. */
@@ -15,12 +15,6 @@ export interface Given extends Omit<Settings, 'secret' | 'stores' | 'backends' |
   readonly providers: Readonly<Record<string, GivenProvider>>
   readonly handlers: Readonly<{ module?: string; console?: boolean; timeoutSeconds: number }>
   readonly try: Readonly<{ enabled?: boolean }>
-}
-
-interface GivenProvider extends Omit<ProviderSettings, 'prefix' | 'associatePrefix' | 'backend'> {
-  readonly prefix?: string
-  readonly associatePrefix?: string
-  readonly backend?: string
 }
 
 /** Fills in the defaults that depend on other settings. Relative paths start at `cwd`. */

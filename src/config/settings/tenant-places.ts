@@ -49,8 +49,8 @@ interface Inheriting {
   readonly stores: Settings['stores']
   /** The folder of the tenant. */
   readonly dataFolder: string
-  /** Whether the tenant's own settings give this value. */
-  readonly isOwn: (role: StoreRole, key: 'kind' | 'url' | 'prefix') => boolean
+  /** Whether the tenant's own settings give the value at this path. */
+  readonly isOwn: (path: string) => boolean
 }
 
 /** Gives a tenant its own place at every inherited address. Its own addresses stay as they are. */
@@ -59,13 +59,14 @@ export function ownPlaces({ id, stores, dataFolder, isOwn }: Inheriting): Settin
 
   function placed(role: StoreRole): StoreSettings {
     const store = stores[role]
-    const isTheUsers = !isOwn(role, 'url') && store.url === stores.users.url && store.kind === stores.users.kind
+    const isTheUsers =
+      !isOwn(`stores.${role}.url`) && store.url === stores.users.url && store.kind === stores.users.kind
     const namedBy = isTheUsers ? 'users' : role
     const { inherited } = storeKinds.find((one) => one.kind === store.kind) ?? {}
-    if (inherited === undefined || isOwn(namedBy, 'url')) return store
+    if (inherited === undefined || isOwn(`stores.${namedBy}.url`)) return store
     const { url = null, prefix = null } = store
     const own = inherited({ url, prefix, dataFolder }, id)
-    const ownPrefix = isOwn(namedBy, 'prefix') ? prefix : (own.prefix ?? null)
+    const ownPrefix = isOwn(`stores.${namedBy}.prefix`) ? prefix : (own.prefix ?? null)
     return {
       kind: store.kind,
       ...(own.url !== null && { url: own.url }),

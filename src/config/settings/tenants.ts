@@ -1,13 +1,12 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Check } from 'typebox/value'
-import type { StoreRole } from '../../adapters/stores/store-backend.ts'
 import { leadsToLoopback } from '../../lib/loopback.ts'
 import type { Assignment } from './merge.ts'
 import { readJudged } from './resolve.ts'
 import { type Fault, SettingsFault, type Source } from './schema/fault.ts'
 import { environmentSchema, type Settings, settingsSchema, tenantHosts, tenantSchema } from './schema/schema.ts'
-import { allowsKey, isGroup, keysOf, memberOf, overlay, treeOf } from './schema/tree.ts'
+import { allowsKey, isGroup, keysOf, memberOf, overlay, treeOf, valueAt } from './schema/tree.ts'
 import { readSettingsFile } from './sources/file.ts'
 import { collisionsOf, ownPlaces } from './tenant-places.ts'
 import { doubtsOf } from './validate.ts'
@@ -150,7 +149,7 @@ async function readTenant(id: string, { tree, source, problem }: Given, from: Fr
   const given = overlay(own, treeOf(assignments))
   const hostNames = hostsOf(memberOf(given, 'hosts') ?? hosts, from, id, fault)
   const { settings, sources } = await readJudged({
-    tree: overlay(overlay(overlay(atPublicHost(hostNames, from), inherited), atOwnHost(given, hostNames, from)), own),
+    tree: overlay(overlay(overlay(atPublicHost(hostNames, from), inherited), atOwnHost(hostNames, from)), own),
     assignments: assignments.filter(({ path }) => path[0] !== 'hosts'),
     cwd,
     faults,
@@ -205,8 +204,7 @@ function hostsOf(
 /** Gives the tenant its own folder, places in inherited stores, and cookies. */
 function asTenant(id: string, settings: Settings, given: unknown, from: From): Settings {
   const { common } = from
-  const hasOwnFolder = memberOf(given, 'dataFolder') !== undefined
-  const dataFolder = hasOwnFolder ? settings.dataFolder : join(common.dataFolder, 'tenants', id)
+  const dataFolder = isGiven(given, 'dataFolder') ? settings.dataFolder : join(common.dataFolder, 'tenants', id)
   const backends = Object.entries(settings.backends).map(([name, backend]) => {
     const { transport } = backend
     if (transport.kind !== 'cookie') return [name, backend]
@@ -215,25 +213,15 @@ function asTenant(id: string, settings: Settings, given: unknown, from: From): S
   return {
     ...settings,
     dataFolder,
-    stores: ownPlaces({
-      id,
-      stores: settings.stores,
-      dataFolder,
-      isOwn: (role, key) => isOwn(given, role, key),
-    }),
+    stores: ownPlaces({ id, stores: settings.stores, dataFolder, isOwn: (path) => isGiven(given, path) }),
     backends: Object.fromEntries(backends),
   }
 }
 
-function isOwn(given: unknown, role: StoreRole, key: 'kind' | 'url' | 'prefix'): boolean {
-  return memberOf(memberOf(memberOf(given, 'stores'), role), key) !== undefined
-}
-
 /** The inherited public URL with the host of the tenant. Pages are compared with it, so it is part of the input. */
-function atOwnHost(given: unknown, [host]: readonly string[], { common }: From): object {
+function atOwnHost([host]: readonly string[], { common }: From): object {
   const { publicUrl } = common.http
-  const hasOwn = memberOf(memberOf(given, 'http'), 'publicUrl') !== undefined
-  if (common.tenants.by !== 'host' || hasOwn || publicUrl === undefined || host === undefined) return {}
+  if (common.tenants.by !== 'host' || publicUrl === undefined || host === undefined) return {}
   const url = new URL(publicUrl)
   url.hostname = host
   return { http: { publicUrl: url.origin } }
@@ -246,5 +234,5 @@ function atPublicHost(hosts: readonly string[], { common }: From): object {
 }
 
 function isGiven(tree: unknown, path: string): boolean {
-  return path.split('.').reduce(memberOf, tree) !== undefined
+  return valueAt(tree, path) !== undefined
 }

@@ -25,12 +25,11 @@ export class SettingsFault extends Error {
 
 /** One line for each fault. */
 export function renderFaults(faults: readonly Fault[]): string {
-  return faults.map(renderFault).join('\n')
-}
-
-function renderFault({ path, message, source }: Fault): string {
-  const where = source === 'default' ? '' : ` (${source})`
-  return path === '' ? `${message}${where}` : `${path}: ${message}${where}`
+  const lines = faults.map(({ path, message, source }) => {
+    const where = source === 'default' ? '' : ` (${source})`
+    return path === '' ? `${message}${where}` : `${path}: ${message}${where}`
+  })
+  return lines.join('\n')
 }
 
 /** The candidate that is most similar to `word`, or `null` if none is. Case and `_` do not count. */

@@ -1,4 +1,4 @@
-import Type, { type Static, type TSchema } from 'typebox'
+import Type, { type Static, type TObject, type TSchema } from 'typebox'
 import type { StoreRole } from '../../../adapters/stores/store-backend.ts'
 import type { OptionsOf } from '../../plugins/plugin.ts'
 import type { routers } from '../../plugins/routers.ts'
@@ -120,19 +120,9 @@ const common = {
 /** The settings that may differ between tenants. */
 export const tenantSchema = Type.Object({
   hosts: tenantHosts,
-  http: Type.Object({ publicUrl: http.properties.publicUrl, allowedOrigins: http.properties.allowedOrigins }),
-  dataFolder: common.dataFolder,
-  secret: common.secret,
-  stores: common.stores,
-  backends: common.backends,
-  routers: common.routers,
-  providers: common.providers,
-  handlers,
+  ...Type.Omit(Type.Object(common), ['events', 'logs', 'docs']).properties,
+  http: Type.Pick(http, ['publicUrl', 'allowedOrigins']),
   passwords: Type.Omit(passwords, ['maxWaitSeconds', 'concurrency']),
-  tokens,
-  verification,
-  security,
-  try: tryPage,
 })
 
 const tenantList = Type.Record(Type.String({ pattern: tenantIdPattern }), tenantSchema)
@@ -151,39 +141,18 @@ export interface StoreSettings {
   readonly prefix?: string
 }
 
-export type TransportSettings = OptionsOf<(typeof transports)[number]>
-export type StrategySettings = OptionsOf<(typeof strategies)[number]>
-
 export interface BackendSettings {
   readonly enabled: boolean
   readonly prefix: string
   readonly requiresVerification: boolean
-  readonly transport: TransportSettings
-  readonly strategy: StrategySettings
+  readonly transport: OptionsOf<(typeof transports)[number]>
+  readonly strategy: OptionsOf<(typeof strategies)[number]>
 }
 
-/** The settings of a provider without the options of its kind. */
-export interface ProviderSettings {
-  readonly kind: string
-  readonly enabled: boolean
-  readonly prefix: string
-  readonly associatePrefix: string
-  /** Name of an enabled backend. */
-  readonly backend: string
-  readonly associateByEmail: boolean
-  readonly verifiedByDefault: boolean
-  readonly requiresVerification: boolean
-  readonly redirects: Readonly<Static<typeof mounting.redirects>>
-  readonly redirectUrl?: string
-  readonly redirectUrlAssociate?: string
-}
+/** The given settings of a provider, without the options of its kind. */
+export type GivenProvider = { readonly kind: string } & Readonly<Static<TObject<typeof mounting>>>
 
-export interface RouterSettings {
-  readonly enabled: boolean
-  readonly prefix: string
-}
-
-export type RouterName = (typeof routers)[number]['name']
+export type ProviderSettings = GivenProvider & Required<Pick<GivenProvider, 'prefix' | 'associatePrefix' | 'backend'>>
 
 /** Complete and valid settings. */
 export interface Settings {
@@ -195,7 +164,7 @@ export interface Settings {
   readonly stores: Readonly<Record<StoreRole, StoreSettings>>
   /** Enabled and disabled, in the order in which they are tried for a request. */
   readonly backends: Readonly<Record<string, BackendSettings>>
-  readonly routers: Readonly<Record<RouterName, RouterSettings>>
+  readonly routers: Readonly<Record<(typeof routers)[number]['name'], Readonly<{ enabled: boolean; prefix: string }>>>
   /** Enabled and disabled, in order of declaration. */
   readonly providers: Readonly<Record<string, ProviderSettings>>
   readonly handlers: Readonly<{

@@ -10,6 +10,11 @@ export function memberOf(value: unknown, key: string): unknown {
   return isGroup(value) && Object.hasOwn(value, key) ? value[key] : undefined
 }
 
+/** The value at a path such as `stores.users.kind`. */
+export function valueAt(tree: unknown, path: string): unknown {
+  return path.split('.').reduce(memberOf, tree)
+}
+
 export function keysOf(value: unknown): string[] {
   return isGroup(value) ? Object.keys(value) : []
 }
@@ -49,11 +54,11 @@ export interface Leaf {
   /** Keys from the root; `*` for the name of an entry. */
   readonly path: readonly string[]
   readonly schema: TSchema
-  /** The kinds that have this option, such as `['cookie']`; empty for a setting without kinds. */
+  /** The kind that has this option, such as `['cookie']`; empty for a setting without kinds. */
   readonly kinds: readonly string[]
 }
 
-/** All leaves below `schema`, in order of declaration. */
+/** All leaves below `schema`, in order of declaration. An option of several kinds occurs once for each. */
 export function leavesOf(schema: TSchema, path: readonly string[] = [], kinds: readonly string[] = []): Leaf[] {
   if (Type.IsObject(schema)) {
     return Object.entries(schema.properties).flatMap(([key, child]) => leavesOf(child, [...path, key], kinds))
@@ -61,31 +66,14 @@ export function leavesOf(schema: TSchema, path: readonly string[] = [], kinds: r
   const values = valuesOf(schema)
   if (values !== null) return leavesOf(values, [...path, '*'], kinds)
   if (Type.IsUnion(schema)) {
-    const branches = [...branchesOf(schema)].map(([name, branch]) =>
+    const branches = [...branchesOf(schema)].flatMap(([name, branch]) =>
       leavesOf(branch, path, [...kinds, name]).filter(
         (leaf) => leaf.path.length > path.length + 1 || leaf.path.at(-1) !== 'kind',
       ),
     )
-    const kind = { path: [...path, 'kind'], schema: kindSchema(schema), kinds }
-    return [kind, ...withoutRepetition(branches, kinds)]
+    return [{ path: [...path, 'kind'], schema: kindSchema(schema), kinds }, ...branches]
   }
   return [{ path, schema, kinds }]
-}
-
-/** A leaf that all branches share, by the same schema object, occurs once and belongs to no kind. */
-function withoutRepetition(branches: readonly (readonly Leaf[])[], kinds: readonly string[]): Leaf[] {
-  const [first = [], ...others] = branches
-  const shared = new Set(
-    first
-      .map(({ schema }) => schema)
-      .filter((schema) => others.every((leaves) => leaves.some((leaf) => leaf.schema === schema))),
-  )
-  return branches.flatMap((leaves, index) =>
-    leaves.flatMap((leaf) => {
-      if (others.length === 0 || !shared.has(leaf.schema)) return [leaf]
-      return index === 0 ? [{ ...leaf, kinds }] : []
-    }),
-  )
 }
 
 /** The schema of the values of a record; `null` for other schemas. */
