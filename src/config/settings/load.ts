@@ -4,8 +4,8 @@ import { readJudged } from './resolve.ts'
 import { type Fault, SettingsFault, type Source } from './schema/fault.ts'
 import { environmentSchema, type Settings } from './schema/schema.ts'
 import { overlay, treeOf } from './schema/tree.ts'
-import { type Environment, readEnvironment } from './sources/environment.ts'
-import { type ConfigFile, readConfigFile } from './sources/file.ts'
+import { readEnvironment } from './sources/environment.ts'
+import { type ConfigFile, readConfigFile, type Where } from './sources/file.ts'
 import { type LoadedTenants, loadTenants, onlyTenant } from './tenants.ts'
 import { doubtsOf } from './validate.ts'
 
@@ -22,12 +22,7 @@ export interface LoadedSettings {
   readonly warnings: readonly string[]
 }
 
-export interface LoadFrom {
-  /** Defaults to `PORTCULLIS_CONFIG`, otherwise to `portcullis.config.json` if it exists. */
-  readonly configFile?: string | undefined
-  readonly env: Environment
-  /** The folder where relative paths start, also those inside the file. */
-  readonly cwd: string
+export interface LoadFrom extends Where {
   /** A missing secret is no fault, for commands that need only a store. */
   readonly withoutSecret?: boolean
   /** `false` for processes without a port, which print events only if a setting says so. */

@@ -23,8 +23,12 @@ export type NoteFault = (path: string, message: string, involved?: readonly stri
 
 /** Applies the rules across settings. Each leaf of `settings` matches its schema. */
 export function judgeSettings(settings: Settings, note: NoteFault): void {
-  judgeHttp(settings, note)
-  judgeSecret(settings, note)
+  const { http, secret } = settings
+  if (http.publicUrl === undefined && !isLoopback(http.host)) {
+    note('http.publicUrl', 'is required unless http.host is a loopback address', ['http.host'])
+  }
+  const objection = secret === null ? null : secretObjection(secret)
+  if (objection !== null) note('secret', objection)
   judgeStores(settings, note)
   judgeBackends(settings, note)
   judgeProviders(settings, note)
@@ -88,16 +92,6 @@ function doubtsOfCookies(settings: Settings): string[] {
       ...(transport.httpOnly ? [] : [`${cookie} is not HttpOnly: every script in the page can read it`]),
     ]
   })
-}
-
-function judgeHttp({ http }: Settings, note: NoteFault): void {
-  if (http.publicUrl !== undefined || isLoopback(http.host)) return
-  note('http.publicUrl', 'is required unless http.host is a loopback address', ['http.host'])
-}
-
-function judgeSecret({ secret }: Settings, note: NoteFault): void {
-  const objection = secret === null ? null : secretObjection(secret)
-  if (objection !== null) note('secret', objection)
 }
 
 function judgeStores({ stores }: Settings, note: NoteFault): void {
@@ -229,11 +223,12 @@ export function mountedOperations(settings: Settings): Mounted[] {
     { prefix, setting: `providers.${name}.prefix`, operations: providerOperations },
     { prefix: associatePrefix, setting: `providers.${name}.associatePrefix`, operations: associateOperations },
   ])
-  const mounted = routers.flatMap((plugin) => {
-    const { name } = plugin
-    const router = settings.routers[name]
-    const operations = operationsOf(plugin)
-    return router.enabled ? [{ prefix: router.prefix, setting: `routers.${name}.prefix`, operations }] : []
-  })
+  const mounted = routers
+    .filter(({ name }) => settings.routers[name].enabled)
+    .map((plugin) => ({
+      prefix: settings.routers[plugin.name].prefix,
+      setting: `routers.${plugin.name}.prefix`,
+      operations: operationsOf(plugin),
+    }))
   return [...backends, ...providers, ...mounted]
 }

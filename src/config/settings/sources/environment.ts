@@ -115,15 +115,8 @@ function targetOf(segments: readonly string[], leaves: readonly Leaf[], file: un
     }
     const [first] = next
     if (first === undefined) {
-      const similar = mostSimilar(
-        segment,
-        new Set(
-          here
-            .map(keyAt)
-            .filter((key) => key !== '*')
-            .map(upperSnake),
-        ),
-      )
+      const known = here.map(keyAt).filter((key) => key !== '*')
+      const similar = mostSimilar(segment, known.map(upperSnake))
       return unknown(segments.slice(index), similar && segments.with(index, similar).join(separator))
     }
     const lower = segment.toLowerCase()

@@ -13,9 +13,11 @@ export interface ConfigFile {
   readonly value: unknown
 }
 
-interface Where {
+export interface Where {
+  /** Defaults to `PORTCULLIS_CONFIG`, otherwise to `portcullis.config.json` if it exists. */
   readonly configFile?: string | undefined
   readonly env: Environment
+  /** The folder where relative paths start, also those inside the file. */
   readonly cwd: string
 }
 
