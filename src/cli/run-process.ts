@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { createLog, type Logger } from '../adapters/logging/log.ts'
 import { printLine } from '../adapters/logging/print-line.ts'
+import type { ProcessNeeds } from '../config/composition/shared-resources.ts'
+import type { Worker } from '../config/runtime/worker.ts'
 import type { LoadedSettings } from '../config/settings/load.ts'
-import type { LoadedTenants } from '../config/settings/tenants.ts'
 import type { ExitCode } from './exit-code.ts'
 import { explain } from './explain.ts'
 import { reload } from './reload.ts'
@@ -13,20 +14,8 @@ interface Options extends GlobalOptions {
   readonly listens: boolean
 }
 
-/** A service or a worker. */
-interface Running {
-  /** Applies changed tenants; returns them, with the tenants disabled that the process cannot reach. */
-  reload(tenants: LoadedTenants): LoadedTenants
-  stop(): Promise<void>
-}
-
-type Begin = (
-  needs: LoadedSettings & {
-    readonly log: Logger
-    readonly write: (line: string) => Promise<void>
-    readonly failed: (fault: unknown) => void
-  },
-) => Promise<Running>
+/** Starts a service or a worker. */
+type Begin = (needs: ProcessNeeds) => Promise<Worker>
 
 /** The documentation promises an end within 10 s of the signal. */
 const deadlineMilliseconds = 9_700

@@ -2,9 +2,9 @@ import { pathToFileURL } from 'node:url'
 import { combinedHandlers } from '../../adapters/events/combined-handlers.ts'
 import { consoleHandlers } from '../../adapters/events/console-handlers.ts'
 import { functionHandlers } from '../../adapters/events/function-handlers.ts'
-import { type HandlerModule, handlerModule } from '../../adapters/events/module/module-handlers.ts'
+import { handlerModule } from '../../adapters/events/module/module-handlers.ts'
 import type { Logger } from '../../adapters/logging/log.ts'
-import type { Lease, Shares } from '../../adapters/stores/store-backend.ts'
+import type { Shares } from '../../adapters/stores/store-backend.ts'
 import type { EventHandlers } from '../../application/ports/event-handlers.ts'
 import { SettingsFault } from '../settings/schema/fault.ts'
 import type { Settings } from '../settings/schema/schema.ts'
@@ -50,15 +50,13 @@ export function warnOfNoHandlers(log: Logger, { enabled }: LoadedTenants): void 
 
 const mostNamed = 20
 
-interface Loaded {
-  readonly module: HandlerModule
-  readonly started: Promise<unknown>
-}
-
-async function lease(path: string, log: Logger, shares: Shares): Promise<Lease<Loaded>> {
+async function lease(path: string, log: Logger, shares: Shares) {
   const leased = shares.lease(
     `handlers ${path}`,
-    () => started(handlerModule({ url: pathToFileURL(path), log })),
+    () => {
+      const module = handlerModule({ url: pathToFileURL(path), log })
+      return { module, started: module.start() }
+    },
     ({ module }) => module.close(),
   )
   try {
@@ -94,8 +92,4 @@ export async function handlerFaults(
 
 function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
-}
-
-function started(module: HandlerModule): Loaded {
-  return { module, started: module.start() }
 }

@@ -31,25 +31,15 @@ export interface ProcessNeeds extends Pick<SharedResources, 'log' | 'write'> {
   readonly clock?: () => Date
 }
 
-interface Needs extends Pick<SharedResources, 'log' | 'write'> {
-  readonly settings: Settings
-  readonly clock?: (() => Date) | undefined
-  readonly eventHandlers?: EventHandlers | undefined
-}
+type Needs = Pick<ProcessNeeds, 'settings' | 'log' | 'write' | 'clock'> & Pick<SharedResources, 'eventHandlers'>
 
-export function openSharedResources({
-  settings,
-  log,
-  write,
-  clock = () => new Date(),
-  eventHandlers,
-}: Needs): SharedResources {
-  const isOneOfMany = settings.tenants.by !== undefined
+export function openSharedResources(needs: Needs): SharedResources {
+  const { settings, log, write, clock = () => new Date(), eventHandlers } = needs
   return {
     log,
     clock,
     write,
-    isOneOfMany,
+    isOneOfMany: settings.tenants.by !== undefined,
     shares: openShares(),
     hashPool: openHashPool(settings.passwords),
     outbound: openOutbound(),

@@ -66,12 +66,8 @@ export async function openPortcullis(given: object = {}, options: PortcullisOpti
   for (const name of misnamedHandlers(handlers ?? {})) {
     log.warn({ handler: name }, 'the handlers have something that is no handler')
   }
-  const shared = openSharedResources({
-    settings,
-    log,
-    write: printLine,
-    eventHandlers: handlers && functionHandlers(handlers),
-  })
+  const eventHandlers = handlers && functionHandlers(handlers)
+  const shared = openSharedResources({ settings, log, write: printLine, ...(eventHandlers && { eventHandlers }) })
   const delivers = options.delivers ?? settings.events.relay === 'on'
   const leavesEvents = (of: Settings): boolean =>
     options.delivers === undefined && handlers === undefined && !reachesHandler(of)

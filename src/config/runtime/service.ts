@@ -6,17 +6,15 @@ import { warnOfNoHandlers } from '../composition/handlers.ts'
 import { processRoutes, tenantHttp } from '../composition/http.ts'
 import { openSharedResources, type ProcessNeeds } from '../composition/shared-resources.ts'
 import { openTenant, type Tenant } from '../composition/tenant.ts'
-import type { LoadedTenants, TenantSettings } from '../settings/tenants.ts'
+import type { TenantSettings } from '../settings/tenants.ts'
 import { publicUrl, publicUrlOf, whoseOf } from '../tenancy/addressing.ts'
 import { openTenants } from '../tenancy/tenant-pool.ts'
+import type { Worker } from './worker.ts'
 
-export interface Service {
+/** Stopping it also finishes requests, within 10 s. */
+export interface Service extends Worker {
   readonly port: number
   readonly publicUrl: string
-  /** Applies changed tenants. The settings of the service itself stay. */
-  reload(tenants: LoadedTenants): LoadedTenants
-  /** Finishes requests and deliveries and closes the stores, within 10 s. */
-  stop(): Promise<void>
 }
 
 interface Needs extends ProcessNeeds {

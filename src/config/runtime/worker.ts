@@ -1,8 +1,8 @@
 import { warnOfNoHandlers } from '../composition/handlers.ts'
 import { openSharedResources, type ProcessNeeds } from '../composition/shared-resources.ts'
 import { openTenant } from '../composition/tenant.ts'
-import { type Fault, SettingsFault } from '../settings/schema/fault.ts'
-import type { LoadedTenants, TenantSettings } from '../settings/tenants.ts'
+import { SettingsFault } from '../settings/schema/fault.ts'
+import type { LoadedTenants } from '../settings/tenants.ts'
 import { openTenants } from '../tenancy/tenant-pool.ts'
 
 export interface Worker {
@@ -45,17 +45,13 @@ export async function startWorker(needs: ProcessNeeds): Promise<Worker> {
 
 /** Disables tenants whose users no worker can reach. */
 function reachable(tenants: LoadedTenants): LoadedTenants {
-  const faults = [...tenants.enabled.values()].filter(isUnreachable).map((one) => [one.id, [unreachable(one)]] as const)
-  const disabled = new Map([...tenants.disabled, ...faults])
-  const enabled = new Map([...tenants.enabled].filter(([id]) => !disabled.has(id)))
-  return { ...tenants, enabled, disabled }
-}
-
-function isUnreachable({ settings }: TenantSettings): boolean {
-  return settings.stores.users.kind === 'memory'
-}
-
-function unreachable({ pathPrefix }: TenantSettings): Fault {
+  const enabled = new Map(tenants.enabled)
+  const disabled = new Map(tenants.disabled)
   const message = 'is memory: only the serving process can reach such users and their events'
-  return { path: `${pathPrefix}stores.users.kind`, message, source: 'default' }
+  for (const { id, settings, pathPrefix } of tenants.enabled.values()) {
+    if (settings.stores.users.kind !== 'memory') continue
+    enabled.delete(id)
+    disabled.set(id, [{ path: `${pathPrefix}stores.users.kind`, message, source: 'default' }])
+  }
+  return { ...tenants, enabled, disabled }
 }
