@@ -85,8 +85,10 @@ describe('the package, installed into an empty project', () => {
       if (typeof target === 'string') continue
       for (const file of Object.values(target)) expect(existsSync(join(project.installed, file)), file).to.equal(true)
       const declarations = readFileSync(join(project.installed, target.types), 'utf8')
-      const exported = declarations.matchAll(/^export (?:\{ |declare function )(\w+)/gm)
-      const values = [...exported].map(([, name = '']) => name)
+      const lists = [...declarations.matchAll(/^export \{([^}]*)\}/gm)].flatMap(([, names = '']) => names.split(','))
+      const functions = [...declarations.matchAll(/^export declare function (\w+)/gm)].map(([, name = '']) => name)
+      const listed = lists.map((name) => name.trim()).filter((name) => name !== '' && !name.startsWith('type '))
+      const values = [...listed, ...functions]
       const program = `console.log(JSON.stringify(Object.keys(await import('portcullis${path.slice(1)}'))))`
       project.write('names.js', program)
       expect(JSON.parse(await project.run('names.js'))).to.have.members(values)
