@@ -2,7 +2,7 @@
 import type { Portcullis, PortcullisOptions } from './config/runtime/embedded.ts'
 import type { PortcullisSettings } from './config/settings/program-settings.ts'
 
-// Everything at once: settings in, use cases out
+// From settings to use cases
 /**
  * Opens Portcullis with `settings`, the same tree as in the settings file, and loads only the drivers that they name.
  * Rejects with a `SettingsFault` that lists every fault in them. Logs go to standard error (`logs.level`).
@@ -51,7 +51,7 @@ export { UnlinkOAuth } from './application/oauth/unlink-oauth.ts'
 export { type AnyChanges, type OwnChanges, UpdateUser } from './application/accounts/update-user.ts'
 export { VerifyUser } from './application/accounts/verify-user.ts'
 
-// Ports: what a use case needs of the world
+// Ports: the needs of use cases
 export type { Credential, Credentials } from './application/ports/credentials.ts'
 export type { DueWork } from './application/ports/due-work.ts'
 export {
@@ -103,7 +103,7 @@ export { Refusal, type RefusalCode, Unavailable } from './domain/refusal.ts'
 export { expiryOf, type Session } from './domain/session.ts'
 export { isAlive, mayBeEnded, newUser, type Sessions, type User, type UserView, viewOf } from './domain/user.ts'
 
-// Adapters: what to give a use case that was made with `new`
+// Adapters: the needs of a use case that is made with `new`
 export { jwtCredentials } from './adapters/credentials/jwt.ts'
 export { storedCredentials } from './adapters/credentials/stored.ts'
 export type { Argon2Hasher } from './adapters/crypto/argon2-hasher.ts'

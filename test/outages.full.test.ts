@@ -217,7 +217,7 @@ describe('an outage of a store', () => {
       async function comesUp(): Promise<void> {
         await site[store].set('pass')
         await passes(() => expectStatuses(service.url, { ready: [get('/readyz'), 200] }))
-        expect(logged('the store is there')).to.equal(true)
+        expect(logged('the store answers now')).to.equal(true)
       }
       return { url: service.url, comesUp, stop: () => service.stop() }
     }

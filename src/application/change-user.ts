@@ -41,7 +41,7 @@ export class ChangeUser {
   async execute(id: UserId, decide: Decide): Promise<ChangeOutcome> {
     const before = this.#last.get(id) ?? Promise.resolve()
     const change = before.then(() => this.#attempt(id, decide))
-    // If the store does not answer this change, the waiting ones fail with it and do not wait for the store once more.
+    // If the store does not answer this change, the waiting changes fail with it, too: otherwise each would time out in turn.
     const settled = change.then(
       () => undefined,
       (fault) => {
@@ -52,7 +52,7 @@ export class ChangeUser {
     this.#last.set(id, settled)
     try {
       const outcome = await change
-      // Not thrown by the change itself, because the waiting changes may need no room.
+      // Thrown here and not within the chain, because the next changes of the user may need no room.
       if (outcome.type === 'full') throw new Unavailable('a user has too many undelivered events')
       return outcome
     } finally {

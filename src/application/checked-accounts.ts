@@ -136,7 +136,7 @@ function text(field: string): Check {
   return must(field, 'be a string of well-formed Unicode', (value) => typeof value === 'string' && value.isWellFormed())
 }
 
-/** The acting user must act by a credential of their own. `Authenticate` returns `null` if there is none. */
+/** Checks that the credential belongs to the acting user. `Authenticate` returns `null` if there is no credential. */
 function requireAuthenticated(value: unknown): void {
   const { user, credential } = (value ?? {}) as { user?: Given; credential?: Given } // safe: each field is checked
   const isTheirs = isUserId(user?.id) && credential?.userId === user.id

@@ -134,7 +134,7 @@ async function allPrinted(): Promise<void> {
   await nextTurn() // an error of the write arrives before
 }
 
-/** Ignores SIGHUP until the command listens for it: it has read no settings yet, and the signal would end the process. */
+/** Ignores SIGHUP until the command handles it. Otherwise an early signal would end the process. */
 function outliveHangUp(): void {
   process.on('SIGHUP', () => undefined)
 }

@@ -16,7 +16,7 @@ const maxLabelLength = 63 // RFC 1035 section 2.3.4
 const specials = /[\s"(),:;<>@[\\\]]/u
 /** Controls, format characters (bidi), surrogates, private use, unassigned; separators, characters without width. */
 const invisible = /[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}]/u
-/** UTS #46 maps capital letters to small ones, except in Cherokee, where it maps small ones to capital ones. */
+/** UTS #46 maps capital letters to small ones, but in Cherokee it maps small letters to capital ones. */
 const capital = /(?!\p{Script=Cherokee})\p{Lu}/u
 const asciiLabel = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/
 
@@ -58,7 +58,7 @@ export function isEmail(value: unknown): value is Email {
   return 'email' in parsed && parsed.email === value && domain === domain.normalize('NFKC') && !capital.test(domain)
 }
 
-/** In linear time. A pattern for the end would retry at each space of a run. */
+/** Takes linear time. A pattern for trailing spaces would take quadratic time. */
 function withoutOuterSpaces(text: string): string {
   let start = 0
   let end = text.length
@@ -82,7 +82,7 @@ export function localPart(email: Email): string {
 function objectionToLocalPart(local: string): string | null {
   if (local === '') return 'There must be something before the @-sign.'
   if (bytes(local) > maxLocalBytes) return `The part before the @-sign is too long (at most ${maxLocalBytes} bytes).`
-  // Users could not tell apart two addresses that differ by a character that NFKC replaces (`ﬁ`, a fullwidth letter).
+  // Refuses characters that NFKC replaces, such as `ﬁ` or a fullwidth letter, because users cannot distinguish them.
   if (specials.test(local) || invisible.test(local) || local !== local.normalize('NFKC')) {
     return 'The part before the @-sign contains characters that are not allowed.'
   }

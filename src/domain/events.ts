@@ -59,7 +59,7 @@ export function haveRoom(events: readonly AccountEvent[], waiting: number): bool
   return events.length === 0 || waiting + events.length <= maxWaitingEvents || events.some(endsAccess)
 }
 
-/** The part of an event that the rule behind it does not know. */
+/** The part of an event that is the same for all types: its id, time and request. */
 export interface EventMetadata {
   readonly eventId: EventId
   readonly at: Date

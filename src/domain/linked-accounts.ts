@@ -26,7 +26,7 @@ export function withVouchedAccounts(user: User): { readonly user: User; readonly
   return { user: { ...user, oauthAccounts }, dropped }
 }
 
-/** The part of a link that events report: nothing of its tokens. */
+/** The part of a link that events report, without its tokens. */
 export function linkOf({ provider, accountEmail }: OAuthAccount): LinkChange {
   return { provider, accountEmail }
 }

@@ -3,8 +3,8 @@ import type { UserId } from './ids.ts'
 export type OAuthFlow = 'login' | 'link'
 
 /**
- * A journey to a provider and back. It is used up before the code is exchanged. Only the browser that began it may end it
- * (CVE-2025-68481), at the same provider, for the same flow and user.
+ * A journey to a provider and back. It is removed before the code is exchanged, so it works once. Only the browser that
+ * began it may end it (CVE-2025-68481), at the same provider, for the same flow and user.
  */
 export interface OAuthState {
   /** SHA-256 of the state, base64url. */

@@ -5,15 +5,15 @@ import type { User } from './user.ts'
 export type TokenPurpose = 'reset_password' | 'verify_email'
 
 /**
- * A token that was handed out, bound to a fact about its user. Using the token changes the fact. So the first write that
- * still sees the fact wins, and the token is invalid from then on.
+ * A token that was handed out, bound to a fact about its user. The use of the token changes this fact by a guarded write,
+ * so exactly one use succeeds, and the token is invalid afterwards.
  */
 export interface OneTimeToken {
   readonly purpose: TokenPurpose
   readonly userId: UserId
   /** SHA-256 of the token, base64url. */
   readonly digest: string
-  /** The event that the token was made for. Event and fact together yield the same token again. */
+  /** The event that the token was made for. The token can be derived again from event and fact. */
   readonly eventId: EventId
   readonly fact: string
   readonly createdAt: Date

@@ -7,7 +7,7 @@ export interface PasswordPolicy {
   readonly isCommon: (lowerCased: string) => boolean
 }
 
-/** Longer passwords are refused before any hashing, in UTF-8 bytes. */
+/** The maximum in UTF-8 bytes. Longer passwords are refused before any hashing. */
 export const maxPasswordBytes = 1024
 
 /** NFC and nothing else: no trim, no truncation, no case folding (NIST SP 800-63B-4 section 3.1.1.2). */
@@ -15,7 +15,7 @@ export function normalisePassword(password: string): string {
   return password.normalize('NFC')
 }
 
-/** Whether a password is too long to be hashed. It was never accepted, so it matches no hash. */
+/** Whether a password is too long to be hashed. No account can have such a password. */
 export function isOversized(password: string): boolean {
   return password.length > maxPasswordBytes || new TextEncoder().encode(password).length > maxPasswordBytes
 }

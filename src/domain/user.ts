@@ -3,9 +3,9 @@ import type { UserId } from './ids.ts'
 import type { OAuthAccount } from './oauth-account.ts'
 
 /**
- * Decides which credentials of a user are valid: those of the current generation, and the kept one. A credential carries
- * the generation of the record whose password was verified. So a login that races a deactivation carries the old
- * generation and is not valid, without a comparison of times.
+ * Decides which credentials of a user are valid: those of the current generation, and the kept one. A credential contains
+ * the generation of the record whose password was verified. So the credential of a login during a deactivation has the old
+ * generation and is invalid, without a comparison of times.
  */
 export interface Sessions {
   readonly generation: number
@@ -24,12 +24,12 @@ export interface User {
   readonly isSuperuser: boolean
   readonly isVerified: boolean
   /**
-   * Whether the owner of the address is known to control the account. Before, an attacker may have chosen the password
-   * and made the links. The first sign-in through a provider that vouches for the address removes these.
+   * Whether the owner of the address is known to control the account. If not, an attacker may have chosen the password and
+   * made the links. The first sign-in through a provider that vouches for the address removes them.
    */
   readonly isOwnerProved: boolean
   readonly sessions: Sessions
-  /** The latest expiry of the credentials whose end was recorded; `null` if none was. */
+  /** The latest expiry of all credentials whose ends were recorded; `null` if there are none. */
   readonly endedUntil: Date | null
   /** Accounts at providers that log this user in. Each belongs to at most one user. */
   readonly oauthAccounts: readonly OAuthAccount[]
@@ -70,7 +70,7 @@ export function viewOf(user: User): UserView {
   return { id, email, isActive, isSuperuser, isVerified }
 }
 
-/** Whether a credential is valid for `user`, unless it was ended alone (see `mayBeEnded`). */
+/** Whether a credential is valid for `user`. A logout may have ended it all the same (see `mayBeEnded`). */
 export function isAlive(user: User, credential: { readonly id: string; readonly generation: number }): boolean {
   const { generation, keptCredentialId } = user.sessions
   if (!user.isActive) return false
@@ -83,8 +83,8 @@ export function mayBeEnded(user: User, credential: { readonly expiresAt: Date })
 }
 
 /**
- * Ends every credential of `user` except `keptCredentialId`. The new generation is the time in milliseconds. With the next
- * number, a user restored from a backup could reach a generation again that later credentials carry.
+ * Ends every credential of `user` except `keptCredentialId`. The new generation is the time in milliseconds. A counter
+ * could repeat a generation after a restore from a backup, and make credentials of that generation valid again.
  */
 export function endSessions(user: User, now: Date, keptCredentialId: string | null = null): User {
   const generation = Math.max(user.sessions.generation + 1, now.getTime())

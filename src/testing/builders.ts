@@ -11,7 +11,7 @@ import { newUser, type User } from '../domain/user.ts'
 const random = (): string => randomUUID().replaceAll('-', '')
 const digest = (): string => `${random()}${random()}`.slice(0, 43)
 
-/** A user whose fields all differ from their zero values, so that a field that a store forgets is noticed. */
+/** A user without zero values, so that a test notices each field that a store does not keep. */
 export function aUser(fields: Partial<User> = {}): User {
   const id = randomUUID() as UserId
   return {

@@ -73,7 +73,7 @@ describe('portcullis config check', () => {
     const mistaken = await checked('mistaken.mjs')
     expect(mistaken.code).to.equal(0)
     expect(mistaken.err).to.equal(
-      `portcullis: ${join(cwd, 'mistaken.mjs')}: the handler module exports something that is no handler: on_after_registration\n` +
+      `portcullis: ${join(cwd, 'mistaken.mjs')}: the handler module exports a name that is not a handler: on_after_registration\n` +
         `portcullis: ${join(cwd, 'mistaken.mjs')}: the handler module exports no handler\n`,
     )
   })

@@ -14,7 +14,7 @@ interface Options {
   readonly clock: () => Date
 }
 
-/** The result of `read`. `recordUse` needs the session to decide whether there is anything to write. */
+/** The result of `read`. `recordUse` needs the session to decide whether it must write. */
 interface StoredCredential extends Credential {
   readonly session?: Session
 }
@@ -68,7 +68,7 @@ export function storedCredentials(options: Options): Credentials {
       try {
         await sessions.recordUse(id, now)
       } catch {
-        // The answer was sent already; the next use records what this one could not.
+        // The answer was sent already, and the next request records its own use.
       }
     },
   }

@@ -14,9 +14,8 @@ import {
 
 export interface Argon2Hasher extends PasswordHasher {
   /**
-   * Takes the schemes of the hashes in the store (`UserStore.passwordSchemes`); callers repeat it now and then. It
-   * measures new schemes. From then on a mismatch takes at least as long as the dearest scheme, until today's scheme is
-   * the only one left.
+   * Receives the schemes of the hashes in the store (`UserStore.passwordSchemes`) and measures new ones. Then a mismatch
+   * takes at least as long as the most expensive scheme, until only today's scheme is left. Callers repeat it at intervals.
    */
   prepare(schemes: readonly string[]): Promise<void>
 }
@@ -26,7 +25,7 @@ interface Options extends Partial<Argon2idParameters> {
   readonly pool: HashPool
 }
 
-/** While there are several schemes, a mismatch takes this many times the measured cost of the dearest one. */
+/** While there are several schemes, a mismatch takes this multiple of the cost of the most expensive one. */
 const floorFactor = 1.5
 
 export function argon2Hasher(options: Options): Argon2Hasher {
@@ -63,7 +62,7 @@ export function argon2Hasher(options: Options): Argon2Hasher {
     async verify(password, hash) {
       const scheme = hash === null ? null : schemeOfHash(hash)
       const possible = scheme !== null && isHashable(password)
-      // A hash that cannot match costs the same work as one that can.
+      // An unknown user or an unknown kind of hash costs the same work.
       const tried = scheme ?? today
       const against = scheme === null || hash === null ? today.dummy() : hash
       const text = possible ? normalisePassword(password) : ''
@@ -74,7 +73,7 @@ export function argon2Hasher(options: Options): Argon2Hasher {
         if (remainingMs > 0) await delay(remainingMs)
         return 'mismatch'
       }
-      // bcrypt ignores bytes past the 72nd: they may be mistyped, and a re-hash would make them part of the password.
+      // bcrypt ignores bytes after the 72nd. They may be mistyped, so a re-hash would change the password.
       return tried.prefix === today.prefix || !tried.readsAll(text) ? 'match' : 'match_needs_rehash'
     },
 

@@ -9,7 +9,7 @@ const ownName = 'portcullis'
 /**
  * Whether `lowerCased` is one of some 49 000 passwords that attackers try first (NIST SP 800-63B-4 section 3.1.1.2,
  * ASVS 6.2.4), a repeated character, a row such as `abcdefgh`, or our own name. The first call reads the list, which
- * takes about 15 ms: make it after the start, before a request has to wait for it.
+ * takes about 15 ms. So call it once at the start.
  */
 export function isCommonPassword(lowerCased: string): boolean {
   common ??= new Set(readList())
@@ -17,8 +17,7 @@ export function isCommonPassword(lowerCased: string): boolean {
 }
 
 /**
- * Whether each character equals the one before it, or follows it, or precedes it. No list has such rows in every
- * length.
+ * Whether each character equals, follows or precedes the one before it. A list cannot contain such rows in every length.
  */
 function isRow(text: string): boolean {
   const signs = Array.from(text, (sign) => sign.codePointAt(0) ?? 0)

@@ -7,5 +7,5 @@ export const leastCosts = [
   { memoryKiB: 7168, timeCost: 5 },
 ]
 
-/** No deployment's hashes cost more: a dearer one in the store is an attack on memory, or a mistake. */
+/** The highest cost of a hash. A more expensive hash in the store is a mistake, or an attack on the memory. */
 export const greatestCost = { memoryKiB: 1024 * 1024, timeCost: 99 }

@@ -48,7 +48,7 @@ export function derivedKeys(master: Buffer | string, tenant: string | null = nul
     unsealEmail(sealed, requestId) {
       const plain = open(sealKey, Buffer.from(sealed, 'base64url'), Buffer.from(requestId))
       if (plain === null || plain.length !== paddedBytes) return null
-      // Safe: the tag proves that `sealEmail` sealed it, from an EmailKey.
+      // Safe: the authentication tag proves that `sealEmail` sealed an EmailKey.
       return plain.subarray(2, 2 + plain.readUInt16BE(0)).toString() as EmailKey
     },
 
@@ -58,7 +58,7 @@ export function derivedKeys(master: Buffer | string, tenant: string | null = nul
 }
 
 /**
- * A check value of secret and tenant. The user store keeps it, to recognise another secret or tenant and nothing else.
+ * A check value of secret and tenant. The user store keeps it to recognise another secret or tenant.
  */
 export function secretMark(master: Buffer | string, tenant: string | null = null): string {
   return createHmac('sha256', master)
@@ -66,7 +66,7 @@ export function secretMark(master: Buffer | string, tenant: string | null = null
     .digest('base64url')
 }
 
-/** No purpose ends like this, so no tenant's key equals the key of another purpose. */
+/** Separates purpose and tenant. No purpose ends like this, so two tenants never share a key. */
 function ofTenant(tenant: string | null): string {
   return tenant === null ? '' : ` of tenant ${tenant}`
 }

@@ -37,7 +37,7 @@ export function hashPool({ size, maxWaitSeconds, monotonic = () => performance.n
 
   function expectedWaitSeconds(queue: readonly Job[], permits: number): number {
     const turns = queue.length + 1
-    // Until this job's turn, every other queue gets as many turns as this one.
+    // The queues take turns, so every other queue gets as many turns as this one before this job.
     const before = waiting.flatMap((other) => (other === queue ? other : other.slice(0, turns)))
     const lanes = before.reduce((sum, job) => sum + job.permits, permits)
     return (lanes * (meanCostMs ?? assumedCostMs)) / size / 1000
@@ -54,7 +54,7 @@ export function hashPool({ size, maxWaitSeconds, monotonic = () => performance.n
     })
   }
 
-  /** The next job waits until all its permits are free: narrower jobs must not overtake it for ever. */
+  /** The next job waits until all its permits are free. Otherwise jobs with fewer lanes could overtake it for ever. */
   function startNext(): void {
     for (;;) {
       const queue = waiting[0]

@@ -8,7 +8,7 @@ export interface HashScheme {
   readonly prefix: string
   /** The number of processors that one hash uses. */
   readonly lanes: number
-  /** Whether the scheme looks at every byte of a password. */
+  /** Whether the scheme uses every byte of a password. */
   readsAll(password: string): boolean
   verify(password: string, hash: string): Promise<boolean>
   /** A hash without a password. Its verification costs as much as any other of the scheme. */

@@ -3,7 +3,7 @@ import { inTime } from '../../lib/in-time.ts'
 
 export interface DeliveryLoopOptions {
   readonly work: DueWork
-  /** How often to look for work without being woken. */
+  /** The interval of polls. */
   readonly pollSeconds: number
   /** Each pause is shortened at random by up to this share. */
   readonly jitter?: number
@@ -15,14 +15,14 @@ export interface DeliveryLoopOptions {
 }
 
 export interface DeliveryLoop {
-  /** Resolves after the first look for work, successful or not, or when the loop stops before. */
+  /** Resolves after the first poll, successful or not, or when the loop stops before it. */
   readonly firstLook: Promise<void>
   wake(): void
   /** Starts nothing more, waits at most `graceSeconds` for running work, and releases the rest. */
   stop(graceSeconds: number): Promise<void>
 }
 
-/** The shortest pause between two looks at a store, unless the loop is woken. */
+/** The shortest pause between two polls of a store, unless the loop is woken. */
 const minPauseSeconds = 0.05
 const maxFaultPauseSeconds = 2
 

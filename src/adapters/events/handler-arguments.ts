@@ -20,10 +20,10 @@ export interface WireLink {
 /** The changed fields with their new values; `password: true` stands for a new password. */
 export interface WireChanges {
   readonly email?: string
-  /** There exactly with a new address: the one before. */
+  /** The previous address. Present if and only if `email` is. */
   readonly previous_email?: string
   readonly password?: true
-  /** The account was taken over for the owner of the address, and the password was not known to be theirs. */
+  /** The password was removed, because it was not known to be the owner's. */
   readonly password_removed?: true
   readonly is_active?: boolean
   readonly is_superuser?: boolean

@@ -18,8 +18,8 @@ export type HandlerName = (typeof handlerNameOf)[HandlerCallType]
 export const handlerNames: readonly HandlerName[] = Object.values(handlerNameOf)
 
 /**
- * Names in `object` that look like handlers but are none: `onAfterRegister`, `on_after_registration`, and the name of a
- * handler whose value is no function, such as a misspelt import.
+ * Names in `object` that are probably mistakes: similar names (`onAfterRegister`, `on_after_registration`), and names of
+ * handlers whose values are no functions.
  */
 export function misnamedHandlers(object: object): string[] {
   const known = new Set<string>(handlerNames)

@@ -4,7 +4,7 @@ import type { RefusalCode } from '../../domain/refusal.ts'
 import type { Reply } from './reply.ts'
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
-/** `anybody`: as `public`, and the handler learns who is logged in, if anybody is. */
+/** `anybody`: like `public`, but the handler gets the logged-in user, if any. */
 export type Access = 'public' | 'anybody' | 'user' | 'superuser'
 
 /** The body of an answer; `null` for none. */

@@ -17,7 +17,7 @@ export function createLog({ level }: { readonly level: string }, to?: Destinatio
   )
 }
 
-/** A reader that stops reading must not fill our memory: beyond this, lines are dropped. */
+/** The limit of unread lines. Further lines are dropped, so that a stopped reader does not fill our memory. */
 const mostWaitingBytes = 16 * 1024 * 1024
 
 const ignored = (): void => undefined
@@ -34,7 +34,7 @@ function standardError(): DestinationStream {
 }
 
 const longestMessage = 300
-/** More than `longestMessage`: an address or a token that is cut in two could not be recognised. */
+/** More than `longestMessage`, because the masks do not recognise an address or a token that was cut. */
 const longestRead = 4_000
 
 /**
@@ -43,11 +43,11 @@ const longestRead = 4_000
  */
 function describe(thrown: unknown, tellsFrames = true): object {
   if (!(thrown instanceof Error)) return { type: typeof thrown }
-  // The message of a deployer's handler is about its users.
+  // The message of a handler's error may contain data of users.
   if (thrown instanceof HandlerFailed) return { type: thrown.name, where: thrown.where }
   const { name, message, cause } = thrown
   const code: unknown = 'code' in thrown ? thrown.code : undefined
-  // An outage or an overload is no fault of a line of our code, and happens thousands of times a second.
+  // An outage or an overload is not a bug, and may occur thousands of times per second.
   const hasFrames = tellsFrames && !(thrown instanceof Unavailable)
   const frames = !hasFrames ? undefined : thrown.stack?.split('\n').filter((line) => /^\s+at /.test(line))
   return {

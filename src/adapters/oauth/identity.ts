@@ -37,7 +37,7 @@ function accountIdOf(value: unknown, hasIntegerIds: boolean): string {
   return value
 }
 
-/** Half a surrogate pair, or the replacement character of a decoder: two accounts with such ids would become one. */
+/** A lone surrogate, or the replacement character of a decoder. Two accounts with such ids could become equal. */
 function isMangled(value: string): boolean {
   return /[\p{Cs}\ufffd]/u.test(value)
 }
@@ -66,7 +66,7 @@ const retryStatuses = [408, 425, 429]
 
 /**
  * The refusal in a token endpoint's answer; `null` for none. GitHub, Reddit and Naver send the errors of RFC 6749
- * section 5.2 with status 200. The message holds known words only: others may be the code or the user's address.
+ * section 5.2 with status 200. The message holds known error codes only, because other text may contain the code or an address.
  */
 export function refusalIn(status: number, body: unknown): CodeRefused | null {
   const error = valueAt(body, 'error')

@@ -105,7 +105,7 @@ export function oauth2Provider({ client, needs, ...definition }: OAuth2Definitio
     scopes: client.scopes,
 
     async authorizationUrl({ state, redirectUri, codeVerifier, scopes }) {
-      // Each entry replaces the ones before it, and a parameter of the address itself.
+      // A later entry replaces earlier ones of the same name, and a parameter in the address.
       return (await grant).authorizeURL({
         ...definition.authorizeParameters,
         ...(hasPkce && { code_challenge: s256(codeVerifier), code_challenge_method: 'S256' }),

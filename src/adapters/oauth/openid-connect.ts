@@ -39,7 +39,7 @@ interface Call {
    * query.
    */
   readonly redirectUri?: string
-  /** The answer to the exchange of a code. After new keys were fetched it is verified again: a code works once. */
+  /** The answer to the exchange of a code. It is kept to verify it again with new keys, because a code works once. */
   exchanged?: Response
 }
 
@@ -94,7 +94,7 @@ export function openIdConnectProvider({ client, needs, ...definition }: OpenIdDe
   async function claimsOf(config: Configuration, accessToken: string, idToken: Readonly<Record<string, unknown>>) {
     const read = definition.read ?? standardClaims
     const { userinfo_endpoint: userInfo } = config.serverMetadata()
-    // The address and its `email_verified` must come from one source. Section 5.3.2: the subject must be that of the ID
+    // The address and its `email_verified` must come from one source. Section 5.3.2: the subject must equal that of the ID
     // token.
     if (idToken.email !== undefined || userInfo === undefined) return read(idToken)
     const { fetchUserInfo } = await library
@@ -207,7 +207,7 @@ function isUnknownKey(error: unknown): boolean {
   return valueAt(error, 'code') === 'OAUTH_KEY_SELECTION_FAILED'
 }
 
-/** Returns the latest result of `find`, and finds it again when it is older than asked for, or after a failure. */
+/** Caches the result of `find`. Calls `find` again when the result is too old, or after a failure. */
 function remembered<T>(clock: () => Date, find: () => Promise<T>): (maxAgeMs?: number) => Promise<T> {
   let latest: Promise<T> | null = null
   let begunAt = 0

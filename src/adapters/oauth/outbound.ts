@@ -5,7 +5,7 @@ import type { Agent, buildConnector } from 'undici'
 import { CodeRefused, ProviderFailed } from '../../application/ports/oauth-provider.ts'
 import { valueAt } from './identity.ts'
 
-/** The most that one call to a provider may cost. */
+/** The limits of one call to a provider. */
 export const limits = {
   connectMs: 2000,
   /** For all steps of one call together. */

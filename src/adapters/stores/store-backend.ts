@@ -26,7 +26,7 @@ export interface StoreHandle {
   readonly users?: UsersRole
   readonly sessions?: SessionStore
   readonly tokens?: TokenStore
-  /** Present wherever `tokens` is. */
+  /** Present if and only if `tokens` is. */
   readonly oauthStates?: OAuthStateStore
 
   /**
@@ -103,7 +103,7 @@ export interface StoreBackend {
   readonly protocols: readonly string[]
   /** Whether the address must name a database: `mongodb://host/name`. */
   readonly needsDatabase?: boolean
-  /** Why a well-formed `url` can never be used, in words that follow the name of the setting; `null` when it can. */
+  /** The reason why a well-formed `url` can never be used, worded to follow the name of the setting; `null` if it can be used. */
   objection?(url: string): string | null
   /** The hosts, without ports, that `url` connects to without TLS. */
   hostsInClear?(url: string): readonly string[]

@@ -15,7 +15,7 @@ interface Needs extends MetadataNeeds, FreshLoginNeeds {
 
 const objectionTimeoutSeconds = 2
 
-/** Removes an account. Its sessions and tokens are invalid from then on; the delivery of the event removes them. */
+/** Removes an account. Its sessions and tokens are invalid at once, and the relay removes them before it calls the handler. */
 export class DeleteUser {
   readonly #needs: Needs
   constructor(needs: Needs) {

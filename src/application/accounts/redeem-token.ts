@@ -10,7 +10,7 @@ interface Needs {
   keyRing: KeyRing
 }
 
-/** Finds a valid token and its user; `null` if it is unknown, expired, replaced, of another purpose, or its fact is gone. */
+/** Finds a valid token and its user. `null`: unknown, expired, replaced, for another purpose, or its fact has changed. */
 export async function findRedeemable(
   { users, tokens, keyRing }: Needs,
   purpose: TokenPurpose,
@@ -28,8 +28,8 @@ export function stands(token: OneTimeToken, user: User): boolean {
 }
 
 /**
- * Removes a used token. A failure is harmless: the change of the fact has invalidated the token, and the delivery of the
- * event removes a token that could become valid again.
+ * Removes a used token. A failure is harmless, because the changed fact has invalidated the token. The relay removes a
+ * token whose fact could become true again.
  */
 export async function discard({ tokens }: Pick<Needs, 'tokens'>, token: OneTimeToken): Promise<void> {
   await tokens.remove(token.purpose, token.digest).catch(() => undefined)

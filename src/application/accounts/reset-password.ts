@@ -22,8 +22,8 @@ interface Needs extends MetadataNeeds {
 
 /**
  * Sets a new password for the holder of a reset token. It ends every session, and removes every link whose provider does
- * not vouch for the address, because a thief may have made it. The first write that still sees the password of the token
- * wins. After a fault before that write, the token stays valid.
+ * not vouch for the address, because a thief may have made it. Of concurrent resets with one token, the first write wins.
+ * The token stays valid after a fault before that write.
  */
 export class ResetPassword {
   readonly #needs: Needs

@@ -33,7 +33,7 @@ interface Update {
   readonly hash: string | null
   readonly keptCredentialId: string | null
   readonly requestId: string
-  /** Repeats on the current record every check that the update rests on. */
+  /** Repeats every check of the update on the current record. */
   readonly check: (fresh: User) => void | Promise<void>
 }
 
@@ -95,7 +95,7 @@ export class UpdateUser {
     return await this.#change({ ...update, keptCredentialId: null, check: () => undefined })
   }
 
-  /** Hashing takes a while, so the superuser's own record is checked once more. */
+  /** Hashing takes time, so the rights of the superuser are checked again after it. */
   async #checkAgain({ id }: User, check: Update['check']): Promise<void> {
     const { type } = await this.#needs.changeUser.execute(id, async (fresh) => {
       await check(fresh)
@@ -145,12 +145,12 @@ export class UpdateUser {
   }
 }
 
-/** The verified password must not have been changed meanwhile. */
+/** Refuses a `current_password` that was changed after its check. */
 function requireSamePassword(fresh: User, verified: number | null): void {
   if (verified !== null && fresh.passwordVersion !== verified) throw new Refusal('UPDATE_USER_BAD_CURRENT_PASSWORD')
 }
 
-/** A credential that was ended meanwhile must not survive a new password. */
+/** Refuses a credential that has ended meanwhile, because the new password would keep its session. */
 async function requireAlive(fresh: User, by: Authenticated): Promise<void> {
   if (!(await speaksFor(fresh, by))) throw new Refusal('UNAUTHORIZED')
 }

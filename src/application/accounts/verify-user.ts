@@ -19,8 +19,8 @@ interface Needs extends MetadataNeeds {
 }
 
 /**
- * Marks an address as verified, because the holder of the token reads its mail. Only within a session of the account is
- * it known that the same person chose the password.
+ * Marks an address as verified, because the holder of the token reads its mail. Within a session of the account it also
+ * marks the owner as proved, because the same person knows the password.
  */
 export class VerifyUser {
   readonly #needs: Needs

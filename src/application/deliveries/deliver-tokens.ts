@@ -45,7 +45,7 @@ const leaseLimit = 100
 const maxRunning = 16
 /** The most requests of this process that run or wait in its queue. */
 const maxQueued = 100
-/** With more requests queued, it leases further ones only at each scan. */
+/** While more requests are queued, it leases further ones only at each scan. */
 const enoughQueued = 50
 /** The least pause between two scans of all waiting requests while the queue is full. */
 const scanSeconds = 1
@@ -62,7 +62,7 @@ const restId = ({ id }: TokenRequest): string => `served:${id}`
 
 /**
  * Finds the users who asked for tokens, makes the tokens, and calls the deployer's handler, first come, first served.
- * Repeated deliveries hand out the same token while its fact stands, and never a used one. A request never becomes a dead
+ * Repeated deliveries hand out the same token while its fact is true, and never a used one. A request never becomes a dead
  * letter: when it is older than the lifetime of its token, it is dropped.
  */
 export class DeliverTokens implements DueWork {
@@ -121,7 +121,7 @@ export class DeliverTokens implements DueWork {
     this.#tasks.run(() => this.#handle(lease).finally(ended))
   }
 
-  /** Unknown. If requests woke this process, the time of their answers would reveal which addresses have users. */
+  /** Unknown, so each poll looks. If requests woke this process, the time of answers would reveal which addresses have users. */
   async nextDue(): Promise<null> {
     return null
   }
@@ -171,7 +171,7 @@ export class DeliverTokens implements DueWork {
       try {
         const wanted = await this.#wanted(lease) // again, because it may have waited in the queue
         if (wanted !== null) {
-          // Recorded before the handler has the token, so no repetition makes another one after its use.
+          // Recorded before the handler gets the token, so that no repetition makes a second token after the first one was used.
           isBound = await tokenRequests.bind(request, wanted.fact)
           if (isBound) await this.#deliver(wanted)
         }

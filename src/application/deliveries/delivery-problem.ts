@@ -31,7 +31,7 @@ export function nameOf(error: unknown): string {
 
 const firstRetrySeconds = 1
 
-/** The time of the next attempt after the given number of failures: 1 s, 2 s, 4 s … later, less up to half of it. */
+/** The time of the next attempt: exponential back-off from 1 s, with each pause shortened at random by up to half. */
 export function retryAt(now: Date, attempts: number, maxSeconds: number, random: () => number): Date {
   const seconds = Math.min(maxSeconds, firstRetrySeconds * 2 ** (attempts - 1))
   return new Date(now.getTime() + seconds * 1000 * (1 - random() / 2))

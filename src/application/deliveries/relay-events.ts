@@ -67,8 +67,7 @@ export class RelayEvents implements DueWork {
   }
 
   /**
-   * Two concurrent looks may lease more events than the queue may run at once; the surplus waits here with its leases
-   * renewed.
+   * Two concurrent polls may lease more events than may run at once. The others wait here, and their leases are renewed.
    */
   #begin(lease: LeasedEvent, ended?: () => void): void {
     this.#queued.add(lease)
@@ -93,7 +92,7 @@ export class RelayEvents implements DueWork {
     const stopRenewing = this.#keepRenewing(lease)
     try {
       if (lease.attempts > maxAttempts) {
-        // Its last attempt never reported an end: it may have killed the process.
+        // The last attempt has no recorded result, so the event may have killed the process.
         await outbox.bury(lease, clock(), `no attempt of ${maxAttempts} came to an end`)
         report(problemOf(deliveryOf(lease), 'buried', new Unfinished()))
       } else {
@@ -131,8 +130,8 @@ export class RelayEvents implements DueWork {
     try {
       await this.#tidy(event, userId)
     } catch (error) {
-      // The user record has ended these sessions and tokens already. So a failure to remove them must not make a dead
-      // letter of an event that the handler never saw.
+      // The user record has ended these sessions and tokens already. So a failure to remove them must not turn the event
+      // into a dead letter before its handler was called.
       if (attempts < maxAttempts) throw error
     }
     await this.#callHandler(event)
@@ -164,8 +163,8 @@ export class RelayEvents implements DueWork {
   }
 
   /**
-   * Otherwise it could verify the user again after a superuser has made the user unverified: the address, its fact, is
-   * the same.
+   * A verification token is bound to the address. So it could verify the user again after a superuser has withdrawn the
+   * verification.
    */
   async #removeSpentToken(userId: UserId, spentAt: Date): Promise<void> {
     const { tokens } = this.#needs
@@ -173,7 +172,7 @@ export class RelayEvents implements DueWork {
     if (token !== null && token.createdAt <= spentAt) await tokens.remove(token.purpose, token.digest)
   }
 
-  /** Otherwise they would become valid again when the user returns to the older address. */
+  /** Tokens for a former address would become valid again when the user returns to that address. */
   async #removeDeadTokens(userId: UserId): Promise<void> {
     const { tokens, users } = this.#needs
     for (const purpose of ['reset_password', 'verify_email'] as const) {

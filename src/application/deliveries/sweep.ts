@@ -18,12 +18,12 @@ interface Needs {
   lifetimes: Readonly<Record<TokenPurpose, number>>
 }
 
-/** Few enough rows per write that other writes do not wait for long. */
+/** Other writes wait for this write, so it removes a limited number of rows. */
 const batch = 500
 const deadLetterDays = 30
 
 /**
- * Removes records that only take up room: expired sessions, tokens, ids and OAuth states, old dead letters, and
+ * Removes useless records: expired sessions, tokens, ids and OAuth states, old dead letters, and
  * requests for tokens that have waited for longer than any token lives.
  */
 export class Sweep {
@@ -32,7 +32,7 @@ export class Sweep {
     this.#needs = needs
   }
 
-  /** Returns the number of removed records. A store that fails does not keep the others from being swept. */
+  /** Returns the number of removed records. A failing store does not prevent the sweep of the others. */
   async execute(): Promise<number> {
     const { sessions, tokens, tokenRequests, expiringIds, oauthStates, outbox, clock, lifetimes } = this.#needs
     const ago = (seconds: number): Date => new Date(clock().getTime() - seconds * 1000)

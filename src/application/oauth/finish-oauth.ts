@@ -63,7 +63,7 @@ export class FinishOAuth {
     return await issueCredential(this.#needs, { user, backend, requestId, requiresVerification })
   }
 
-  /** Tries again when another login was faster, so two first logins of one account make one user. */
+  /** Retries when a concurrent login wrote first, so that two first logins of one account create one user. */
   async #userOf(signIn: SignIn): Promise<User> {
     const { users } = this.#needs
     const { identity, provider } = signIn
@@ -111,7 +111,7 @@ export class FinishOAuth {
   async #associate({ id }: User, email: Email, signIn: SignIn): Promise<User | null> {
     const { identity, provider, policy } = signIn
     const outcome = await this.#needs.changeUser.execute(id, (fresh) => {
-      // Between our two look-ups, a faster login may have made this user.
+      // A concurrent login may have created this user between our two look-ups.
       const isLinked = accountOf(fresh, provider, identity.accountId) !== null
       const isProved = policy.associateByEmail && identity.isEmailVerified && fresh.isVerified
       const isTheirs = isProved && emailKey(fresh.email) === emailKey(email)
@@ -121,7 +121,7 @@ export class FinishOAuth {
     return outcome.type === 'changed' ? outcome.user : null
   }
 
-  /** Makes or renews the link of an active user. The owner of the address takes over an account that was not theirs. */
+  /** Creates or renews the link of an active user. If the owner of the address was not proved yet, it removes earlier access. */
   #linked(fresh: User, { identity, provider, requestId }: SignIn): Change {
     if (!fresh.isActive) throw new Refusal('LOGIN_BAD_CREDENTIALS')
     const account = sealedAccount(this.#needs, fresh, provider, identity)

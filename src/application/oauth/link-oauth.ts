@@ -18,7 +18,7 @@ interface Needs extends MetadataNeeds {
   vault: ProviderVault
 }
 
-/** Links an account at a provider to the user who began the journey, within the same login. Linking it again is harmless. */
+/** Links an account at a provider to the user who began the journey, within the same login. A second link replaces the first. */
 export class LinkOAuth {
   readonly #needs: Needs
   constructor(needs: Needs) {

@@ -40,7 +40,7 @@ export class ReadProviderToken {
   /**
    * Returns `null` when the user has no such account, or its token expires within a minute and cannot be refreshed: then
    * the user has to sign in with the provider again. Throws `Refusal` (`OAUTH_PROVIDER_ERROR`) when the provider does not
-   * answer or rejects the client, and `Unavailable` while another caller refreshes for more than 5 s.
+   * answer or rejects the client, and `Unavailable` if another caller needs more than 5 s to refresh.
    */
   async execute(input: { userId: UserId; provider: OAuthProvider; accountId: string }): Promise<string | null> {
     const { users, vault, clock, timers } = this.#needs
@@ -104,8 +104,8 @@ export class ReadProviderToken {
   }
 
   /**
-   * Tries again until the lock ends. A provider that rotates tokens has revoked the old refresh token, and takes a caller
-   * who sends it again for a thief.
+   * Retries the write until the lock ends. If the new tokens were lost, the next caller would send the revoked refresh
+   * token, and a provider that rotates tokens would treat that as theft.
    */
   async #store(userId: UserId, account: OAuthAccount, fields: Partial<OAuthAccount>): Promise<void> {
     const { clock, timers } = this.#needs

@@ -32,8 +32,8 @@ interface Needs {
 }
 
 /**
- * Exchanges the code for the account at the provider. It uses up the state first, whatever the answer says. The browser,
- * provider, flow and credential must be those that began the journey.
+ * Exchanges the code for the account at the provider. It uses up the state first, whatever the answer says. Browser,
+ * provider, flow and credential must be the same as at the beginning of the journey.
  *
  * @param by the user who links an account; `null` for a login
  */
@@ -68,7 +68,7 @@ function isOurs(
   const browser = browserOf(state)
   return (
     browser !== null &&
-    keyRing.digest(browser) === begun.browserDigest && // the time of comparing digests of random values tells nothing
+    keyRing.digest(browser) === begun.browserDigest && // no constant-time comparison: both are digests of random values
     begun.provider === provider.name &&
     begun.flow === (by === null ? 'login' : 'link') &&
     begun.userId === (by?.user.id ?? null) &&

@@ -17,9 +17,9 @@ interface Needs extends FreshLoginNeeds {
 export const oauthStateSeconds = 600
 
 /**
- * Begins a journey to a provider. Each journey has its own state and verifier, so two tabs both work. Everybody may begin
- * journeys, so their number is limited: otherwise they would fill the store, which also holds the sessions. To link an
- * account, the login must be recent now; its age is not checked again on return.
+ * Begins a journey to a provider. Each journey has its own state and verifier, so two tabs both work. Anybody may begin
+ * journeys, so their number is limited: otherwise they could fill the store, which also holds the sessions. A link needs a
+ * fresh login at the beginning of the journey, not at its end.
  */
 export class StartOAuth {
   readonly #needs: Needs

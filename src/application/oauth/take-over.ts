@@ -4,8 +4,8 @@ import { endSessions, type User, withoutPassword } from '../../domain/user.ts'
 import { eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
 
 /**
- * Gives the account to the proved owner of its address. An attacker may have made the account, so its password, sessions
- * and links go (Sudhodanan and Paverd, "Pre-hijacked accounts", 2022).
+ * Gives the account to the proved owner of its address. An attacker may have created the account, so its password, sessions
+ * and links are removed (Sudhodanan and Paverd, "Pre-hijacked accounts", 2022).
  */
 export function takeOver(
   needs: MetadataNeeds,

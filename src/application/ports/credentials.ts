@@ -1,7 +1,7 @@
 import type { UserId } from '../../domain/ids.ts'
 import type { User } from '../../domain/user.ts'
 
-/** A genuine credential that has not expired. The user record decides whether it is alive. */
+/** A genuine credential that has not expired. The user record decides whether it is still valid. */
 export interface Credential {
   /** The `jti` of a JWT, or the digest of a session. */
   readonly id: string
@@ -11,7 +11,7 @@ export interface Credential {
   readonly expiresAt: Date
 }
 
-/** The "strategy" half of a backend: it issues and reads credentials. */
+/** The strategy of a backend issues and reads credentials. */
 export interface Credentials {
   /** Whether a value has the shape of this strategy's credentials. Other values are never looked up. */
   recognises(value: string): boolean
@@ -19,8 +19,8 @@ export interface Credentials {
   issue(user: User): Promise<string>
   read(value: string): Promise<Credential | null>
   /**
-   * Ends a credential. `'remember'`: the credential itself is not stored. Its end is a record of its own, and the user
-   * record must remember that there is one.
+   * Ends a credential. `'remember'`: the credential is not stored, so its end was recorded instead, and the caller notes in
+   * the user record that such a record exists (`endedUntil`).
    */
   revoke(credential: Credential): Promise<'ended' | 'remember'>
   /** Whether the end of a credential that `read` still accepts was recorded. */

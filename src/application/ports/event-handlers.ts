@@ -10,7 +10,7 @@ export interface HandlerContext {
   readonly at: Date
 }
 
-/** The occasions to call a handler: after each event, when a user gets a token, and before a deletion. */
+/** The types of calls: one for each event, one for each token, and one before a deletion. */
 export type HandlerCallType = AccountEventType | 'reset_requested' | 'verification_requested' | 'deletion_requested'
 
 export interface HandlerCall {

@@ -5,8 +5,8 @@ export interface PasswordHasher {
 
   /**
    * `null` costs as much as a hash and never matches. `'match_needs_rehash'`: the password matches, but the hash has
-   * another algorithm or cost than today's. While the store has dearer hashes than today's, a mismatch takes as long as
-   * the dearest. So the time does not reveal the kind of the hash.
+   * another algorithm or cost than today's. While the store has more expensive hashes than today's, a mismatch takes
+   * as long as the most expensive one, so its time does not reveal the kind of the hash.
    */
   verify(password: string, hash: string | null): Promise<'match' | 'mismatch' | 'match_needs_rehash'>
 }

@@ -15,7 +15,7 @@ export interface Authenticated {
   readonly backend: Backend
 }
 
-/** Whether the credential is still valid for the record `fresh`. It looks for a recorded end only if there may be one. */
+/** Whether the credential is still valid for the record `fresh`. It reads the recorded ends only if `mayBeEnded`. */
 export async function speaksFor(
   fresh: User,
   { credential, backend }: Pick<Authenticated, 'credential' | 'backend'>,

@@ -32,7 +32,7 @@ export class LogIn {
     const { email, password, backend, requestId } = input
 
     const user = email === null ? null : await users.findByEmail(emailKey(email))
-    // As for an unknown user, nothing is compared for an inactive one. So the answer does not confirm the password.
+    // The password of an inactive user is not compared, so the answer does not confirm it.
     const hash = user?.isActive ? user.passwordHash : null
     const verdict = await hasher.verify(password, hash)
     if (user === null || verdict === 'mismatch') throw new Refusal('LOGIN_BAD_CREDENTIALS')
@@ -41,7 +41,7 @@ export class LogIn {
     return await issueCredential(this.#needs, { user, backend, requestId })
   }
 
-  /** Replaces only the record that was verified, so a password that was changed meanwhile stays. */
+  /** Writes only if the hash is still the verified one, so a password that was changed meanwhile stays. */
   async #rehash(user: User, password: string): Promise<void> {
     try {
       await this.#needs.users.replace({ ...user, passwordHash: await this.#needs.hasher.hash(password) }, [])

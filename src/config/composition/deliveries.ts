@@ -20,7 +20,7 @@ export interface Deliveries
   chore(work: () => Promise<unknown>): void
   /** Delivers events that this process has just written, without waiting for the next poll. */
   wake(): void
-  /** Deliveries begin no earlier: the users' store may turn out to be of another secret. */
+  /** Deliveries begin after this check, because the user store may belong to another secret. */
   usersAreReady(): void
   /** Ends the chores. */
   close(): void
@@ -43,7 +43,7 @@ export function deliveriesOf({ useCases, ports, leavesEvents, log }: Needs): Del
 
   const logged = (work: () => Promise<unknown>): Promise<unknown> =>
     work().catch((err: unknown) => {
-      if (!(err instanceof Unavailable)) log.warn({ err }, 'a chore failed') // outages are logged elsewhere
+      if (!(err instanceof Unavailable)) log.warn({ err }, 'a background task failed') // outages are logged elsewhere
     })
   const chore = (work: () => Promise<unknown>): void => {
     const done = (): unknown => logged(work)

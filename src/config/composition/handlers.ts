@@ -44,7 +44,7 @@ export function warnOfNoHandlers(log: Logger, { enabled }: LoadedTenants): void 
   if (silent.length === 0) return
   log.warn(
     { count: silent.length, tenants: silent.slice(0, mostNamed).map(({ id }) => id) },
-    'there are no handlers: events are told to nobody, and the tokens of reset and verification reach nobody',
+    'there are no handlers: events are discarded, and nobody gets the tokens of reset and verification',
   )
 }
 

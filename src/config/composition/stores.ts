@@ -42,7 +42,7 @@ interface Needs {
   readonly isOneOfMany?: boolean
   /** Called when the users' store answers for the first time, before anybody uses it. This may be after `prepare`. */
   readonly whenUsersAreThere: (users: UsersRole) => Promise<void>
-  /** A store that was down at the start turned out to be unsuitable. */
+  /** Called when a store that was down at the start turns out to be unsuitable. */
   readonly failed: (fault: unknown) => void
 }
 
@@ -51,7 +51,7 @@ interface Opened {
   readonly handle: StoreHandle
   readonly roles: StoreRole[]
   isReady: boolean
-  /** It was ready once, and did not answer the last time. */
+  /** The store was ready before, and did not answer the last request. */
   isLost: boolean
 }
 
@@ -104,7 +104,7 @@ export async function openStores(needs: Needs): Promise<OpenStores> {
     } catch (err) {
       if (!(err instanceof Unavailable)) throw err
       log.error({ err, store: store.kind, roles: store.roles }, 'a store is down; trying again each second')
-      retry(store, () => prepareOne(store), 'the store is there')
+      retry(store, () => prepareOne(store), 'the store answers now')
     }
   }
 
@@ -172,7 +172,7 @@ export async function openStores(needs: Needs): Promise<OpenStores> {
       for (const attempt of attempts) if (attempt.status === 'rejected') throw attempt.reason
     },
     failing() {
-      const now = performance.now() // a clock that nobody sets back
+      const now = performance.now() // a monotonic clock
       if (lastPing === null || now - lastPing.at > pingMemoryMilliseconds) lastPing = { at: now, failing: ping() }
       return lastPing.failing
     },

@@ -25,7 +25,7 @@ const cookie = part({
     sameSite: Type.Enum(['lax', 'strict', 'none'], {
       default: 'lax',
       description:
-        'With `none`, requests of other sites carry the cookie. The service still refuses those that change something.',
+        'With `none`, browsers also send the cookie with requests from other sites. The service still refuses such requests if they change something.',
     }),
     path: Type.String({
       pattern: '^/[!-:<-~]*$',

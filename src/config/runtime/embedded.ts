@@ -64,7 +64,7 @@ export async function openPortcullis(given: object = {}, options: PortcullisOpti
   const log = createLog(settings.logs)
   for (const warning of warnings) log.warn(warning)
   for (const name of misnamedHandlers(handlers ?? {})) {
-    log.warn({ handler: name }, 'the handlers have something that is no handler')
+    log.warn({ handler: name }, 'the handlers contain a name that is not a handler')
   }
   const eventHandlers = handlers && functionHandlers(handlers)
   const shared = openSharedResources({ settings, log, write: printLine, ...(eventHandlers && { eventHandlers }) })
@@ -72,7 +72,7 @@ export async function openPortcullis(given: object = {}, options: PortcullisOpti
   const leavesEvents = (of: Settings): boolean =>
     options.delivers === undefined && handlers === undefined && !reachesHandler(of)
   if (delivers && [...tenants.enabled.values()].some((one) => leavesEvents(one.settings))) {
-    log.info('without handlers events are left to a service or a worker')
+    log.info('there are no handlers: a service or a worker has to deliver the events')
   }
   const directory = openTenants({
     ...shared,

@@ -63,7 +63,7 @@ export async function resolveSecret({ secret, dataFolder }: Settings): Promise<M
   }
 }
 
-/** Removes a useless secret that this start has generated, or the next start would take it for the right one. */
+/** Removes a secret that this failed start has generated. Otherwise the next start would use it. */
 export async function discardGenerated({ secret, origin, path }: MasterSecret): Promise<void> {
   if (origin !== 'generated' || path === null) return
   const found = await readSecret(path)

@@ -18,7 +18,7 @@ import { secretObjection } from './master-secret.ts'
 import type { Settings, StoreSettings } from './schema/schema.ts'
 import { enabledOf } from './schema/tree.ts'
 
-/** Adds a fault at `path`, unless this setting or an `involved` one already has a fault that causes this one. */
+/** Adds a fault at `path`, unless this setting or an `involved` one has a fault already, which may be the cause. */
 export type NoteFault = (path: string, message: string, involved?: readonly string[]) => void
 
 /** Applies the rules across settings. Each leaf of `settings` matches its schema. */

@@ -35,7 +35,7 @@ interface Entry<T extends Closable> {
   users: number
   /** The time of the last request, by `performance.now`; 0 if there was none. */
   lastUsed: number
-  /** Called when the last user has left. */
+  /** Called when the last request has ended. */
   unused: () => void
   closing: Promise<void> | null
 }
@@ -221,7 +221,7 @@ export function tenantPool<T extends Closable>(needs: Needs<T>): OpenTenants<T> 
     const wakeAt = (due: Date | 'unknown'): void => schedule.set(id, due)
     const finished = drain(tenant, { id, log, hurry: hurry.signal, mayReopen, wakeAt })
     const end = await inTime(finished, slowMilliseconds)
-    // At most `maxOpen` tenants linger without a place.
+    // At most `maxOpen` closing tenants may have given up their places.
     if (end === 'late' && lingering < limits.maxOpen) {
       lingering++
       leavePlace(entry)

@@ -91,7 +91,7 @@ export async function relay(
   const giveUpAt = Date.now() + 10_000
   while (delivered.length < howMany) {
     assert.ok(Date.now() < giveUpAt, `${delivered.length} of ${howMany} events were delivered`)
-    await nextTurn() // a lease that finds nothing may take no time, and other relays have to run
+    await nextTurn() // an empty lease may resolve at once, and other relays must get their turns
     for (const lease of await outbox.lease(clock(), 2, 60)) {
       delivered.push(lease.event)
       assert.equal(await outbox.settle(lease), true)

@@ -9,7 +9,7 @@ export interface HandlerModuleOptions {
   /** An ES module that exports handlers by their names: see `Handlers`. */
   readonly url: URL
   readonly log: { warn(fields: object, message: string): void }
-  /** Gets the output of handlers. Not standard output, which may be a stream of events. */
+  /** Receives the output of handlers. It must not be standard output, which may be a stream of events. */
   readonly output?: NodeJS.WritableStream
   readonly loadSeconds?: number
 }
@@ -122,8 +122,8 @@ export function handlerModule(options: HandlerModuleOptions): HandlerModule {
     const hasBegun = one.progress === 'begun'
     one.reject(hasBegun ? timedOut(name, seconds) : new Unavailable(`the handlers were busy for ${seconds} s`))
 
-    // A thread that does not begin a call is stuck: in another call, whose own time-out ends the thread, or in code
-    // that outlived its call.
+    // A thread that does not begin a call is stuck, either in another call, whose time-out ends the thread, or in code that
+    // still runs after its call.
     const others = [...waiting.values()]
     const isStuck = one.progress === 'sent' && !others.some((other) => other.progress === 'begun')
     if (!hasBegun && !isStuck) return
@@ -138,7 +138,7 @@ export function handlerModule(options: HandlerModuleOptions): HandlerModule {
       starting = first.catch(() => undefined)
       const names = await first
       for (const name of thread?.loaded.unknown ?? []) {
-        log.warn({ export: name }, 'the handler module exports something that is no handler')
+        log.warn({ export: name }, 'the handler module exports a name that is not a handler')
       }
       if (names.length === 0) log.warn({}, 'the handler module exports no handler')
       return names

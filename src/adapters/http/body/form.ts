@@ -30,8 +30,8 @@ const fileForm = /^content-disposition:.*;[ \t]*filename\*?=/im
 const unencoded = /content-transfer-encoding:[ \t]*(?:7bit|8bit|binary)[ \t]*$/im
 
 /**
- * The text fields of a multipart form (RFC 7578); files are left out. Parsers of other packages decode parts, write files or
- * drop a byte order mark, by which two passwords would become equal.
+ * The text fields of a multipart form (RFC 7578), without files. Parsers of other packages decode parts, write files, or
+ * remove a byte order mark, which would make two different passwords equal.
  */
 export function multipartFields(bytes: Buffer, contentType: string): RawBody {
   const [, quoted, plain] = boundaryForm.exec(contentType) ?? []
@@ -52,7 +52,7 @@ function pairOf(part: string): Pair[] {
   return [[name, value.join('\r\n\r\n')]]
 }
 
-/** RFC 7578 section 4.7: an encoded part would stand for another text than it shows. */
+/** RFC 7578 section 4.7: senders should not encode parts. A decoded password would differ from the one that was sent. */
 function isEncoded(headers: string): boolean {
   const isFolded = /\r(?!\n)|(?<!\r)\n/.test(headers)
   return isFolded || (/content-transfer-encoding/i.test(headers) && !unencoded.test(headers))

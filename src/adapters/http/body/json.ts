@@ -11,7 +11,7 @@ export function jsonFields(text: string): RawBody {
   if (isDeeper(value, maxLevels)) throw invalid(0, `More than ${maxLevels} levels`)
   if (value === null) return { type: 'absent' }
   if (typeof value !== 'object' || Array.isArray(value)) return { type: 'not_an_object' }
-  // A proxy that checked the body may have read the other of two equal names.
+  // A proxy in front may have checked the other one of two fields with the same name.
   const repeated = repeatedMembers(text).flatMap((path) => (path.length === 1 ? path : []))
   return { type: 'fields', fields: value as Fields, repeated: new Set(repeated) } // safe: an object of JSON.parse
 }

@@ -8,7 +8,7 @@ import { type RawBody, unparsable, utf8 } from './raw-body.ts'
 
 const maxBodyBytes = 16 * 1024
 
-/** koa-body only reads the bytes: its own parsers replace those that are not UTF-8, and know no `+json`. */
+/** koa-body only reads the bytes. Its own parsers replace invalid UTF-8, and do not recognise `+json`. */
 const read = koaBody({
   json: false,
   urlencoded: false,
@@ -47,7 +47,7 @@ export async function readBody(ctx: Context, encoding: 'json' | 'form'): Promise
 
 async function readBytes(ctx: Context): Promise<Buffer> {
   if (ctx.req.readableDidRead) throw new Error('the body was read already: mount these routes above any body parser')
-  // RFC 9110 section 8.3: a body without a readable type is octets. koa-body would not read it at all.
+  // RFC 9110 section 8.3: a body without a valid type counts as octets. koa-body would not read it.
   if (ctx.is('*/*') === false) ctx.req.headers['content-type'] = 'application/octet-stream'
   try {
     await read(ctx, async () => undefined)

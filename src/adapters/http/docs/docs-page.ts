@@ -27,7 +27,7 @@ const page = `<!doctype html>
 </html>
 `
 
-/** The dialog for credentials leaves out cookies, since a page cannot choose the cookies that the browser sends. */
+/** The dialog for credentials has no cookies, because a page cannot choose the cookies that the browser sends. */
 const start = `SwaggerUIBundle({
   url: 'openapi.json',
   dom_id: '#ui',

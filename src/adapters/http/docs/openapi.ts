@@ -9,7 +9,7 @@ type Json = Record<string, unknown>
 
 interface Described {
   readonly backend: HttpBackend
-  /** `null` where a path alone does not lead to the tenant. */
+  /** `null` if the path alone does not name the tenant. */
   readonly loginPath: string | null
 }
 

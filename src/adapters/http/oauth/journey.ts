@@ -36,7 +36,7 @@ export const callbackParameters: readonly QueryParameter[] = [
   { name: 'iss', description: 'Who answers (RFC 9207)' },
 ]
 
-/** A repeated parameter counts as missing. With two issuers the code is not sent to either of them (RFC 9207). */
+/** A repeated parameter counts as missing. An answer with two issuers is refused (RFC 9207). */
 function responseOf(query: URLSearchParams): AuthorizationResponse {
   const only = (name: string): string | null => {
     const values = query.getAll(name)

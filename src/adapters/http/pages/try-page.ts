@@ -4,7 +4,7 @@ import { leadsToLoopback } from '../../../lib/loopback.ts'
 import { endpoint, type Router } from '../endpoint.ts'
 import { staticFile } from './static-page.ts'
 
-/** The settings that the page needs. A front end of your own has them as constants. */
+/** The settings that the page needs. A real front end has them as constants. */
 export interface TryConfig {
   readonly backends: readonly { readonly name: string; readonly transport: string; readonly prefix: string }[]
   /** The prefix of each router; `null` for a disabled one. */
@@ -18,10 +18,10 @@ export interface TryConfig {
   }[]
 }
 
-/** The end of a journey: the page gets code and state, our callback redirects to the page, or another page gets them. */
+/** Where the browser returns from the provider: to the page itself, to our callback, which redirects to it, or elsewhere. */
 export type ComesBack = 'to this page' | 'by redirect' | 'elsewhere'
 
-/** Own files and requests to the service only, and no form without its script. */
+/** Allows only own files and requests to the service. Forms work only through the script. */
 const policy =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
 
@@ -43,7 +43,7 @@ export function tryRouter(known: () => { publicUrl: string; config: TryConfig })
       ...index,
       async handle(incoming: Parameters<typeof index.handle>[0]) {
         const { publicUrl } = known()
-        // A provider redirects to the public URL, where cookies of another name of this machine would be missing.
+        // A provider redirects to the public URL. The browser does not send it the cookies of another host name of this machine.
         const home = new URL(publicUrl)
         if (!leadsToLoopback(home) || incoming.host === home.hostname) return index.handle(incoming)
         const query = incoming.query.size === 0 ? '' : `?${incoming.query}`

@@ -18,7 +18,7 @@ interface Asking {
   readonly headers: IncomingHttpHeaders
 }
 
-/** RFC 9110 section 9.2.1: these methods change nothing, so a page of another origin gains nothing by them. */
+/** RFC 9110 section 9.2.1: these methods change nothing, so pages of other origins may send them. */
 const safeMethods: ReadonlySet<string | undefined> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE'])
 
 export function identifying({ authenticate, backends, ownOrigins }: IdentifyNeeds): Identify {

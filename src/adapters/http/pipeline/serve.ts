@@ -68,10 +68,10 @@ async function answerBy(routes: RouteTable, ctx: Context): Promise<void> {
   })
 }
 
-/** Through a proxy everybody could reach the page; a page of another site could by DNS rebinding. */
+/** Through a proxy, other machines could reach the page. By DNS rebinding, a page of another site could. */
 function isFromThisMachine({ req, host }: Context): boolean {
   const isForwarded = Object.keys(req.headers).some((name) => name === 'forwarded' || name.startsWith('x-forwarded-'))
-  // nginx without any `proxy_set_header` sends its upstream as `Host`, by HTTP/1.0. No browser speaks that.
+  // nginx without any `proxy_set_header` sends the name of its upstream as `Host`, but uses HTTP/1.0, as no browser does.
   if (isForwarded || req.httpVersion === '1.0') return false
   const url = `http://${host}`
   return URL.canParse(url) && leadsToLoopback(new URL(url))
@@ -101,7 +101,7 @@ export function routesOf(routers: readonly Router[], needs: RoutesNeeds): RouteT
   )
 }
 
-/** The lines of `check` are the order of checks. */
+/** `check` runs its checks in the order of its lines. */
 function answerOf(endpoint: Endpoint, needs: RoutesNeeds): Operation {
   const { access, encoding, target } = endpoint
   const validate = endpoint.body === null ? null : validator(endpoint.body)

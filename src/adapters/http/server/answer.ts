@@ -57,7 +57,7 @@ export function answering({ log, isTls, logRequests }: AnsweringNeeds): Answerin
     const isAborted = ctx.req.readableAborted && ctx.res.statusCode === 400
     const status = isAborted ? 499 : ctx.res.statusCode
     if (logRequests !== 'all' && !isWorthALine(status, milliseconds)) return
-    // The pattern of the route and not the path, which may hold anything that somebody typed. A guard runs in a route of the app.
+    // The pattern of the route, because a path may contain private data. A guard runs in a route of the app.
     const route: unknown = ctx.state.route ?? ctx.routerPath ?? ctx._matchedRoute
     log.info(
       {
@@ -79,7 +79,7 @@ function isWorthALine(status: number, milliseconds: number): boolean {
   return status !== 503 && (status >= 500 || milliseconds >= slowMilliseconds)
 }
 
-/** The id that the client sent, so that its log and ours can be compared, or a new one. */
+/** The id from the client, so that both logs can be compared, or a new one. */
 function requestIdOf({ req }: Context): string {
   const offered = req.headers['x-request-id']
   return typeof offered === 'string' && requestIdForm.test(offered) ? offered : randomUUID()
@@ -100,7 +100,7 @@ function requireReadable(ctx: Context): void {
 /** RFC 3986 section 3.2.2: a name, or an address of IPv6 in brackets; and a port. May be empty. */
 const hostForm = /^(?:[\w.~!$&'()*+,;=%-]*|\[[\da-f:.]+\])(?::\d*)?$/i
 
-/** RFC 9112 section 3.2; HTTP/1.0 does not require a host. Of several Node keeps the first, and a proxy perhaps the last. */
+/** RFC 9112 section 3.2; HTTP/1.0 does not require a host. Node keeps the first of several hosts, a proxy perhaps the last. */
 function namesOneHost({ httpVersion, headers, rawHeaders }: IncomingMessage): boolean {
   if (headers.host === undefined) return httpVersion !== '1.1'
   const named = rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'host')

@@ -17,7 +17,7 @@ const limits = {
 /** A full backlog drops SYNs, and then a client tries again only after 1, 3 and 7 s. Linux caps it at `somaxconn`. */
 const backlog = 4_096
 
-/** Of one connection. Clients do not pipeline; an attacker who does could fill the memory at 2 KiB for each request. */
+/** For one connection. Real clients do not pipeline, but an attacker could fill the memory with 2 KiB per request. */
 const mostUnanswered = 16
 
 const lingerMilliseconds = 1_000
@@ -26,9 +26,9 @@ export type HttpServer = ReturnType<typeof httpServer>
 
 interface Options {
   readonly isTls: boolean
-  /** At the last one, idle connections are closed; without any, new ones are refused. */
+  /** At this limit, idle connections are closed. If none is idle, new ones are refused. */
   readonly maxConnections: number
-  /** How long a client may take no byte of its answer. */
+  /** The longest time in which a client may read no byte of its answer. */
   readonly writeTimeoutSeconds: number
   /** Called with the reason why a connection could not be accepted, at most once a second for `maxConnections`. */
   readonly notAccepted: (fault: Error) => void
@@ -49,10 +49,10 @@ export function httpServer(listener: RequestListener, options: Options) {
     unanswered.add(response)
     response.once('close', () => {
       unanswered.delete(response)
-      // Otherwise connections that became idle after the last one was accepted would keep new ones out.
+      // A connection may become idle only after the limit was reached.
       if (unanswered.size === 0 && connections.size >= maxConnections) socket.destroy()
     })
-    // The time-out of a connection also runs while the answer is being prepared, which may take longer.
+    // Node's time-out also runs while the answer is prepared, which may take longer.
     response.on('timeout', () => {
       if (response.writableEnded) socket.destroy()
     })

@@ -14,7 +14,7 @@ export interface SignedIn {
   readonly tenant: string
 }
 
-/** Calls the next middleware, or answers as our routes do: 401, 403, 503, or 404 for an unknown tenant. */
+/** Calls the next middleware, or answers like our routes: 401, 403, 503, or 404 for an unknown tenant. */
 export type Guard = Middleware<SignedIn>
 
 export interface KoaAccounts {
@@ -112,7 +112,7 @@ async function apart(ctx: Context, work: () => Promise<void>, state: Found = {})
   }
 }
 
-/** koa-mount removes a path from the URL, which callback URLs would then lack. */
+/** koa-mount removes its path from the URL, so callback URLs would lack that path. */
 function refuseMounting(ctx: Context): void {
   if (ctx.mountPath === undefined) return
   throw new Error('routes() cannot be mounted below a path: set the prefixes of routers, backends and providers')

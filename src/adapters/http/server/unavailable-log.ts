@@ -15,8 +15,8 @@ interface Interval {
 }
 
 /**
- * Logs requests that are answered 503. An overload refuses thousands a second, so each cause gets a line at once, and
- * after that one line a second with the number of requests and the first of them.
+ * Logs requests that are answered 503. An overload causes thousands of them per second. So each cause gets one line at
+ * once, and then one line per second with the number of requests and the first request.
  */
 export function unavailableLog(log: Logger): (failed: Failed) => void {
   /** Requests since the last line, by the message of their error. */

@@ -7,8 +7,8 @@ function pairs(header: string | undefined): [name: string, value: string][] {
 }
 
 /**
- * The value of the only cookie of this name; `null` for none, or several. A neighbouring host may have planted one of several,
- * and their order does not tell which (RFC 6265 section 5.4).
+ * The value of the only cookie of this name; `null` for none or several. A sibling subdomain may have set one of several, and
+ * their order does not show which one (RFC 6265 section 5.4).
  */
 export function cookieValue(header: string | undefined, name: string): string | null {
   const values = pairs(header).filter(([one]) => one === name)

@@ -17,8 +17,8 @@ export function presentedBy(headers: IncomingHttpHeaders, backends: readonly Htt
 }
 
 /**
- * Whether a page of another origin made the request, according to the browser. A client without both headers is no browser, so
- * it sends no cookie without the knowledge of its user (OWASP CSRF cheat sheet; W3C Fetch Metadata).
+ * Whether a page of another origin made the request, according to the browser. A client that sends neither header is no
+ * browser, so no page can misuse its cookies (OWASP CSRF cheat sheet; W3C Fetch Metadata).
  */
 export function isForeign(headers: IncomingHttpHeaders, ownOrigins: ReadonlySet<string>): boolean {
   const { origin } = headers
@@ -29,7 +29,7 @@ export function isForeign(headers: IncomingHttpHeaders, ownOrigins: ReadonlySet<
 
 const loopbackNames = ['localhost', '127.0.0.1', '[::1]']
 
-/** Our own origins: the public URL, on loopback also the other names of loopback, and the allowed origins. */
+/** The public URL, with all names of loopback if it is on loopback, and the allowed origins. */
 export function ownOrigins(publicUrl: string, allowedOrigins: readonly string[]): ReadonlySet<string> {
   const { origin, hostname, protocol, port } = new URL(publicUrl)
   const own = new Set([origin, ...allowedOrigins])

@@ -11,6 +11,6 @@ export interface Transport {
   readonly isAmbient: boolean
   /** The answers of `deliver` in the OpenAPI document. */
   readonly replies: Readonly<Record<number, ReplySchema>>
-  /** @param loginPath the path of the login; `null` where a path alone does not lead to the tenant */
+  /** @param loginPath the path of the login; `null` if the path alone does not name the tenant */
   securityScheme(loginPath: string | null): Readonly<Record<string, unknown>>
 }

@@ -4,8 +4,8 @@ import { openIdConnectProvider, secretAuthentication } from '../openid-connect.t
 
 /**
  * Google for Developers, "OpenID Connect", and "Verify the Google ID token on your server side": Google is
- * authoritative only for an address that it hosts, which ends in @gmail.com, or is verified and has a hosted domain
- * (`hd`). Any other address may have a new owner since Google verified it.
+ * authoritative only for an address that it hosts: one that ends in @gmail.com, or a verified one with a hosted domain
+ * (`hd`). Any other address may have got a new owner after Google verified it.
  */
 export const googleKind = providerKind({
   kind: 'google',

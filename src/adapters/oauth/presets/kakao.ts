@@ -2,7 +2,7 @@ import { valueAt } from '../identity.ts'
 import { oauth2Preset } from '../oauth2-preset.ts'
 
 /**
- * Kakao Developers, "Kakao Login: REST API". An address that was verified becomes invalid (`is_email_valid`) when
+ * Kakao Developers, "Kakao Login: REST API". A verified address becomes invalid (`is_email_valid` is false) when
  * another Kakao account takes it.
  */
 export const kakaoKind = oauth2Preset('kakao', ['account_email'], {

@@ -9,7 +9,7 @@ import { memoryUserStore } from './users.ts'
 
 /**
  * Keeps all records in the process, for trials and tests: they end with the process, and no other process sees them.
- * Each operation runs in one turn of the event loop, so it is atomic. Each opening is new and empty.
+ * Each operation runs in one turn of the event loop, so it is atomic. Each opened store is new and empty.
  */
 export const memoryBackend: StoreBackend = {
   kind: 'memory',

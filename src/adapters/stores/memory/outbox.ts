@@ -41,7 +41,7 @@ export function memoryOutbox(): MemoryOutbox {
     if (queue.events.length > 0) queues.set(userId, { events: queue.events, leaseId: null, heldUntil: 0 })
   }
 
-  /** Runs `act` if `lease` is still valid, and returns whether it is. */
+  /** Runs `act` if `lease` is still valid. Returns whether it ran. */
   function whileLeased(lease: LeasedEvent, act: (queue: Queue, head: Waiting) => void): boolean {
     const queue = queues.get(lease.userId)
     const head = queue?.events[0]

@@ -17,14 +17,14 @@ const options = {
   lazyConnect: true,
   connectTimeout: 1500,
   commandTimeout: 1000,
-  // Longer than `commandTimeout`, so callers get their answer before the connection is closed.
+  // Longer than `commandTimeout`, so that callers get `Unavailable` before the connection is closed.
   socketTimeout: 1500,
   keepAlive: 10_000,
   // The default of 2 s would delay reconnecting and the end of the process.
   disconnectTimeout: 200,
   enableOfflineQueue: false,
-  // A command is never sent twice: a second GETDEL or DEL would find nothing, and its caller would learn that another
-  // one ended the session. With 0, commands in flight fail as soon as the connection is lost.
+  // A command is never sent twice. A second GETDEL or DEL would find nothing, and its caller would get the answer that
+  // another caller ended the session. With 0, commands in flight fail as soon as the connection is lost.
   maxRetriesPerRequest: 0,
   autoResendUnfulfilledCommands: false,
   // ioredis waits for the server's own estimate of its loading time, at least 1 s.

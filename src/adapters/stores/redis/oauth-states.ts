@@ -3,9 +3,9 @@ import type { OAuthState } from '../../../domain/oauth-state.ts'
 import { type Ask, expireAt, ignoreOutage } from './connection.ts'
 
 /**
- * `<prefix>oauth-state:<digest>` is the state. `<prefix>oauth-states` is a sorted set of all digests by expiry, whose only
- * use is to bound their number. A digest is added before its state, so that each stored state counts; one whose state was
- * never written counts until it expires.
+ * `<prefix>oauth-state:<digest>` is the state. `<prefix>oauth-states` is a sorted set of all digests by expiry, and only
+ * bounds their number. A digest is added before its state, so that each stored state counts. A digest without a state counts
+ * until its expiry.
  */
 export function redisOAuthStates(ask: Ask, prefix: string, clock: () => Date): OAuthStateStore {
   const keyOf = (digest: string): string => `${prefix}oauth-state:${digest}`
@@ -24,7 +24,7 @@ export function redisOAuthStates(ask: Ask, prefix: string, clock: () => Date): O
     async take(digest) {
       const text = await ask((redis) => redis.getdel(keyOf(digest)))
       if (text === null) return null
-      await ask((redis) => redis.zrem(listKey, digest)).catch(ignoreOutage) // the state was taken all the same
+      await ask((redis) => redis.zrem(listKey, digest)).catch(ignoreOutage) // the state was removed all the same
       const state = fromText(digest, text)
       return state.expiresAt > clock() ? state : null
     },

@@ -109,7 +109,7 @@ async function checkSettings(ask: Ask, warn: (message: string) => void): Promise
   }
 }
 
-/** Calls every command of the stores, and leaves no key behind. The server checks the user's permission for each. */
+/** Calls every command of the stores, so that the server checks each permission. Leaves no key behind. */
 const everyCommand = `
 redis.call('SET', KEYS[1], '1', 'PX', 1000)
 redis.call('GET', KEYS[1])
@@ -127,7 +127,7 @@ async function checkPermissions(ask: Ask, key: string): Promise<void> {
   try {
     await ask((redis) => redis.eval(everyCommand, 1, key))
   } catch (error) {
-    // A replica or a full server refuses the script, but still answers for the sessions that are there.
+    // A replica or a full server refuses the script, but can still read sessions.
     if (error instanceof Unavailable && /^(READONLY|OOM|MISCONF|NOREPLICAS) /.test(messageOf(error.cause))) return
     if (!/NOPERM|The user executing the script/.test(messageOf(error))) throw error
     throw new Unsuitable(`redis: its user lacks a permission: ${messageOf(error)}`, { cause: error })

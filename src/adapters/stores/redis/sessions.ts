@@ -4,9 +4,9 @@ import { expiryOf, type Session } from '../../../domain/session.ts'
 import { type Ask, expireAt, ignoreOutage } from './connection.ts'
 
 /**
- * `<prefix>session:<digest>` holds the session and decides. `<prefix>sessions-of:<user>` only lists: it is a sorted set
- * of `<created>.<digest>` by absolute end, written before the session, so it contains every live session. It may
- * contain ended ones: listing removes them, and each put removes those past their absolute end.
+ * `<prefix>session:<digest>` holds the session and decides. `<prefix>sessions-of:<user>` is only a list: a sorted set of
+ * `<created>.<digest>` by absolute end. It is written before the session, so it contains every live session. It may also
+ * contain ended sessions; reading the list removes them, and each put removes members past their absolute end.
  */
 export function redisSessionStore(ask: Ask, prefix: string, clock: () => Date): SessionStore {
   const keyOf = (digest: string): string => `${prefix}session:${digest}`

@@ -5,10 +5,9 @@ import { type Ask, expireAt } from './connection.ts'
 const purposes: readonly TokenPurpose[] = ['reset_password', 'verify_email']
 
 /**
- * `<prefix>token:<purpose>:<user>` holds the user's one token of that purpose. A later put replaces it in one write, so
- * exactly one of several concurrent ones remains. `<prefix>token-owner:<purpose>:<digest>` names the user; it is
- * written before the token and lives at least as long. It decides nothing: a token is absent when the record of its
- * user has another digest.
+ * `<prefix>token:<purpose>:<user>` holds the user's only token of that purpose. A later put replaces it in one write, so one
+ * of several concurrent puts remains. `<prefix>token-owner:<purpose>:<digest>` names the user. It is written before the
+ * token and lives at least as long. The first record decides: a token is absent if it has another digest.
  */
 export function redisTokenStore(ask: Ask, prefix: string, clock: () => Date): TokenStore {
   const keyOf = (purpose: TokenPurpose, userId: string): string => `${prefix}token:${purpose}:${userId}`
@@ -76,7 +75,7 @@ end
 redis.call('SET', KEYS[1], ARGV[3], 'PXAT', ARGV[4])
 return 1`
 
-/** Keeps a token that has superseded the given one. One key. */
+/** Removes the given token, but not a newer one that has replaced it. One key. */
 const removeIfStill = `
 local stored = redis.call('GET', KEYS[1])
 if stored and cjson.decode(stored).digest == ARGV[1] then return redis.call('DEL', KEYS[1]) end

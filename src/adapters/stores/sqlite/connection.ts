@@ -21,17 +21,17 @@ export function connectReader(driver: Driver, place: Place): Database.Database {
   return connected(driver, place, (db) => db.pragma('query_only = ON'))
 }
 
-/** Never waits for a lock: that would stop the process or, in the writer's thread, the writes of all other files. */
+/** The busy time-out is 0: waiting for a lock would block the event loop or, in the writer's thread, all other files. */
 function connected(
   driver: Driver,
   { path, isSmall }: Place,
   setUp: (db: Database.Database) => void,
 ): Database.Database {
-  const db = new driver(path, { timeout: 0, fileMustExist: true }) // SQLite's own would be readable by others
+  const db = new driver(path, { timeout: 0, fileMustExist: true }) // a file that SQLite creates would be readable by others
   try {
-    db.pragma('synchronous = FULL') // the driver's default with a WAL is NORMAL: what was answered may be lost
+    db.pragma('synchronous = FULL') // the driver's default with a WAL is NORMAL, which may lose answered writes
     db.pragma('foreign_keys = ON')
-    db.pragma('mmap_size = 0') // with a map, a fault of the disk is a SIGBUS
+    db.pragma('mmap_size = 0') // with a memory map, a disk error would end the process by SIGBUS
     if (isSmall) db.pragma('cache_size = -512') // in KiB; the driver's default is 16 MB
     refuseNewerSchema(db)
     setUp(db)

@@ -25,7 +25,7 @@ export function isBusy(error: unknown): boolean {
   return codeOf(error).startsWith('SQLITE_BUSY')
 }
 
-/** Whether the store could not do what was asked, as opposed to having been asked something wrong. */
+/** Whether the store is at fault, not the statement. */
 export function isOutage(error: unknown): boolean {
   const code = codeOf(error)
   return outages.some((outage) => code.startsWith(outage))

@@ -57,7 +57,7 @@ export interface Step {
   readonly args: readonly unknown[]
   /** The time of the call, in milliseconds since 1970. */
   readonly now: number
-  /** On the scale of `monotonicMs`. A later step is not begun, because its caller was told that it failed. */
+  /** By `monotonicMs`. The step does not begin later, because its caller has got `Unavailable` by then. */
   readonly deadline: number
 }
 
@@ -82,7 +82,7 @@ export interface FoundPlace extends Place {
   readonly inode: number
 }
 
-/** `file` names an opening of a file, which sends one batch at a time. */
+/** `file` identifies one opening of a file. Each opening sends one batch at a time. */
 export type Order =
   | { readonly file: number; readonly place: FoundPlace; readonly steps: readonly Step[] }
   | { readonly file: number; readonly steps: 'close' }
@@ -99,5 +99,5 @@ export function monotonicMs(): number {
   return Number(process.hrtime.bigint() / 1_000_000n)
 }
 
-/** How many dead letters one step revives. The caller repeats it. */
+/** The number of dead letters that one step makes due again. The caller repeats the step. */
 export const maxRevived = 500

@@ -13,7 +13,7 @@ export function statementsOf(db: Database): Statements {
   return <Parameters extends unknown[], Row>(sql: string) => {
     const statement = compiled.get(sql) ?? db.prepare(sql)
     compiled.set(sql, statement)
-    return statement as unknown as Statement<Parameters, Row> // safe: both types are the caller's word on its SQL
+    return statement as unknown as Statement<Parameters, Row> // safe: the caller names the types of its own SQL
   }
 }
 

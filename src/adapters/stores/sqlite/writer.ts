@@ -25,9 +25,9 @@ interface Pending {
 }
 
 /**
- * The writes to one file. Calls that arrive while a batch is written go into the next one, so that a slow disk makes
- * batches longer instead of the queue. A call that has no answer within 2 s rejects with `Unavailable`: its step is not
- * begun any more, but may have been written if it had begun.
+ * The writes to one file. Calls that arrive during a batch go into the next one, so that a slow disk causes larger
+ * batches instead of a longer queue. A call without an answer within 2 s rejects with `Unavailable`. Its step does not begin
+ * any more, but a step that had begun may still be written.
  */
 export function sqliteWriter(thread: WriterThread, clock: () => Date, isOpen: () => boolean) {
   const file = thread.newFile()

@@ -3,11 +3,10 @@ import type { OAuthState } from '../../../domain/oauth-state.ts'
 /** Open journeys to providers. They are kept with the one-time tokens; an expired one is absent. */
 export interface OAuthStateStore {
   /**
-   * `'full'`, and nothing is stored, while there are `maxOpen` live ones. Concurrent calls, of any number of processes,
-   * may exceed it by as many as they are.
+   * `'full'`, and nothing is stored, while there are `maxOpen` live ones. Concurrent calls may exceed this by their number.
    */
   put(state: OAuthState, maxOpen: number): Promise<'stored' | 'full'>
-  /** The state, for exactly one of any number of callers. It no longer counts as open. */
+  /** Removes the state and returns it to exactly one of any number of callers. */
   take(digest: string): Promise<OAuthState | null>
   /** Deletes at most `limit` expired ones; returns how many. */
   sweep(limit: number): Promise<number>

@@ -21,8 +21,8 @@ export interface DeadEvent {
 /** Events that were written together with their users and wait for delivery. Every user store has one. */
 export interface Outbox {
   /**
-   * Leases the oldest waiting event of each of at most `limit` due users without a lease. A lease counts as an attempt,
-   * so an event that kills its process is counted, too. A user never has two live leases.
+   * Leases the oldest waiting event of each of at most `limit` due users without a lease. Each lease counts
+   * as an attempt, so that attempts that kill the process are counted, too. A user never has two live leases.
    */
   lease(now: Date, limit: number, leaseSeconds: number): Promise<readonly LeasedEvent[]>
 

@@ -1,8 +1,8 @@
 import type { TokenRequest } from '../../../domain/one-time-token.ts'
 
 /**
- * The most waiting requests. Concurrent calls may exceed it by as many as they are; further ones are `'full'`, whatever
- * the address.
+ * The greatest number of waiting requests. Further ones are `'full'` for every address. Concurrent calls may exceed it by
+ * their number.
  */
 export const maxWaitingRequests = 10_000
 
@@ -20,8 +20,8 @@ export interface LeasedRequest {
  */
 export interface TokenRequests {
   /**
-   * The same single write for every address. A waiting request of the same id, leased or not, stays as it is and keeps
-   * its turn: no other client can delay a person's mail by asking for it again.
+   * One write of the same kind for every address. A waiting request of the same id stays unchanged, leased or not. Otherwise
+   * other clients could delay the mail of a person by further requests.
    */
   ask(request: TokenRequest): Promise<'asked' | 'full'>
 

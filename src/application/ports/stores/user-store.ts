@@ -19,9 +19,9 @@ export interface UserStore {
 
   /**
    * Writes `user` only if the stored version is still `user.version`, and stores version + 1. `'stale'` when the
-   * version differs or the user is gone, whatever is taken. `'full'` when too many events wait (`haveRoom`), dead
-   * letters not counted. Otherwise like `insert`, where the user's own address and accounts do not count as taken.
-   * Keys that the user gives up become free.
+   * version differs or the user is gone, even if a key is taken. `'full'` when too many events wait (`haveRoom`), dead
+   * letters not counted. Otherwise like `insert`, except that the user's own address and accounts do not count as
+   * taken. Keys that the user no longer has become free.
    */
   replace(
     user: User,

@@ -22,7 +22,7 @@ export const passwords = Type.Object({
       minimum: 1,
       maximum: 1024,
       otherwise: 'from the number of processors',
-      description: 'Lanes of hashes that run at the same time. One hash uses `parallelism` lanes.',
+      description: 'Limit of lanes in use at the same time. Each running hash uses `parallelism` lanes.',
     }),
   ),
   memoryKiB: Type.Integer({
@@ -50,7 +50,7 @@ export const verification = Type.Object({
   requiresSession: Type.Boolean({
     default: false,
     description:
-      'An address is verified only within a session of its account; otherwise 401. The owner of an address can then not verify an account that somebody else registered.',
+      '`POST /verify` needs a session of the account; otherwise it is 401. So the owner of an address cannot verify an account that an attacker registered.',
   }),
 })
 

@@ -68,7 +68,7 @@ export const mounting = {
     failure: page('Page after a refusal, with the `detail` in `?error=`.', 'none'),
   }),
   redirectUrl: page('Page of the front end that calls the callback by `fetch`.', 'the callback of the service'),
-  redirectUrlAssociate: page('The page of the front end for linking.', 'the callback for linking of the service'),
+  redirectUrlAssociate: page('The page of the front end for linking.', 'the callback of the service for linking'),
 }
 
 const provider = Type.Union(

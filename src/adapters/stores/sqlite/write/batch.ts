@@ -9,7 +9,7 @@ import { operations } from './operations.ts'
 
 /** SQLite keeps no queue for a file's lock, so the thread tries again after a short random pause. */
 const longestPauseMs = 10
-/** The step that opens a file has a later deadline, because the thread has to start. It waits no longer for a lock. */
+/** The longest wait for a lock. It is the same when a file is opened, although that step has a later deadline. */
 const lockMs = 1_950
 
 export type BatchWriter = ReturnType<typeof batchWriter>
@@ -64,7 +64,7 @@ export function batchWriter({ connect, check }: Needs) {
       try {
         connection?.db.pragma('wal_checkpoint(TRUNCATE)')
       } catch (error) {
-        if (codeOf(error) === '') throw error // otherwise the log stays beside the file, for the next process
+        if (codeOf(error) === '') throw error // otherwise the log stays beside the file, and the next process applies it
       } finally {
         disconnect()
       }

@@ -6,7 +6,7 @@ import { type InThread, maxRevived, type Writes } from '../protocol.ts'
 import { eventOf } from '../rows.ts'
 import type { Statements } from '../statements.ts'
 
-/** Appends events to the user's queue. They are due at once, by the clock that is behind. */
+/** Appends events to the user's queue. They are due at once, even by the clock of a process that is behind. */
 export function appendEvents(sql: Statements, userId: UserId, events: readonly AccountEvent[], now: number): void {
   const append = 'INSERT INTO outbox (user_id, event_id, payload, due_at) VALUES (?, ?, ?, ?)'
   const enqueue = 'INSERT INTO outbox_queues (user_id, ready_at) VALUES (?, ?) ON CONFLICT (user_id) DO NOTHING'
@@ -48,7 +48,7 @@ export function outboxWrites(sql: Statements): InThread<Writes['outbox']> {
     return sql<[UserId], { due: number }>(first).get(userId)?.due
   }
 
-  /** Changes the leased event if the lease still stands, and ends the lease. */
+  /** Changes the leased event if the lease is still valid, and ends the lease. */
   function whereLeased({ userId, leaseId, event }: LeasedEvent, change: (seq: number) => void): boolean {
     const row = sql<[UserId, string, EventId], { seq: number }>(leased).get(userId, leaseId, event.id)
     if (row === undefined) return false

@@ -11,7 +11,7 @@ export function sessionWrites(sql: Statements): InThread<Writes['sessions']> {
       sql<[SessionRow]>(insertInto('sessions', row)).run(row)
     },
 
-    /** A use that is older than the last one written, or came after the end, changes nothing. */
+    /** A use changes nothing if a later one is recorded, or if the session had ended. */
     recordUse(now, digest, at) {
       const find = sql<[string, number], SessionRow>('SELECT * FROM sessions WHERE digest = ? AND expires_at > ?')
       const row = find.get(digest, Math.max(now, at.getTime()))

@@ -15,7 +15,7 @@ interface RequestRow {
   readonly attempts: number
 }
 
-// A repetition is counted, because an answer that follows no fsync would be faster than that to a first request.
+// A repetition is counted, too: without a write it would need no fsync, and its faster answer would reveal it.
 const ask = `
   INSERT INTO token_requests (id, event_id, purpose, sealed_email, request_id, asked_at, ready_at)
   VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET asks = asks + 1`
@@ -29,7 +29,7 @@ const lease = `
 export function tokenRequestWrites(sql: Statements): InThread<Writes['tokenRequests']> {
   return {
     ask(now, { id, eventId, purpose, sealedEmail, requestId, at }) {
-      // Full for everybody, whether or not the address waits already: the answer would tell who asked before.
+      // The queue is full for every address. Otherwise the answer would reveal which addresses have waiting requests.
       const waiting = sql<[], { count: number }>('SELECT count(*) AS count FROM token_requests').get()
       if ((waiting?.count ?? 0) >= maxWaitingRequests) return 'full'
       const readyAt = Math.min(at.getTime(), now)
