@@ -70,21 +70,6 @@ export interface Lease<T> {
   release(): Promise<void>
 }
 
-/** For an opening that shares nothing: each resource is new. */
-export const unshared: Shares = {
-  lease(_key, open, close) {
-    const value = open()
-    let closing: Promise<void> | undefined
-    return {
-      value,
-      release() {
-        closing ??= close(value)
-        return closing
-      },
-    }
-  },
-}
-
 export interface OpenOptions extends StoreAddress {
   /** Without it, this opening shares nothing. */
   readonly shares?: Shares

@@ -2,6 +2,7 @@ import { type Argon2Hasher, argon2Hasher } from '../../adapters/crypto/argon2-ha
 import { defaultHashConcurrency, type HashPool, hashPool } from '../../adapters/crypto/hash-pool.ts'
 import type { Logger } from '../../adapters/logging/log.ts'
 import { type Outbound, openOutbound } from '../../adapters/oauth/outbound.ts'
+import { openShares } from '../../adapters/stores/shares.ts'
 import type { Shares } from '../../adapters/stores/store-backend.ts'
 import type { EventHandlers } from '../../application/ports/event-handlers.ts'
 import type { Settings } from '../settings/schema/schema.ts'
@@ -79,40 +80,4 @@ export function passwordHasher(options: PasswordHasherOptions = {}): Argon2Hashe
 export function openHasher({ passwords }: Pick<Settings, 'passwords'>, pool: HashPool): Argon2Hasher {
   const { memoryKiB, timeCost, parallelism } = passwords
   return argon2Hasher({ pool, memoryKiB, timeCost, parallelism })
-}
-
-interface Held {
-  readonly value: unknown
-  holders: number
-}
-
-/** Keeps each shared resource open as long as it has a holder. */
-export function openShares(): Shares {
-  const held = new Map<string, Held>()
-
-  return {
-    lease<T>(key: string, open: () => T, close: (shared: T) => Promise<void>) {
-      const one = held.get(key) ?? { value: open(), holders: 0 }
-      held.set(key, one)
-      one.holders++
-      // Safe: all holders of a key expect the same type, as `Shares` demands.
-      const value = one.value as T
-      let releasing: Promise<void> | undefined
-
-      async function letGo(): Promise<void> {
-        one.holders--
-        if (one.holders > 0) return
-        held.delete(key) // before it closes, so that the next holder opens a new one
-        await close(value)
-      }
-
-      return {
-        value,
-        release() {
-          releasing ??= letGo()
-          return releasing
-        },
-      }
-    },
-  }
 }

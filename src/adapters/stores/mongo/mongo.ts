@@ -1,5 +1,6 @@
 import { Unavailable } from '../../../domain/refusal.ts'
-import { type StoreBackend, Unsuitable, unshared } from '../store-backend.ts'
+import { openShares } from '../shares.ts'
+import { type StoreBackend, Unsuitable } from '../store-backend.ts'
 import { clientKey, databaseOf, hostsInClear, inherited, objection, partsOf, placeOf } from './address.ts'
 import { openClient } from './client.ts'
 import { type Connection, connectionOf, latest } from './connection.ts'
@@ -25,7 +26,7 @@ export const mongoBackend: StoreBackend = {
   placeOf,
   hostsInClear,
 
-  async open({ url, clock, shares = unshared }) {
+  async open({ url, clock, shares = openShares() }) {
     const parts = url === null ? null : partsOf(url)
     const database = parts && databaseOf(parts)
     if (url === null || parts === null || database === null) {

@@ -1,5 +1,6 @@
 import { Unavailable } from '../../../domain/refusal.ts'
-import { type OpenOptions, type StoreBackend, type StoreHandle, Unsuitable, unshared } from '../store-backend.ts'
+import { openShares } from '../shares.ts'
+import { type OpenOptions, type StoreBackend, type StoreHandle, Unsuitable } from '../store-backend.ts'
 import { connectionKey, databaseOf, hostsInClear, inherited, objection, placeOf, prefixOf } from './address.ts'
 import { type Ask, messageOf, redisConnection } from './connection.ts'
 import { redisOAuthStates } from './oauth-states.ts'
@@ -20,7 +21,7 @@ export const redisBackend: StoreBackend = {
 }
 
 async function openRedis(options: OpenOptions): Promise<StoreHandle> {
-  const { url, clock, warn, shares = unshared } = options
+  const { url, clock, warn, shares = openShares() } = options
   const prefix = prefixOf(options)
   if (url === null) throw new Unsuitable('redis: needs an address, redis://host:port/database')
   const fault = objection(url)

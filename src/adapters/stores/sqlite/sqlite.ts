@@ -1,5 +1,6 @@
 import type { Worker } from 'node:worker_threads'
-import { type OpenOptions, type StoreBackend, type StoreHandle, unshared } from '../store-backend.ts'
+import { openShares } from '../shares.ts'
+import type { OpenOptions, StoreBackend, StoreHandle } from '../store-backend.ts'
 import { createFile, pathIn } from './data-file.ts'
 import { sqliteExpiringIds } from './read/expiring-ids.ts'
 import { sqliteOutbox } from './read/outbox.ts'
@@ -25,7 +26,7 @@ export async function openSqlite(
   options: OpenOptions,
   start: () => Worker = startThread,
 ): Promise<Required<StoreHandle>> {
-  const { dataFolder, clock, warn, shares = unshared, isOneOfMany: isSmall = false } = options
+  const { dataFolder, clock, warn, shares = openShares(), isOneOfMany: isSmall = false } = options
   const { default: driver } = await import('better-sqlite3') // native code: loaded where it is wanted
   const thread = shares.lease(
     'sqlite writer',
