@@ -19,7 +19,7 @@ interface Needs {
   readonly tenant: string | null
 }
 
-export interface OpenHandlers {
+interface OpenHandlers {
   readonly eventHandlers: EventHandlers
   close(): Promise<void>
 }

@@ -1,7 +1,6 @@
 import { docsRouter } from '../../adapters/http/docs/docs-page.ts'
 import { openapi } from '../../adapters/http/docs/openapi.ts'
 import type { Router } from '../../adapters/http/endpoint.ts'
-import type { MountedProvider } from '../../adapters/http/oauth/mounted-provider.ts'
 import { type ComesBack, type TryConfig, tryRouter } from '../../adapters/http/pages/try-page.ts'
 import { identifying } from '../../adapters/http/pipeline/identify.ts'
 import { type RouteTable, routeTable } from '../../adapters/http/pipeline/route-table.ts'
@@ -38,11 +37,7 @@ interface TenantNeeds {
 /** Every route of one tenant. */
 export function tenantHttp(tenant: Tenant, { publicUrl, strict }: TenantNeeds): TenantHttp {
   const { settings, useCases, backends } = tenant
-  let own: ReadonlySet<string> | null = null
-  const originsNow = (): ReadonlySet<string> => {
-    own ??= ownOrigins(publicUrl(), settings.http.allowedOrigins)
-    return own
-  }
+  const originsNow = () => ownOrigins(publicUrl(), settings.http.allowedOrigins)
   const identify = identifying({ authenticate: useCases.authenticate, backends, ownOrigins: originsNow })
   const page = tryRouter(() => ({ publicUrl: publicUrl(), config: tryConfig(settings, publicUrl()) }))
   const all = [...routersOf(tenant, publicUrl), ...(settings.try.enabled ? [page] : [])]
@@ -133,7 +128,7 @@ export function pathsOfTenants(common: Settings, { enabled }: LoadedTenants) {
 }
 
 function routersOf(tenant: Mounted, publicUrl: () => string): Router[] {
-  return [...mainRouters(tenant), ...oauthRouters(tenant, mountedProviders(tenant, publicUrl))]
+  return [...mainRouters(tenant), ...oauthRouters(tenant, publicUrl)]
 }
 
 /** The routers that the settings enable, at their prefixes. */
@@ -146,17 +141,14 @@ function mainRouters({ settings, useCases, backends }: Mounted): Router[] {
 }
 
 /** Two routers for each provider: to sign in, and to link accounts. */
-function oauthRouters(
-  { settings, useCases, ports: { vault }, backends }: Mounted,
-  providers: ReadonlyMap<string, MountedProvider>,
-): Router[] {
-  return [...providers].flatMap(([name, mounted]) => {
-    const provider = settings.providers[name]
-    const backend = backends.find((one) => one.name === provider?.backend)
-    if (provider === undefined || backend === undefined) throw new Error(`the provider ${name} has no backend`)
+function oauthRouters(tenant: Mounted, publicUrl: () => string): Router[] {
+  const { useCases, ports, backends } = tenant
+  return mountedProviders(tenant, publicUrl).flatMap(({ own, mounted }) => {
+    const backend = backends.find((one) => one.name === own.backend)
+    if (backend === undefined) throw new Error(`there is no backend ${own.backend}`)
     return [
-      oauthRouter({ ...useCases, mounted, backend, prefix: provider.prefix }),
-      oauthAssociateRouter({ ...useCases, vault, mounted, prefix: provider.associatePrefix }),
+      oauthRouter({ ...useCases, mounted, backend, prefix: own.prefix }),
+      oauthAssociateRouter({ ...useCases, vault: ports.vault, mounted, prefix: own.associatePrefix }),
     ]
   })
 }

@@ -54,18 +54,18 @@ interface Tenant {
 }
 
 /**
- * The providers of a tenant with the needs of their routes, by name.
+ * The enabled providers of a tenant: their settings, and the needs of their routes.
  *
  * @param publicUrl known after the service listens
  */
 export function mountedProviders(
   { id, settings, log, providers: built }: Tenant,
   publicUrl: () => string,
-): Map<string, MountedProvider> {
+): { own: ProviderSettings; mounted: MountedProvider }[] {
   const { http } = settings
   const isSecure = http.publicUrl === undefined ? isLoopback(http.host) : isTrustworthy(new URL(http.publicUrl))
   const browser = oauthBrowser(isSecure, oauthStateSeconds, id === defaultTenant ? '' : id)
-  return new Map(enabledOf(settings.providers).map(([name, own]) => [name, mounted(name, own)]))
+  return enabledOf(settings.providers).map(([name, own]) => ({ own, mounted: mounted(name, own) }))
 
   function mounted(name: string, own: ProviderSettings): MountedProvider {
     const provider = built.get(name)

@@ -19,7 +19,7 @@ import { defaultTenant } from '../settings/tenants.ts'
 import type { Closable } from '../tenancy/directory.ts'
 import { type UseCases, useCasesOf } from './container.ts'
 import { deliveriesOf } from './deliveries.ts'
-import { type OpenHandlers, openHandlers } from './handlers.ts'
+import { openHandlers } from './handlers.ts'
 import { type Ports, portsOf, userPortsOf } from './ports.ts'
 import { openHasher, openHashPool, type SharedResources } from './shared-resources.ts'
 import { backendsOf, providersOf, reportProvider } from './sign-in.ts'
@@ -43,7 +43,6 @@ export interface Tenant extends Closable {
   readonly ports: Ports
   readonly useCases: UseCases
   readonly backends: readonly HttpBackend[]
-  /** Built on first use, because a worker needs none. */
   readonly providers: ReadonlyMap<string, OAuthProvider>
   failing(): Promise<readonly FailingStore[]>
 }
@@ -59,7 +58,8 @@ function otherSecret({ origin, path }: Pick<MasterSecret, 'origin' | 'path'>): F
  * or `Unsuitable` if no retry can help.
  */
 export async function openTenant(needs: Needs): Promise<Tenant> {
-  const { id, settings, clock, shares, write, hashPool, outbound, isOneOfMany, leavesEvents = false, failed } = needs
+  const { id, settings, clock, shares, write, hashPool, outbound, isOneOfMany, eventHandlers } = needs
+  const { leavesEvents = false, failed } = needs
   const keyOwner = id === defaultTenant ? null : id
   const log = keyOwner === null ? needs.log : needs.log.child({ tenant: id })
 
@@ -68,7 +68,9 @@ export async function openTenant(needs: Needs): Promise<Tenant> {
   for (const warning of warnings) log.warn(warning)
 
   const hasher = openHasher(settings, hashPool)
-  const handlers = await handlersOf(needs, { log, write, shares, tenant: keyOwner })
+  const handlers = eventHandlers
+    ? { eventHandlers, close: async () => undefined }
+    : await openHandlers(settings.handlers, { log, write, shares, tenant: keyOwner })
   const stores = await openStores({
     settings,
     clock,
@@ -114,7 +116,6 @@ export async function openTenant(needs: Needs): Promise<Tenant> {
   const useCases = useCasesOf(ports)
   const deliveries = deliveriesOf({ useCases, ports, leavesEvents, log })
   const backends = backendsOf(settings.backends, { sessions, expiringIds, keyRing, tenant: id, clock, newId })
-  let providers: ReadonlyMap<string, OAuthProvider> | null = null
 
   async function close(): Promise<void> {
     deliveries.close()
@@ -141,22 +142,11 @@ export async function openTenant(needs: Needs): Promise<Tenant> {
     ports,
     useCases,
     backends,
-    get providers() {
-      providers ??= providersOf(settings.providers, { outbound, clock })
-      return providers
-    },
+    providers: providersOf(settings.providers, { outbound, clock }),
     isReady: stores.isReady,
     failing: stores.failing,
     close,
   }
-}
-
-async function handlersOf(
-  { settings, eventHandlers }: Needs,
-  needs: Parameters<typeof openHandlers>[1],
-): Promise<OpenHandlers> {
-  if (eventHandlers !== undefined) return { eventHandlers, close: async () => undefined }
-  return openHandlers(settings.handlers, needs)
 }
 
 /** The users' store for a command, beside a running service. */

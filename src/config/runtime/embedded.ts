@@ -135,9 +135,7 @@ function accountsOf(tenant: Tenant): Accounts {
   return {
     ...checkedAccounts(tenant.useCases),
     backends: new Map(tenant.backends.map((backend) => [backend.name, backend])),
-    get providers() {
-      return tenant.providers
-    },
+    providers: tenant.providers,
   }
 }
 
