@@ -1,7 +1,7 @@
 import { openUserStore, type UserStoreSession } from '../config/composition/tenant.ts'
 import { type LoadedSettings, type LoadFrom, loadSettings } from '../config/settings/load.ts'
 import { SettingsFault } from '../config/settings/schema/fault.ts'
-import { defaultTenant, type LoadedTenants } from '../config/settings/tenants.ts'
+import { defaultTenant, type LoadedTenants, type TenantSettings } from '../config/settings/tenants.ts'
 
 /** The options of every command. */
 export interface GlobalOptions {
@@ -24,22 +24,24 @@ export async function tenantHere(
   options: { withoutSecret?: boolean } = {},
 ): Promise<LoadedSettings & { readonly hosts?: readonly string[] }> {
   const loaded = await settingsHere(configFile, options)
-  const { enabled } = only(loaded, tenant ?? defaultTenant, tenant !== undefined)
-  const [found] = enabled.values()
-  if (found === undefined) throw noSuchTenant(tenant, loaded)
-  const isByHost = loaded.settings.tenants.by === 'host'
-  return { ...loaded, settings: found.settings, sources: found.sources, ...(isByHost && { hosts: found.hosts }) }
+  const { settings, sources, hosts } = servedTenant(loaded, tenant)
+  return { ...loaded, settings, sources, ...(loaded.settings.tenants.by === 'host' && { hosts }) }
 }
 
 /** All tenants, or the tenant that the command is for. */
-export function only(loaded: LoadedSettings, id: string | undefined, isNamed = true): LoadedTenants {
-  const { tenants } = loaded
-  if (id === undefined) return tenants
-  const faults = tenants.disabled.get(id)
+export function only(loaded: LoadedSettings, tenant: string | undefined): LoadedTenants {
+  if (tenant === undefined) return loaded.tenants
+  const enabled = new Map([[tenant, servedTenant(loaded, tenant)]])
+  return { ...loaded.tenants, enabled, disabled: new Map(), disabledHosts: new Map() }
+}
+
+function servedTenant(loaded: LoadedSettings, tenant: string | undefined): TenantSettings {
+  const id = tenant ?? defaultTenant
+  const faults = loaded.tenants.disabled.get(id)
   if (faults !== undefined) throw new SettingsFault(faults)
-  const found = tenants.enabled.get(id)
-  if (found === undefined) throw noSuchTenant(isNamed ? id : undefined, loaded)
-  return { ...tenants, enabled: new Map([[id, found]]), disabled: new Map(), disabledHosts: new Map() }
+  const found = loaded.tenants.enabled.get(id)
+  if (found === undefined) throw noSuchTenant(tenant, loaded)
+  return found
 }
 
 /** The fault of a command that names an unknown tenant, or names none and needs one. */

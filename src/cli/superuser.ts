@@ -32,7 +32,7 @@ export async function createSuperuser(options: Options): Promise<ExitCode> {
     process.stderr.write(`created superuser ${user.email} (${user.id})\n`)
     return 0
   } catch (thrown) {
-    if (!isTaken(thrown)) throw thrown
+    if (!(thrown instanceof Refusal && thrown.code === 'REGISTER_USER_ALREADY_EXISTS')) throw thrown
     process.stderr.write('portcullis: this address has an account already; --promote makes it a superuser\n')
     return 1
   } finally {
@@ -44,10 +44,6 @@ function emailOf({ email: typed }: Options): Email {
   const parsed = parseEmail(typed)
   if ('email' in parsed) return parsed.email
   throw new SettingsFault([{ path: '--email', message: parsed.objection, source: 'default' }])
-}
-
-function isTaken(thrown: unknown): boolean {
-  return thrown instanceof Refusal && thrown.code === 'REGISTER_USER_ALREADY_EXISTS'
 }
 
 /** Reads standard input and removes only one newline at its end. */
