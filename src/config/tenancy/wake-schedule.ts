@@ -9,28 +9,17 @@ interface Needs {
   readonly clock: () => Date
 }
 
-/** Wakes closed tenants when events in them fall due. */
-export interface WakeSchedule {
-  /** Wakes all closed tenants in rounds, because other processes may have written events. */
-  start(): void
-  /** Does one additional round. */
-  round(): Promise<void>
-  /** Wakes a tenant at the time `due`, or in a minute. */
-  set(id: string, due: Date | 'unknown'): void
-  /** Forgets the time of a tenant. An open tenant delivers by itself. */
-  clear(id: string): void
-  stop(): void
-}
-
 const concurrentWakes = 4
 const unknownMilliseconds = 60_000
 const longestTimerMilliseconds = 2 ** 31 - 1
 
-export function wakeSchedule({ closed, isClosed, wake, pauseMilliseconds, clock }: Needs): WakeSchedule {
+/** Wakes closed tenants when events in them fall due. */
+export function wakeSchedule({ closed, isClosed, wake, pauseMilliseconds, clock }: Needs) {
   const timers = new Map<string, NodeJS.Timeout>()
   let nextRound: NodeJS.Timeout | undefined
   let isStopped = false
 
+  /** Wakes a tenant at the time `due`, or in a minute. */
   function set(id: string, due: Date | 'unknown'): void {
     if (isStopped || !isClosed(id)) return
     clear(id)
@@ -39,6 +28,7 @@ export function wakeSchedule({ closed, isClosed, wake, pauseMilliseconds, clock 
     timers.set(id, setTimeout(() => void attempt(id), wait).unref())
   }
 
+  /** Forgets the time of a tenant. An open tenant delivers by itself. */
   function clear(id: string): void {
     clearTimeout(timers.get(id))
     timers.delete(id)
@@ -56,6 +46,7 @@ export function wakeSchedule({ closed, isClosed, wake, pauseMilliseconds, clock 
     await Promise.all(queues)
   }
 
+  /** Wakes all closed tenants in rounds, because other processes may have written events. */
   async function roundAfterRound(): Promise<void> {
     await round()
     if (!isStopped) nextRound = setTimeout(() => void roundAfterRound(), pauseMilliseconds()).unref()
