@@ -1,7 +1,7 @@
 import { MongoClient } from 'mongodb'
 import { mongoBackend } from '../../src/adapters/stores/mongo/mongo.ts'
-import { openShares } from '../../src/adapters/stores/shares.ts'
 import type { Shares, StoreHandle } from '../../src/adapters/stores/store-backend.ts'
+import { openShares } from '../../src/adapters/stores/store-backend.ts'
 import { fixedClock } from '../../src/testing/fixed-clock.ts'
 import { NoMongo, sharedMongo } from './mongo-server.ts'
 import type { StoreUnderTest } from './store-under-test.ts'

@@ -1,6 +1,5 @@
 import { Unavailable } from '../../../domain/refusal.ts'
-import { openShares } from '../shares.ts'
-import { type StoreBackend, Unsuitable } from '../store-backend.ts'
+import { openShares, type StoreBackend, Unsuitable } from '../store-backend.ts'
 import { clientKey, databaseOf, hostsInClear, inherited, objection, partsOf, placeOf } from './address.ts'
 import { openClient } from './client.ts'
 import { type Connection, connectionOf, latest } from './connection.ts'

@@ -1,6 +1,5 @@
 import { Unavailable } from '../../../domain/refusal.ts'
-import { openShares } from '../shares.ts'
-import { type OpenOptions, type StoreBackend, type StoreHandle, Unsuitable } from '../store-backend.ts'
+import { type OpenOptions, openShares, type StoreBackend, type StoreHandle, Unsuitable } from '../store-backend.ts'
 import { connectionKey, databaseOf, hostsInClear, inherited, objection, placeOf, prefixOf } from './address.ts'
 import { type Ask, messageOf, redisConnection } from './connection.ts'
 import { redisOAuthStates } from './oauth-states.ts'

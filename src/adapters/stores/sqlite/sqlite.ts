@@ -1,6 +1,5 @@
 import type { Worker } from 'node:worker_threads'
-import { openShares } from '../shares.ts'
-import type { OpenOptions, StoreBackend, StoreHandle } from '../store-backend.ts'
+import { type OpenOptions, openShares, type StoreBackend, type StoreHandle } from '../store-backend.ts'
 import { createFile, pathIn } from './data-file.ts'
 import { sqliteExpiringIds } from './read/expiring-ids.ts'
 import { sqliteOutbox } from './read/outbox.ts'
