@@ -153,14 +153,6 @@ export function oauthAccountsContract({ on }: Cases<UsersRole>): void {
     assert.deepEqual(await deliverAll(store.outbox), [])
   })
 
-  on('lets a user link an own account again, and move to another address with it', async ({ store }) => {
-    const user = await stored(store)
-    const again = await replaced(store, user, { oauthAccounts: user.oauthAccounts.map(linkedAgain) })
-    assert.deepEqual(await store.users.find(user.id), again)
-    const moved = await replaced(store, again, { email: aUser().email })
-    for (const account of user.oauthAccounts) assert.deepEqual(await ownerOf(store, account), moved)
-  })
-
   on('releases an unlinked account', async ({ store, second }) => {
     const [kept, unlinked] = [anAccount(), anAccount()]
     const user = await stored(store, { oauthAccounts: [kept, unlinked] })

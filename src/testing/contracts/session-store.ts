@@ -33,15 +33,6 @@ export function sessionStoreContract({ on, onNew, assertSwept }: Cases<SessionSt
     }
   })
 
-  on('ends a session at its absolute end, whether it idles out or not', async ({ store, clock, inSeconds }) => {
-    const endsAt = inSeconds(60)
-    const sessions = [await begun(store, clock, { endsAt }), await begun(store, clock, { endsAt, idleSeconds: null })]
-    clock.advance(59)
-    for (const { digest } of sessions) assert.notEqual(await store.find(digest), null)
-    clock.advance(1)
-    for (const { digest } of sessions) assert.equal(await store.find(digest), null)
-  })
-
   on('lives for another idle limit after a use, which changes nothing else', async ({ store, clock }) => {
     const session = await begun(store, clock, { idleSeconds: 60 })
     clock.advance(40)

@@ -42,15 +42,6 @@ export function tokenRequestsContract({ on, onNew }: Cases<UsersRole>): void {
     assert.deepEqual(ids, [['age 5', 'age 4', 'age 3'], ['age 2', 'age 1'], []])
   })
 
-  on('counts no attempt for a lease that ends without a binding', async ({ store, second, inSeconds }) => {
-    const request = await asked(store)
-    await leaseOne(store, inSeconds(0), 10)
-    await leaseNothing(second, inSeconds(9))
-    assert.deepEqual(await leaseOne(second, inSeconds(10), 10), { request, boundFact: null, attempts: 0 })
-    await leaseNothing(store, inSeconds(19))
-    assert.equal((await leaseOne(store, inSeconds(20))).attempts, 0)
-  })
-
   on('leases each request to exactly one of many concurrent callers', async ({ store, inSeconds, atOnce }) => {
     const requests = await Promise.all(range(20).map(() => asked(store)))
     const batches = await atOnce(range(24), (one) => one.tokenRequests.lease(inSeconds(0), 3, 60))

@@ -120,17 +120,6 @@ export function userStoreContract({ on, onNew }: Cases<UsersRole>): void {
     assert.deepEqual(await deliverAll(store.outbox), [])
   })
 
-  on('answers stale for the replace of a removed or unknown user', async ({ store }) => {
-    const gone = await stored(store)
-    assert.equal(await store.users.remove(gone, []), 'removed')
-    for (const user of [gone, aUser()]) {
-      assert.equal(await store.users.replace(user, [anEvent(user)]), 'stale')
-      assert.equal(await store.users.find(user.id), null)
-      assert.equal(await store.users.findByEmail(emailKey(user.email)), null)
-    }
-    assert.deepEqual(await deliverAll(store.outbox), [])
-  })
-
   on('writes neither user nor event when a replaced address is taken', async ({ store }) => {
     const owner = await stored(store)
     const user = await stored(store)
