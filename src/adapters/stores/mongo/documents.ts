@@ -1,44 +1,32 @@
 import type { DeadEvent } from '../../../application/ports/stores/outbox.ts'
 import type { AccountEvent } from '../../../domain/events.ts'
-import type { EventId, UserId } from '../../../domain/ids.ts'
+import type { UserId } from '../../../domain/ids.ts'
 import type { OAuthState } from '../../../domain/oauth-state.ts'
 import type { OneTimeToken, TokenRequest } from '../../../domain/one-time-token.ts'
 import { passwordScheme } from '../../../domain/password.ts'
 import type { Session } from '../../../domain/session.ts'
 import type { User } from '../../../domain/user.ts'
 
-export interface WaitingEvent {
-  readonly id: EventId
-  readonly event: AccountEvent
-  readonly attempts: number
-}
-
-export interface DeadLetter extends DeadEvent {
-  readonly id: EventId
-}
+type WaitingEvent = Pick<DeadEvent, 'event' | 'attempts'>
 
 /**
  * The queue of a user's events. `dueAt` exists only while events wait: it is the time from which the first event may be
  * leased, or the end of its lease. So one index over `dueAt` finds all work.
  */
-export interface OutboxDocument {
+interface OutboxDocument {
   readonly events?: readonly WaitingEvent[]
-  readonly dead?: readonly DeadLetter[]
+  readonly dead?: readonly DeadEvent[]
   readonly dueAt?: Date
   readonly leaseId?: string
-}
-
-interface UserFields extends Omit<User, 'id' | 'sessions'> {
-  readonly passwordScheme: string | null
-  readonly sessions: { readonly generation: number; readonly kept: string | null }
 }
 
 /**
  * A user and its events. One unique index covers `uniqueKeys`: `e:<e-mail key>` and `a:<provider>:<account id>`. A
  * removed user whose events still wait has `g:<id>`, which no other user has.
  */
-export interface UserDocument extends UserFields {
+export interface UserDocument extends Omit<User, 'id'> {
   readonly _id: UserId
+  readonly passwordScheme: string | null
   readonly uniqueKeys: readonly string[]
   readonly removed?: true
   readonly outbox?: OutboxDocument
@@ -82,16 +70,10 @@ export function literal<T extends string | number>(value: T): T {
   return value
 }
 
-export const removedUniqueKey = (id: UserId): string => `g:${id}`
-
 /** The fields that each write of a user sets, except the version. */
-export function writtenFields({ id, version, sessions, ...fields }: User) {
+export function writtenFields({ id, version, ...fields }: User) {
   const { passwordHash } = fields
-  return {
-    ...fields,
-    passwordScheme: passwordHash === null ? null : passwordScheme(passwordHash),
-    sessions: { generation: sessions.generation, kept: sessions.keptCredentialId },
-  }
+  return { ...fields, passwordScheme: passwordHash === null ? null : passwordScheme(passwordHash) }
 }
 
 /** The fields that removal deletes, in the form of `$unset`. */
@@ -99,11 +81,10 @@ export function personalFields(user: User): Record<string, ''> {
   return Object.fromEntries(['version', ...Object.keys(writtenFields(user))].map((name) => [name, '']))
 }
 
-export function userOf({ _id, uniqueKeys, removed, outbox, passwordScheme, sessions, ...fields }: UserDocument): User {
-  const { generation, kept } = sessions
-  return { id: _id, ...fields, sessions: { generation, keptCredentialId: kept } }
+export function userOf({ _id: id, uniqueKeys, removed, outbox, passwordScheme, ...fields }: UserDocument): User {
+  return { id, ...fields }
 }
 
 export function waiting(events: readonly AccountEvent[]): WaitingEvent[] {
-  return events.map((event) => ({ id: event.id, event, attempts: 0 }))
+  return events.map((event) => ({ event, attempts: 0 }))
 }

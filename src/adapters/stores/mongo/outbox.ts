@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { DeadEvent, LeasedEvent, Outbox } from '../../../application/ports/stores/outbox.ts'
 import type { Connection } from './connection.ts'
-import { type DeadLetter, literal, type UserDocument } from './documents.ts'
+import { literal, type UserDocument } from './documents.ts'
 
 /** Matches the records that the sparse index contains. */
 const some = { $gte: new Date(0) } as const
@@ -21,7 +21,7 @@ export function mongoOutbox({ users, now, run, lease }: Connection): Outbox {
   const held = ({ userId, leaseId, event }: LeasedEvent) => ({
     _id: literal(userId),
     'outbox.leaseId': literal(leaseId),
-    'outbox.events.0.id': literal(event.id),
+    'outbox.events.0.event.id': literal(event.id),
   })
 
   async function change(filter: object, update: object): Promise<boolean> {
@@ -34,7 +34,7 @@ export function mongoOutbox({ users, now, run, lease }: Connection): Outbox {
    * successor, but an event with a successor never becomes the last one. So the two filters below miss no case.
    */
   async function takeHead(lease: LeasedEvent, last: object, buried: object): Promise<boolean> {
-    const $pull = { 'outbox.events': { id: lease.event.id } }
+    const $pull = { 'outbox.events': { 'event.id': lease.event.id } }
     const emptied = { ...buried, $pull, $unset: { 'outbox.dueAt': '', 'outbox.leaseId': '' } }
     const next = { ...buried, $pull, $set: { 'outbox.dueAt': now() }, $unset: { 'outbox.leaseId': '' } }
     return (
@@ -77,7 +77,7 @@ export function mongoOutbox({ users, now, run, lease }: Connection): Outbox {
     bury: (lease, diedAt, reason) =>
       run(() => {
         const { event, attempts } = lease
-        const letter: DeadLetter = { id: event.id, event, attempts, reason, diedAt }
+        const letter: DeadEvent = { event, attempts, reason, diedAt }
         return takeHead(lease, {}, { $push: { 'outbox.dead': letter } })
       }),
 
@@ -108,22 +108,21 @@ export function mongoOutbox({ users, now, run, lease }: Connection): Outbox {
           .flatMap(({ outbox }) => outbox?.dead ?? [])
           .sort((a, b) => a.diedAt.getTime() - b.diedAt.getTime())
           .slice(0, limit)
-          .map(({ event, attempts, reason, diedAt }): DeadEvent => ({ event, attempts, reason, diedAt }))
       }),
 
     async revive(eventId, at) {
-      const wanted = eventId === 'all' ? {} : { 'outbox.dead.id': literal(eventId) }
+      const wanted = eventId === 'all' ? {} : { 'outbox.dead.event.id': literal(eventId) }
       const documents = await run(() => withDead({ 'outbox.dead.diedAt': some, ...wanted }, 0))
       let revived = 0
       for (const { _id, outbox } of documents) {
-        for (const { id, event } of outbox?.dead ?? []) {
-          if (eventId !== 'all' && id !== eventId) continue
+        for (const { event } of outbox?.dead ?? []) {
+          if (eventId !== 'all' && event.id !== eventId) continue
           const again = await run(() =>
             change(
-              { _id, 'outbox.dead.id': id },
+              { _id, 'outbox.dead.event.id': event.id },
               {
-                $pull: { 'outbox.dead': { id } },
-                $push: { 'outbox.events': { id, event, attempts: 0 } },
+                $pull: { 'outbox.dead': { 'event.id': event.id } },
+                $push: { 'outbox.events': { event, attempts: 0 } },
                 $max: { 'outbox.dueAt': at },
               },
             ),
@@ -140,11 +139,11 @@ export function mongoOutbox({ users, now, run, lease }: Connection): Outbox {
       for (const { _id, removed, outbox } of documents) {
         const old = (outbox?.dead ?? []).filter(({ diedAt }) => diedAt < diedBefore).slice(0, limit - swept)
         if (old.length === 0) continue
-        const ids = old.map(({ id }) => id)
+        const ids = old.map(({ event }) => event.id)
         await run(async () => {
           const forgotten = await change(
-            { _id, 'outbox.dead.id': { $all: ids } },
-            { $pull: { 'outbox.dead': { id: { $in: ids } } } },
+            { _id, 'outbox.dead.event.id': { $all: ids } },
+            { $pull: { 'outbox.dead': { 'event.id': { $in: ids } } } },
           )
           if (forgotten) swept += old.length
           if (removed) await users.deleteOne({ _id, 'outbox.events.0': absent, ...isSpent })

@@ -5,7 +5,7 @@ import { Unavailable } from '../../../domain/refusal.ts'
 import type { User } from '../../../domain/user.ts'
 import { accountUniqueKey, emailUniqueKey, uniqueKeysOf } from '../unique-keys.ts'
 import { type Connection, latest } from './connection.ts'
-import { literal, personalFields, removedUniqueKey, userOf, waiting, writtenFields } from './documents.ts'
+import { literal, personalFields, userOf, waiting, writtenFields } from './documents.ts'
 
 /** The number of retries of a refused write when the holder of the key is gone by then. */
 const repetitions = 7
@@ -105,7 +105,7 @@ export function mongoUserStore({ users, now, run, isDuplicate }: Connection): Us
       run(async () => {
         const same = sameVersion(user)
         const tombstone = {
-          $set: { uniqueKeys: [removedUniqueKey(user.id)], removed: true as const },
+          $set: { uniqueKeys: [`g:${user.id}`], removed: true as const },
           $unset: personalFields(user),
           ...appended(events),
         }
