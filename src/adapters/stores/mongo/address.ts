@@ -1,3 +1,4 @@
+import { percentDecoded } from '../../../lib/percent-decoded.ts'
 import type { StoreAddress } from '../store-backend.ts'
 
 /** The parts of an address, as written. It may list several hosts, so `URL` cannot parse it. */
@@ -35,15 +36,7 @@ export function partsOf(url: string): Parts | null {
 }
 
 /** The decoded name; `null` when it cannot be decoded. */
-export const databaseOf = ({ database }: Parts): string | null => decoded(database)
-
-function decoded(text: string): string | null {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return null
-  }
-}
+export const databaseOf = ({ database }: Parts): string | null => percentDecoded(database)
 
 /** "MongoDB Limits and Thresholds", naming restrictions. A server refuses such a name only at the first operation. */
 const longestName = 63
@@ -51,7 +44,7 @@ const forbidden = /[/\\. "$\0]/
 
 export function objection(url: string): string | null {
   const parts = partsOf(url)
-  if (parts === null || decoded(parts.credentials) === null) {
+  if (parts === null || percentDecoded(parts.credentials) === null) {
     return 'must be like mongodb://user:password@host:27017/name, with each @, :, / and % of user and password percent-encoded'
   }
   if (parts.hosts.some((host) => Number(/:(\d+)$/.exec(host)?.[1] ?? 0) > 65_535)) return 'must have ports up to 65535'

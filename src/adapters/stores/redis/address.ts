@@ -1,14 +1,16 @@
+import { percentDecoded } from '../../../lib/percent-decoded.ts'
 import type { StoreAddress } from '../store-backend.ts'
 
 const usualPrefix = 'portcullis:'
 
 export const prefixOf = ({ prefix }: StoreAddress): string => prefix ?? usualPrefix
 
-/** The reason why ioredis would misread this address, worded to follow the name of the setting; `null` if there is none. */
+/** Why ioredis would misread this address, in words that follow the name of the setting; `null` when it would not. */
 export function objection(url: string): string | null {
   if (!URL.canParse(url)) return 'must be a URL such as redis://user:password@host:6379/0'
   const { username, password, pathname, searchParams } = new URL(url)
-  if (!isEncoded(username + password)) return 'must have each % of its user and password percent-encoded, as %25'
+  if (percentDecoded(username + password) === null)
+    return 'must have each % of its user and password percent-encoded, as %25'
   // ioredis reads a path that is no number as database 0.
   if (!/^\/?\d*$/.test(pathname)) return 'must have the number of a database for its path, or none'
   for (const name of searchParams.keys()) {
@@ -16,15 +18,6 @@ export function objection(url: string): string | null {
     if (name !== 'family') return `must not have the query parameter "${name}": only "family" is known`
   }
   return null
-}
-
-function isEncoded(text: string): boolean {
-  try {
-    decodeURIComponent(text)
-    return true
-  } catch {
-    return false
-  }
 }
 
 export const databaseOf = (url: string): number => Number(new URL(url).pathname.slice(1))
