@@ -352,7 +352,7 @@ describe('settings of tenants', () => {
       expect([...disabledHosts.keys()]).to.have.members(['one.example', 'two.example'])
     })
 
-    it('because two tenants share a folder', async () => {
+    it('include two tenants with the same folder', async () => {
       const { enabled, disabled } = await load(list({ acme: {}, bolt: { dataFolder: 'data/tenants/acme/' }, cove: {} }))
       expect([...enabled.keys()]).to.deep.equal(['cove'])
       expect([...disabled.keys()]).to.deep.equal(['acme', 'bolt'])

@@ -15,7 +15,7 @@ const paddedBytes = 320
 
 /**
  * @param master the deployment's secret; the caller demands at least 32 bytes
- * @param tenant the tenant of the keys, where several share a secret; `null` for the only one
+ * @param tenant the tenant of the keys if several tenants share the secret; otherwise `null`
  */
 export function derivedKeys(master: Buffer | string, tenant: string | null = null): DerivedKeys {
   // RFC 5869 section 3.1: a random master secret needs no salt.

@@ -34,7 +34,7 @@ export interface Outbound {
 
 const checked = { timeout: limits.connectMs, rejectUnauthorized: true }
 
-/** @param connect opens connections; tests lead every host to a server of their own */
+/** @param connect opens connections; tests connect every host to their own server */
 export function openOutbound(connect: Agent.Options['connect'] = checked): Outbound {
   let dispatcher: Agent | undefined
   return {

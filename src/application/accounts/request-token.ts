@@ -13,7 +13,7 @@ interface Needs extends MetadataNeeds {
 
 /**
  * Stores a request for a reset or verification token: one small write, the same for every address. `DeliverTokens` looks
- * for the user later, so the time of the answer tells nothing (OWASP Forgot Password cheat sheet).
+ * for the user later, so the time of the answer reveals nothing (OWASP Forgot Password cheat sheet).
  */
 export class RequestToken {
   readonly #needs: Needs

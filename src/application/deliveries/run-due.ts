@@ -1,6 +1,6 @@
 import type { DueWork } from '../ports/due-work.ts'
 
-/** Runs all due work, and the work that becomes due by it, without a loop. Returns the number of tasks. */
+/** Runs all due work once, including the work that becomes due meanwhile. Returns the number of tasks. */
 export async function runDue(work: DueWork): Promise<number> {
   let total = 0
   for (;;) {

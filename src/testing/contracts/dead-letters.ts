@@ -76,7 +76,7 @@ export function deadLetterContract({ on }: Cases<UsersRole>): void {
     assert.equal(await store.outbox.revive('all', clock()), 0)
   })
 
-  on('revives the dead letter of a user who is gone', async ({ store, clock }) => {
+  on('revives the dead letter of a removed user', async ({ store, clock }) => {
     const user = aUser()
     assert.equal(await store.users.insert(user, []), 'stored')
     const deleted = anEvent(user, { type: 'deleted' })

@@ -31,7 +31,7 @@ export function oauthAccountsContract({ on }: Cases<UsersRole>): void {
     for (const account of after.oauthAccounts) assert.deepEqual(await ownerOf(store, account), after)
   })
 
-  on('tells accounts apart by provider and id, letter by letter', async ({ store }) => {
+  on('distinguishes accounts by the exact provider and id', async ({ store }) => {
     const { accountId } = anAccount()
     const accounts = [
       { provider: 'acme', accountId },
@@ -84,7 +84,7 @@ export function oauthAccountsContract({ on }: Cases<UsersRole>): void {
     for (const [at, user] of found.entries()) assert.deepEqual(user, outcomes[at] === 'stored' ? owner : linkers[at])
   })
 
-  on('gives both of two accounts that two users link at once to one of them', async ({ store, second }) => {
+  on('gives two accounts to the same one of two users who link both at once', async ({ store, second }) => {
     for (let round = 0; round < 8; round++) {
       const [one, other] = [anAccount(), anAccount()]
       const users = await Promise.all([stored(store), stored(store)])
@@ -99,7 +99,7 @@ export function oauthAccountsContract({ on }: Cases<UsersRole>): void {
     }
   })
 
-  on('writes nothing, no event either, when one of the accounts is taken', async ({ store }) => {
+  on('writes neither user nor event when one of the accounts is taken', async ({ store }) => {
     const owner = await stored(store)
     const user = await stored(store)
     const [taken] = owner.oauthAccounts.map(linkedAgain)

@@ -41,7 +41,7 @@ export function oauthStateStoreContract({ on, onNew, assertSwept }: Cases<OAuthS
     assert.deepEqual(winners, [state])
   })
 
-  on('keeps several states of one user and browser side by side', async ({ store, second }) => {
+  on('stores several states of one user and browser', async ({ store, second }) => {
     const first = anOAuthState()
     const { digest, codeVerifier, nonce } = anOAuthState()
     const other = { ...first, digest, codeVerifier, nonce }
@@ -77,20 +77,23 @@ export function oauthStateStoreContract({ on, onNew, assertSwept }: Cases<OAuthS
     for (const { outcome } of await put(2, 600)) assert.equal(outcome, 'stored')
   })
 
-  onNew('stores another state for each that was taken or has expired', async ({ store, second, clock, inSeconds }) => {
-    const expiringIn = (seconds: number) => anOAuthState({ expiresAt: inSeconds(seconds) })
-    const [first, short, late] = [expiringIn(600), expiringIn(60), expiringIn(600)]
-    assert.equal(await store.put(first, 2), 'stored')
-    assert.equal(await store.put(short, 2), 'stored')
-    assert.equal(await second.put(late, 2), 'full')
-    assert.deepEqual(await second.take(first.digest), first)
-    assert.equal(await second.put(late, 2), 'stored')
-    assert.equal(await store.put(expiringIn(600), 2), 'full')
-    clock.advance(60)
-    assert.equal(await store.put(expiringIn(600), 2), 'stored')
-    assert.equal(await second.put(expiringIn(600), 2), 'full')
-    assert.deepEqual(await store.take(late.digest), late)
-  })
+  onNew(
+    'accepts a new state for each one that was taken or has expired',
+    async ({ store, second, clock, inSeconds }) => {
+      const expiringIn = (seconds: number) => anOAuthState({ expiresAt: inSeconds(seconds) })
+      const [first, short, late] = [expiringIn(600), expiringIn(60), expiringIn(600)]
+      assert.equal(await store.put(first, 2), 'stored')
+      assert.equal(await store.put(short, 2), 'stored')
+      assert.equal(await second.put(late, 2), 'full')
+      assert.deepEqual(await second.take(first.digest), first)
+      assert.equal(await second.put(late, 2), 'stored')
+      assert.equal(await store.put(expiringIn(600), 2), 'full')
+      clock.advance(60)
+      assert.equal(await store.put(expiringIn(600), 2), 'stored')
+      assert.equal(await second.put(expiringIn(600), 2), 'full')
+      assert.deepEqual(await store.take(late.digest), late)
+    },
+  )
 
   onNew('sweeps at most the given number of expired states, and no live one', async (scene) => {
     const { store, clock } = scene

@@ -45,7 +45,7 @@ export function outboxContract({ on }: Cases<UsersRole>): void {
     assert.deepEqual(await deliverAll(store.outbox), events)
   })
 
-  on('keeps the order of writing when times and ids differ from it', async ({ store, clock }) => {
+  on('delivers in the order of writing, not of times or ids', async ({ store, clock }) => {
     const user = aUser()
     const events = [3, 1, 2].map((second) =>
       anEvent(user, {
@@ -126,7 +126,7 @@ export function outboxContract({ on }: Cases<UsersRole>): void {
     assert.equal(again.attempts, 3)
   })
 
-  on('changes nothing of the next event with a settled lease', async ({ store, inSeconds }) => {
+  on('does not change the next event by the lease of a settled one', async ({ store, inSeconds }) => {
     const { events } = await withEvents(store, 2)
     const lease = await leaseOne(store.outbox, inSeconds(0))
     assert.equal(await store.outbox.settle(lease), true)
@@ -138,18 +138,21 @@ export function outboxContract({ on }: Cases<UsersRole>): void {
     await leaseNothing(store.outbox, inSeconds(3600))
   })
 
-  on('ends the lease of a released or postponed event, and counts only the latter', async ({ store, inSeconds }) => {
-    const { events } = await withEvents(store, 1)
-    const released = await leaseOne(store.outbox, inSeconds(0))
-    assert.equal(await store.outbox.release(released), true)
-    await hasLost(store, released)
-    const postponed = await leaseOne(store.outbox, inSeconds(0))
-    assert.equal(await store.outbox.postpone(postponed, inSeconds(5)), true)
-    await hasLost(store, postponed)
-    const again = await leaseOne(store.outbox, inSeconds(5))
-    assert.deepEqual(again.event, events[0])
-    assert.equal(again.attempts, 2)
-  })
+  on(
+    'ends the lease of a released or postponed event, but counts only postponed ones as attempts',
+    async ({ store, inSeconds }) => {
+      const { events } = await withEvents(store, 1)
+      const released = await leaseOne(store.outbox, inSeconds(0))
+      assert.equal(await store.outbox.release(released), true)
+      await hasLost(store, released)
+      const postponed = await leaseOne(store.outbox, inSeconds(0))
+      assert.equal(await store.outbox.postpone(postponed, inSeconds(5)), true)
+      await hasLost(store, postponed)
+      const again = await leaseOne(store.outbox, inSeconds(5))
+      assert.deepEqual(again.event, events[0])
+      assert.equal(again.attempts, 2)
+    },
+  )
 
   on('lets exactly one of many concurrent settles succeed', async ({ store, clock, atOnce }) => {
     const { events } = await withEvents(store, 2)
@@ -159,7 +162,7 @@ export function outboxContract({ on }: Cases<UsersRole>): void {
     assert.deepEqual(await deliverAll(store.outbox), events.slice(1))
   })
 
-  on('holds the later events of a user behind a postponed one, and no other user’s', async ({ store, inSeconds }) => {
+  on('delays only the later events of the same user behind a postponed event', async ({ store, inSeconds }) => {
     const { user, events } = await withEvents(store, 2)
     const lease = await leaseOne(store.outbox, inSeconds(0), 10)
     assert.equal(await store.outbox.postpone(lease, inSeconds(100)), true)

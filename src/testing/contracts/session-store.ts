@@ -33,7 +33,7 @@ export function sessionStoreContract({ on, onNew, assertSwept }: Cases<SessionSt
     }
   })
 
-  on('lives for another idle limit after a use, which changes nothing else', async ({ store, clock }) => {
+  on('ends one idle limit after its last use, and the use changes no other field', async ({ store, clock }) => {
     const session = await begun(store, clock, { idleSeconds: 60 })
     clock.advance(40)
     const seenAt = clock()
@@ -81,7 +81,7 @@ export function sessionStoreContract({ on, onNew, assertSwept }: Cases<SessionSt
     }
   })
 
-  on('never survives a removal that races uses', async ({ store, second, clock }) => {
+  on('is removed even if uses are recorded at the same time', async ({ store, second, clock }) => {
     const sessions = await Promise.all(range(64).map(() => begun(store, clock)))
     clock.advance(1)
     const at = clock()
@@ -99,19 +99,22 @@ export function sessionStoreContract({ on, onNew, assertSwept }: Cases<SessionSt
     }
   })
 
-  on('never survives the removal of all sessions of its user that races uses', async ({ store, second, clock }) => {
-    const userId = aUserId()
-    const sessions = await Promise.all(range(64).map(() => begun(store, clock, { userId })))
-    clock.advance(1)
-    const at = clock()
-    await Promise.all([
-      ...sessions.map(({ digest }) => second.recordUse(digest, at)),
-      store.removeAllOf(userId),
-      ...sessions.map(({ digest }) => second.recordUse(digest, at)),
-    ])
-    for (const { digest } of sessions) assert.equal(await store.find(digest), null)
-    assert.deepEqual(await store.listOf(userId), [])
-  })
+  on(
+    'is removed with all sessions of its user even if uses are recorded at the same time',
+    async ({ store, second, clock }) => {
+      const userId = aUserId()
+      const sessions = await Promise.all(range(64).map(() => begun(store, clock, { userId })))
+      clock.advance(1)
+      const at = clock()
+      await Promise.all([
+        ...sessions.map(({ digest }) => second.recordUse(digest, at)),
+        store.removeAllOf(userId),
+        ...sessions.map(({ digest }) => second.recordUse(digest, at)),
+      ])
+      for (const { digest } of sessions) assert.equal(await store.find(digest), null)
+      assert.deepEqual(await store.listOf(userId), [])
+    },
+  )
 
   on('is removed by exactly one of many concurrent calls', async ({ store, clock, atOnce }) => {
     const { digest } = await begun(store, clock)
@@ -120,7 +123,7 @@ export function sessionStoreContract({ on, onNew, assertSwept }: Cases<SessionSt
     assert.equal(await store.find(digest), null)
   })
 
-  on('is not removed when it is unknown or has ended by itself', async ({ store, clock }) => {
+  on('answers false for the removal of an unknown or expired session', async ({ store, clock }) => {
     assert.equal(await store.remove(aSession().digest), false)
     const { digest } = await begun(store, clock, { idleSeconds: 60 })
     clock.advance(60)

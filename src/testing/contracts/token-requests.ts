@@ -50,7 +50,7 @@ export function tokenRequestsContract({ on, onNew }: Cases<UsersRole>): void {
     assert.deepEqual(ids.sort(), requests.map(({ id }) => id).sort())
   })
 
-  on('keeps a waiting request and its turn when it is made again', async ({ store, inSeconds }) => {
+  on('keeps a waiting request and its place when it is repeated', async ({ store, inSeconds }) => {
     const first = await asked(store, { at: inSeconds(-2) })
     const other = await asked(store, { at: inSeconds(-1) })
     await asked(store, { id: first.id, at: inSeconds(0) })
@@ -70,7 +70,7 @@ export function tokenRequestsContract({ on, onNew }: Cases<UsersRole>): void {
     assert.ok(requests.some(({ eventId }) => eventId === request.eventId))
   })
 
-  on('keeps lease, attempts, postponement and bound fact of a request that is made again', async (scene) => {
+  on('keeps lease, attempts, postponement and bound fact of a repeated request', async (scene) => {
     const { store, second, inSeconds } = scene
     const request = await asked(store)
     const again = () => asked(second, { id: request.id, at: inSeconds(0) })
@@ -85,7 +85,7 @@ export function tokenRequestsContract({ on, onNew }: Cases<UsersRole>): void {
     assert.deepEqual(await leaseOne(store, inSeconds(500)), { request, boundFact: 'password:3', attempts: 1 })
   })
 
-  on('leaves a later request of the same id alone when the first is handled', async ({ store, inSeconds }) => {
+  on('does not change a later request of the same id when the first one is settled', async ({ store, inSeconds }) => {
     const first = await asked(store)
     await leaseOne(store, inSeconds(0))
     await store.tokenRequests.settle([first])

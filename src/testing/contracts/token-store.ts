@@ -52,7 +52,7 @@ export function tokenStoreContract({ on, onNew, assertSwept }: Cases<TokenStore>
     }
   })
 
-  on('keeps exactly one of many tokens of one user that are put at once', async ({ store, second, clock, atOnce }) => {
+  on('keeps exactly one of many tokens that are put for one user at once', async ({ store, second, clock, atOnce }) => {
     const userId = randomUUID() as UserId
     const tokens = range(32).map(() => issued(clock, { userId }))
     await atOnce(tokens, (one, token) => one.put(token))
@@ -62,7 +62,7 @@ export function tokenStoreContract({ on, onNew, assertSwept }: Cases<TokenStore>
     assert.deepEqual(await second.current('reset_password', userId), alive[0])
   })
 
-  on('keeps the expiry of a token that many put again at once', async ({ store, clock, inSeconds, atOnce }) => {
+  on('keeps the expiry of a live token that many callers put again', async ({ store, clock, inSeconds, atOnce }) => {
     const token = await stored(store, clock)
     clock.advance(600)
     const again = { ...token, createdAt: clock(), expiresAt: inSeconds(900) }
@@ -92,7 +92,7 @@ export function tokenStoreContract({ on, onNew, assertSwept }: Cases<TokenStore>
     assert.equal(await store.current(token.purpose, token.userId), null)
   })
 
-  on('removes a token, also when asked twice', async ({ store, clock }) => {
+  on('removes a token, and ignores a second removal', async ({ store, clock }) => {
     const token = await stored(store, clock)
     const bystander = await stored(store, clock)
     for (let time = 0; time < 2; time++) {

@@ -87,7 +87,7 @@ export function userStoreContract({ on, onNew }: Cases<UsersRole>): void {
     assert.deepEqual(await deliverAll(store.outbox), [events[outcomes.indexOf('stored')]])
   })
 
-  on('loses no update when every caller repeats after stale', async ({ store, atOnce }) => {
+  on('loses no update when callers retry after stale', async ({ store, atOnce }) => {
     const { id } = await stored(store, { passwordVersion: 0 })
     const increment = async ({ users }: UsersRole): Promise<void> => {
       for (let attempt = 0; attempt < 1000; attempt++) {

@@ -15,7 +15,7 @@ export interface ToThread {
 export interface Loaded {
   readonly type: 'loaded'
   readonly names: readonly HandlerName[]
-  /** Exports that look like handlers but are none. */
+  /** Exports that are probably misspelt handlers. */
   readonly unknown: readonly string[]
 }
 

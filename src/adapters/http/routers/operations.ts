@@ -16,7 +16,7 @@ const notReady = {
 /**
  * Liveness and readiness for an orchestrator.
  *
- * @param counts of tenants, where there are several; their names stay private
+ * @param counts the numbers of tenants, if there are several; their names stay private
  */
 export function operationsRouter(
   failing: () => Promise<readonly Failing[]>,

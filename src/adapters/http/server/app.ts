@@ -5,7 +5,7 @@ interface Needs extends AnsweringNeeds {
   readonly serve: Middleware
 }
 
-/** The service's own app. Apps of others never load Koa from here. */
+/** The Koa app of the service. Host apps load Koa themselves. */
 export function app({ serve, ...needs }: Needs): Koa {
   const koa = new Koa()
   koa.silent = true // every fault is logged where it is answered, once

@@ -45,7 +45,7 @@ export function accountsInKoa({ tenants, whose, paths, ...needs }: Needs): KoaAc
   const answerTenant = serve({ tenants, whose, process: null })
   const answer = answering(needs)
 
-  /** Whether a path of the tenant is ours. A preflight may not name its tenant; then the paths of all tenants count. */
+  /** Whether the path belongs to our routes. If a preflight does not name its tenant, the paths of all tenants count. */
   function isOurs(ctx: Context): boolean {
     if (!isReadable(ctx)) return false
     const { id, path } = whose.tell(ctx)

@@ -46,7 +46,7 @@ export const shopifyKind = providerKind({
 
 /**
  * "Validate authorization code": the HMAC-SHA256 covers all parameters except `hmac`, as a query string sorted by name.
- * The shop's name must be ours. A repeated parameter has no place in that order, so it is refused.
+ * The shop's name must be ours. With a repeated parameter the order is undefined, so it is refused.
  */
 function isOfShop({ code, all = [] }: CallbackParameters, host: string, secret: string): boolean {
   const signed = new URLSearchParams(Object.fromEntries(all))

@@ -28,7 +28,7 @@ export function memoryTokenRequests(): TokenRequests {
 
     async lease(now, limit, leaseSeconds) {
       const due = [...waiting.values()].filter(({ heldUntil }) => heldUntil <= now.getTime())
-      // They arrived nearly in this order, and such a sort takes linear time.
+      // The entries are nearly sorted, so sorting takes linear time.
       due.sort((a, b) => a.request.at.getTime() - b.request.at.getTime())
       return due.slice(0, limit).map((entry) => {
         entry.heldUntil = now.getTime() + leaseSeconds * 1000

@@ -13,7 +13,7 @@ import { fullness } from './fullness.ts'
 const atOnce = new Date(0)
 
 export function mongoTokenRequests({ tokenRequests, run, lease, upsert, sweep }: Connection): TokenRequests {
-  /** This one and no later one of the same id: every request has an event id of its own. */
+  /** Matches this request, but no later one of the same id, because each request has its own event id. */
   const same = ({ id, eventId }: TokenRequest) => ({ _id: literal(id), eventId: literal(eventId) })
 
   const theSame = (requests: readonly TokenRequest[]) => ({

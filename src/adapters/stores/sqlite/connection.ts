@@ -16,7 +16,7 @@ export function connectWriter(driver: Driver, place: Place): Database.Database {
   })
 }
 
-/** A connection of the event loop, which never writes. The writer must have opened the file before. */
+/** A read-only connection for the event loop. The writer must have opened the file before. */
 export function connectReader(driver: Driver, place: Place): Database.Database {
   return connected(driver, place, (db) => db.pragma('query_only = ON'))
 }

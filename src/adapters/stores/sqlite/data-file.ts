@@ -17,7 +17,7 @@ export async function createFile(path: string, warn: (message: string) => void):
   try {
     await makeFolder(folder)
     await access(folder, constants.R_OK | constants.W_OK | constants.X_OK)
-    // Fails where there is a file already, which it must not open: closing that would drop SQLite's locks (POSIX).
+    // `wx` fails for an existing file. Opening and closing that file would release SQLite's locks (POSIX).
     await writeFile(path, '', { flag: 'wx', mode: 0o600 }).catch(unless('EEXIST'))
     await access(path, constants.R_OK | constants.W_OK)
     const { mode, dev: device, ino: inode } = await stat(path)

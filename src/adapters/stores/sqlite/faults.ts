@@ -31,7 +31,7 @@ export function isOutage(error: unknown): boolean {
   return outages.some((outage) => code.startsWith(outage))
 }
 
-/** An outage as `Unavailable`; anything else as it is. */
+/** Turns an outage into `Unavailable`, and returns other errors unchanged. */
 export function asFault(error: unknown): unknown {
   if (!isOutage(error)) return error
   return new Unavailable(`SQLite does not answer (${codeOf(error)})`, { cause: error })

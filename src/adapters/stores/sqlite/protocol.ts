@@ -94,7 +94,7 @@ export interface Report {
   readonly outcomes: readonly Outcome[]
 }
 
-/** Milliseconds on a scale that all threads of the process share and that no change of the clock moves. */
+/** Milliseconds of a monotonic clock that all threads of the process share. */
 export function monotonicMs(): number {
   return Number(process.hrtime.bigint() / 1_000_000n)
 }

@@ -22,7 +22,7 @@ export function sqliteOutbox(read: Read, writes: Writes['outbox']): Outbox {
   return {
     ...writes,
 
-    /** Most leases find nothing, so it looks first: a read takes no lock. */
+    /** Most leases find nothing, so a read comes first, because it takes no lock. */
     async lease(now, limit, leaseSeconds) {
       const at = readyAt()
       return at === null || at > now.getTime() ? [] : await writes.lease(now, limit, leaseSeconds)

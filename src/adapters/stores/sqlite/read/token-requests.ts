@@ -6,7 +6,7 @@ export function sqliteTokenRequests(read: Read, writes: Writes['tokenRequests'])
   return {
     ...writes,
 
-    /** Most leases find nothing, so it looks first: a read takes no lock. */
+    /** Most leases find nothing, so a read comes first, because it takes no lock. */
     async lease(now, limit, leaseSeconds) {
       const ready = 'SELECT 1 FROM token_requests WHERE ready_at <= ? LIMIT 1'
       if (read((sql) => sql<[number]>(ready).get(now.getTime())) === undefined) return []
