@@ -8,8 +8,7 @@ import { sqliteSessions } from './read/sessions.ts'
 import { sqliteTokenRequests } from './read/token-requests.ts'
 import { sqliteTokens } from './read/tokens.ts'
 import { sqliteUsers } from './read/users.ts'
-import { sqliteWriter } from './writer.ts'
-import { startThread, writerThread } from './writer-thread.ts'
+import { sqliteWriter, startThread, writerThread } from './writer.ts'
 
 /** Users, sessions and tokens in one file of the data folder, `portcullis.sqlite`: the embedded default. */
 export const sqliteBackend: StoreBackend = {
