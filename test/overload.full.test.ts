@@ -1,11 +1,10 @@
-// Answers under overload, and beside slow clients.
+// Answers under overload.
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'chai'
 import { call, goodPassword, logIn, register } from './support/client.ts'
 import { eventually } from './support/eventually.ts'
 import { resetToken } from './support/one-time-tokens.ts'
 import { startTestService, type TestService } from './support/service.ts'
-import { connected } from './support/sockets.ts'
 
 const resident = 'resident@example.com'
 
@@ -34,17 +33,18 @@ describe('an overload of password hashing', () => {
   })
 })
 
-describe('the log of an overload', () => {
+describe('an overload', () => {
   let service: TestService
 
   before(async () => {
+    // One hash at a time, and each takes longer than a request may wait.
     const slow = { PORTCULLIS_PASSWORDS__CONCURRENCY: '1', PORTCULLIS_PASSWORDS__TIME_COST: '24' }
     service = await startTestService({ ...slow, PORTCULLIS_PASSWORDS__MAX_WAIT_SECONDS: '0.05' })
   })
 
   after(() => service?.stop())
 
-  it('counts refused requests in a few lines, not one line each', async () => {
+  it('is logged in a few lines with counts, not in one line each', async () => {
     const form = { username: resident, password: goodPassword }
     const crowd = Array.from({ length: 60 }, () => call(service.url, 'POST', '/auth/jwt/login', { form }))
     const refused = (await Promise.all(crowd)).filter(({ status }) => status === 503).length
@@ -58,20 +58,8 @@ describe('the log of an overload', () => {
     expect(unavailable().length, 'lines').to.be.below(refused / 2)
     expect(logged().filter(({ status }) => status === 503)).to.deep.equal([])
   })
-})
 
-describe('a reset link', () => {
-  let service: TestService
-
-  before(async () => {
-    // One hash at a time, and each takes longer than a request may wait.
-    const slow = { PORTCULLIS_PASSWORDS__CONCURRENCY: '1', PORTCULLIS_PASSWORDS__TIME_COST: '24' }
-    service = await startTestService({ ...slow, PORTCULLIS_PASSWORDS__MAX_WAIT_SECONDS: '0.05' })
-  })
-
-  after(() => service?.stop())
-
-  it('stays valid after a refused password and after a 503, then works once', async () => {
+  it('leaves a reset link valid, which works once', async () => {
     const { url } = service
     await register(url, resident)
     const token = await resetToken(service, resident)
@@ -87,22 +75,5 @@ describe('a reset link', () => {
     expect((await reset('a new and long pass phrase')).status).to.equal(200)
     expect((await reset('another new and long one')).body).to.deep.equal({ detail: 'RESET_PASSWORD_BAD_TOKEN' })
     await logIn(url, resident, 'a new and long pass phrase')
-  })
-})
-
-describe('a client that keeps many connections waiting', () => {
-  let service: TestService
-
-  before(async () => {
-    service = await startTestService({ PORTCULLIS_STORES__USERS__KIND: 'memory' })
-  })
-
-  after(() => service?.stop())
-
-  it('does not delay other clients', async () => {
-    const idle = await Promise.all(Array.from({ length: 200 }, () => connected(service.url)))
-    for (const { socket } of idle) socket.write('POST /auth/register HTTP/1.1\r\nHost: x\r\nContent-Length: 9999\r\n')
-    expect((await call(service.url, 'GET', '/healthz')).status).to.equal(200)
-    for (const { socket } of idle) socket.destroy()
   })
 })

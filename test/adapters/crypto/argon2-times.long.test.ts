@@ -3,7 +3,7 @@ import argon2 from 'argon2'
 import bcrypt from 'bcrypt'
 import { expect } from 'chai'
 import type { Argon2Hasher } from '../../../src/adapters/crypto/argon2-hasher.ts'
-import { nativeHashesDuring, password, patientHasher, todays } from '../../support/hashes.ts'
+import { password, patientHasher, todays } from '../../support/hashes.ts'
 import { median } from '../../support/statistics.ts'
 
 async function millisecondsOf(act: () => Promise<unknown>): Promise<number> {
@@ -14,24 +14,6 @@ async function millisecondsOf(act: () => Promise<unknown>): Promise<number> {
 
 // Times on a busy machine: one that is out of bounds is measured again.
 const retries = 2
-
-describe('the time of verifying a password', function () {
-  this.retries(retries)
-  const hasher = patientHasher()
-
-  it('is the same for an unknown user, a wrong password and a password that is too long', async () => {
-    const hash = await hasher.hash(password)
-    const times = { nobody: [] as number[], wrong: [] as number[], tooLong: [] as number[] }
-    for (let round = 0; round < 9; round += 1) {
-      times.nobody.push(await millisecondsOf(() => hasher.verify('wrong', null)))
-      times.wrong.push(await millisecondsOf(() => hasher.verify('wrong', hash)))
-      times.tooLong.push(await millisecondsOf(() => hasher.verify('x'.repeat(1025), hash)))
-    }
-    const wrong = median(times.wrong)
-    expect(median(times.nobody)).to.be.within(wrong * 0.7, wrong * 1.4)
-    expect(median(times.tooLong)).to.be.within(wrong * 0.7, wrong * 1.4)
-  })
-})
 
 describe('a mismatch', function () {
   this.retries(retries)
@@ -84,12 +66,9 @@ describe('a mismatch', function () {
     expect(await millisecondsOf(() => hasher.verify(password, known))).to.be.lessThan(refused / 2)
   })
 
-  it('covers bcrypt, and measures each scheme once', async () => {
+  it('covers bcrypt', async () => {
     const hasher = patientHasher()
-    const kinds = ['$2b$10', '$2a$10$', 'no scheme', todays]
-    expect((await nativeHashesDuring(() => hasher.prepare(kinds))).all).to.equal(3)
-    expect((await nativeHashesDuring(() => hasher.prepare(kinds))).all).to.equal(0)
-
+    await hasher.prepare(['$2b$10', todays])
     const hash = await bcrypt.hash(password, 10)
     const wrong = await millisecondsOf(() => hasher.verify('wrong', hash))
     expect(await millisecondsOf(() => hasher.verify('wrong', null))).to.be.within(wrong * 0.8, wrong * 1.2)
