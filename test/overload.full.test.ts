@@ -1,4 +1,3 @@
-// Answers under overload.
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'chai'
 import { call, goodPassword, logIn, register } from './support/client.ts'
