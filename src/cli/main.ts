@@ -30,6 +30,12 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
     return { configFile, tenant }
   }
 
+  const run = <O extends object>(command: (options: GlobalOptions & O) => Promise<ExitCode>) => {
+    return async (options: O): Promise<void> => {
+      code = await command({ ...globalOptions(), ...options })
+    }
+  }
+
   program
     .command('serve')
     .description('Serve the HTTP interface and deliver events, until SIGTERM or SIGINT')
@@ -52,17 +58,11 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
   tenants
     .command('list')
     .description('List the tenants, or the one of --tenant, with the kinds of their stores')
-    .action(async () => {
-      const { listTenants } = await import('./tenants.ts')
-      code = await listTenants(globalOptions())
-    })
+    .action(run(async (options) => (await import('./tenants.ts')).listTenants(options)))
   tenants
     .command('check')
     .description('Print the faults of all tenants, or of the one of --tenant; exit code 2 if there are any')
-    .action(async () => {
-      const { checkTenants } = await import('./tenants.ts')
-      code = await checkTenants(globalOptions())
-    })
+    .action(run(async (options) => (await import('./tenants.ts')).checkTenants(options)))
 
   const superuser = program
     .command('superuser')
@@ -76,20 +76,18 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
       '--promote',
       'make a user of this address a superuser, and remove a password that a stranger may have chosen',
     )
-    .action(async (options: { email: string; passwordStdin?: true; promote?: true }) => {
-      const { createSuperuser } = await import('./superuser.ts')
-      code = await createSuperuser({ ...globalOptions(), ...options })
-    })
+    .action(
+      run<{ email: string; passwordStdin?: true; promote?: true }>(async (options) =>
+        (await import('./superuser.ts')).createSuperuser(options),
+      ),
+    )
 
   const config = program.command('config').description('Check the settings')
   config
     .command('check')
     .description('Print the effective settings with their sources, secrets masked; exit code 2 if they are wrong')
     .option('--env', 'print the environment variable of every setting instead')
-    .action(async (options: { env?: true }) => {
-      const { checkConfig } = await import('./config.ts')
-      code = await checkConfig({ ...globalOptions(), ...options })
-    })
+    .action(run<{ env?: true }>(async (options) => (await import('./config.ts')).checkConfig(options)))
 
   const events = program
     .command('events')
@@ -98,10 +96,7 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
     .command('list')
     .description('List the dead letters, oldest first')
     .option('--limit <count>', 'limit of the list', '100')
-    .action(async (options: { limit: string }) => {
-      const { listEvents } = await import('./events.ts')
-      code = await listEvents({ ...globalOptions(), ...options })
-    })
+    .action(run<{ limit: string }>(async (options) => (await import('./events.ts')).listEvents(options)))
   events
     .command('retry')
     .description('Deliver dead letters again')

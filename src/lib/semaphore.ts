@@ -2,17 +2,10 @@ interface Waiting {
   end(isAcquired: boolean): void
 }
 
-/** A semaphore with a FIFO queue. */
-export interface Semaphore {
-  readonly waiting: number
-  /** Resolves to `true` with a permit, which the caller releases, or to `false` after this time. */
-  acquire(milliseconds: number): Promise<boolean>
-  release(): void
-  /** Refuses all waiting and later callers. */
-  close(): void
-}
+export type Semaphore = ReturnType<typeof semaphore>
 
-export function semaphore(permits: number): Semaphore {
+/** A semaphore with a FIFO queue. */
+export function semaphore(permits: number) {
   const waiting = new Set<Waiting>()
   let free = permits
   let isClosed = false
@@ -36,7 +29,8 @@ export function semaphore(permits: number): Semaphore {
       return waiting.size
     },
 
-    async acquire(milliseconds) {
+    /** Resolves to `true` with a permit, which the caller releases, or to `false` after this time. */
+    async acquire(milliseconds: number) {
       if (isClosed) return false
       if (free === 0) return queue(milliseconds)
       free--
@@ -49,6 +43,7 @@ export function semaphore(permits: number): Semaphore {
       else next.end(true)
     },
 
+    /** Refuses all waiting and later callers. */
     close() {
       isClosed = true
       for (const one of [...waiting]) one.end(false)

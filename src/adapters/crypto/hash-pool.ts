@@ -29,7 +29,6 @@ const weight = 0.1
  * zlib share.
  */
 export function hashPool({ size, maxWaitSeconds, monotonic = () => performance.now() }: Options) {
-  if (!Number.isSafeInteger(size) || size < 1) throw new RangeError('a hash pool needs at least one permit')
   /** The queues with waiting jobs, in the order of their turns. */
   const waiting: Job[][] = []
   let free = size

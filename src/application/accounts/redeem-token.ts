@@ -4,7 +4,7 @@ import type { KeyRing } from '../ports/key-ring.ts'
 import type { TokenStore } from '../ports/stores/token-store.ts'
 import type { UserStore } from '../ports/stores/user-store.ts'
 
-interface Needs {
+export interface RedeemNeeds {
   users: UserStore
   tokens: TokenStore
   keyRing: KeyRing
@@ -12,7 +12,7 @@ interface Needs {
 
 /** Finds a valid token and its user. `null`: unknown, expired, replaced, for another purpose, or its fact has changed. */
 export async function findRedeemable(
-  { users, tokens, keyRing }: Needs,
+  { users, tokens, keyRing }: RedeemNeeds,
   purpose: TokenPurpose,
   value: string,
 ): Promise<{ token: OneTimeToken; user: User } | null> {
@@ -31,6 +31,6 @@ export function stands(token: OneTimeToken, user: User): boolean {
  * Removes a used token. A failure is harmless, because the changed fact has invalidated the token. The relay removes a
  * token whose fact could become true again.
  */
-export async function discard({ tokens }: Pick<Needs, 'tokens'>, token: OneTimeToken): Promise<void> {
+export async function discard({ tokens }: Pick<RedeemNeeds, 'tokens'>, token: OneTimeToken): Promise<void> {
   await tokens.remove(token.purpose, token.digest).catch(() => undefined)
 }

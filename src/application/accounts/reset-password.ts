@@ -5,17 +5,11 @@ import { Refusal } from '../../domain/refusal.ts'
 import { endSessions, withPassword } from '../../domain/user.ts'
 import type { ChangeUser } from '../change-user.ts'
 import { eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
-import type { KeyRing } from '../ports/key-ring.ts'
 import type { PasswordHasher } from '../ports/password-hasher.ts'
-import type { TokenStore } from '../ports/stores/token-store.ts'
-import type { UserStore } from '../ports/stores/user-store.ts'
-import { discard, findRedeemable, stands } from './redeem-token.ts'
+import { discard, findRedeemable, type RedeemNeeds, stands } from './redeem-token.ts'
 
-interface Needs extends MetadataNeeds {
-  users: UserStore
+interface Needs extends MetadataNeeds, RedeemNeeds {
   changeUser: ChangeUser
-  tokens: TokenStore
-  keyRing: KeyRing
   hasher: PasswordHasher
   policy: PasswordPolicy
 }

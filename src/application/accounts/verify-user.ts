@@ -3,17 +3,11 @@ import { Refusal } from '../../domain/refusal.ts'
 import type { User } from '../../domain/user.ts'
 import type { ChangeUser } from '../change-user.ts'
 import { eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
-import type { KeyRing } from '../ports/key-ring.ts'
-import type { TokenStore } from '../ports/stores/token-store.ts'
-import type { UserStore } from '../ports/stores/user-store.ts'
 import { type Authenticated, speaksFor } from '../sign-in/authenticate.ts'
-import { discard, findRedeemable, stands } from './redeem-token.ts'
+import { discard, findRedeemable, type RedeemNeeds, stands } from './redeem-token.ts'
 
-interface Needs extends MetadataNeeds {
-  users: UserStore
+interface Needs extends MetadataNeeds, RedeemNeeds {
   changeUser: ChangeUser
-  tokens: TokenStore
-  keyRing: KeyRing
   /** Whether a token can only be used within a session of its account. */
   requiresSession: boolean
 }

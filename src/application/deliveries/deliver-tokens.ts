@@ -2,33 +2,20 @@ import type { EventId } from '../../domain/ids.ts'
 import { factOf, isFresh, isWanted, type TokenPurpose, type TokenRequest } from '../../domain/one-time-token.ts'
 import { type User, viewOf } from '../../domain/user.ts'
 import type { DueWork } from '../ports/due-work.ts'
-import type { EventHandlers, HandlerCallType } from '../ports/event-handlers.ts'
+import type { HandlerCallType } from '../ports/event-handlers.ts'
 import type { KeyRing } from '../ports/key-ring.ts'
 import type { ExpiringIds } from '../ports/stores/expiring-ids.ts'
 import type { LeasedRequest, TokenRequests } from '../ports/stores/token-requests.ts'
-import type { TokenStore } from '../ports/stores/token-store.ts'
-import type { UserStore } from '../ports/stores/user-store.ts'
-import type { Timers } from '../ports/timers.ts'
-import { type DeliveryProblem, problemOf, retryAt } from './delivery-problem.ts'
+import type { DeliveryNeeds } from './delivery-needs.ts'
+import { problemOf, retryAt } from './delivery-problem.ts'
 import { TaskQueue } from './task-queue.ts'
 
-interface Needs {
-  users: UserStore
+interface Needs extends DeliveryNeeds {
   tokenRequests: TokenRequests
   expiringIds: ExpiringIds
-  tokens: TokenStore
   keyRing: KeyRing
-  eventHandlers: EventHandlers
-  tenant: string
-  clock: () => Date
-  timers: Timers
-  random: () => number
   /** In seconds. */
   lifetimes: Readonly<Record<TokenPurpose, number>>
-  handlerTimeoutSeconds: number
-  /** The time after which other processes may take up the requests of a process that no longer renews its leases. */
-  leaseSeconds?: number
-  report: (problem: DeliveryProblem) => void
 }
 
 interface Wanted extends LeasedRequest {
@@ -51,7 +38,6 @@ const enoughQueued = 50
 const scanSeconds = 1
 /** The least pause after a scan, as a multiple of its length: scanning thousands each second would overload the store. */
 const scanRest = 10
-const defaultLeaseSeconds = 20
 /** After a delivery, further requests for the address are dropped for this time. */
 const restSeconds = 60
 const maxRetrySeconds = 60
@@ -67,7 +53,6 @@ const restId = ({ id }: TokenRequest): string => `served:${id}`
  */
 export class DeliverTokens implements DueWork {
   readonly #needs: Needs
-  readonly #leaseSeconds: number
   readonly #tasks = new TaskQueue(maxRunning)
   /** The leased requests, each with the function that ends the renewals of its lease. */
   readonly #queued = new Map<TokenRequest, () => void>()
@@ -75,7 +60,6 @@ export class DeliverTokens implements DueWork {
 
   constructor(needs: Needs) {
     this.#needs = needs
-    this.#leaseSeconds = needs.leaseSeconds ?? defaultLeaseSeconds
   }
 
   /**
@@ -92,7 +76,7 @@ export class DeliverTokens implements DueWork {
     const surplus: TokenRequest[] = []
     let begun = 0
     for (;;) {
-      const leases = await tokenRequests.lease(clock(), leaseLimit, this.#leaseSeconds)
+      const leases = await tokenRequests.lease(clock(), leaseLimit, this.#needs.leaseSeconds)
       const wanted = await Promise.all(leases.map((lease) => this.#wanted(lease)))
       const unwanted: TokenRequest[] = []
       for (const [at, lease] of leases.entries()) {
@@ -194,7 +178,7 @@ export class DeliverTokens implements DueWork {
   /** No other process takes over the request while this one lives. */
   #keepRenewing(request: TokenRequest): () => void {
     const { tokenRequests, clock, timers } = this.#needs
-    const milliseconds = this.#leaseSeconds * 1000
+    const milliseconds = this.#needs.leaseSeconds * 1000
     return timers.every(milliseconds / 3, () => {
       const until = new Date(clock().getTime() + milliseconds)
       tokenRequests.postpone([request], until).catch(() => undefined) // the next renewal may succeed

@@ -5,35 +5,20 @@ import type { Session } from '../../domain/session.ts'
 import { isAlive } from '../../domain/user.ts'
 import { stands } from '../accounts/redeem-token.ts'
 import type { DueWork } from '../ports/due-work.ts'
-import type { EventHandlers } from '../ports/event-handlers.ts'
 import type { LeasedEvent, Outbox } from '../ports/stores/outbox.ts'
 import type { SessionStore } from '../ports/stores/session-store.ts'
-import type { TokenStore } from '../ports/stores/token-store.ts'
-import type { UserStore } from '../ports/stores/user-store.ts'
-import type { Timers } from '../ports/timers.ts'
-import { type DeliveryProblem, nameOf, problemOf, retryAt } from './delivery-problem.ts'
+import type { DeliveryNeeds } from './delivery-needs.ts'
+import { nameOf, problemOf, retryAt } from './delivery-problem.ts'
 import { TaskQueue } from './task-queue.ts'
 
-interface Needs {
+interface Needs extends DeliveryNeeds {
   outbox: Outbox
-  users: UserStore
   sessions: SessionStore
-  tokens: TokenStore
-  eventHandlers: EventHandlers
-  tenant: string
-  clock: () => Date
-  timers: Timers
-  random: () => number
-  handlerTimeoutSeconds: number
-  /** The time after which other processes may deliver the events of a process that no longer renews its leases. */
-  leaseSeconds?: number
-  report: (problem: DeliveryProblem) => void
 }
 
 const maxRunning = 16
 const maxAttempts = 10
 const maxRetrySeconds = 300
-const defaultLeaseSeconds = 20
 const maxReasonLength = 200
 const sessionsAtOnce = 32
 
@@ -44,13 +29,11 @@ const sessionsAtOnce = 32
  */
 export class RelayEvents implements DueWork {
   readonly #needs: Needs
-  readonly #leaseSeconds: number
   readonly #tasks = new TaskQueue(maxRunning)
   readonly #queued = new Set<LeasedEvent>()
 
   constructor(needs: Needs) {
     this.#needs = needs
-    this.#leaseSeconds = needs.leaseSeconds ?? defaultLeaseSeconds
   }
 
   async startDue(ended?: () => void): Promise<number> {
@@ -58,7 +41,7 @@ export class RelayEvents implements DueWork {
     let begun = 0
     while (this.#tasks.free > 0) {
       const wanted = this.#tasks.free
-      const leases = await outbox.lease(clock(), wanted, this.#leaseSeconds)
+      const leases = await outbox.lease(clock(), wanted, this.#needs.leaseSeconds)
       for (const lease of leases) this.#begin(lease, ended)
       begun += leases.length
       if (leases.length < wanted) break
@@ -203,7 +186,7 @@ export class RelayEvents implements DueWork {
   /** After a fault the lease is still valid, and the next renewal may succeed. */
   #keepRenewing(lease: LeasedEvent): () => void {
     const { outbox, clock, timers } = this.#needs
-    const milliseconds = this.#leaseSeconds * 1000
+    const milliseconds = this.#needs.leaseSeconds * 1000
     const stop = timers.every(milliseconds / 3, async () => {
       const isHeld = await outbox.renew(lease, new Date(clock().getTime() + milliseconds)).catch(() => true)
       if (!isHeld) stop()

@@ -7,20 +7,16 @@ import { Refusal, Unavailable } from '../../domain/refusal.ts'
 import { newUser, type User } from '../../domain/user.ts'
 import type { Change } from '../change-user.ts'
 import { eventMetadata } from '../event-metadata.ts'
-import type { KeyRing } from '../ports/key-ring.ts'
 import type { ProviderVault } from '../ports/provider-vault.ts'
-import type { OAuthStateStore } from '../ports/stores/oauth-state-store.ts'
 import type { UserStore } from '../ports/stores/user-store.ts'
 import type { Backend } from '../sign-in/authenticate.ts'
 import { type IssueNeeds, issueCredential } from '../sign-in/issue-credential.ts'
 import { sealedAccount } from './link-account.ts'
-import { type Arrival, type AuthorizationResponse, identityOf } from './redeem-return.ts'
+import { type Arrival, type AuthorizationResponse, identityOf, type ReturnNeeds } from './redeem-return.ts'
 import { takeOver } from './take-over.ts'
 
-interface Needs extends IssueNeeds {
+interface Needs extends IssueNeeds, ReturnNeeds {
   users: UserStore
-  oauthStates: OAuthStateStore
-  keyRing: KeyRing
   vault: ProviderVault
 }
 

@@ -4,17 +4,13 @@ import { Refusal } from '../../domain/refusal.ts'
 import type { User } from '../../domain/user.ts'
 import type { ChangeUser } from '../change-user.ts'
 import { eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
-import type { KeyRing } from '../ports/key-ring.ts'
 import type { ProviderVault } from '../ports/provider-vault.ts'
-import type { OAuthStateStore } from '../ports/stores/oauth-state-store.ts'
 import { type Authenticated, speaksFor } from '../sign-in/authenticate.ts'
 import { sealedAccount } from './link-account.ts'
-import { type Arrival, type AuthorizationResponse, identityOf } from './redeem-return.ts'
+import { type Arrival, type AuthorizationResponse, identityOf, type ReturnNeeds } from './redeem-return.ts'
 
-interface Needs extends MetadataNeeds {
+interface Needs extends MetadataNeeds, ReturnNeeds {
   changeUser: ChangeUser
-  oauthStates: OAuthStateStore
-  keyRing: KeyRing
   vault: ProviderVault
 }
 

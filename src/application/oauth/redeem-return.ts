@@ -25,10 +25,10 @@ export interface Arrival {
   readonly browserOf: (state: string) => string | null
 }
 
-interface Needs {
+export interface ReturnNeeds {
   oauthStates: OAuthStateStore
   keyRing: KeyRing
-  clock: () => Date
+  readonly clock: () => Date
 }
 
 /**
@@ -38,7 +38,7 @@ interface Needs {
  * @param by the user who links an account; `null` for a login
  */
 export async function identityOf(
-  needs: Needs,
+  needs: ReturnNeeds,
   response: AuthorizationResponse,
   arrival: Arrival,
   by: Authenticated | null,
@@ -59,7 +59,7 @@ export async function identityOf(
 }
 
 function isOurs(
-  { keyRing, clock }: Needs,
+  { keyRing, clock }: ReturnNeeds,
   begun: OAuthState,
   state: string,
   { provider, browserOf }: Arrival,

@@ -1,7 +1,6 @@
 import { type DeliveryLoop, deliveryLoop } from '../../adapters/events/delivery-loop.ts'
 import type { Logger } from '../../adapters/logging/log.ts'
 import { Unavailable } from '../../domain/refusal.ts'
-import type { Closable } from '../tenancy/directory.ts'
 import type { UseCases } from './container.ts'
 import type { Ports } from './ports.ts'
 
@@ -13,26 +12,14 @@ interface Needs {
   readonly log: Logger
 }
 
-/** The background work of a tenant. */
-export interface Deliveries
-  extends Pick<Closable, 'startDeliveries' | 'startDue' | 'oneRound' | 'nextDue' | 'stopDeliveries'> {
-  /** Does `work` soon and then each hour. */
-  chore(work: () => Promise<unknown>): void
-  /** Delivers events that this process has just written, without waiting for the next poll. */
-  wake(): void
-  /** Deliveries begin after this check, because the user store may belong to another secret. */
-  usersAreReady(): void
-  /** Ends the chores. */
-  close(): void
-}
-
 const pollSeconds = 1
 /** Token requests are polled at random times, so that no answer's time depends on their outcome. */
 const tokenBeat = { pollSeconds: 0.25, jitter: 0.5 }
 const hourMilliseconds = 3_600_000
 const firstChoresMilliseconds = 200
 
-export function deliveriesOf({ useCases, ports, leavesEvents, log }: Needs): Deliveries {
+/** The background work of a tenant. */
+export function deliveriesOf({ useCases, ports, leavesEvents, log }: Needs) {
   const { relayEvents, deliverTokens, sweep } = useCases
   const { clock, outbox } = ports
   let events: DeliveryLoop | null = null
@@ -45,6 +32,7 @@ export function deliveriesOf({ useCases, ports, leavesEvents, log }: Needs): Del
     work().catch((err: unknown) => {
       if (!(err instanceof Unavailable)) log.warn({ err }, 'a background task failed') // outages are logged elsewhere
     })
+  /** Does `work` soon and then each hour. */
   const chore = (work: () => Promise<unknown>): void => {
     const done = (): unknown => logged(work)
     timers.push(setTimeout(done, firstChoresMilliseconds).unref(), setInterval(done, hourMilliseconds).unref())
@@ -64,6 +52,7 @@ export function deliveriesOf({ useCases, ports, leavesEvents, log }: Needs): Del
 
   return {
     chore,
+    /** Delivers events that this process has just written, without waiting for the next poll. */
     wake: () => events?.wake(),
 
     startDeliveries() {
@@ -71,6 +60,7 @@ export function deliveriesOf({ useCases, ports, leavesEvents, log }: Needs): Del
       if (isReady) start()
     },
 
+    /** Deliveries begin after this check, because the user store may belong to another secret. */
     usersAreReady() {
       isReady = true
       if (isWanted) start()
@@ -81,7 +71,7 @@ export function deliveriesOf({ useCases, ports, leavesEvents, log }: Needs): Del
       await Promise.all([relayEvents.startDue(), deliverTokens.startDue()])
     },
 
-    async stopDeliveries(graceSeconds) {
+    async stopDeliveries(graceSeconds: number) {
       isWanted = false
       await Promise.all([events?.stop(graceSeconds), requests?.stop(graceSeconds)])
     },
@@ -93,6 +83,7 @@ export function deliveriesOf({ useCases, ports, leavesEvents, log }: Needs): Del
     // Only for events: a store cannot tell when the next token request is due.
     nextDue: async () => (leavesEvents ? null : outbox.nextDue()),
 
+    /** Ends the chores. */
     close() {
       for (const timer of timers) clearTimeout(timer)
     },

@@ -19,16 +19,11 @@ interface Needs {
   readonly tenant: string | null
 }
 
-interface OpenHandlers {
-  readonly eventHandlers: EventHandlers
-  close(): Promise<void>
-}
-
 /** Opens the handlers of the settings: a module, the console, both or neither. Tenants share the thread of a module. */
 export async function openHandlers(
   { module, console }: Settings['handlers'],
   { log, write, shares, tenant }: Needs,
-): Promise<OpenHandlers> {
+): Promise<{ eventHandlers: EventHandlers; close: () => Promise<void> }> {
   const leased = module === null ? null : await lease(module, log, shares)
   const printed = console ? consoleHandlers(write, tenant) : null
   const eventHandlers =

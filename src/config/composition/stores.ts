@@ -6,9 +6,6 @@ import {
   Unsuitable,
   type UsersRole,
 } from '../../adapters/stores/store-backend.ts'
-import type { OAuthStateStore } from '../../application/ports/stores/oauth-state-store.ts'
-import type { SessionStore } from '../../application/ports/stores/session-store.ts'
-import type { TokenStore } from '../../application/ports/stores/token-store.ts'
 import { Unavailable } from '../../domain/refusal.ts'
 import { stores } from '../plugins/stores.ts'
 import type { Fault, Source } from '../settings/schema/fault.ts'
@@ -20,18 +17,7 @@ export interface FailingStore {
   readonly roles: readonly StoreRole[]
 }
 
-export interface OpenStores {
-  readonly users: Omit<UsersRole, 'checkSecret'>
-  readonly sessions: SessionStore
-  readonly tokens: TokenStore
-  readonly oauthStates: OAuthStateStore
-  /** Tries every store once and resolves; a store that is down is tried again each second. Rejects with `Unsuitable`. */
-  prepare(): Promise<void>
-  failing(): Promise<readonly FailingStore[]>
-  /** Whether `whenUsersAreThere` has succeeded. */
-  isReady(): boolean
-  close(): Promise<void>
-}
+export type OpenStores = Awaited<ReturnType<typeof openStores>>
 
 interface Needs {
   readonly settings: Settings
@@ -59,7 +45,7 @@ const retryMilliseconds = 1000
 const pingMemoryMilliseconds = 1000
 
 /** Opens the stores of all roles. Roles with the same kind and address share one handle. */
-export async function openStores(needs: Needs): Promise<OpenStores> {
+export async function openStores(needs: Needs) {
   const { settings, clock, log, shares, isOneOfMany = false, whenUsersAreThere, failed } = needs
   const opened = new Map<string, Opened>()
   try {
@@ -167,6 +153,7 @@ export async function openStores(needs: Needs): Promise<OpenStores> {
     sessions: portOf('sessions', (handle) => handle.sessions),
     tokens: portOf('tokens', (handle) => handle.tokens),
     oauthStates: portOf('tokens', (handle) => handle.oauthStates),
+    /** Tries every store once and resolves; a store that is down is tried again each second. Rejects with `Unsuitable`. */
     async prepare() {
       const attempts = await Promise.allSettled(all.map(firstAttempt))
       for (const attempt of attempts) if (attempt.status === 'rejected') throw attempt.reason
@@ -176,6 +163,7 @@ export async function openStores(needs: Needs): Promise<OpenStores> {
       if (lastPing === null || now - lastPing.at > pingMemoryMilliseconds) lastPing = { at: now, failing: ping() }
       return lastPing.failing
     },
+    /** Whether `whenUsersAreThere` has succeeded. */
     isReady: () => !isClosed && all.some(({ roles, isReady }) => isReady && roles.includes('users')),
     async close() {
       isClosed = true

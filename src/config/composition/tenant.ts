@@ -3,27 +3,22 @@ import { isCommonPassword } from '../../adapters/crypto/common-passwords.ts'
 import { derivedKeys, secretMark } from '../../adapters/crypto/derived-keys.ts'
 import { newId } from '../../adapters/crypto/new-id.ts'
 import { handlerNameOf } from '../../adapters/events/handler-names.ts'
-import type { HttpBackend } from '../../adapters/http/transports/http-backend.ts'
-import type { Logger } from '../../adapters/logging/log.ts'
 import { pathIn } from '../../adapters/stores/sqlite/data-file.ts'
 import { CreateSuperuser } from '../../application/accounts/create-superuser.ts'
 import { PromoteUser } from '../../application/accounts/promote-user.ts'
 import { ChangeUser } from '../../application/change-user.ts'
-import type { OAuthProvider } from '../../application/ports/oauth-provider.ts'
-import type { Outbox } from '../../application/ports/stores/outbox.ts'
 import { openStore, type UserStoreAddress } from '../plugins/stores.ts'
 import { discardGenerated, type MasterSecret, resolveSecret } from '../settings/master-secret.ts'
 import { type Fault, SettingsFault } from '../settings/schema/fault.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 import { defaultTenant } from '../settings/tenants.ts'
-import type { Closable } from '../tenancy/directory.ts'
-import { type UseCases, useCasesOf } from './container.ts'
+import { useCasesOf } from './container.ts'
 import { deliveriesOf } from './deliveries.ts'
 import { openHandlers } from './handlers.ts'
-import { type Ports, portsOf, userPortsOf } from './ports.ts'
+import { portsOf, userPortsOf } from './ports.ts'
 import { openHasher, openHashPool, type SharedResources } from './shared-resources.ts'
 import { backendsOf, providersOf, reportProvider } from './sign-in.ts'
-import { type FailingStore, namingRoles, openStores } from './stores.ts'
+import { namingRoles, openStores } from './stores.ts'
 
 interface Needs extends SharedResources {
   readonly id: string
@@ -34,18 +29,7 @@ interface Needs extends SharedResources {
   readonly failed: (fault: unknown) => void
 }
 
-/** An open tenant. */
-export interface Tenant extends Closable {
-  readonly id: string
-  readonly settings: Settings
-  /** Each line names the tenant, unless it is `default`. */
-  readonly log: Logger
-  readonly ports: Ports
-  readonly useCases: UseCases
-  readonly backends: readonly HttpBackend[]
-  readonly providers: ReadonlyMap<string, OAuthProvider>
-  failing(): Promise<readonly FailingStore[]>
-}
+export type Tenant = Awaited<ReturnType<typeof openTenant>>
 
 /** The fault of a secret that does not belong to the store. */
 function otherSecret({ origin, path }: Pick<MasterSecret, 'origin' | 'path'>): Fault {
@@ -57,7 +41,7 @@ function otherSecret({ origin, path }: Pick<MasterSecret, 'origin' | 'path'>): F
  * Resolves after the first attempt at every store; a store that is down is tried again each second. Throws `SettingsFault`
  * or `Unsuitable` if no retry can help.
  */
-export async function openTenant(needs: Needs): Promise<Tenant> {
+export async function openTenant(needs: Needs) {
   const { id, settings, clock, shares, write, hashPool, outbound, isOneOfMany, eventHandlers } = needs
   const { leavesEvents = false, failed } = needs
   const keyOwner = id === defaultTenant ? null : id
@@ -138,6 +122,7 @@ export async function openTenant(needs: Needs): Promise<Tenant> {
     ...deliveries,
     id,
     settings,
+    /** Each line names the tenant, unless it is `default`. */
     log,
     ports,
     useCases,
@@ -150,17 +135,10 @@ export async function openTenant(needs: Needs): Promise<Tenant> {
 }
 
 /** The users' store for a command, beside a running service. */
-export interface UserStoreSession {
-  readonly createSuperuser: CreateSuperuser
-  readonly promoteUser: PromoteUser
-  readonly outbox: Outbox
-  /** The file of the users, if this command has created it. */
-  readonly newFile: string | null
-  close(): Promise<void>
-}
+export type UserStoreSession = Awaited<ReturnType<typeof openUserStore>>
 
 /** Throws when the store does not answer. */
-export async function openUserStore(settings: Settings): Promise<UserStoreSession> {
+export async function openUserStore(settings: Settings) {
   const { dataFolder, stores, passwords } = settings
   if (stores.users.kind === 'memory') {
     const message = 'is memory: only the serving process can reach such users'
@@ -177,6 +155,7 @@ export async function openUserStore(settings: Settings): Promise<UserStoreSessio
     createSuperuser: new CreateSuperuser(ports),
     promoteUser: new PromoteUser({ ...ports, changeUser: new ChangeUser(ports) }),
     outbox,
+    /** The file of the users, if this command has created it. */
     newFile,
     close,
   }

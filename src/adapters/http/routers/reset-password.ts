@@ -1,7 +1,8 @@
 import type { RequestToken } from '../../../application/accounts/request-token.ts'
 import type { ResetPassword } from '../../../application/accounts/reset-password.ts'
 import { endpoint, type Router } from '../endpoint.ts'
-import { EmailBody, ResetPasswordBody } from '../schemas.ts'
+import { ResetPasswordBody } from '../schemas.ts'
+import { tokenRequest } from './token-request.ts'
 
 interface Needs {
   requestToken: RequestToken
@@ -14,18 +15,10 @@ export function resetPasswordRouter({ requestToken, resetPassword, prefix }: Nee
     tag: 'reset-password',
     prefix,
     endpoints: [
-      endpoint({
-        method: 'POST',
+      tokenRequest(requestToken, 'reset_password', {
         path: '/forgot-password',
         operationId: 'reset:forgot_password',
         summary: 'Ask for a reset token',
-        access: 'public',
-        body: EmailBody,
-        replies: { 202: { description: 'Accepted, whether or not the address is a user’s', body: null } },
-        async handle({ body: { email }, requestId }) {
-          await requestToken.execute({ purpose: 'reset_password', email, requestId })
-          return { status: 202 }
-        },
       }),
       endpoint({
         method: 'POST',

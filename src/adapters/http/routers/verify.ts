@@ -1,7 +1,8 @@
 import type { RequestToken } from '../../../application/accounts/request-token.ts'
 import type { VerifyUser } from '../../../application/accounts/verify-user.ts'
 import { endpoint, type Router } from '../endpoint.ts'
-import { EmailBody, UserSchema, userBody, VerifyBody } from '../schemas.ts'
+import { UserSchema, userBody, VerifyBody } from '../schemas.ts'
+import { tokenRequest } from './token-request.ts'
 
 interface Needs {
   requestToken: RequestToken
@@ -14,18 +15,10 @@ export function verifyRouter({ requestToken, verifyUser, prefix }: Needs): Route
     tag: 'verify',
     prefix,
     endpoints: [
-      endpoint({
-        method: 'POST',
+      tokenRequest(requestToken, 'verify_email', {
         path: '/request-verify-token',
         operationId: 'verify:request-token',
         summary: 'Ask for a verification token',
-        access: 'public',
-        body: EmailBody,
-        replies: { 202: { description: 'Accepted, whether or not the address is a user’s', body: null } },
-        async handle({ body: { email }, requestId }) {
-          await requestToken.execute({ purpose: 'verify_email', email, requestId })
-          return { status: 202 }
-        },
       }),
       endpoint({
         method: 'POST',

@@ -97,11 +97,8 @@ export function memoryOutbox(): MemoryOutbox {
 
     async nextDue() {
       if (queues.size === 0) return null
-      const soonest = [...queues.values()].reduce(
-        (least, { heldUntil }) => Math.min(least, heldUntil),
-        Number.POSITIVE_INFINITY,
-      )
-      return new Date(soonest)
+      const times = [...queues.values()].map(({ heldUntil }) => heldUntil)
+      return new Date(times.reduce((a, b) => Math.min(a, b)))
     },
 
     async listDead(limit) {

@@ -98,6 +98,3 @@ export interface Report {
 export function monotonicMs(): number {
   return Number(process.hrtime.bigint() / 1_000_000n)
 }
-
-/** The number of dead letters that one step makes due again. The caller repeats the step. */
-export const maxRevived = 500

@@ -35,23 +35,12 @@ function upperSnake(key: string): string {
     .toUpperCase()
 }
 
-export interface EnvironmentReading {
-  readonly assignments: readonly Assignment[]
-  readonly faults: readonly Fault[]
-  readonly warnings: readonly string[]
-}
-
 /**
  * Reads the variables. An empty variable counts as absent. The name of an entry matches an entry of `file` in any case,
  * otherwise it adds an entry in lower case. An unknown name is a fault if it has `__`, otherwise a warning: Kubernetes
  * sets `PORTCULLIS_PORT` and others for a Service of this name.
  */
-export async function readEnvironment(from: {
-  env: Environment
-  cwd: string
-  schema: TSchema
-  file: unknown
-}): Promise<EnvironmentReading> {
+export async function readEnvironment(from: { env: Environment; cwd: string; schema: TSchema; file: unknown }) {
   const { env, cwd, schema, file } = from
   const assignments: Assignment[] = []
   const faults: Fault[] = []

@@ -1,5 +1,5 @@
 import type { Outbox } from '../../../../application/ports/stores/outbox.ts'
-import { maxRevived, type Writes } from '../protocol.ts'
+import type { Writes } from '../protocol.ts'
 import { eventOf } from '../rows.ts'
 import type { Read } from './reader.ts'
 
@@ -41,14 +41,6 @@ export function sqliteOutbox(read: Read, writes: Writes['outbox']): Outbox {
         reason: row.reason,
         diedAt: new Date(row.dead_at),
       }))
-    },
-
-    async revive(eventId, now) {
-      for (let total = 0; ; ) {
-        const revived = await writes.revive(eventId, now)
-        total += revived
-        if (revived < maxRevived) return total
-      }
     },
   }
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { LeasedEvent } from '../../../../application/ports/stores/outbox.ts'
 import type { AccountEvent } from '../../../../domain/events.ts'
 import type { EventId, UserId } from '../../../../domain/ids.ts'
-import { type InThread, maxRevived, type Writes } from '../protocol.ts'
+import type { InThread, Writes } from '../protocol.ts'
 import { eventOf } from '../rows.ts'
 import type { Statements } from '../statements.ts'
 
@@ -31,10 +31,9 @@ const countFirst = `
 const leased = `
   SELECT seq FROM outbox_queues JOIN outbox USING (user_id)
   WHERE user_id = ? AND lease_id = ? AND dead_at IS NULL AND event_id = ? ORDER BY seq LIMIT 1`
-const deadOnes = `
-  SELECT seq, user_id FROM outbox INDEXED BY outbox_dead
-  WHERE dead_at IS NOT NULL AND (@id = 'all' OR event_id = @id) ORDER BY dead_at, seq LIMIT @limit`
-const revive = 'UPDATE outbox SET dead_at = NULL, reason = NULL, attempts = 0, due_at = ? WHERE seq = ?'
+const revive = `
+  UPDATE outbox SET dead_at = NULL, reason = NULL, attempts = 0, due_at = @at
+  WHERE dead_at IS NOT NULL AND (@id = 'all' OR event_id = @id) RETURNING user_id`
 const enqueueUnlessLeased = `
   INSERT INTO outbox_queues (user_id, ready_at) VALUES (?, ?)
   ON CONFLICT (user_id) DO UPDATE SET ready_at = excluded.ready_at WHERE lease_id IS NULL`
@@ -97,12 +96,9 @@ export function outboxWrites(sql: Statements): InThread<Writes['outbox']> {
         sql<[number]>('UPDATE outbox SET attempts = attempts - 1 WHERE seq = ?').run(seq)
       }),
 
-    /** At most `maxRevived`, so that other writes do not wait long. */
     revive(_now, id, at) {
-      const dead = sql<[{ id: string; limit: number }], { seq: number; user_id: UserId }>(deadOnes)
-      const rows = dead.all({ id, limit: maxRevived })
-      for (const { seq, user_id: userId } of rows) {
-        sql<[number, number]>(revive).run(at.getTime(), seq)
+      const rows = sql<[{ id: string; at: number }], { user_id: UserId }>(revive).all({ id, at: at.getTime() })
+      for (const { user_id: userId } of rows) {
         sql<[UserId, number]>(enqueueUnlessLeased).run(userId, firstDue(userId) ?? at.getTime())
       }
       return rows.length

@@ -1,0 +1,21 @@
+import type { RequestToken } from '../../../application/accounts/request-token.ts'
+import type { TokenPurpose } from '../../../domain/one-time-token.ts'
+import { type Endpoint, endpoint } from '../endpoint.ts'
+import { EmailBody } from '../schemas.ts'
+
+type Texts = Pick<Endpoint, 'path' | 'operationId' | 'summary'>
+
+/** The operation that asks for a token. Its answer does not depend on the address. */
+export function tokenRequest(requestToken: RequestToken, purpose: TokenPurpose, texts: Texts): Endpoint {
+  return endpoint({
+    ...texts,
+    method: 'POST',
+    access: 'public',
+    body: EmailBody,
+    replies: { 202: { description: 'Accepted, whether or not the address is a user’s', body: null } },
+    async handle({ body: { email }, requestId }) {
+      await requestToken.execute({ purpose, email, requestId })
+      return { status: 202 }
+    },
+  })
+}

@@ -1,0 +1,20 @@
+import type { EventHandlers } from '../ports/event-handlers.ts'
+import type { TokenStore } from '../ports/stores/token-store.ts'
+import type { UserStore } from '../ports/stores/user-store.ts'
+import type { Timers } from '../ports/timers.ts'
+import type { DeliveryProblem } from './delivery-problem.ts'
+
+/** The needs of every use case that calls handlers. */
+export interface DeliveryNeeds {
+  users: UserStore
+  tokens: TokenStore
+  eventHandlers: EventHandlers
+  tenant: string
+  clock: () => Date
+  timers: Timers
+  random: () => number
+  handlerTimeoutSeconds: number
+  /** The time after which other processes may take up the work of a process that no longer renews its leases. */
+  leaseSeconds: number
+  report: (problem: DeliveryProblem) => void
+}
