@@ -1,26 +1,20 @@
-interface Waiting {
-  end(isAcquired: boolean): void
-}
-
 export type Semaphore = ReturnType<typeof semaphore>
 
 /** A semaphore with a FIFO queue. */
 export function semaphore(permits: number) {
-  const waiting = new Set<Waiting>()
+  const waiting = new Set<(isAcquired: boolean) => void>()
   let free = permits
   let isClosed = false
 
   function queue(milliseconds: number): Promise<boolean> {
     return new Promise((resolve) => {
-      const timer = setTimeout(() => one.end(false), milliseconds)
-      const one: Waiting = {
-        end(isAcquired) {
-          clearTimeout(timer)
-          waiting.delete(one) // so that `release` gives it no permit
-          resolve(isAcquired)
-        },
+      const timer = setTimeout(() => end(false), milliseconds)
+      const end = (isAcquired: boolean): void => {
+        clearTimeout(timer)
+        waiting.delete(end) // so that `release` gives it no permit
+        resolve(isAcquired)
       }
-      waiting.add(one)
+      waiting.add(end)
     })
   }
 
@@ -40,13 +34,13 @@ export function semaphore(permits: number) {
     release() {
       const [next] = waiting
       if (next === undefined) free++
-      else next.end(true)
+      else next(true)
     },
 
     /** Refuses all waiting and later callers. */
     close() {
       isClosed = true
-      for (const one of [...waiting]) one.end(false)
+      for (const end of [...waiting]) end(false)
     },
   }
 }
