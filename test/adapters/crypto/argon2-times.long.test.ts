@@ -1,4 +1,3 @@
-// How long the answers of the hasher take. Run with nothing beside it.
 import argon2 from 'argon2'
 import bcrypt from 'bcrypt'
 import { expect } from 'chai'
@@ -12,11 +11,8 @@ async function millisecondsOf(act: () => Promise<unknown>): Promise<number> {
   return performance.now() - began
 }
 
-// Times on a busy machine: one that is out of bounds is measured again.
-const retries = 2
-
 describe('a mismatch', function () {
-  this.retries(retries)
+  this.retries(2) // a busy machine
   /** Three times the cost of today's. */
   const dear = '$argon2id$v=19$m=40960,t=3,p=1'
   let imported = ''
