@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { MongoClient } from 'mongodb'
-import { fullness } from '../../../src/adapters/stores/mongo/fullness.ts'
+import { fullness } from '../../../src/adapters/stores/mongo/connection.ts'
 import { mongoBackend } from '../../../src/adapters/stores/mongo/mongo.ts'
 import { type StoreHandle, Unsuitable } from '../../../src/adapters/stores/store-backend.ts'
 import { emailKey } from '../../../src/domain/email.ts'

@@ -1,7 +1,6 @@
 import type { OAuthStateStore } from '../../../application/ports/stores/oauth-state-store.ts'
-import type { Connection } from './connection.ts'
+import { type Connection, fullness } from './connection.ts'
 import { literal } from './documents.ts'
-import { fullness } from './fullness.ts'
 
 export function mongoOAuthStates({ oauthStates, now, run, sweep }: Connection): OAuthStateStore {
   const isFull = fullness(oauthStates, () => ({ expiresAt: { $gt: now() } }))

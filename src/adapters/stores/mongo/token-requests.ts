@@ -5,9 +5,8 @@ import {
   type TokenRequests,
 } from '../../../application/ports/stores/token-requests.ts'
 import type { TokenRequest } from '../../../domain/one-time-token.ts'
-import type { Connection } from './connection.ts'
+import { type Connection, fullness } from './connection.ts'
 import { literal, type RequestDocument } from './documents.ts'
-import { fullness } from './fullness.ts'
 
 /** Due for every process, whatever its clock says. */
 const atOnce = new Date(0)
