@@ -1,5 +1,4 @@
 import type { Logger } from '../../adapters/logging/log.ts'
-import type { Closable } from './directory.ts'
 
 interface Needs {
   readonly id: string
@@ -12,13 +11,20 @@ interface Needs {
   readonly wakeAt: (due: Date | 'unknown') => void
 }
 
+interface Open {
+  startDue(): Promise<void>
+  nextDue(): Promise<Date | null>
+  stopDeliveries(graceSeconds: number): Promise<void>
+  close(): Promise<void>
+}
+
 const deliveryGraceSeconds = 10
 
 /** The line of the log when closing a tenant fails. */
 export const notInOrder = 'a tenant was not closed in order'
 
 /** Closes an unused tenant: deliveries end first, and `wakeAt` remembers the next event. Never rejects. */
-export async function drain(tenant: Closable, { id, log, hurry, mayReopen, wakeAt }: Needs): Promise<void> {
+export async function drain(tenant: Open, { id, log, hurry, mayReopen, wakeAt }: Needs): Promise<void> {
   const logged = (err: unknown): void => log.error({ err, tenant: id }, notInOrder)
   if (mayReopen()) await tenant.startDue().catch(() => undefined) // a store that is down keeps its events
   await Promise.race([tenant.stopDeliveries(deliveryGraceSeconds), aborted(hurry)]).catch(logged)
