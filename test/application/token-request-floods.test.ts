@@ -30,7 +30,6 @@ function over({ store, clock }: OpenedStore, eventHandlers: EventHandlers) {
     timers,
     lifetimes: { reset_password: 900, verify_email: 86_400 },
     handlerTimeoutSeconds: 10,
-    leaseSeconds: 20,
     report() {},
   })
   const requestToken = new RequestToken({ tokenRequests, keyRing, clock, newId: randomUUID })

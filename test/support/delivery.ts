@@ -25,7 +25,6 @@ export async function deliveryNeeds(clock: () => Date) {
     keyRing: derivedKeys('a master secret of a test, long enough'),
     random: () => 0,
     timers,
-    leaseSeconds: 20,
     tenant: 'default',
     problems,
     report: (problem: DeliveryProblem) => void problems.push(problem),

@@ -6,7 +6,7 @@ import type { HandlerCallType } from '../ports/event-handlers.ts'
 import type { KeyRing } from '../ports/key-ring.ts'
 import type { ExpiringIds } from '../ports/stores/expiring-ids.ts'
 import type { LeasedRequest, TokenRequests } from '../ports/stores/token-requests.ts'
-import type { DeliveryNeeds } from './delivery-needs.ts'
+import { type DeliveryNeeds, defaultLeaseSeconds } from './delivery-needs.ts'
 import { problemOf, retryAt } from './delivery-problem.ts'
 import { TaskQueue } from './task-queue.ts'
 
@@ -76,7 +76,7 @@ export class DeliverTokens implements DueWork {
     const surplus: TokenRequest[] = []
     let begun = 0
     for (;;) {
-      const leases = await tokenRequests.lease(clock(), leaseLimit, this.#needs.leaseSeconds)
+      const leases = await tokenRequests.lease(clock(), leaseLimit, this.#needs.leaseSeconds ?? defaultLeaseSeconds)
       const wanted = await Promise.all(leases.map((lease) => this.#wanted(lease)))
       const unwanted: TokenRequest[] = []
       for (const [at, lease] of leases.entries()) {
@@ -178,7 +178,7 @@ export class DeliverTokens implements DueWork {
   /** No other process takes over the request while this one lives. */
   #keepRenewing(request: TokenRequest): () => void {
     const { tokenRequests, clock, timers } = this.#needs
-    const milliseconds = this.#needs.leaseSeconds * 1000
+    const milliseconds = (this.#needs.leaseSeconds ?? defaultLeaseSeconds) * 1000
     return timers.every(milliseconds / 3, () => {
       const until = new Date(clock().getTime() + milliseconds)
       tokenRequests.postpone([request], until).catch(() => undefined) // the next renewal may succeed

@@ -14,7 +14,9 @@ export interface DeliveryNeeds {
   timers: Timers
   random: () => number
   handlerTimeoutSeconds: number
-  /** The time after which other processes may take up the work of a process that no longer renews its leases. */
-  leaseSeconds: number
+  /** After so long, other processes take up the work of one that no longer renews its leases; 20 by default. */
+  leaseSeconds?: number
   report: (problem: DeliveryProblem) => void
 }
+
+export const defaultLeaseSeconds = 20

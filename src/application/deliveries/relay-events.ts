@@ -7,7 +7,7 @@ import { stands } from '../accounts/redeem-token.ts'
 import type { DueWork } from '../ports/due-work.ts'
 import type { LeasedEvent, Outbox } from '../ports/stores/outbox.ts'
 import type { SessionStore } from '../ports/stores/session-store.ts'
-import type { DeliveryNeeds } from './delivery-needs.ts'
+import { type DeliveryNeeds, defaultLeaseSeconds } from './delivery-needs.ts'
 import { nameOf, problemOf, retryAt } from './delivery-problem.ts'
 import { TaskQueue } from './task-queue.ts'
 
@@ -41,7 +41,7 @@ export class RelayEvents implements DueWork {
     let begun = 0
     while (this.#tasks.free > 0) {
       const wanted = this.#tasks.free
-      const leases = await outbox.lease(clock(), wanted, this.#needs.leaseSeconds)
+      const leases = await outbox.lease(clock(), wanted, this.#needs.leaseSeconds ?? defaultLeaseSeconds)
       for (const lease of leases) this.#begin(lease, ended)
       begun += leases.length
       if (leases.length < wanted) break
@@ -186,7 +186,7 @@ export class RelayEvents implements DueWork {
   /** After a fault the lease is still valid, and the next renewal may succeed. */
   #keepRenewing(lease: LeasedEvent): () => void {
     const { outbox, clock, timers } = this.#needs
-    const milliseconds = this.#needs.leaseSeconds * 1000
+    const milliseconds = (this.#needs.leaseSeconds ?? defaultLeaseSeconds) * 1000
     const stop = timers.every(milliseconds / 3, async () => {
       const isHeld = await outbox.renew(lease, new Date(clock().getTime() + milliseconds)).catch(() => true)
       if (!isHeld) stop()
