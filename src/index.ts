@@ -37,6 +37,7 @@ export { FinishOAuth, type OAuthPolicy } from './application/oauth/finish-oauth.
 export { LinkOAuth } from './application/oauth/link-oauth.ts'
 export { LogIn } from './application/sign-in/log-in.ts'
 export { LogOut } from './application/sign-in/log-out.ts'
+export { LogOutEverywhere } from './application/sign-in/log-out-everywhere.ts'
 export type { Arrival, AuthorizationResponse } from './application/oauth/redeem-return.ts'
 export { PromoteUser } from './application/accounts/promote-user.ts'
 export { ReadProviderToken } from './application/oauth/read-provider-token.ts'

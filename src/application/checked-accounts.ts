@@ -16,6 +16,7 @@ import type { UnlinkOAuth } from './oauth/unlink-oauth.ts'
 import type { Authenticate } from './sign-in/authenticate.ts'
 import type { LogIn } from './sign-in/log-in.ts'
 import type { LogOut } from './sign-in/log-out.ts'
+import type { LogOutEverywhere } from './sign-in/log-out-everywhere.ts'
 
 type Execute<UseCase extends { execute: unknown }> = Pick<UseCase, 'execute'>
 
@@ -25,6 +26,7 @@ export interface CheckedAccounts {
   readonly promoteUser: Execute<PromoteUser>
   readonly logIn: Execute<LogIn>
   readonly logOut: Execute<LogOut>
+  readonly logOutEverywhere: Execute<LogOutEverywhere>
   readonly authenticate: Execute<Authenticate>
   readonly requestToken: Execute<RequestToken>
   readonly resetPassword: Execute<ResetPassword>
@@ -49,6 +51,7 @@ export function checkedAccounts(useCases: CheckedAccounts): CheckedAccounts {
     requestToken: checked(useCases.requestToken, ['purpose', 'email', 'requestId']),
     resetPassword: checked(useCases.resetPassword, ['token', 'password', 'requestId']),
     unlinkOAuth: checked(useCases.unlinkOAuth, ['by', 'requestId']),
+    logOutEverywhere: checked(useCases.logOutEverywhere, ['by', 'requestId']),
     logIn: checked(
       { execute: (input) => logIn.execute({ ...input, email: isEmail(input.email) ? input.email : null }) },
       ['password', 'requestId'],

@@ -17,6 +17,8 @@ export interface UserChanges {
   readonly isActive?: boolean
   readonly isSuperuser?: boolean
   readonly isVerified?: boolean
+  /** The user ended all logins. */
+  readonly loggedOutEverywhere?: true
   readonly oauthLinked?: LinkChange
   readonly oauthUnlinked?: LinkChange
 }

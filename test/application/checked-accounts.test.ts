@@ -17,6 +17,7 @@ import { UnlinkOAuth } from '../../src/application/oauth/unlink-oauth.ts'
 import { Authenticate, type Backend } from '../../src/application/sign-in/authenticate.ts'
 import { LogIn } from '../../src/application/sign-in/log-in.ts'
 import { LogOut } from '../../src/application/sign-in/log-out.ts'
+import { LogOutEverywhere } from '../../src/application/sign-in/log-out-everywhere.ts'
 import { type Email, isEmail, parseEmail } from '../../src/domain/email.ts'
 import { InvalidInput } from '../../src/domain/invalid-input.ts'
 import { Refusal } from '../../src/domain/refusal.ts'
@@ -109,6 +110,7 @@ async function scene() {
     promoteUser: new PromoteUser(needs),
     logIn: new LogIn(needs),
     logOut: new LogOut(needs),
+    logOutEverywhere: new LogOutEverywhere(needs),
     authenticate: new Authenticate(needs),
     requestToken: new RequestToken(needs),
     resetPassword: new ResetPassword(needs),
@@ -158,6 +160,10 @@ const useCases: Readonly<Record<string, UseCase>> = {
     answers: { email: 'LOGIN_BAD_CREDENTIALS' },
   },
   logOut: { call: (to, { by }) => to.logOut.execute(by), input: ({ by }) => ({ by }) },
+  logOutEverywhere: {
+    call: (to, input) => to.logOutEverywhere.execute(input),
+    input: ({ by }) => ({ by, requestId }),
+  },
   resetPassword: {
     call: (to, input) => to.resetPassword.execute(input),
     input: () => ({ token: 'a', password, requestId }),

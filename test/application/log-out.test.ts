@@ -3,6 +3,8 @@ import { expect } from 'chai'
 import { jwtCredentials } from '../../src/adapters/credentials/jwt.ts'
 import { Authenticate } from '../../src/application/sign-in/authenticate.ts'
 import { LogOut } from '../../src/application/sign-in/log-out.ts'
+import { LogOutEverywhere } from '../../src/application/sign-in/log-out-everywhere.ts'
+import type { User } from '../../src/domain/user.ts'
 import { aUser } from '../../src/testing/builders.ts'
 import { fixedClock } from '../../src/testing/fixed-clock.ts'
 import { changeUserOf, deliveryNeeds } from '../support/delivery.ts'
@@ -35,7 +37,10 @@ async function scene() {
   const logOut = new LogOut({ changeUser: changeUserOf(users) })
   return {
     clock,
-    logIn: () => credentials.issue(user),
+    users,
+    who,
+    logOutEverywhere: new LogOutEverywhere({ changeUser: changeUserOf(users), clock, newId: randomUUID }),
+    logIn: (as: User = user) => credentials.issue(as),
     lives: async (value: string) => (await who(value)) !== null,
     async logOut(value: string) {
       const by = await who(value)
@@ -45,6 +50,19 @@ async function scene() {
     lookups: () => lookups,
   }
 }
+
+describe('a logout everywhere', () => {
+  it('ends no later login when its own login has ended meanwhile', async () => {
+    const { logIn, lives, users, who, logOutEverywhere } = await scene()
+    const by = await who(await logIn())
+    if (by === null) throw new Error('is not logged in')
+    await logOutEverywhere.execute({ by, requestId: 'first' })
+    const later = await logIn((await users.find(by.user.id)) ?? by.user)
+    const late = await logOutEverywhere.execute({ by, requestId: 'second' }).catch((error: unknown) => error)
+    expect(late).to.include({ code: 'UNAUTHORIZED' })
+    expect(await lives(later)).to.equal(true)
+  })
+})
 
 describe('a logout by JWT', () => {
   it('ends exactly its own login: 100 logouts end 100 of 101 logins', async () => {

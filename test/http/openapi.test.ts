@@ -49,6 +49,7 @@ describe('the OpenAPI document', () => {
       'GET /users/me users:current_user *',
       'PATCH /users/me users:patch_current_user *',
       'GET /users/me/oauth-accounts users:oauth_accounts *',
+      'DELETE /users/me/sessions users:log_out_everywhere *',
       'GET /users/{user_id} users:user *',
       'PATCH /users/{user_id} users:patch_user *',
       'DELETE /users/{user_id} users:delete_user *',

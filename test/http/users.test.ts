@@ -194,6 +194,42 @@ describe('the Users router', () => {
     })
   })
 
+  describe('DELETE /me/sessions', () => {
+    const logOutEverywhere = (sent: Sent) => call(service.url, 'DELETE', '/users/me/sessions', sent)
+
+    it('ends every login of the user, removes the stored ones and tells the handler', async () => {
+      const { user, bearer, cookie } = await aUser()
+      const another = await aUser()
+      const sent = [{ bearer }, { cookie }, { bearer: await logIn(service.url, user.email) }]
+      late = 3_000_000 // the login is no longer fresh
+      const answer = await logOutEverywhere({ bearer })
+      expect([seen(answer), answer.headers.getSetCookie()]).to.deep.equal([empty(204), []])
+      for (const one of sent) {
+        expect(seen(await me(one))).to.deep.equal(unauthorized)
+        expect(seen(await logOutEverywhere(one))).to.deep.equal(unauthorized)
+      }
+      const { changes } = await service.event(
+        ({ event, user: { id } }) => event === 'on_after_update' && id === user.id,
+      )
+      expect(changes).to.deep.equal({ logged_out_everywhere: true })
+      const stored = () =>
+        inSqlite(service.dataFolder, (db) => db.prepare('SELECT 1 FROM sessions WHERE user_id = ?').all(user.id))
+      await eventually('the removal of the sessions', () => stored().length === 0)
+      expect((await me({ cookie: another.cookie })).status).to.equal(200)
+      expect((await me({ bearer: await logIn(service.url, user.email) })).status).to.equal(200)
+    })
+
+    it('removes the cookie that made the request', async () => {
+      const { cookie } = await aUser()
+      const answer = await logOutEverywhere({ cookie })
+      expect(seen(answer)).to.deep.equal(empty(204))
+      const [cleared, ...others] = answer.headers.getSetCookie()
+      expect(others).to.deep.equal([])
+      expect(cleared).to.match(/^__Host-session=; .*Max-Age=0/)
+      expect(seen(await me({ cookie }))).to.deep.equal(unauthorized)
+    })
+  })
+
   describe('the routes by id', () => {
     it('refuse everybody but superusers', async () => {
       const { user, bearer, cookie } = await aUser()

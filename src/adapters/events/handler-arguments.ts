@@ -28,6 +28,8 @@ export interface WireChanges {
   readonly is_active?: boolean
   readonly is_superuser?: boolean
   readonly is_verified?: boolean
+  /** The user ended all logins, on every device. */
+  readonly logged_out_everywhere?: true
   readonly oauth_linked?: WireLink
   readonly oauth_unlinked?: WireLink
 }
@@ -51,6 +53,7 @@ export function wireChanges(changes: UserChanges): WireChanges {
     ...(changes.isActive !== undefined && { is_active: changes.isActive }),
     ...(changes.isSuperuser !== undefined && { is_superuser: changes.isSuperuser }),
     ...(changes.isVerified !== undefined && { is_verified: changes.isVerified }),
+    ...(changes.loggedOutEverywhere !== undefined && { logged_out_everywhere: changes.loggedOutEverywhere }),
     ...(changes.oauthLinked !== undefined && { oauth_linked: wireLink(changes.oauthLinked) }),
     ...(changes.oauthUnlinked !== undefined && { oauth_unlinked: wireLink(changes.oauthUnlinked) }),
   }

@@ -21,6 +21,7 @@ import { UnlinkOAuth } from '../../application/oauth/unlink-oauth.ts'
 import { Authenticate } from '../../application/sign-in/authenticate.ts'
 import { LogIn } from '../../application/sign-in/log-in.ts'
 import { LogOut } from '../../application/sign-in/log-out.ts'
+import { LogOutEverywhere } from '../../application/sign-in/log-out-everywhere.ts'
 import type { Ports } from './ports.ts'
 
 /** All ports by name, and the one use case that other use cases need. */
@@ -37,6 +38,7 @@ const classes = {
   linkOAuth: LinkOAuth,
   logIn: LogIn,
   logOut: LogOut,
+  logOutEverywhere: LogOutEverywhere,
   promoteUser: PromoteUser,
   readProviderToken: ReadProviderToken,
   readUser: ReadUser,

@@ -1,0 +1,31 @@
+import { updatedEvent } from '../../domain/events.ts'
+import { Refusal } from '../../domain/refusal.ts'
+import { endSessions } from '../../domain/user.ts'
+import type { ChangeUser } from '../change-user.ts'
+import { eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
+import { type Authenticated, speaksFor } from './authenticate.ts'
+
+interface Needs extends MetadataNeeds {
+  changeUser: ChangeUser
+}
+
+/** Ends every login of the caller, this one too. It needs no fresh login, because it only ends access. */
+export class LogOutEverywhere {
+  readonly #needs: Needs
+  constructor(needs: Needs) {
+    this.#needs = needs
+  }
+
+  async execute(input: { by: Authenticated; requestId: string }): Promise<void> {
+    const { by, requestId } = input
+    const { changeUser, clock } = this.#needs
+    const outcome = await changeUser.execute(by.user.id, async (fresh) => {
+      if (!(await speaksFor(fresh, by))) throw new Refusal('UNAUTHORIZED')
+      const user = endSessions(fresh, clock())
+      const metadata = eventMetadata(this.#needs, requestId)
+      const event = updatedEvent(user, { loggedOutEverywhere: true }, metadata, { sessionsEnded: true })
+      return { type: 'replace', user, events: [event] }
+    })
+    if (outcome.type !== 'changed') throw new Refusal('UNAUTHORIZED')
+  }
+}
