@@ -4,11 +4,15 @@ import { answerOf, call } from '../support/client.ts'
 import { expectDescribed, judgeBy } from '../support/described.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 
+interface Response {
+  readonly content?: { readonly 'application/json': { readonly schema: { readonly properties?: { detail: object } } } }
+}
+
 interface Document {
   readonly openapi: string
   readonly paths: Record<
     string,
-    Record<string, { operationId: string; summary: string; security?: object[]; responses: Record<string, object> }>
+    Record<string, { operationId: string; summary: string; security?: object[]; responses: Record<string, Response> }>
   >
   readonly components: { readonly schemas: Record<string, { title: string }>; readonly securitySchemes: object }
 }
@@ -57,6 +61,49 @@ describe('the OpenAPI document', () => {
       'GET /readyz operations:readyz',
     ])
   })
+
+  it('lists the details of the errors of each operation, and no others', () => {
+    const text = (...details: string[]) => ({ type: 'string', enum: details })
+    const reasoned = (...codes: string[]) => ({
+      type: 'object',
+      required: ['code', 'reason'],
+      properties: { code: text(...codes), reason: { type: 'string' } },
+      additionalProperties: false,
+    })
+    const ofBody = {
+      400: text('There was an error parsing the body'),
+      413: text('PAYLOAD_TOO_LARGE'),
+      415: text('UNSUPPORTED_MEDIA_TYPE'),
+    }
+    const ofService = { 500: text('INTERNAL_SERVER_ERROR'), 503: text('SERVICE_UNAVAILABLE') }
+
+    expect(detailsOf('get', '/users/me')).to.deep.equal({ 401: text('Unauthorized'), ...ofService })
+    expect(detailsOf('post', '/auth/register')).to.deep.equal({
+      ...ofBody,
+      400: {
+        anyOf: [text(...ofBody[400].enum, 'REGISTER_USER_ALREADY_EXISTS'), reasoned('REGISTER_INVALID_PASSWORD')],
+      },
+      403: text('Forbidden'),
+      ...ofService,
+    })
+    expect(detailsOf('delete', '/users/{user_id}')).to.deep.equal({
+      400: reasoned('DELETE_USER_REFUSED'),
+      401: text('Unauthorized'),
+      403: text('Forbidden', 'FRESH_LOGIN_REQUIRED'),
+      404: text('Not Found'),
+      ...ofService,
+    })
+  })
+
+  /** The schema of `detail` by status; that of 422 is the same everywhere. */
+  function detailsOf(method: string, path: string): Record<string, object> {
+    const found: Record<string, object> = {}
+    for (const [status, { content }] of Object.entries(document.paths[path]?.[method]?.responses ?? {})) {
+      const detail = content?.['application/json'].schema.properties?.detail
+      if (detail !== undefined) found[status] = detail
+    }
+    return found
+  }
 
   it('describes how each backend reads its credential', () => {
     expect(document.components.securitySchemes).to.deep.equal({

@@ -1,5 +1,5 @@
 import { domainToUnicode } from 'node:url'
-import { Type } from 'typebox'
+import { type TSchema, Type } from 'typebox'
 import type { ProviderVault } from '../../application/ports/provider-vault.ts'
 import { type Email, type ParsedEmail, parseEmail } from '../../domain/email.ts'
 import type { OAuthAccount } from '../../domain/oauth-account.ts'
@@ -146,12 +146,16 @@ export const UpdateUserBody = Type.Object(
   { title: 'Update' },
 )
 
-const Reasoned = Type.Object({ code: Type.String(), reason: Type.String() }, { additionalProperties: false })
+const oneOf = (values: readonly string[]) => Type.Unsafe<string>({ type: 'string', enum: [...new Set(values)] })
 
-export const ErrorSchema = Type.Object(
-  { detail: Type.Union([Type.String(), Reasoned]) },
-  { title: 'Error', additionalProperties: false },
-)
+/** The body of an error. `details` are texts; `codes` come with a reason. */
+export function errorSchema(details: readonly string[], codes: readonly string[]): TSchema {
+  const reasoned = Type.Object({ code: oneOf(codes), reason: Type.String() }, { additionalProperties: false })
+  if (codes.length === 0) return ofDetail(oneOf(details))
+  return ofDetail(details.length === 0 ? reasoned : Type.Union([oneOf(details), reasoned]))
+}
+
+const ofDetail = (detail: TSchema) => Type.Object({ detail }, { additionalProperties: false })
 
 export const InvalidSchema = Type.Object(
   {

@@ -2,7 +2,7 @@ import type { TSchema } from 'typebox'
 import type { RefusalCode } from '../../../domain/refusal.ts'
 import type { Endpoint, ReplySchema, Router } from '../endpoint.ts'
 import { detailOf, statusOf } from '../errors.ts'
-import { ErrorSchema, InvalidSchema } from '../schemas.ts'
+import { errorSchema, InvalidSchema } from '../schemas.ts'
 import type { HttpBackend } from '../transports/http-backend.ts'
 
 type Json = Record<string, unknown>
@@ -113,7 +113,7 @@ function responses(endpoint: Endpoint, refer: Refer): Json {
   for (const [status, reply] of Object.entries(endpoint.replies)) all[status] = success(reply, refer)
   for (const [status, failures] of Map.groupBy(failuresOf(endpoint), (one) => one.status)) {
     if (status in all) continue
-    const schema = refer(status === 422 ? InvalidSchema : ErrorSchema)
+    const schema = refer(status === 422 ? InvalidSchema : schemaOf(failures))
     const examples = Object.fromEntries(
       failures.map(({ name, meaning, detail }) => [name, { summary: meaning, value: { detail } }]),
     )
@@ -134,6 +134,13 @@ interface Failure {
   readonly name: string
   readonly meaning: string
   readonly detail: unknown
+}
+
+/** Every `detail` is a text, but for a code with a reason, which is the name of its failure. */
+function schemaOf(failures: readonly Failure[]): TSchema {
+  const details = failures.map(({ detail }) => detail).filter((detail) => typeof detail === 'string')
+  const codes = failures.filter(({ detail }) => typeof detail !== 'string').map(({ name }) => name)
+  return errorSchema(details, codes)
 }
 
 function failure(status: number, name: string, meaning: string, detail: unknown = name): Failure {
