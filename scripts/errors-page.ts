@@ -70,8 +70,8 @@ answers before it has read a body of more than 16 KiB.
 - **405 for \`HEAD\`**: send \`GET\`.
 - **405 for \`OPTIONS\`**, or a failed preflight in the browser. There are three causes:
   - \`http.allowedOrigins\` lacks the origin of the page. The log names the origin.
-  - The page sends a header other than \`Authorization\`, \`Content-Type\`, \`X-Request-Id\` and the header of the tenant. Some
-    libraries add headers to every request, for example \`X-Requested-With\`, \`sentry-trace\` and \`baggage\`.
+  - \`http.allowedHeaders\` lacks a header that the page or one of its libraries sends. The browser's console names the
+    header.
   - The page uses a method other than \`GET\`, \`POST\`, \`PATCH\` and \`DELETE\`.`
 
 const invalidItems = `## Items of a 422

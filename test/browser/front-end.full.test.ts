@@ -87,6 +87,15 @@ describe('a front end on another origin, in a browser', () => {
       expect(blocked).to.deep.equal([])
     })
 
+    it('may send the headers of common libraries, but no others', async () => {
+      await page.goto(sameSite)
+      for (const name of ['X-Requested-With', 'traceparent', 'baggage', 'sentry-trace', 'X-Request-Id']) {
+        expect(await send('GET', me, { headers: { [name]: 'anything' } }), name).to.include({ status: 401 })
+      }
+      expect(await send('GET', me, { headers: { 'X-Colour': 'blue' } })).to.equal(null)
+      expect(blocked).to.have.lengthOf(1)
+    })
+
     it('uses a bearer token on any site', async () => {
       const email = 'bearer@example.com'
       await page.goto(crossSite)
@@ -247,10 +256,14 @@ interface Sent {
   /** Sent as text/plain, which a page may do without asking first. */
   readonly text?: string
   readonly bearer?: string
+  readonly headers?: Readonly<Record<string, string>>
 }
 
-function written({ json, form, text, bearer }: Sent): { headers: Record<string, string>; body: string | null } {
-  const headers: Record<string, string> = {}
+function written({ json, form, text, bearer, ...sent }: Sent): {
+  headers: Record<string, string>
+  body: string | null
+} {
+  const headers: Record<string, string> = { ...sent.headers }
   if (bearer !== undefined) headers.Authorization = `Bearer ${bearer}`
   if (json !== undefined) headers['Content-Type'] = 'application/json'
   if (form !== undefined) headers['Content-Type'] = 'application/x-www-form-urlencoded'

@@ -23,6 +23,7 @@ describe('judging the settings', () => {
         'ftp://a.example',
       ],
       'http.allowedOrigins': ['https://a.example'],
+      'http.allowedHeaders': [['*'], [''], ['X Header'], ['X-Header:'], ['X-Ü'], ['X-A,X-B'], ['X\r\nX']],
       dataFolder: [''],
       secret: ['x'.repeat(31), 'changemechangemechangemechangeme'],
       'stores.users.kind': ['mysql'],
@@ -204,6 +205,7 @@ describe('judging the settings', () => {
   describe('good settings', () => {
     const good: [title: string, file: unknown][] = [
       ['an origin on a port', { http: { allowedOrigins: ['http://localhost:5173', 'https://a.example'] } }],
+      ['every character of a token (RFC 9110)', { http: { allowedHeaders: ["x!#$%&'*+-.^_`|~9"] } }],
       ['an IPv6 address', { http: { host: '::1' } }],
       [
         'several MongoDB hosts',

@@ -190,7 +190,8 @@ describe('requests from pages', () => {
           'access-control-allow-origin': allowed,
           'access-control-allow-credentials': 'true',
           'access-control-allow-methods': 'GET,POST,PATCH,DELETE',
-          'access-control-allow-headers': 'Authorization,Content-Type,X-Request-Id',
+          'access-control-allow-headers':
+            'Authorization,Content-Type,X-Request-Id,X-Requested-With,traceparent,baggage,sentry-trace',
           'access-control-max-age': '600',
           vary: 'Origin',
         })

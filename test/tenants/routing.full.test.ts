@@ -56,7 +56,8 @@ describe('the tenant of a request', () => {
     })
 
     before(async () => {
-      const list = { acme: {}, bolt: { secret: 'short' }, cove: { http: { allowedOrigins: [frontEnd] } } }
+      const http = { allowedOrigins: [frontEnd], allowedHeaders: ['X-Colour'] }
+      const list = { acme: {}, bolt: { secret: 'short' }, cove: { http } }
       service = await start({ ...allLogged, ...asked }, { files: tenantsOf({ by: 'header', list }) })
     })
 
@@ -111,7 +112,9 @@ describe('the tenant of a request', () => {
       const granted = await preflight(frontEnd)
       expect(granted.status).to.equal(204)
       expect(granted.headers.get('Access-Control-Allow-Origin')).to.equal(frontEnd)
-      expect(granted.headers.get('Access-Control-Allow-Headers')).to.include('X-Tenant')
+      expect(granted.headers.get('Access-Control-Allow-Headers')).to.equal(
+        'Authorization,Content-Type,X-Request-Id,X-Tenant,X-Requested-With,traceparent,baggage,sentry-trace,X-Colour',
+      )
       expect((await preflight('http://other.example')).headers.has('Access-Control-Allow-Origin')).to.equal(false)
 
       const origin = { headers: { Origin: frontEnd } }
@@ -277,13 +280,14 @@ describe('the tenant of a request', () => {
 
   describe('if it is unknown or disabled', () => {
     const common = 'http://common.example'
+    const usual = ['X-Requested-With', 'traceparent', 'baggage', 'sentry-trace']
     let service: TestService
 
     before(async () => {
       const list = {
         acme: {},
         bolt: { colour: 'blue' },
-        cove: { http: { allowedOrigins: [frontEnd] } },
+        cove: { http: { allowedOrigins: [frontEnd], allowedHeaders: ['X-Colour'] } },
       }
       const files = tenantsOf({ by: 'path', list }, { http: { allowedOrigins: [common] } })
       service = await start(asked, { files })
@@ -305,6 +309,16 @@ describe('the tenant of a request', () => {
       const headers = { Origin: common, 'Access-Control-Request-Method': 'GET' }
       const preflight = await call(service.urlOf('bolt'), 'OPTIONS', '/users/me', { headers })
       expect([preflight.status, preflight.headers.get('Access-Control-Allow-Origin')]).to.deep.equal([204, common])
+    })
+
+    it('has its own list of headers in the answer to a preflight', async () => {
+      const preflight = async (tenant: string, origin: string) => {
+        const headers = { Origin: origin, 'Access-Control-Request-Method': 'GET' }
+        const answer = await call(service.urlOf(tenant), 'OPTIONS', '/users/me', { headers })
+        return answer.headers.get('Access-Control-Allow-Headers')?.split(',').slice(3)
+      }
+      expect(await preflight('cove', frontEnd)).to.deep.equal(['X-Colour'])
+      expect(await preflight('acme', common)).to.deep.equal(usual)
     })
 
     it('gets a 503 that only pages of its own origins can read, if its settings are valid', async () => {

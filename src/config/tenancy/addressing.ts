@@ -1,3 +1,4 @@
+import { type CrossOrigin, crossOrigin } from '../../adapters/http/pipeline/cors.ts'
 import { byHeader, byHost, byPath, type TellTenant, type Whose } from '../../adapters/http/pipeline/whose-request.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 import { defaultTenant, type LoadedTenants, type TenantSettings } from '../settings/tenants.ts'
@@ -5,21 +6,29 @@ import { defaultTenant, type LoadedTenants, type TenantSettings } from '../setti
 /** Finds the tenant of a request by the rule in `tenants.by`. */
 export function whoseOf(settings: Settings, current: () => LoadedTenants): Whose {
   const { by, header } = settings.tenants
-  const commonOrigins = new Set(settings.http.allowedOrigins)
-  const known = latest(current, (tenants) => {
-    const origins = new Map(
-      [...tenants.enabled.values()].map((one) => [one.id, new Set(one.settings.http.allowedOrigins)] as const),
-    )
-    return { origins, ofAll: new Set([...commonOrigins, ...[...origins.values()].flatMap((one) => [...one])]) }
+  const corsFor = (all: readonly Settings[]): CrossOrigin => {
+    const headers = all.flatMap(({ http }) => http.allowedHeaders)
+    return crossOrigin({
+      origins: new Set(all.flatMap(({ http }) => http.allowedOrigins)),
+      headers: [...new Set(by === 'header' ? [header, ...headers] : headers)],
+    })
+  }
+  const commonCors = corsFor([settings])
+  const known = latest(current, ({ enabled }) => {
+    const ofTenants = [...enabled.values()].map((one) => one.settings)
+    return {
+      cors: new Map([...enabled].map(([id, one]) => [id, corsFor([one.settings])])),
+      ofAll: corsFor([settings, ...ofTenants]),
+    }
   })
   return {
     tell: tellerOf(settings, current),
     fallback: defaultTenant,
     areMany: by !== undefined,
     header: by === 'header' ? header : null,
-    commonOrigins,
-    originsOf: (id) => known().origins.get(id) ?? commonOrigins,
-    originsOfAll: () => known().ofAll,
+    commonCors,
+    corsOf: (id) => known().cors.get(id) ?? commonCors,
+    corsOfAll: () => known().ofAll,
   }
 }
 

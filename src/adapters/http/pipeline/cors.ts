@@ -2,23 +2,26 @@ import cors from '@koa/cors'
 import type { Context } from 'koa'
 
 /** Adds the CORS headers of an answer (W3C Fetch). Resolves to whether it answered a preflight. */
-export type CrossOrigin = (ctx: Context, origins: ReadonlySet<string>) => Promise<boolean>
+export type CrossOrigin = (ctx: Context) => Promise<boolean>
 
-/** @param headers additional headers that a page may send */
-export function crossOrigin(headers: readonly string[]): CrossOrigin {
-  const asked = new WeakMap<Context, ReadonlySet<string>>()
+/** The pages of other origins that may read answers, and the headers that they may send in addition to the usual ones. */
+export interface CorsPolicy {
+  readonly origins: ReadonlySet<string>
+  readonly headers: readonly string[]
+}
+
+export function crossOrigin({ origins, headers }: CorsPolicy): CrossOrigin {
+  if (origins.size === 0) return async () => false
   const middleware = cors({
-    origin: (ctx) => (asked.get(ctx)?.has(ctx.get('Origin')) ? ctx.get('Origin') : ''),
+    origin: (ctx) => (origins.has(ctx.get('Origin')) ? ctx.get('Origin') : ''),
     credentials: true,
     allowMethods: ['GET', 'POST', 'PATCH', 'DELETE'],
     allowHeaders: ['Authorization', 'Content-Type', 'X-Request-Id', ...headers],
     exposeHeaders: ['Retry-After', 'WWW-Authenticate', 'X-Request-Id'],
     maxAge: 600,
   })
-  return async (ctx, origins) => {
-    if (origins.size === 0) return false
+  return async (ctx) => {
     let isAnswered = true
-    asked.set(ctx, origins)
     await middleware(ctx, async () => {
       isAnswered = false
     })

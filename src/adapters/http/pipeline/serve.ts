@@ -7,7 +7,7 @@ import type { Endpoint, Router } from '../endpoint.ts'
 import { errorReply } from '../errors.ts'
 import { type Reply, strictTransportSecurity } from '../reply.ts'
 import { isForeign } from '../transports/http-backend.ts'
-import { crossOrigin, isPreflight } from './cors.ts'
+import { isPreflight } from './cors.ts'
 import { type Identify, recordUse } from './identify.ts'
 import { type Operation, type RouteTable, routeTable } from './route-table.ts'
 import { send } from './send.ts'
@@ -34,23 +34,21 @@ interface ServeNeeds {
 }
 
 export function serve({ tenants, whose, process }: ServeNeeds): (ctx: Context) => Promise<void> {
-  const cors = crossOrigin(whose.header === null ? [] : [whose.header])
-
   return async (ctx) => {
     if (process !== null && process.methodsAt(ctx.path).length > 0) {
-      if (!(await cors(ctx, whose.commonOrigins))) await answerBy(process, ctx)
+      if (!(await whose.commonCors(ctx))) await answerBy(process, ctx)
       return
     }
     // A preflight only names the headers of its request, so the tenant is unknown (W3C Fetch).
     if (whose.header !== null && isPreflight(ctx)) {
-      if (!(await cors(ctx, whose.originsOfAll()))) notFound(ctx)
+      if (!(await whose.corsOfAll()(ctx))) notFound(ctx)
       return
     }
     const { id: named, path } = whose.tell(ctx)
     const id = named ?? whose.fallback
     if (path !== ctx.path) ctx.path = path
     // Refusals need CORS headers too: without them a front end sees only a network error.
-    if (await cors(ctx, whose.originsOf(id))) return
+    if (await whose.corsOf(id)(ctx)) return
     if (!tenants.knows(id)) return notFound(ctx)
     if (whose.areMany) ctx.state.tenant = id
     await tenants.use(id, async ({ http: { routes, isTls } }) => {

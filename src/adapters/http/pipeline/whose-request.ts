@@ -1,4 +1,5 @@
 import type { Context } from 'koa'
+import type { CrossOrigin } from './cors.ts'
 
 export interface Told {
   /** A name that may be unknown; `null` if the request names none. */
@@ -15,11 +16,11 @@ export interface Whose {
   readonly areMany: boolean
   /** The header that names the tenant; `null` with tenants by path or host. */
   readonly header: string | null
-  /** The origins whose pages may read the answers of a tenant, also 404 for an unknown one. */
-  originsOf(id: string): ReadonlySet<string>
-  /** The origins for routes that belong to no tenant. */
-  readonly commonOrigins: ReadonlySet<string>
-  originsOfAll(): ReadonlySet<string>
+  /** For the answers of a tenant, also 404 for an unknown one. */
+  corsOf(id: string): CrossOrigin
+  /** For routes that belong to no tenant. */
+  readonly commonCors: CrossOrigin
+  corsOfAll(): CrossOrigin
 }
 
 /** Node joins a repeated header with a comma, which no tenant's name has. */

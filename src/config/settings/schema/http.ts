@@ -25,6 +25,18 @@ export const http = Type.Object({
     default: [],
     description: 'Origins of front ends that may call the service with credentials (CORS). Never `*` or `null`.',
   }),
+  allowedHeaders: Type.Array(
+    // A token (RFC 9110 section 5.6.2). With credentials, browsers do not take * for all headers (W3C Fetch).
+    Type.String({
+      pattern: "^(?!\\*$)[!#$%&'*+.^_`|~0-9A-Za-z-]+$",
+      expects: 'the name of a header, such as X-Requested-With; * is none',
+    }),
+    {
+      default: ['X-Requested-With', 'traceparent', 'baggage', 'sentry-trace'],
+      description:
+        'Headers that pages of these origins may send, in addition to `Authorization`, `Content-Type`, `X-Request-Id` and the header of the tenant.',
+    },
+  ),
   maxConnections: Type.Integer({
     minimum: 1,
     maximum: 1_000_000,

@@ -121,7 +121,7 @@ const common = {
 export const tenantSchema = Type.Object({
   hosts: tenantHosts,
   ...Type.Omit(Type.Object(common), ['events', 'logs', 'docs']).properties,
-  http: Type.Pick(http, ['publicUrl', 'allowedOrigins']),
+  http: Type.Pick(http, ['publicUrl', 'allowedOrigins', 'allowedHeaders']),
   passwords: Type.Omit(passwords, ['maxWaitSeconds', 'concurrency']),
 })
 
