@@ -35,6 +35,7 @@ const rules: readonly Rule[] = [
   adapter('crypto', ['argon2', 'bcrypt', 'uuid', '@zxcvbn-ts/language-common']),
   adapter('events', []),
   adapter('logging', ['pino']),
+  adapter('mail', ['nodemailer', 'mustache']),
   adapter('oauth', ['simple-oauth2', 'openid-client', 'undici', 'jsonwebtoken', 'typebox']),
   {
     folder: /^config\/composition\/container\.ts$/,

@@ -3,6 +3,7 @@ import { RequestToken } from '../../src/application/accounts/request-token.ts'
 import { DeliverTokens } from '../../src/application/deliveries/deliver-tokens.ts'
 import { runDue } from '../../src/application/deliveries/run-due.ts'
 import { HandlerFailed } from '../../src/application/ports/event-handlers.ts'
+import { MailRefused } from '../../src/application/ports/mailer.ts'
 import type { TokenRequests } from '../../src/application/ports/stores/token-requests.ts'
 import type { Email } from '../../src/domain/email.ts'
 import type { TokenPurpose } from '../../src/domain/one-time-token.ts'
@@ -168,6 +169,18 @@ describe('DeliverTokens', () => {
       await nothingWaits()
     })
   }
+
+  it('drops a request whose failure is final', async () => {
+    const refusing = recording(() => {
+      throw new MailRefused('RCPT TO: 550 5.1.1', '550 5.1.1 nobody')
+    })
+    const { delivery, ask, stored, calls, problems, nothingWaits } = await setUp(refusing)
+    await ask(await stored())
+    await runDue(delivery)
+    expect(problems.map(({ outcome }) => outcome)).to.deep.equal(['buried'])
+    await nothingWaits()
+    expect(calls).to.have.length(1)
+  })
 
   it('hands out the same token while more than half of its life remains, and then a new one', async () => {
     const { delivery, ask, stored, handedOut, calls, clock, keyRing, tokens } = await setUp()

@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import { RelayEvents } from '../../src/application/deliveries/relay-events.ts'
 import { runDue } from '../../src/application/deliveries/run-due.ts'
 import { HandlerFailed } from '../../src/application/ports/event-handlers.ts'
+import { MailRefused } from '../../src/application/ports/mailer.ts'
 import { accountEvent } from '../../src/domain/events.ts'
 import { factOf } from '../../src/domain/one-time-token.ts'
 import { Unavailable } from '../../src/domain/refusal.ts'
@@ -127,6 +128,20 @@ describe('RelayEvents', () => {
     await outbox.revive(event.id, clock())
     await runDue(relay)
     expect(calls.at(-1)?.context.eventId).to.equal(event.id)
+  })
+
+  it('makes an event a dead letter at once when its failure is final', async () => {
+    const eventHandlers = recording(({ type }) => {
+      if (type === 'registered') throw new MailRefused('RCPT TO: 550 5.1.1', '550 5.1.1 nobody')
+    })
+    const { users, relay, outbox, calls, clock, problems } = await setUp(eventHandlers)
+    const user = aUser()
+    await users.insert(user, [registered(user, clock()), passwordChanged(user, clock())])
+    await runDue(relay)
+    const [dead] = await outbox.listDead(10)
+    expect(dead).to.include({ attempts: 1, reason: 'MailRefused: RCPT TO: 550 5.1.1' })
+    expect(problems.map(({ outcome, where }) => [outcome, where])).to.deep.equal([['buried', 'RCPT TO: 550 5.1.1']])
+    expect(calls.map(({ type }) => type)).to.deep.equal(['registered', 'updated'])
   })
 
   it('makes an event a dead letter after ten leases without an end, without another call', async () => {

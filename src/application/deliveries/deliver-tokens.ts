@@ -7,7 +7,7 @@ import type { KeyRing } from '../ports/key-ring.ts'
 import type { ExpiringIds } from '../ports/stores/expiring-ids.ts'
 import type { LeasedRequest, TokenRequests } from '../ports/stores/token-requests.ts'
 import { type DeliveryNeeds, defaultLeaseSeconds } from './delivery-needs.ts'
-import { problemOf, retryAt } from './delivery-problem.ts'
+import { isFinal, problemOf, retryAt } from './delivery-problem.ts'
 import { TaskQueue } from './task-queue.ts'
 
 interface Needs extends DeliveryNeeds {
@@ -49,7 +49,7 @@ const restId = ({ id }: TokenRequest): string => `served:${id}`
 /**
  * Finds the users who asked for tokens, makes the tokens, and calls the deployer's handler, first come, first served.
  * Repeated deliveries hand out the same token while its fact is true, and never a used one. A request never becomes a dead
- * letter: when it is older than the lifetime of its token, it is dropped.
+ * letter: it is dropped when it is older than the lifetime of its token, or when a failure is final.
  */
 export class DeliverTokens implements DueWork {
   readonly #needs: Needs
@@ -161,6 +161,10 @@ export class DeliverTokens implements DueWork {
         }
       } catch (error) {
         this.#forget(request)
+        if (isFinal(error)) {
+          await tokenRequests.settle([request])
+          return report(problemOf(delivery, 'buried', error))
+        }
         const now = clock()
         const uncounted = new Date(now.getTime() + unboundSeconds * 1000)
         const again = isBound === null ? uncounted : retryAt(now, attempts, maxRetrySeconds, random)

@@ -7,12 +7,12 @@ export interface DeliveryProblem {
   readonly type: HandlerCallType
   readonly attempts: number
   /**
-   * `'postponed'`: tried again later. `'buried'`: a dead letter. `'not_begun'`: the handlers were too busy; tried again
+   * `'postponed'`: tried again later. `'buried'`: given up; an event becomes a dead letter. `'not_begun'`: the handlers were too busy; tried again
    * later. `'unknown'`: the store failed to record the end; tried again after the lease.
    */
   readonly outcome: 'postponed' | 'buried' | 'not_begun' | 'unknown'
   readonly error: string
-  /** The place in the deployer's code. */
+  /** The place in the deployer's code, or the command of SMTP that failed. */
   readonly where: string | null
 }
 
@@ -23,6 +23,11 @@ export function problemOf(
 ): DeliveryProblem {
   const where = error instanceof HandlerFailed ? error.where : null
   return { ...delivery, outcome, error: nameOf(error), where }
+}
+
+/** Whether no later attempt can succeed. */
+export function isFinal(error: unknown): boolean {
+  return error instanceof HandlerFailed && error.isFinal
 }
 
 export function nameOf(error: unknown): string {

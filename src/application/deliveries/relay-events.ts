@@ -8,7 +8,7 @@ import type { DueWork } from '../ports/due-work.ts'
 import type { LeasedEvent, Outbox } from '../ports/stores/outbox.ts'
 import type { SessionStore } from '../ports/stores/session-store.ts'
 import { type DeliveryNeeds, defaultLeaseSeconds } from './delivery-needs.ts'
-import { nameOf, problemOf, retryAt } from './delivery-problem.ts'
+import { isFinal, nameOf, problemOf, retryAt } from './delivery-problem.ts'
 import { TaskQueue } from './task-queue.ts'
 
 interface Needs extends DeliveryNeeds {
@@ -25,7 +25,7 @@ const sessionsAtOnce = 32
 /**
  * Delivers events at least once, those of a user in the order of writing. First it removes the sessions and tokens that
  * the change has ended, then it calls the deployer's handler. A failing event holds back the later ones of its user
- * until it succeeds or, after ten attempts, becomes a dead letter.
+ * until it succeeds or becomes a dead letter: after ten attempts, or at once if the failure is final.
  */
 export class RelayEvents implements DueWork {
   readonly #needs: Needs
@@ -97,7 +97,7 @@ export class RelayEvents implements DueWork {
       if (error instanceof NotBegun) {
         await outbox.release(lease)
         report(problemOf(deliveryOf(lease), 'not_begun', error.cause))
-      } else if (lease.attempts < maxAttempts) {
+      } else if (lease.attempts < maxAttempts && !isFinal(error)) {
         await outbox.postpone(lease, retryAt(clock(), lease.attempts, maxRetrySeconds, random))
         report(problemOf(deliveryOf(lease), 'postponed', error))
       } else {

@@ -34,8 +34,10 @@ export interface EventHandlers {
 /** A handler began and did not succeed. */
 export class HandlerFailed extends Error {
   override readonly name: string
-  /** The place in the deployer's code, if known: file, line and column. */
+  /** The place of the failure, if known: file, line and column in the deployer's code, or a command of SMTP. */
   readonly where: string | null
+  /** No repetition can succeed. */
+  readonly isFinal: boolean = false
 
   /** @param name the name of the thrown value, the only part of it that a log may hold */
   constructor(name: string, message: string, where: string | null = null) {

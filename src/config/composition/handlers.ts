@@ -1,7 +1,6 @@
 import { pathToFileURL } from 'node:url'
 import { combinedHandlers } from '../../adapters/events/combined-handlers.ts'
 import { consoleHandlers } from '../../adapters/events/console-handlers.ts'
-import { functionHandlers } from '../../adapters/events/function-handlers.ts'
 import { handlerModule } from '../../adapters/events/module/module-handlers.ts'
 import type { Logger } from '../../adapters/logging/log.ts'
 import type { Shares } from '../../adapters/stores/store-backend.ts'
@@ -26,11 +25,8 @@ export async function openHandlers(
 ): Promise<{ eventHandlers: EventHandlers; close: () => Promise<void> }> {
   const leased = module === null ? null : await lease(module, log, shares)
   const printed = console ? consoleHandlers(write, tenant) : null
-  const eventHandlers =
-    leased !== null && printed !== null
-      ? combinedHandlers(leased.value.module, printed)
-      : (leased?.value.module ?? printed ?? functionHandlers({}))
-  return { eventHandlers, close: async () => leased?.release() }
+  const all = [leased?.value.module, printed].filter((one) => one != null)
+  return { eventHandlers: combinedHandlers(all), close: async () => leased?.release() }
 }
 
 /** Warns about tenants without handlers: their events count as delivered, and no user gets a token. */

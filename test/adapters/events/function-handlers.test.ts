@@ -82,12 +82,17 @@ describe('the console as a handler', () => {
   })
 })
 
-describe('two handlers combined', () => {
+describe('handlers combined', () => {
+  const failing = (isFinal = false) =>
+    recording(() => {
+      throw Object.assign(new HandlerFailed(isFinal ? 'Final' : 'TypeError', 'no'), { isFinal })
+    })
+
   it('are called one after the other, each for the events it handles', async () => {
     const order: string[] = []
     const first = recording(() => void order.push('first'), 'logged_in')
     const second = recording(() => void order.push('second'), 'deletion_requested')
-    const both = combinedHandlers(first, second)
+    const both = combinedHandlers([first, second])
     expect(handlerNames.every((name) => both.handles(callTypeOf(name)))).to.equal(true)
     await both.call(aCall('on_after_register'), 1)
     await both.call(aCall('on_after_login'), 1)
@@ -95,13 +100,22 @@ describe('two handlers combined', () => {
     expect(order).to.deep.equal(['first', 'second', 'second', 'first'])
   })
 
-  it('skip the second handler when the first one fails', async () => {
-    const first = recording(() => {
-      throw new HandlerFailed('TypeError', 'no')
-    })
-    const second = recording()
-    const fault = await faultOf(combinedHandlers(first, second).call(aCall('on_after_login'), 1))
-    expect(fault).to.include({ name: 'TypeError' })
-    expect(second.calls).to.deep.equal([])
+  it('are all called although one of them fails, and a retry calls only that one', async () => {
+    const [first, second, third] = [recording(), failing(), recording()]
+    const all = combinedHandlers([first, second, third])
+    const call = aCall('on_after_login')
+    for (let attempt = 0; attempt < 3; attempt++) {
+      expect(await faultOf(all.call(call, 1))).to.include({ name: 'TypeError' })
+    }
+    expect([first, second, third].map(({ calls }) => calls.length)).to.deep.equal([1, 3, 1])
+    await faultOf(all.call({ ...call, context: { ...call.context, eventId: 'another' } }, 1))
+    expect([first, second, third].map(({ calls }) => calls.length)).to.deep.equal([2, 4, 2])
+  })
+
+  it('fail for good only when no retry of any of them can succeed', async () => {
+    const both = combinedHandlers([failing(true), failing()])
+    expect(await faultOf(both.call(aCall('on_after_login'), 1))).to.include({ isFinal: false })
+    const one = combinedHandlers([failing(true), recording()])
+    expect(await faultOf(one.call(aCall('on_after_login'), 1))).to.include({ isFinal: true })
   })
 })

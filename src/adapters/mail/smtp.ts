@@ -1,0 +1,77 @@
+import { createTransport, type NodemailerError } from 'nodemailer'
+import { type Mail, type Mailer, MailFailed, MailRefused } from '../../application/ports/mailer.ts'
+import { Unavailable } from '../../domain/refusal.ts'
+import { isLoopback } from '../../lib/loopback.ts'
+import { semaphore } from '../../lib/semaphore.ts'
+import { composed } from './composed.ts'
+import type { SmtpServer } from './mail-url.ts'
+
+interface Options {
+  readonly server: SmtpServer
+  /** Whether a message may only be sent with TLS and a valid certificate. By default it may, except on loopback. */
+  readonly requiresTls?: boolean | undefined
+  readonly timeoutSeconds?: number
+}
+
+export interface SmtpMailer extends Mailer {
+  /** Ends every connection, also in the middle of a message. */
+  close(): void
+}
+
+/** Microsoft 365 allows three at a time. */
+const connections = 3
+/** Servers that examine a message take several seconds for it. An attempt that ends too early sends it twice. */
+const standardTimeoutSeconds = 30
+
+/** Sends messages over a few lasting connections. A message waits, and is sent, for at most one time-out each. */
+export function smtpMailer({ server, requiresTls, timeoutSeconds = standardTimeoutSeconds }: Options): SmtpMailer {
+  const { host, port, isTlsFirst, login } = server
+  const isTlsRequired = requiresTls ?? !isLoopback(host)
+  const milliseconds = timeoutSeconds * 1000
+  const slots = semaphore(connections)
+  const transport = createTransport({
+    pool: true,
+    maxConnections: connections,
+    host,
+    port,
+    secure: isTlsFirst,
+    requireTLS: isTlsRequired,
+    tls: { rejectUnauthorized: isTlsRequired },
+    ...(login !== null && { auth: { user: login.user, pass: login.password } }),
+  })
+
+  return {
+    async send(mail: Mail) {
+      if (!(await slots.acquire(milliseconds))) throw new Unavailable('the SMTP server')
+      try {
+        const signal = AbortSignal.timeout(milliseconds)
+        const { response } = await transport.sendMail({ ...composed(mail), signal })
+        return response
+      } catch (error) {
+        throw failureOf(error, timeoutSeconds)
+      } finally {
+        slots.release()
+      }
+    },
+    close() {
+      slots.close()
+      transport.close({ force: true })
+    },
+  }
+}
+
+/** Only a refusal of the recipient or of the message is final. A refused login or sender is a fault of the settings. */
+function failureOf(error: unknown, timeoutSeconds: number): MailFailed {
+  const { code, originalCode, command, response, responseCode, permanent } = error as Partial<NodemailerError>
+  if (code === 'EABORT') return new MailFailed(`no end within ${timeoutSeconds} s`)
+  const answer = response || null
+  const status = responseCode ? `${responseCode} ${enhancedStatus(response)}`.trim() : (originalCode ?? code ?? 'fault')
+  const where = `${command ?? 'before the connection'}: ${status}`
+  const isFinal = permanent === true && (command === 'RCPT TO' || command === 'DATA')
+  return isFinal && answer !== null ? new MailRefused(where, answer) : new MailFailed(where, { answer })
+}
+
+/** The code of RFC 3463, such as 5.1.1. The words after it may quote the address or the message. */
+function enhancedStatus(response = ''): string {
+  return /^\d{3}[ -](\d\.\d{1,3}\.\d{1,3})\b/.exec(response)?.[1] ?? ''
+}

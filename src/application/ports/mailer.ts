@@ -1,0 +1,50 @@
+import type { Email } from '../../domain/email.ts'
+import { HandlerFailed } from './event-handlers.ts'
+
+export interface Sender {
+  /** The name beside the address; `null` without one. */
+  readonly name: string | null
+  readonly address: Email
+}
+
+/** A message to one person. */
+export interface Mail {
+  /** The same at each attempt. It becomes the `Message-ID`, so that mailboxes recognise repetitions. */
+  readonly id: string
+  readonly from: Sender
+  readonly replyTo: Email | null
+  readonly to: Email
+  readonly subject: string
+  readonly text: string
+  /** `null` for a message of text alone. */
+  readonly html: string | null
+}
+
+export interface Mailer {
+  /**
+   * Resolves to the server's answer when the server has taken the message. Rejects with `MailRefused` when it will never
+   * take it, with `MailFailed` when a later attempt may succeed, and with `Unavailable` when the attempt did not begin.
+   */
+  send(mail: Mail): Promise<string>
+}
+
+/** The message was perhaps not sent. Name, text and place hold nothing of the message, of its recipient or of the answer. */
+export class MailFailed extends HandlerFailed {
+  /** The whole answer of the server, which may quote the address; `null` when there was none. */
+  readonly answer: string | null
+
+  /** @param where the command that failed, with the status of the answer or the name of the error */
+  constructor(where: string, { answer = null, name = 'MailFailed' }: { answer?: string | null; name?: string } = {}) {
+    super(name, where, where)
+    this.answer = answer
+  }
+}
+
+/** The server refused the recipient or the message, and would refuse it again. */
+export class MailRefused extends MailFailed {
+  override readonly isFinal: boolean = true
+
+  constructor(where: string, answer: string) {
+    super(where, { answer, name: 'MailRefused' })
+  }
+}

@@ -1,0 +1,199 @@
+import { readdir, readFile, stat } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { getCACertificates, setDefaultCACertificates } from 'node:tls'
+import { expect } from 'chai'
+import { fileMailer } from '../../../src/adapters/mail/file.ts'
+import type { SmtpServer } from '../../../src/adapters/mail/mail-url.ts'
+import { type SmtpMailer, smtpMailer } from '../../../src/adapters/mail/smtp.ts'
+import { type Mail, MailFailed, MailRefused } from '../../../src/application/ports/mailer.ts'
+import type { Email } from '../../../src/domain/email.ts'
+import { Unavailable } from '../../../src/domain/refusal.ts'
+import { faultOf } from '../../support/fault-of.ts'
+import { certificate, startSmtp } from '../../support/smtp.ts'
+import { scratchFolder } from '../../support/spawned-service.ts'
+
+const to = 'grace@bücher.example' as Email
+
+function aMail(fields: Partial<Mail> = {}): Mail {
+  return {
+    id: '0190-event.verify',
+    from: { name: 'Acme, Inc.', address: 'accounts@example.com' as Email },
+    replyTo: 'help@example.com' as Email,
+    to,
+    subject: 'Bestätigen Sie Ihre Adresse',
+    text: 'https://example.com/verify#token=abc\n',
+    html: '<p>ä</p>',
+    ...fields,
+  }
+}
+
+function plainServer(port: number, more: Partial<SmtpServer> = {}): SmtpServer {
+  return { kind: 'smtp', host: '127.0.0.1', port, isTlsFirst: false, login: null, ...more }
+}
+
+describe('a message by SMTP', () => {
+  const open: { close(): unknown }[] = []
+  afterEach(() => {
+    for (const one of open.splice(0)) one.close()
+  })
+
+  function mailer(options: Parameters<typeof smtpMailer>[0]): SmtpMailer {
+    const made = smtpMailer({ timeoutSeconds: 20, ...options })
+    open.push(made)
+    return made
+  }
+
+  async function server(behaviour: Parameters<typeof startSmtp>[0] = {}) {
+    const started = await startSmtp(behaviour)
+    open.push({ close: () => started.kill() })
+    return started
+  }
+
+  it('arrives with its headers, its text and its HTML', async () => {
+    const smtp = await server()
+    const answer = await mailer({ server: plainServer(smtp.port) }).send(aMail())
+    expect(answer).to.match(/^250 /)
+    const [{ to: recipients, parsed, source } = expect.fail('nothing arrived')] = smtp.received
+    expect(recipients).to.deep.equal(['grace@bücher.example'])
+    expect(parsed.from).to.include({ name: 'Acme, Inc.', address: 'accounts@example.com' })
+    expect(parsed.replyTo?.map(({ address }) => address)).to.deep.equal(['help@example.com'])
+    expect(parsed.messageId).to.equal('<0190-event.verify@example.com>')
+    expect(parsed.subject).to.equal('Bestätigen Sie Ihre Adresse')
+    expect(parsed.text).to.contain('https://example.com/verify#token=abc')
+    expect(parsed.html).to.contain('<p>ä</p>')
+    expect(source).to.match(/^Auto-Submitted: auto-generated\r$/m)
+  })
+
+  it('lets no line break and no further address out of its fields into a header', async () => {
+    const smtp = await server()
+    const evil = [
+      'grace@example.com\r\nBcc: victim@example.org',
+      'grace@example.com, victim@example.org',
+      'Grace <victim@example.org>',
+    ] as Email[]
+    const from = { name: 'Acme\r\nBcc: victim@example.org', address: 'accounts@example.com' as Email }
+    const subject = 'Hello\r\nBcc: victim@example.org'
+    const sending = mailer({ server: plainServer(smtp.port) })
+    for (const address of evil) {
+      await faultOf(sending.send(aMail({ to: address }))) // this server refuses the quotes in which nodemailer puts it
+      await sending.send(aMail({ replyTo: address, from, subject }))
+    }
+    expect(smtp.received.length).to.be.at.least(evil.length)
+    for (const { parsed, to: recipients } of smtp.received) {
+      expect(recipients).to.have.length(1).and.not.include('victim@example.org')
+      expect(parsed.headers.map(({ key }) => key)).to.not.include('bcc')
+      const named = [parsed.from, ...(parsed.to ?? []), ...(parsed.replyTo ?? [])]
+      expect(named.map((one) => one?.address)).to.not.include('victim@example.org')
+      expect(named).to.have.length(3)
+    }
+  })
+
+  for (const [tls, isTlsFirst] of [
+    ['starttls', false],
+    ['first', true],
+  ] as const) {
+    it(`goes through a server that wants TLS (${tls}) and a login`, async () => {
+      const login = { user: 'ada@example.com', password: 'p@ss word' }
+      const smtp = await server({ tls, login })
+      const at = (more: Partial<SmtpServer>) => plainServer(smtp.port, { isTlsFirst, login, ...more })
+      const trusted = getCACertificates('default')
+      const untrusted = await faultOf(mailer({ server: at({}), requiresTls: true }).send(aMail()))
+      expect(untrusted).to.be.instanceOf(MailFailed).and.not.instanceOf(MailRefused)
+      expect(untrusted).to.have.property('where', 'CONN: DEPTH_ZERO_SELF_SIGNED_CERT')
+
+      setDefaultCACertificates([certificate().cert])
+      open.push({ close: () => setDefaultCACertificates(trusted) })
+      await mailer({ server: at({}), requiresTls: true }).send(aMail())
+      expect(smtp.received).to.have.length(1)
+      expect(smtp.logins).to.deep.equal(['ada@example.com'])
+      const wrong = { user: 'ada@example.com', password: 'wrong' }
+      const refused = await faultOf(mailer({ server: at({ login: wrong }), requiresTls: true }).send(aMail()))
+      expect(refused).to.be.instanceOf(MailFailed).and.not.instanceOf(MailRefused)
+      expect(refused).to.have.property('where', 'AUTH PLAIN: 535 5.7.8')
+    })
+  }
+
+  it('is not sent without TLS where TLS is required', async () => {
+    const smtp = await server()
+    const failure = await faultOf(mailer({ server: plainServer(smtp.port), requiresTls: true }).send(aMail()))
+    expect(failure).to.be.instanceOf(MailFailed).and.to.include({ isFinal: false, where: 'STARTTLS: 500' })
+    expect(smtp.received).to.deep.equal([])
+  })
+
+  it('is refused for good only by a 5xx to the recipient or to the message', async () => {
+    const text = '5.1.1 nobody <grace@example.com>'
+    const replies = [
+      [{ onRecipient: () => ({ status: 550, text }) }, 'RCPT TO: 550 5.1.1', true],
+      [{ onMessage: () => ({ status: 554, text: '5.7.1 https://example.com/#token=abc' }) }, 'DATA: 554 5.7.1', true],
+      [{ onRecipient: () => ({ status: 450, text: '4.2.1 later' }) }, 'RCPT TO: 450 4.2.1', false],
+      [{ onMessage: () => ({ status: 451, text: 'later' }) }, 'DATA: 451', false],
+    ] as const
+    for (const [behaviour, where, isFinal] of replies) {
+      const smtp = await server(behaviour)
+      const failure = await faultOf(mailer({ server: plainServer(smtp.port) }).send(aMail()))
+      expect(failure).to.be.instanceOf(isFinal ? MailRefused : MailFailed)
+      expect(failure).to.include({ isFinal, where, message: where })
+    }
+  })
+
+  it('fails for the moment while the server is down, hangs or drops the connection', async () => {
+    const smtp = await server({ onMessage: () => 'drop' })
+    const dropped = await faultOf(mailer({ server: plainServer(smtp.port) }).send(aMail()))
+    expect(dropped).to.be.instanceOf(MailFailed).and.to.include({ isFinal: false, where: 'CONN: ECONNECTION' })
+
+    const silent = createServer(() => {})
+    open.push(silent)
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
+    const address = silent.address()
+    const port = typeof address === 'object' && address !== null ? address.port : 0
+    const late = await faultOf(mailer({ server: plainServer(port), timeoutSeconds: 0.2 }).send(aMail()))
+    expect(late).to.be.instanceOf(MailFailed).and.to.include({ isFinal: false, where: 'no end within 0.2 s' })
+
+    await smtp.kill()
+    const refused = await faultOf(mailer({ server: plainServer(smtp.port) }).send(aMail()))
+    expect(refused).to.be.instanceOf(MailFailed).and.to.include({ isFinal: false, where: 'CONN: ECONNREFUSED' })
+  })
+
+  it('waits for others at most one time-out, and goes on with the next connection', async () => {
+    const smtp = await server({ onRecipient: (address) => (address.startsWith('slow') ? 'hang' : null) })
+    const waiting = mailer({ server: plainServer(smtp.port), timeoutSeconds: 1 })
+    const slow = Array.from({ length: 3 }, (_, at) =>
+      faultOf(waiting.send(aMail({ to: `slow-${at}@example.com` as Email }))),
+    )
+    const third = faultOf(waiting.send(aMail()))
+    for (const failure of await Promise.all(slow)) expect(failure).to.be.instanceOf(MailFailed)
+    const outcome = await third
+    expect(outcome === null || outcome instanceof Unavailable, String(outcome)).to.equal(true)
+    await waiting.send(aMail())
+    expect(smtp.received.length).to.be.at.least(1)
+  })
+
+  it('ends at once when the mailer is closed', async () => {
+    const smtp = await server({ onRecipient: () => 'hang' })
+    const closing = smtpMailer({ server: plainServer(smtp.port) })
+    const failure = faultOf(closing.send(aMail()))
+    while (smtp.connections() === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+    closing.close()
+    expect(await failure).to.be.instanceOf(MailFailed)
+    expect(await faultOf(closing.send(aMail()))).to.be.instanceOf(Unavailable)
+  })
+})
+
+describe('a message into a folder', () => {
+  it('is one file, which a repetition replaces', async () => {
+    const folder = join(scratchFolder(), 'mail', 'out')
+    const mailer = fileMailer(folder)
+    await mailer.send(aMail())
+    await mailer.send(aMail({ text: 'once more' }))
+    expect(await readdir(folder)).to.deep.equal(['0190-event.verify.eml'])
+    const path = join(folder, '0190-event.verify.eml')
+    expect(await readFile(path, 'utf8')).to.contain('once more')
+    expect((await stat(path)).mode & 0o777).to.equal(0o600)
+  })
+
+  it('fails for the moment where nothing can be written', async () => {
+    const failure = await faultOf(fileMailer('/proc/mail').send(aMail()))
+    expect(failure).to.be.instanceOf(MailFailed).and.to.have.property('isFinal', false)
+  })
+})
