@@ -1,0 +1,142 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import Mustache from 'mustache'
+import { bestLanguage, isLanguageTag } from '../../lib/languages.ts'
+import { templateFault } from './template-fault.ts'
+
+/** The fields of every template: the sender's name, the address of the account, the address for questions. */
+const commonFields = ['service', 'email', 'support'] as const
+const lifetimeFields = ['link', 'hours', 'minutes'] as const
+const accountFields = ['provider', 'account'] as const
+
+/** The messages, by the names of their settings, with the fields of their templates. */
+const fieldsOf = {
+  verify: lifetimeFields,
+  reset: lifetimeFields,
+  passwordChanged: [],
+  addressChanged: [],
+  accountLinked: accountFields,
+  accountUnlinked: accountFields,
+} as const
+
+export type MessageName = keyof typeof fieldsOf
+/** Safe: the keys of `fieldsOf`. */
+export const messageNames = Object.keys(fieldsOf) as MessageName[]
+
+export type MessageFields<Name extends MessageName> = Readonly<
+  Record<(typeof commonFields)[number] | (typeof fieldsOf)[Name][number], string | number | null>
+>
+
+export interface RenderedMessage {
+  readonly subject: string
+  readonly text: string
+  readonly html: string
+}
+
+export interface Templates {
+  readonly languages: readonly string[]
+  /** Renders in the first of the wanted languages that has templates, otherwise in `otherwise`. */
+  render<Name extends MessageName>(
+    name: Name,
+    wanted: readonly string[],
+    otherwise: string,
+    fields: MessageFields<Name>,
+  ): RenderedMessage
+}
+
+/** A template cannot be used. The message begins with the file and the line. */
+export class TemplateFault extends Error {
+  override readonly name = 'TemplateFault'
+}
+
+const layoutFile = 'layout.html'
+const layoutFields = ['language', 'subject', 'service', 'content']
+const subjectLine = /^Subject: (.+)\r?\n/
+/** The source is three folders below `src`, the bundle beside it. */
+const ownFolder = fileURLToPath(
+  new URL(import.meta.url.endsWith('.ts') ? './messages/' : '../src/adapters/mail/messages/', import.meta.url),
+)
+
+/**
+ * Reads the templates, and those of `folder` in place of ours. Both hold a folder for each language and a `layout.html`.
+ * Throws a `TemplateFault`.
+ */
+export async function loadTemplates(folder: string | null): Promise<Templates> {
+  const files = new Map([...(await filesIn(ownFolder)), ...(folder === null ? [] : await filesIn(folder))])
+  const languages = [
+    ...new Set([...files.keys()].filter((name) => name.includes('/')).map((name) => name.split('/')[0] ?? '')),
+  ]
+  const texts = new Map<string, string>()
+  for (const [name, path] of files) texts.set(name, checkedTemplate(name, path, await readFile(path, 'utf8')))
+  for (const language of languages) requireWhole(language, texts, folder)
+  const textOf = (name: string): string => texts.get(name) ?? ''
+
+  return {
+    languages,
+    render(name, wanted, otherwise, fields) {
+      const language = bestLanguage(wanted, languages) ?? otherwise
+      const view = { ...fields, language }
+      const source = textOf(`${language}/${fileOf(name)}.txt`)
+      const subject = asText(subjectLine.exec(source)?.[1] ?? '', view)
+        .replace(/\s+/g, ' ')
+        .trim()
+      const content = Mustache.render(textOf(`${language}/${fileOf(name)}.html`), view)
+      return {
+        subject,
+        text: asText(source.replace(subjectLine, '').trimStart(), view),
+        html: Mustache.render(textOf(layoutFile), { ...view, subject, content }),
+      }
+    },
+  }
+}
+
+function asText(template: string, view: object): string {
+  return Mustache.render(template, view, {}, { escape: String })
+}
+
+/** `password-changed` for `passwordChanged`. */
+function fileOf(name: MessageName): string {
+  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+}
+
+/** The paths of the templates in a folder, by names such as `en/verify.txt`. */
+async function filesIn(folder: string): Promise<Map<string, string>> {
+  const entries = await readdir(folder, { withFileTypes: true }).catch((error: unknown) => {
+    const code = error instanceof Error && 'code' in error ? error.code : error
+    throw new TemplateFault(`${folder} cannot be read (${String(code)})`)
+  })
+  const files = new Map<string, string>()
+  for (const entry of entries) {
+    const path = join(folder, entry.name)
+    if (entry.name === layoutFile) files.set(layoutFile, path)
+    if (!entry.isDirectory() || entry.name.startsWith('.')) continue
+    if (!isLanguageTag(entry.name))
+      throw new TemplateFault(`${path}: the folder must be named for a language, such as fr`)
+    for (const name of await readdir(path)) {
+      if (!name.startsWith('.')) files.set(`${entry.name}/${name}`, join(path, name))
+    }
+  }
+  return files
+}
+
+/** Returns the text of a template, or throws a fault with its line. */
+function checkedTemplate(name: string, path: string, text: string): string {
+  const fault = (line: number, problem: string) => new TemplateFault(`${path}:${line}: ${problem}`)
+  const message = messageNames.find((one) => name.split('/')[1]?.replace(/\.(txt|html)$/, '') === fileOf(one))
+  if (name !== layoutFile && message === undefined) {
+    const names = messageNames.map((one) => `${fileOf(one)}.txt`).join(', ')
+    throw fault(1, `there is no such message; the files are ${names}, and the same with .html`)
+  }
+  const known = message === undefined ? layoutFields : [...commonFields, ...fieldsOf[message]]
+  const found = templateFault(text, { known, raw: message === undefined ? ['content'] : [] })
+  if (found !== null) throw fault(found.line, found.problem)
+  if (name.endsWith('.txt') && !subjectLine.test(text)) throw fault(1, 'the first line must be "Subject: …"')
+  return text
+}
+
+function requireWhole(language: string, texts: ReadonlyMap<string, string>, folder: string | null): void {
+  for (const name of messageNames.flatMap((one) => [`${fileOf(one)}.txt`, `${fileOf(one)}.html`])) {
+    if (!texts.has(`${language}/${name}`)) throw new TemplateFault(`${join(folder ?? '', language, name)} is missing`)
+  }
+}

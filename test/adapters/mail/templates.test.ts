@@ -1,0 +1,141 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { expect } from 'chai'
+import {
+  loadTemplates,
+  type MessageFields,
+  messageNames,
+  TemplateFault,
+  type Templates,
+} from '../../../src/adapters/mail/templates.ts'
+import { faultOf } from '../../support/fault-of.ts'
+import { scratchFolder } from '../../support/spawned-service.ts'
+
+const link = 'https://example.com/account/verify#token=abc'
+
+type AllFields = MessageFields<'verify'> & MessageFields<'accountLinked'>
+const fields: AllFields = {
+  service: 'Acme & Sons',
+  email: 'ada@example.com',
+  support: 'help@example.com',
+  link,
+  hours: 24,
+  minutes: null,
+  provider: 'Google',
+  account: 'ada@gmail.example',
+}
+
+/** The characters that HTML escapes, as a reader sees them. */
+const unescaped = (html: string): string =>
+  html.replaceAll('&amp;', '&').replaceAll('&#x2F;', '/').replaceAll('&#x3D;', '=').replaceAll('&#39;', "'")
+
+describe('the templates of messages', () => {
+  let templates: Templates
+  before(async () => {
+    templates = await loadTemplates(null)
+  })
+
+  it('are there in English and German', () => {
+    expect([...templates.languages].sort()).to.deep.equal(['de', 'en'])
+  })
+
+  for (const language of ['en', 'de']) {
+    for (const name of messageNames) {
+      it(`give ${name} in ${language} as text and as HTML without pictures or other hosts`, () => {
+        const { subject, text, html } = templates.render(name, [language], 'en', fields)
+        const isOfAccount = name.startsWith('account')
+        const needed = [fields.email, ...(isOfAccount ? ['Google', fields.account] : [])]
+        const isLinked = name === 'verify' || name === 'reset'
+        for (const one of [...needed, ...(isLinked ? [link, '24'] : [])]) {
+          expect(text).to.contain(one)
+          expect(unescaped(html)).to.contain(one)
+        }
+        expect(subject).to.match(/^\S[^\n]{5,60}\S$/)
+        expect(html).to.contain(`<html lang="${language}">`).and.contain('Acme &amp; Sons').and.contain(subject)
+        expect(`${subject}${text}${html}`).to.not.match(/\{\{|\}\}|undefined|null/)
+        expect(html).to.not.match(/<img|<script|url\(|@import/i)
+        const hosts = [...unescaped(html).matchAll(/(?:https?:)?\/\/([^/"<\s]+)/g)].map(([, host]) => host)
+        expect(new Set(hosts)).to.deep.equal(new Set(isLinked ? ['example.com'] : []))
+      })
+    }
+  }
+
+  it('follow the first wanted language that is there, otherwise the other one', () => {
+    const subjectIn = (wanted: string[], otherwise: string) =>
+      templates.render('reset', wanted, otherwise, fields).subject
+    const [english, german] = ['Choose a new password', 'Wählen Sie ein neues Passwort']
+    expect(subjectIn(['fr', 'de-CH', 'en'], 'en')).to.equal(german)
+    expect(subjectIn(['fr'], 'de')).to.equal(german)
+    expect(subjectIn([], 'en')).to.equal(english)
+  })
+
+  it('escape their fields in HTML, and keep line breaks out of the subject', async () => {
+    const folder = await folderOf({ 'en/reset.txt': 'Subject: A password for {{email}}\n\n{{link}}\n' })
+    const own = await loadTemplates(folder)
+    const evil = { ...fields, email: '<img src=x onerror=alert(1)>\r\nBcc: victim@example.org', service: '"><b>' }
+    const { subject, html, text } = own.render('reset', ['en'], 'en', evil)
+    expect(subject).to.equal('A password for <img src=x onerror=alert(1)> Bcc: victim@example.org')
+    expect(html).to.not.contain('<img').and.not.contain('"><b>')
+    expect(text).to.equal(`${link}\n`)
+  })
+
+  it('of the deployer replace ours and add languages', async () => {
+    const french = messageNames.map((name) => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`))
+    const files = french.flatMap((name) => [
+      [`fr/${name}.txt`, `Subject: Bonjour\n\n${name}`],
+      [`fr/${name}.html`, `<p>${name}</p>`],
+    ])
+    const own = await loadTemplates(
+      await folderOf({ ...Object.fromEntries(files), 'layout.html': '<main>{{{content}}}</main>', 'de/.hidden': '' }),
+    )
+    expect([...own.languages].sort()).to.deep.equal(['de', 'en', 'fr'])
+    expect(own.render('passwordChanged', ['fr'], 'en', fields)).to.deep.equal({
+      subject: 'Bonjour',
+      text: 'password-changed',
+      html: '<main><p>password-changed</p></main>',
+    })
+    expect(own.render('passwordChanged', ['de'], 'en', fields).html).to.match(/^<main><p>Das Passwort/)
+  })
+
+  for (const [files, fault] of [
+    [
+      { 'en/verify.html': '<p>\n{{linc}}</p>' },
+      'en/verify.html:2: {{linc}} is no field of this message; its fields are service, email, support, link, hours, minutes',
+    ],
+    [
+      { 'en/verify.txt': 'Subject: x\n\n{{#link}}\n{{provider}}{{/link}}' },
+      'en/verify.txt:4: {{provider}} is no field of this message',
+    ],
+    [{ 'de/reset.html': '<p>{{email}}\n\n{{link}\n\n</p>' }, 'de/reset.html:3: Unclosed tag'],
+    [{ 'de/reset.html': 'a\n{{#link}}b' }, 'de/reset.html:2: Unclosed section "link"'],
+    [{ 'de/reset.html': 'a\n{{/link}}b' }, 'de/reset.html:2: Unopened section "link"'],
+    [{ 'de/reset.html': '{{{link}}}' }, 'de/reset.html:1: {{{link}}} would not escape HTML; write {{link}}'],
+    [{ 'de/reset.html': '{{> other}}' }, 'de/reset.html:1: {{>other}}: a template cannot include another one'],
+    [{ 'de/reset.txt': 'Hello' }, 'de/reset.txt:1: the first line must be "Subject: …"'],
+    [{ 'de/rest.txt': 'Hello' }, 'de/rest.txt:1: there is no such message; the files are verify.txt, reset.txt'],
+    [{ 'layout.html': '{{email}}' }, 'layout.html:1: {{email}} is no field of this message'],
+    [{ 'fr/verify.txt': 'Subject: x\n' }, 'fr/verify.html is missing'],
+    [{ 'a language/verify.txt': 'Subject: x\n' }, 'a language: the folder must be named for a language'],
+  ] as [Record<string, string>, string][]) {
+    it(`are refused with file and line: ${fault.slice(0, 60)}`, async () => {
+      const folder = await folderOf(files)
+      const found = await faultOf(loadTemplates(folder))
+      expect(found).to.be.instanceOf(TemplateFault)
+      expect(found).to.have.property('message').that.includes(join(folder, fault))
+    })
+  }
+
+  it('are refused when their folder is missing', async () => {
+    expect(await faultOf(loadTemplates(join(scratchFolder(), 'none')))).to.match(/none cannot be read \(ENOENT\)/)
+  })
+})
+
+/** A folder with these files. */
+async function folderOf(files: Readonly<Record<string, string>>): Promise<string> {
+  const folder = scratchFolder()
+  for (const [name, text] of Object.entries(files)) {
+    await mkdir(dirname(join(folder, name)), { recursive: true })
+    await writeFile(join(folder, name), text)
+  }
+  return folder
+}
