@@ -22,7 +22,8 @@ const installation = () => sha([readFileSync(at('package-lock.json'), 'utf8'), p
 
 export function install() {
   const stamp = at('node_modules', '.portcullis-install')
-  if (read(stamp) === installation()) return
+  // `npm prune --omit=dev` removes the development packages, but not the stamp.
+  if (read(stamp) === installation() && existsSync(at('node_modules', 'esbuild'))) return
   if (!installedByHand()) {
     console.error('Installing dependencies (once) …')
     run('npm', ['ci', '--include=dev', '--no-audit', '--no-fund'])
