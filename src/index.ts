@@ -28,6 +28,7 @@ export {
 } from './application/sign-in/authenticate.ts'
 export type { CheckedAccounts } from './application/checked-accounts.ts'
 export { type Change, type ChangeOutcome, ChangeUser } from './application/change-user.ts'
+export type { CausingRequest } from './application/event-metadata.ts'
 export { CreateSuperuser } from './application/accounts/create-superuser.ts'
 export { DeleteUser } from './application/accounts/delete-user.ts'
 export { DeliverTokens } from './application/deliveries/deliver-tokens.ts'
@@ -127,6 +128,7 @@ export {
   Unsuitable,
   type UsersRole,
 } from './adapters/stores/store-backend.ts'
+export { acceptedLanguages } from './lib/languages.ts'
 export { timers } from './lib/timers.ts'
 export { parseEmail, toEmail } from './adapters/addresses/parse-email.ts'
 export {

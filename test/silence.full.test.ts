@@ -236,9 +236,9 @@ async function behindSqlite(): Promise<Behind> {
       inSqlite(dataFolder, (db) =>
         db
           .prepare(
-            `INSERT INTO token_requests (id, event_id, purpose, sealed_email, request_id, asked_at, ready_at)
+            `INSERT INTO token_requests (id, event_id, purpose, sealed_email, request_id, languages, asked_at, ready_at)
              WITH RECURSIVE copies(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM copies WHERE n < ?)
-             SELECT id || n, event_id || n, purpose, sealed_email, request_id, asked_at, ready_at
+             SELECT id || n, event_id || n, purpose, sealed_email, request_id, languages, asked_at, ready_at
              FROM (SELECT * FROM token_requests LIMIT 1), copies`,
           )
           .run(maxWaitingRequests - waiting()),

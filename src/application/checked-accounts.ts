@@ -11,6 +11,7 @@ import type { RequestToken } from './accounts/request-token.ts'
 import type { ResetPassword } from './accounts/reset-password.ts'
 import type { AnyChanges, UpdateUser } from './accounts/update-user.ts'
 import type { VerifyUser } from './accounts/verify-user.ts'
+import type { CausingRequest } from './event-metadata.ts'
 import type { ReadProviderToken } from './oauth/read-provider-token.ts'
 import type { UnlinkOAuth } from './oauth/unlink-oauth.ts'
 import type { Authenticate } from './sign-in/authenticate.ts'
@@ -45,16 +46,16 @@ export interface CheckedAccounts {
 export function checkedAccounts(useCases: CheckedAccounts): CheckedAccounts {
   const { authenticate, deleteUser, logIn, logOut, readProviderToken, readUser, updateUser, verifyUser } = useCases
   return {
-    registerUser: checked(useCases.registerUser, ['email', 'password', 'requestId']),
-    createSuperuser: checked(useCases.createSuperuser, ['email', 'password', 'requestId']),
-    promoteUser: checked(useCases.promoteUser, ['email', 'requestId']),
-    requestToken: checked(useCases.requestToken, ['purpose', 'email', 'requestId']),
-    resetPassword: checked(useCases.resetPassword, ['token', 'password', 'requestId']),
-    unlinkOAuth: checked(useCases.unlinkOAuth, ['by', 'requestId']),
-    logOutEverywhere: checked(useCases.logOutEverywhere, ['by', 'requestId']),
+    registerUser: checked(useCases.registerUser, ['email', 'password']),
+    createSuperuser: checked(useCases.createSuperuser, ['email', 'password']),
+    promoteUser: checked(useCases.promoteUser, ['email']),
+    requestToken: checked(useCases.requestToken, ['purpose', 'email']),
+    resetPassword: checked(useCases.resetPassword, ['token', 'password']),
+    unlinkOAuth: checked(useCases.unlinkOAuth, ['by']),
+    logOutEverywhere: checked(useCases.logOutEverywhere, ['by']),
     logIn: checked(
       { execute: (input) => logIn.execute({ ...input, email: isEmail(input.email) ? input.email : null }) },
-      ['password', 'requestId'],
+      ['password'],
     ),
     logOut: {
       async execute(by) {
@@ -69,7 +70,7 @@ export function checkedAccounts(useCases: CheckedAccounts): CheckedAccounts {
       async execute(input) {
         const by = input.by ?? null
         if (by !== null) checks.by(by)
-        return await checked(verifyUser, ['token', 'requestId']).execute({ ...input, by })
+        return await checked(verifyUser, ['token']).execute({ ...input, by })
       },
     },
     readUser: {
@@ -78,13 +79,13 @@ export function checkedAccounts(useCases: CheckedAccounts): CheckedAccounts {
     updateUser: {
       async own(input) {
         checks.by(input.by)
-        checks.requestId(input.requestId)
+        requireRequest(input)
         return await updateUser.own({ ...input, ...changesOf(input) })
       },
       async any(input) {
         checks.by(input.by)
         requireTarget(input)
-        checks.requestId(input.requestId)
+        requireRequest(input)
         return await updateUser.any({ ...input, ...changesOf(input) })
       },
     },
@@ -92,7 +93,7 @@ export function checkedAccounts(useCases: CheckedAccounts): CheckedAccounts {
       async execute(input) {
         if (input.by !== 'program') checks.by(input.by)
         requireTarget(input)
-        checks.requestId(input.requestId)
+        requireRequest(input)
         await deleteUser.execute(input)
       },
     },
@@ -108,7 +109,6 @@ const checks = {
   email: must('email', 'be an address as parseEmail returns it', isEmail),
   password: text('password'),
   token: text('token'),
-  requestId: text('requestId'),
   currentPassword: text('currentPassword'),
   purpose: must('purpose', 'be reset_password or verify_email', (value) =>
     ['reset_password', 'verify_email'].some((purpose) => purpose === value),
@@ -116,13 +116,14 @@ const checks = {
   by: requireAuthenticated,
 } satisfies Readonly<Record<string, Check>>
 
-function checked<I extends object, R>(
+function checked<I extends CausingRequest, R>(
   useCase: { execute(input: I): Promise<R> },
   fields: readonly (keyof I & keyof typeof checks)[],
 ): { execute(input: I): Promise<R> } {
   return {
     async execute(input) {
       for (const field of fields) checks[field](input[field])
+      requireRequest(input)
       return await useCase.execute(input)
     },
   }
@@ -137,6 +138,16 @@ function must(field: string, problem: string, isRight: (value: unknown) => boole
 /** A lone surrogate would be hashed and stored as U+FFFD, so different texts would be equal. */
 function text(field: string): Check {
   return must(field, 'be a string of well-formed Unicode', (value) => typeof value === 'string' && value.isWellFormed())
+}
+
+const checkId = text('requestId')
+const checkLanguages = must('languages', 'be a list of strings', (value) => {
+  return Array.isArray(value) && value.every((tag) => typeof tag === 'string')
+})
+
+function requireRequest({ requestId, languages = [] }: CausingRequest): void {
+  checkId(requestId)
+  checkLanguages(languages)
 }
 
 /** Checks that the credential belongs to the acting user. `Authenticate` returns `null` if there is no credential. */

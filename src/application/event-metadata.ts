@@ -7,7 +7,15 @@ export interface MetadataNeeds {
   readonly newId: () => string
 }
 
+/** The request that causes an event. */
+export interface CausingRequest {
+  readonly requestId: string
+  /** The languages that the client wants, the preferred one first. */
+  readonly languages?: readonly string[] | undefined
+}
+
 /** The id and time of a new event. The cast is safe: `newId` promises a UUID. */
-export function eventMetadata({ clock, newId }: MetadataNeeds, requestId: string): EventMetadata {
-  return { eventId: newId() as EventId, at: clock(), requestId }
+export function eventMetadata({ clock, newId }: MetadataNeeds, request: CausingRequest): EventMetadata {
+  const { requestId, languages = [] } = request
+  return { eventId: newId() as EventId, at: clock(), requestId, languages }
 }

@@ -29,6 +29,8 @@ interface Recorded {
   readonly user: UserView
   readonly at: Date
   readonly requestId: string
+  /** The languages that the client of the request wants, the preferred one first. */
+  readonly languages: readonly string[]
 }
 
 /** A change of an account, stored by the same atomic write as the change itself. */
@@ -66,14 +68,15 @@ export interface EventMetadata {
   readonly eventId: EventId
   readonly at: Date
   readonly requestId: string
+  readonly languages: readonly string[]
 }
 
 export function accountEvent<T extends AccountEventType>(
   type: T,
   user: User,
-  { eventId, at, requestId }: EventMetadata,
+  { eventId, at, requestId, languages }: EventMetadata,
 ) {
-  return { type, id: eventId, user: viewOf(user), at, requestId }
+  return { type, id: eventId, user: viewOf(user), at, requestId, languages }
 }
 
 export function updatedEvent(

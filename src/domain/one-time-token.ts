@@ -49,5 +49,7 @@ export interface TokenRequest {
   /** The key of the address, encrypted. */
   readonly sealedEmail: string
   readonly requestId: string
+  /** The languages that the client wants, the preferred one first. */
+  readonly languages: readonly string[]
   readonly at: Date
 }

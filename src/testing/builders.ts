@@ -65,7 +65,12 @@ export function anOAuthState(fields: Partial<OAuthState> = {}): OAuthState {
 }
 
 export function anEvent(user: User, fields: Partial<AccountEvent> = {}): AccountEvent {
-  const occasion = { eventId: randomUUID() as EventId, at: new Date(), requestId: `request-${random()}` }
+  const occasion = {
+    eventId: randomUUID() as EventId,
+    at: new Date(),
+    requestId: `request-${random()}`,
+    languages: ['de-CH', 'en'],
+  }
   return { ...accountEvent('registered', user, occasion), ...fields } as AccountEvent
 }
 
@@ -104,6 +109,7 @@ export function aTokenRequest(fields: Partial<TokenRequest> = {}): TokenRequest 
     purpose: 'verify_email',
     sealedEmail: `sealed-${random()}`,
     requestId: `request-${random()}`,
+    languages: ['de-CH', 'en'],
     at: new Date(Date.now() - 500),
     ...fields,
   }

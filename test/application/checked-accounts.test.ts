@@ -28,6 +28,7 @@ import { recordedHandlers } from '../../src/testing/recorded-handlers.ts'
 import { changeUserOf, deliveryNeeds } from '../support/delivery.ts'
 
 const requestId = 'job-1'
+const languages = ['de-CH', 'en']
 const password = 'a quite long pass phrase'
 const rights = { isSuperuser: true, isVerified: true }
 const email = 'ada@example.com' as Email // safe: it is one
@@ -143,7 +144,7 @@ const nested = ({ email, password, isActive, isSuperuser, isVerified, ...input }
 const useCases: Readonly<Record<string, UseCase>> = {
   registerUser: {
     call: (to, input) => to.registerUser.execute(input),
-    input: () => ({ email, password, requestId }),
+    input: () => ({ email, password, requestId, languages }),
   },
   createSuperuser: {
     call: (to, input) => to.createSuperuser.execute(input),
@@ -152,7 +153,7 @@ const useCases: Readonly<Record<string, UseCase>> = {
   promoteUser: { call: (to, input) => to.promoteUser.execute(input), input: () => ({ email, requestId }) },
   requestToken: {
     call: (to, input) => to.requestToken.execute(input),
-    input: () => ({ purpose: 'reset_password', email, requestId }),
+    input: () => ({ purpose: 'reset_password', email, requestId, languages }),
   },
   logIn: {
     call: (to, input) => to.logIn.execute(input),
@@ -178,7 +179,7 @@ const useCases: Readonly<Record<string, UseCase>> = {
   },
   'updateUser.own': {
     call: (to, input) => to.updateUser.own(nested(input)),
-    input: ({ by }) => ({ by, email, password, currentPassword: password, requestId }),
+    input: ({ by }) => ({ by, email, password, currentPassword: password, requestId, languages }),
   },
   'updateUser.any': {
     call: (to, input) => to.updateUser.any(nested(input)),
@@ -191,7 +192,7 @@ const useCases: Readonly<Record<string, UseCase>> = {
   },
   deleteUser: {
     call: (to, input) => to.deleteUser.execute(input),
-    input: ({ by, plain: target }) => ({ by, target, requestId }),
+    input: ({ by, plain: target }) => ({ by, target, requestId, languages }),
   },
   'deleteUser by the program': {
     call: (to, { target, requestId }) => to.deleteUser.execute({ by: 'program', target, requestId }),
@@ -225,6 +226,7 @@ const wrongValues: Readonly<Record<string, readonly unknown[]>> = {
   currentPassword: nonTexts,
   token: nonTexts,
   requestId: nonTexts,
+  languages: ['de', ['de', 5], [null], { 0: 'de' }],
   purpose: [...nonStrings, '', 'deliver', 'constructor'],
   target: nonTargets,
   isActive: nonFlags,

@@ -39,7 +39,13 @@ describe('RelayEvents', () => {
       {
         type: 'registered',
         user: event.user,
-        context: { eventId: event.id, requestId: event.requestId, tenant: 'default', at: event.at },
+        context: {
+          eventId: event.id,
+          requestId: event.requestId,
+          languages: ['de', 'en'],
+          tenant: 'default',
+          at: event.at,
+        },
       },
     ])
     clock.advance(3600)

@@ -62,7 +62,7 @@ export function hanging() {
 }
 
 export function metadataAt(at: Date) {
-  return { eventId: randomUUID() as EventId, at, requestId: `request-${randomUUID()}` }
+  return { eventId: randomUUID() as EventId, at, requestId: `request-${randomUUID()}`, languages: ['de', 'en'] }
 }
 
 export function registered(user: User, at: Date): AccountEvent {

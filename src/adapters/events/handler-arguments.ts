@@ -65,8 +65,8 @@ function wireLink({ provider, accountEmail }: LinkChange): WireLink {
 
 /** The arguments of the handler for a call, in the order of fastapi-users, with the context last. */
 export function argumentsOf({ user, token, changes, context }: HandlerCall): readonly unknown[] {
-  const { eventId, requestId, tenant, at } = context
-  const last: HandlerContext = { eventId, requestId, tenant, at }
+  const { eventId, requestId, languages, tenant, at } = context
+  const last: HandlerContext = { eventId, requestId, languages, tenant, at }
   const extra = [...(token === undefined ? [] : [token]), ...(changes === undefined ? [] : [wireChanges(changes)])]
   return [wireUser(user), ...extra, last]
 }

@@ -49,6 +49,8 @@ export interface Incoming<Body, Target, Who> {
   /** The host of the request without its port. */
   readonly host: string
   readonly requestId: string
+  /** Of `Accept-Language`, the preferred one first. */
+  readonly languages: readonly string[]
 }
 
 type Who<A extends Access> = A extends 'public' ? null : A extends 'anybody' ? Authenticated | null : Authenticated

@@ -2,7 +2,7 @@ import { accountEvent } from '../../domain/events.ts'
 import { Refusal, Unavailable } from '../../domain/refusal.ts'
 import { type User, viewOf } from '../../domain/user.ts'
 import type { ChangeUser } from '../change-user.ts'
-import { eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
+import { type CausingRequest, eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
 import type { EventHandlers } from '../ports/event-handlers.ts'
 import type { Authenticated } from '../sign-in/authenticate.ts'
 import { type FreshLoginNeeds, requireFreshLogin } from '../sign-in/fresh-login.ts'
@@ -23,25 +23,25 @@ export class DeleteUser {
   }
 
   /** @param input.by a superuser or the user itself; `'program'` when the program decides by itself */
-  async execute(input: { by: Authenticated | 'program'; target: User; requestId: string }): Promise<void> {
-    const { by, target, requestId } = input
+  async execute(input: CausingRequest & { by: Authenticated | 'program'; target: User }): Promise<void> {
+    const { by, target } = input
     if (by !== 'program') {
       if (!by.user.isSuperuser && by.user.id !== target.id) throw new Refusal('FORBIDDEN')
       requireFreshLogin(this.#needs, by)
     }
-    await this.#askForObjection(target, requestId)
+    await this.#askForObjection(target, input)
     const outcome = await this.#needs.changeUser.execute(target.id, (fresh) => ({
       type: 'remove',
-      events: [accountEvent('deleted', fresh, eventMetadata(this.#needs, requestId))],
+      events: [accountEvent('deleted', fresh, eventMetadata(this.#needs, input))],
     }))
     if (outcome.type !== 'removed') throw new Refusal('NOT_FOUND')
   }
 
-  async #askForObjection(user: User, requestId: string): Promise<void> {
+  async #askForObjection(user: User, request: CausingRequest): Promise<void> {
     const { eventHandlers, tenant } = this.#needs
     const type = 'deletion_requested'
     if (!eventHandlers.handles(type)) return
-    const context = { ...eventMetadata(this.#needs, requestId), tenant }
+    const context = { ...eventMetadata(this.#needs, request), tenant }
     try {
       await eventHandlers.call({ type, user: viewOf(user), context }, objectionTimeoutSeconds)
     } catch (cause) {

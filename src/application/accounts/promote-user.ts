@@ -2,7 +2,7 @@ import { type Email, emailKey } from '../../domain/email.ts'
 import { type UserChanges, updatedEvent } from '../../domain/events.ts'
 import type { User } from '../../domain/user.ts'
 import type { ChangeUser } from '../change-user.ts'
-import { eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
+import { type CausingRequest, eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
 import { takeOver } from '../oauth/take-over.ts'
 import type { UserStore } from '../ports/stores/user-store.ts'
 
@@ -22,7 +22,7 @@ export class PromoteUser {
   }
 
   /** Returns `null` when no user has the address. */
-  async execute(input: { email: Email; requestId: string }): Promise<User | null> {
+  async execute(input: CausingRequest & { email: Email }): Promise<User | null> {
     const { users, changeUser } = this.#needs
     const found = await users.findByEmail(emailKey(input.email))
     if (found === null) return null
@@ -37,8 +37,8 @@ export class PromoteUser {
       const promoted: User = { ...fresh, isActive: true, isSuperuser: true, isVerified: true }
       const { user, events } = fresh.isOwnerProved
         ? { user: promoted, events: [] }
-        : takeOver(this.#needs, input.requestId, promoted)
-      const metadata = eventMetadata(this.#needs, input.requestId)
+        : takeOver(this.#needs, input, promoted)
+      const metadata = eventMetadata(this.#needs, input)
       return { type: 'replace', user, events: [...events, updatedEvent(user, changes, metadata)] }
     })
     return outcome.type === 'changed' ? outcome.user : null

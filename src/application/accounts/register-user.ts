@@ -4,7 +4,7 @@ import type { UserId } from '../../domain/ids.ts'
 import { type PasswordPolicy, passwordObjection } from '../../domain/password.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import { newUser, type User } from '../../domain/user.ts'
-import { eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
+import { type CausingRequest, eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
 import type { PasswordHasher } from '../ports/password-hasher.ts'
 import type { UserStore } from '../ports/stores/user-store.ts'
 
@@ -14,10 +14,9 @@ export interface RegisterNeeds extends MetadataNeeds {
   policy: PasswordPolicy
 }
 
-export interface Registration {
+export interface Registration extends CausingRequest {
   readonly email: Email
   readonly password: string
-  readonly requestId: string
 }
 
 export class RegisterUser {
@@ -34,17 +33,18 @@ export class RegisterUser {
 /** Hashes the password before it knows whether the address is free, so that both cases take the same time. */
 export async function register(
   needs: RegisterNeeds,
-  { email, password, requestId }: Registration,
+  registration: Registration,
   rights: Partial<Pick<User, 'isSuperuser' | 'isVerified'>>,
 ): Promise<User> {
   const { users, hasher, policy, clock, newId } = needs
+  const { email, password } = registration
   const objection = passwordObjection(password, email, policy)
   if (objection !== null) throw new Refusal('REGISTER_INVALID_PASSWORD', objection)
 
   const hash = await hasher.hash(password)
   const bare = newUser(newId() as UserId, email, hash, clock()) // safe: `newId` promises a UUID
   const user = { ...bare, ...rights, isOwnerProved: rights.isVerified === true }
-  const outcome = await users.insert(user, [accountEvent('registered', user, eventMetadata(needs, requestId))])
+  const outcome = await users.insert(user, [accountEvent('registered', user, eventMetadata(needs, registration))])
   if (outcome === 'email_taken') throw new Refusal('REGISTER_USER_ALREADY_EXISTS')
   return user
 }

@@ -2,7 +2,7 @@ import { type Email, emailKey } from '../../domain/email.ts'
 import type { EventId } from '../../domain/ids.ts'
 import type { TokenPurpose } from '../../domain/one-time-token.ts'
 import { Unavailable } from '../../domain/refusal.ts'
-import type { MetadataNeeds } from '../event-metadata.ts'
+import type { CausingRequest, MetadataNeeds } from '../event-metadata.ts'
 import type { KeyRing } from '../ports/key-ring.ts'
 import type { TokenRequests } from '../ports/stores/token-requests.ts'
 
@@ -21,9 +21,9 @@ export class RequestToken {
     this.#needs = needs
   }
 
-  async execute(input: { purpose: TokenPurpose; email: Email; requestId: string }): Promise<void> {
+  async execute(input: CausingRequest & { purpose: TokenPurpose; email: Email }): Promise<void> {
     const { tokenRequests, keyRing, clock, newId } = this.#needs
-    const { purpose, requestId } = input
+    const { purpose, requestId, languages = [] } = input
     const key = emailKey(input.email)
     const id = keyRing.requestId(purpose, key)
 
@@ -33,6 +33,7 @@ export class RequestToken {
       purpose,
       sealedEmail: keyRing.sealEmail(key, id),
       requestId,
+      languages,
       at: clock(),
     })
     if (outcome === 'full') throw new Unavailable('token requests', { retryAfterSeconds: 5 })

@@ -4,7 +4,7 @@ import { type PasswordPolicy, passwordObjection } from '../../domain/password.ts
 import { Refusal } from '../../domain/refusal.ts'
 import { endSessions, withPassword } from '../../domain/user.ts'
 import type { ChangeUser } from '../change-user.ts'
-import { eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
+import { type CausingRequest, eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
 import type { PasswordHasher } from '../ports/password-hasher.ts'
 import { discard, findRedeemable, type RedeemNeeds, stands } from './redeem-token.ts'
 
@@ -25,7 +25,7 @@ export class ResetPassword {
     this.#needs = needs
   }
 
-  async execute(input: { token: string; password: string; requestId: string }): Promise<void> {
+  async execute(input: CausingRequest & { token: string; password: string }): Promise<void> {
     const { changeUser, hasher, policy, clock } = this.#needs
     const found = await findRedeemable(this.#needs, 'reset_password', input.token)
     if (!found?.user.isActive) throw new Refusal('RESET_PASSWORD_BAD_TOKEN')
@@ -39,7 +39,7 @@ export class ResetPassword {
       if (!fresh.isActive || !stands(token, fresh)) throw new Refusal('RESET_PASSWORD_BAD_TOKEN')
       const { user: vouched, dropped } = withVouchedAccounts(fresh)
       const user = { ...endSessions(withPassword(vouched, hash), clock()), isOwnerProved: true }
-      const metadata = () => eventMetadata(this.#needs, input.requestId)
+      const metadata = () => eventMetadata(this.#needs, input)
       const event = accountEvent('password_reset', user, metadata())
       const unlinked = dropped.map((link) => updatedEvent(user, { oauthUnlinked: link }, metadata()))
       return { type: 'replace', user, events: [event, ...unlinked] }

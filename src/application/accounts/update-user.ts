@@ -4,7 +4,7 @@ import { type PasswordPolicy, passwordObjection } from '../../domain/password.ts
 import { Refusal } from '../../domain/refusal.ts'
 import { endSessions, type User, withPassword } from '../../domain/user.ts'
 import type { Change, ChangeUser } from '../change-user.ts'
-import { eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
+import { type CausingRequest, eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
 import type { PasswordHasher } from '../ports/password-hasher.ts'
 import { type Authenticated, speaksFor } from '../sign-in/authenticate.ts'
 import { type FreshLoginNeeds, requireFreshLogin } from '../sign-in/fresh-login.ts'
@@ -27,12 +27,11 @@ interface Needs extends MetadataNeeds, FreshLoginNeeds {
   policy: PasswordPolicy
 }
 
-interface Update {
+interface Update extends CausingRequest {
   readonly target: User
   readonly changes: AnyChanges
   readonly hash: string | null
   readonly keptCredentialId: string | null
-  readonly requestId: string
   /** Repeats every check of the update on the current record. */
   readonly check: (fresh: User) => void | Promise<void>
 }
@@ -43,13 +42,10 @@ export class UpdateUser {
     this.#needs = needs
   }
 
-  async own(input: {
-    by: Authenticated
-    changes: OwnChanges
-    currentPassword?: string | undefined
-    requestId: string
-  }): Promise<User> {
-    const { by, currentPassword, requestId } = input
+  async own(
+    input: CausingRequest & { by: Authenticated; changes: OwnChanges; currentPassword?: string | undefined },
+  ): Promise<User> {
+    const { by, currentPassword, requestId, languages } = input
     // Field by field, because the object of a calling program may hold rights, too.
     const { email, password } = input.changes
     const changes = { email, password }
@@ -62,7 +58,8 @@ export class UpdateUser {
       await requireAlive(fresh, by)
       requireSamePassword(fresh, verified)
     }
-    return await this.#change({ target: by.user, changes, hash, keptCredentialId: by.credential.id, requestId, check })
+    const update = { target: by.user, changes, hash, keptCredentialId: by.credential.id, requestId, languages }
+    return await this.#change({ ...update, check })
   }
 
   /**
@@ -70,14 +67,15 @@ export class UpdateUser {
    *
    * @param input.currentPassword of the superuser
    */
-  async any(input: {
-    by: Authenticated
-    target: User
-    changes: AnyChanges
-    currentPassword?: string | undefined
-    requestId: string
-  }): Promise<User> {
-    const { by, target, changes, currentPassword, requestId } = input
+  async any(
+    input: CausingRequest & {
+      by: Authenticated
+      target: User
+      changes: AnyChanges
+      currentPassword?: string | undefined
+    },
+  ): Promise<User> {
+    const { by, target, changes, currentPassword, requestId, languages } = input
     if (!by.user.isSuperuser) throw new Refusal('FORBIDDEN')
     if (currentPassword === undefined) requireFreshLogin(this.#needs, by)
     const verified = await this.#verify(by.user, currentPassword)
@@ -87,7 +85,7 @@ export class UpdateUser {
       if (!fresh.isSuperuser) throw new Refusal('FORBIDDEN') // the right was taken away meanwhile
     }
     const hash = await this.#hash(changes, target)
-    const update = { target, changes, hash, requestId }
+    const update = { target, changes, hash, requestId, languages }
     if (by.user.id === target.id) {
       return await this.#change({ ...update, keptCredentialId: by.credential.id, check: requireRight })
     }
@@ -110,14 +108,14 @@ export class UpdateUser {
   }
 
   async #change(update: Update): Promise<User> {
-    const { target, changes, requestId, check } = update
+    const { target, changes, check } = update
     const outcome = await this.#needs.changeUser.execute(target.id, async (fresh): Promise<Change> => {
       await check(fresh)
       this.#requireGoodPassword(changes, fresh)
       const { user, changed } = applied(fresh, update, this.#needs.clock())
       if (Object.keys(changed).length === 0) return { type: 'keep' }
       const sessionsEnded = user.sessions.generation !== fresh.sessions.generation
-      const metadata = eventMetadata(this.#needs, requestId)
+      const metadata = eventMetadata(this.#needs, update)
       return { type: 'replace', user, events: [updatedEvent(user, changed, metadata, { sessionsEnded })] }
     })
     switch (outcome.type) {

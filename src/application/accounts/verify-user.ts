@@ -2,7 +2,7 @@ import { accountEvent } from '../../domain/events.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import type { User } from '../../domain/user.ts'
 import type { ChangeUser } from '../change-user.ts'
-import { eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
+import { type CausingRequest, eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
 import { type Authenticated, speaksFor } from '../sign-in/authenticate.ts'
 import { discard, findRedeemable, type RedeemNeeds, stands } from './redeem-token.ts'
 
@@ -23,9 +23,9 @@ export class VerifyUser {
   }
 
   /** @param input.by the logged-in user, if any */
-  async execute(input: { token: string; by?: Authenticated | null; requestId: string }): Promise<User> {
+  async execute(input: CausingRequest & { token: string; by?: Authenticated | null }): Promise<User> {
     const { changeUser, requiresSession } = this.#needs
-    const { by = null, requestId } = input
+    const { by = null } = input
     if (requiresSession && by === null) throw new Refusal('UNAUTHORIZED')
 
     const found = await findRedeemable(this.#needs, 'verify_email', input.token)
@@ -38,7 +38,7 @@ export class VerifyUser {
       if (requiresSession && !isWithinSession) throw new Refusal('UNAUTHORIZED')
       if (fresh.isVerified) throw new Refusal('VERIFY_USER_ALREADY_VERIFIED')
       const user = { ...fresh, isVerified: true, isOwnerProved: fresh.isOwnerProved || isWithinSession }
-      const event = accountEvent('verified', user, eventMetadata(this.#needs, requestId))
+      const event = accountEvent('verified', user, eventMetadata(this.#needs, input))
       return { type: 'replace', user, events: [event] }
     })
     if (outcome.type !== 'changed') throw new Refusal('VERIFY_USER_BAD_TOKEN')

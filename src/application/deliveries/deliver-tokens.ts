@@ -194,7 +194,8 @@ export class DeliverTokens implements DueWork {
     const { request, user } = wanted
     const restsUntil = new Date(clock().getTime() + restSeconds * 1000)
     const token = await this.#tokenFor(wanted)
-    const context = { eventId: request.eventId, requestId: request.requestId, tenant, at: request.at }
+    const { eventId, requestId, languages, at } = request
+    const context = { eventId, requestId, languages, tenant, at }
     const type = callTypeOf[request.purpose]
     await eventHandlers.call({ type, user: viewOf(user), token, context }, handlerTimeoutSeconds)
     await expiringIds.add(restId(request), restsUntil)

@@ -125,7 +125,8 @@ export class RelayEvents implements DueWork {
     const { type } = event
     if (!eventHandlers.handles(type)) return
     const changes: { changes?: UserChanges } = type === 'updated' ? { changes: event.changes } : {}
-    const context = { eventId: event.id, requestId: event.requestId, tenant, at: event.at }
+    const { id: eventId, requestId, languages, at } = event
+    const context = { eventId, requestId, languages, tenant, at }
     try {
       await eventHandlers.call({ type, user: event.user, ...changes, context }, handlerTimeoutSeconds)
     } catch (error) {

@@ -6,7 +6,7 @@ import type { OAuthIdentity } from '../../domain/oauth-account.ts'
 import { Refusal, Unavailable } from '../../domain/refusal.ts'
 import { newUser, type User } from '../../domain/user.ts'
 import type { Change } from '../change-user.ts'
-import { eventMetadata } from '../event-metadata.ts'
+import { type CausingRequest, eventMetadata } from '../event-metadata.ts'
 import type { ProviderVault } from '../ports/provider-vault.ts'
 import type { UserStore } from '../ports/stores/user-store.ts'
 import type { Backend } from '../sign-in/authenticate.ts'
@@ -29,11 +29,10 @@ export interface OAuthPolicy {
   readonly requiresVerification: boolean
 }
 
-interface SignIn {
+interface SignIn extends CausingRequest {
   readonly identity: OAuthIdentity
   readonly provider: string
   readonly policy: OAuthPolicy
-  readonly requestId: string
 }
 
 const maxAttempts = 5
@@ -45,18 +44,19 @@ export class FinishOAuth {
     this.#needs = needs
   }
 
-  async execute(input: {
-    response: AuthorizationResponse
-    arrival: Arrival
-    policy: OAuthPolicy
-    backend: Backend
-    requestId: string
-  }): Promise<string> {
-    const { response, arrival, policy, backend, requestId } = input
+  async execute(
+    input: CausingRequest & {
+      response: AuthorizationResponse
+      arrival: Arrival
+      policy: OAuthPolicy
+      backend: Backend
+    },
+  ): Promise<string> {
+    const { response, arrival, policy, backend, requestId, languages } = input
     const identity = await identityOf(this.#needs, response, arrival, null)
-    const user = await this.#userOf({ identity, provider: arrival.provider.name, policy, requestId })
+    const user = await this.#userOf({ identity, provider: arrival.provider.name, policy, requestId, languages })
     const { requiresVerification } = policy
-    return await issueCredential(this.#needs, { user, backend, requestId, requiresVerification })
+    return await issueCredential(this.#needs, { user, backend, requestId, languages, requiresVerification })
   }
 
   /** Retries when a concurrent login wrote first, so that two first logins of one account create one user. */
@@ -89,14 +89,15 @@ export class FinishOAuth {
     return accountOf(outcome.user, provider, identity.accountId) === null ? null : outcome.user
   }
 
-  async #create(email: Email, { identity, provider, policy, requestId }: SignIn): Promise<User | null> {
+  async #create(email: Email, signIn: SignIn): Promise<User | null> {
     const { users, newId, clock } = this.#needs
+    const { identity, provider, policy } = signIn
     const bare = newUser(newId() as UserId, email, null, clock()) // safe: `newId` promises a UUID
     const isVerified = policy.verifiedByDefault && identity.isEmailVerified
     const isOwnerProved = identity.isEmailVerified
     const account = sealedAccount(this.#needs, bare, provider, identity)
     const user = withAccount({ ...bare, isVerified, isOwnerProved }, account)
-    const outcome = await users.insert(user, [accountEvent('registered', user, eventMetadata(this.#needs, requestId))])
+    const outcome = await users.insert(user, [accountEvent('registered', user, eventMetadata(this.#needs, signIn))])
     return outcome === 'stored' ? user : null
   }
 
@@ -118,15 +119,16 @@ export class FinishOAuth {
   }
 
   /** Creates or renews the link of an active user. If the owner of the address was not proved yet, it removes earlier access. */
-  #linked(fresh: User, { identity, provider, requestId }: SignIn): Change {
+  #linked(fresh: User, signIn: SignIn): Change {
+    const { identity, provider } = signIn
     if (!fresh.isActive) throw new Refusal('LOGIN_BAD_CREDENTIALS')
     const account = sealedAccount(this.#needs, fresh, provider, identity)
     const isNew = accountOf(fresh, provider, identity.accountId) === null
     const linked = withAccount(fresh, account)
     const isTakenOver = !fresh.isOwnerProved && isVouchedFor(account, fresh)
-    const { user, events } = isTakenOver ? takeOver(this.#needs, requestId, linked) : { user: linked, events: [] }
+    const { user, events } = isTakenOver ? takeOver(this.#needs, signIn, linked) : { user: linked, events: [] }
     if (!isNew) return { type: 'replace', user, events }
-    const made = updatedEvent(user, { oauthLinked: linkOf(account) }, eventMetadata(this.#needs, requestId))
+    const made = updatedEvent(user, { oauthLinked: linkOf(account) }, eventMetadata(this.#needs, signIn))
     return { type: 'replace', user, events: [...events, made] }
   }
 }

@@ -3,7 +3,7 @@ import { accountOf, linkOf, withAccount } from '../../domain/linked-accounts.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import type { User } from '../../domain/user.ts'
 import type { ChangeUser } from '../change-user.ts'
-import { eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
+import { type CausingRequest, eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
 import type { ProviderVault } from '../ports/provider-vault.ts'
 import { type Authenticated, speaksFor } from '../sign-in/authenticate.ts'
 import { sealedAccount } from './link-account.ts'
@@ -21,13 +21,10 @@ export class LinkOAuth {
     this.#needs = needs
   }
 
-  async execute(input: {
-    response: AuthorizationResponse
-    arrival: Arrival
-    by: Authenticated
-    requestId: string
-  }): Promise<User> {
-    const { response, arrival, by, requestId } = input
+  async execute(
+    input: CausingRequest & { response: AuthorizationResponse; arrival: Arrival; by: Authenticated },
+  ): Promise<User> {
+    const { response, arrival, by } = input
     const { name } = arrival.provider
     const identity = await identityOf(this.#needs, response, arrival, by)
     if (identity.email === null) throw new Refusal('OAUTH_NOT_AVAILABLE_EMAIL')
@@ -37,7 +34,7 @@ export class LinkOAuth {
       const account = sealedAccount(this.#needs, fresh, name, identity)
       const user = withAccount(fresh, account)
       if (accountOf(fresh, name, identity.accountId) !== null) return { type: 'replace', user, events: [] }
-      const metadata = eventMetadata(this.#needs, requestId)
+      const metadata = eventMetadata(this.#needs, input)
       return { type: 'replace', user, events: [updatedEvent(user, { oauthLinked: linkOf(account) }, metadata)] }
     })
     if (outcome.type === 'changed') return outcome.user

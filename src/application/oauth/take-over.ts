@@ -1,7 +1,7 @@
 import { type AccountEvent, type UserChanges, updatedEvent } from '../../domain/events.ts'
 import { withVouchedAccounts } from '../../domain/linked-accounts.ts'
 import { endSessions, type User, withoutPassword } from '../../domain/user.ts'
-import { eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
+import { type CausingRequest, eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
 
 /**
  * Gives the account to the proved owner of its address. An attacker may have created the account, so its password, sessions
@@ -9,7 +9,7 @@ import { eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
  */
 export function takeOver(
   needs: MetadataNeeds,
-  requestId: string,
+  request: CausingRequest,
   before: User,
 ): { readonly user: User; readonly events: readonly AccountEvent[] } {
   const { user: vouched, dropped } = withVouchedAccounts({ ...before, isOwnerProved: true })
@@ -19,6 +19,6 @@ export function takeOver(
   const user = endSessions(hadPassword ? withoutPassword(vouched) : vouched, needs.clock())
   const changes: UserChanges[] = dropped.map((link) => ({ oauthUnlinked: link }))
   if (hadPassword) changes.unshift({ passwordRemoved: true })
-  const events = changes.map((one) => updatedEvent(user, one, eventMetadata(needs, requestId), { sessionsEnded: true }))
+  const events = changes.map((one) => updatedEvent(user, one, eventMetadata(needs, request), { sessionsEnded: true }))
   return { user, events }
 }

@@ -3,7 +3,7 @@ import { linkOf } from '../../domain/linked-accounts.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import type { User } from '../../domain/user.ts'
 import type { ChangeUser } from '../change-user.ts'
-import { eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
+import { type CausingRequest, eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
 import { type Authenticated, speaksFor } from '../sign-in/authenticate.ts'
 import { type FreshLoginNeeds, requireFreshLogin } from '../sign-in/fresh-login.ts'
 
@@ -20,9 +20,9 @@ export class UnlinkOAuth {
     this.#needs = needs
   }
 
-  async execute(input: { by: Authenticated; provider: string; id: string; requestId: string }): Promise<void> {
+  async execute(input: CausingRequest & { by: Authenticated; provider: string; id: string }): Promise<void> {
     const { changeUser, providerNames } = this.#needs
-    const { by, provider, id, requestId } = input
+    const { by, provider, id } = input
     requireFreshLogin(this.#needs, by)
     const outcome = await changeUser.execute(by.user.id, async (fresh) => {
       if (!(await speaksFor(fresh, by))) throw new Refusal('UNAUTHORIZED')
@@ -33,7 +33,7 @@ export class UnlinkOAuth {
       const canLogIn = fresh.passwordHash !== null || others.some((one) => providerNames.has(one.provider))
       if (!canLogIn) throw new Refusal('OAUTH_LAST_CREDENTIAL')
       const user: User = { ...fresh, oauthAccounts: others }
-      const metadata = eventMetadata(this.#needs, requestId)
+      const metadata = eventMetadata(this.#needs, input)
       return { type: 'replace', user, events: [updatedEvent(user, { oauthUnlinked: linkOf(account) }, metadata)] }
     })
     if (outcome.type !== 'changed') throw new Refusal('UNAUTHORIZED')

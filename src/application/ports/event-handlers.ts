@@ -6,6 +6,8 @@ export interface HandlerContext {
   /** The same at each delivery of an event, so handlers can recognise repetitions. */
   readonly eventId: string
   readonly requestId: string
+  /** The languages of the request's `Accept-Language`, the preferred one first. */
+  readonly languages: readonly string[]
   readonly tenant: string
   readonly at: Date
 }

@@ -1,6 +1,7 @@
 import { type Email, emailKey } from '../../domain/email.ts'
 import { Refusal, Unavailable } from '../../domain/refusal.ts'
 import type { User } from '../../domain/user.ts'
+import type { CausingRequest } from '../event-metadata.ts'
 import type { PasswordHasher } from '../ports/password-hasher.ts'
 import type { UserStore } from '../ports/stores/user-store.ts'
 import type { Backend } from './authenticate.ts'
@@ -22,14 +23,9 @@ export class LogIn {
    *
    * @param input.email `null` for a text that is no address; refused after the same work
    */
-  async execute(input: {
-    email: Email | null
-    password: string
-    backend: Backend
-    requestId: string
-  }): Promise<string> {
+  async execute(input: CausingRequest & { email: Email | null; password: string; backend: Backend }): Promise<string> {
     const { users, hasher } = this.#needs
-    const { email, password, backend, requestId } = input
+    const { email, password, backend, requestId, languages } = input
 
     const user = email === null ? null : await users.findByEmail(emailKey(email))
     // The password of an inactive user is not compared, so the answer does not confirm it.
@@ -38,7 +34,7 @@ export class LogIn {
     if (user === null || verdict === 'mismatch') throw new Refusal('LOGIN_BAD_CREDENTIALS')
 
     if (verdict === 'match_needs_rehash') await this.#rehash(user, password)
-    return await issueCredential(this.#needs, { user, backend, requestId })
+    return await issueCredential(this.#needs, { user, backend, requestId, languages })
   }
 
   /** Writes only if the hash is still the verified one, so a password that was changed meanwhile stays. */

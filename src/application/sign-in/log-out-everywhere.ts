@@ -2,7 +2,7 @@ import { updatedEvent } from '../../domain/events.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import { endSessions } from '../../domain/user.ts'
 import type { ChangeUser } from '../change-user.ts'
-import { eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
+import { type CausingRequest, eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
 import { type Authenticated, speaksFor } from './authenticate.ts'
 
 interface Needs extends MetadataNeeds {
@@ -16,13 +16,13 @@ export class LogOutEverywhere {
     this.#needs = needs
   }
 
-  async execute(input: { by: Authenticated; requestId: string }): Promise<void> {
-    const { by, requestId } = input
+  async execute(input: CausingRequest & { by: Authenticated }): Promise<void> {
+    const { by } = input
     const { changeUser, clock } = this.#needs
     const outcome = await changeUser.execute(by.user.id, async (fresh) => {
       if (!(await speaksFor(fresh, by))) throw new Refusal('UNAUTHORIZED')
       const user = endSessions(fresh, clock())
-      const metadata = eventMetadata(this.#needs, requestId)
+      const metadata = eventMetadata(this.#needs, input)
       const event = updatedEvent(user, { loggedOutEverywhere: true }, metadata, { sessionsEnded: true })
       return { type: 'replace', user, events: [event] }
     })

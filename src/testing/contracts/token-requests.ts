@@ -25,8 +25,11 @@ export function tokenRequestsContract({ on, onNew }: Cases<UsersRole>): void {
   }
 
   on('gives back every field of a request', async ({ store, second, inSeconds }) => {
-    for (const purpose of ['reset_password', 'verify_email'] as const) {
-      const request = await asked(store, { purpose })
+    for (const [purpose, languages] of [
+      ['reset_password', ['de-CH', 'en']],
+      ['verify_email', []],
+    ] as const) {
+      const request = await asked(store, { purpose, languages })
       const lease = await leaseOne(second, inSeconds(0), 3600)
       assert.deepEqual(lease, { request, boundFact: null, attempts: 0 })
     }

@@ -64,6 +64,12 @@ export function callTypeOf(name: HandlerName): HandlerCallType {
 }
 
 export function aCall(name: HandlerName, more: { token?: string; changes?: UserChanges } = {}): HandlerCall {
-  const context = { eventId: `event of ${name}`, requestId: 'request-1', tenant: 'default', at: new Date() }
+  const context = {
+    eventId: `event of ${name}`,
+    requestId: 'request-1',
+    languages: ['de'],
+    tenant: 'default',
+    at: new Date(),
+  }
   return { type: callTypeOf(name), user: viewOf(aUser()), ...more, context }
 }

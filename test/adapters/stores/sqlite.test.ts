@@ -10,7 +10,7 @@ import { schemaVersion } from '../../../src/adapters/stores/sqlite/schema.ts'
 import { sqliteBackend } from '../../../src/adapters/stores/sqlite/sqlite.ts'
 import { Unsuitable } from '../../../src/adapters/stores/store-backend.ts'
 import { Unavailable } from '../../../src/domain/refusal.ts'
-import { aUser } from '../../../src/testing/builders.ts'
+import { aTokenRequest, aUser } from '../../../src/testing/builders.ts'
 import { faultOf } from '../../support/fault-of.ts'
 import { sqliteFolder } from '../../support/sqlite.ts'
 
@@ -55,6 +55,19 @@ describe('the SQLite store', () => {
       )
       expect(await Promise.all(modes)).to.deep.equal([0o700, 0o600, 0o600, 0o600])
       await handle.close()
+    })
+
+    it('gets the languages of token requests when it was made without them', async () => {
+      const db = writerAlone()
+      db.exec('ALTER TABLE token_requests DROP COLUMN languages')
+      db.pragma('user_version = 3')
+      db.close()
+      const { users, close } = await at.handle()
+      const request = aTokenRequest()
+      await users.tokenRequests.ask(request)
+      const [lease] = await users.tokenRequests.lease(new Date(), 1, 60)
+      expect(lease?.request).to.deep.equal(request)
+      await close()
     })
 
     it('is never created by SQLite itself, because others could read it', () => {

@@ -15,12 +15,11 @@ export const AuthorizationUrl = Type.Object(
   { title: 'AuthorizationUrl', additionalProperties: false },
 )
 
-type Asked = Pick<Incoming<unknown, unknown, unknown>, 'query' | 'cookie' | 'requestId'>
+type Asked = Pick<Incoming<unknown, unknown, unknown>, 'query' | 'cookie' | 'requestId' | 'languages'>
 
-interface Callback {
+interface Callback extends Pick<Asked, 'requestId' | 'languages'> {
   readonly response: AuthorizationResponse
   readonly arrival: Arrival
-  readonly requestId: string
 }
 
 export const scopesParameter: QueryParameter = {
@@ -79,7 +78,7 @@ export async function startJourney(
 /** Ends a journey: the reply of `act`, or a redirect to the configured page. Both remove the cookie of the journey. */
 export async function finishJourney(
   mounted: MountedProvider,
-  { query, cookie, requestId }: Asked,
+  { query, cookie, requestId, languages }: Asked,
   page: string | undefined,
   act: (callback: Callback) => Promise<Reply>,
 ): Promise<Reply> {
@@ -88,7 +87,8 @@ export async function finishJourney(
   const ended = browser.end(query.get('state') ?? '')
   const withEnd = (reply: Reply): Reply => ({ ...reply, cookies: [...(reply.cookies ?? []), ...ended] })
   try {
-    const reply = await reporting(mounted, requestId, () => act({ response: responseOf(query), arrival, requestId }))
+    const callback = { response: responseOf(query), arrival, requestId, languages }
+    const reply = await reporting(mounted, requestId, () => act(callback))
     return withEnd(page === undefined ? reply : { ...seeOther(page), cookies: reply.cookies ?? [] })
   } catch (thrown) {
     if (redirects.failure === undefined || !(thrown instanceof Refusal)) throw thrown

@@ -1,6 +1,7 @@
 import type { Context } from 'koa'
 import type { Authenticated } from '../../../application/sign-in/authenticate.ts'
 import { Refusal } from '../../../domain/refusal.ts'
+import { acceptedLanguages } from '../../../lib/languages.ts'
 import { leadsToLoopback } from '../../../lib/loopback.ts'
 import { readBody } from '../body/read-body.ts'
 import type { Endpoint, Router } from '../endpoint.ts'
@@ -126,6 +127,7 @@ function answerOf(endpoint: Endpoint, needs: RoutesNeeds): Operation {
       cookie: ctx.req.headers.cookie,
       host: ctx.hostname,
       requestId: ctx.state.requestId,
+      languages: acceptedLanguages(ctx.req.headers['accept-language']),
     })
   }
 

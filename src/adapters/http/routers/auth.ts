@@ -28,10 +28,12 @@ export function authRouter({ logIn, logOut, backend, prefix }: Needs): Router {
         body: LoginForm,
         replies: transport.replies,
         refusals: ['LOGIN_BAD_CREDENTIALS', 'LOGIN_USER_NOT_VERIFIED'],
-        async handle({ body, requestId }) {
+        async handle({ body, requestId, languages }) {
           const parsed = parseAddress(body.username)
           const email = 'email' in parsed ? parsed.email : null
-          return transport.deliver(await logIn.execute({ email, password: body.password, backend, requestId }))
+          return transport.deliver(
+            await logIn.execute({ email, password: body.password, backend, requestId, languages }),
+          )
         },
       }),
       endpoint({

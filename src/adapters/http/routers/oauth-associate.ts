@@ -73,8 +73,8 @@ export function oauthAssociateRouter({ startOAuth, linkOAuth, unlinkOAuth, vault
         access: 'user',
         replies: { 204: { description: 'Unlinked', body: null } },
         refusals: ['OAUTH_LAST_CREDENTIAL', 'FRESH_LOGIN_REQUIRED', 'NOT_FOUND'],
-        async handle({ by, params, requestId }) {
-          await unlinkOAuth.execute({ by, provider: name, id: (params.id ?? '').toLowerCase(), requestId })
+        async handle({ by, params, requestId, languages }) {
+          await unlinkOAuth.execute({ by, provider: name, id: (params.id ?? '').toLowerCase(), requestId, languages })
           return { status: 204 }
         },
       }),

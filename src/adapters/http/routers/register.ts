@@ -25,8 +25,8 @@ export function registerRouter({ registerUser, backends, prefix }: Needs): Route
         body: RegisterBody,
         replies: { 201: { description: 'Created', body: UserSchema } },
         refusals: ['REGISTER_USER_ALREADY_EXISTS', 'REGISTER_INVALID_PASSWORD'],
-        async handle({ body: { email, password }, requestId }) {
-          return { status: 201, body: userBody(await registerUser.execute({ email, password, requestId })) }
+        async handle({ body: { email, password }, requestId, languages }) {
+          return { status: 201, body: userBody(await registerUser.execute({ email, password, requestId, languages })) }
         },
       }),
     ],

@@ -29,8 +29,8 @@ export function resetPasswordRouter({ requestToken, resetPassword, prefix }: Nee
         body: ResetPasswordBody,
         replies: { 200: { description: 'The password is set and every session of the user ended', body: null } },
         refusals: ['RESET_PASSWORD_BAD_TOKEN', 'RESET_PASSWORD_INVALID_PASSWORD'],
-        async handle({ body: { token, password }, requestId }) {
-          await resetPassword.execute({ token, password, requestId })
+        async handle({ body: { token, password }, requestId, languages }) {
+          await resetPassword.execute({ token, password, requestId, languages })
           return { status: 200 }
         },
       }),

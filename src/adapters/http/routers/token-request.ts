@@ -13,8 +13,8 @@ export function tokenRequest(requestToken: RequestToken, purpose: TokenPurpose, 
     access: 'public',
     body: EmailBody,
     replies: { 202: { description: 'Accepted, whether or not the address is a user’s', body: null } },
-    async handle({ body: { email }, requestId }) {
-      await requestToken.execute({ purpose, email, requestId })
+    async handle({ body: { email }, requestId, languages }) {
+      await requestToken.execute({ purpose, email, requestId, languages })
       return { status: 202 }
     },
   })

@@ -49,9 +49,12 @@ export function usersRouter(needs: Needs): Router {
         body: UpdateMeBody,
         replies: user,
         refusals: changing,
-        async handle({ by, body: { email, password, current_password: currentPassword }, requestId }) {
+        async handle({ by, body: { email, password, current_password: currentPassword }, requestId, languages }) {
           const changes = { email, password }
-          return { status: 200, body: userBody(await updateUser.own({ by, changes, currentPassword, requestId })) }
+          return {
+            status: 200,
+            body: userBody(await updateUser.own({ by, changes, currentPassword, requestId, languages })),
+          }
         },
       }),
       endpoint({
@@ -72,8 +75,8 @@ export function usersRouter(needs: Needs): Router {
         summary: 'End every login of the own account, this one too',
         access: 'user',
         replies: { 204: { description: 'Every session and token is ended', body: null } },
-        async handle({ by, requestId }) {
-          await logOutEverywhere.execute({ by, requestId })
+        async handle({ by, requestId, languages }) {
+          await logOutEverywhere.execute({ by, requestId, languages })
           const backend = backends.find(({ name }) => name === by.backend.name)
           return backend?.transport.clear() ?? { status: 204 }
         },
@@ -100,7 +103,7 @@ export function usersRouter(needs: Needs): Router {
         body: UpdateUserBody,
         replies: user,
         refusals: changing,
-        async handle({ by, target, body, requestId }) {
+        async handle({ by, target, body, requestId, languages }) {
           const changes = {
             email: body.email,
             password: body.password,
@@ -111,7 +114,7 @@ export function usersRouter(needs: Needs): Router {
           const { current_password: currentPassword } = body
           return {
             status: 200,
-            body: userBody(await updateUser.any({ by, target, changes, currentPassword, requestId })),
+            body: userBody(await updateUser.any({ by, target, changes, currentPassword, requestId, languages })),
           }
         },
       }),
@@ -124,8 +127,8 @@ export function usersRouter(needs: Needs): Router {
         target,
         replies: { 204: { description: 'Deleted', body: null } },
         refusals: ['DELETE_USER_REFUSED', 'FRESH_LOGIN_REQUIRED'],
-        async handle({ by, target, requestId }) {
-          await deleteUser.execute({ by, target, requestId })
+        async handle({ by, target, requestId, languages }) {
+          await deleteUser.execute({ by, target, requestId, languages })
           return { status: 204 }
         },
       }),

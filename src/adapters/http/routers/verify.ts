@@ -29,8 +29,8 @@ export function verifyRouter({ requestToken, verifyUser, prefix }: Needs): Route
         body: VerifyBody,
         replies: { 200: { description: 'Verified', body: UserSchema } },
         refusals: ['VERIFY_USER_BAD_TOKEN', 'VERIFY_USER_ALREADY_VERIFIED', 'UNAUTHORIZED'],
-        async handle({ by, body: { token }, requestId }) {
-          return { status: 200, body: userBody(await verifyUser.execute({ token, by, requestId })) }
+        async handle({ by, body: { token }, requestId, languages }) {
+          return { status: 200, body: userBody(await verifyUser.execute({ token, by, requestId, languages })) }
         },
       }),
     ],

@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3'
 import { Unsuitable } from '../store-backend.ts'
 
-export const schemaVersion = 3
+export const schemaVersion = 4
 
 /** Times are milliseconds since 1970. */
 const tables = `
@@ -58,6 +58,8 @@ const tables = `
     purpose TEXT NOT NULL,
     sealed_email TEXT NOT NULL,
     request_id TEXT NOT NULL,
+    -- Separated by commas.
+    languages TEXT NOT NULL,
     asked_at INTEGER NOT NULL,
     bound_fact TEXT,
     attempts INTEGER NOT NULL DEFAULT 0,
@@ -127,14 +129,18 @@ export function refuseNewerSchema(db: Database): void {
   }
 }
 
+/** Version 3 knew no languages. */
+const fromVersion3 = `ALTER TABLE token_requests ADD COLUMN languages TEXT NOT NULL DEFAULT ''`
+
 /** Creates the tables of a new file. Of several processes that start at once one does it, the others wait for it. */
 export function createTables(db: Database): void {
   const create = db.transaction(() => {
-    if (versionOf(db) !== 0) return
-    db.exec(tables)
+    const version = versionOf(db)
+    if (version === schemaVersion) return
+    db.exec(version === 0 ? tables : fromVersion3)
     db.pragma(`user_version = ${schemaVersion}`)
   })
-  if (versionOf(db) === 0) create.immediate()
+  if (versionOf(db) !== schemaVersion) create.immediate()
 }
 
 function versionOf(db: Database): number {

@@ -10,6 +10,7 @@ interface RequestRow {
   readonly purpose: TokenPurpose
   readonly sealed_email: string
   readonly request_id: string
+  readonly languages: string
   readonly asked_at: number
   readonly bound_fact: string | null
   readonly attempts: number
@@ -17,23 +18,23 @@ interface RequestRow {
 
 // A repetition is counted, too: without a write it would need no fsync, and its faster answer would reveal it.
 const ask = `
-  INSERT INTO token_requests (id, event_id, purpose, sealed_email, request_id, asked_at, ready_at)
-  VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET asks = asks + 1`
+  INSERT INTO token_requests (id, event_id, purpose, sealed_email, request_id, languages, asked_at, ready_at)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET asks = asks + 1`
 
 const lease = `
   UPDATE token_requests SET ready_at = ?
   WHERE id IN (SELECT id FROM token_requests INDEXED BY token_requests_asked
                WHERE ready_at <= ? ORDER BY asked_at LIMIT ?)
-  RETURNING id, event_id, purpose, sealed_email, request_id, asked_at, bound_fact, attempts`
+  RETURNING id, event_id, purpose, sealed_email, request_id, languages, asked_at, bound_fact, attempts`
 
 export function tokenRequestWrites(sql: Statements): InThread<Writes['tokenRequests']> {
   return {
-    ask(now, { id, eventId, purpose, sealedEmail, requestId, at }) {
+    ask(now, { id, eventId, purpose, sealedEmail, requestId, languages, at }) {
       // The queue is full for every address. Otherwise the answer would reveal which addresses have waiting requests.
       const waiting = sql<[], { count: number }>('SELECT count(*) AS count FROM token_requests').get()
       if ((waiting?.count ?? 0) >= maxWaitingRequests) return 'full'
       const readyAt = Math.min(at.getTime(), now)
-      sql<unknown[]>(ask).run(id, eventId, purpose, sealedEmail, requestId, at.getTime(), readyAt)
+      sql<unknown[]>(ask).run(id, eventId, purpose, sealedEmail, requestId, languages.join(), at.getTime(), readyAt)
       return 'asked'
     },
 
@@ -79,6 +80,7 @@ function fromRow(row: RequestRow): LeasedRequest {
       purpose: row.purpose,
       sealedEmail: row.sealed_email,
       requestId: row.request_id,
+      languages: row.languages === '' ? [] : row.languages.split(','),
       at: new Date(row.asked_at),
     },
     boundFact: row.bound_fact,
