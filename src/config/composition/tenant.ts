@@ -92,13 +92,16 @@ export async function openTenant(needs: Needs) {
     hasher,
     eventHandlers: handlers.eventHandlers,
     clock,
-    report: ({ type, ...problem }) => log.warn({ ...problem, handler: handlerNameOf[type] }, 'delivery failed'),
+    report({ type, ...problem }) {
+      log.warn({ ...problem, handler: handlerNameOf[type] }, 'delivery failed')
+      if (problem.error === 'Unavailable') void stores.failing()
+    },
     reportProvider: (name, failure) => reportProvider(log, name, failure),
     wake: () => deliveries.wake(),
   })
   const { expiringIds } = users
   const useCases = useCasesOf(ports)
-  const deliveries = deliveriesOf({ useCases, ports, leavesEvents, log })
+  const deliveries = deliveriesOf({ useCases, ports, leavesEvents, failing: stores.failing, log })
   const backends = backendsOf(settings.backends, { sessions, expiringIds, keyRing, tenant: id, clock, newId })
 
   async function close(): Promise<void> {
