@@ -7,6 +7,7 @@ import type { transports } from '../../plugins/transports.ts'
 import { events, handlers } from './events.ts'
 import { prefix, seconds } from './fields.ts'
 import { docs, http, logs, routersSchema, tryPage } from './http.ts'
+import { mail } from './mail.ts'
 import { passwords, security, tokens, verification } from './passwords.ts'
 import { backendsSchema, type mounting, providersSchema } from './sign-in.ts'
 import { storeSchema } from './stores.ts'
@@ -107,6 +108,7 @@ const common = {
   routers: routersSchema,
   providers: providersSchema,
   handlers,
+  mail,
   events,
   passwords,
   tokens,
@@ -173,6 +175,8 @@ export interface Settings {
     console: boolean
     timeoutSeconds: number
   }>
+  /** The folder of templates is an absolute path. */
+  readonly mail: Readonly<Static<typeof mail>>
   readonly events: Readonly<Static<typeof events>>
   readonly passwords: Readonly<Static<typeof passwords>>
   readonly tokens: Readonly<Static<typeof tokens>>
