@@ -51,6 +51,7 @@ export { StartOAuth } from './application/oauth/start-oauth.ts'
 export { Sweep } from './application/deliveries/sweep.ts'
 export { UnlinkOAuth } from './application/oauth/unlink-oauth.ts'
 export { type AnyChanges, type OwnChanges, UpdateUser } from './application/accounts/update-user.ts'
+export { ListUndelivered, RetryDeliveries, type Undelivered } from './application/deliveries/undelivered.ts'
 export { VerifyUser } from './application/accounts/verify-user.ts'
 
 // Ports: the needs of use cases
@@ -65,7 +66,8 @@ export {
 } from './application/ports/oauth-provider.ts'
 export type { ExpiringIds } from './application/ports/stores/expiring-ids.ts'
 export type { OAuthStateStore } from './application/ports/stores/oauth-state-store.ts'
-export type { DeadEvent, LeasedEvent, Outbox } from './application/ports/stores/outbox.ts'
+export type { LeasedEvent, Outbox, UndeliveredEvent } from './application/ports/stores/outbox.ts'
+export type { DeliveryState, Page } from './application/ports/stores/page.ts'
 export type { PasswordHasher } from './application/ports/password-hasher.ts'
 export type { ProviderVault } from './application/ports/provider-vault.ts'
 export type { KeyRing } from './application/ports/key-ring.ts'
@@ -81,6 +83,7 @@ export {
   type LeasedRequest,
   maxWaitingRequests,
   type TokenRequests,
+  type UndeliveredRequest,
 } from './application/ports/stores/token-requests.ts'
 export type { TokenStore } from './application/ports/stores/token-store.ts'
 export type { UserStore } from './application/ports/stores/user-store.ts'

@@ -7,21 +7,23 @@ import { dirname } from 'node:path'
 import { emailKey, haveRoom, maxWaitingRequests, passwordScheme, Unavailable, Unsuitable } from 'portcullis'
 
 /**
- * @import { AccountEvent, LeasedEvent, DeadEvent, EmailKey, TokenRequest, User, UserId, UsersRole } from 'portcullis'
+ * @import { AccountEvent, LeasedEvent, EmailKey, Page, TokenRequest, UndeliveredEvent, UndeliveredRequest } from 'portcullis'
+ * @import { User, UserId, UsersRole } from 'portcullis'
  *
  * @typedef {object} Queue the events of one user; the queue outlives the user
  * @property {UserId} userId
- * @property {{ event: AccountEvent, attempts: number }[]} events never empty
+ * @property {{ event: AccountEvent, attempts: number, reason: string | null }[]} events never empty
  * @property {string | null} leaseId the current lease, or `null`
  * @property {Date} heldUntil the end of the lease or of the postponement
  *
- * @typedef {{ request: TokenRequest, boundFact: string | null, attempts: number, heldUntil: Date }} Waiting
+ * @typedef {UndeliveredRequest & { boundFact: string | null, heldUntil: Date }} Request a waiting one or a dead letter
  *
  * @typedef {object} State maps from key to record
  * @property {Map<string, User>} users by id
  * @property {Map<string, Queue>} queues by user id
- * @property {Map<string, DeadEvent>} dead by event id
- * @property {Map<string, Waiting>} requests by id
+ * @property {Map<string, UndeliveredEvent & { diedAt: Date }>} dead by event id
+ * @property {Map<string, Request>} requests by id
+ * @property {Map<string, Request & { diedAt: Date }>} deadRequests by event id
  * @property {Map<string, Date>} ends by id: until when it is remembered
  * @property {Map<string, string>} marks
  *
@@ -29,6 +31,7 @@ import { emailKey, haveRoom, maxWaitingRequests, passwordScheme, Unavailable, Un
  */
 
 const never = new Date(0)
+const untried = { attempts: 0, reason: null, diedAt: null, heldUntil: never }
 const linesBeforeRewriting = 10_000
 
 /**
@@ -47,6 +50,7 @@ export function openJournalStore(path, { clock = () => new Date() } = {}) {
     queues: new Map(),
     dead: new Map(),
     requests: new Map(),
+    deadRequests: new Map(),
     ends: new Map(),
     marks: new Map(),
   }
@@ -95,7 +99,7 @@ export function openJournalStore(path, { clock = () => new Date() } = {}) {
   function queued(userId, events) {
     if (events.length === 0) return []
     const queue = state.queues.get(userId) ?? { userId, events: [], leaseId: null, heldUntil: never }
-    const added = events.map((event) => ({ event, attempts: 0 }))
+    const added = events.map((event) => ({ event, attempts: 0, reason: null }))
     return [['queues', userId, { ...queue, events: [...queue.events, ...added] }]]
   }
 
@@ -171,17 +175,20 @@ export function openJournalStore(path, { clock = () => new Date() } = {}) {
           if (head === undefined || queue.heldUntil > now) continue
           if (leases.length >= limit) break
           const leaseId = randomUUID()
-          const leased = { event: head.event, attempts: head.attempts + 1 }
+          const leased = { ...head, attempts: head.attempts + 1 }
           changes.push(['queues', queue.userId, { ...queue, events: [leased, ...later], leaseId, heldUntil }])
-          leases.push({ userId: queue.userId, leaseId, ...leased })
+          leases.push({ userId: queue.userId, leaseId, event: leased.event, attempts: leased.attempts })
         }
         commit(...changes)
         return leases
       },
       renew: (lease, heldUntil) => whileLeased(lease, (queue) => [['queues', queue.userId, { ...queue, heldUntil }]]),
       settle: (lease) => whileLeased(lease, (queue) => [advanced(queue)]),
-      postpone: (lease, heldUntil) =>
-        whileLeased(lease, (queue) => [['queues', queue.userId, { ...queue, leaseId: null, heldUntil }]]),
+      postpone: (lease, heldUntil, reason) =>
+        whileLeased(lease, (queue) => {
+          const events = queue.events.map((one, at) => (at === 0 ? { ...one, reason } : one))
+          return [['queues', queue.userId, { ...queue, events, leaseId: null, heldUntil }]]
+        }),
       bury: (lease, diedAt, reason) =>
         whileLeased(lease, (queue) => {
           const { event, attempts } = lease
@@ -196,11 +203,20 @@ export function openJournalStore(path, { clock = () => new Date() } = {}) {
         const soonest = Math.min(...[...state.queues.values()].map(({ heldUntil }) => heldUntil.getTime()))
         return state.queues.size === 0 ? null : new Date(Math.max(soonest, clock().getTime()))
       },
-      async listDead(limit) {
-        return [...state.dead.values()].sort((a, b) => a.diedAt.getTime() - b.diedAt.getTime()).slice(0, limit)
+      async list(deliveryState, limit, after) {
+        const waiting = [...state.queues.values()].flatMap(({ events }) =>
+          events.map((one) => ({ ...one, diedAt: null })),
+        )
+        return pageOf(
+          deliveryState === 'dead' ? [...state.dead.values()] : waiting,
+          (one) => one.event.id,
+          limit,
+          after,
+        )
       },
-      async revive(eventId) {
-        const revived = [...state.dead.values()].filter(({ event }) => eventId === 'all' || event.id === eventId)
+      async revive(eventId, _now, limit) {
+        const wanted = [...state.dead.values()].filter(({ event }) => eventId === 'all' || event.id === eventId)
+        const revived = wanted.slice(0, limit)
         for (const { event } of revived) commit(['dead', event.id, null], ...queued(event.user.id, [event]))
         return revived.length
       },
@@ -215,7 +231,7 @@ export function openJournalStore(path, { clock = () => new Date() } = {}) {
       async ask(request) {
         if (state.requests.size >= maxWaitingRequests) return 'full'
         // The same write whether or not it waits already: the time of the answer would tell.
-        const first = { request, boundFact: null, attempts: 0, heldUntil: never }
+        const first = { request, boundFact: null, userId: null, ...untried }
         commit(['requests', request.id, state.requests.get(request.id) ?? first])
         return 'asked'
       },
@@ -227,15 +243,16 @@ export function openJournalStore(path, { clock = () => new Date() } = {}) {
         commit(...leased.map((waiting) => /** @type {Change} */ (['requests', waiting.request.id, waiting])))
         return leased.map(({ request, boundFact, attempts }) => ({ request, boundFact, attempts }))
       },
-      async bind(request, boundFact) {
+      async bind(request, boundFact, userId) {
         const waiting = waitingFor(request)
         if (waiting === undefined) return false
-        commit(['requests', request.id, { ...waiting, boundFact, attempts: waiting.attempts + 1 }])
+        commit(['requests', request.id, { ...waiting, boundFact, userId, attempts: waiting.attempts + 1 }])
         return true
       },
-      async postpone(requests, heldUntil) {
+      async postpone(requests, heldUntil, reason) {
         const found = requests.flatMap((request) => waitingFor(request) ?? [])
-        commit(...found.map((one) => /** @type {Change} */ (['requests', one.request.id, { ...one, heldUntil }])))
+        const postponed = found.map((one) => ({ ...one, heldUntil, reason: reason ?? one.reason }))
+        commit(...postponed.map((one) => /** @type {Change} */ (['requests', one.request.id, one])))
       },
       async settle(requests) {
         const ours = requests.filter((request) => waitingFor(request) !== undefined)
@@ -244,6 +261,29 @@ export function openJournalStore(path, { clock = () => new Date() } = {}) {
       async sweep(askedBefore, limit) {
         const old = [...state.requests.values()].filter(({ request }) => request.at < askedBefore).slice(0, limit)
         commit(...old.map(({ request }) => /** @type {Change} */ (['requests', request.id, null])))
+        return old.length
+      },
+      async bury(request, diedAt, reason) {
+        const waiting = waitingFor(request)
+        if (waiting === undefined) return
+        commit(['requests', request.id, null], ['deadRequests', request.eventId, { ...waiting, reason, diedAt }])
+      },
+      async list(deliveryState, limit, after) {
+        const requests = [...(deliveryState === 'dead' ? state.deadRequests : state.requests).values()]
+        const { items, next } = pageOf(requests, (one) => one.request.eventId, limit, after)
+        return { items: items.map(({ boundFact, heldUntil, ...shown }) => shown), next }
+      },
+      async revive({ id, eventId }) {
+        const letter = state.deadRequests.get(eventId)
+        if (letter === undefined) return false
+        const isReplaced = state.requests.has(id)
+        const back = isReplaced ? [] : [/** @type {Change} */ (['requests', id, { ...letter, ...untried }])]
+        commit(['deadRequests', eventId, null], ...back)
+        return !isReplaced
+      },
+      async sweepDead(diedBefore, limit) {
+        const old = [...state.deadRequests.values()].filter(({ diedAt }) => diedAt < diedBefore).slice(0, limit)
+        commit(...old.map(({ request }) => /** @type {Change} */ (['deadRequests', request.eventId, null])))
         return old.length
       },
     },
@@ -274,6 +314,18 @@ export function openJournalStore(path, { clock = () => new Date() } = {}) {
       rmSync(`${path}.lock`)
     },
   }
+}
+
+/**
+ * A page in the order of the ids. The cursor is the last id.
+ *
+ * @template T @param {readonly T[]} all @param {(one: T) => string} idOf @param {number} limit @param {string | null} after
+ * @returns {Page<T>}
+ */
+function pageOf(all, idOf, limit, after) {
+  const rest = all.filter((one) => after === null || idOf(one) > after).sort((a, b) => (idOf(a) < idOf(b) ? -1 : 1))
+  const last = rest[limit - 1]
+  return { items: rest.slice(0, limit), next: last === undefined ? null : idOf(last) }
 }
 
 /** @param {{ provider: string, accountId: string }} account */

@@ -3,23 +3,33 @@ import { parseEventId } from '../domain/ids.ts'
 import type { ExitCode } from './exit-code.ts'
 import { type GlobalOptions, usersHere } from './settings.ts'
 
-/** Prints the oldest dead letters, each as one line of JSON. */
+/** Prints the dead letters and then everything that waits, each as one line of JSON. */
 export async function listEvents(options: GlobalOptions & { readonly limit: string }): Promise<ExitCode> {
   const limit = Number(options.limit)
   if (!Number.isInteger(limit) || limit < 1) {
     process.stderr.write('portcullis: --limit takes a whole number from 1\n')
     return 2
   }
-  return await withOutbox(options, async (outbox) => {
-    const dead = await outbox.listDead(limit + 1)
-    for (const { event, attempts, reason, diedAt } of dead.slice(0, limit)) {
-      const { id, type, user, at } = event
-      process.stdout.write(`${JSON.stringify({ id, type, userId: user.id, at, attempts, reason, diedAt })}\n`)
+  return await withUsers(options, async ({ listUndelivered }) => {
+    let count = 0
+    for await (const undelivered of listUndelivered.execute()) {
+      if (count === limit) {
+        process.stderr.write(`There are more than ${limit}: --limit <count>\n`)
+        return 0
+      }
+      count++
+      const isRead = await printed(`${JSON.stringify(undelivered)}\n`)
+      if (!isRead) return 0
     }
-    if (dead.length === 0) process.stderr.write('There are no dead letters\n')
-    if (dead.length > limit) process.stderr.write(`These are the oldest ${limit}; there are more: --limit <count>\n`)
+    if (count === 0) process.stderr.write('Nothing waits, and there are no dead letters\n')
     return 0
   })
+}
+
+/** Resolves when a slow reader has taken the line; `false` if nobody reads any more. */
+async function printed(line: string): Promise<boolean> {
+  await new Promise<void>((resolve) => process.stdout.write(line, () => resolve()))
+  return process.stdout.writable
 }
 
 interface Selection {
@@ -35,14 +45,17 @@ export async function retryEvents(options: GlobalOptions & Selection): Promise<E
     process.stderr.write(`portcullis: ${objection}\n`)
     return 2
   }
-  return await withOutbox(options, async (outbox) => {
-    const count = await outbox.revive(id ?? 'all', new Date())
-    if (count === 0) {
-      process.stderr.write(id === null ? 'There are no dead letters\n' : 'portcullis: no such dead letter\n')
-      return id === null ? 0 : 1
+  return await withUsers(options, async ({ retryDeliveries }) => {
+    const { due, expired } = await retryDeliveries.execute(id ?? 'all')
+    if (due > 0) process.stderr.write(`${due} due again: a running service or worker delivers them within seconds\n`)
+    if (expired > 0) process.stderr.write(`${expired} not sent: too old for a token, so the user has to ask again\n`)
+    if (due + expired > 0) return due > 0 || id === null ? 0 : 1
+    if (id === null) {
+      process.stderr.write('There are no dead letters\n')
+      return 0
     }
-    process.stderr.write(`${count} due again: a running service or worker delivers them within seconds\n`)
-    return 0
+    process.stderr.write('portcullis: no dead letter has this id. The service itself retries everything that waits\n')
+    return 1
   })
 }
 
@@ -52,14 +65,14 @@ function objectionTo(given: Selection, id: unknown): string | null {
   return id === null ? 'this is no id of an event; `portcullis events list` prints the ids' : null
 }
 
-async function withOutbox(
+async function withUsers(
   where: GlobalOptions,
-  work: (outbox: UserStoreSession['outbox']) => Promise<ExitCode>,
+  work: (users: UserStoreSession) => Promise<ExitCode>,
 ): Promise<ExitCode> {
-  const { outbox, close } = await usersHere(where)
+  const users = await usersHere(where)
   try {
-    return await work(outbox)
+    return await work(users)
   } finally {
-    await close()
+    await users.close()
   }
 }

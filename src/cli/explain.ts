@@ -1,7 +1,7 @@
-import { scrub } from '../adapters/logging/log.ts'
 import { Unsuitable } from '../adapters/stores/store-backend.ts'
 import { SettingsFault } from '../config/settings/schema/fault.ts'
 import { Refusal, Unavailable } from '../domain/refusal.ts'
+import { scrub } from '../domain/scrub.ts'
 
 interface Explained {
   readonly text: string

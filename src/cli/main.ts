@@ -91,10 +91,10 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
 
   const events = program
     .command('events')
-    .description('List and retry events that could not be delivered (dead letters)')
+    .description('List undelivered events and requests for tokens, and retry dead letters')
   events
     .command('list')
-    .description('List the dead letters, oldest first')
+    .description('List the dead letters, and then everything that waits')
     .option('--limit <count>', 'limit of the list', '100')
     .action(run<{ limit: string }>(async (options) => (await import('./events.ts')).listEvents(options)))
   events

@@ -53,3 +53,8 @@ export interface TokenRequest {
   readonly languages: readonly string[]
   readonly at: Date
 }
+
+/** Whether the token of a request would have expired. */
+export function hasExpired({ at }: TokenRequest, lifetimeSeconds: number, now: Date): boolean {
+  return now.getTime() - at.getTime() > lifetimeSeconds * 1000
+}

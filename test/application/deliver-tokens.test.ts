@@ -170,14 +170,16 @@ describe('DeliverTokens', () => {
     })
   }
 
-  it('drops a request whose failure is final', async () => {
+  it('makes a request a dead letter at once when its failure is final', async () => {
     const refusing = recording(() => {
       throw new MailRefused('RCPT TO: 550 5.1.1', '550 5.1.1 nobody')
     })
-    const { delivery, ask, stored, calls, problems, nothingWaits } = await setUp(refusing)
+    const { delivery, ask, stored, calls, problems, tokenRequests, nothingWaits } = await setUp(refusing)
     await ask(await stored())
     await runDue(delivery)
     expect(problems.map(({ outcome }) => outcome)).to.deep.equal(['buried'])
+    const { items } = await tokenRequests.list('dead', 10, null)
+    expect(items.map(({ reason }) => reason)).to.deep.equal(['MailRefused: RCPT TO: 550 5.1.1'])
     await nothingWaits()
     expect(calls).to.have.length(1)
   })
@@ -257,9 +259,9 @@ describe('DeliverTokens', () => {
     let binds = 0
     const unbinding: TokenRequests = {
       ...tokenRequests,
-      async bind(request, fact) {
+      async bind(...parameters) {
         if (++binds <= 3) throw new Unavailable('the store')
-        return tokenRequests.bind(request, fact)
+        return tokenRequests.bind(...parameters)
       },
     }
     const delivery = new DeliverTokens({ ...needs, tokenRequests: unbinding })
@@ -302,9 +304,9 @@ describe('DeliverTokens', () => {
         clock.advance(1)
         return tokenRequests.lease(...parameters)
       },
-      postpone(requests, until) {
+      postpone(requests, until, reason) {
         writes.push(requests.length)
-        return tokenRequests.postpone(requests, until)
+        return tokenRequests.postpone(requests, until, reason)
       },
     }
     const delivery = new DeliverTokens({ ...needs, tokenRequests: slow })

@@ -8,6 +8,7 @@ import { factOf } from '../../src/domain/one-time-token.ts'
 import { Unavailable } from '../../src/domain/refusal.ts'
 import { endSessions } from '../../src/domain/user.ts'
 import { aSession, aToken, aUser } from '../../src/testing/builders.ts'
+import { deadLetters } from '../../src/testing/contracts/users-scene.ts'
 import { fixedClock } from '../../src/testing/fixed-clock.ts'
 import { deliveryNeeds, hanging, metadataAt, passwordChanged, recording, registered } from '../support/delivery.ts'
 
@@ -114,7 +115,7 @@ describe('RelayEvents', () => {
 
     const pauses: number[] = []
     for (let attempt = 1; attempt <= 10; attempt++) {
-      expect(await outbox.listDead(10)).to.deep.equal([])
+      expect(await deadLetters(outbox)).to.deep.equal([])
       const before = clock().getTime()
       await runDue(relay)
       const due = (await outbox.nextDue())?.getTime() ?? before
@@ -123,7 +124,7 @@ describe('RelayEvents', () => {
     }
     expect(pauses.slice(0, 9)).to.deep.equal([1, 2, 4, 8, 16, 32, 64, 128, 256])
 
-    const [dead] = await outbox.listDead(10)
+    const [dead] = await deadLetters(outbox)
     expect(dead?.event.id).to.equal(event.id)
     expect(dead?.attempts).to.equal(10)
     expect(dead?.reason).to.match(/^TypeError: no \[2J way x+$/)
@@ -131,7 +132,7 @@ describe('RelayEvents', () => {
     expect(problems.at(-1)?.outcome).to.equal('buried')
     expect(calls.at(-1)?.type).to.equal('updated')
 
-    await outbox.revive(event.id, clock())
+    await outbox.revive(event.id, clock(), 1)
     await runDue(relay)
     expect(calls.at(-1)?.context.eventId).to.equal(event.id)
   })
@@ -144,7 +145,7 @@ describe('RelayEvents', () => {
     const user = aUser()
     await users.insert(user, [registered(user, clock()), passwordChanged(user, clock())])
     await runDue(relay)
-    const [dead] = await outbox.listDead(10)
+    const [dead] = await deadLetters(outbox)
     expect(dead).to.include({ attempts: 1, reason: 'MailRefused: RCPT TO: 550 5.1.1' })
     expect(problems.map(({ outcome, where }) => [outcome, where])).to.deep.equal([['buried', 'RCPT TO: 550 5.1.1']])
     expect(calls.map(({ type }) => type)).to.deep.equal(['registered', 'updated'])
@@ -160,7 +161,7 @@ describe('RelayEvents', () => {
     }
     await runDue(relay)
     expect(calls.map((call) => call.type)).to.deep.equal(['updated'])
-    expect(await outbox.listDead(10)).to.have.length(1)
+    expect(await deadLetters(outbox)).to.have.length(1)
     expect(problems.map(({ outcome }) => outcome)).to.deep.equal(['buried'])
   })
 
@@ -174,7 +175,7 @@ describe('RelayEvents', () => {
     await users.insert(user, [registered(user, clock())])
     await runDue(relay)
     expect(eventHandlers.calls).to.have.length(21)
-    expect(await outbox.listDead(10)).to.deep.equal([])
+    expect(await deadLetters(outbox)).to.deep.equal([])
     expect(problems.map(({ outcome, attempts }) => `${outcome} ${attempts}`)).to.deep.equal(
       Array(20).fill('not_begun 1'),
     )
@@ -342,7 +343,7 @@ describe('RelayEvents', () => {
         clock.advance(300)
       }
       expect(calls).to.have.length(1)
-      expect(await outbox.listDead(10)).to.deep.equal([])
+      expect(await deadLetters(outbox)).to.deep.equal([])
       expect(await outbox.nextDue()).to.equal(null)
     })
   })

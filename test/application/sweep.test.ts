@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import { Sweep } from '../../src/application/deliveries/sweep.ts'
 import { Unavailable } from '../../src/domain/refusal.ts'
 import { anOAuthState, aSession, aToken, aTokenRequest, aUser } from '../../src/testing/builders.ts'
+import { deadLetters } from '../../src/testing/contracts/users-scene.ts'
 import { fixedClock } from '../../src/testing/fixed-clock.ts'
 import { deliveryNeeds, registered } from '../support/delivery.ts'
 
@@ -42,9 +43,16 @@ describe('the sweep', () => {
       const [lease] = await outbox.lease(clock(), 1, 20)
       if (lease !== undefined) await outbox.bury(lease, clock(), 'no')
     }
+    const buryRequest = async () => {
+      const request = aTokenRequest()
+      await tokenRequests.ask(request)
+      await tokenRequests.bury(request, clock(), 'no')
+    }
     await bury()
+    await buryRequest()
     clock.advance(2 * 86_400)
     await bury()
+    await buryRequest()
     clock.advance(28 * 86_400 + 1)
     await tokens.put({ ...lasting.token, expiresAt: new Date(clock().getTime() + 1000) })
 
@@ -55,12 +63,13 @@ describe('the sweep', () => {
 
     const stores = { sessions, tokens, tokenRequests, expiringIds, oauthStates, outbox }
     const swept = await new Sweep({ ...stores, clock, lifetimes }).execute()
-    expect(swept).to.equal(6)
+    expect(swept).to.equal(7)
     expect(await expiringIds.has('lasting')).to.equal(true)
     expect(await sessions.find(lasting.session.digest)).not.to.equal(null)
     expect(await tokens.find(lasting.token.purpose, lasting.token.digest)).not.to.equal(null)
     expect(await oauthStates.take(lasting.state.digest)).to.deep.equal(lasting.state)
-    expect(await outbox.listDead(10)).to.have.length(1)
+    expect(await deadLetters(outbox)).to.have.length(1)
+    expect((await tokenRequests.list('dead', 10, null)).items).to.have.length(1)
     expect((await tokenRequests.lease(clock(), 10, 20)).map(({ request }) => request)).to.deep.equal([waiting])
   })
 

@@ -1,6 +1,7 @@
 import { type DestinationStream, type Logger, pino } from 'pino'
 import { HandlerFailed } from '../../application/ports/event-handlers.ts'
 import { Unavailable } from '../../domain/refusal.ts'
+import { scrub } from '../../domain/scrub.ts'
 
 export type { Logger }
 
@@ -33,10 +34,6 @@ function standardError(): DestinationStream {
   }
 }
 
-const longestMessage = 300
-/** More than `longestMessage`, because the masks do not recognise an address or a token that was cut. */
-const longestRead = 4_000
-
 /**
  * The fields of a fault and its causes that an operator needs. Messages of drivers quote keys and addresses, so words
  * that look like an address, credentials of a URL or a token are left out.
@@ -57,13 +54,4 @@ function describe(thrown: unknown, tellsFrames = true): object {
     ...(frames !== undefined && { stack: frames.slice(0, 8).map((line) => line.trim()) }),
     ...(cause !== undefined && { cause: describe(cause, hasFrames) }),
   }
-}
-
-export function scrub(message: string): string {
-  return message
-    .slice(0, longestRead)
-    .split(/(\s+)/)
-    .map((word) => (word.includes('@') ? '[address]' : word.replace(/[\w-]{40,}/g, '[token]')))
-    .join('')
-    .slice(0, longestMessage)
 }

@@ -1,13 +1,20 @@
 import type { EventId } from '../../domain/ids.ts'
-import { factOf, isFresh, isWanted, type TokenPurpose, type TokenRequest } from '../../domain/one-time-token.ts'
+import {
+  factOf,
+  hasExpired,
+  isFresh,
+  isWanted,
+  type TokenPurpose,
+  type TokenRequest,
+} from '../../domain/one-time-token.ts'
+import { scrub } from '../../domain/scrub.ts'
 import { type User, viewOf } from '../../domain/user.ts'
 import type { DueWork } from '../ports/due-work.ts'
-import type { HandlerCallType } from '../ports/event-handlers.ts'
 import type { KeyRing } from '../ports/key-ring.ts'
 import type { ExpiringIds } from '../ports/stores/expiring-ids.ts'
 import type { LeasedRequest, TokenRequests } from '../ports/stores/token-requests.ts'
-import { type DeliveryNeeds, defaultLeaseSeconds } from './delivery-needs.ts'
-import { isFinal, problemOf, retryAt } from './delivery-problem.ts'
+import { callTypeOf, type DeliveryNeeds, defaultLeaseSeconds } from './delivery-needs.ts'
+import { isFinal, problemOf, reasonOf, retryAt } from './delivery-problem.ts'
 import { TaskQueue } from './task-queue.ts'
 
 interface Needs extends DeliveryNeeds {
@@ -21,11 +28,6 @@ interface Needs extends DeliveryNeeds {
 interface Wanted extends LeasedRequest {
   readonly user: User
   readonly fact: string
-}
-
-const callTypeOf: Readonly<Record<TokenPurpose, HandlerCallType>> = {
-  reset_password: 'reset_requested',
-  verify_email: 'verification_requested',
 }
 
 const leaseLimit = 100
@@ -48,8 +50,9 @@ const restId = ({ id }: TokenRequest): string => `served:${id}`
 
 /**
  * Finds the users who asked for tokens, makes the tokens, and calls the deployer's handler, first come, first served.
- * Repeated deliveries hand out the same token while its fact is true, and never a used one. A request never becomes a dead
- * letter: it is dropped when it is older than the lifetime of its token, or when a failure is final.
+ * Repeated deliveries hand out the same token while its fact is true, and never a used one. A request is tried until its
+ * token would have expired, or until a failure is final. If its last delivery failed, it becomes a dead letter, otherwise it
+ * is dropped.
  */
 export class DeliverTokens implements DueWork {
   readonly #needs: Needs
@@ -133,7 +136,7 @@ export class DeliverTokens implements DueWork {
     const { request, boundFact } = lease
     const { purpose } = request
     if (!eventHandlers.handles(callTypeOf[purpose])) return null
-    if (clock().getTime() - request.at.getTime() > lifetimes[purpose] * 1000) return null
+    if (hasExpired(request, lifetimes[purpose], clock())) return null
 
     const key = keyRing.unsealEmail(request.sealedEmail, request.id)
     const user = key === null ? null : await users.findByEmail(key)
@@ -146,7 +149,7 @@ export class DeliverTokens implements DueWork {
   }
 
   async #handle(lease: LeasedRequest): Promise<void> {
-    const { tokenRequests, clock, random, report } = this.#needs
+    const { tokenRequests, clock, random, report, lifetimes } = this.#needs
     const { request } = lease
     const attempts = lease.attempts + 1
     const delivery = { eventId: request.eventId, type: callTypeOf[request.purpose], attempts }
@@ -156,19 +159,21 @@ export class DeliverTokens implements DueWork {
         const wanted = await this.#wanted(lease) // again, because it may have waited in the queue
         if (wanted !== null) {
           // Recorded before the handler gets the token, so that no repetition makes a second token after the first one was used.
-          isBound = await tokenRequests.bind(request, wanted.fact)
+          isBound = await tokenRequests.bind(request, wanted.fact, wanted.user.id)
           if (isBound) await this.#deliver(wanted)
         }
       } catch (error) {
         this.#forget(request)
-        if (isFinal(error)) {
-          await tokenRequests.settle([request])
-          return report(problemOf(delivery, 'buried', error))
-        }
         const now = clock()
+        const reason = reasonOf(error, scrub)
         const uncounted = new Date(now.getTime() + unboundSeconds * 1000)
         const again = isBound === null ? uncounted : retryAt(now, attempts, maxRetrySeconds, random)
-        await tokenRequests.postpone([request], again)
+        const isLast = isFinal(error) || hasExpired(request, lifetimes[request.purpose], again)
+        if (isBound !== null && isLast) {
+          await tokenRequests.bury(request, now, reason)
+          return report(problemOf(delivery, 'buried', error))
+        }
+        await tokenRequests.postpone([request], again, reason)
         return report(problemOf(delivery, 'postponed', error))
       }
       await tokenRequests.settle([request])

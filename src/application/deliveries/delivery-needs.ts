@@ -1,4 +1,5 @@
-import type { EventHandlers } from '../ports/event-handlers.ts'
+import type { TokenPurpose } from '../../domain/one-time-token.ts'
+import type { EventHandlers, HandlerCallType } from '../ports/event-handlers.ts'
 import type { TokenStore } from '../ports/stores/token-store.ts'
 import type { UserStore } from '../ports/stores/user-store.ts'
 import type { Timers } from '../ports/timers.ts'
@@ -20,3 +21,8 @@ export interface DeliveryNeeds {
 }
 
 export const defaultLeaseSeconds = 20
+
+export const callTypeOf: Readonly<Record<TokenPurpose, HandlerCallType>> = {
+  reset_password: 'reset_requested',
+  verify_email: 'verification_requested',
+}

@@ -7,7 +7,7 @@ export interface DeliveryProblem {
   readonly type: HandlerCallType
   readonly attempts: number
   /**
-   * `'postponed'`: tried again later. `'buried'`: given up; an event becomes a dead letter. `'not_begun'`: the handlers were too busy; tried again
+   * `'postponed'`: tried again later. `'buried'`: a dead letter. `'not_begun'`: the handlers were too busy; tried again
    * later. `'unknown'`: the store failed to record the end; tried again after the lease.
    */
   readonly outcome: 'postponed' | 'buried' | 'not_begun' | 'unknown'
@@ -30,8 +30,22 @@ export function isFinal(error: unknown): boolean {
   return error instanceof HandlerFailed && error.isFinal
 }
 
-export function nameOf(error: unknown): string {
+function nameOf(error: unknown): string {
   return error instanceof Error ? error.name : typeof error
+}
+
+const maxReasonLength = 200
+
+/**
+ * One short line for a list on a terminal.
+ *
+ * @param edit removes data that the list must not show
+ */
+export function reasonOf(error: unknown, edit = (words: string): string => words): string {
+  const words = error instanceof Error ? `${error.name}: ${error.message}` : nameOf(error)
+  return edit(words)
+    .replace(/[\p{C}\p{Z}]+/gu, ' ')
+    .slice(0, maxReasonLength)
 }
 
 const firstRetrySeconds = 1

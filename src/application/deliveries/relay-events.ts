@@ -8,7 +8,7 @@ import type { DueWork } from '../ports/due-work.ts'
 import type { LeasedEvent, Outbox } from '../ports/stores/outbox.ts'
 import type { SessionStore } from '../ports/stores/session-store.ts'
 import { type DeliveryNeeds, defaultLeaseSeconds } from './delivery-needs.ts'
-import { isFinal, nameOf, problemOf, retryAt } from './delivery-problem.ts'
+import { isFinal, problemOf, reasonOf, retryAt } from './delivery-problem.ts'
 import { TaskQueue } from './task-queue.ts'
 
 interface Needs extends DeliveryNeeds {
@@ -19,7 +19,6 @@ interface Needs extends DeliveryNeeds {
 const maxRunning = 16
 const maxAttempts = 10
 const maxRetrySeconds = 300
-const maxReasonLength = 200
 const sessionsAtOnce = 32
 
 /**
@@ -98,7 +97,8 @@ export class RelayEvents implements DueWork {
         await outbox.release(lease)
         report(problemOf(deliveryOf(lease), 'not_begun', error.cause))
       } else if (lease.attempts < maxAttempts && !isFinal(error)) {
-        await outbox.postpone(lease, retryAt(clock(), lease.attempts, maxRetrySeconds, random))
+        const again = retryAt(clock(), lease.attempts, maxRetrySeconds, random)
+        await outbox.postpone(lease, again, reasonOf(error))
         report(problemOf(deliveryOf(lease), 'postponed', error))
       } else {
         await outbox.bury(lease, clock(), reasonOf(error))
@@ -209,10 +209,4 @@ class Unfinished extends Error {
 
 function deliveryOf({ event, attempts }: LeasedEvent) {
   return { eventId: event.id, type: event.type, attempts }
-}
-
-/** One short line for the list of dead letters on a terminal. */
-function reasonOf(error: unknown): string {
-  const words = error instanceof Error ? `${error.name}: ${error.message}` : nameOf(error)
-  return words.replace(/[\p{C}\p{Z}]+/gu, ' ').slice(0, maxReasonLength)
 }

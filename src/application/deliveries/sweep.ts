@@ -42,6 +42,7 @@ export class Sweep {
       exhaust(() => sessions.sweep(batch)),
       exhaust(() => tokens.sweep(batch)),
       exhaust(() => tokenRequests.sweep(askedBefore, batch)),
+      exhaust(() => tokenRequests.sweepDead(diedBefore, batch)),
       exhaust(() => expiringIds.sweep(batch)),
       exhaust(() => oauthStates.sweep(batch)),
       exhaust(() => outbox.sweepDead(diedBefore, batch)),

@@ -8,6 +8,7 @@ import type { CodeRefused, ProviderFailed } from '../../application/ports/oauth-
 import type { PasswordHasher } from '../../application/ports/password-hasher.ts'
 import type { UserStore } from '../../application/ports/stores/user-store.ts'
 import type { AccountEvent } from '../../domain/events.ts'
+import type { TokenPurpose } from '../../domain/one-time-token.ts'
 import type { User } from '../../domain/user.ts'
 import { timers } from '../../lib/timers.ts'
 import type { Settings } from '../settings/schema/schema.ts'
@@ -46,13 +47,14 @@ export function portsOf(settings: Settings, opened: Opened) {
     freshLoginSeconds: settings.security.freshLoginSeconds || null,
     requiresSession: settings.verification.requiresSession,
     maxOpenJourneys: settings.security.maxOpenJourneys,
-    lifetimes: {
-      reset_password: settings.tokens.resetLifetimeSeconds,
-      verify_email: settings.tokens.verifyLifetimeSeconds,
-    },
+    lifetimes: lifetimesOf(settings),
     leaseSeconds: settings.events.leaseSeconds,
     handlerTimeoutSeconds: settings.handlers.timeoutSeconds,
   }
+}
+
+export function lifetimesOf({ tokens }: Settings): Readonly<Record<TokenPurpose, number>> {
+  return { reset_password: tokens.resetLifetimeSeconds, verify_email: tokens.verifyLifetimeSeconds }
 }
 
 /** The ports that only users and passwords need. */

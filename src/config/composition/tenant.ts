@@ -7,6 +7,7 @@ import { pathIn } from '../../adapters/stores/sqlite/data-file.ts'
 import { CreateSuperuser } from '../../application/accounts/create-superuser.ts'
 import { PromoteUser } from '../../application/accounts/promote-user.ts'
 import { ChangeUser } from '../../application/change-user.ts'
+import { ListUndelivered, RetryDeliveries } from '../../application/deliveries/undelivered.ts'
 import { openStore, type UserStoreAddress } from '../plugins/stores.ts'
 import { discardGenerated, type MasterSecret, resolveSecret } from '../settings/master-secret.ts'
 import { type Fault, SettingsFault } from '../settings/schema/fault.ts'
@@ -15,7 +16,7 @@ import { defaultTenant } from '../settings/tenants.ts'
 import { useCasesOf } from './container.ts'
 import { deliveriesOf } from './deliveries.ts'
 import { openHandlers } from './handlers.ts'
-import { portsOf, userPortsOf } from './ports.ts'
+import { lifetimesOf, portsOf, userPortsOf } from './ports.ts'
 import { openHasher, openHashPool, type SharedResources } from './shared-resources.ts'
 import { backendsOf, providersOf, reportProvider } from './sign-in.ts'
 import { namingRoles, openStores } from './stores.ts'
@@ -165,13 +166,17 @@ export async function openUserStore(settings: Settings) {
   const newFile = file === null || existsSync(file) ? null : file
   // Safe: the schema allows only kinds that store users.
   const address = { ...stores.users, dataFolder } as UserStoreAddress
-  const { users, outbox, close } = await namingRoles(['users'], () => openStore(address, { warn: () => undefined }))
+  const { users, outbox, tokenRequests, close } = await namingRoles(['users'], () =>
+    openStore(address, { warn: () => undefined }),
+  )
   const hasher = openHasher(settings, openHashPool(passwords))
   const ports = userPortsOf(settings, { users, hasher, clock: () => new Date() })
+  const deliveries = { ...ports, outbox, tokenRequests, lifetimes: lifetimesOf(settings) }
   return {
     createSuperuser: new CreateSuperuser(ports),
     promoteUser: new PromoteUser({ ...ports, changeUser: new ChangeUser(ports) }),
-    outbox,
+    listUndelivered: new ListUndelivered(deliveries),
+    retryDeliveries: new RetryDeliveries(deliveries),
     /** The file of the users, if this command has created it. */
     newFile,
     close,

@@ -3,7 +3,7 @@ import type { UsersRole } from '../../adapters/stores/store-backend.ts'
 import type { LeasedEvent } from '../../application/ports/stores/outbox.ts'
 import { anEvent, aUser } from '../builders.ts'
 import type { Cases } from './cases.ts'
-import { deliverAll, leaseNothing, leaseOne, withEvents } from './users-scene.ts'
+import { deadLetters, deliverAll, leaseNothing, leaseOne, withEvents } from './users-scene.ts'
 
 /** Makes a dead letter of the one event that can be leased now. */
 async function buried(store: UsersRole, now: Date, reason = 'it threw'): Promise<LeasedEvent> {
@@ -22,8 +22,8 @@ export function deadLetterContract({ on }: Cases<UsersRole>): void {
     assert.equal(await store.outbox.bury(lease, diedAt, 'the handler threw: “no”'), true)
     const [event] = events
     const expected = [{ event, attempts: 2, reason: 'the handler threw: “no”', diedAt }]
-    assert.deepEqual(await store.outbox.listDead(10), expected)
-    assert.deepEqual(await second.outbox.listDead(10), expected)
+    assert.deepEqual(await deadLetters(store.outbox), expected)
+    assert.deepEqual(await deadLetters(second.outbox), expected)
     const next = await leaseOne(store.outbox, inSeconds(11))
     assert.deepEqual(next.event, events[1])
     assert.equal(next.attempts, 1)
@@ -31,18 +31,25 @@ export function deadLetterContract({ on }: Cases<UsersRole>): void {
     assert.equal(await store.outbox.nextDue(), null)
   })
 
-  on('lists at most the given number of dead letters, the oldest first', async ({ store, inSeconds }) => {
-    const deaths = []
-    for (const seconds of [30, 10, 20]) {
-      const { events } = await withEvents(store, 1)
-      await buried(store, inSeconds(seconds))
-      deaths.push({ seconds, id: events[0]?.id })
+  on('lists each dead letter once, and no waiting event among them', async ({ store, inSeconds }) => {
+    const ids: string[] = []
+    for (const seconds of [30, 10, 20, 50, 40]) {
+      await withEvents(store, 1)
+      ids.push((await buried(store, inSeconds(seconds))).event.id)
     }
-    const oldestFirst = deaths.sort((a, b) => a.seconds - b.seconds).map(({ id }) => id)
-    const listed = await store.outbox.listDead(10)
-    const listedIds = listed.map(({ event }) => event.id)
-    assert.deepEqual(listedIds, oldestFirst)
-    assert.deepEqual(await store.outbox.listDead(2), listed.slice(0, 2))
+    await withEvents(store, 1)
+    const listed = (await deadLetters(store.outbox)).map(({ event }) => event.id)
+    assert.deepEqual(listed.sort(), ids.sort())
+  })
+
+  on('revives at most the given number of dead letters', async ({ store, clock }) => {
+    for (const howMany of [1, 2]) {
+      await withEvents(store, howMany)
+      for (let event = 0; event < howMany; event++) await buried(store, clock())
+    }
+    assert.equal(await store.outbox.revive('all', clock(), 2), 2)
+    assert.equal((await deadLetters(store.outbox)).length, 1)
+    assert.equal(await store.outbox.revive('all', clock(), 2), 1)
   })
 
   on('revives one dead letter with no attempts counted', async ({ store, clock }) => {
@@ -50,10 +57,10 @@ export function deadLetterContract({ on }: Cases<UsersRole>): void {
     const revived = await buried(store, clock())
     await withEvents(store, 1)
     const left = await buried(store, clock())
-    assert.equal(await store.outbox.revive(anEvent(aUser()).id, clock()), 0)
-    assert.equal(await store.outbox.revive(revived.event.id, clock()), 1)
-    assert.equal(await store.outbox.revive(revived.event.id, clock()), 0)
-    const remaining = (await store.outbox.listDead(10)).map(({ event }) => event)
+    assert.equal(await store.outbox.revive(anEvent(aUser()).id, clock(), 100), 0)
+    assert.equal(await store.outbox.revive(revived.event.id, clock(), 100), 1)
+    assert.equal(await store.outbox.revive(revived.event.id, clock(), 100), 0)
+    const remaining = (await deadLetters(store.outbox)).map(({ event }) => event)
     assert.deepEqual(remaining, [left.event])
     const lease = await leaseOne(store.outbox, clock())
     assert.equal(lease.userId, revived.userId)
@@ -69,11 +76,11 @@ export function deadLetterContract({ on }: Cases<UsersRole>): void {
     await buried(store, clock())
     written.push(...(await withEvents(store, 1)).events)
     await buried(store, clock())
-    assert.equal(await store.outbox.revive('all', clock()), 3)
-    assert.deepEqual(await store.outbox.listDead(10), [])
+    assert.equal(await store.outbox.revive('all', clock(), 100), 3)
+    assert.deepEqual(await deadLetters(store.outbox), [])
     const delivered = await deliverAll(store.outbox)
     assert.deepEqual(delivered.map(({ id }) => id).sort(), written.map(({ id }) => id).sort())
-    assert.equal(await store.outbox.revive('all', clock()), 0)
+    assert.equal(await store.outbox.revive('all', clock(), 100), 0)
   })
 
   on('revives the dead letter of a removed user', async ({ store, clock }) => {
@@ -84,7 +91,7 @@ export function deadLetterContract({ on }: Cases<UsersRole>): void {
     await buried(store, clock())
     await leaseNothing(store.outbox, clock())
     assert.equal(await store.users.insert(aUser({ email: user.email }), []), 'stored')
-    assert.equal(await store.outbox.revive('all', clock()), 1)
+    assert.equal(await store.outbox.revive('all', clock(), 100), 1)
     assert.equal(await store.users.find(user.id), null)
     assert.deepEqual(await deliverAll(store.outbox), [deleted])
   })
@@ -93,7 +100,7 @@ export function deadLetterContract({ on }: Cases<UsersRole>): void {
     const { events } = await withEvents(store, 2)
     const dead = await buried(store, inSeconds(0))
     const held = await leaseOne(store.outbox, inSeconds(0), 60)
-    assert.equal(await store.outbox.revive(dead.event.id, inSeconds(0)), 1)
+    assert.equal(await store.outbox.revive(dead.event.id, inSeconds(0), 100), 1)
     await leaseNothing(store.outbox, inSeconds(59))
     assert.deepEqual(held.event, events[1])
     assert.equal(await store.outbox.settle(held), true)
@@ -108,8 +115,8 @@ export function deadLetterContract({ on }: Cases<UsersRole>): void {
     assert.equal(await store.outbox.sweepDead(inSeconds(4), 2), 2)
     assert.equal(await store.outbox.sweepDead(inSeconds(4), 2), 1)
     assert.equal(await store.outbox.sweepDead(inSeconds(4), 2), 0)
-    const reasons = (await store.outbox.listDead(10)).map(({ reason }) => reason)
-    assert.deepEqual(reasons, ['death 4', 'death 5'])
+    const reasons = (await deadLetters(store.outbox)).map(({ reason }) => reason)
+    assert.deepEqual(reasons.sort(), ['death 4', 'death 5'])
     assert.equal(await store.outbox.sweepDead(inSeconds(60), 10), 2)
   })
 }

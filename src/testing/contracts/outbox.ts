@@ -6,17 +6,17 @@ import type { AccountEvent } from '../../domain/events.ts'
 import type { EventId } from '../../domain/ids.ts'
 import { anEvent, aUser } from '../builders.ts'
 import { type Cases, range } from './cases.ts'
-import { deliverAll, leaseNothing, leaseOne, relay, withEvents } from './users-scene.ts'
+import { deadLetters, deliverAll, everyPage, leaseNothing, leaseOne, relay, withEvents } from './users-scene.ts'
 
 /** Asserts that the holder of the lease can change nothing any more. */
 async function hasLost({ outbox }: UsersRole, lease: LeasedEvent): Promise<void> {
   const later = new Date(Date.now() + 500_000)
   assert.equal(await outbox.release(lease), false)
-  assert.equal(await outbox.postpone(lease, later), false)
+  assert.equal(await outbox.postpone(lease, later, 'it threw'), false)
   assert.equal(await outbox.renew(lease, later), false)
   assert.equal(await outbox.bury(lease, later, 'too late'), false)
   assert.equal(await outbox.settle(lease), false)
-  assert.deepEqual(await outbox.listDead(10), [])
+  assert.deepEqual(await deadLetters(outbox), [])
 }
 
 /** The promises of `Outbox` in `application/ports` about waiting events. */
@@ -146,7 +146,7 @@ export function outboxContract({ on }: Cases<UsersRole>): void {
       assert.equal(await store.outbox.release(released), true)
       await hasLost(store, released)
       const postponed = await leaseOne(store.outbox, inSeconds(0))
-      assert.equal(await store.outbox.postpone(postponed, inSeconds(5)), true)
+      assert.equal(await store.outbox.postpone(postponed, inSeconds(5), 'it threw'), true)
       await hasLost(store, postponed)
       const again = await leaseOne(store.outbox, inSeconds(5))
       assert.deepEqual(again.event, events[0])
@@ -165,7 +165,7 @@ export function outboxContract({ on }: Cases<UsersRole>): void {
   on('delays only the later events of the same user behind a postponed event', async ({ store, inSeconds }) => {
     const { user, events } = await withEvents(store, 2)
     const lease = await leaseOne(store.outbox, inSeconds(0), 10)
-    assert.equal(await store.outbox.postpone(lease, inSeconds(100)), true)
+    assert.equal(await store.outbox.postpone(lease, inSeconds(100), 'it threw'), true)
     const other = await withEvents(store, 1)
     assert.equal((await leaseOne(store.outbox, inSeconds(0), 3600)).userId, other.user.id)
     await leaseNothing(store.outbox, inSeconds(99))
@@ -180,7 +180,7 @@ export function outboxContract({ on }: Cases<UsersRole>): void {
   on('keeps a postponed event waiting when the user is written again', async ({ store, inSeconds }) => {
     const { user, events } = await withEvents(store, 1)
     const lease = await leaseOne(store.outbox, inSeconds(0))
-    assert.equal(await store.outbox.postpone(lease, inSeconds(100)), true)
+    assert.equal(await store.outbox.postpone(lease, inSeconds(100), 'it threw'), true)
     const later = anEvent(user, { type: 'deleted' })
     assert.equal(await store.users.replace(user, []), 'stored')
     assert.equal(await store.users.remove({ ...user, version: user.version + 1 }, [later]), 'removed')
@@ -218,6 +218,27 @@ export function outboxContract({ on }: Cases<UsersRole>): void {
     await leaseNothing(store.outbox, clock())
   })
 
+  on('lists each waiting event once, with the reason of its last failure', async ({ store, second, inSeconds }) => {
+    const written = await Promise.all(range(5).map(() => withEvents(store, 2)))
+    const waiting = () => everyPage((limit, after) => second.outbox.list('waiting', limit, after))
+    const sorted = <T extends { readonly event: AccountEvent }>(events: readonly T[]): T[] =>
+      [...events].sort((one, other) => (one.event.id < other.event.id ? -1 : 1))
+    const untried = written.flatMap(({ events }) =>
+      events.map((event) => ({ event, attempts: 0, reason: null, diedAt: null })),
+    )
+    assert.deepEqual(sorted(await waiting()), sorted(untried))
+
+    const leases = await store.outbox.lease(inSeconds(0), 10, 60)
+    const failed = leases[0]?.event
+    assert.ok(failed !== undefined && leases[0] !== undefined)
+    assert.equal(await store.outbox.postpone(leases[0], inSeconds(500), 'the handler threw: “no”'), true)
+    const tried = untried.map((one) => {
+      if (!leases.some(({ event }) => event.id === one.event.id)) return one
+      return { ...one, attempts: 1, reason: one.event.id === failed.id ? 'the handler threw: “no”' : null }
+    })
+    assert.deepEqual(sorted(await waiting()), sorted(tried))
+  })
+
   on('returns when the next lease may succeed', async ({ store, inSeconds }) => {
     assert.equal(await store.outbox.nextDue(), null)
     await withEvents(store, 2)
@@ -227,7 +248,7 @@ export function outboxContract({ on }: Cases<UsersRole>): void {
     assert.deepEqual(await store.outbox.nextDue(), inSeconds(30))
     assert.equal(await store.outbox.renew(lease, inSeconds(40)), true)
     assert.deepEqual(await store.outbox.nextDue(), inSeconds(40))
-    assert.equal(await store.outbox.postpone(lease, inSeconds(100)), true)
+    assert.equal(await store.outbox.postpone(lease, inSeconds(100), 'it threw'), true)
     assert.deepEqual(await store.outbox.nextDue(), inSeconds(100))
     await withEvents(store, 1)
     assert.equal(await store.outbox.settle(await leaseOne(store.outbox, inSeconds(0), 10)), true)

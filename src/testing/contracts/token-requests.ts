@@ -1,9 +1,17 @@
 import assert from 'node:assert/strict'
 import type { UsersRole } from '../../adapters/stores/store-backend.ts'
-import { type LeasedRequest, maxWaitingRequests } from '../../application/ports/stores/token-requests.ts'
+import type { DeliveryState } from '../../application/ports/stores/page.ts'
+import {
+  type LeasedRequest,
+  maxWaitingRequests,
+  type UndeliveredRequest,
+} from '../../application/ports/stores/token-requests.ts'
 import type { TokenRequest } from '../../domain/one-time-token.ts'
-import { aTokenRequest } from '../builders.ts'
+import { aTokenRequest, aUser } from '../builders.ts'
 import { type Cases, range } from './cases.ts'
+import { everyPage } from './users-scene.ts'
+
+const { id: userId } = aUser()
 
 /** The promises of `TokenRequests` in `application/ports`. */
 export function tokenRequestsContract({ on, onNew }: Cases<UsersRole>): void {
@@ -19,6 +27,12 @@ export function tokenRequestsContract({ on, onNew }: Cases<UsersRole>): void {
     assert.deepEqual(others, [])
     return lease
   }
+
+  const listed = ({ tokenRequests }: UsersRole, state: DeliveryState) =>
+    everyPage((limit, after) => tokenRequests.list(state, limit, after))
+
+  const sorted = (requests: readonly UndeliveredRequest[]) =>
+    [...requests].sort((one, other) => (one.request.eventId < other.request.eventId ? -1 : 1))
 
   async function leaseNothing({ tokenRequests }: UsersRole, now: Date): Promise<void> {
     assert.deepEqual(await tokenRequests.lease(now, 10, 60), [])
@@ -80,7 +94,7 @@ export function tokenRequestsContract({ on, onNew }: Cases<UsersRole>): void {
     await leaseOne(store, inSeconds(0), 10)
     await again()
     await leaseNothing(second, inSeconds(9))
-    assert.equal(await store.tokenRequests.bind(request, 'password:3'), true)
+    assert.equal(await store.tokenRequests.bind(request, 'password:3', userId), true)
     await again()
     await store.tokenRequests.postpone([request], inSeconds(500))
     await again()
@@ -93,7 +107,7 @@ export function tokenRequestsContract({ on, onNew }: Cases<UsersRole>): void {
     await leaseOne(store, inSeconds(0))
     await store.tokenRequests.settle([first])
     const later = await asked(store, { id: first.id })
-    assert.equal(await store.tokenRequests.bind(first, 'password:3'), false)
+    assert.equal(await store.tokenRequests.bind(first, 'password:3', userId), false)
     await store.tokenRequests.postpone([first], inSeconds(500))
     await store.tokenRequests.settle([first])
     assert.deepEqual(await leaseOne(store, inSeconds(0)), { request: later, boundFact: null, attempts: 0 })
@@ -117,10 +131,10 @@ export function tokenRequestsContract({ on, onNew }: Cases<UsersRole>): void {
     async ({ store, second, inSeconds }) => {
       const request = await asked(store)
       await leaseOne(store, inSeconds(0), 10)
-      assert.equal(await store.tokenRequests.bind(request, 'password:3'), true)
+      assert.equal(await store.tokenRequests.bind(request, 'password:3', userId), true)
       const again = await leaseOne(second, inSeconds(10), 10)
       assert.deepEqual(again, { request, boundFact: 'password:3', attempts: 1 })
-      assert.equal(await second.tokenRequests.bind(request, 'password:3'), true)
+      assert.equal(await second.tokenRequests.bind(request, 'password:3', userId), true)
       await store.tokenRequests.postpone([request], inSeconds(15))
       const last = await leaseOne(store, inSeconds(15), 10)
       assert.deepEqual(last, { request, boundFact: 'password:3', attempts: 2 })
@@ -130,7 +144,7 @@ export function tokenRequestsContract({ on, onNew }: Cases<UsersRole>): void {
   on('does not bind a settled request', async ({ store, inSeconds }) => {
     const request = await asked(store)
     await store.tokenRequests.settle([request])
-    assert.equal(await store.tokenRequests.bind(request, 'password:3'), false)
+    assert.equal(await store.tokenRequests.bind(request, 'password:3', userId), false)
     await store.tokenRequests.postpone([request], inSeconds(0))
     await leaseNothing(store, inSeconds(3600))
   })
@@ -166,6 +180,75 @@ export function tokenRequestsContract({ on, onNew }: Cases<UsersRole>): void {
       assert.deepEqual((await leaseOne(store, inSeconds(3600))).request, later)
     },
   )
+
+  on('lists each waiting request once, with its user and the reason of its last failure', async (scene) => {
+    const { store, second, inSeconds } = scene
+    const untried = await Promise.all(range(4).map(() => asked(store)))
+    const failed = await asked(store, { at: inSeconds(-10) })
+    await store.tokenRequests.lease(inSeconds(0), 1, 60)
+    assert.equal(await store.tokenRequests.bind(failed, 'password:3', userId), true)
+    await store.tokenRequests.postpone([failed], inSeconds(60), 'it threw: “no”')
+    await store.tokenRequests.postpone([failed], inSeconds(90)) // renews the lease of the next attempt
+    const expected = [
+      { request: failed, userId, attempts: 1, reason: 'it threw: “no”', diedAt: null },
+      ...untried.map((request) => ({ request, userId: null, attempts: 0, reason: null, diedAt: null })),
+    ]
+    assert.deepEqual(sorted(await listed(second, 'waiting')), sorted(expected))
+    assert.deepEqual(await listed(second, 'dead'), [])
+  })
+
+  on('lists buried requests, and takes later ones for the same address', async ({ store, second, inSeconds }) => {
+    const requests = await Promise.all(range(3).map(() => asked(store)))
+    for (const request of requests) {
+      assert.equal(await store.tokenRequests.bind(request, 'password:3', userId), true)
+      await store.tokenRequests.bury(request, inSeconds(5), 'it threw: “no”')
+      await store.tokenRequests.bury(request, inSeconds(6), 'it is gone')
+    }
+    await leaseNothing(store, inSeconds(3600))
+    const letters = requests.map((request) => {
+      return { request, userId, attempts: 1, reason: 'it threw: “no”', diedAt: inSeconds(5) }
+    })
+    assert.deepEqual(sorted(await listed(second, 'dead')), sorted(letters))
+    assert.deepEqual(await listed(second, 'waiting'), [])
+
+    const [first] = requests
+    const later = await asked(store, { id: first?.id ?? '' })
+    assert.deepEqual((await leaseOne(store, inSeconds(0))).request, later)
+  })
+
+  on(
+    'revives a dead letter with its bound fact, unless a later request waits',
+    async ({ store, second, inSeconds }) => {
+      const [revived, replaced] = [await asked(store), await asked(store)]
+      for (const request of [revived, replaced]) {
+        assert.equal(await store.tokenRequests.bind(request, 'password:3', userId), true)
+        await store.tokenRequests.bury(request, inSeconds(0), 'it threw')
+      }
+      assert.equal(await second.tokenRequests.revive(revived), true)
+      assert.equal(await second.tokenRequests.revive(revived), false)
+      assert.deepEqual(await leaseOne(store, inSeconds(0), 3600), {
+        request: revived,
+        boundFact: 'password:3',
+        attempts: 0,
+      })
+
+      const later = await asked(store, { id: replaced.id })
+      assert.equal(await store.tokenRequests.revive(replaced), false)
+      assert.deepEqual(await listed(store, 'dead'), [])
+      assert.deepEqual(await leaseOne(store, inSeconds(0)), { request: later, boundFact: null, attempts: 0 })
+    },
+  )
+
+  on('sweeps at most the given number of dead letters that are older than a time', async ({ store, inSeconds }) => {
+    for (const seconds of [1, 2, 3, 4]) {
+      await store.tokenRequests.bury(await asked(store), inSeconds(seconds), `death ${seconds}`)
+    }
+    assert.equal(await store.tokenRequests.sweep(inSeconds(60), 10), 0)
+    assert.equal(await store.tokenRequests.sweepDead(inSeconds(4), 2), 2)
+    assert.equal(await store.tokenRequests.sweepDead(inSeconds(4), 2), 1)
+    const reasons = (await listed(store, 'dead')).map(({ reason }) => reason)
+    assert.deepEqual(reasons, ['death 4'])
+  })
 
   onNew(
     `lets ${maxWaitingRequests.toLocaleString('en')} requests wait and refuses more, for every address`,

@@ -57,19 +57,6 @@ describe('the SQLite store', () => {
       await handle.close()
     })
 
-    it('gets the languages of token requests when it was made without them', async () => {
-      const db = writerAlone()
-      db.exec('ALTER TABLE token_requests DROP COLUMN languages')
-      db.pragma('user_version = 3')
-      db.close()
-      const { users, close } = await at.handle()
-      const request = aTokenRequest()
-      await users.tokenRequests.ask(request)
-      const [lease] = await users.tokenRequests.lease(new Date(), 1, 60)
-      expect(lease?.request).to.deep.equal(request)
-      await close()
-    })
-
     it('is never created by SQLite itself, because others could read it', () => {
       expect(() => connectWriter(Database, { path: at.path, isSmall: false })).to.throw('unable to open')
       expect(existsSync(at.path)).to.equal(false)
@@ -85,6 +72,27 @@ describe('the SQLite store', () => {
       await handle.close()
       expect(warnings).to.have.lengthOf(1)
       expect(warnings[0]).to.contain('chmod 600')
+    })
+
+    it('is updated from the tables of the former release, and keeps its records', async () => {
+      const before = await at.handle()
+      const request = aTokenRequest()
+      await before.users.tokenRequests.ask(request)
+      await before.close()
+      const former = new Database(at.path)
+      former.exec(`
+        DROP TABLE dead_token_requests;
+        ALTER TABLE token_requests DROP COLUMN languages;
+        ALTER TABLE token_requests DROP COLUMN user_id;
+        ALTER TABLE token_requests DROP COLUMN reason;
+        PRAGMA user_version = 3`)
+      former.close()
+
+      const { tokenRequests } = (await at.handle()).users
+      const untried = { request: { ...request, languages: [] }, userId: null, attempts: 0, reason: null, diedAt: null }
+      expect(await tokenRequests.list('waiting', 10, null)).to.deep.equal({ items: [untried], next: null })
+      await tokenRequests.bury(request, at.clock(), 'no')
+      expect(await tokenRequests.revive(request)).to.equal(true)
     })
 
     it('leaves one file with all writes when it is closed', async () => {

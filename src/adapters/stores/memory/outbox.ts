@@ -1,11 +1,17 @@
-import type { DeadEvent, LeasedEvent, Outbox } from '../../../application/ports/stores/outbox.ts'
+import type { LeasedEvent, Outbox, UndeliveredEvent } from '../../../application/ports/stores/outbox.ts'
 import type { AccountEvent } from '../../../domain/events.ts'
 import type { EventId, UserId } from '../../../domain/ids.ts'
+import { pageOf } from './page.ts'
 import { sweep } from './sweep.ts'
 
 interface Waiting {
   readonly event: AccountEvent
   attempts: number
+  reason: string | null
+}
+
+interface DeadLetter extends UndeliveredEvent {
+  readonly diedAt: Date
 }
 
 /** The waiting events of one user, at least one. The queue outlives the user. */
@@ -24,13 +30,13 @@ export interface MemoryOutbox extends Outbox {
 
 export function memoryOutbox(): MemoryOutbox {
   const queues = new Map<UserId, Queue>()
-  const dead = new Map<EventId, DeadEvent>()
+  const dead = new Map<EventId, DeadLetter>()
   let lastLeaseId = 0
 
   function append(userId: UserId, events: readonly AccountEvent[]): void {
     if (events.length === 0) return
     const queue = queues.get(userId) ?? { events: [], leaseId: null, heldUntil: 0 }
-    queue.events.push(...events.map((event) => ({ event, attempts: 0 })))
+    queue.events.push(...events.map((event) => ({ event, attempts: 0, reason: null })))
     queues.set(userId, queue)
   }
 
@@ -76,8 +82,9 @@ export function memoryOutbox(): MemoryOutbox {
 
     settle: async (lease) => whileLeased(lease, (queue) => advance(queue, lease)),
 
-    postpone: async (lease, until) =>
-      whileLeased(lease, (queue) => {
+    postpone: async (lease, until, reason) =>
+      whileLeased(lease, (queue, head) => {
+        head.reason = reason
         queue.leaseId = null
         queue.heldUntil = until.getTime()
       }),
@@ -101,12 +108,15 @@ export function memoryOutbox(): MemoryOutbox {
       return new Date(times.reduce((a, b) => Math.min(a, b)))
     },
 
-    async listDead(limit) {
-      return [...dead.values()].sort((a, b) => a.diedAt.getTime() - b.diedAt.getTime()).slice(0, limit)
+    async list(state, limit, after) {
+      const waiting = [...queues.values()].flatMap(({ events }) => events.map((one) => ({ ...one, diedAt: null })))
+      const all: UndeliveredEvent[] = state === 'dead' ? [...dead.values()] : waiting
+      return pageOf(all, ({ event }) => event.id, limit, after)
     },
 
-    async revive(eventId) {
-      const revived = [...dead.values()].filter(({ event }) => eventId === 'all' || event.id === eventId)
+    async revive(eventId, _now, limit) {
+      const wanted = [...dead.values()].filter(({ event }) => eventId === 'all' || event.id === eventId)
+      const revived = wanted.slice(0, limit)
       for (const { event } of revived) {
         dead.delete(event.id)
         append(event.user.id, [event])

@@ -1,8 +1,10 @@
 import type { Collection, Document, Filter, Sort, UpdateFilter } from 'mongodb'
+import type { Page } from '../../../application/ports/stores/page.ts'
 import { Unavailable } from '../../../domain/refusal.ts'
 import { type Lease, Unsuitable } from '../store-backend.ts'
 import type { Client, Driver } from './client.ts'
 import type {
+  DeadRequestDocument,
   ExpiringDocument,
   MetaDocument,
   OAuthStateDocument,
@@ -101,6 +103,7 @@ export function connectionOf(
   return {
     users: database.collection<UserDocument>('users'),
     tokenRequests: database.collection<RequestDocument>('token_requests'),
+    deadTokenRequests: database.collection<DeadRequestDocument>('dead_token_requests'),
     tokens: database.collection<TokenDocument>('tokens'),
     oauthStates: database.collection<OAuthStateDocument>('oauth_states'),
     sessions: database.collection<SessionDocument>('sessions'),
@@ -166,6 +169,22 @@ export function connectionOf(
         const ids = found.map(({ _id }) => _id)
         const { deletedCount } = await collection.deleteMany({ _id: { $in: ids }, ...filter })
         return deletedCount
+      }),
+
+    /** A page of the records that match. The cursor is `_id`, which never changes. */
+    page: <T extends { readonly _id: string }>(
+      name: string,
+      { filter, limit, after }: { filter: object; limit: number; after: string | null },
+    ): Promise<Page<T>> =>
+      run(async () => {
+        const behind: object = after === null ? {} : { _id: { $gt: after } }
+        const items = await database
+          .collection(name)
+          .find<T>({ ...filter, ...behind })
+          .sort({ _id: 1 })
+          .limit(limit)
+          .toArray()
+        return { items, next: items.length === limit ? (items.at(-1)?._id ?? null) : null }
       }),
 
     async ping(): Promise<void> {

@@ -1,13 +1,21 @@
-import type { DeadEvent } from '../../../application/ports/stores/outbox.ts'
+import type { UndeliveredEvent } from '../../../application/ports/stores/outbox.ts'
 import type { AccountEvent } from '../../../domain/events.ts'
-import type { UserId } from '../../../domain/ids.ts'
+import type { EventId, UserId } from '../../../domain/ids.ts'
 import type { OAuthState } from '../../../domain/oauth-state.ts'
 import type { OneTimeToken, TokenRequest } from '../../../domain/one-time-token.ts'
 import { passwordScheme } from '../../../domain/password.ts'
 import type { Session } from '../../../domain/session.ts'
 import type { User } from '../../../domain/user.ts'
 
-type WaitingEvent = Pick<DeadEvent, 'event' | 'attempts'>
+interface WaitingEvent extends Pick<UndeliveredEvent, 'event' | 'attempts'> {
+  /** Of the last failure. */
+  readonly reason?: string
+}
+
+export interface DeadLetter extends UndeliveredEvent {
+  readonly reason: string
+  readonly diedAt: Date
+}
 
 /**
  * The queue of a user's events. `dueAt` exists only while events wait: it is the time from which the first event may be
@@ -15,7 +23,7 @@ type WaitingEvent = Pick<DeadEvent, 'event' | 'attempts'>
  */
 interface OutboxDocument {
   readonly events?: readonly WaitingEvent[]
-  readonly dead?: readonly DeadEvent[]
+  readonly dead?: readonly DeadLetter[]
   readonly dueAt?: Date
   readonly leaseId?: string
 }
@@ -35,12 +43,27 @@ export interface UserDocument extends Omit<User, 'id'> {
 export interface RequestDocument extends Omit<TokenRequest, 'id'> {
   readonly _id: string
   readonly boundFact: string | null
+  /** The user of the bound fact. */
+  readonly userId?: UserId | null
   readonly attempts: number
+  /** Of the last failure. */
+  readonly reason?: string
   /** How often it was made while it waited. */
   readonly asks: number
   /** The time from which it may be leased, or the end of its lease. */
   readonly dueAt: Date
   readonly leaseId: string | null
+}
+
+/** `_id` is the id of the event, because a later request may have the same id. */
+export interface DeadRequestDocument {
+  readonly _id: EventId
+  readonly request: TokenRequest
+  readonly boundFact: string | null
+  readonly userId: UserId | null
+  readonly attempts: number
+  readonly reason: string
+  readonly diedAt: Date
 }
 
 export interface ExpiringDocument {

@@ -83,7 +83,7 @@ async function prepare(connection: Connection): Promise<void> {
 const afterExpiry = { key: { expiresAt: 1 }, name: 'expiresAt', expireAfterSeconds: 3600 } as const
 
 async function createIndexes(connection: Connection): Promise<void> {
-  const { users, tokenRequests, tokens, oauthStates, sessions, expiringIds } = connection
+  const { users, tokenRequests, deadTokenRequests, tokens, oauthStates, sessions, expiringIds } = connection
   await Promise.all([
     users.createIndexes([
       { key: { uniqueKeys: 1 }, name: 'uniqueKeys', unique: true },
@@ -93,6 +93,7 @@ async function createIndexes(connection: Connection): Promise<void> {
       { key: { 'outbox.dead.diedAt': 1 }, name: 'diedAt', sparse: true },
     ]),
     tokenRequests.createIndexes([{ key: { at: 1 }, name: 'at' }]),
+    deadTokenRequests.createIndexes([{ key: { diedAt: 1 }, name: 'diedAt' }]),
     tokens.createIndexes([{ key: { digest: 1 }, name: 'digest' }, { key: { userId: 1 }, name: 'userId' }, afterExpiry]),
     oauthStates.createIndexes([afterExpiry]),
     expiringIds.createIndexes([afterExpiry]),

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import type { DeadEvent, LeasedEvent, Outbox } from '../../../application/ports/stores/outbox.ts'
+import type { LeasedEvent, Outbox } from '../../../application/ports/stores/outbox.ts'
 import type { Connection } from './connection.ts'
-import { literal, type UserDocument } from './documents.ts'
+import { type DeadLetter, literal, type UserDocument } from './documents.ts'
 
 /** Matches the records that the sparse index contains. */
 const some = { $gte: new Date(0) } as const
@@ -17,7 +17,7 @@ const isSpent = { removed: true, 'outbox.dead.0': absent } as const
  * The user document holds the queue. Each change is one guarded write of that document, so a process may die between
  * any two.
  */
-export function mongoOutbox({ users, now, run, lease }: Connection): Outbox {
+export function mongoOutbox({ users, now, run, lease, page }: Connection): Outbox {
   const held = ({ userId, leaseId, event }: LeasedEvent) => ({
     _id: literal(userId),
     'outbox.leaseId': literal(leaseId),
@@ -71,13 +71,16 @@ export function mongoOutbox({ users, now, run, lease }: Connection): Outbox {
         return deletedCount === 1 || takeHead(lease, {}, {})
       }),
 
-    postpone: (lease, until) =>
-      run(() => change(held(lease), { $set: { 'outbox.dueAt': until }, $unset: { 'outbox.leaseId': '' } })),
+    postpone: (lease, until, reason) =>
+      run(() => {
+        const $set = { 'outbox.dueAt': until, 'outbox.events.0.reason': reason }
+        return change(held(lease), { $set, $unset: { 'outbox.leaseId': '' } })
+      }),
 
     bury: (lease, diedAt, reason) =>
       run(() => {
         const { event, attempts } = lease
-        const letter: DeadEvent = { event, attempts, reason, diedAt }
+        const letter: DeadLetter = { event, attempts, reason, diedAt }
         return takeHead(lease, {}, { $push: { 'outbox.dead': letter } })
       }),
 
@@ -100,23 +103,21 @@ export function mongoOutbox({ users, now, run, lease }: Connection): Outbox {
         return first?.outbox?.dueAt ?? null
       }),
 
-    /** Each of these users has at least one dead letter, so `limit` users are enough. */
-    listDead: (limit) =>
-      run(async () => {
-        const documents = await withDead({ 'outbox.dead.diedAt': some }, limit)
-        return documents
-          .flatMap(({ outbox }) => outbox?.dead ?? [])
-          .sort((a, b) => a.diedAt.getTime() - b.diedAt.getTime())
-          .slice(0, limit)
-      }),
+    async list(state, limit, after) {
+      const filter = { [state === 'dead' ? 'outbox.dead.diedAt' : 'outbox.dueAt']: some }
+      const { items, next } = await page<UserDocument>('users', { filter, limit, after })
+      const events = items.flatMap(({ outbox }) => (state === 'dead' ? outbox?.dead : outbox?.events) ?? [])
+      return { items: events.map((one) => ({ reason: null, diedAt: null, ...one })), next }
+    },
 
-    async revive(eventId, at) {
+    /** Each of these users has at least one dead letter, so `limit` users are enough. */
+    async revive(eventId, at, limit) {
       const wanted = eventId === 'all' ? {} : { 'outbox.dead.event.id': literal(eventId) }
-      const documents = await run(() => withDead({ 'outbox.dead.diedAt': some, ...wanted }, 0))
+      const documents = await run(() => withDead({ 'outbox.dead.diedAt': some, ...wanted }, limit))
       let revived = 0
       for (const { _id, outbox } of documents) {
         for (const { event } of outbox?.dead ?? []) {
-          if (eventId !== 'all' && event.id !== eventId) continue
+          if (revived === limit || (eventId !== 'all' && event.id !== eventId)) continue
           const again = await run(() =>
             change(
               { _id, 'outbox.dead.event.id': event.id },
@@ -153,7 +154,7 @@ export function mongoOutbox({ users, now, run, lease }: Connection): Outbox {
     },
   }
 
-  /** Users with dead letters, the oldest letter first; a limit of 0 means no limit. */
+  /** Users with dead letters, the oldest letter first. */
   function withDead(filter: object, limit: number): Promise<UserDocument[]> {
     return users
       .find(filter, { projection: { _id: 1, removed: 1, 'outbox.dead': 1 } })

@@ -3,15 +3,18 @@ import {
   type LeasedRequest,
   maxWaitingRequests,
   type TokenRequests,
+  type UndeliveredRequest,
 } from '../../../application/ports/stores/token-requests.ts'
 import type { TokenRequest } from '../../../domain/one-time-token.ts'
 import { type Connection, fullness } from './connection.ts'
-import { literal, type RequestDocument } from './documents.ts'
+import { type DeadRequestDocument, literal, type RequestDocument } from './documents.ts'
 
 /** Due for every process, whatever its clock says. */
 const atOnce = new Date(0)
+const untried = { attempts: 0, dueAt: atOnce, leaseId: null }
 
-export function mongoTokenRequests({ tokenRequests, run, lease, upsert, sweep }: Connection): TokenRequests {
+export function mongoTokenRequests(connection: Connection): TokenRequests {
+  const { tokenRequests, deadTokenRequests, run, lease, upsert, sweep, page } = connection
   /** Matches this request, but no later one of the same id, because each request has its own event id. */
   const same = ({ id, eventId }: TokenRequest) => ({ _id: literal(id), eventId: literal(eventId) })
 
@@ -27,7 +30,7 @@ export function mongoTokenRequests({ tokenRequests, run, lease, upsert, sweep }:
       run(async () => {
         if (await isFull(maxWaitingRequests)) return 'full'
         const { id, ...fields } = request
-        const $setOnInsert = { ...fields, boundFact: null, attempts: 0, dueAt: atOnce, leaseId: null }
+        const $setOnInsert = { ...fields, ...untried, boundFact: null }
         // A repetition is counted, since it would be answered sooner than a first request if it left nothing to journal.
         const update = { $setOnInsert, $inc: { asks: 1 } }
         await upsert(() => tokenRequests.updateOne({ _id: literal(id) }, update, { upsert: true }))
@@ -48,17 +51,18 @@ export function mongoTokenRequests({ tokenRequests, run, lease, upsert, sweep }:
         return leased.map(leasedRequestOf)
       }),
 
-    bind: (request, fact) =>
+    bind: (request, fact, userId) =>
       run(async () => {
-        const delivery = { $set: { boundFact: fact }, $inc: { attempts: 1 } }
+        const delivery = { $set: { boundFact: fact, userId }, $inc: { attempts: 1 } }
         const { matchedCount } = await tokenRequests.updateOne(same(request), delivery)
         return matchedCount === 1
       }),
 
-    postpone: (requests, until) =>
+    postpone: (requests, until, reason) =>
       run(async () => {
         if (requests.length === 0) return
-        await tokenRequests.updateMany(theSame(requests), { $set: { dueAt: until, leaseId: null } })
+        const $set = { dueAt: until, leaseId: null, ...(reason !== undefined && { reason }) }
+        await tokenRequests.updateMany(theSame(requests), { $set })
       }),
 
     settle: (requests) =>
@@ -68,10 +72,60 @@ export function mongoTokenRequests({ tokenRequests, run, lease, upsert, sweep }:
       }),
 
     sweep: (askedBefore, limit) => sweep('token_requests', { at: { $lt: askedBefore } }, limit),
+
+    /** Writes the dead letter first: if the process dies between the writes, the request is delivered again. */
+    bury: (request, diedAt, reason) =>
+      run(async () => {
+        const found = await tokenRequests.findOne(same(request))
+        if (found === null) return
+        const { boundFact, userId = null, attempts } = found
+        const letter = { request: requestOf(found), boundFact, userId, attempts, reason, diedAt }
+        await upsert(() => deadTokenRequests.replaceOne({ _id: literal(request.eventId) }, letter, { upsert: true }))
+        await tokenRequests.deleteOne(same(request))
+      }),
+
+    async list(state, limit, after) {
+      const all = { filter: {}, limit, after }
+      if (state === 'dead') {
+        const { items, next } = await page<DeadRequestDocument>('dead_token_requests', all)
+        return { items: items.map(({ _id, boundFact, ...letter }) => letter), next }
+      }
+      const { items, next } = await page<RequestDocument>('token_requests', all)
+      return { items: items.map(waitingRequestOf), next }
+    },
+
+    /** Writes the request first: if the process dies between the writes, the dead letter can be revived again. */
+    revive: (request) =>
+      run(async () => {
+        const letter = await deadTokenRequests.findOne({ _id: literal(request.eventId) })
+        if (letter === null) return false
+        const { boundFact, userId } = letter
+        const { id, ...fields } = letter.request
+        const $setOnInsert = { ...fields, ...untried, boundFact, userId, asks: 1 }
+        let isRevived = false
+        await upsert(async () => {
+          const { upsertedCount } = await tokenRequests.updateOne({ _id: id }, { $setOnInsert }, { upsert: true })
+          isRevived = upsertedCount === 1
+        })
+        await deadTokenRequests.deleteOne({ _id: letter._id })
+        return isRevived
+      }),
+
+    sweepDead: (diedBefore, limit) => sweep('dead_token_requests', { diedAt: { $lt: diedBefore } }, limit),
   }
 }
 
 function leasedRequestOf(document: RequestDocument): LeasedRequest {
-  const { _id: id, boundFact, attempts, asks, dueAt, leaseId, ...fields } = document
-  return { request: { id, ...fields }, boundFact, attempts }
+  const { boundFact, attempts } = document
+  return { request: requestOf(document), boundFact, attempts }
+}
+
+function waitingRequestOf(document: RequestDocument): UndeliveredRequest {
+  const { userId = null, attempts, reason = null } = document
+  return { request: requestOf(document), userId, attempts, reason, diedAt: null }
+}
+
+function requestOf(document: RequestDocument): TokenRequest {
+  const { _id: id, boundFact, userId, attempts, reason, asks, dueAt, leaseId, ...fields } = document
+  return { id, ...fields }
 }

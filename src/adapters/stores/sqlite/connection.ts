@@ -2,17 +2,17 @@ import type Database from 'better-sqlite3'
 import { Unsuitable } from '../store-backend.ts'
 import { codeOf } from './faults.ts'
 import type { Place } from './protocol.ts'
-import { createTables, refuseNewerSchema } from './schema.ts'
+import { refuseNewerSchema, updateTables } from './schema.ts'
 
 export type Driver = typeof Database
 
-/** The connection of the writer's thread, which creates the tables of a new file. */
+/** The connection of the writer's thread, which creates or updates the tables. */
 export function connectWriter(driver: Driver, place: Place): Database.Database {
   return connected(driver, place, (db) => {
     if (db.pragma('journal_mode = WAL', { simple: true }) !== 'wal') {
       throw new Unsuitable(`SQLite cannot keep a write-ahead log beside ${place.path}: use a local disk`)
     }
-    createTables(db)
+    updateTables(db)
   })
 }
 

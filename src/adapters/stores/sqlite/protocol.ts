@@ -10,8 +10,8 @@ import type { UsersRole } from '../store-backend.ts'
 /** Every method that writes. The event loop sends its name and arguments to the writer's thread, which runs it. */
 export interface Writes {
   readonly users: Pick<UserStore, 'insert' | 'replace' | 'remove'>
-  readonly outbox: Omit<Outbox, 'nextDue' | 'listDead'>
-  readonly tokenRequests: TokenRequests
+  readonly outbox: Omit<Outbox, 'nextDue' | 'list'>
+  readonly tokenRequests: Omit<TokenRequests, 'list'>
   readonly expiringIds: Pick<ExpiringIds, 'add' | 'sweep'>
   readonly tokens: Pick<TokenStore, 'put' | 'remove' | 'removeAllOf' | 'sweep'>
   readonly oauthStates: OAuthStateStore
@@ -35,7 +35,17 @@ export const writeMethods: { readonly [S in keyof Writes]: { readonly [M in keyo
     revive: true,
     sweepDead: true,
   },
-  tokenRequests: { ask: true, lease: true, bind: true, postpone: true, settle: true, sweep: true },
+  tokenRequests: {
+    ask: true,
+    lease: true,
+    bind: true,
+    postpone: true,
+    settle: true,
+    sweep: true,
+    bury: true,
+    revive: true,
+    sweepDead: true,
+  },
   expiringIds: { add: true, sweep: true },
   tokens: { put: true, remove: true, removeAllOf: true, sweep: true },
   oauthStates: { put: true, take: true, sweep: true },

@@ -1,7 +1,7 @@
 import type { Email, EmailKey } from '../../../domain/email.ts'
 import type { AccountEvent } from '../../../domain/events.ts'
 import type { EventId, UserId } from '../../../domain/ids.ts'
-import type { TokenPurpose } from '../../../domain/one-time-token.ts'
+import type { TokenPurpose, TokenRequest } from '../../../domain/one-time-token.ts'
 
 // Rows that the thread writes and the event loop reads. The schema names the same columns.
 
@@ -44,6 +44,55 @@ export interface TokenRow {
   readonly fact: string
   readonly created_at: number
   readonly expires_at: number
+}
+
+export interface RequestRow {
+  readonly id: string
+  readonly event_id: EventId
+  readonly purpose: TokenPurpose
+  readonly sealed_email: string
+  readonly request_id: string
+  /** Separated by commas. */
+  readonly languages: string
+  readonly asked_at: number
+  readonly bound_fact: string | null
+  readonly user_id: UserId | null
+  readonly attempts: number
+  readonly reason: string | null
+}
+
+export interface DeadRequestRow {
+  readonly event_id: EventId
+  readonly request: string
+  readonly attempts: number
+  readonly reason: string
+  readonly dead_at: number
+}
+
+/** A request and its binding. */
+export interface BoundRequest {
+  readonly request: TokenRequest
+  readonly boundFact: string | null
+  readonly userId: UserId | null
+}
+
+export function boundRequestOf(row: RequestRow): BoundRequest {
+  const request: TokenRequest = {
+    id: row.id,
+    eventId: row.event_id,
+    purpose: row.purpose,
+    sealedEmail: row.sealed_email,
+    requestId: row.request_id,
+    languages: row.languages === '' ? [] : row.languages.split(','),
+    at: new Date(row.asked_at),
+  }
+  return { request, boundFact: row.bound_fact, userId: row.user_id }
+}
+
+/** Reads `request` of a dead letter. */
+export function deadRequestOf(json: string): BoundRequest {
+  const { request, ...binding } = JSON.parse(json)
+  return { ...binding, request: { ...request, at: new Date(request.at) } }
 }
 
 export function eventOf(payload: string): AccountEvent {

@@ -3,6 +3,24 @@ import { Unsuitable } from '../store-backend.ts'
 
 export const schemaVersion = 4
 
+/** A request and its binding are JSON, because only the id of the event is searched for. */
+const deadTokenRequests = `
+  CREATE TABLE dead_token_requests (
+    event_id TEXT PRIMARY KEY NOT NULL,
+    request TEXT NOT NULL,
+    attempts INTEGER NOT NULL,
+    reason TEXT NOT NULL,
+    dead_at INTEGER NOT NULL
+  ) STRICT;
+  CREATE INDEX dead_token_requests_dead ON dead_token_requests (dead_at);`
+
+/** Takes a file of version 3 to version 4. */
+const upgrade = `
+  ALTER TABLE token_requests ADD COLUMN languages TEXT NOT NULL DEFAULT '';
+  ALTER TABLE token_requests ADD COLUMN user_id TEXT;
+  ALTER TABLE token_requests ADD COLUMN reason TEXT;
+  ${deadTokenRequests}`
+
 /** Times are milliseconds since 1970. */
 const tables = `
   CREATE TABLE users (
@@ -62,13 +80,19 @@ const tables = `
     languages TEXT NOT NULL,
     asked_at INTEGER NOT NULL,
     bound_fact TEXT,
+    -- The user of the bound fact.
+    user_id TEXT,
     attempts INTEGER NOT NULL DEFAULT 0,
+    -- Of the last failure.
+    reason TEXT,
     ready_at INTEGER NOT NULL,
     -- The number of times that a request was made while it waited.
     asks INTEGER NOT NULL DEFAULT 1
   ) STRICT;
   CREATE INDEX token_requests_ready ON token_requests (ready_at, asked_at);
   CREATE INDEX token_requests_asked ON token_requests (asked_at, ready_at);
+
+${deadTokenRequests}
 
   CREATE TABLE tokens (
     purpose TEXT NOT NULL,
@@ -129,18 +153,15 @@ export function refuseNewerSchema(db: Database): void {
   }
 }
 
-/** Version 3 knew no languages. */
-const fromVersion3 = `ALTER TABLE token_requests ADD COLUMN languages TEXT NOT NULL DEFAULT ''`
-
-/** Creates the tables of a new file. Of several processes that start at once one does it, the others wait for it. */
-export function createTables(db: Database): void {
-  const create = db.transaction(() => {
+/** Brings a new or older file up to date. Of several processes that start at once one does it, the others wait for it. */
+export function updateTables(db: Database): void {
+  const update = db.transaction(() => {
     const version = versionOf(db)
     if (version === schemaVersion) return
-    db.exec(version === 0 ? tables : fromVersion3)
+    db.exec(version === 0 ? tables : upgrade)
     db.pragma(`user_version = ${schemaVersion}`)
   })
-  if (versionOf(db) !== schemaVersion) create.immediate()
+  if (versionOf(db) !== schemaVersion) update.immediate()
 }
 
 function versionOf(db: Database): number {

@@ -1,5 +1,6 @@
 import type { AccountEvent } from '../../../domain/events.ts'
 import type { EventId, UserId } from '../../../domain/ids.ts'
+import type { DeliveryState, Page } from './page.ts'
 
 /** An event that the relay may deliver now: until `leaseUntil` no other process holds a lease on its user. */
 export interface LeasedEvent {
@@ -10,12 +11,14 @@ export interface LeasedEvent {
   readonly attempts: number
 }
 
-/** An event that is not tried again until an operator asks for it. */
-export interface DeadEvent {
+/** A waiting event, or a dead letter: an event that is not tried again until an operator asks for it. */
+export interface UndeliveredEvent {
   readonly event: AccountEvent
   readonly attempts: number
-  readonly reason: string
-  readonly diedAt: Date
+  /** Of the last failure; `null` if there was none. */
+  readonly reason: string | null
+  /** `null` while it waits. */
+  readonly diedAt: Date | null
 }
 
 /** Events that were written together with their users and wait for delivery. Every user store has one. */
@@ -36,7 +39,7 @@ export interface Outbox {
   settle(lease: LeasedEvent): Promise<boolean>
 
   /** Makes the failed event due again at `until`. Meanwhile it holds back the later ones of its user. */
-  postpone(lease: LeasedEvent, until: Date): Promise<boolean>
+  postpone(lease: LeasedEvent, until: Date, reason: string): Promise<boolean>
 
   /** Makes the event a dead letter, so the later ones may be delivered. */
   bury(lease: LeasedEvent, now: Date, reason: string): Promise<boolean>
@@ -47,11 +50,14 @@ export interface Outbox {
   /** When the next lease may succeed; `null` when no event waits. */
   nextDue(): Promise<Date | null>
 
-  /** Dead letters, the oldest one first. */
-  listDead(limit: number): Promise<readonly DeadEvent[]>
+  /**
+   * A page of the list of waiting events or of dead letters, in an order that does not change. A store may take the
+   * events of `limit` users in place of `limit` events.
+   */
+  list(state: DeliveryState, limit: number, after: string | null): Promise<Page<UndeliveredEvent>>
 
-  /** Makes one or all dead letters due again, with no attempts counted. Returns how many. */
-  revive(eventId: EventId | 'all', now: Date): Promise<number>
+  /** Makes one dead letter due again, or at most `limit` of all, with no attempts counted. Returns how many. */
+  revive(eventId: EventId | 'all', now: Date, limit: number): Promise<number>
 
   /** Deletes at most `limit` dead letters that died before `diedBefore`. Returns how many. */
   sweepDead(diedBefore: Date, limit: number): Promise<number>

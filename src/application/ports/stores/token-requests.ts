@@ -1,4 +1,6 @@
+import type { UserId } from '../../../domain/ids.ts'
 import type { TokenRequest } from '../../../domain/one-time-token.ts'
+import type { DeliveryState, Page } from './page.ts'
 
 /**
  * The greatest number of waiting requests. Further ones are `'full'` for every address. Concurrent calls may exceed it by
@@ -12,6 +14,18 @@ export interface LeasedRequest {
   readonly boundFact: string | null
   /** The number of earlier deliveries, counted by `bind`. */
   readonly attempts: number
+}
+
+/** A waiting request, or a dead letter: a request that is not tried again until an operator asks for it. */
+export interface UndeliveredRequest {
+  readonly request: TokenRequest
+  /** The user of the last `bind`; `null` if there was none. */
+  readonly userId: UserId | null
+  readonly attempts: number
+  /** Of the last failure; `null` if there was none. */
+  readonly reason: string | null
+  /** `null` while it waits. */
+  readonly diedAt: Date | null
 }
 
 /**
@@ -29,17 +43,32 @@ export interface TokenRequests {
   lease(now: Date, limit: number, leaseSeconds: number): Promise<readonly LeasedRequest[]>
 
   /**
-   * Records the fact that the token is bound to, before the handler gets the token, and counts the delivery. So a
-   * repeated delivery never makes another token after this one was used. `false`: the request is gone.
+   * Records the user and the fact that the token is bound to, before the handler gets the token, and counts the delivery.
+   * So a repeated delivery never makes another token after this one was used. `false`: the request is gone.
    */
-  bind(request: TokenRequest, fact: string): Promise<boolean>
+  bind(request: TokenRequest, fact: string, userId: UserId): Promise<boolean>
 
-  /** Makes them due again at `until`, in one write. */
-  postpone(requests: readonly TokenRequest[], until: Date): Promise<void>
+  /** Makes them due again at `until`, in one write. Without `reason`, that of the last failure stays. */
+  postpone(requests: readonly TokenRequest[], until: Date, reason?: string): Promise<void>
 
   /** Deletes them, in one write. */
   settle(requests: readonly TokenRequest[]): Promise<void>
 
-  /** Deletes at most `limit` that are older than `askedBefore`, leased or not; returns how many. */
+  /** Deletes at most `limit` waiting ones that are older than `askedBefore`, leased or not; returns how many. */
   sweep(askedBefore: Date, limit: number): Promise<number>
+
+  /** Makes the request a dead letter. Further requests for the address are as if it had never been made. */
+  bury(request: TokenRequest, now: Date, reason: string): Promise<void>
+
+  /** A page of at most `limit` waiting requests or dead letters, in an order that does not change. */
+  list(state: DeliveryState, limit: number, after: string | null): Promise<Page<UndeliveredRequest>>
+
+  /**
+   * Makes a dead letter due again, with no attempts counted but with its bound fact. `false`: it is gone, or a later
+   * request of the same id waits and replaces it.
+   */
+  revive(request: TokenRequest): Promise<boolean>
+
+  /** Deletes at most `limit` dead letters that died before `diedBefore`; returns how many. */
+  sweepDead(diedBefore: Date, limit: number): Promise<number>
 }

@@ -1,17 +1,21 @@
 import type { Outbox } from '../../../../application/ports/stores/outbox.ts'
+import type { DeliveryState } from '../../../../application/ports/stores/page.ts'
 import type { Writes } from '../protocol.ts'
 import { eventOf } from '../rows.ts'
 import type { Read } from './reader.ts'
 
-interface DeadRow {
+interface ListedRow {
+  readonly seq: number
   readonly payload: string
   readonly attempts: number
-  readonly reason: string
-  readonly dead_at: number
+  readonly reason: string | null
+  readonly dead_at: number | null
 }
 
-const dead = `
-  SELECT payload, attempts, reason, dead_at FROM outbox WHERE dead_at IS NOT NULL ORDER BY dead_at, seq LIMIT ?`
+/** By an index, each page would sort all that follows. */
+const listed = (state: DeliveryState) => `
+  SELECT seq, payload, attempts, reason, dead_at FROM outbox NOT INDEXED
+  WHERE seq > ? AND dead_at IS ${state === 'dead' ? 'NOT NULL' : 'NULL'} ORDER BY seq LIMIT ?`
 
 export function sqliteOutbox(read: Read, writes: Writes['outbox']): Outbox {
   function readyAt(): number | null {
@@ -33,14 +37,15 @@ export function sqliteOutbox(read: Read, writes: Writes['outbox']): Outbox {
       return at === null ? null : new Date(at)
     },
 
-    async listDead(limit) {
-      const rows = read((sql) => sql<[number], DeadRow>(dead).all(limit))
-      return rows.map((row) => ({
+    async list(state, limit, after) {
+      const rows = read((sql) => sql<[number, number], ListedRow>(listed(state)).all(Number(after ?? 0), limit))
+      const items = rows.map((row) => ({
         event: eventOf(row.payload),
         attempts: row.attempts,
         reason: row.reason,
-        diedAt: new Date(row.dead_at),
+        diedAt: row.dead_at === null ? null : new Date(row.dead_at),
       }))
+      return { items, next: rows.length === limit ? String(rows.at(-1)?.seq) : null }
     },
   }
 }

@@ -1,5 +1,6 @@
-import type { TokenRequests } from '../../../../application/ports/stores/token-requests.ts'
+import type { TokenRequests, UndeliveredRequest } from '../../../../application/ports/stores/token-requests.ts'
 import type { Writes } from '../protocol.ts'
+import { boundRequestOf, type DeadRequestRow, deadRequestOf, type RequestRow } from '../rows.ts'
 import type { Read } from './reader.ts'
 
 export function sqliteTokenRequests(read: Read, writes: Writes['tokenRequests']): TokenRequests {
@@ -12,5 +13,29 @@ export function sqliteTokenRequests(read: Read, writes: Writes['tokenRequests'])
       if (read((sql) => sql<[number]>(ready).get(now.getTime())) === undefined) return []
       return await writes.lease(now, limit, leaseSeconds)
     },
+
+    async list(state, limit, after) {
+      const items = state === 'dead' ? deadLetters(read, limit, after) : waiting(read, limit, after)
+      return { items, next: items.length === limit ? (items.at(-1)?.request[keyOf[state]] ?? null) : null }
+    },
   }
+}
+
+/** The key by which each list is sorted. */
+const keyOf = { waiting: 'id', dead: 'eventId' } as const
+
+function waiting(read: Read, limit: number, after: string | null): UndeliveredRequest[] {
+  const page = 'SELECT * FROM token_requests WHERE id > ? ORDER BY id LIMIT ?'
+  return read((sql) => sql<[string, number], RequestRow>(page).all(after ?? '', limit)).map((row) => {
+    const { request, userId } = boundRequestOf(row)
+    return { request, userId, attempts: row.attempts, reason: row.reason, diedAt: null }
+  })
+}
+
+function deadLetters(read: Read, limit: number, after: string | null): UndeliveredRequest[] {
+  const page = 'SELECT * FROM dead_token_requests WHERE event_id > ? ORDER BY event_id LIMIT ?'
+  return read((sql) => sql<[string, number], DeadRequestRow>(page).all(after ?? '', limit)).map((row) => {
+    const { request, userId } = deadRequestOf(row.request)
+    return { request, userId, attempts: row.attempts, reason: row.reason, diedAt: new Date(row.dead_at) }
+  })
 }

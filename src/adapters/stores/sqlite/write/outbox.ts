@@ -33,7 +33,8 @@ const leased = `
   WHERE user_id = ? AND lease_id = ? AND dead_at IS NULL AND event_id = ? ORDER BY seq LIMIT 1`
 const revive = `
   UPDATE outbox SET dead_at = NULL, reason = NULL, attempts = 0, due_at = @at
-  WHERE dead_at IS NOT NULL AND (@id = 'all' OR event_id = @id) RETURNING user_id`
+  WHERE seq IN (SELECT seq FROM outbox WHERE dead_at IS NOT NULL AND (@id = 'all' OR event_id = @id) LIMIT @limit)
+  RETURNING user_id`
 const enqueueUnlessLeased = `
   INSERT INTO outbox_queues (user_id, ready_at) VALUES (?, ?)
   ON CONFLICT (user_id) DO UPDATE SET ready_at = excluded.ready_at WHERE lease_id IS NULL`
@@ -80,9 +81,10 @@ export function outboxWrites(sql: Statements): InThread<Writes['outbox']> {
         sql<[number]>('DELETE FROM outbox WHERE seq = ?').run(seq)
       }),
 
-    postpone: (_now, lease, until) =>
+    postpone: (_now, lease, until, reason) =>
       whereLeased(lease, (seq) => {
-        sql<[number, number]>('UPDATE outbox SET due_at = ? WHERE seq = ?').run(until.getTime(), seq)
+        const postpone = sql<[number, string, number]>('UPDATE outbox SET due_at = ?, reason = ? WHERE seq = ?')
+        postpone.run(until.getTime(), reason, seq)
       }),
 
     bury: (_now, lease, at, reason) =>
@@ -96,8 +98,9 @@ export function outboxWrites(sql: Statements): InThread<Writes['outbox']> {
         sql<[number]>('UPDATE outbox SET attempts = attempts - 1 WHERE seq = ?').run(seq)
       }),
 
-    revive(_now, id, at) {
-      const rows = sql<[{ id: string; at: number }], { user_id: UserId }>(revive).all({ id, at: at.getTime() })
+    revive(_now, id, at, limit) {
+      const revived = sql<[{ id: string; at: number; limit: number }], { user_id: UserId }>(revive)
+      const rows = revived.all({ id, at: at.getTime(), limit })
       for (const { user_id: userId } of rows) {
         sql<[UserId, number]>(enqueueUnlessLeased).run(userId, firstDue(userId) ?? at.getTime())
       }

@@ -1,0 +1,13 @@
+const longestMessage = 300
+/** More than `longestMessage`, because the masks do not recognise an address or a token that was cut. */
+const longestRead = 4_000
+
+/** A message without words that look like an address, credentials of a URL or a token. */
+export function scrub(message: string): string {
+  return message
+    .slice(0, longestRead)
+    .split(/(\s+)/)
+    .map((word) => (word.includes('@') ? '[address]' : word.replace(/[\w-]{40,}/g, '[token]')))
+    .join('')
+    .slice(0, longestMessage)
+}
