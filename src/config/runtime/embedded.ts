@@ -13,7 +13,7 @@ import type { Settings } from '../settings/schema/schema.ts'
 import type { Environment } from '../settings/sources/environment.ts'
 import { defaultTenant, type LoadedTenants } from '../settings/tenants.ts'
 import { publicUrlOf } from '../tenancy/addressing.ts'
-import type { TenantDirectory } from '../tenancy/directory.ts'
+import { type TenantDirectory, whenReady } from '../tenancy/directory.ts'
 import { openTenants } from '../tenancy/tenant-pool.ts'
 
 /** The use cases of one tenant. */
@@ -142,10 +142,23 @@ function reachesHandler({ handlers: { module, console }, mail, stores }: Setting
 
 function accountsOf(tenant: Tenant): Accounts {
   return {
-    ...checkedAccounts(tenant.useCases),
+    ...whileReady(tenant, checkedAccounts(tenant.useCases)),
     backends: new Map(tenant.backends.map((backend) => [backend.name, backend])),
     providers: tenant.providers,
   }
+}
+
+type Method = (input: unknown) => Promise<unknown>
+
+/** Every call throws `Unavailable` until the tenant is ready, and after it is closed. */
+function whileReady(tenant: Tenant, accounts: CheckedAccounts): CheckedAccounts {
+  const guarded = Object.entries(accounts).map(([name, useCase]: [string, object]) => {
+    const methods = Object.entries(useCase).map(([name, method]: [string, Method]) => {
+      return [name, (input: unknown) => whenReady(tenant, () => method(input))]
+    })
+    return [name, Object.fromEntries(methods)]
+  })
+  return Object.fromEntries(guarded) // safe: it has the names and methods of `accounts`
 }
 
 function thrown(fault: unknown): void {

@@ -92,7 +92,7 @@ export function oneTenant<T extends Closable>({ only, open, failed }: OneNeeds<T
 
 /** Refuses to use a store of users before its secret has been compared. The log names a store that does not answer. */
 export async function whenReady<T extends Closable, R>(tenant: T, work: (tenant: T) => Promise<R>): Promise<R> {
-  if (!tenant.isReady()) throw new Unavailable('the store of users, which has not been reached yet')
+  if (!tenant.isReady()) throw new Unavailable('the store of users, which is not reached yet or is closed')
   try {
     return await work(tenant)
   } catch (thrown) {
