@@ -60,7 +60,13 @@ describe('promoting a user', () => {
     for (const { user } of calls) expect(user).to.include(rights)
   })
 
-  it('changes and reports nothing for an active, verified superuser', async () => {
+  it('removes the password of an attacker also from an active, verified superuser', async () => {
+    const { stored, calls } = await promoted({ ...rights, isOwnerProved: false, oauthAccounts: [] })
+    expect(stored).to.include({ ...rights, passwordHash: null, isOwnerProved: true })
+    expect(calls.map(({ changes }) => changes)).to.deep.equal([{ passwordRemoved: true }])
+  })
+
+  it('changes and reports nothing for an active, verified superuser whose ownership is proved', async () => {
     const { user, answer, stored, calls } = await promoted(rights)
     expect(stored).to.deep.equal(user)
     expect(answer).to.deep.equal(user)

@@ -33,13 +33,15 @@ export class PromoteUser {
         ...(!fresh.isSuperuser && { isSuperuser: true }),
         ...(!fresh.isVerified && { isVerified: true }),
       }
-      if (Object.keys(changes).length === 0) return { type: 'keep' }
+      const hasChanges = Object.keys(changes).length > 0
+      if (!hasChanges && fresh.isOwnerProved) return { type: 'keep' }
       const promoted: User = { ...fresh, isActive: true, isSuperuser: true, isVerified: true }
       const { user, events } = fresh.isOwnerProved
         ? { user: promoted, events: [] }
         : takeOver(this.#needs, input, promoted)
       const metadata = eventMetadata(this.#needs, input)
-      return { type: 'replace', user, events: [...events, updatedEvent(user, changes, metadata)] }
+      const updated = hasChanges ? [updatedEvent(user, changes, metadata)] : []
+      return { type: 'replace', user, events: [...events, ...updated] }
     })
     return outcome.type === 'changed' ? outcome.user : null
   }
