@@ -1,9 +1,9 @@
 type Task = () => void
 
-const mostPerIteration = 4
+const mostPerIteration = 16
 
 /**
- * Begins at most four tasks in each iteration of the event loop, in order of arrival. Node accepts one connection per
+ * Begins at most 16 tasks in each iteration of the event loop, in order of arrival. Node accepts one connection per
  * iteration: if an iteration served hundreds of requests of a flood, new connections would wait for seconds.
  */
 export function requestPacing(): (task: Task) => void {
