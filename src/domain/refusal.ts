@@ -53,3 +53,14 @@ export class Unavailable extends Error {
     this.retryAfterSeconds = options.retryAfterSeconds ?? 1
   }
 }
+
+/** Too many attempts. The answer is the same for known and unknown addresses. */
+export class LimitReached extends Error {
+  override readonly name = 'LimitReached'
+  readonly retryAfterSeconds: number
+
+  constructor(limit: string, retryAfterSeconds: number) {
+    super(`limit reached: ${limit}`)
+    this.retryAfterSeconds = retryAfterSeconds
+  }
+}
