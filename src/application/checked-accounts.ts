@@ -11,6 +11,7 @@ import type { RequestToken } from './accounts/request-token.ts'
 import type { ResetPassword } from './accounts/reset-password.ts'
 import type { AnyChanges, UpdateUser } from './accounts/update-user.ts'
 import type { VerifyUser } from './accounts/verify-user.ts'
+import { type Caller, unknownCaller } from './limits/limits.ts'
 import type { ReadProviderToken } from './oauth/read-provider-token.ts'
 import type { UnlinkOAuth } from './oauth/unlink-oauth.ts'
 import type { Authenticate } from './sign-in/authenticate.ts'
@@ -43,14 +44,19 @@ export interface CheckedAccounts {
 export function checkedAccounts(useCases: CheckedAccounts): CheckedAccounts {
   const { authenticate, deleteUser, logIn, logOut, readProviderToken, readUser, updateUser, verifyUser } = useCases
   return {
-    registerUser: checked(useCases.registerUser, ['email', 'password', 'requestId']),
+    registerUser: checked(useCases.registerUser, ['email', 'password', 'requestId', 'client']),
     createSuperuser: checked(useCases.createSuperuser, ['email', 'password', 'requestId']),
     promoteUser: checked(useCases.promoteUser, ['email', 'requestId']),
     requestToken: checked(useCases.requestToken, ['purpose', 'email', 'requestId']),
-    resetPassword: checked(useCases.resetPassword, ['token', 'password', 'requestId']),
+    resetPassword: checked(useCases.resetPassword, ['token', 'password', 'requestId', 'client']),
     unlinkOAuth: checked(useCases.unlinkOAuth, ['by', 'requestId']),
     logIn: checked(
-      { execute: (input) => logIn.execute({ ...input, email: isEmail(input.email) ? input.email : null }) },
+      {
+        execute: (input) => {
+          const email = isEmail(input.email) ? input.email : null
+          return logIn.execute({ ...input, email, caller: callerOf(input) })
+        },
+      },
       ['password', 'requestId'],
     ),
     logOut: {
@@ -76,13 +82,13 @@ export function checkedAccounts(useCases: CheckedAccounts): CheckedAccounts {
       async own(input) {
         checks.by(input.by)
         checks.requestId(input.requestId)
-        return await updateUser.own({ ...input, ...changesOf(input) })
+        return await updateUser.own({ ...input, ...changesOf(input), caller: callerOf(input) })
       },
       async any(input) {
         checks.by(input.by)
         requireTarget(input)
         checks.requestId(input.requestId)
-        return await updateUser.any({ ...input, ...changesOf(input) })
+        return await updateUser.any({ ...input, ...changesOf(input), caller: callerOf(input) })
       },
     },
     deleteUser: {
@@ -107,6 +113,8 @@ const checks = {
   token: text('token'),
   requestId: text('requestId'),
   currentPassword: text('currentPassword'),
+  client: optionalText('client'),
+  device: optionalText('device'),
   purpose: must('purpose', 'be reset_password or verify_email', (value) =>
     ['reset_password', 'verify_email'].some((purpose) => purpose === value),
   ),
@@ -134,6 +142,20 @@ function must(field: string, problem: string, isRight: (value: unknown) => boole
 /** A lone surrogate would be hashed and stored as U+FFFD, so different texts would be equal. */
 function text(field: string): Check {
   return must(field, 'be a string of well-formed Unicode', (value) => typeof value === 'string' && value.isWellFormed())
+}
+
+function optionalText(field: string): Check {
+  const check = text(field)
+  return (value) => {
+    if (value !== undefined && value !== null) check(value)
+  }
+}
+
+function callerOf({ caller }: { readonly caller?: Caller | undefined }): Caller {
+  const { client, device } = caller ?? unknownCaller
+  checks.client(client)
+  checks.device(device)
+  return { client: client ?? null, device: device ?? null }
 }
 
 /** Checks that the credential belongs to the acting user. `Authenticate` returns `null` if there is no credential. */

@@ -18,6 +18,8 @@ export interface Registration {
   readonly email: Email
   readonly password: string
   readonly requestId: string
+  /** Shares the hash pool fairly; `null` when unknown. */
+  readonly client?: string | null
 }
 
 export class RegisterUser {
@@ -34,14 +36,14 @@ export class RegisterUser {
 /** Hashes the password before it knows whether the address is free, so that both cases take the same time. */
 export async function register(
   needs: RegisterNeeds,
-  { email, password, requestId }: Registration,
+  { email, password, requestId, client = null }: Registration,
   rights: Partial<Pick<User, 'isSuperuser' | 'isVerified'>>,
 ): Promise<User> {
   const { users, hasher, policy, clock, newId } = needs
   const objection = passwordObjection(password, email, policy)
   if (objection !== null) throw new Refusal('REGISTER_INVALID_PASSWORD', objection)
 
-  const hash = await hasher.hash(password)
+  const hash = await hasher.hash(password, client)
   const bare = newUser(newId() as UserId, email, hash, clock()) // safe: `newId` promises a UUID
   const user = { ...bare, ...rights, isOwnerProved: rights.isVerified === true }
   const outcome = await users.insert(user, [accountEvent('registered', user, eventMetadata(needs, requestId))])

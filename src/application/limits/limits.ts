@@ -1,6 +1,5 @@
 import type { EmailKey } from '../../domain/email.ts'
 import type { TokenPurpose } from '../../domain/one-time-token.ts'
-import type { PasswordHasher } from '../ports/password-hasher.ts'
 
 /** Who tries a password. */
 export interface Caller {
@@ -10,18 +9,21 @@ export interface Caller {
   readonly device: string | null
 }
 
+export const unknownCaller: Caller = { client: null, device: null }
+
+export interface PasswordAttempt extends Caller {
+  /** The address as typed, whether or not it has an account; `null` for a text that is no address. */
+  readonly account: EmailKey | null
+  readonly requestId: string
+}
+
 /** Requests that are limited for each client. */
 export type ClientLimit = 'registrations' | 'tokenRequests' | 'wrongTokens' | 'oauthRequests'
 
-type Verdict = Awaited<ReturnType<PasswordHasher['verify']>>
-
-/** Holds off guessing and floods. Every method throws `LimitReached`, before the work that costs. */
+/** Holds off guessing and floods. Every method except `maySendToken` throws `LimitReached`, before the work that costs. */
 export interface Limits {
-  /**
-   * Verifies a password, and counts it if it is wrong. `account` is the address as typed, whether or not it has an
-   * account; `null` for a text that is no address.
-   */
-  password(attempt: Caller & { readonly account: EmailKey | null }, verify: () => Promise<Verdict>): Promise<Verdict>
+  /** Verifies a password, and counts the attempt if `verify` resolves to `null`: the password is wrong. */
+  password<R>(attempt: PasswordAttempt, verify: () => Promise<R | null>): Promise<R | null>
 
   /** Does the work of a request, and counts it. `wrongTokens` counts only work that refuses the token. */
   request<R>(limit: ClientLimit, client: string | null, work: () => Promise<R>): Promise<R>

@@ -1,11 +1,15 @@
 import { isCommonPassword } from '../../adapters/crypto/common-passwords.ts'
 import { type DerivedKeys, newToken } from '../../adapters/crypto/derived-keys.ts'
+import { deviceTokens } from '../../adapters/crypto/device-tokens.ts'
 import { newId } from '../../adapters/crypto/new-id.ts'
 import { providerVault } from '../../adapters/crypto/provider-vault.ts'
 import type { DeliveryProblem } from '../../application/deliveries/delivery-problem.ts'
+import { type AttackedAccount, CountedLimits } from '../../application/limits/counted-limits.ts'
+import { unlimited } from '../../application/limits/limits.ts'
 import type { EventHandlers } from '../../application/ports/event-handlers.ts'
 import type { CodeRefused, ProviderFailed } from '../../application/ports/oauth-provider.ts'
 import type { PasswordHasher } from '../../application/ports/password-hasher.ts'
+import type { Limiter } from '../../application/ports/stores/limiter.ts'
 import type { UserStore } from '../../application/ports/stores/user-store.ts'
 import type { AccountEvent } from '../../domain/events.ts'
 import type { User } from '../../domain/user.ts'
@@ -16,12 +20,14 @@ import type { OpenStores } from './stores.ts'
 
 interface Opened extends Pick<OpenStores, 'users' | 'sessions' | 'tokens' | 'oauthStates'> {
   readonly tenant: string
+  readonly limiter: Limiter
   readonly hasher: PasswordHasher
   readonly eventHandlers: EventHandlers
   readonly clock: () => Date
   readonly keyRing: DerivedKeys
   readonly report: (problem: DeliveryProblem) => void
   readonly reportProvider: (name: string, failure: CodeRefused | ProviderFailed) => void
+  readonly attacked: (attempt: AttackedAccount) => void
   /** Called after a write of events. */
   readonly wake: () => void
 }
@@ -31,8 +37,10 @@ export type Ports = ReturnType<typeof portsOf>
 
 /** Turns settings and opened resources into the needs of use cases. */
 export function portsOf(settings: Settings, opened: Opened) {
-  const { users, keyRing, wake, ...others } = opened
+  const { users, keyRing, limiter, attacked, wake, ...others } = opened
   const { clock, hasher } = opened
+  const devices = deviceTokens(keyRing.deviceTokenKey, clock)
+  const counted = { limiter, keyRing, deviceTokens: devices, figures: settings.limits, clock, attacked }
   return {
     ...others,
     ...userPortsOf(settings, { users: waking(users.users, wake), hasher, clock }),
@@ -40,6 +48,8 @@ export function portsOf(settings: Settings, opened: Opened) {
     tokenRequests: users.tokenRequests,
     expiringIds: users.expiringIds,
     keyRing,
+    deviceTokens: devices,
+    limits: settings.limits.enabled ? new CountedLimits(counted) : unlimited,
     vault: providerVault(keyRing.providerTokenKey),
     newToken,
     providerNames: new Set(enabledOf(settings.providers).map(([name]) => name)),

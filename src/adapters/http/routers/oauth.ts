@@ -59,9 +59,10 @@ export function oauthRouter({ startOAuth, finishOAuth, mounted, backend, prefix 
           'LOGIN_USER_NOT_VERIFIED',
         ],
         handle: (incoming) =>
-          finishJourney(mounted, incoming, success, async (callback) =>
-            backend.transport.deliver(await finishOAuth.execute({ ...callback, policy, backend })),
-          ),
+          finishJourney(mounted, incoming, success, async (callback) => {
+            const { credential } = await finishOAuth.execute({ ...callback, policy, backend })
+            return backend.transport.deliver(credential)
+          }),
       }),
       ...postedCallback(mounted, `oauth:${name}.posted_callback`),
     ],
