@@ -41,12 +41,14 @@ export function usersRouter({ readUser, updateUser, deleteUser, prefix }: Needs)
         operationId: 'users:patch_current_user',
         summary: 'Change the own account',
         access: 'user',
+        limit: 'passwords',
         body: UpdateMeBody,
         replies: user,
         refusals: changing,
-        async handle({ by, body: { email, password, current_password: currentPassword }, requestId }) {
+        async handle({ by, body: { email, password, current_password: currentPassword }, requestId, caller }) {
           const changes = { email, password }
-          return { status: 200, body: userBody(await updateUser.own({ by, changes, currentPassword, requestId })) }
+          const updated = await updateUser.own({ by, changes, currentPassword, requestId, caller })
+          return { status: 200, body: userBody(updated) }
         },
       }),
       endpoint({
@@ -79,10 +81,11 @@ export function usersRouter({ readUser, updateUser, deleteUser, prefix }: Needs)
         summary: 'Change an account',
         access: 'superuser',
         target,
+        limit: 'passwords',
         body: UpdateUserBody,
         replies: user,
         refusals: changing,
-        async handle({ by, target, body, requestId }) {
+        async handle({ by, target, body, requestId, caller }) {
           const changes = {
             email: body.email,
             password: body.password,
@@ -91,10 +94,8 @@ export function usersRouter({ readUser, updateUser, deleteUser, prefix }: Needs)
             isVerified: body.is_verified,
           }
           const { current_password: currentPassword } = body
-          return {
-            status: 200,
-            body: userBody(await updateUser.any({ by, target, changes, currentPassword, requestId })),
-          }
+          const updated = await updateUser.any({ by, target, changes, currentPassword, requestId, caller })
+          return { status: 200, body: userBody(updated) }
         },
       }),
       endpoint({
