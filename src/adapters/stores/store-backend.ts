@@ -29,7 +29,7 @@ export interface StoreHandle {
   readonly tokens?: TokenStore
   /** Present if and only if `tokens` is. */
   readonly oauthStates?: OAuthStateStore
-  /** Present if `sessions` is: the counters of limits are in the store of the sessions. */
+  /** The counters of limits, in the store of the sessions. Without it, each process counts for itself. */
   readonly limiter?: Limiter
 
   /**
