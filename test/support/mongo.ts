@@ -17,7 +17,7 @@ export async function openMongo() {
   const clock = fixedClock()
   const handles: StoreHandle[] = []
 
-  async function open(shares?: Shares): Promise<Required<Omit<StoreHandle, 'limiter'>> & Pick<StoreHandle, 'limiter'>> {
+  async function open(shares?: Shares): Promise<Required<StoreHandle>> {
     const handle = await mongoBackend.open({ url, dataFolder: '', clock, warn() {}, ...(shares && { shares }) })
     handles.push(handle)
     await handle.prepare()

@@ -19,10 +19,7 @@ export async function sqliteFolder() {
     path: join(folder, 'portcullis.sqlite'),
     clock,
 
-    async handle(
-      start?: () => Worker,
-      shares?: Shares,
-    ): Promise<Required<Omit<StoreHandle, 'limiter'>> & Pick<StoreHandle, 'limiter'>> {
+    async handle(start?: () => Worker, shares?: Shares): Promise<Required<StoreHandle>> {
       const options = { url: null, dataFolder: folder, clock, warn() {}, ...(shares && { shares }) }
       const handle = await openSqlite(options, start)
       handles.push(handle)

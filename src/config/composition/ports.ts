@@ -9,7 +9,6 @@ import { unlimited } from '../../application/limits/limits.ts'
 import type { EventHandlers } from '../../application/ports/event-handlers.ts'
 import type { CodeRefused, ProviderFailed } from '../../application/ports/oauth-provider.ts'
 import type { PasswordHasher } from '../../application/ports/password-hasher.ts'
-import type { Limiter } from '../../application/ports/stores/limiter.ts'
 import type { UserStore } from '../../application/ports/stores/user-store.ts'
 import type { AccountEvent } from '../../domain/events.ts'
 import type { User } from '../../domain/user.ts'
@@ -18,9 +17,8 @@ import type { Settings } from '../settings/schema/schema.ts'
 import { enabledOf } from '../settings/schema/tree.ts'
 import type { OpenStores } from './stores.ts'
 
-interface Opened extends Pick<OpenStores, 'users' | 'sessions' | 'tokens' | 'oauthStates'> {
+interface Opened extends Pick<OpenStores, 'users' | 'sessions' | 'tokens' | 'oauthStates' | 'limiter'> {
   readonly tenant: string
-  readonly limiter: Limiter
   readonly hasher: PasswordHasher
   readonly eventHandlers: EventHandlers
   readonly clock: () => Date

@@ -7,7 +7,6 @@ import { pathIn } from '../../adapters/stores/sqlite/data-file.ts'
 import { CreateSuperuser } from '../../application/accounts/create-superuser.ts'
 import { PromoteUser } from '../../application/accounts/promote-user.ts'
 import { ChangeUser } from '../../application/change-user.ts'
-import type { Limiter } from '../../application/ports/stores/limiter.ts'
 import { openStore, type UserStoreAddress } from '../plugins/stores.ts'
 import { discardGenerated, type MasterSecret, resolveSecret } from '../settings/master-secret.ts'
 import { type Fault, SettingsFault } from '../settings/schema/fault.ts'
@@ -82,14 +81,14 @@ export async function openTenant(needs: Needs) {
   })
 
   const keyRing = derivedKeys(secret, keyOwner)
-  const { users, sessions, tokens, oauthStates } = stores
+  const { users, sessions, tokens, oauthStates, limiter } = stores
   const ports = portsOf(settings, {
     tenant: id,
     users,
     sessions,
     tokens,
     oauthStates,
-    limiter: countersOfThisProcess(clock),
+    limiter,
     keyRing,
     hasher,
     eventHandlers: handlers.eventHandlers,
@@ -161,23 +160,5 @@ export async function openUserStore(settings: Settings) {
     /** The file of the users, if this command has created it. */
     newFile,
     close,
-  }
-}
-
-/** Stands in until the stores have counters. */
-function countersOfThisProcess(clock: () => Date): Limiter {
-  const counters = new Map<string, { points: number; expiresAt: number }>()
-  return {
-    async add(key, points, seconds) {
-      const now = clock().getTime()
-      const known = counters.get(key)
-      const open = known !== undefined && known.expiresAt > now ? known : { points: 0, expiresAt: now + seconds * 1000 }
-      const added = { ...open, points: open.points + points }
-      counters.set(key, added)
-      return { points: added.points, expiresIn: added.expiresAt - now }
-    },
-    async clear(key) {
-      counters.delete(key)
-    },
   }
 }

@@ -24,7 +24,7 @@ export const sqliteBackend: StoreBackend = {
 export async function openSqlite(
   options: OpenOptions,
   start: () => Worker = startThread,
-): Promise<Required<Omit<StoreHandle, 'limiter'>> & Pick<StoreHandle, 'limiter'>> {
+): Promise<Required<StoreHandle>> {
   const { dataFolder, clock, warn, shares = openShares(), isOneOfMany: isSmall = false } = options
   const { default: driver } = await import('better-sqlite3') // native code: loaded where it is wanted
   const thread = shares.lease(
