@@ -240,13 +240,13 @@ describe('the counters of limits', function () {
     })
 
     it('keep the newest', async () => {
-      await expectNewest(redisLimiter(connection.ask, 'p:', clock, bound))
+      await expectNewest(redisLimiter(connection.ask, 'p:', bound))
       expect(await raw.zcard(list)).to.equal(bound)
       expect(await raw.dbsize()).to.equal(bound + 1)
     })
 
     it('keep a counter that has begun again for as long as a new one', async () => {
-      const limiter = redisLimiter(connection.ask, 'p:', clock, bound)
+      const limiter = redisLimiter(connection.ask, 'p:', bound)
       await limiter.add('again', 1, 1)
       await fill(limiter, 'other', bound - 2)
       await aSecondIsOver(limiter)
@@ -256,7 +256,7 @@ describe('the counters of limits', function () {
     })
 
     it('leave the list when they have expired or are cleared', async () => {
-      const limiter = redisLimiter(connection.ask, 'p:', clock, bound)
+      const limiter = redisLimiter(connection.ask, 'p:', bound)
       await fill(limiter, 'short', 40, 1)
       await limiter.add('cleared', 1, 60)
       await limiter.clear('cleared')
@@ -268,7 +268,7 @@ describe('the counters of limits', function () {
     })
 
     it('are those of one prefix', async () => {
-      const [one, other] = ['p:', 'q:'].map((prefix) => redisLimiter(connection.ask, prefix, clock, bound))
+      const [one, other] = ['p:', 'q:'].map((prefix) => redisLimiter(connection.ask, prefix, bound))
       await one?.add('key', 1, 60)
       expect((await other?.add('key', 1, 60))?.points).to.equal(1)
     })

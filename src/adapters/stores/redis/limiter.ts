@@ -6,11 +6,11 @@ import type { Ask } from './connection.ts'
  * `<prefix>{limits}:<key>` is a counter. `<prefix>{limits}` is a sorted set of all counters by creation, and only bounds
  * their number. The library sends its commands through `ask`, with our script in place of its own.
  */
-export function redisLimiter(ask: Ask, prefix: string, clock: () => Date, bound = maxCounters): Limiter {
+export function redisLimiter(ask: Ask, prefix: string, bound = maxCounters): Limiter {
   const keyPrefix = `${prefix}{limits}`
   const storeClient = {
     rlflxIncr: ([key, points, seconds]: [key: string, points: string, seconds: string]) =>
-      ask((redis) => redis.eval(addPoints, 2, key, keyPrefix, points, seconds, clock().getTime(), bound)),
+      ask((redis) => redis.eval(addPoints, 2, key, keyPrefix, points, seconds, bound)),
     del: (key: string) => ask((redis) => redis.del(key)),
   }
   return limiterOf(({ RateLimiterRedis }) => new RateLimiterRedis({ ...noLimit, keyPrefix, storeClient }))
@@ -24,9 +24,10 @@ const addPoints = `
 local isNew = redis.call('SET', KEYS[1], 0, 'EX', ARGV[2], 'NX')
 local points = redis.call('INCRBY', KEYS[1], ARGV[1])
 if isNew then
-  redis.call('ZADD', KEYS[2], ARGV[3], KEYS[1])
+  local newest = redis.call('ZRANGE', KEYS[2], -1, -1, 'WITHSCORES')
+  redis.call('ZADD', KEYS[2], (newest[2] or 0) + 1, KEYS[1])
   for _, oldest in ipairs(redis.call('ZRANGE', KEYS[2], 0, 1)) do
-    if redis.call('ZCARD', KEYS[2]) > tonumber(ARGV[4]) or redis.call('EXISTS', oldest) == 0 then
+    if redis.call('ZCARD', KEYS[2]) > tonumber(ARGV[3]) or redis.call('EXISTS', oldest) == 0 then
       redis.call('DEL', oldest)
       redis.call('ZREM', KEYS[2], oldest)
     end

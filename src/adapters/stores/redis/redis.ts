@@ -49,7 +49,7 @@ async function openRedis(options: OpenOptions): Promise<StoreHandle> {
     sessions: redisSessionStore(ask, prefix, clock),
     tokens: redisTokenStore(ask, prefix, clock),
     oauthStates: redisOAuthStates(ask, prefix, clock),
-    limiter: redisLimiter(ask, prefix, clock),
+    limiter: redisLimiter(ask, prefix),
 
     async prepare() {
       if (isClosed) throw new Unavailable('redis was closed')
