@@ -1,5 +1,5 @@
 import { type Email, type EmailKey, emailKey } from '../../domain/email.ts'
-import { Refusal, Unavailable } from '../../domain/refusal.ts'
+import { LimitReached, Refusal, Unavailable } from '../../domain/refusal.ts'
 import type { User } from '../../domain/user.ts'
 import { type Caller, type Limits, unknownCaller } from '../limits/limits.ts'
 import type { PasswordHasher } from '../ports/password-hasher.ts'
@@ -58,7 +58,8 @@ export class LogIn {
     try {
       await this.#needs.users.replace({ ...user, passwordHash: await this.#needs.hasher.hash(password, client) }, [])
     } catch (fault) {
-      if (!(fault instanceof Unavailable)) throw fault // the next login tries again
+      const isTooMuch = fault instanceof Unavailable || fault instanceof LimitReached
+      if (!isTooMuch) throw fault // the next login tries again
     }
   }
 }
