@@ -52,7 +52,8 @@ export { type AnyChanges, type OwnChanges, UpdateUser } from './application/acco
 export { VerifyUser } from './application/accounts/verify-user.ts'
 
 // Limits: what the use cases need to hold off guessing
-export { type AttackedAccount, CountedLimits, type LimitFigures } from './application/limits/counted-limits.ts'
+export { CountedLimits, type LimitFigures } from './application/limits/counted-limits.ts'
+export { type Attack, type AttackReport, ReportAttack } from './application/limits/report-attack.ts'
 export {
   type Caller,
   type ClientLimit,

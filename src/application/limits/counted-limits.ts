@@ -5,6 +5,7 @@ import type { DeviceTokens } from '../ports/device-tokens.ts'
 import type { KeyRing } from '../ports/key-ring.ts'
 import type { Limiter } from '../ports/stores/limiter.ts'
 import type { ClientLimit, Limits, PasswordAttempt } from './limits.ts'
+import type { Attack } from './report-attack.ts'
 
 /** The settings `limits`. */
 export interface LimitFigures {
@@ -20,12 +21,6 @@ export interface LimitFigures {
   readonly tokensPerAddress: number
 }
 
-export interface AttackedAccount {
-  readonly account: EmailKey
-  readonly client: string | null
-  readonly requestId: string
-}
-
 interface Needs {
   limiter: Limiter
   keyRing: Pick<KeyRing, 'counterKey'>
@@ -33,7 +28,7 @@ interface Needs {
   figures: LimitFigures
   clock: () => Date
   /** Called for each attempt that the counter of an account refuses. */
-  attacked: (attempt: AttackedAccount) => void
+  attacked: (attack: Attack) => void
 }
 
 interface Counter {

@@ -4,8 +4,9 @@ import { deviceTokens } from '../../adapters/crypto/device-tokens.ts'
 import { newId } from '../../adapters/crypto/new-id.ts'
 import { providerVault } from '../../adapters/crypto/provider-vault.ts'
 import type { DeliveryProblem } from '../../application/deliveries/delivery-problem.ts'
-import { type AttackedAccount, CountedLimits } from '../../application/limits/counted-limits.ts'
+import { CountedLimits } from '../../application/limits/counted-limits.ts'
 import { unlimited } from '../../application/limits/limits.ts'
+import type { Attack, AttackReport } from '../../application/limits/report-attack.ts'
 import type { EventHandlers } from '../../application/ports/event-handlers.ts'
 import type { CodeRefused, ProviderFailed } from '../../application/ports/oauth-provider.ts'
 import type { PasswordHasher } from '../../application/ports/password-hasher.ts'
@@ -25,7 +26,8 @@ interface Opened extends Pick<OpenStores, 'users' | 'sessions' | 'tokens' | 'oau
   readonly keyRing: DerivedKeys
   readonly report: (problem: DeliveryProblem) => void
   readonly reportProvider: (name: string, failure: CodeRefused | ProviderFailed) => void
-  readonly attacked: (attempt: AttackedAccount) => void
+  readonly attacked: (attack: Attack) => void
+  readonly warnOfAttack: (report: AttackReport) => void
   /** Called after a write of events. */
   readonly wake: () => void
 }
@@ -35,8 +37,8 @@ export type Ports = ReturnType<typeof portsOf>
 
 /** Turns settings and opened resources into the needs of use cases. */
 export function portsOf(settings: Settings, opened: Opened) {
-  const { users, keyRing, limiter, attacked, wake, ...others } = opened
-  const { clock, hasher } = opened
+  const { users, keyRing, attacked, wake, ...others } = opened
+  const { clock, hasher, limiter } = opened
   const devices = deviceTokens(keyRing.deviceTokenKey, clock)
   const counted = { limiter, keyRing, deviceTokens: devices, figures: settings.limits, clock, attacked }
   return {

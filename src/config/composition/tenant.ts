@@ -95,7 +95,11 @@ export async function openTenant(needs: Needs) {
     clock,
     report: ({ type, ...problem }) => log.warn({ ...problem, handler: handlerNameOf[type] }, 'delivery failed'),
     reportProvider: (name, failure) => reportProvider(log, name, failure),
-    attacked: () => undefined,
+    attacked: (attack) =>
+      void useCases.reportAttack.execute(attack).catch((err: unknown) => {
+        log.warn({ err, requestId: attack.requestId }, 'an attacked account could not be reported')
+      }),
+    warnOfAttack: (report) => log.warn(report, 'wrong passwords for an account reached limits.passwordsPerAccount'),
     wake: () => deliveries.wake(),
   })
   const { expiringIds } = users

@@ -1,8 +1,9 @@
 import { expect } from 'chai'
 import { derivedKeys } from '../../../src/adapters/crypto/derived-keys.ts'
 import { deviceTokens } from '../../../src/adapters/crypto/device-tokens.ts'
-import { type AttackedAccount, CountedLimits } from '../../../src/application/limits/counted-limits.ts'
+import { CountedLimits } from '../../../src/application/limits/counted-limits.ts'
 import type { PasswordAttempt } from '../../../src/application/limits/limits.ts'
+import type { Attack } from '../../../src/application/limits/report-attack.ts'
 import type { EmailKey } from '../../../src/domain/email.ts'
 import { LimitReached, Refusal } from '../../../src/domain/refusal.ts'
 import { fixedClock } from '../../../src/testing/fixed-clock.ts'
@@ -20,7 +21,7 @@ function scene(given: Partial<ConstructorParameters<typeof CountedLimits>[0]['fi
   const limiter = countersBy(clock)
   const keyRing = derivedKeys(goodSecret)
   const devices = deviceTokens(keyRing.deviceTokenKey, clock)
-  const attacks: AttackedAccount[] = []
+  const attacks: Attack[] = []
   const figures = {
     passwordsPerClient: 1000,
     passwordsBeforePauses: 1000,
@@ -34,7 +35,7 @@ function scene(given: Partial<ConstructorParameters<typeof CountedLimits>[0]['fi
     tokensPerAddress: 2,
     ...given,
   }
-  const attacked = (attack: AttackedAccount) => void attacks.push(attack)
+  const attacked = (attack: Attack) => void attacks.push(attack)
   const limits = new CountedLimits({ limiter, keyRing, deviceTokens: devices, figures, clock, attacked })
   let verified = 0
 
