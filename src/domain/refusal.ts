@@ -59,8 +59,9 @@ export class LimitReached extends Error {
   override readonly name = 'LimitReached'
   readonly retryAfterSeconds: number
 
+  /** @param limit the setting, for the log */
   constructor(limit: string, retryAfterSeconds: number) {
-    super(`limit reached: ${limit}`)
+    super(limit)
     this.retryAfterSeconds = retryAfterSeconds
   }
 }

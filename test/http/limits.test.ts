@@ -290,7 +290,7 @@ describe('limits', () => {
       })
     const linesOf = ({ logLines }: TestService) => logLines.map((line) => JSON.parse(line))
     const limited = (service: TestService) =>
-      linesOf(service).filter(({ msg }) => msg === 'limit reached: tokenRequests')
+      linesOf(service).filter(({ limit }) => limit === 'limits.tokenRequestsPerClient')
 
     it('are logged in a few lines with counts, and each answer is held back for a second', async () => {
       const service = await start(one)

@@ -67,7 +67,7 @@ export function hashPool({ size, maxWaitSeconds, monotonic = () => performance.n
     const client = tenant.find((one) => one.name === name) ?? { name, jobs: [] }
     const ofClient = secondsOf([...client.jobs, { permits }])
     if (name !== null && client.jobs.length > 0 && ofClient > mostSeconds * shareOfClient) {
-      throw new LimitReached('password hashing', ofClient)
+      throw new LimitReached('passwords.maxWaitSeconds', ofClient)
     }
     const waitSeconds = secondsOf([...jobsBefore(tenant, client), { permits }])
     if (waitSeconds > mostSeconds) {

@@ -31,30 +31,23 @@ interface Needs {
   attacked: (attack: Attack) => void
 }
 
-interface Counter {
-  readonly most: number
-  /** The window, which begins with the first count. */
-  readonly seconds: number
-}
-
 const tenMinutes = 600
 const hour = 3600
 
-function countersOf(figures: LimitFigures) {
-  return {
-    client: { most: figures.passwordsPerClient, seconds: tenMinutes },
-    clientAndAccount: { most: Number.POSITIVE_INFINITY, seconds: hour }, // pauses hold it off
-    account: { most: figures.passwordsPerAccount, seconds: hour },
-    device: { most: figures.passwordsPerDevice, seconds: hour },
-    registrations: { most: figures.registrationsPerClient, seconds: hour },
-    tokenRequests: { most: figures.tokenRequestsPerClient, seconds: hour },
-    wrongTokens: { most: figures.wrongTokensPerClient, seconds: tenMinutes },
-    oauthRequests: { most: figures.oauthRequestsPerClient, seconds: tenMinutes },
-    tokens: { most: figures.tokensPerAddress, seconds: hour },
-  } satisfies Record<string, Counter>
-}
+/** The windows of the counters in seconds, by the settings that have their figures. */
+const windows = {
+  passwordsPerClient: tenMinutes,
+  passwordsBeforePauses: hour,
+  passwordsPerAccount: hour,
+  passwordsPerDevice: hour,
+  registrationsPerClient: hour,
+  tokenRequestsPerClient: hour,
+  wrongTokensPerClient: tenMinutes,
+  oauthRequestsPerClient: tenMinutes,
+  tokensPerAddress: hour,
+} as const satisfies Partial<Record<keyof LimitFigures, number>>
 
-type CounterName = keyof ReturnType<typeof countersOf>
+type CounterName = keyof typeof windows
 
 /** One more in a counter. */
 interface Taken {
@@ -73,11 +66,8 @@ const marginMilliseconds = 1000
  */
 export class CountedLimits implements Limits {
   readonly #needs: Needs
-  readonly #counters: Readonly<Record<CounterName, Counter>>
-
   constructor(needs: Needs) {
     this.#needs = needs
-    this.#counters = countersOf(needs.figures)
   }
 
   async password<R>(attempt: PasswordAttempt, verify: () => Promise<R | null>): Promise<R | null> {
@@ -95,7 +85,7 @@ export class CountedLimits implements Limits {
 
   async request<R>(limit: ClientLimit, client: string | null, work: () => Promise<R>): Promise<R> {
     if (client === null) return await work()
-    const taken = await this.#take(limit, client)
+    const taken = await this.#take(`${limit}PerClient`, client)
     if (limit !== 'wrongTokens') return await work()
 
     let isWrong = false
@@ -110,28 +100,28 @@ export class CountedLimits implements Limits {
   }
 
   async maySendToken(purpose: TokenPurpose, address: EmailKey): Promise<boolean> {
-    const { points } = await this.#count('tokens', purpose, address)
-    return points <= this.#counters.tokens.most
+    const { points } = await this.#count('tokensPerAddress', purpose, address)
+    return points <= this.#needs.figures.tokensPerAddress
   }
 
   /** Takes one from each counter of the attempt, in the order in which they are judged. */
   async #takePassword({ client, account, device, requestId }: PasswordAttempt, taken: Taken[]): Promise<void> {
     const { deviceTokens, attacked } = this.#needs
-    if (client !== null) taken.push(await this.#take('client', client))
+    if (client !== null) taken.push(await this.#take('passwordsPerClient', client))
     if (account === null) return
 
     const deviceId = device === null ? null : deviceTokens.idOf(device, account)
     if (deviceId !== null) {
-      taken.push(await this.#take('device', account, deviceId))
+      taken.push(await this.#take('passwordsPerDevice', account, deviceId))
       return
     }
     if (client !== null) {
-      const pair = await this.#take('clientAndAccount', client, account)
+      const pair = await this.#count('passwordsBeforePauses', client, account)
       taken.push(pair)
       await this.#pause(pair)
     }
     try {
-      taken.push(await this.#take('account', account))
+      taken.push(await this.#take('passwordsPerAccount', account))
     } catch (thrown) {
       if (thrown instanceof LimitReached) attacked({ account, client, requestId })
       throw thrown
@@ -144,33 +134,33 @@ export class CountedLimits implements Limits {
     const excess = points - figures.passwordsBeforePauses
     if (excess < 0) return
     const gate = await limiter.add(pauseOf(key), 1, Math.min(figures.longestPauseSeconds, 2 ** excess))
-    if (gate.points > 1) throw new LimitReached('pause', gate.expiresIn / 1000)
+    if (gate.points > 1) throw reached('passwordsBeforePauses', gate.expiresIn)
   }
 
   async #take(name: CounterName, ...subject: readonly string[]): Promise<Taken> {
     const taken = await this.#count(name, ...subject)
-    if (taken.points <= this.#counters[name].most) return taken
+    if (taken.points <= this.#needs.figures[name]) return taken
     await this.#giveBack([taken])
-    throw new LimitReached(name, (taken.expiresAt - this.#now()) / 1000)
+    throw reached(name, taken.expiresAt - this.#now())
   }
 
   async #count(name: CounterName, ...subject: readonly string[]): Promise<Taken> {
     const { limiter, keyRing } = this.#needs
     const key = `${name}:${keyRing.counterKey(...subject)}`
-    const { points, expiresIn } = await limiter.add(key, 1, this.#counters[name].seconds)
+    const { points, expiresIn } = await limiter.add(key, 1, windows[name])
     return { name, key, points, expiresAt: this.#now() + expiresIn }
   }
 
   async #giveBack(taken: readonly Taken[]): Promise<void> {
     const now = this.#now()
     const open = taken.filter(({ expiresAt }) => expiresAt - now > marginMilliseconds)
-    await Promise.all(open.map(({ name, key }) => this.#needs.limiter.add(key, -1, this.#counters[name].seconds)))
+    await Promise.all(open.map(({ name, key }) => this.#needs.limiter.add(key, -1, windows[name])))
   }
 
   /** After a right password. The client may make as many mistakes with this account as before. */
   async #forgive(taken: readonly Taken[]): Promise<void> {
     const { limiter } = this.#needs
-    const isPair = ({ name }: Taken) => name === 'clientAndAccount'
+    const isPair = ({ name }: Taken) => name === 'passwordsBeforePauses'
     const cleared = taken.filter(isPair).flatMap(({ key }) => [key, pauseOf(key)])
     const others = taken.filter((one) => !isPair(one))
     await Promise.all([this.#giveBack(others), ...cleared.map((key) => limiter.clear(key))])
@@ -179,6 +169,10 @@ export class CountedLimits implements Limits {
   #now(): number {
     return this.#needs.clock().getTime()
   }
+}
+
+function reached(name: CounterName, milliseconds: number): LimitReached {
+  return new LimitReached(`limits.${name}`, milliseconds / 1000)
 }
 
 const pauseOf = (key: string): string => `${key}:pause`

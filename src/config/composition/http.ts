@@ -51,7 +51,10 @@ export function tenantHttp(tenant: Tenant, { publicUrl, strict }: TenantNeeds): 
     routes: routesOf(all, {
       identify,
       ownOrigins: originsNow,
-      callerOf: (request) => ({ client: clientOf(request), device: deviceCookie.read(request.headers.cookie) }),
+      callerOf(request) {
+        if (!settings.limits.enabled) return unknownCaller // otherwise the hash pool would limit its client
+        return { client: clientOf(request), device: deviceCookie.read(request.headers.cookie) }
+      },
       limits: ports.limits,
       strict,
     }),

@@ -49,7 +49,7 @@ function scene(given: Partial<ConstructorParameters<typeof CountedLimits>[0]['fi
       return verdict ?? 'wrong'
     } catch (thrown) {
       if (!(thrown instanceof LimitReached)) throw thrown
-      return `${thrown.message}, retry after ${thrown.retryAfterSeconds} s`
+      return `${thrown.message.replace('limits.', '')}, retry after ${thrown.retryAfterSeconds} s`
     }
   }
   return {
@@ -76,7 +76,7 @@ describe('the limits of passwords', () => {
     const { guess, logIn, clock, verified } = scene({ passwordsPerClient: 3 })
     expect(await times(3, () => guess())).to.deep.equal(['wrong', 'wrong', 'wrong'])
     clock.advance(540)
-    expect(await logIn({ ...attempt, account: grace })).to.equal('limit reached: client, retry after 60 s')
+    expect(await logIn({ ...attempt, account: grace })).to.equal('passwordsPerClient, retry after 60 s')
     expect(verified()).to.equal(3)
     expect(await guess({ ...attempt, client: '192.0.2.2' })).to.equal('wrong')
     clock.advance(60)
@@ -87,9 +87,9 @@ describe('the limits of passwords', () => {
     const { guess, clock } = scene({ passwordsBeforePauses: 5 })
     await times(5, () => guess())
     for (const pause of [1, 2, 4, 8, 16, 32, 60, 60]) {
-      expect(await guess()).to.equal(`limit reached: pause, retry after ${pause} s`)
+      expect(await guess()).to.equal(`passwordsBeforePauses, retry after ${pause} s`)
       clock.advance(pause - 0.001)
-      expect(await guess()).to.match(/^limit reached: pause/)
+      expect(await guess()).to.match(/^passwordsBeforePauses/)
       clock.advance(0.001)
       expect(await guess()).to.equal('wrong')
     }
@@ -98,7 +98,7 @@ describe('the limits of passwords', () => {
   it('pause no other client and no other account', async () => {
     const { guess } = scene({ passwordsBeforePauses: 1 })
     await guess()
-    expect(await guess()).to.match(/pause/)
+    expect(await guess()).to.match(/^passwordsBeforePauses/)
     expect(await guess({ ...attempt, client: '192.0.2.2' })).to.equal('wrong')
     expect(await guess({ ...attempt, account: grace })).to.equal('wrong')
   })
@@ -108,22 +108,17 @@ describe('the limits of passwords', () => {
     await times(2, () => guess())
     clock.advance(1)
     expect(await logIn()).to.equal('right')
-    expect(limiter.points()).to.deep.equal({ client: 2, account: 2 })
+    expect(limiter.points()).to.deep.equal({ passwordsPerClient: 2, passwordsPerAccount: 2 })
     expect(await times(2, () => guess())).to.deep.equal(['wrong', 'wrong'])
-    expect(await guess()).to.equal('limit reached: pause, retry after 1 s')
+    expect(await guess()).to.equal('passwordsBeforePauses, retry after 1 s')
   })
 
   it('count the wrong passwords of all clients for an account, whether or not it has a user', async () => {
     const { guess, logIn, attacks } = scene({ passwordsPerAccount: 3 })
     const from = (at: number) => guess({ ...attempt, client: `192.0.2.${at}` })
-    expect(await times(4, from)).to.deep.equal([
-      'wrong',
-      'wrong',
-      'wrong',
-      'limit reached: account, retry after 3600 s',
-    ])
+    expect(await times(4, from)).to.deep.equal(['wrong', 'wrong', 'wrong', 'passwordsPerAccount, retry after 3600 s'])
     expect(attacks).to.deep.equal([{ account: ada, client: '192.0.2.3', requestId: 'request-1' }])
-    expect(await logIn()).to.match(/^limit reached: account/)
+    expect(await logIn()).to.match(/^passwordsPerAccount/)
     expect(await logIn({ ...attempt, account: grace })).to.equal('right')
   })
 
@@ -137,7 +132,7 @@ describe('the limits of passwords', () => {
     const owner = { ...attempt, device: devices.issue(ada) }
     expect(await logIn(owner)).to.equal('right')
     expect(await times(2, () => guess(owner))).to.deep.equal(['wrong', 'wrong'])
-    expect(await logIn(owner)).to.equal('limit reached: device, retry after 3600 s')
+    expect(await logIn(owner)).to.equal('passwordsPerDevice, retry after 3600 s')
     expect(await logIn({ ...owner, device: devices.issue(ada) })).to.equal('right')
     clock.advance(3600)
     expect(await logIn(owner)).to.equal('right')
@@ -146,7 +141,7 @@ describe('the limits of passwords', () => {
   it('take the device token of another account as absent', async () => {
     const { guess, devices, limiter } = scene()
     await guess({ ...attempt, device: devices.issue(grace) })
-    expect(limiter.points()).to.deep.equal({ client: 1, clientAndAccount: 1, account: 1 })
+    expect(limiter.points()).to.deep.equal({ passwordsPerClient: 1, passwordsBeforePauses: 1, passwordsPerAccount: 1 })
   })
 
   it('judge the client first, then the client with the account, then the account', async () => {
@@ -156,25 +151,30 @@ describe('the limits of passwords', () => {
       passwordsPerAccount: 1,
     })
     await guess()
-    const counted = { client: 1, clientAndAccount: 1, account: 1, 'clientAndAccount:pause': 2 }
-    expect(await guess()).to.match(/pause/)
+    const counted = {
+      passwordsPerClient: 1,
+      passwordsBeforePauses: 1,
+      passwordsPerAccount: 1,
+      'passwordsBeforePauses:pause': 2,
+    }
+    expect(await guess()).to.match(/^passwordsBeforePauses/)
     expect(limiter.points()).to.deep.equal(counted)
-    expect(await guess({ ...attempt, client: '192.0.2.2' })).to.match(/account/)
+    expect(await guess({ ...attempt, client: '192.0.2.2' })).to.match(/^passwordsPerAccount/)
     expect(attacks).to.have.length(1)
     await guess({ ...attempt, account: grace })
-    expect(await logIn()).to.match(/client/)
+    expect(await logIn()).to.match(/^passwordsPerClient/)
   })
 
   it('count nothing for a client that is unknown', async () => {
     const { guess, limiter } = scene({ passwordsPerClient: 1, passwordsBeforePauses: 1 })
     expect(await times(3, () => guess(ofNobody))).to.deep.equal(['wrong', 'wrong', 'wrong'])
-    expect(limiter.points()).to.deep.equal({ account: 3 })
+    expect(limiter.points()).to.deep.equal({ passwordsPerAccount: 3 })
   })
 
   it('count a text that is no address for the client only', async () => {
     const { guess, limiter } = scene()
     await guess({ ...attempt, account: null })
-    expect(limiter.points()).to.deep.equal({ client: 1 })
+    expect(limiter.points()).to.deep.equal({ passwordsPerClient: 1 })
   })
 
   it('count neither a right password nor an attempt that a later limit refuses', async () => {
@@ -184,7 +184,7 @@ describe('the limits of passwords', () => {
     expect(limiter.points()).to.deep.equal({})
     await guess(ofNobody)
     await times(20, () => guess())
-    expect(limiter.points()).to.deep.equal({ account: 1 })
+    expect(limiter.points()).to.deep.equal({ passwordsPerAccount: 1 })
   })
 
   it('count no attempt whose verification fails', async () => {
@@ -223,7 +223,7 @@ describe('the limits of passwords', () => {
       })
       clock.advance(0.5)
       expect(await guess(ofNobody)).to.equal('wrong')
-      expect(await guess(ofNobody)).to.match(/^limit reached: account/)
+      expect(await guess(ofNobody)).to.match(/^passwordsPerAccount/)
     }
   })
 })
@@ -236,7 +236,7 @@ describe('the limits of requests', () => {
       await faultOf(limits.request(limit, '192.0.2.1', () => Promise.reject(new Refusal('OAUTH_INVALID_STATE'))))
       const refused = await faultOf(limits.request(limit, '192.0.2.1', async () => expect.fail('it ran')))
       expect(refused).to.be.instanceOf(LimitReached)
-      expect(limiter.points()).to.deep.equal({ [limit]: 2 })
+      expect(limiter.points()).to.deep.equal({ [`${limit}PerClient`]: 2 })
       expect(await limits.request(limit, '192.0.2.2', async () => 'done')).to.equal('done')
       expect(await times(3, () => limits.request(limit, null, async () => 'done'))).to.have.length(3)
     })

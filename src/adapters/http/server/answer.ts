@@ -38,7 +38,7 @@ export function answering({ log, isTls, logRequests }: AnsweringNeeds): Answerin
     log.error({ requestId, tenant, err, requests }, 'service unavailable')
   })
   const logLimited = countedLines(({ requestId, tenant, client, err }, requests) => {
-    log.warn({ requestId, tenant, client, requests }, err.message)
+    log.warn({ limit: err.message, requestId, tenant, client, requests }, 'limit reached')
   })
   const logUnlisted = unlistedOrigins(log)
   return async (ctx, next, started = performance.now()) => {
