@@ -4,6 +4,7 @@ import { type Lease, Unsuitable } from '../store-backend.ts'
 import type { Client, Driver } from './client.ts'
 import type {
   ExpiringDocument,
+  LimitDocument,
   MetaDocument,
   OAuthStateDocument,
   RequestDocument,
@@ -52,6 +53,8 @@ export function connectionOf(
   now: () => Date,
 ) {
   const database = client.db(databaseName, durable(driver))
+  // A fail-over that loses counters allows a few more guesses; waiting for the journal would delay every login.
+  const counting = { writeConcern: { w: 1 }, readPreference: 'primary' } as const
   const meta = database.collection<MetaDocument>('meta')
   const underWay = new Set<() => void>()
   let isReady = false
@@ -106,6 +109,7 @@ export function connectionOf(
     sessions: database.collection<SessionDocument>('sessions'),
     meta,
     expiringIds: database.collection<ExpiringDocument>('expiring_ids'),
+    limits: client.db(databaseName, counting).collection<LimitDocument>('limits'),
     now,
     translate,
     run,
