@@ -52,6 +52,14 @@ describe('the client of a request', () => {
     expect(clientOf('127.0.0.1', '203.0.113.5', [])).to.equal('127.0.0.1')
   })
 
+  it('has not reset the connection', () => {
+    for (const socket of [{ localAddress: '10.9.9.9' }, { destroyed: true }]) {
+      const request = { headers: {}, socket } as unknown as IncomingMessage // safe: nothing else is read
+      for (const trusted of [undefined, proxies])
+        expect(() => clientAddresses(trusted)(request)).to.throw('Bad Request')
+    }
+  })
+
   it('is one client in any spelling of an address', () => {
     const spellings = [
       '2001:db8:0:1::42',

@@ -1,3 +1,4 @@
+import { connect } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'chai'
 import { aPerson } from '../support/acme.ts'
@@ -150,6 +151,21 @@ describe('limits', () => {
       expect(await ask(url, '203.0.113.1', '127.0.0.2'), 'another peer').to.equal(202)
       expect(await ask(url, '203.0.113.1', '127.0.0.9'), 'through the proxy').to.equal(202)
       expect(await ask(url, '127.0.0.2', '127.0.0.9'), 'through the proxy').to.equal(429)
+    })
+
+    it('are not evaded by clients that reset their connections', async () => {
+      const { url, logLines } = await start({ ...inMemory, ...proxied, PORTCULLIS_LOGS__REQUESTS: 'all' })
+      for (let count = 0; count < 20; count++) {
+        const body = JSON.stringify({ email: anAddress('reset'), password: goodPassword })
+        const head = ['POST /auth/register HTTP/1.1', 'Host: x', 'Content-Type: application/json']
+        const socket = connect(Number(new URL(url).port), '127.0.0.1', () => {
+          socket.write([...head, `Content-Length: ${body.length}`, '', body].join('\r\n'))
+          socket.resetAndDestroy()
+        })
+      }
+      const requests = () => logLines.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'request')
+      await eventually('all requests', () => requests().length === 20)
+      for (const { route, status } of requests()) expect([route, status]).to.deep.equal(['/auth/register', 400])
     })
 
     it('are off on loopback until proxies are set', async () => {

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
-import { BlockList, isIP, SocketAddress } from 'node:net'
+import { BlockList, isIP, type Socket, SocketAddress } from 'node:net'
 import { isLoopback } from '../../../lib/loopback.ts'
+import { Unreadable } from '../errors.ts'
 
 /** A client is an IPv4 address or an IPv6 /64, since one customer of a provider has a whole /64. `null`: unknown. */
 export type ClientOf = (request: Pick<IncomingMessage, 'headers' | 'socket'>) => string | null
@@ -17,7 +18,7 @@ export function clientAddresses(trustedProxies: readonly string[] | undefined): 
   }
 
   return ({ headers, socket }) => {
-    const peer = parseAddress(socket.remoteAddress ?? '') ?? unnamedPeer
+    const peer = peerOf(socket)
     if (trustedProxies === undefined) return isLoopback(peer.address) ? null : clientOf(peer)
     const forwarded = String(headers['x-forwarded-for'] ?? '').split(',') // Node joins several headers by commas
     let client = peer
@@ -35,8 +36,19 @@ interface Address {
   readonly version: 4 | 6
 }
 
-/** A peer without an address uses a Unix socket, so it is on this machine. */
-const unnamedPeer: Address = { address: '127.0.0.1', version: 4 }
+/** A Unix socket leads to this machine. */
+const unixSocket: Address = { address: '127.0.0.1', version: 4 }
+
+/**
+ * Refuses a request whose client has reset the connection. Nobody gets the answer, but a flood of such requests would evade
+ * the limits, because the operating system has forgotten the address.
+ */
+function peerOf({ remoteAddress, localAddress, destroyed }: Socket): Address {
+  const peer = parseAddress(remoteAddress ?? '')
+  if (peer !== null) return peer
+  if (destroyed || localAddress !== undefined) throw new Unreadable(400, 'Bad Request')
+  return unixSocket
+}
 
 /** An IPv4 address with or without a port, or an address in brackets with or without one. */
 const form = /^(?:\[([^\]]*)\]|(\d+(?:\.\d+){3}))(?::\d+)?$/

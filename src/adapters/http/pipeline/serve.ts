@@ -111,7 +111,7 @@ function answerOf(endpoint: Endpoint, needs: RoutesNeeds): Operation {
 
   async function check(ctx: Context, params: Readonly<Record<string, string>>): Promise<Reply> {
     if (endpoint.isLocal && !isFromThisMachine(ctx)) throw new Refusal('NOT_FOUND')
-    const caller = needs.callerOf(ctx.req) // before the body: a socket that the client has closed has no address
+    const caller = needs.callerOf(ctx.req)
     ctx.state.client = caller.client
     const raw = validate === null ? null : await readBody(ctx, encoding)
 
