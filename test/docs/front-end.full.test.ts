@@ -1,0 +1,122 @@
+import { expect } from 'chai'
+import type { BrowserContext } from 'playwright-core'
+import { launchBrowser, needsBrowser, type TestBrowser } from '../support/browser.ts'
+import { eventually } from '../support/eventually.ts'
+import { FrontEnd } from '../support/front-end.ts'
+import { freePort } from '../support/ports.ts'
+import { blocksOf, projectFile, theBlock } from '../support/readme-blocks.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+
+const blocks = blocksOf(projectFile('docs/front-end.md'))
+const block = (language: string, mark: string): string => theBlock(blocks, language, mark)
+const fetching = block('js', 'fetch')
+
+const html = (script: string): string =>
+  `<!doctype html><title>A page</title><script type="module" src="${script}"></script>`
+
+/** A misspelled code, and a body without its password. */
+const wrong = `import createClient from 'openapi-fetch'
+import type { paths } from './portcullis'
+const accounts = createClient<paths>()
+const { error } = await accounts.POST('/auth/register', { body: { email: 'ada@example.com', password: 'x' } })
+if (error?.detail === 'REGISTER_USER_EXISTS') console.log('known')
+await accounts.POST('/auth/register', { body: { email: 'ada@example.com' } })
+`
+
+const typedUse = `import { me, signIn, signUp } from './typed'
+console.log(await signUp('grace@example.com', 'short'))
+console.log(await signUp('grace@example.com', 'copper-violin-drift'))
+console.log(await signUp('grace@example.com', 'copper-violin-drift'))
+console.log(await me())
+console.log(await signIn('grace@example.com', 'copper-violin-drift'))
+console.log(await me())
+`
+
+describe('docs/front-end.md', () => {
+  let service: TestService
+  let browser: TestBrowser
+  let context: BrowserContext
+  let stopVite: () => Promise<unknown>
+  let site: string
+  const frontEnd = new FrontEnd()
+
+  before(async function () {
+    needsBrowser(this)
+    const port = await freePort(5173)
+    site = `http://localhost:${port}`
+    const [, variable = '', value = ''] = /^(PORTCULLIS_\w+)=(\S+) npm start$/m.exec(block('bash', 'start')) ?? []
+    service = await startTestService({
+      PORTCULLIS_STORES__USERS__KIND: 'memory',
+      [variable]: value.replace('localhost:5173', `localhost:${port}`),
+    })
+    const here = (text: string): string => text.replaceAll(/(localhost|127\.0\.0\.1):3000/g, new URL(service.url).host)
+
+    frontEnd.write('vite.config.js', here(block('js', 'vite')))
+    frontEnd.write('src/accounts.js', here(fetching))
+    frontEnd.write('src/use.js', block('js', 'use'))
+    frontEnd.write('proxied/accounts.js', fetching.replace("'http://localhost:3000'", "''"))
+    frontEnd.write('proxied/use.js', block('js', 'use').replaceAll('ada@', 'bea@'))
+    frontEnd.write('src/typed.ts', here(block('ts', 'typed')))
+    frontEnd.write('src/typed-use.ts', typedUse)
+    frontEnd.write('fetch.html', html('/src/use.js'))
+    frontEnd.write('proxied.html', html('/proxied/use.js'))
+    frontEnd.write('typed.html', html('/src/typed-use.ts'))
+    frontEnd.write('tsconfig.json', projectFile('examples/front-end/tsconfig.json'))
+    await frontEnd.makeTypes(here(block('bash', 'client')))
+
+    stopVite = await frontEnd.serve(port, 'dev')
+    browser = await launchBrowser()
+    context = await browser.newContext()
+  })
+  after(async () => {
+    await browser?.close()
+    await stopVite?.()
+    await service?.stop()
+  })
+
+  /** Opens a page, and resolves to its first lines on the console. */
+  async function linesOf(url: string, count: number): Promise<string[]> {
+    const page = await context.newPage()
+    const lines: string[] = []
+    page.on('console', (message) => message.type() === 'log' && lines.push(message.text()))
+    page.on('pageerror', (error) => lines.push(...Array(count).fill(String(error))))
+    await page.goto(url)
+    await eventually(`${count} lines`, () => lines.length >= count)
+    await page.close()
+    return lines
+  }
+
+  it('needs at most thirty lines of fetch', () => {
+    expect(fetching.split('\n').filter((line) => line !== '')).to.have.length.at.most(30)
+  })
+
+  it('shows how a page of another origin signs up, in and out', async () => {
+    const printed = block('text', 'use')
+    expect(await linesOf(`${site}/fetch.html`, 3)).to.deep.equal(printed.trimEnd().split('\n'))
+  })
+
+  it('shows a proxy of Vite through which a page needs no other origin', async () => {
+    const printed = block('text', 'use').replaceAll('ada@', 'bea@')
+    expect(await linesOf(`${site}/proxied.html`, 3)).to.deep.equal(printed.trimEnd().split('\n'))
+  })
+
+  it('shows a typed client that works', async () => {
+    expect(await linesOf(`${site}/typed.html`, 6)).to.deep.equal([
+      'Password should be at least 8 characters',
+      'null',
+      'This address has an account.',
+      'null',
+      'true',
+      'grace@example.com',
+    ])
+  })
+
+  it('shows a typed client that compiles, but not with a misspelled code', async () => {
+    frontEnd.write('src/wrong.ts', wrong)
+    const faults = [...(await frontEnd.compile()).matchAll(/^(.*)\((\d+),\d+\): error (TS\d+)/gm)]
+    expect(faults.map(([, file, line, code]) => `${file}:${line} ${code}`)).to.deep.equal([
+      'src/wrong.ts:5 TS2367',
+      'src/wrong.ts:6 TS2322',
+    ])
+  })
+})
