@@ -6,6 +6,7 @@ import { expect } from 'chai'
 import { call, goodPassword, logIn, logInByCookie, register, type Sent } from './support/client.ts'
 import { environmentOf, startCommand } from './support/commands.ts'
 import { needsDeployment, onMongoAndRedis } from './support/deployments.ts'
+import { eventually } from './support/eventually.ts'
 import { type Fault, type FaultProxy, faultProxy } from './support/fault-proxy.ts'
 import { inTime } from './support/in-time.ts'
 import { dropDatabase } from './support/mongo.ts'
@@ -370,8 +371,12 @@ describe('a SQLite file that another process locks', () => {
     await expectStatuses(url, reads())
     await refused
     await expectStatuses(url, reads())
+    const logged = (msg: string) => service.logLines.filter((line) => JSON.parse(line).msg === msg)
+    await eventually('a line for the outage', () => logged('a store does not answer').length > 0)
     db.exec('COMMIT')
     db.close()
+    await eventually('a line for its end', () => logged('the store answers again').length > 0)
+    expect(logged('a store does not answer')).to.have.length(1)
     await passes(() => expectStatuses(url, { register: [post('/auth/register', late), 201] }))
     await service.event(({ event, user }) => event === 'on_after_register' && user.email === late.json.email)
   })

@@ -1,4 +1,5 @@
 import { handlerFaults } from '../config/composition/handlers.ts'
+import { mailFaults } from '../config/composition/mail.ts'
 import { addressFaults } from '../config/composition/stores.ts'
 import { type Fault, renderFaults } from '../config/settings/schema/fault.ts'
 import type { LoadedTenants, TenantSettings } from '../config/settings/tenants.ts'
@@ -34,7 +35,7 @@ export async function checkTenants(options: GlobalOptions): Promise<ExitCode> {
   return faults.size === 0 ? 0 : 2
 }
 
-/** Finds wrong addresses of stores and handler modules that do not load, by tenant. */
+/** Finds wrong addresses of stores, and modules and templates that do not load, by tenant. */
 export async function openingFaults(
   tenants: readonly Pick<TenantSettings, 'id' | 'settings' | 'sources' | 'pathPrefix'>[],
 ): Promise<Map<string, readonly Fault[]>> {
@@ -43,7 +44,7 @@ export async function openingFaults(
   const found = new Map<string, readonly Fault[]>()
   for (const tenant of tenants) {
     const { id, settings, sources, pathPrefix } = tenant
-    const faults = await addressFaults(tenant)
+    const faults = [...(await addressFaults(tenant)), ...(await mailFaults(tenant))]
     const message = ofModules.get(settings.handlers.module ?? '')
     const source = sources.get('handlers.module') ?? 'default'
     if (message !== undefined) faults.push({ path: 'handlers.module', message, source })

@@ -102,7 +102,8 @@ async function openPool(wanted: Wanted): Promise<OpenedPool> {
     ...(wanted.openingSeconds !== undefined && { openingSeconds: wanted.openingSeconds }),
     log: common.log,
     clock: common.clock,
-    open: ({ id, settings }, failed) => opened(id, () => openTenant({ ...common, id, settings, failed })),
+    open: ({ id, settings }, failed) =>
+      opened(id, () => openTenant({ ...common, id, settings, publicUrl: () => 'http://localhost', failed })),
   })
 
   return {

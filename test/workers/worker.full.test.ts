@@ -132,7 +132,7 @@ describe('a worker', () => {
     expect(err).to.include('stores.users.kind: is memory')
   })
 
-  it('waits for a store that is down when it starts', async function () {
+  it('waits for a store that is down when it starts, and logs each later outage', async function () {
     await needsDeployment(this, onMongo)
     const settings = await onMongo.settings()
     const url = new URL(settings.PORTCULLIS_STORES__USERS__URL ?? '')
@@ -146,6 +146,10 @@ describe('a worker', () => {
     expect(worker.events).to.deep.equal([])
     await proxy.set('pass')
     expect((await printed(worker, 'on_after_register')).user.email).to.equal('ada@example.com')
+    await proxy.set('refuse')
+    await eventually('an outage', () => worker.errors.some((line) => line.includes('"a store does not answer"')))
+    await proxy.set('pass')
+    await eventually('its end', () => worker.errors.some((line) => line.includes('"the store answers again"')))
     await endAll(worker)
     await proxy.close()
     await onMongo.remove(settings)

@@ -3,30 +3,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import Mustache from 'mustache'
 import { bestLanguage, isLanguageTag } from '../../lib/languages.ts'
+import { commonFields, type MessageFields, type MessageName, messageNames, ownFields } from './message-fields.ts'
 import { templateFault } from './template-fault.ts'
-
-/** The fields of every template: the sender's name, the address of the account, the address for questions. */
-const commonFields = ['service', 'email', 'support'] as const
-const lifetimeFields = ['link', 'hours', 'minutes'] as const
-const accountFields = ['provider', 'account'] as const
-
-/** The messages, by the names of their settings, with the fields of their templates. */
-const fieldsOf = {
-  verify: lifetimeFields,
-  reset: lifetimeFields,
-  passwordChanged: [],
-  addressChanged: [],
-  accountLinked: accountFields,
-  accountUnlinked: accountFields,
-} as const
-
-export type MessageName = keyof typeof fieldsOf
-/** Safe: the keys of `fieldsOf`. */
-export const messageNames = Object.keys(fieldsOf) as MessageName[]
-
-export type MessageFields<Name extends MessageName> = Readonly<
-  Record<(typeof commonFields)[number] | (typeof fieldsOf)[Name][number], string | number | null>
->
 
 export interface RenderedMessage {
   readonly subject: string
@@ -37,12 +15,7 @@ export interface RenderedMessage {
 export interface Templates {
   readonly languages: readonly string[]
   /** Renders in the first of the wanted languages that has templates, otherwise in `otherwise`. */
-  render<Name extends MessageName>(
-    name: Name,
-    wanted: readonly string[],
-    otherwise: string,
-    fields: MessageFields<Name>,
-  ): RenderedMessage
+  render(name: MessageName, wanted: readonly string[], otherwise: string, fields: MessageFields): RenderedMessage
 }
 
 /** A template cannot be used. The message begins with the file and the line. */
@@ -128,7 +101,7 @@ function checkedTemplate(name: string, path: string, text: string): string {
     const names = messageNames.map((one) => `${fileOf(one)}.txt`).join(', ')
     throw fault(1, `there is no such message; the files are ${names}, and the same with .html`)
   }
-  const known = message === undefined ? layoutFields : [...commonFields, ...fieldsOf[message]]
+  const known = message === undefined ? layoutFields : [...commonFields, ...ownFields[message]]
   const found = templateFault(text, { known, raw: message === undefined ? ['content'] : [] })
   if (found !== null) throw fault(found.line, found.problem)
   if (name.endsWith('.txt') && !subjectLine.test(text)) throw fault(1, 'the first line must be "Subject: …"')

@@ -28,6 +28,19 @@ export interface Mailer {
   send(mail: Mail): Promise<string>
 }
 
+/** A message that was kept for development. */
+export interface KeptMail {
+  /** Counted from 1. */
+  readonly number: number
+  readonly at: Date
+  readonly mail: Mail
+}
+
+/** Keeps messages in the process instead of sending them. */
+export interface Mailbox extends Mailer {
+  newestFirst(): readonly KeptMail[]
+}
+
 /** The message was perhaps not sent. Name, text and place hold nothing of the message, of its recipient or of the answer. */
 export class MailFailed extends HandlerFailed {
   /** The whole answer of the server, which may quote the address; `null` when there was none. */

@@ -9,6 +9,8 @@ interface Needs {
   readonly ports: Pick<Ports, 'outbox' | 'clock'>
   /** Another process delivers the events. This one still sweeps expired records. */
   readonly leavesEvents: boolean
+  /** Asks the stores whether they answer, and logs an outage. Never rejects. */
+  readonly failing: () => Promise<unknown>
   readonly log: Logger
 }
 
@@ -19,7 +21,7 @@ const hourMilliseconds = 3_600_000
 const firstChoresMilliseconds = 200
 
 /** The background work of a tenant. */
-export function deliveriesOf({ useCases, ports, leavesEvents, log }: Needs) {
+export function deliveriesOf({ useCases, ports, leavesEvents, failing, log }: Needs) {
   const { relayEvents, deliverTokens, sweep } = useCases
   const { clock, outbox } = ports
   let events: DeliveryLoop | null = null
@@ -30,7 +32,8 @@ export function deliveriesOf({ useCases, ports, leavesEvents, log }: Needs) {
 
   const logged = (work: () => Promise<unknown>): Promise<unknown> =>
     work().catch((err: unknown) => {
-      if (!(err instanceof Unavailable)) log.warn({ err }, 'a background task failed') // outages are logged elsewhere
+      if (err instanceof Unavailable) void failing()
+      else log.warn({ err }, 'a background task failed')
     })
   /** Does `work` soon and then each hour. */
   const chore = (work: () => Promise<unknown>): void => {
@@ -39,7 +42,10 @@ export function deliveriesOf({ useCases, ports, leavesEvents, log }: Needs) {
   }
   const loopOf = (of: 'events' | 'token requests') => ({
     clock,
-    failed: (err: unknown) => log.error({ err, of }, 'deliveries are stuck'),
+    failed(err: unknown) {
+      log.error({ err, of }, 'deliveries are stuck')
+      void failing()
+    },
     recovered: () => log.info({ of }, 'deliveries go on'),
   })
 

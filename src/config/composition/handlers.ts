@@ -8,34 +8,50 @@ import type { EventHandlers } from '../../application/ports/event-handlers.ts'
 import { SettingsFault } from '../settings/schema/fault.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 import type { LoadedTenants } from '../settings/tenants.ts'
+import { type MailNeeds, openMail } from './mail.ts'
 
-interface Needs {
+interface Needs extends Omit<MailNeeds, 'settings'> {
   readonly log: Logger
   /** Prints a line, which ends in a newline. */
   readonly write: (line: string) => void | Promise<void>
-  readonly shares: Shares
   /** `null` for the tenant `default`. */
   readonly tenant: string | null
+  /** The handlers of a program, in place of those of the settings. */
+  readonly own: EventHandlers | undefined
 }
 
-/** Opens the handlers of the settings: a module, the console, both or neither. Tenants share the thread of a module. */
-export async function openHandlers(
-  { module, console }: Settings['handlers'],
-  { log, write, shares, tenant }: Needs,
-): Promise<{ eventHandlers: EventHandlers; close: () => Promise<void> }> {
-  const leased = module === null ? null : await lease(module, log, shares)
-  const printed = console ? consoleHandlers(write, tenant) : null
-  const all = [leased?.value.module, printed].filter((one) => one != null)
-  return { eventHandlers: combinedHandlers(all), close: async () => leased?.release() }
+/** Opens mail, and the handlers of the program or of the settings. Tenants share the thread of a module. */
+export async function openHandlers(settings: Settings, needs: Needs) {
+  const { log, write, shares, tenant, own } = needs
+  const { module, console } = settings.handlers
+  const mail = await openMail({ ...needs, settings })
+  const leased =
+    module === null || own !== undefined
+      ? null
+      : await lease(module, log, shares).catch(async (thrown: unknown) => {
+          await mail?.close()
+          throw thrown
+        })
+  const printed = console && own === undefined ? consoleHandlers(write, tenant) : null
+  const all = [mail?.eventHandlers, own, leased?.value.module, printed].filter((one) => one != null)
+  return {
+    eventHandlers: combinedHandlers(all),
+    mailbox: mail?.mailbox ?? null,
+    async close() {
+      await Promise.all([mail?.close(), leased?.release()])
+    },
+  }
 }
 
-/** Warns about tenants without handlers: their events count as delivered, and no user gets a token. */
+/** Warns about tenants without handlers and mail: their events count as delivered, and no user gets a token. */
 export function warnOfNoHandlers(log: Logger, { enabled }: LoadedTenants): void {
-  const silent = [...enabled.values()].filter(({ settings: { handlers } }) => !handlers.module && !handlers.console)
+  const silent = [...enabled.values()].filter(
+    ({ settings: { handlers, mail } }) => !handlers.module && !handlers.console && mail.url === undefined,
+  )
   if (silent.length === 0) return
   log.warn(
     { count: silent.length, tenants: silent.slice(0, mostNamed).map(({ id }) => id) },
-    'there are no handlers: events are discarded, and nobody gets the tokens of reset and verification',
+    'there are no handlers and no mail: events are discarded, and nobody gets the tokens of reset and verification',
   )
 }
 

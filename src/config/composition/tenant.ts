@@ -23,6 +23,10 @@ import { namingRoles, openStores } from './stores.ts'
 interface Needs extends SharedResources {
   readonly id: string
   readonly settings: Settings
+  /** The address for browsers, without a final slash. Known after the service listens. */
+  readonly publicUrl: () => string
+  /** Whether the process shows a mailbox at `/try`. */
+  readonly showsMailbox?: boolean
   /** Another process delivers the events. This one still sweeps expired records. */
   readonly leavesEvents?: boolean
   /** Called when a store that was down at the start turns out to be unsuitable. */
@@ -43,7 +47,7 @@ function otherSecret({ origin, path }: Pick<MasterSecret, 'origin' | 'path'>): F
  */
 export async function openTenant(needs: Needs) {
   const { id, settings, clock, shares, write, hashPool, outbound, isOneOfMany, eventHandlers } = needs
-  const { leavesEvents = false, failed } = needs
+  const { publicUrl, showsMailbox = false, leavesEvents = false, failed } = needs
   const keyOwner = id === defaultTenant ? null : id
   const log = keyOwner === null ? needs.log : needs.log.child({ tenant: id })
 
@@ -52,9 +56,18 @@ export async function openTenant(needs: Needs) {
   for (const warning of warnings) log.warn(warning)
 
   const hasher = openHasher(settings, hashPool)
-  const handlers = eventHandlers
-    ? { eventHandlers, close: async () => undefined }
-    : await openHandlers(settings.handlers, { log, write, shares, tenant: keyOwner })
+  const handlers = await openHandlers(settings, {
+    log,
+    write,
+    shares,
+    clock,
+    publicUrl,
+    showsMailbox,
+    tenant: keyOwner,
+    own: eventHandlers,
+    requestVerification: (email, { requestId, languages }) =>
+      useCases.requestToken.execute({ purpose: 'verify_email', email, requestId, languages }),
+  })
   const stores = await openStores({
     settings,
     clock,
@@ -93,7 +106,10 @@ export async function openTenant(needs: Needs) {
     hasher,
     eventHandlers: handlers.eventHandlers,
     clock,
-    report: ({ type, ...problem }) => log.warn({ ...problem, handler: handlerNameOf[type] }, 'delivery failed'),
+    report({ type, ...problem }) {
+      log.warn({ ...problem, handler: handlerNameOf[type] }, 'delivery failed')
+      if (problem.error === 'Unavailable') void stores.failing()
+    },
     reportProvider: (name, failure) => reportProvider(log, name, failure),
     attacked: (attack) =>
       void useCases.reportAttack.execute(attack).catch((err: unknown) => {
@@ -104,7 +120,7 @@ export async function openTenant(needs: Needs) {
   })
   const { expiringIds } = users
   const useCases = useCasesOf(ports)
-  const deliveries = deliveriesOf({ useCases, ports, leavesEvents, log })
+  const deliveries = deliveriesOf({ useCases, ports, leavesEvents, failing: stores.failing, log })
   const backends = backendsOf(settings.backends, { sessions, expiringIds, keyRing, tenant: id, clock, newId })
 
   async function close(): Promise<void> {
@@ -134,6 +150,7 @@ export async function openTenant(needs: Needs) {
     useCases,
     backends,
     providers: providersOf(settings.providers, { outbound, clock }),
+    mailbox: handlers.mailbox,
     isReady: stores.isReady,
     failing: stores.failing,
     close,

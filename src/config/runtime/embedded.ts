@@ -14,6 +14,7 @@ import { settingsOf } from '../settings/load.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 import type { Environment } from '../settings/sources/environment.ts'
 import { defaultTenant, type LoadedTenants } from '../settings/tenants.ts'
+import { publicUrlOf } from '../tenancy/addressing.ts'
 import type { TenantDirectory } from '../tenancy/directory.ts'
 import { openTenants } from '../tenancy/tenant-pool.ts'
 
@@ -84,9 +85,17 @@ export async function openPortcullis(given: object = {}, options: PortcullisOpti
     settings,
     tenants,
     failed,
-    open: ({ id, settings: given }, failed) => {
-      const settings = withSecret(given)
-      return openTenant({ ...shared, id, settings, leavesEvents: leavesEvents(settings), failed })
+    open: (own, failed) => {
+      const given = withSecret(own.settings)
+      const publicUrl = () => publicUrlOf(own, settings, settings.http.port)
+      return openTenant({
+        ...shared,
+        id: own.id,
+        settings: given,
+        publicUrl,
+        leavesEvents: leavesEvents(given),
+        failed,
+      })
     },
   })
   await directory.prepare()
@@ -132,8 +141,8 @@ function withSecret(settings: Settings): Settings {
 }
 
 /** Whether events reach a handler. A program without handlers must not consume the events of a service beside it. */
-function reachesHandler({ handlers: { module, console }, stores }: Settings): boolean {
-  return module !== null || console || stores.users.kind === 'memory'
+function reachesHandler({ handlers: { module, console }, mail, stores }: Settings): boolean {
+  return module !== null || console || mail.url !== undefined || stores.users.kind === 'memory'
 }
 
 function accountsOf(tenant: Tenant): Accounts {

@@ -37,8 +37,9 @@ export async function startService(needs: Needs): Promise<Service> {
   const tenants = openTenants<ServedTenant>({ ...shared, settings, tenants: current, open, failed })
 
   async function open(own: TenantSettings, failed: (fault: unknown) => void): Promise<ServedTenant> {
-    const tenant = await openTenant({ ...shared, id: own.id, settings: own.settings, failed })
-    return { ...tenant, http: tenantHttp(tenant, { strict, publicUrl: () => publicUrlOf(own, settings, port) }) }
+    const publicUrl = () => publicUrlOf(own, settings, port)
+    const tenant = await openTenant({ ...shared, id: own.id, settings: own.settings, publicUrl, failed })
+    return { ...tenant, http: tenantHttp(tenant, { strict, publicUrl }) }
   }
 
   const answer = serve({

@@ -3,6 +3,7 @@ import { openSharedResources, type ProcessNeeds } from '../composition/shared-re
 import { openTenant } from '../composition/tenant.ts'
 import { SettingsFault } from '../settings/schema/fault.ts'
 import type { LoadedTenants } from '../settings/tenants.ts'
+import { publicUrlOf } from '../tenancy/addressing.ts'
 import { openTenants } from '../tenancy/tenant-pool.ts'
 
 export interface Worker {
@@ -26,7 +27,10 @@ export async function startWorker(needs: ProcessNeeds): Promise<Worker> {
     ...shared,
     settings,
     tenants: given,
-    open: ({ id, settings }, failed) => openTenant({ ...shared, id, settings, failed }),
+    open: (own, failed) => {
+      const publicUrl = () => publicUrlOf(own, settings, settings.http.port)
+      return openTenant({ ...shared, id: own.id, settings: own.settings, publicUrl, failed })
+    },
     failed,
     keepsOpen: true,
   })

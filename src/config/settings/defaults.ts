@@ -19,7 +19,7 @@ export interface Given extends Omit<Settings, 'secret' | 'stores' | 'backends' |
 
 /** Fills in the defaults that depend on other settings. Relative paths start at `cwd`. */
 export function completeSettings(given: Given, cwd: string): Settings {
-  const { http, stores, backends, providers, handlers } = given
+  const { http, stores, backends, providers, handlers, mail } = given
   const firstBackend = enabledOf(backends)[0]?.[0] ?? ''
   const { module } = handlers
   return {
@@ -53,6 +53,7 @@ export function completeSettings(given: Given, cwd: string): Settings {
       console: handlers.console ?? (module === undefined && isLocal(http)),
       timeoutSeconds: handlers.timeoutSeconds,
     },
+    mail: { ...mail, ...(mail.templates !== undefined && { templates: resolve(cwd, mail.templates) }) },
     try: { enabled: given.try.enabled ?? isLocal(http) },
   }
 }

@@ -1,4 +1,5 @@
 import { leastCosts } from '../../adapters/crypto/cost-bounds.ts'
+import { parseMailUrl } from '../../adapters/mail/mail-url.ts'
 import type { StoreBackend } from '../../adapters/stores/store-backend.ts'
 import { isLoopback, leadsToLoopback } from '../../lib/loopback.ts'
 import { objectionsTo } from '../plugins/plugin.ts'
@@ -35,6 +36,7 @@ export function judgeSettings(settings: Settings, note: NoteFault): void {
   judgeVerification(settings, note)
   judgePaths(settings, note)
   judgePasswords(settings, note)
+  judgeMail(settings, note)
 }
 
 /** Warnings about settings that are allowed but probably a mistake. */
@@ -46,6 +48,7 @@ export function doubtsOf(settings: Settings): string[] {
     ...doubtsOfCookies(settings),
     ...doubtsOfProviders(settings),
     ...doubtsOfDevelopment(settings),
+    ...doubtsOfMail(settings),
   ]
 }
 
@@ -86,6 +89,15 @@ function doubtsOfProviders(settings: Settings): string[] {
 function doubtsOfDevelopment({ handlers, http }: Settings): string[] {
   if (isLocal(http) || !handlers.console) return []
   return ['handlers.console prints tokens: any reader of standard output can verify addresses and reset passwords']
+}
+
+function doubtsOfMail({ mail }: Settings): string[] {
+  const url = mail.url === undefined ? null : parseMailUrl(mail.url)
+  if (url === null || !('host' in url) || mail.requireTls !== false) return []
+  if (isLoopback(url.host) || isNeighbour(url.host)) return []
+  return [
+    'mail.requireTls is off: everybody on the way to the mail server can read tokens, and the password of mail.url',
+  ]
 }
 
 function doubtsOfCookies(settings: Settings): string[] {
@@ -211,6 +223,15 @@ function judgePasswords({ passwords }: Settings, note: NoteFault): void {
   }
   if (concurrency !== undefined && concurrency < parallelism) {
     note('passwords.concurrency', 'must be at least passwords.parallelism', ['passwords.parallelism'])
+  }
+}
+
+function judgeMail({ mail, try: tryPage }: Settings, note: NoteFault): void {
+  if (mail.url === undefined) return
+  const url = parseMailUrl(mail.url)
+  if ('objection' in url) note('mail.url', url.objection)
+  else if (url.kind === 'mailbox' && !tryPage.enabled) {
+    note('mail.url', 'cannot be mailbox: without /try, which shows the messages', ['try.enabled'])
   }
 }
 

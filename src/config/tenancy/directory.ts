@@ -90,8 +90,13 @@ export function oneTenant<T extends Closable>({ only, open, failed }: OneNeeds<T
   }
 }
 
-/** Refuses to use a store of users before its secret has been compared. */
+/** Refuses to use a store of users before its secret has been compared. The log names a store that does not answer. */
 export async function whenReady<T extends Closable, R>(tenant: T, work: (tenant: T) => Promise<R>): Promise<R> {
   if (!tenant.isReady()) throw new Unavailable('the store of users, which has not been reached yet')
-  return work(tenant)
+  try {
+    return await work(tenant)
+  } catch (thrown) {
+    if (thrown instanceof Unavailable) void tenant.failing()
+    throw thrown
+  }
 }

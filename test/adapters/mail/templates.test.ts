@@ -1,20 +1,14 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { expect } from 'chai'
-import {
-  loadTemplates,
-  type MessageFields,
-  messageNames,
-  TemplateFault,
-  type Templates,
-} from '../../../src/adapters/mail/templates.ts'
+import { messageNames } from '../../../src/adapters/mail/message-fields.ts'
+import { loadTemplates, TemplateFault, type Templates } from '../../../src/adapters/mail/templates.ts'
 import { faultOf } from '../../support/fault-of.ts'
 import { scratchFolder } from '../../support/spawned-service.ts'
 
 const link = 'https://example.com/account/verify#token=abc'
 
-type AllFields = MessageFields<'verify'> & MessageFields<'accountLinked'>
-const fields: AllFields = {
+const fields = {
   service: 'Acme & Sons',
   email: 'ada@example.com',
   support: 'help@example.com',

@@ -8,6 +8,7 @@ import { events, handlers } from './events.ts'
 import { prefix, seconds } from './fields.ts'
 import { docs, http, logs, routersSchema, tryPage } from './http.ts'
 import { limits } from './limits.ts'
+import { mail } from './mail.ts'
 import { passwords, security, tokens, verification } from './passwords.ts'
 import { backendsSchema, type mounting, providersSchema } from './sign-in.ts'
 import { storeSchema } from './stores.ts'
@@ -108,6 +109,7 @@ const common = {
   routers: routersSchema,
   providers: providersSchema,
   handlers,
+  mail,
   events,
   passwords,
   tokens,
@@ -175,6 +177,8 @@ export interface Settings {
     console: boolean
     timeoutSeconds: number
   }>
+  /** The folder of templates is an absolute path. */
+  readonly mail: Readonly<Static<typeof mail>>
   readonly events: Readonly<Static<typeof events>>
   readonly passwords: Readonly<Static<typeof passwords>>
   readonly tokens: Readonly<Static<typeof tokens>>

@@ -1,0 +1,123 @@
+import { type EventHandlers, type HandlerCall, HandlerFailed } from '../../application/ports/event-handlers.ts'
+import type { Mailer, Sender } from '../../application/ports/mailer.ts'
+import { type Email, emailKey } from '../../domain/email.ts'
+import type { LinkChange, UserChanges } from '../../domain/events.ts'
+import type { TokenPurpose } from '../../domain/one-time-token.ts'
+import type { UserView } from '../../domain/user.ts'
+import type { MessageFields, MessageName } from './message-fields.ts'
+import type { Templates } from './templates.ts'
+
+interface Needs {
+  readonly mailer: Mailer
+  readonly templates: Templates
+  readonly from: () => Sender
+  readonly replyTo: Email | null
+  /** The name of the service in messages. */
+  readonly service: () => string
+  /** The address of the page that takes the token. */
+  readonly page: (purpose: TokenPurpose) => string
+  /** In seconds. */
+  readonly lifetimes: Readonly<Record<TokenPurpose, number>>
+  /** The language of messages to people who want none of those that have templates. */
+  readonly language: string
+  readonly isOn: Readonly<Record<MessageName, boolean>>
+  /** Asks for the verification token of a new user; `null` where users ask for it themselves. */
+  readonly requestVerification: ((email: Email, context: HandlerCall['context']) => Promise<void>) | null
+}
+
+interface Outgoing {
+  readonly name: MessageName
+  readonly to: Email
+  readonly fields: MessageFields
+}
+
+/** Sends the messages to users. A failed attempt sends all messages of its event again, with the same `Message-ID`. */
+export function mailHandlers(needs: Needs): EventHandlers {
+  const { mailer, templates, from, replyTo, service, language, isOn, requestVerification } = needs
+
+  async function send({ name, to, fields }: Outgoing, { eventId, languages }: HandlerCall['context']): Promise<void> {
+    const common = { service: service(), email: to, support: replyTo }
+    const rendered = templates.render(name, languages, language, { ...common, ...fields })
+    await mailer.send({ ...rendered, id: `${eventId}.${name}`, from: from(), replyTo, to })
+  }
+
+  return {
+    handles(type) {
+      switch (type) {
+        case 'registered':
+          return requestVerification !== null
+        case 'verification_requested':
+          return isOn.verify
+        case 'reset_requested':
+          return isOn.reset
+        case 'password_reset':
+          return isOn.passwordChanged
+        case 'updated':
+          return isOn.passwordChanged || isOn.addressChanged || isOn.accountLinked || isOn.accountUnlinked
+        default:
+          return false
+      }
+    },
+
+    async call(call) {
+      const { type, user, context } = call
+      if (type === 'registered' && !user.isVerified && requestVerification !== null) {
+        await requestVerification(user.email, context).catch((fault: unknown) => {
+          // Not `Unavailable`: the retry waits longer each time, because the queue of requests may be full.
+          throw new HandlerFailed(fault instanceof Error ? fault.name : 'Fault', 'the token could not be asked for')
+        })
+      }
+      for (const message of messagesOf(call, needs)) if (isOn[message.name]) await send(message, context)
+    },
+  }
+}
+
+/**
+ * The messages of an event. Those about a change go only to a verified address: otherwise anybody could register the
+ * address of another person, and fill that person's mailbox by changing the account again and again.
+ */
+function messagesOf({ type, user, token = '', changes }: HandlerCall, needs: Needs): Outgoing[] {
+  const to = user.email
+  switch (type) {
+    case 'verification_requested':
+      return [{ name: 'verify', to, fields: linkFields('verify_email', token, needs) }]
+    case 'reset_requested':
+      return [{ name: 'reset', to, fields: linkFields('reset_password', token, needs) }]
+    case 'password_reset':
+      return [{ name: 'passwordChanged', to, fields: {} }]
+    case 'updated':
+      return changes !== undefined && wasVerified(user, changes) ? messagesOfChange(to, changes) : []
+    default:
+      return []
+  }
+}
+
+function messagesOfChange(to: Email, changes: UserChanges): Outgoing[] {
+  const { previousEmail, password, oauthLinked, oauthUnlinked } = changes
+  const messages: Outgoing[] = []
+  if (previousEmail !== undefined && emailKey(previousEmail) !== emailKey(to)) {
+    messages.push({ name: 'addressChanged', to: previousEmail, fields: {} })
+  }
+  const isStillVerified = changes.isVerified !== false
+  if (password && isStillVerified) messages.push({ name: 'passwordChanged', to, fields: {} })
+  if (oauthLinked) messages.push({ name: 'accountLinked', to, fields: accountFields(oauthLinked) })
+  if (oauthUnlinked) messages.push({ name: 'accountUnlinked', to, fields: accountFields(oauthUnlinked) })
+  return messages
+}
+
+/** Whether the address before the change was verified. A new address withdraws the verification. */
+function wasVerified(user: UserView, { isVerified }: UserChanges): boolean {
+  return isVerified === undefined ? user.isVerified : !isVerified
+}
+
+/** The token is in the fragment, which browsers send to no server and in no `Referer`. */
+function linkFields(purpose: TokenPurpose, token: string, { page, lifetimes }: Needs): MessageFields {
+  const minutes = Math.max(1, Math.floor(lifetimes[purpose] / 60))
+  const hours = Math.floor(minutes / 60)
+  const inHours = hours >= 2
+  return { link: `${page(purpose)}#token=${token}`, hours: inHours ? hours : null, minutes: inHours ? null : minutes }
+}
+
+function accountFields({ provider, accountEmail }: LinkChange): MessageFields {
+  return { provider: provider.slice(0, 1).toUpperCase() + provider.slice(1), account: accountEmail }
+}

@@ -1,0 +1,138 @@
+import { mailHandlers } from '../../adapters/mail/mail-handlers.ts'
+import { type MailUrl, parseMailUrl } from '../../adapters/mail/mail-url.ts'
+import { memoryMailbox } from '../../adapters/mail/mailbox.ts'
+import type { Shares } from '../../adapters/stores/store-backend.ts'
+import type { EventHandlers, HandlerContext } from '../../application/ports/event-handlers.ts'
+import type { Mailbox, Mailer, Sender } from '../../application/ports/mailer.ts'
+import type { Email } from '../../domain/email.ts'
+import type { TokenPurpose } from '../../domain/one-time-token.ts'
+import { type Fault, SettingsFault, type Source } from '../settings/schema/fault.ts'
+import type { Settings } from '../settings/schema/schema.ts'
+import { parseAddress, parseSender } from '../settings/sender.ts'
+
+export interface MailNeeds {
+  readonly settings: Settings
+  readonly shares: Shares
+  readonly clock: () => Date
+  /** Whether the process shows a mailbox at `/try`. */
+  readonly showsMailbox: boolean
+  /** The address for browsers, without a final slash. Known after the service listens. */
+  readonly publicUrl: () => string
+  readonly requestVerification: (email: Email, context: HandlerContext) => Promise<void>
+}
+
+export interface OpenMail {
+  readonly eventHandlers: EventHandlers
+  /** The messages that are kept for development; `null` where messages are sent. */
+  readonly mailbox: Mailbox | null
+  close(): Promise<void>
+}
+
+/** Opens the messages to users; `null` where mail is off. */
+export async function openMail(needs: MailNeeds): Promise<OpenMail | null> {
+  const { settings, publicUrl, requestVerification } = needs
+  const { mail, tokens } = settings
+  const url = mailUrlOf(settings)
+  if (url === null) return null
+  const templates = await templatesOf(settings)
+  const { mailer, mailbox = null, close } = url.kind === 'mailbox' ? openMailbox(needs) : await openMailer(needs, url)
+  const from = (): Sender => senderOf(settings, publicUrl())
+  const page = (purpose: TokenPurpose): string =>
+    purpose === 'verify_email'
+      ? (mail.links.verify ?? `${publicUrl()}/account/verify`)
+      : (mail.links.reset ?? `${publicUrl()}/account/reset`)
+  const eventHandlers = mailHandlers({
+    mailer,
+    templates,
+    from,
+    replyTo: replyToOf(settings),
+    service: () => from().name ?? new URL(publicUrl()).hostname,
+    page,
+    lifetimes: { reset_password: tokens.resetLifetimeSeconds, verify_email: tokens.verifyLifetimeSeconds },
+    language: mail.language,
+    isOn: mail.messages,
+    requestVerification: mail.verifyOnRegister ? requestVerification : null,
+  })
+  return { eventHandlers, mailbox, close }
+}
+
+export function mailUrlOf({ mail }: Pick<Settings, 'mail'>): MailUrl | null {
+  if (mail.url === undefined) return null
+  const url = parseMailUrl(mail.url)
+  return 'kind' in url ? url : null // the rules of the settings refuse an address with an objection
+}
+
+interface OpenMailer {
+  readonly mailer: Mailer
+  readonly mailbox?: Mailbox
+  close(): Promise<void>
+}
+
+/** Tenants with the same server share its connections, because servers limit them for each account. */
+export async function openMailer(
+  { settings: { mail }, shares }: Pick<MailNeeds, 'settings' | 'shares'>,
+  url: Exclude<MailUrl, { kind: 'mailbox' }>,
+): Promise<OpenMailer> {
+  if (url.kind === 'file') {
+    const { fileMailer } = await import('../../adapters/mail/file.ts')
+    return { mailer: fileMailer(url.folder), close: async () => undefined }
+  }
+  const { smtpMailer } = await import('../../adapters/mail/smtp.ts')
+  const leased = shares.lease(
+    `mail ${JSON.stringify([mail.url, mail.requireTls])}`,
+    () => smtpMailer({ server: url, requiresTls: mail.requireTls }),
+    async (opened) => opened.close(),
+  )
+  return { mailer: leased.value, close: leased.release }
+}
+
+function openMailbox({ clock, showsMailbox }: MailNeeds): OpenMailer {
+  if (!showsMailbox) throw settingsFault('mail.url', 'is mailbox: only the serving process has one, at /try')
+  const mailbox = memoryMailbox(clock)
+  return { mailer: mailbox, mailbox, close: async () => undefined }
+}
+
+/** Throws a `SettingsFault` if a template cannot be used. */
+async function templatesOf({ mail }: Pick<Settings, 'mail'>) {
+  const { loadTemplates, TemplateFault } = await import('../../adapters/mail/templates.ts')
+  const templates = await loadTemplates(mail.templates ?? null).catch((thrown: unknown) => {
+    throw thrown instanceof TemplateFault ? settingsFault('mail.templates', thrown.message) : thrown
+  })
+  if (!templates.languages.includes(mail.language)) {
+    throw settingsFault('mail.language', `has no templates; there are templates in ${templates.languages.join(', ')}`)
+  }
+  return templates
+}
+
+function settingsFault(path: string, message: string): SettingsFault {
+  return new SettingsFault([{ path, message, source: 'default' }])
+}
+
+interface From {
+  readonly settings: Settings
+  readonly sources: ReadonlyMap<string, Source>
+}
+
+/** The faults that only opening the mail of a tenant would find. */
+export async function mailFaults({ settings, sources }: From): Promise<Fault[]> {
+  if (mailUrlOf(settings) === null) return []
+  try {
+    await templatesOf(settings)
+    return []
+  } catch (thrown) {
+    if (!(thrown instanceof SettingsFault)) throw thrown
+    return thrown.faults.map((fault) => ({ ...fault, source: sources.get(fault.path) ?? 'default' }))
+  }
+}
+
+export function senderOf(settings: Pick<Settings, 'mail'>, publicUrl: string): Sender {
+  const url = mailUrlOf(settings)
+  const given = settings.mail.from ?? (url?.kind === 'smtp' ? url.login?.user : undefined)
+  const sender = given === undefined ? null : parseSender(given)
+  // Safe: a header needs no dot in the host, which an address of a user has.
+  return sender ?? { name: null, address: `no-reply@${new URL(publicUrl).hostname}` as Email }
+}
+
+export function replyToOf({ mail }: Pick<Settings, 'mail'>): Email | null {
+  return mail.replyTo === undefined ? null : parseAddress(mail.replyTo)
+}

@@ -1,0 +1,87 @@
+import Type from 'typebox'
+import { mailUrlForms } from '../../../adapters/mail/mail-url.ts'
+import { type MessageName, messageNames } from '../../../adapters/mail/message-fields.ts'
+import { isLanguageTag } from '../../../lib/languages.ts'
+import { parseAddress, parseSender } from '../sender.ts'
+import { enabled, page } from './fields.ts'
+
+const descriptions: Readonly<Record<MessageName, string>> = {
+  verify: 'The link that verifies an address.',
+  reset: 'The link to choose a new password.',
+  passwordChanged: 'The notice of a new password.',
+  addressChanged: 'The notice of a new address, to the old one.',
+  accountLinked: 'The notice of a linked account.',
+  accountUnlinked: 'The notice of an unlinked account.',
+}
+
+export const mail = Type.Object({
+  url: Type.Optional(
+    Type.String({
+      secret: true,
+      nullIsNone: true,
+      expects: mailUrlForms,
+      otherwise: 'none: Portcullis sends no mail',
+      description: `The server that takes the messages: \`${mailUrlForms.replace(' or ', '` or `').replaceAll(', ', '`, `')}\`.`,
+    }),
+  ),
+  requireTls: Type.Optional(
+    Type.Boolean({
+      otherwise: 'on, except to a server on this machine',
+      description:
+        'Sends only with TLS and a valid certificate. With `false`, TLS is used where the server offers it, with any certificate.',
+    }),
+  ),
+  from: Type.Optional(
+    Type.Refine(
+      Type.String({
+        expects: 'an address, or a name with an address: Acme <accounts@example.com>',
+        otherwise: 'the user of `mail.url` if it is an address, otherwise `no-reply@` and the host of `http.publicUrl`',
+        description: 'The sender. Its name is the name of the service in messages.',
+      }),
+      (text) => parseSender(text) !== null,
+    ),
+  ),
+  replyTo: Type.Optional(
+    Type.Refine(
+      Type.String({
+        expects: 'an address',
+        otherwise: 'none',
+        nullIsNone: true,
+        description: 'Address for answers and questions. Notices name it.',
+      }),
+      (text) => parseAddress(text) !== null,
+    ),
+  ),
+  links: Type.Object({
+    verify: page('Page that verifies an address. It gets `#token=…`.', '`/account/verify` of `http.publicUrl`'),
+    reset: page('Page that sets a new password. It gets `#token=…`.', '`/account/reset` of `http.publicUrl`'),
+  }),
+  templates: Type.Optional(
+    Type.String({
+      minLength: 1,
+      expects: 'the path of a folder',
+      otherwise: 'none',
+      nullIsNone: true,
+      description: 'Folder of templates that replace ours or add languages.',
+    }),
+  ),
+  language: Type.Refine(
+    Type.String({
+      expects: 'the tag of a language, such as en or de',
+      default: 'en',
+      description: 'Language of messages to people whose request names none that has templates.',
+    }),
+    isLanguageTag,
+  ),
+  verifyOnRegister: Type.Boolean({
+    default: true,
+    description: 'Sends the link that verifies an address after a registration, where mail is on.',
+  }),
+  messages: Type.Object(
+    // Safe: built from the names.
+    Object.fromEntries(messageNames.map((name) => [name, enabled(descriptions[name])])) as Record<
+      MessageName,
+      ReturnType<typeof enabled>
+    >,
+  ),
+})

@@ -1,0 +1,151 @@
+import { expect } from 'chai'
+import { mailHandlers } from '../../../src/adapters/mail/mail-handlers.ts'
+import { messageNames } from '../../../src/adapters/mail/message-fields.ts'
+import { loadTemplates, type Templates } from '../../../src/adapters/mail/templates.ts'
+import { type HandlerCall, HandlerFailed } from '../../../src/application/ports/event-handlers.ts'
+import { type Mail, MailRefused } from '../../../src/application/ports/mailer.ts'
+import type { Email } from '../../../src/domain/email.ts'
+import type { UserChanges } from '../../../src/domain/events.ts'
+import { Unavailable } from '../../../src/domain/refusal.ts'
+import { viewOf } from '../../../src/domain/user.ts'
+import { aUser } from '../../../src/testing/builders.ts'
+import { faultOf } from '../../support/fault-of.ts'
+
+const ada = 'ada@example.com' as Email
+const on = Object.fromEntries(messageNames.map((name) => [name, true])) as Record<
+  (typeof messageNames)[number],
+  boolean
+>
+const context = {
+  eventId: 'event-1',
+  requestId: 'request-1',
+  languages: ['de-AT'],
+  tenant: 'default',
+  at: new Date(),
+}
+
+function aCall(type: HandlerCall['type'], more: Partial<HandlerCall> = {}, isVerified = true): HandlerCall {
+  return { type, user: viewOf(aUser({ email: ada, isVerified })), context, ...more }
+}
+
+const updated = (changes: UserChanges, isVerified = true) => aCall('updated', { changes }, isVerified)
+
+describe('mail as a handler', () => {
+  let templates: Templates
+  before(async () => {
+    templates = await loadTemplates(null)
+  })
+
+  function handlers(more: Partial<Parameters<typeof mailHandlers>[0]> = {}) {
+    const sent: Mail[] = []
+    const requested: Email[] = []
+    const own = mailHandlers({
+      mailer: {
+        async send(mail) {
+          sent.push(mail)
+          return '250 OK'
+        },
+      },
+      templates,
+      from: () => ({ name: 'Acme', address: 'accounts@example.com' as Email }),
+      replyTo: 'help@example.com' as Email,
+      service: () => 'Acme',
+      page: (purpose) => `https://example.com/${purpose}`,
+      lifetimes: { verify_email: 86_400, reset_password: 900 },
+      language: 'en',
+      isOn: on,
+      async requestVerification(email) {
+        requested.push(email)
+      },
+      ...more,
+    })
+    return { own, sent, requested, names: () => sent.map(({ id, to }) => [id.replace('event-1.', ''), to]) }
+  }
+
+  it('sends the link of a token in the language of the request, with its life', async () => {
+    const { own, sent } = handlers()
+    await own.call(aCall('verification_requested', { token: 'abc' }, false), 1)
+    await own.call(aCall('reset_requested', { token: 'xyz', context: { ...context, languages: ['fr'] } }), 1)
+    const [verify, reset] = sent
+    expect(verify).to.include({ id: 'event-1.verify', to: ada, subject: 'Bestätigen Sie Ihre Adresse' })
+    expect(verify?.text).to.contain('https://example.com/verify_email#token=abc').and.contain('24 Stunden')
+    expect(reset).to.include({ id: 'event-1.reset', to: ada, subject: 'Choose a new password' })
+    expect(reset?.text).to.contain('https://example.com/reset_password#token=xyz').and.contain('15 minutes')
+    for (const mail of sent) {
+      expect(mail.from).to.deep.equal({ name: 'Acme', address: 'accounts@example.com' })
+      expect(mail.replyTo).to.equal('help@example.com')
+    }
+  })
+
+  it('tells about changes of the account, about a new address at the old one', async () => {
+    const link = { provider: 'google', accountEmail: 'ada@gmail.example' }
+    const previousEmail = 'old@example.com' as Email
+    for (const [call, expected] of [
+      [aCall('password_reset', {}, false), [['passwordChanged', ada]]],
+      [updated({ password: true }), [['passwordChanged', ada]]],
+      [updated({ email: ada, previousEmail, isVerified: false }, false), [['addressChanged', previousEmail]]],
+      [
+        updated({ email: ada, previousEmail, isVerified: false, password: true }, false),
+        [['addressChanged', previousEmail]],
+      ],
+      [updated({ email: ada, previousEmail }), [['addressChanged', previousEmail]]],
+      [updated({ email: ada, previousEmail: 'ADA@example.com' as Email }), []],
+      [updated({ oauthLinked: link }), [['accountLinked', ada]]],
+      [updated({ oauthUnlinked: link }), [['accountUnlinked', ada]]],
+      [updated({ isSuperuser: true }), []],
+      [updated({ loggedOutEverywhere: true }), []],
+    ] as const) {
+      const { own, sent, names } = handlers()
+      await own.call(call, 1)
+      expect(names()).to.deep.equal(expected)
+      if (call.changes?.oauthLinked) expect(sent[0]?.text).to.contain('Das Google-Konto ada@gmail.example')
+    }
+  })
+
+  it('tells an unverified address about no change, because it may belong to somebody else', async () => {
+    const { own, sent } = handlers()
+    const link = { provider: 'google', accountEmail: 'ada@gmail.example' }
+    const previousEmail = 'victim@example.com' as Email
+    await own.call(updated({ email: ada, previousEmail }, false), 1)
+    await own.call(updated({ email: ada, previousEmail, isVerified: true }), 1)
+    await own.call(updated({ password: true }, false), 1)
+    await own.call(updated({ oauthLinked: link }, false), 1)
+    expect(sent).to.deep.equal([])
+  })
+
+  it('asks for the verification of a new user, unless the address is verified or the setting is off', async () => {
+    const { own, requested, sent } = handlers()
+    await own.call(aCall('registered', {}, false), 1)
+    await own.call(aCall('registered', {}, true), 1)
+    expect(requested).to.deep.equal([ada])
+    expect(sent).to.deep.equal([])
+    expect(handlers({ requestVerification: null }).own.handles('registered')).to.equal(false)
+    const full = handlers({ requestVerification: () => Promise.reject(new Unavailable('token requests')) })
+    const failure = await faultOf(full.own.call(aCall('registered', {}, false), 1))
+    expect(failure).to.be.instanceOf(HandlerFailed).and.to.include({ name: 'Unavailable', isFinal: false })
+  })
+
+  it('leaves out each message that is switched off', async () => {
+    const calls = {
+      verify: aCall('verification_requested', { token: 'a' }, false),
+      reset: aCall('reset_requested', { token: 'a' }),
+      passwordChanged: aCall('password_reset'),
+      addressChanged: updated({ email: ada, previousEmail: 'old@example.com' as Email }),
+      accountLinked: updated({ oauthLinked: { provider: 'acme', accountEmail: 'a' } }),
+      accountUnlinked: updated({ oauthUnlinked: { provider: 'acme', accountEmail: 'a' } }),
+    }
+    for (const off of messageNames) {
+      const { own, sent } = handlers({ isOn: { ...on, [off]: false } })
+      for (const call of Object.values(calls)) if (own.handles(call.type)) await own.call(call, 1)
+      expect(sent.map(({ id }) => id)).to.deep.equal(
+        messageNames.filter((name) => name !== off).map((name) => `event-1.${name}`),
+      )
+    }
+  })
+
+  it('fails when the message was not taken', async () => {
+    const refused = new MailRefused('RCPT TO: 550', '550 no')
+    const { own } = handlers({ mailer: { send: () => Promise.reject(refused) } })
+    expect(await faultOf(own.call(aCall('password_reset'), 1))).to.equal(refused)
+  })
+})

@@ -1,0 +1,118 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { mailFaults, senderOf } from '../../src/config/composition/mail.ts'
+import { parseSender } from '../../src/config/settings/sender.ts'
+import { settingsFolder } from '../support/settings.ts'
+
+describe('the settings of mail', () => {
+  const folder = settingsFolder()
+
+  it('are off by default', async () => {
+    const { settings } = await folder.load()
+    expect(settings.mail.url).to.equal(undefined)
+    expect(settings.mail).to.deep.include({ language: 'en', verifyOnRegister: true })
+    expect(Object.values(settings.mail.messages)).to.deep.equal(Array.from({ length: 6 }, () => true))
+  })
+
+  it('come from the environment, the address also from a file', async () => {
+    const path = await folder.write('url', 'smtp://ada%40example.com:secret@mail.example.com\n')
+    const { settings } = await folder.load(undefined, {
+      PORTCULLIS_MAIL__URL_FILE: path,
+      PORTCULLIS_MAIL__FROM: '"Acme, Inc." <Accounts@example.com>',
+      PORTCULLIS_MAIL__REPLY_TO: 'help@example.com',
+      PORTCULLIS_MAIL__REQUIRE_TLS: 'false',
+      PORTCULLIS_MAIL__LINKS__VERIFY: 'https://app.example.com/verify',
+      PORTCULLIS_MAIL__TEMPLATES: 'templates',
+      PORTCULLIS_MAIL__LANGUAGE: 'de',
+      PORTCULLIS_MAIL__VERIFY_ON_REGISTER: 'false',
+      PORTCULLIS_MAIL__MESSAGES__PASSWORD_CHANGED: 'off',
+    })
+    expect(settings.mail).to.deep.include({
+      url: 'smtp://ada%40example.com:secret@mail.example.com',
+      from: '"Acme, Inc." <Accounts@example.com>',
+      replyTo: 'help@example.com',
+      requireTls: false,
+      links: { verify: 'https://app.example.com/verify' },
+      templates: join(folder.path, 'templates'),
+      language: 'de',
+      verifyOnRegister: false,
+    })
+    expect(settings.mail.messages).to.include({ verify: true, passwordChanged: false })
+  })
+
+  it('are faults without the address in the message', async () => {
+    const mail = {
+      url: 'smtp://user@secret-host',
+      from: 'Acme <accounts>',
+      replyTo: 'Acme <a@example.com>',
+      links: { reset: 'https://example.com/#reset' },
+      language: 'English!',
+      messages: { verified: true },
+    }
+    const faults = await folder.faults({ mail })
+    expect(faults.map(({ path, message }) => `${path} ${message}`).sort()).to.deep.equal([
+      'mail.from must be an address, or a name with an address: Acme <accounts@example.com>',
+      'mail.language must be the tag of a language, such as en or de',
+      'mail.links.reset must be the address of a page: http or https, without #',
+      'mail.messages.verified no such setting',
+      'mail.replyTo must be an address',
+      'mail.url must have a user and a password, or neither',
+    ])
+  })
+
+  it('refuse a mailbox without the page that shows it', async () => {
+    expect(await folder.faults({ mail: { url: 'mailbox:' } })).to.deep.equal([])
+    const [fault] = await folder.faults({ mail: { url: 'mailbox:' }, try: { enabled: false } })
+    expect(fault).to.include({ path: 'mail.url' }).and.have.property('message').that.contains('without /try')
+  })
+
+  it('warn where tokens and passwords travel without TLS', async () => {
+    const warnings = async (url: string) => (await folder.load({ mail: { url, requireTls: false } })).warnings
+    expect(await warnings('smtp://mail.example.com')).to.have.length(1)
+    for (const url of ['smtp://localhost', 'smtp://127.0.0.1:25', 'smtp://postfix']) {
+      expect(await warnings(url)).to.deep.equal([])
+    }
+  })
+
+  it('name the sender: as given, else the user of the server, else at the host of the service', async () => {
+    const sender = async (mail: object) =>
+      senderOf((await folder.load({ mail })).settings, 'https://accounts.example.com')
+    const url = 'smtp://ada%40example.com:secret@mail.example.com'
+    expect(await sender({ url, from: 'Acme <a@example.com>' })).to.deep.equal({
+      name: 'Acme',
+      address: 'a@example.com',
+    })
+    expect(await sender({ url })).to.deep.equal({ name: null, address: 'ada@example.com' })
+    const other = { name: null, address: 'no-reply@accounts.example.com' }
+    expect(await sender({ url: 'smtp://apikey:secret@mail.example.com' })).to.deep.equal(other)
+  })
+
+  it('are faults where templates cannot be used', async () => {
+    await mkdir(join(folder.path, 'templates', 'en'), { recursive: true })
+    await writeFile(join(folder.path, 'templates', 'en', 'reset.html'), '\n{{tokn}}')
+    const mail = { url: 'smtp://mail.example.com', templates: 'templates' }
+    const [fault] = await mailFaults(await folder.load({ mail }))
+    expect(fault).to.include({ path: 'mail.templates', source: 'file' })
+    expect(fault?.message).to.contain('en/reset.html:2: {{tokn}} is no field of this message')
+    const [other] = await mailFaults(await folder.load({ mail: { url: mail.url, language: 'fr' } }))
+    expect(other).to.include({ path: 'mail.language', message: 'has no templates; there are templates in de, en' })
+  })
+})
+
+describe('a sender', () => {
+  for (const [text, expected] of [
+    ['a@example.com', { name: null, address: 'a@example.com' }],
+    ['Acme <a@example.com>', { name: 'Acme', address: 'a@example.com' }],
+    ['"Acme, Inc." <a@example.com>', { name: 'Acme, Inc.', address: 'a@example.com' }],
+    ['<a@example.com>', { name: null, address: 'a@example.com' }],
+    ['Acme\r\nBcc: b@example.com <a@example.com>', null],
+    ['a@example.com, b@example.com', null],
+    ['Acme', null],
+    ['', null],
+  ] as const) {
+    it(`${expected === null ? 'is not' : 'is'} ${JSON.stringify(text)}`, () => {
+      expect(parseSender(text)).to.deep.equal(expected)
+    })
+  }
+})

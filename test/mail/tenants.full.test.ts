@@ -1,0 +1,77 @@
+// Two tenants with senders, languages, names and links of their own, at one mail server.
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { call, goodPassword } from '../support/client.ts'
+import { eventually } from '../support/eventually.ts'
+import { tokenIn } from '../support/mail.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+import { type SmtpStandIn, startSmtp } from '../support/smtp.ts'
+import { scratchFolder } from '../support/spawned-service.ts'
+
+const acme = {
+  from: 'Acme Konten <konten@acme.example>',
+  replyTo: 'hilfe@acme.example',
+  language: 'de',
+  links: { verify: 'https://app.acme.example/verify', reset: 'https://app.acme.example/reset' },
+}
+const globex = { from: 'Globex <accounts@globex.example>', language: 'en' }
+
+describe('the mail of two tenants', () => {
+  let smtp: SmtpStandIn
+  let service: TestService
+
+  before(async () => {
+    smtp = await startSmtp()
+    const templates = scratchFolder()
+    await mkdir(join(templates, 'en'))
+    await writeFile(join(templates, 'en', 'verify.txt'), 'Subject: Globex says hello\n\n{{link}}\n')
+    service = await startTestService(
+      { PORTCULLIS_MAIL__URL: `smtp://127.0.0.1:${smtp.port}` },
+      {
+        files: {
+          'portcullis.config.json': {
+            tenants: { by: 'path', list: { acme: { mail: acme }, globex: { mail: { ...globex, templates } } } },
+          },
+        },
+      },
+    )
+  })
+
+  after(async () => {
+    await service?.stop()
+    await smtp?.kill()
+  })
+
+  it('carries nothing of the other one', async () => {
+    const people = ['acme', 'globex'].flatMap((tenant) =>
+      Array.from({ length: 5 }, (_, at) => ({ tenant, email: `person-${at}@of-${tenant}.example` })),
+    )
+    await Promise.all(
+      people.map(async ({ tenant, email }) => {
+        const json = { email, password: goodPassword }
+        const answer = await call(service.urlOf(tenant), 'POST', '/auth/register', { json })
+        expect(answer.status, answer.text).to.equal(201)
+        await call(service.urlOf(tenant), 'POST', '/auth/forgot-password', { json: { email } })
+      }),
+    )
+    await eventually('two messages for each', () => smtp.received.length === 2 * people.length)
+    for (const { to, source, parsed } of smtp.received) {
+      const isOfAcme = to[0]?.endsWith('@of-acme.example') ?? false
+      const whole = `${source}${parsed.text}${parsed.html}`
+      expect(whole).to.not.match(isOfAcme ? /globex/i : /acme/i)
+      expect(parsed.from?.address).to.equal(isOfAcme ? 'konten@acme.example' : 'accounts@globex.example')
+      expect(parsed.text).to.contain(isOfAcme ? 'https://app.acme.example/' : `${service.urlOf('globex')}/account/`)
+    }
+    expect(smtp.connections()).to.be.at.most(3)
+  })
+
+  it('has tokens that the other one does not take', async () => {
+    const mail = await smtp.mail(
+      ({ to, parsed }) => to[0]?.endsWith('@of-acme.example') === true && /verify/.test(parsed.text ?? ''),
+    )
+    const json = { token: tokenIn(mail) }
+    expect((await call(service.urlOf('globex'), 'POST', '/auth/verify', { json })).status).to.equal(400)
+    expect((await call(service.urlOf('acme'), 'POST', '/auth/verify', { json })).status).to.equal(200)
+  })
+})
