@@ -99,7 +99,7 @@ export function replyTo(thrown: unknown): Reply | null {
 }
 
 function retryAfter({ retryAfterSeconds }: { readonly retryAfterSeconds: number }) {
-  return { 'Retry-After': String(Math.ceil(retryAfterSeconds)) }
+  return { 'Retry-After': String(Math.max(1, Math.ceil(retryAfterSeconds))) }
 }
 
 export const faultReply = errorReply(500, 'INTERNAL_SERVER_ERROR')

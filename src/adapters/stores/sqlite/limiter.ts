@@ -9,9 +9,10 @@ import { createFile, limitsPathIn } from './data-file.ts'
 import { asFault, isBusy, isDamaged, isOutage } from './faults.ts'
 import { statementsOf } from './statements.ts'
 
-/** Another process holds the lock for some microseconds. Waiting in SQLite would block the event loop. */
-const lockMs = 1_000
-const longestPauseMs = 5
+/** Another process holds the lock for some microseconds, so SQLite may wait for it on the event loop, but not for long. */
+const busyMs = 5
+const longestPauseMs = 10
+const lockMs = 1_900
 
 /** `expire` is in milliseconds since 1970. The order of the row ids is that of creation. */
 const tables = `
@@ -86,7 +87,7 @@ export function sqliteLimiter({ driver, dataFolder, isSmall, warn, isOpen }: Nee
 }
 
 function openCounters(driver: Driver, path: string, isSmall: boolean) {
-  const db = new driver(path, { timeout: 0, fileMustExist: true })
+  const db = new driver(path, { timeout: busyMs, fileMustExist: true })
   try {
     db.pragma('synchronous = OFF')
     db.pragma('journal_mode = WAL') // unlike MEMORY, it survives the end of the process within a write
