@@ -64,7 +64,8 @@ answers before it has read a body of more than 16 KiB.
 ## How to fix common errors
 
 - **503**: try again after \`Retry-After\` seconds. A tenant with wrong settings answers 503 until an operator corrects them.
-- **429**: try again later. This answer comes from [the proxy](operations.md#proxy) in front of the service.
+- **429**: try again after \`Retry-After\` seconds. [limits.md](limits.md) has the limits. An answer without this header
+  comes from a proxy in front of the service.
 - **403 on a page of yours**, for a request that any visitor may send: add the origin of the page to
   \`http.allowedOrigins\`.
 - **405 for \`HEAD\`**: send \`GET\`.

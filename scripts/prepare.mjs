@@ -69,6 +69,7 @@ export async function build() {
       'undici',
       'mongodb',
       'ioredis',
+      'rate-limiter-flexible',
       'better-sqlite3',
       'argon2',
       'bcrypt',

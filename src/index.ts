@@ -54,8 +54,20 @@ export { type AnyChanges, type OwnChanges, UpdateUser } from './application/acco
 export { ListUndelivered, RetryDeliveries, type Undelivered } from './application/deliveries/undelivered.ts'
 export { VerifyUser } from './application/accounts/verify-user.ts'
 
+// Limits: what the use cases need to hold off guessing
+export { CountedLimits, type LimitFigures } from './application/limits/counted-limits.ts'
+export { type Attack, type AttackReport, ReportAttack } from './application/limits/report-attack.ts'
+export {
+  type Caller,
+  type ClientLimit,
+  type Limits,
+  type PasswordAttempt,
+  unlimited,
+} from './application/limits/limits.ts'
+
 // Ports: the needs of use cases
 export type { Credential, Credentials } from './application/ports/credentials.ts'
+export type { DeviceTokens } from './application/ports/device-tokens.ts'
 export type { DueWork } from './application/ports/due-work.ts'
 export {
   type CallbackParameters,
@@ -65,6 +77,7 @@ export {
   ProviderFailed,
 } from './application/ports/oauth-provider.ts'
 export type { ExpiringIds } from './application/ports/stores/expiring-ids.ts'
+export type { Counted, Limiter } from './application/ports/stores/limiter.ts'
 export type { OAuthStateStore } from './application/ports/stores/oauth-state-store.ts'
 export type { LeasedEvent, Outbox, UndeliveredEvent } from './application/ports/stores/outbox.ts'
 export type { DeliveryState, Page } from './application/ports/stores/page.ts'
@@ -104,7 +117,7 @@ export type { OAuthAccount, OAuthIdentity, ProviderTokens } from './domain/oauth
 export type { OAuthFlow, OAuthState } from './domain/oauth-state.ts'
 export type { OneTimeToken, TokenPurpose, TokenRequest } from './domain/one-time-token.ts'
 export { maxPasswordBytes, passwordObjection, type PasswordPolicy, passwordScheme } from './domain/password.ts'
-export { Refusal, type RefusalCode, Unavailable } from './domain/refusal.ts'
+export { LimitReached, Refusal, type RefusalCode, Unavailable } from './domain/refusal.ts'
 export { expiryOf, type Session } from './domain/session.ts'
 export { isAlive, mayBeEnded, newUser, type Sessions, type User, type UserView, viewOf } from './domain/user.ts'
 
@@ -113,6 +126,7 @@ export { jwtCredentials } from './adapters/credentials/jwt.ts'
 export { storedCredentials } from './adapters/credentials/stored.ts'
 export type { Argon2Hasher } from './adapters/crypto/argon2-hasher.ts'
 export { isCommonPassword } from './adapters/crypto/common-passwords.ts'
+export { deviceTokens, deviceTokenSeconds } from './adapters/crypto/device-tokens.ts'
 export { newId } from './adapters/crypto/new-id.ts'
 export { derivedKeys, type DerivedKeys, newToken, secretMark } from './adapters/crypto/derived-keys.ts'
 export { providerVault } from './adapters/crypto/provider-vault.ts'

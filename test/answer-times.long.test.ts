@@ -6,55 +6,79 @@ import { goodPassword } from './support/client.ts'
 import { figure } from './support/figures.ts'
 import { isLong } from './support/long.ts'
 import { type People, settle } from './support/people.ts'
-import { type Sender, sender, type Timed } from './support/sender.ts'
-import { type SpawnedService, scratchFolder, spawnService } from './support/spawned-service.ts'
+import { each, sender, type Timed } from './support/sender.ts'
+import { scratchFolder, spawnService } from './support/spawned-service.ts'
 import { distinguishability, shuffled } from './support/statistics.ts'
+
+const mistyped = 'a quite long pass phrase mistyped'
+const kinds = ['unverified', 'verified', 'inactive', 'unknown'] as const
+/** A figure that no test reaches. */
+const unmet = 1_000_000
 
 describe('the time of an answer', function () {
   if (isLong) this.timeout(600_000)
-  let service: SpawnedService
-  let people: People
-  let client: Sender
+  const stops: (() => unknown)[] = []
+  afterEach(async () => {
+    for (const stop of stops.splice(0)) await stop()
+  })
 
-  before(async () => {
+  /** A service with people in it, whose limits are `most` for each account and address. */
+  async function start(most: number, connections = 1) {
     const folder = scratchFolder()
-    people = await settle({}, join(folder, 'data'), 10)
-    service = await spawnService({ PORTCULLIS_BACKENDS__JWT__REQUIRES_VERIFICATION: 'true' }, folder)
-    client = sender(service.url)
+    const people = await settle({}, join(folder, 'data'), 10)
+    const env = {
+      PORTCULLIS_BACKENDS__JWT__REQUIRES_VERIFICATION: 'true',
+      PORTCULLIS_LIMITS__PASSWORDS_PER_ACCOUNT: `${most}`,
+      PORTCULLIS_LIMITS__TOKENS_PER_ADDRESS: `${most}`,
+    }
+    const service = await spawnService(env, folder)
+    const client = sender(service.url, connections)
+    stops.push(client.close, () => service.end('SIGTERM'))
+    const logIn = (username: string, password: string) => client.postForm('/auth/jwt/login', { username, password })
     for (let index = 0; index < 20; index++) await logIn(`warm-${index}@example.com`, goodPassword)
-  })
 
-  after(async () => {
-    client?.close()
-    await service?.end('SIGTERM')
-  })
-
-  const logIn = (username: string, password: string) => client.postForm('/auth/jwt/login', { username, password })
-
-  const mistyped = 'a quite long pass phrase mistyped'
-
-  it('of a refused login does not tell whether an account exists, is active or is verified', async () => {
-    await expectAlike('wrong password', isLong ? { count: 500, least: 0.44 } : { count: 100, least: 0.38 }, 400, {
+    const logins: Acts = {
       'wrong password': (index) => logIn(one(people.verified, index), mistyped),
       'unknown address': (index) => logIn(one(people.unknown, index), goodPassword),
       'inactive, right password': (index) => logIn(one(people.inactive, index), goodPassword),
       'not verified, wrong password': (index) => logIn(one(people.unverified, index), mistyped),
-    })
+    }
+    const requests = (route: string): Acts => {
+      const ask = (kind: keyof People) => (index: number) => client.postJson(route, { email: one(people[kind], index) })
+      return Object.fromEntries(kinds.map((kind) => [kind, ask(kind)]))
+    }
+    return { logins, requests }
+  }
+
+  it('of a refused login does not tell whether an account exists, is active or is verified', async () => {
+    const { logins } = await start(unmet)
+    const samples = isLong ? { count: 500, least: 0.44 } : { count: 100, least: 0.38 }
+    await expectAlike('wrong password', samples, 400, logins)
+  })
+
+  it('of a limited login does not tell it either', async () => {
+    // Each answer takes a second, so that 50 requests a second do not wait for each other.
+    const { logins } = await start(1, 50)
+    for (const act of Object.values(logins)) await each(10, 1, act)
+    const samples = isLong ? { count: 500, least: 0.44 } : { count: 100, least: 0.38 }
+    await expectAlike('wrong password', { ...samples, atOnce: 50 }, 429, logins)
   })
 
   for (const route of ['/auth/forgot-password', '/auth/request-verify-token']) {
-    it(`of ${route} does not tell whether an account exists, is active or is verified`, async () => {
-      const ask = (kind: keyof People) => (index: number) => client.postJson(route, { email: one(people[kind], index) })
-      await expectAlike('unverified', isLong ? { count: 500, least: 0.44 } : { count: 200, least: 0.4 }, 202, {
-        unverified: ask('unverified'),
-        verified: ask('verified'),
-        inactive: ask('inactive'),
-        unknown: ask('unknown'),
+    for (const [title, most] of [
+      ['', unmet],
+      [', beyond the limit of the address,', 1],
+    ] as const) {
+      it(`of ${route}${title} does not tell whether an account exists, is active or is verified`, async () => {
+        const acts = (await start(most)).requests(route)
+        for (const act of Object.values(acts)) await each(10, 1, act)
+        await expectAlike('unverified', isLong ? { count: 500, least: 0.44 } : { count: 200, least: 0.4 }, 202, acts)
       })
-    })
+    }
   }
 })
 
+type Acts = Readonly<Record<string, Act>>
 type Act = (index: number) => Promise<Timed>
 
 /**
@@ -63,19 +87,19 @@ type Act = (index: number) => Promise<Timed>
  */
 async function expectAlike(
   reference: string,
-  { count, least }: { count: number; least: number },
+  { count, least, atOnce = 1 }: { count: number; least: number; atOnce?: number },
   status: number,
-  classes: Readonly<Record<string, Act>>,
+  classes: Acts,
 ): Promise<void> {
   async function measured(names: readonly string[]): Promise<Map<string, number>> {
     const times = new Map<string, number[]>([reference, ...names].map((name) => [name, []]))
-    for (let index = 0; index < count; index++) {
-      for (const [name, sample] of shuffled([...times])) {
-        const answer = await classes[name]?.(index)
-        expect(answer?.status, name).to.equal(status)
-        sample.push(answer?.milliseconds ?? Number.NaN)
-      }
-    }
+    const samples = Array.from({ length: count }, () => shuffled([...times])).flat()
+    await each(samples.length, atOnce, async (at) => {
+      const [name = '', sample] = samples[at] ?? []
+      const answer = await classes[name]?.(Math.floor(at / times.size))
+      expect(answer?.status, name).to.equal(status)
+      sample?.push(answer?.milliseconds ?? Number.NaN)
+    })
     const referenceTimes = times.get(reference) ?? []
     return new Map(names.map((name) => [name, distinguishability(times.get(name) ?? [], referenceTimes)]))
   }

@@ -29,7 +29,7 @@ const rules: readonly Rule[] = [
   ...sqliteSides(),
   store('mongo', ['mongodb']),
   store('redis', ['ioredis']),
-  { folder: /^adapters\/stores\/[^/]+$/, files: [domain, ports], packages: [] },
+  { folder: /^adapters\/stores\/[^/]+$/, files: [domain, ports], packages: ['rate-limiter-flexible'] },
   adapter('addresses', []),
   adapter('credentials', ['jsonwebtoken', 'lru-cache']),
   adapter('crypto', ['argon2', 'bcrypt', 'uuid', '@zxcvbn-ts/language-common']),

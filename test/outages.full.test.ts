@@ -99,6 +99,7 @@ async function openSite(redisPort: number): Promise<Site> {
       PORTCULLIS_STORES__SESSIONS__URL: `redis://127.0.0.1:${redis.port}`,
       PORTCULLIS_STORES__TOKENS__KIND: 'redis',
       PORTCULLIS_STORES__TOKENS__URL: `redis://127.0.0.1:${redis.port}`,
+      PORTCULLIS_LIMITS__TOKENS_PER_ADDRESS: '1000', // the resident asks at each outage
     },
     async close() {
       await mongo.close()

@@ -32,6 +32,31 @@ describe('an overload of password hashing', () => {
   })
 })
 
+describe('an overload by one client', () => {
+  let service: TestService
+
+  before(async () => {
+    const slow = { PORTCULLIS_PASSWORDS__CONCURRENCY: '1', PORTCULLIS_PASSWORDS__TIME_COST: '24' }
+    const proxied = { PORTCULLIS_HTTP__TRUSTED_PROXIES: '127.0.0.1' }
+    service = await startTestService({ ...slow, ...proxied, PORTCULLIS_PASSWORDS__MAX_WAIT_SECONDS: '8' })
+  })
+
+  after(() => service?.stop())
+
+  it('causes 429 for this client, and delays others by a few of its hashes', async () => {
+    const registerBy = async (client: string, email: string) => {
+      const sent = { json: { email, password: goodPassword }, headers: { 'X-Forwarded-For': client } }
+      return (await call(service.url, 'POST', '/auth/register', sent)).status
+    }
+    expect(await registerBy('203.0.113.1', 'first@example.com'), 'measures the time of a hash').to.equal(201)
+    const crowd = Array.from({ length: 90 }, (_, at) => registerBy('203.0.113.1', `crowd-${at}@example.com`))
+    const other = registerBy('203.0.113.2', 'other@example.com')
+    const statuses = await Promise.all(crowd)
+    expect(new Set(statuses)).to.deep.equal(new Set([201, 429]))
+    expect(await other).to.equal(201)
+  })
+})
+
 describe('an overload', () => {
   let service: TestService
 

@@ -78,19 +78,22 @@ for (const [deployment, open] of stores) {
     for (const route of routes) {
       it(`stores one record of the same form for every address, at ${route}`, async () => {
         const forms: unknown[] = []
+        const counted: unknown[] = []
         for (const kind of kinds) {
           const before = await behind.contents()
           const answer = await call(service.url, 'POST', route, { json: { email: people[kind][0] } })
           const after = await behind.contents()
           expect(answer.status).to.equal(202)
-          const { token_requests: waited = [], ...othersBefore } = before
-          const { token_requests: waiting = [], ...othersAfter } = after
+          const { token_requests: waited = [], limits: counters = [], ...othersBefore } = before
+          const { token_requests: waiting = [], limits: countersAfter = [], ...othersAfter } = after
           expect(othersAfter, `other tables after asking for ${kind}`).to.deep.equal(othersBefore)
           const known = new Set(waited.map((row) => JSON.stringify(row)))
           const added = waiting.filter((row) => !known.has(JSON.stringify(row)))
           expect([added.length, waiting.length]).to.deep.equal([1, waited.length + 1])
           forms.push(...added.map(formOf))
+          counted.push({ ...formOf(countersAfter.at(-1) ?? {}), added: countersAfter.length - counters.length })
         }
+        expect(new Set(counted.map((form) => JSON.stringify(form))).size, JSON.stringify(counted)).to.equal(1)
         expect(new Set(forms.map((form) => JSON.stringify(form))).size, JSON.stringify(forms)).to.equal(1)
       })
 

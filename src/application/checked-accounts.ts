@@ -12,6 +12,7 @@ import type { ResetPassword } from './accounts/reset-password.ts'
 import type { AnyChanges, UpdateUser } from './accounts/update-user.ts'
 import type { VerifyUser } from './accounts/verify-user.ts'
 import type { CausingRequest } from './event-metadata.ts'
+import { type Caller, unknownCaller } from './limits/limits.ts'
 import type { ReadProviderToken } from './oauth/read-provider-token.ts'
 import type { UnlinkOAuth } from './oauth/unlink-oauth.ts'
 import type { Authenticate } from './sign-in/authenticate.ts'
@@ -46,15 +47,20 @@ export interface CheckedAccounts {
 export function checkedAccounts(useCases: CheckedAccounts): CheckedAccounts {
   const { authenticate, deleteUser, logIn, logOut, readProviderToken, readUser, updateUser, verifyUser } = useCases
   return {
-    registerUser: checked(useCases.registerUser, ['email', 'password']),
+    registerUser: checked(useCases.registerUser, ['email', 'password', 'client']),
     createSuperuser: checked(useCases.createSuperuser, ['email', 'password']),
     promoteUser: checked(useCases.promoteUser, ['email']),
     requestToken: checked(useCases.requestToken, ['purpose', 'email']),
-    resetPassword: checked(useCases.resetPassword, ['token', 'password']),
+    resetPassword: checked(useCases.resetPassword, ['token', 'password', 'client']),
     unlinkOAuth: checked(useCases.unlinkOAuth, ['by']),
     logOutEverywhere: checked(useCases.logOutEverywhere, ['by']),
     logIn: checked(
-      { execute: (input) => logIn.execute({ ...input, email: isEmail(input.email) ? input.email : null }) },
+      {
+        execute: (input) => {
+          const email = isEmail(input.email) ? input.email : null
+          return logIn.execute({ ...input, email, caller: callerOf(input) })
+        },
+      },
       ['password'],
     ),
     logOut: {
@@ -80,13 +86,13 @@ export function checkedAccounts(useCases: CheckedAccounts): CheckedAccounts {
       async own(input) {
         checks.by(input.by)
         requireRequest(input)
-        return await updateUser.own({ ...input, ...changesOf(input) })
+        return await updateUser.own({ ...input, ...changesOf(input), caller: callerOf(input) })
       },
       async any(input) {
         checks.by(input.by)
         requireTarget(input)
         requireRequest(input)
-        return await updateUser.any({ ...input, ...changesOf(input) })
+        return await updateUser.any({ ...input, ...changesOf(input), caller: callerOf(input) })
       },
     },
     deleteUser: {
@@ -110,6 +116,8 @@ const checks = {
   password: text('password'),
   token: text('token'),
   currentPassword: text('currentPassword'),
+  client: optionalText('client'),
+  device: optionalText('device'),
   purpose: must('purpose', 'be reset_password or verify_email', (value) =>
     ['reset_password', 'verify_email'].some((purpose) => purpose === value),
   ),
@@ -138,6 +146,20 @@ function must(field: string, problem: string, isRight: (value: unknown) => boole
 /** A lone surrogate would be hashed and stored as U+FFFD, so different texts would be equal. */
 function text(field: string): Check {
   return must(field, 'be a string of well-formed Unicode', (value) => typeof value === 'string' && value.isWellFormed())
+}
+
+function optionalText(field: string): Check {
+  const check = text(field)
+  return (value) => {
+    if (value !== undefined && value !== null) check(value)
+  }
+}
+
+function callerOf({ caller }: { readonly caller?: Caller | undefined }): Caller {
+  const { client, device } = caller ?? unknownCaller
+  checks.client(client)
+  checks.device(device)
+  return { client: client ?? null, device: device ?? null }
 }
 
 const checkId = text('requestId')

@@ -33,7 +33,7 @@ interface Recorded {
   readonly languages: readonly string[]
 }
 
-/** A change of an account, stored by the same atomic write as the change itself. */
+/** A change of an account, stored by the same atomic write as the change itself; or something that happened to it. */
 export type AccountEvent =
   | (Recorded & { readonly type: 'registered' })
   | (Recorded & {
@@ -45,6 +45,8 @@ export type AccountEvent =
   | (Recorded & { readonly type: 'verified' })
   | (Recorded & { readonly type: 'password_reset' })
   | (Recorded & { readonly type: 'logged_in' })
+  /** The wrong passwords for the account have reached their limit. */
+  | (Recorded & { readonly type: 'account_under_attack' })
   | (Recorded & { readonly type: 'deleted' })
 
 export type AccountEventType = AccountEvent['type']

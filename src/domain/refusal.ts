@@ -53,3 +53,15 @@ export class Unavailable extends Error {
     this.retryAfterSeconds = options.retryAfterSeconds ?? 1
   }
 }
+
+/** Too many attempts. The answer is the same for known and unknown addresses. */
+export class LimitReached extends Error {
+  override readonly name = 'LimitReached'
+  readonly retryAfterSeconds: number
+
+  /** @param limit the setting, for the log */
+  constructor(limit: string, retryAfterSeconds: number) {
+    super(limit)
+    this.retryAfterSeconds = retryAfterSeconds
+  }
+}

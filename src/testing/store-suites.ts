@@ -2,6 +2,7 @@ import { type Cases, casesOf, type Runner, type StoreParts, type StoreUnderProof
 import { deadLetterContract } from './contracts/dead-letters.ts'
 import { expiringIdsContract } from './contracts/expiring-ids.ts'
 import { fullQueueContract } from './contracts/full-queues.ts'
+import { limiterContract } from './contracts/limiter.ts'
 import { oauthAccountsContract } from './contracts/oauth-accounts.ts'
 import { oauthStateStoreContract } from './contracts/oauth-state-store.ts'
 import { outboxContract } from './contracts/outbox.ts'
@@ -38,6 +39,7 @@ export function storeSuites(runner: Runner, store: StoreUnderProof): void {
   if (store.roles.includes('sessions')) {
     holds('as a store of sessions', ({ sessions }) => sessions, sessionStoreContract)
   }
+  if (store.hasLimiter) holds('as a limiter', ({ limiter }) => limiter, limiterContract)
   if (store.roles.includes('tokens')) {
     holds('as a store of one-time tokens', ({ tokens }) => tokens, tokenStoreContract)
     holds('as a store of OAuth states', ({ oauthStates }) => oauthStates, oauthStateStoreContract)

@@ -59,7 +59,7 @@ describe('FinishOAuth', () => {
           clock,
           newId,
         }
-        return await new FinishOAuth(needs).execute({
+        const { credential } = await new FinishOAuth(needs).execute({
           response: { code: 'code', state, error: null, iss: null },
           arrival: { provider, browserOf: () => browser },
           policy,
@@ -76,6 +76,7 @@ describe('FinishOAuth', () => {
           } as never, // safe: only `issue` is called
           requestId: 'request-of-a-test',
         })
+        return credential
       },
     }
   }

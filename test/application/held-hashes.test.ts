@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { UpdateUser } from '../../src/application/accounts/update-user.ts'
+import { unlimited } from '../../src/application/limits/limits.ts'
 import type { PasswordHasher } from '../../src/application/ports/password-hasher.ts'
 import type { Authenticated, Backend } from '../../src/application/sign-in/authenticate.ts'
 import { LogIn } from '../../src/application/sign-in/log-in.ts'
@@ -58,6 +59,7 @@ async function scene(verdict: 'match' | 'match_needs_rehash', fields: Partial<Us
     users,
     changeUser,
     hasher,
+    limits: unlimited,
     eventHandlers: { ...recordedHandlers(), handles: () => false },
     clock,
     newId,
@@ -65,6 +67,7 @@ async function scene(verdict: 'match' | 'match_needs_rehash', fields: Partial<Us
   const updateUser = new UpdateUser({
     changeUser,
     hasher,
+    limits: unlimited,
     policy: { minLength: 8, isCommon: () => false },
     freshLoginSeconds: null,
     clock,

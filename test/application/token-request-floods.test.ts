@@ -4,6 +4,7 @@ import { derivedKeys } from '../../src/adapters/crypto/derived-keys.ts'
 import { memoryTokenStore } from '../../src/adapters/stores/memory/tokens.ts'
 import { RequestToken } from '../../src/application/accounts/request-token.ts'
 import { DeliverTokens } from '../../src/application/deliveries/deliver-tokens.ts'
+import { unlimited } from '../../src/application/limits/limits.ts'
 import type { EventHandlers } from '../../src/application/ports/event-handlers.ts'
 import type { Email } from '../../src/domain/email.ts'
 import { timers } from '../../src/lib/timers.ts'
@@ -32,7 +33,7 @@ function over({ store, clock }: OpenedStore, eventHandlers: EventHandlers) {
     handlerTimeoutSeconds: 10,
     report() {},
   })
-  const requestToken = new RequestToken({ tokenRequests, keyRing, clock, newId: randomUUID })
+  const requestToken = new RequestToken({ tokenRequests, keyRing, limits: unlimited, clock, newId: randomUUID })
   const ask = (email: Email) => requestToken.execute({ purpose: 'reset_password', email, requestId: 'request-1' })
   const stored = async () => {
     const user = aUser()

@@ -24,6 +24,7 @@ describe('judging the settings', () => {
       ],
       'http.allowedOrigins': ['https://a.example'],
       'http.allowedHeaders': [['*'], [''], ['X Header'], ['X-Header:'], ['X-Ü'], ['X-A,X-B'], ['X\r\nX']],
+      'http.trustedProxies': ['10.0.0.1', ['proxy.example'], ['10.0.0.0/33'], ['10.0.0.1:80'], [7]],
       dataFolder: [''],
       secret: ['x'.repeat(31), 'changemechangemechangemechangeme'],
       'stores.users.kind': ['mysql'],
@@ -228,13 +229,29 @@ describe('judging the settings', () => {
 
     it('warn of cookies that others can read, on every address but loopback', async () => {
       const backends = { cookie: { transport: { name: 'session', secure: false, httpOnly: false } } }
-      const http = { publicUrl: 'https://accounts.example.com' }
+      const http = { publicUrl: 'https://accounts.example.com', trustedProxies: [] }
       const { warnings } = await folder.load({ http, backends })
       expect(warnings).to.deep.equal([
         'the cookie of the backend cookie is not Secure: browsers will send it where others listen',
         'the cookie of the backend cookie is not HttpOnly: every script in the page can read it',
       ])
       expect((await folder.load({ http: { publicUrl: 'http://localhost:3000' }, backends })).warnings).to.deep.equal([])
+    })
+
+    it('warn that proxies have to be named, on every address but loopback', async () => {
+      const publicUrl = 'https://accounts.example.com'
+      const [warning, ...others] = (await folder.load({ http: { publicUrl } })).warnings
+      expect(warning).to.match(/^http\.trustedProxies is not set: name the proxies .* have no limits by client$/)
+      expect(others).to.deep.equal([])
+      for (const quiet of [
+        { http: { publicUrl, trustedProxies: [] } },
+        { http: { publicUrl, trustedProxies: ['10.0.0.7', '2001:db8::/32'] } },
+        { http: { publicUrl: 'http://localhost:3000' } },
+        { http: { publicUrl }, limits: { enabled: false } },
+        {},
+      ]) {
+        expect((await folder.load(quiet)).warnings, JSON.stringify(quiet)).to.deep.equal([])
+      }
     })
 
     it('warn if no backend is enabled', async () => {
@@ -271,7 +288,9 @@ describe('judging the settings', () => {
     })
 
     it('warn of a Secure cookie that browsers will drop', async () => {
-      const { warnings } = await folder.load({ http: { publicUrl: 'http://accounts.example.com' } })
+      const { warnings } = await folder.load({
+        http: { publicUrl: 'http://accounts.example.com', trustedProxies: ['10.0.0.0/8'] },
+      })
       expect(warnings).to.deep.equal([
         'browsers will drop the cookie of the backend cookie: it is Secure and http.publicUrl is not https',
       ])
@@ -280,13 +299,13 @@ describe('judging the settings', () => {
     it('warn of handlers.console if other machines can reach the service', async () => {
       const handlers = { console: true }
       const open = { host: '0.0.0.0', publicUrl: 'http://localhost:3000' }
-      const publicUrl = 'https://accounts.example.com'
-      for (const http of [{ publicUrl }, open]) {
+      const far = { publicUrl: 'https://accounts.example.com', trustedProxies: [] }
+      for (const http of [far, open]) {
         expect((await folder.load({ http, handlers })).warnings).to.deep.equal([
           'handlers.console prints tokens: any reader of standard output can verify addresses and reset passwords',
         ])
       }
-      for (const quiet of [{ http: { publicUrl } }, { http: { publicUrl: 'http://localhost:8080' }, handlers }, {}]) {
+      for (const quiet of [{ http: far }, { http: { publicUrl: 'http://localhost:8080' }, handlers }, {}]) {
         expect((await folder.load(quiet)).warnings).to.deep.equal([])
       }
     })

@@ -252,7 +252,7 @@ describe('settings of tenants', () => {
 
     it('include settings of the process', async () => {
       const whole = {
-        http: { host: '0.0.0.0', port: 80 },
+        http: { host: '0.0.0.0', port: 80, trustedProxies: [] },
         passwords: { maxWaitSeconds: 1, concurrency: 1 },
         events: { relay: 'off' },
         logs: { level: 'debug' },
@@ -260,7 +260,13 @@ describe('settings of tenants', () => {
         tenants: { by: 'path' },
       }
       const { disabled } = await load(list({ acme: whole }))
-      const expected = ['http.host', 'http.port', 'passwords.maxWaitSeconds', 'passwords.concurrency']
+      const expected = [
+        'http.host',
+        'http.port',
+        'http.trustedProxies',
+        'passwords.maxWaitSeconds',
+        'passwords.concurrency',
+      ]
       for (const path of [...expected, 'events', 'logs', 'docs', 'tenants']) {
         expect(pathsOf(disabled.get('acme'))).to.include(`tenants.list.acme.${path}`)
       }

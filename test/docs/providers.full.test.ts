@@ -35,7 +35,8 @@ describe('docs/providers.md', () => {
         const [[name = '', { kind: shown }] = ['', { kind: '' }]] = Object.entries(example().providers)
         expect(shown).to.equal(kind)
         const inUse = { handlers: { console: false }, try: { enabled: false } }
-        const { settings, warnings } = await folder.load({ ...inUse, ...example() }, secretOf(name, kind))
+        const env = { ...secretOf(name, kind), PORTCULLIS_HTTP__TRUSTED_PROXIES: '127.0.0.1' }
+        const { settings, warnings } = await folder.load({ ...inUse, ...example() }, env)
         expect(warnings).to.deep.equal([])
         expect(settings.providers[name]).to.include({ kind, enabled: true, backend: 'cookie' })
         expect(settings.providers[name]?.redirects).to.have.all.keys('success', 'linked', 'failure')

@@ -17,6 +17,7 @@ const others: readonly Partial<AccountEvent>[] = [
   { type: 'updated', changes: { oauthLinked: link }, sessionsEnded: false },
   { type: 'verified' },
   { type: 'logged_in' },
+  { type: 'account_under_attack' },
 ]
 
 describe('the queue of a user’s events', () => {

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { anAddress, empty, refused, seen, unauthorized, withoutChance } from '../support/answers.ts'
+import { anAddress, cookiesOf, empty, refused, seen, unauthorized, withoutChance } from '../support/answers.ts'
 import { call, goodPassword, logIn, logInByCookie, register, type Sent } from '../support/client.ts'
 import { firstSuperuser } from '../support/first-superuser.ts'
 import { requestsSettled, resetToken, verifyToken } from '../support/one-time-tokens.ts'
@@ -138,7 +138,7 @@ describe('one-time tokens', () => {
 
       const answer = await reset({ token, password: newPassword })
       expect(seen(answer)).to.deep.equal(empty(200))
-      expect(answer.headers.get('Set-Cookie')).to.equal(null)
+      expect(cookiesOf(answer)).to.deep.equal(['__Host-device'])
       for (const sent of [{ bearer: jwt }, { bearer: other }, { cookie }]) {
         expect(seen(await call(service.url, 'GET', '/users/me', sent))).to.deep.equal(unauthorized)
       }

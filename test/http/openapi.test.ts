@@ -84,6 +84,7 @@ describe('the OpenAPI document', () => {
         anyOf: [text(...ofBody[400].enum, 'REGISTER_USER_ALREADY_EXISTS'), reasoned('REGISTER_INVALID_PASSWORD')],
       },
       403: text('Forbidden'),
+      429: text('TOO_MANY_REQUESTS'),
       ...ofService,
     })
     expect(detailsOf('delete', '/users/{user_id}')).to.deep.equal({

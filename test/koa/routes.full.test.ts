@@ -7,7 +7,7 @@ import { koaBody } from 'koa-body'
 import { openPortcullis } from '../../src/config/runtime/embedded.ts'
 import { SettingsFault } from '../../src/config/settings/schema/fault.ts'
 import { type KoaAccounts, koaAccounts } from '../../src/koa.ts'
-import { anAddress, refused, seen } from '../support/answers.ts'
+import { anAddress, cookiesOf, empty, refused, seen } from '../support/answers.ts'
 import { type Answer, call, goodPassword, logIn, logInByCookie, register, type Sent } from '../support/client.ts'
 import { type KoaApp, startKoaApp } from '../support/koa-app.ts'
 import { startTestService, type TestService } from '../support/service.ts'
@@ -53,6 +53,7 @@ function bytesOf({ status, headers, text }: Answer, email = '') {
     value
       .replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22}/g, 'an id')
       .replaceAll(/eyJ[\w-]+\.[\w-]+\.[\w-]+/g, 'a token')
+      .replaceAll(/[\w-]{22}\.\d+\.[\w-]{43}/g, 'a device')
       .replaceAll(/(?<![\w-])[\w-]{43}(?=[;&"])/g, 'chance')
       .replaceAll(/(?<=oauth-)[\w-]{16}=/g, 'a state=')
       .replaceAll(email === '' ? '\0' : email, 'an address')
@@ -229,9 +230,26 @@ describe('our routes in a host app', () => {
       const { email } = await register(url, anAddress())
       expect(noted).to.deep.equal([{ by: 'the app', tenant: 7 }, '/auth/register', 201])
       const form = { username: email, password: goodPassword }
-      const { headers } = await call(url, 'POST', '/auth/cookie/login', { form })
-      expect(headers.get('X-Powered-By')).to.equal('the app')
-      expect(headers.getSetCookie().map((one) => one.split('=')[0])).to.deep.equal(['of-the-app', '__Host-session'])
+      const answer = await call(url, 'POST', '/auth/cookie/login', { form })
+      expect(answer.headers.get('X-Powered-By')).to.equal('the app')
+      expect(cookiesOf(answer)).to.deep.equal(['of-the-app', '__Host-session', '__Host-device'])
+    })
+
+    it('limit clients by the trusted proxies of the settings, whatever the app trusts', async () => {
+      const settings = {
+        http: { publicUrl: 'http://localhost:3000', trustedProxies: ['127.0.0.1'] },
+        limits: { tokenRequestsPerClient: 1 },
+      }
+      const { url } = await open((koa, { routes }) => koa.use(routes()), settings)
+      const ask = async (client: string) => {
+        const sent = { json: { email: anAddress() }, headers: { 'X-Forwarded-For': `203.0.113.1, ${client}` } }
+        return seen(await call(url, 'POST', '/auth/forgot-password', sent))
+      }
+      expect([await ask('203.0.113.2'), await ask('203.0.113.2')]).to.deep.equal([
+        empty(202),
+        refused(429, 'TOO_MANY_REQUESTS'),
+      ])
+      expect(await ask('203.0.113.3')).to.deep.equal(empty(202))
     })
 
     it('refuse bodies that a body parser of the app has read', async () => {

@@ -135,7 +135,7 @@ describe('accounts at a provider', () => {
       await visitor.travel(zeta, aPerson())
       const answer = await visitor.travel(zeta, aPerson(), toLink())
       expect([answer.status, answer.headers.get('Location')]).to.deep.equal([303, `${frontEnd}/linked`])
-      expect([...visitor.jar.keys()]).to.deep.equal(['__Host-session'])
+      expect([...visitor.jar.keys()]).to.deep.equal(['__Host-session', '__Host-device'])
       expect((await visitor.get('/users/me/oauth-accounts')).body).to.have.length(2)
 
       const failed = await visitor.comeBack(zeta, { code: 'x', state: 'y' }, toLink())

@@ -277,7 +277,7 @@ describe('signing in through a provider', () => {
         const answer = await visitor.travel(provider, aPerson())
         expect(seen(answer)).to.deep.equal(empty(status))
         expect(answer.headers.get('Location')).to.equal(location)
-        expect([...visitor.jar.keys()]).to.deep.equal(['__Host-session'])
+        expect([...visitor.jar.keys()]).to.deep.equal(['__Host-session', '__Host-device'])
         expect((await visitor.get('/users/me')).status).to.equal(200)
       }
     })

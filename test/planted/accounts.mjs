@@ -4,7 +4,7 @@ export default [
   {
     title: 'a login renews the hash of a password that was changed meanwhile',
     file: 'src/application/sign-in/log-in.ts',
-    text: 'await this.#needs.users.replace({ ...user, passwordHash: await this.#needs.hasher.hash(password) }, [])',
+    text: 'await this.#needs.users.replace({ ...user, passwordHash: await this.#needs.hasher.hash(password, client) }, [])',
     replacement: `const passwordHash = await this.#needs.hasher.hash(password)
       await this.#needs.changeUser.execute(user.id, (fresh) => ({
         type: 'replace',

@@ -33,32 +33,45 @@ export interface Site {
   stop(): Promise<void>
 }
 
-interface Processes {
+export interface Processes {
   readonly urls: readonly string[]
   events(): readonly PrintedEvent[]
+  /** The lines of the logs. */
+  logged(): readonly string[]
   stop(): Promise<void>
 }
 
-type Start = (env: Readonly<Record<string, string>>, dataFolder: string) => Promise<Processes>
+export type Start = (env: Readonly<Record<string, string>>, dataFolder: string) => Promise<Processes>
 
 export async function oneProcess(env: Readonly<Record<string, string>>, dataFolder: string): Promise<Processes> {
   const service = await startTestService(env, { dataFolder })
-  return { urls: [service.url], events: () => service.events, stop: () => service.stop() }
-}
-
-/** Both start at the same time on stores that hold nothing, not even tables. */
-export async function twoProcesses(env: Readonly<Record<string, string>>, dataFolder: string): Promise<Processes> {
-  const started = { ...env, PORTCULLIS_DATA_FOLDER: dataFolder, PORTCULLIS_PASSWORDS__MAX_WAIT_SECONDS: '60' }
-  const services = await Promise.all([spawnService(started), spawnService(started)])
   return {
-    urls: services.map(({ url }) => url),
-    events: () => services.flatMap(({ events }) => events),
-    async stop() {
-      const ends = await Promise.all(services.map((service) => service.end('SIGTERM')))
-      if (ends.some((end) => end !== 0)) throw new Error(`the services ended with ${ends.join(' and ')}`)
-    },
+    urls: [service.url],
+    events: () => service.events,
+    logged: () => service.logLines,
+    stop: () => service.stop(),
   }
 }
+
+/** They start at the same time, also on stores that hold nothing, not even tables. */
+function processes(count: number): Start {
+  return async (env, dataFolder) => {
+    const started = { ...env, PORTCULLIS_DATA_FOLDER: dataFolder, PORTCULLIS_PASSWORDS__MAX_WAIT_SECONDS: '60' }
+    const services = await Promise.all(Array.from({ length: count }, () => spawnService(started)))
+    return {
+      urls: services.map(({ url }) => url),
+      events: () => services.flatMap(({ events }) => events),
+      logged: () => services.flatMap(({ errors }) => errors),
+      async stop() {
+        const ends = await Promise.all(services.map((service) => service.end('SIGTERM')))
+        if (ends.some((end) => end !== 0)) throw new Error(`the services ended with ${ends.join(' and ')}`)
+      },
+    }
+  }
+}
+
+export const twoProcesses = processes(2)
+export const fourProcesses = processes(4)
 
 export async function startSite(deployment: Deployment, start: Start): Promise<Site> {
   const env = { ...(await deployment.settings()), ...quickest }

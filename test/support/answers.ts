@@ -5,6 +5,11 @@ export function seen({ status, body }: Answer) {
   return { status, body }
 }
 
+/** The names of the cookies that an answer sets. */
+export function cookiesOf({ headers }: Answer): string[] {
+  return headers.getSetCookie().map((line) => line.split('=')[0] ?? '')
+}
+
 /** An answer as it would be at the same moment and under the same request id. */
 export function withoutChance({ status, headers, text }: Answer) {
   return { status, text, headers: [...headers].filter(([name]) => name !== 'date' && name !== 'x-request-id') }

@@ -3,6 +3,7 @@ import { derivedKeys } from '../../src/adapters/crypto/derived-keys.ts'
 import { memoryBackend } from '../../src/adapters/stores/memory/memory.ts'
 import { ChangeUser } from '../../src/application/change-user.ts'
 import type { DeliveryProblem } from '../../src/application/deliveries/delivery-problem.ts'
+import { unlimited } from '../../src/application/limits/limits.ts'
 import type { EventHandlers, HandlerCall, HandlerCallType } from '../../src/application/ports/event-handlers.ts'
 import type { UserStore } from '../../src/application/ports/stores/user-store.ts'
 import { type AccountEvent, accountEvent, updatedEvent } from '../../src/domain/events.ts'
@@ -23,6 +24,7 @@ export async function deliveryNeeds(clock: () => Date) {
     oauthStates,
     clock,
     keyRing: derivedKeys('a master secret of a test, long enough'),
+    limits: unlimited,
     random: () => 0,
     timers,
     tenant: 'default',

@@ -5,6 +5,7 @@ import type { StoreUnderTest } from './store-under-test.ts'
 export const memoryUnderTest: StoreUnderTest = {
   name: 'memory',
   roles: memoryBackend.roles,
+  hasLimiter: true,
   async open() {
     const clock = fixedClock()
     const store = await memoryBackend.open({ url: null, dataFolder: '', clock, warn() {} })

@@ -21,9 +21,9 @@ export async function openMongo() {
     const handle = await mongoBackend.open({ url, dataFolder: '', clock, warn() {}, ...(shares && { shares }) })
     handles.push(handle)
     await handle.prepare()
-    const { users, sessions, tokens, oauthStates } = handle
-    if (!users || !sessions || !tokens || !oauthStates) throw new Error('the MongoDB store lacks a role')
-    return { ...handle, users, sessions, tokens, oauthStates }
+    const { users, sessions, tokens, oauthStates, limiter } = handle
+    if (!users || !sessions || !tokens || !oauthStates || !limiter) throw new Error('the MongoDB store lacks a role')
+    return { ...handle, users, sessions, tokens, oauthStates, limiter }
   }
 
   const handle = await open(sharedClients)
@@ -65,6 +65,7 @@ export const mongoUnderTest: StoreUnderTest = {
   name: 'MongoDB',
   start: mongoObstacle,
   roles: mongoBackend.roles,
+  hasLimiter: true,
   async open() {
     const { clock, close, handle, second } = await openMongo()
     return { clock, close, store: handle, second: await second() }

@@ -11,6 +11,8 @@ interface Raw {
   readonly host?: string
   /** Sent as they are; a name may occur twice. */
   readonly headers?: readonly (readonly [string, string])[]
+  /** The address of this machine from which it is sent. */
+  readonly localAddress?: string
   /** Without a `Content-Length` among the headers they are sent in chunks. */
   readonly chunks?: readonly (string | Uint8Array)[]
 }
@@ -30,12 +32,14 @@ export function callAt(url: string, host: string, method: string, path: string, 
   return send(url, { method, path, host, headers: [type, ['Content-Length', `${body.length}`]], chunks: [body] })
 }
 
-function send(url: string, { method, path, host, headers = [], chunks = [] }: Raw): Promise<Answer> {
+function send(url: string, { method, path, host, headers = [], chunks = [], localAddress }: Raw): Promise<Answer> {
   const { hostname, port, host: ofUrl, pathname } = new URL(url)
   const flat = [['Host', host ?? ofUrl], ...headers].flat()
   const whole = pathname === '/' ? path : `${pathname}${path}`
   return new Promise((resolve, reject) => {
-    const sent = request({ hostname, port, method, path: whole, headers: flat, agent: false }, async (response) => {
+    const from = localAddress === undefined ? {} : { localAddress, family: 4 }
+    const options = { hostname, port, method, path: whole, headers: flat, agent: false, ...from }
+    const sent = request(options, async (response) => {
       const received = new Headers()
       for (const [name, values = []] of Object.entries(response.headersDistinct)) {
         for (const value of values) received.append(name, value)

@@ -1,5 +1,7 @@
 import { Agent, request } from 'node:http'
 
+type Texts = Readonly<Record<string, string>>
+
 export interface Timed {
   readonly status: number
   readonly retryAfter: string | undefined
@@ -9,8 +11,8 @@ export interface Timed {
 /** Sends requests without a check of their answers: for many requests, and to measure answer times. */
 export interface Sender {
   postJson(path: string, body: unknown): Promise<Timed>
-  postForm(path: string, fields: Readonly<Record<string, string>>): Promise<Timed>
-  get(path: string, headers?: Readonly<Record<string, string>>): Promise<Timed>
+  postForm(path: string, fields: Texts, headers?: Texts): Promise<Timed>
+  get(path: string, headers?: Texts): Promise<Timed>
   close(): void
 }
 
@@ -19,7 +21,7 @@ export function sender(url: string, connections = 1): Sender {
   const agent = new Agent({ keepAlive: true, maxSockets: connections })
   const { hostname, port } = new URL(url)
 
-  function send(method: string, path: string, headers: Readonly<Record<string, string>>, body = ''): Promise<Timed> {
+  function send(method: string, path: string, headers: Texts, body = ''): Promise<Timed> {
     return new Promise((resolve, reject) => {
       const began = performance.now()
       const sent = request({ agent, hostname, port, method, path, headers }, (answer) => {
@@ -34,12 +36,16 @@ export function sender(url: string, connections = 1): Sender {
     })
   }
 
-  const post = (path: string, type: string, body: string): Promise<Timed> =>
-    send('POST', path, { 'Content-Type': type, 'Content-Length': `${Buffer.byteLength(body)}` }, body)
+  function post(path: string, type: string, body: string, headers: Texts = {}): Promise<Timed> {
+    const described = { 'Content-Type': type, 'Content-Length': `${Buffer.byteLength(body)}` }
+    return send('POST', path, { ...described, ...headers }, body)
+  }
 
   return {
     postJson: (path, body) => post(path, 'application/json', JSON.stringify(body)),
-    postForm: (path, fields) => post(path, 'application/x-www-form-urlencoded', new URLSearchParams(fields).toString()),
+    postForm(path, fields, headers) {
+      return post(path, 'application/x-www-form-urlencoded', new URLSearchParams(fields).toString(), headers)
+    },
     get: (path, headers = {}) => send('GET', path, headers),
     close: () => agent.destroy(),
   }

@@ -7,7 +7,7 @@ import { inTime } from './in-time.ts'
 type Operations = Readonly<Record<string, () => Promise<unknown>>>
 
 /** One call of every operation of every role that the store has. */
-export function everyOperation({ users, sessions, tokens, oauthStates }: StoreHandle): Operations {
+export function everyOperation({ users, sessions, tokens, oauthStates, limiter }: StoreHandle): Operations {
   const user = aUser()
   const request = aTokenRequest()
   const token = aToken()
@@ -66,6 +66,10 @@ export function everyOperation({ users, sessions, tokens, oauthStates }: StoreHa
     ...(oauthStates && {
       putState: () => oauthStates.put(state, 10),
       takeState: () => oauthStates.take(state.digest),
+    }),
+    ...(limiter && {
+      addPoints: () => limiter.add('key', 1, 60),
+      clearPoints: () => limiter.clear('key'),
     }),
   }
 }

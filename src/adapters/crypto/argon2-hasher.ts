@@ -52,14 +52,14 @@ export function argon2Hasher(options: Options): Argon2Hasher {
   }
 
   return {
-    async hash(password) {
+    async hash(password, client = null) {
       if (!isHashable(password)) throw new RangeError('a password that no policy lets through')
       const text = normalisePassword(password)
-      const { value } = await queue.run(today.lanes, () => argon2idHash(text, parameters))
+      const { value } = await queue.run(today.lanes, () => argon2idHash(text, parameters), { client })
       return value
     },
 
-    async verify(password, hash) {
+    async verify(password, hash, client = null) {
       const scheme = hash === null ? null : schemeOfHash(hash)
       const possible = scheme !== null && isHashable(password)
       // An unknown user or an unknown kind of hash costs the same work.
@@ -67,7 +67,9 @@ export function argon2Hasher(options: Options): Argon2Hasher {
       const against = scheme === null || hash === null ? today.dummy() : hash
       const text = possible ? normalisePassword(password) : ''
 
-      const { value: same, beganAt } = await queue.run(tried.lanes, () => tried.verify(text, against))
+      const { value: same, beganAt } = await queue.run(tried.lanes, () => tried.verify(text, against), {
+        client,
+      })
       if (!same || !possible) {
         const remainingMs = beganAt + floorMs - pool.monotonic()
         if (remainingMs > 0) await delay(remainingMs)

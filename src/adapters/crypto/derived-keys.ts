@@ -3,11 +3,20 @@ import type { KeyRing } from '../../application/ports/key-ring.ts'
 import type { EmailKey } from '../../domain/email.ts'
 import { open, seal } from './sealed-box.ts'
 
-type KeyPurpose = 'reset_password' | 'verify_email' | 'token requests' | 'seal' | 'jwt' | 'provider tokens'
+type KeyPurpose =
+  | 'reset_password'
+  | 'verify_email'
+  | 'token requests'
+  | 'counters'
+  | 'seal'
+  | 'jwt'
+  | 'provider tokens'
+  | 'device tokens'
 
 export interface DerivedKeys extends KeyRing {
   readonly jwtKey: KeyObject
   readonly providerTokenKey: KeyObject
+  readonly deviceTokenKey: KeyObject
 }
 
 /** The length of the sealed text: every address key fits, with the two bytes of its length. */
@@ -24,6 +33,7 @@ export function derivedKeys(master: Buffer | string, tenant: string | null = nul
 
   const tokenKeys = { reset_password: keyFor('reset_password'), verify_email: keyFor('verify_email') }
   const requestKey = keyFor('token requests')
+  const counterKey = keyFor('counters')
   const sealKey = keyFor('seal')
 
   return {
@@ -41,6 +51,12 @@ export function derivedKeys(master: Buffer | string, tenant: string | null = nul
       return createHmac('sha256', requestKey).update(framed(purpose, key)).digest('base64url')
     },
 
+    counterKey(...subject) {
+      return createHmac('sha256', counterKey)
+        .update(framed(...subject))
+        .digest('base64url')
+    },
+
     sealEmail(key, requestId) {
       return seal(sealKey, padded(key), Buffer.from(requestId)).toString('base64url')
     },
@@ -54,6 +70,7 @@ export function derivedKeys(master: Buffer | string, tenant: string | null = nul
 
     jwtKey: keyFor('jwt'),
     providerTokenKey: keyFor('provider tokens'),
+    deviceTokenKey: keyFor('device tokens'),
   }
 }
 
@@ -77,7 +94,7 @@ export function newToken(): string {
 }
 
 /** Each field follows its length, so no two lists of fields have the same bytes. */
-function framed(...fields: readonly string[]): Buffer {
+export function framed(...fields: readonly string[]): Buffer {
   return Buffer.concat(
     fields.flatMap((field) => {
       const bytes = Buffer.from(field)

@@ -1,9 +1,9 @@
 import { availableParallelism } from 'node:os'
-import { Unavailable } from '../../domain/refusal.ts'
+import { LimitReached, Unavailable } from '../../domain/refusal.ts'
 
 export type HashPool = ReturnType<typeof hashPool>
 
-/** The jobs of one tenant, first in, first out. */
+/** The jobs of one tenant. */
 export type HashQueue = ReturnType<HashPool['queue']>
 
 interface Options {
@@ -14,11 +14,27 @@ interface Options {
   readonly monotonic?: () => number
 }
 
+interface RunOptions {
+  readonly maxWaitSeconds?: number
+  readonly client?: string | null
+}
+
 interface Job {
   readonly permits: number
   readonly start: () => void
 }
 
+/** A client with waiting jobs, first in, first out. */
+interface Client {
+  readonly name: string | null
+  readonly jobs: Job[]
+}
+
+/** The clients of a tenant with waiting jobs, in the order of their turns. */
+type Tenant = Client[]
+
+/** The share of the greatest wait that the waiting jobs of one client may cost. */
+const shareOfClient = 1 / 4
 /** The estimated cost of a job before the pool has measured one. */
 const assumedCostMs = 30
 /** Share of the newest measurement in the moving average. */
@@ -29,39 +45,53 @@ const weight = 0.1
  * zlib share.
  */
 export function hashPool({ size, maxWaitSeconds, monotonic = () => performance.now() }: Options) {
-  /** The queues with waiting jobs, in the order of their turns. */
-  const waiting: Job[][] = []
+  /** The tenants with waiting jobs, in the order of their turns. */
+  const waiting: Tenant[] = []
   let free = size
   let meanCostMs: number | null = null
 
-  function expectedWaitSeconds(queue: readonly Job[], permits: number): number {
-    const turns = queue.length + 1
-    // The queues take turns, so every other queue gets as many turns as this one before this job.
-    const before = waiting.flatMap((other) => (other === queue ? other : other.slice(0, turns)))
-    const lanes = before.reduce((sum, job) => sum + job.permits, permits)
+  function secondsOf(jobs: readonly Pick<Job, 'permits'>[]): number {
+    const lanes = jobs.reduce((sum, job) => sum + job.permits, 0)
     return (lanes * (meanCostMs ?? assumedCostMs)) / size / 1000
   }
 
-  function turnOf(queue: Job[], permits: number, mostSeconds: number): Promise<void> {
-    const waitSeconds = expectedWaitSeconds(queue, permits)
+  /** The jobs that begin before the next one of `client`: tenants take turns, and so do the clients of each. */
+  function jobsBefore(tenant: Tenant, client: Client): readonly Job[] {
+    const turns = client.jobs.length + 1
+    const ofTenant = tenant.flatMap((other) => (other === client ? other.jobs : other.jobs.slice(0, turns)))
+    const ofOthers = waiting.filter((other) => other !== tenant).map((other) => inTurns(other))
+    return [...ofTenant, ...ofOthers.flatMap((jobs) => jobs.slice(0, ofTenant.length + 1))]
+  }
+
+  function turnOf(tenant: Tenant, name: string | null, permits: number, mostSeconds: number): Promise<void> {
+    const client = tenant.find((one) => one.name === name) ?? { name, jobs: [] }
+    const ofClient = secondsOf([...client.jobs, { permits }])
+    if (name !== null && client.jobs.length > 0 && ofClient > mostSeconds * shareOfClient) {
+      throw new LimitReached('passwords.maxWaitSeconds', ofClient)
+    }
+    const waitSeconds = secondsOf([...jobsBefore(tenant, client), { permits }])
     if (waitSeconds > mostSeconds) {
       throw new Unavailable('password hashing', { retryAfterSeconds: Math.ceil(waitSeconds) })
     }
     return new Promise((start) => {
-      if (queue.length === 0) waiting.push(queue)
-      queue.push({ permits, start })
+      if (tenant.length === 0) waiting.push(tenant)
+      if (client.jobs.length === 0) tenant.push(client)
+      client.jobs.push({ permits, start })
     })
   }
 
   /** The next job waits until all its permits are free. Otherwise jobs with fewer lanes could overtake it for ever. */
   function startNext(): void {
     for (;;) {
-      const queue = waiting[0]
-      const job = queue?.[0]
-      if (queue === undefined || job === undefined || job.permits > free) return
+      const tenant = waiting[0]
+      const client = tenant?.[0]
+      const job = client?.jobs[0]
+      if (tenant === undefined || client === undefined || job === undefined || job.permits > free) return
       waiting.shift()
-      queue.shift()
-      if (queue.length > 0) waiting.push(queue)
+      tenant.shift()
+      client.jobs.shift()
+      if (client.jobs.length > 0) tenant.push(client)
+      if (tenant.length > 0) waiting.push(tenant)
       free -= job.permits
       job.start()
     }
@@ -70,19 +100,21 @@ export function hashPool({ size, maxWaitSeconds, monotonic = () => performance.n
   return {
     monotonic,
 
-    /** A queue for one tenant. The queues take turns, one job each. */
+    /** A queue for one tenant. The queues take turns, one job each, and so do the clients of a queue. */
     queue() {
-      const queue: Job[] = []
+      const tenant: Tenant = []
       return {
         /**
          * Runs `job` once as many permits are free as it has lanes; a job with more lanes than the pool has permits takes
          * all of them. Throws `Unavailable` at once when the expected wait exceeds `maxWaitSeconds`, by default that of
-         * the pool. `beganAt` is the time at which the job began, by `monotonic`.
+         * the pool, and `LimitReached` when the waiting jobs of its client would cost a quarter of it. Unknown clients
+         * (`null`) take turns as one, without that limit. `beganAt` is the time at which the job began, by `monotonic`.
          */
-        async run<T>(lanes: number, job: () => Promise<T>, options: { readonly maxWaitSeconds?: number } = {}) {
+        async run<T>(lanes: number, job: () => Promise<T>, options: RunOptions = {}) {
+          const { client = null, maxWaitSeconds: mostSeconds = maxWaitSeconds } = options
           const permits = Math.min(lanes, size)
           if (waiting.length === 0 && permits <= free) free -= permits
-          else await turnOf(queue, permits, options.maxWaitSeconds ?? maxWaitSeconds)
+          else await turnOf(tenant, client, permits, mostSeconds)
           try {
             const beganAt = monotonic()
             const value = await job()
@@ -97,6 +129,12 @@ export function hashPool({ size, maxWaitSeconds, monotonic = () => performance.n
       }
     },
   }
+}
+
+/** The jobs of a tenant in the order in which they begin. */
+function inTurns(tenant: Tenant): readonly Job[] {
+  const rounds = Math.max(0, ...tenant.map(({ jobs }) => jobs.length))
+  return Array.from({ length: rounds }, (_, round) => tenant.flatMap(({ jobs }) => jobs.slice(round, round + 1))).flat()
 }
 
 /** libuv's own default. */

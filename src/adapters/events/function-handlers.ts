@@ -7,7 +7,7 @@ import { type HandlerName, handlerNameOf } from './handler-names.ts'
 type Awaitable = void | Promise<void>
 
 /**
- * The deployer's handlers by fastapi-users' names; each is optional. Each event calls its handler at least once, with
+ * The deployer's handlers, most of them by fastapi-users' names; each is optional. Each event calls its handler at least once, with
  * the same `context.eventId` each time, and again later when it throws or takes too long.
  *
  * `on_before_delete` may refuse: it throws a value with a string `reason`, which the caller reads.
@@ -20,6 +20,7 @@ export interface Handlers {
   on_after_forgot_password?(user: WireUser, token: string, context: HandlerContext): Awaitable
   on_after_reset_password?(user: WireUser, context: HandlerContext): Awaitable
   on_after_login?(user: WireUser, context: HandlerContext): Awaitable
+  on_account_under_attack?(user: WireUser, context: HandlerContext): Awaitable
   on_before_delete?(user: WireUser, context: HandlerContext): Awaitable
   on_after_delete?(user: WireUser, context: HandlerContext): Awaitable
 }

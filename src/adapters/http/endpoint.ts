@@ -1,4 +1,5 @@
 import type { Static, TSchema } from 'typebox'
+import type { Caller, ClientLimit } from '../../application/limits/limits.ts'
 import type { Authenticated } from '../../application/sign-in/authenticate.ts'
 import type { RefusalCode } from '../../domain/refusal.ts'
 import type { Reply } from './reply.ts'
@@ -29,6 +30,8 @@ export interface Endpoint {
   /** Refuses pages of other origins: a forged login would put a victim into the attacker's account. */
   readonly ownOriginsOnly?: boolean
   readonly query?: readonly QueryParameter[]
+  /** The limit for each client, which the pipeline asks; `'passwords'` for the limits that the use case asks itself. */
+  readonly limit?: ClientLimit | 'passwords'
   /** Answers browsers of this machine only; other requests are 404. */
   readonly isLocal?: boolean
   readonly access: Access
@@ -46,6 +49,7 @@ export interface Incoming<Body, Target, Who> {
   readonly params: Readonly<Record<string, string>>
   readonly query: URLSearchParams
   readonly cookie: string | undefined
+  readonly caller: Caller
   /** The host of the request without its port. */
   readonly host: string
   readonly requestId: string

@@ -1,4 +1,4 @@
-import { Refusal, type RefusalCode, Unavailable } from '../../domain/refusal.ts'
+import { LimitReached, Refusal, type RefusalCode, Unavailable } from '../../domain/refusal.ts'
 import type { Reply } from './reply.ts'
 
 /** A fault of a request in FastAPI's form, without `input`, which would echo passwords. */
@@ -93,10 +93,13 @@ export function replyTo(thrown: unknown): Reply | null {
   }
   if (thrown instanceof Invalid) return errorReply(422, thrown.faults)
   if (thrown instanceof Unreadable) return errorReply(thrown.status, thrown.detail)
-  if (thrown instanceof Unavailable) {
-    return errorReply(503, 'SERVICE_UNAVAILABLE', { 'Retry-After': String(Math.ceil(thrown.retryAfterSeconds)) })
-  }
+  if (thrown instanceof Unavailable) return errorReply(503, 'SERVICE_UNAVAILABLE', retryAfter(thrown))
+  if (thrown instanceof LimitReached) return errorReply(429, 'TOO_MANY_REQUESTS', retryAfter(thrown))
   return null
+}
+
+function retryAfter({ retryAfterSeconds }: { readonly retryAfterSeconds: number }) {
+  return { 'Retry-After': String(Math.max(1, Math.ceil(retryAfterSeconds))) }
 }
 
 export const faultReply = errorReply(500, 'INTERNAL_SERVER_ERROR')

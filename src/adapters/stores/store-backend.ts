@@ -1,4 +1,5 @@
 import type { ExpiringIds } from '../../application/ports/stores/expiring-ids.ts'
+import type { Limiter } from '../../application/ports/stores/limiter.ts'
 import type { OAuthStateStore } from '../../application/ports/stores/oauth-state-store.ts'
 import type { Outbox } from '../../application/ports/stores/outbox.ts'
 import type { SessionStore } from '../../application/ports/stores/session-store.ts'
@@ -28,6 +29,8 @@ export interface StoreHandle {
   readonly tokens?: TokenStore
   /** Present if and only if `tokens` is. */
   readonly oauthStates?: OAuthStateStore
+  /** The counters of limits, in the store of the sessions. Without it, each process counts for itself. */
+  readonly limiter?: Limiter
 
   /**
    * Connects, creates tables or indexes, and checks the server's settings. May be repeated after `Unavailable`. Before

@@ -17,6 +17,8 @@ export interface RegisterNeeds extends MetadataNeeds {
 export interface Registration extends CausingRequest {
   readonly email: Email
   readonly password: string
+  /** Shares the hash pool fairly; `null` when unknown. */
+  readonly client?: string | null
 }
 
 export class RegisterUser {
@@ -37,11 +39,11 @@ export async function register(
   rights: Partial<Pick<User, 'isSuperuser' | 'isVerified'>>,
 ): Promise<User> {
   const { users, hasher, policy, clock, newId } = needs
-  const { email, password } = registration
+  const { email, password, client = null } = registration
   const objection = passwordObjection(password, email, policy)
   if (objection !== null) throw new Refusal('REGISTER_INVALID_PASSWORD', objection)
 
-  const hash = await hasher.hash(password)
+  const hash = await hasher.hash(password, client)
   const bare = newUser(newId() as UserId, email, hash, clock()) // safe: `newId` promises a UUID
   const user = { ...bare, ...rights, isOwnerProved: rights.isVerified === true }
   const outcome = await users.insert(user, [accountEvent('registered', user, eventMetadata(needs, registration))])

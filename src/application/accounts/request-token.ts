@@ -3,17 +3,20 @@ import type { EventId } from '../../domain/ids.ts'
 import type { TokenPurpose } from '../../domain/one-time-token.ts'
 import { Unavailable } from '../../domain/refusal.ts'
 import type { CausingRequest, MetadataNeeds } from '../event-metadata.ts'
+import type { Limits } from '../limits/limits.ts'
 import type { KeyRing } from '../ports/key-ring.ts'
 import type { TokenRequests } from '../ports/stores/token-requests.ts'
 
 interface Needs extends MetadataNeeds {
   tokenRequests: TokenRequests
   keyRing: KeyRing
+  limits: Pick<Limits, 'maySendToken'>
 }
 
 /**
  * Stores a request for a reset or verification token: one small write, the same for every address. `DeliverTokens` looks
- * for the user later, so the time of the answer reveals nothing (OWASP Forgot Password cheat sheet).
+ * for the user later, so the time of the answer reveals nothing (OWASP Forgot Password cheat sheet). It writes nothing for
+ * an address that has got its tokens of the hour, and answers the same.
  */
 export class RequestToken {
   readonly #needs: Needs
@@ -22,9 +25,10 @@ export class RequestToken {
   }
 
   async execute(input: CausingRequest & { purpose: TokenPurpose; email: Email }): Promise<void> {
-    const { tokenRequests, keyRing, clock, newId } = this.#needs
+    const { tokenRequests, keyRing, limits, clock, newId } = this.#needs
     const { purpose, requestId, languages = [] } = input
     const key = emailKey(input.email)
+    if (!(await limits.maySendToken(purpose, key))) return
     const id = keyRing.requestId(purpose, key)
 
     const outcome = await tokenRequests.ask({

@@ -1,3 +1,4 @@
+import type { Email } from '../../domain/email.ts'
 import { accountEvent, updatedEvent } from '../../domain/events.ts'
 import { withVouchedAccounts } from '../../domain/linked-accounts.ts'
 import { type PasswordPolicy, passwordObjection } from '../../domain/password.ts'
@@ -25,7 +26,10 @@ export class ResetPassword {
     this.#needs = needs
   }
 
-  async execute(input: CausingRequest & { token: string; password: string }): Promise<void> {
+  /** Returns the address of the user. */
+  async execute(
+    input: CausingRequest & { token: string; password: string; client?: string | null },
+  ): Promise<{ email: Email }> {
     const { changeUser, hasher, policy, clock } = this.#needs
     const found = await findRedeemable(this.#needs, 'reset_password', input.token)
     if (!found?.user.isActive) throw new Refusal('RESET_PASSWORD_BAD_TOKEN')
@@ -33,7 +37,7 @@ export class ResetPassword {
 
     const objection = passwordObjection(input.password, found.user.email, policy)
     if (objection !== null) throw new Refusal('RESET_PASSWORD_INVALID_PASSWORD', objection)
-    const hash = await hasher.hash(input.password)
+    const hash = await hasher.hash(input.password, input.client)
 
     const outcome = await changeUser.execute(token.userId, (fresh) => {
       if (!fresh.isActive || !stands(token, fresh)) throw new Refusal('RESET_PASSWORD_BAD_TOKEN')
@@ -46,5 +50,6 @@ export class ResetPassword {
     })
     if (outcome.type !== 'changed') throw new Refusal('RESET_PASSWORD_BAD_TOKEN')
     await discard(this.#needs, token)
+    return { email: outcome.user.email }
   }
 }

@@ -5,6 +5,7 @@ import { Refusal } from '../../domain/refusal.ts'
 import { endSessions, type User, withPassword } from '../../domain/user.ts'
 import type { Change, ChangeUser } from '../change-user.ts'
 import { type CausingRequest, eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
+import { type Caller, type Limits, unknownCaller } from '../limits/limits.ts'
 import type { PasswordHasher } from '../ports/password-hasher.ts'
 import { type Authenticated, speaksFor } from '../sign-in/authenticate.ts'
 import { type FreshLoginNeeds, requireFreshLogin } from '../sign-in/fresh-login.ts'
@@ -24,6 +25,7 @@ export interface AnyChanges extends OwnChanges {
 interface Needs extends MetadataNeeds, FreshLoginNeeds {
   changeUser: ChangeUser
   hasher: PasswordHasher
+  limits: Limits
   policy: PasswordPolicy
 }
 
@@ -43,17 +45,22 @@ export class UpdateUser {
   }
 
   async own(
-    input: CausingRequest & { by: Authenticated; changes: OwnChanges; currentPassword?: string | undefined },
+    input: CausingRequest & {
+      by: Authenticated
+      changes: OwnChanges
+      currentPassword?: string | undefined
+      caller?: Caller
+    },
   ): Promise<User> {
-    const { by, currentPassword, requestId, languages } = input
+    const { by, currentPassword, requestId, languages, caller = unknownCaller } = input
     // Field by field, because the object of a calling program may hold rights, too.
     const { email, password } = input.changes
     const changes = { email, password }
 
     const givesAccess = email !== undefined || password !== undefined
     if (givesAccess && currentPassword === undefined) requireFreshLogin(this.#needs, by)
-    const verified = await this.#verify(by.user, currentPassword)
-    const hash = await this.#hash(changes, by.user)
+    const verified = await this.#verify(by.user, currentPassword, { ...caller, requestId })
+    const hash = await this.#hash(changes, by.user, caller)
     const check = async (fresh: User): Promise<void> => {
       await requireAlive(fresh, by)
       requireSamePassword(fresh, verified)
@@ -73,18 +80,19 @@ export class UpdateUser {
       target: User
       changes: AnyChanges
       currentPassword?: string | undefined
+      caller?: Caller
     },
   ): Promise<User> {
-    const { by, target, changes, currentPassword, requestId, languages } = input
+    const { by, target, changes, currentPassword, requestId, languages, caller = unknownCaller } = input
     if (!by.user.isSuperuser) throw new Refusal('FORBIDDEN')
     if (currentPassword === undefined) requireFreshLogin(this.#needs, by)
-    const verified = await this.#verify(by.user, currentPassword)
+    const verified = await this.#verify(by.user, currentPassword, { ...caller, requestId })
     const requireRight = async (fresh: User): Promise<void> => {
       await requireAlive(fresh, by)
       requireSamePassword(fresh, verified)
       if (!fresh.isSuperuser) throw new Refusal('FORBIDDEN') // the right was taken away meanwhile
     }
-    const hash = await this.#hash(changes, target)
+    const hash = await this.#hash(changes, target, caller)
     const update = { target, changes, hash, requestId, languages }
     if (by.user.id === target.id) {
       return await this.#change({ ...update, keptCredentialId: by.credential.id, check: requireRight })
@@ -102,9 +110,9 @@ export class UpdateUser {
     if (type === 'gone') throw new Refusal('UNAUTHORIZED')
   }
 
-  async #hash(changes: AnyChanges, user: User): Promise<string | null> {
+  async #hash(changes: AnyChanges, user: User, { client }: Caller): Promise<string | null> {
     this.#requireGoodPassword(changes, user)
-    return changes.password === undefined ? null : await this.#needs.hasher.hash(changes.password)
+    return changes.password === undefined ? null : await this.#needs.hasher.hash(changes.password, client)
   }
 
   async #change(update: Update): Promise<User> {
@@ -129,11 +137,19 @@ export class UpdateUser {
   }
 
   /** Returns the version of the verified password; `null` when none is given. */
-  async #verify(user: User, currentPassword: string | undefined): Promise<number | null> {
+  async #verify(
+    user: User,
+    currentPassword: string | undefined,
+    caller: Caller & { readonly requestId: string },
+  ): Promise<number | null> {
     if (currentPassword === undefined) return null
-    const verdict = await this.#needs.hasher.verify(currentPassword, user.passwordHash)
-    if (verdict === 'mismatch') throw new Refusal('UPDATE_USER_BAD_CURRENT_PASSWORD')
-    return user.passwordVersion
+    const { limits, hasher } = this.#needs
+    const version = await limits.password({ ...caller, account: emailKey(user.email) }, async () => {
+      const verdict = await hasher.verify(currentPassword, user.passwordHash, caller.client)
+      return verdict === 'mismatch' ? null : user.passwordVersion
+    })
+    if (version === null) throw new Refusal('UPDATE_USER_BAD_CURRENT_PASSWORD')
+    return version
   }
 
   #requireGoodPassword(changes: AnyChanges, user: User): void {

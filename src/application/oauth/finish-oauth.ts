@@ -51,12 +51,13 @@ export class FinishOAuth {
       policy: OAuthPolicy
       backend: Backend
     },
-  ): Promise<string> {
+  ): Promise<{ credential: string; email: Email }> {
     const { response, arrival, policy, backend, requestId, languages } = input
     const identity = await identityOf(this.#needs, response, arrival, null)
     const user = await this.#userOf({ identity, provider: arrival.provider.name, policy, requestId, languages })
     const { requiresVerification } = policy
-    return await issueCredential(this.#needs, { user, backend, requestId, languages, requiresVerification })
+    const login = { user, backend, requestId, languages, requiresVerification }
+    return { credential: await issueCredential(this.#needs, login), email: user.email }
   }
 
   /** Retries when a concurrent login wrote first, so that two first logins of one account create one user. */

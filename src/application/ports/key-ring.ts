@@ -13,6 +13,9 @@ export interface KeyRing {
   /** A keyed hash: the id of a waiting request for an address. */
   requestId(purpose: TokenPurpose, key: EmailKey): string
 
+  /** A keyed hash: the key of a counter of limits, so that no store holds the addresses of users and clients. */
+  counterKey(...subject: readonly string[]): string
+
   /** Encrypts an address key and binds it to `requestId`. */
   sealEmail(key: EmailKey, requestId: string): string
 

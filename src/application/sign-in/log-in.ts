@@ -1,7 +1,8 @@
-import { type Email, emailKey } from '../../domain/email.ts'
-import { Refusal, Unavailable } from '../../domain/refusal.ts'
+import { type Email, type EmailKey, emailKey } from '../../domain/email.ts'
+import { LimitReached, Refusal, Unavailable } from '../../domain/refusal.ts'
 import type { User } from '../../domain/user.ts'
 import type { CausingRequest } from '../event-metadata.ts'
+import { type Caller, type Limits, unknownCaller } from '../limits/limits.ts'
 import type { PasswordHasher } from '../ports/password-hasher.ts'
 import type { UserStore } from '../ports/stores/user-store.ts'
 import type { Backend } from './authenticate.ts'
@@ -10,6 +11,7 @@ import { type IssueNeeds, issueCredential } from './issue-credential.ts'
 interface Needs extends IssueNeeds {
   users: UserStore
   hasher: PasswordHasher
+  limits: Limits
 }
 
 export class LogIn {
@@ -23,26 +25,38 @@ export class LogIn {
    *
    * @param input.email `null` for a text that is no address; refused after the same work
    */
-  async execute(input: CausingRequest & { email: Email | null; password: string; backend: Backend }): Promise<string> {
-    const { users, hasher } = this.#needs
-    const { email, password, backend, requestId, languages } = input
+  async execute(
+    input: CausingRequest & { email: Email | null; password: string; backend: Backend; caller?: Caller },
+  ): Promise<string> {
+    const { email, password, backend, requestId, languages, caller = unknownCaller } = input
+    const { client } = caller
+    const account = email === null ? null : emailKey(email)
 
-    const user = email === null ? null : await users.findByEmail(emailKey(email))
-    // The password of an inactive user is not compared, so the answer does not confirm it.
-    const hash = user?.isActive ? user.passwordHash : null
-    const verdict = await hasher.verify(password, hash)
-    if (user === null || verdict === 'mismatch') throw new Refusal('LOGIN_BAD_CREDENTIALS')
-
-    if (verdict === 'match_needs_rehash') await this.#rehash(user, password)
+    const verified = await this.#needs.limits.password({ ...caller, account, requestId }, () =>
+      this.#verify(account, password, client),
+    )
+    if (verified === null) throw new Refusal('LOGIN_BAD_CREDENTIALS')
+    const { user, needsRehash } = verified
+    if (needsRehash) await this.#rehash(user, password, client)
     return await issueCredential(this.#needs, { user, backend, requestId, languages })
   }
 
+  async #verify(account: EmailKey | null, password: string, client: string | null) {
+    const { users, hasher } = this.#needs
+    const user = account === null ? null : await users.findByEmail(account)
+    // The password of an inactive user is not compared, so the answer does not confirm it.
+    const hash = user?.isActive ? user.passwordHash : null
+    const verdict = await hasher.verify(password, hash, client)
+    return user === null || verdict === 'mismatch' ? null : { user, needsRehash: verdict === 'match_needs_rehash' }
+  }
+
   /** Writes only if the hash is still the verified one, so a password that was changed meanwhile stays. */
-  async #rehash(user: User, password: string): Promise<void> {
+  async #rehash(user: User, password: string, client: string | null): Promise<void> {
     try {
-      await this.#needs.users.replace({ ...user, passwordHash: await this.#needs.hasher.hash(password) }, [])
+      await this.#needs.users.replace({ ...user, passwordHash: await this.#needs.hasher.hash(password, client) }, [])
     } catch (fault) {
-      if (!(fault instanceof Unavailable)) throw fault // the next login tries again
+      const isTooMuch = fault instanceof Unavailable || fault instanceof LimitReached
+      if (!isTooMuch) throw fault // the next login tries again
     }
   }
 }

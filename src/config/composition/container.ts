@@ -13,6 +13,7 @@ import { ChangeUser } from '../../application/change-user.ts'
 import { DeliverTokens } from '../../application/deliveries/deliver-tokens.ts'
 import { RelayEvents } from '../../application/deliveries/relay-events.ts'
 import { Sweep } from '../../application/deliveries/sweep.ts'
+import { ReportAttack } from '../../application/limits/report-attack.ts'
 import { FinishOAuth } from '../../application/oauth/finish-oauth.ts'
 import { LinkOAuth } from '../../application/oauth/link-oauth.ts'
 import { ReadProviderToken } from '../../application/oauth/read-provider-token.ts'
@@ -44,6 +45,7 @@ const classes = {
   readUser: ReadUser,
   registerUser: RegisterUser,
   relayEvents: RelayEvents,
+  reportAttack: ReportAttack,
   requestToken: RequestToken,
   resetPassword: ResetPassword,
   startOAuth: StartOAuth,

@@ -2,6 +2,7 @@ import { docsRouter } from '../../adapters/http/docs/docs-page.ts'
 import { openapi } from '../../adapters/http/docs/openapi.ts'
 import type { Router } from '../../adapters/http/endpoint.ts'
 import { type ComesBack, type TryConfig, tryRouter } from '../../adapters/http/pages/try-page.ts'
+import { clientAddresses } from '../../adapters/http/pipeline/client-address.ts'
 import { identifying } from '../../adapters/http/pipeline/identify.ts'
 import { type RouteTable, routeTable } from '../../adapters/http/pipeline/route-table.ts'
 import { routesOf, type TenantHttp } from '../../adapters/http/pipeline/serve.ts'
@@ -9,7 +10,9 @@ import { authRouter } from '../../adapters/http/routers/auth.ts'
 import { oauthRouter } from '../../adapters/http/routers/oauth.ts'
 import { oauthAssociateRouter } from '../../adapters/http/routers/oauth-associate.ts'
 import { operationsRouter } from '../../adapters/http/routers/operations.ts'
+import type { DeviceCookie } from '../../adapters/http/transports/device-cookie.ts'
 import { ownOrigins } from '../../adapters/http/transports/http-backend.ts'
+import { unknownCaller, unlimited } from '../../application/limits/limits.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import { version } from '../../lib/version.ts'
 import { routers } from '../plugins/routers.ts'
@@ -18,13 +21,14 @@ import { enabledOf } from '../settings/schema/tree.ts'
 import { defaultTenant, type LoadedTenants } from '../settings/tenants.ts'
 import { mountedOperations } from '../settings/validate.ts'
 import type { OpenTenants } from '../tenancy/directory.ts'
-import { mountedProviders, prefixOf, transportOf } from './sign-in.ts'
+import { deviceCookieOf, mountedProviders, prefixOf, transportOf } from './sign-in.ts'
 import type { FailingStore } from './stores.ts'
 import type { Tenant } from './tenant.ts'
 
 /** The parts of a tenant that its routers need. */
 type Mounted = Pick<Tenant, 'id' | 'settings' | 'log' | 'useCases' | 'backends' | 'providers'> & {
   readonly ports: Pick<Tenant['ports'], 'vault'>
+  readonly deviceCookie: DeviceCookie
 }
 
 interface TenantNeeds {
@@ -36,13 +40,24 @@ interface TenantNeeds {
 
 /** Every route of one tenant. */
 export function tenantHttp(tenant: Tenant, { publicUrl, strict }: TenantNeeds): TenantHttp {
-  const { settings, useCases, backends } = tenant
+  const { settings, useCases, backends, ports } = tenant
+  const deviceCookie = deviceCookieOf(tenant)
+  const clientOf = clientAddresses(settings.http.trustedProxies)
   const originsNow = () => ownOrigins(publicUrl(), settings.http.allowedOrigins)
   const identify = identifying({ authenticate: useCases.authenticate, backends, ownOrigins: originsNow })
   const page = tryRouter(() => ({ publicUrl: publicUrl(), config: tryConfig(settings, publicUrl()) }))
-  const all = [...routersOf(tenant, publicUrl), ...(settings.try.enabled ? [page] : [])]
+  const all = [...routersOf({ ...tenant, deviceCookie }, publicUrl), ...(settings.try.enabled ? [page] : [])]
   return {
-    routes: routesOf(all, { identify, ownOrigins: originsNow, strict }),
+    routes: routesOf(all, {
+      identify,
+      ownOrigins: originsNow,
+      callerOf(request) {
+        if (!settings.limits.enabled) return unknownCaller // otherwise the hash pool would limit its client
+        return { client: clientOf(request), device: deviceCookie.read(request.headers.cookie) }
+      },
+      limits: ports.limits,
+      strict,
+    }),
     identify,
     isTls: settings.http.publicUrl?.startsWith('https:') ?? false,
   }
@@ -66,6 +81,8 @@ export function processRoutes({ settings, tenants, strict }: ProcessNeeds): Rout
       throw new Refusal('UNAUTHORIZED')
     },
     ownOrigins: () => new Set<string>(),
+    callerOf: () => unknownCaller,
+    limits: unlimited,
     strict,
   }
   return routesOf([operations, ...docs], needs)
@@ -132,22 +149,24 @@ function routersOf(tenant: Mounted, publicUrl: () => string): Router[] {
 }
 
 /** The routers that the settings enable, at their prefixes. */
-function mainRouters({ settings, useCases, backends }: Mounted): Router[] {
-  const auth = backends.map((backend) => authRouter({ ...useCases, backend, prefix: prefixOf(settings, backend.name) }))
+function mainRouters({ settings, useCases, backends, deviceCookie }: Mounted): Router[] {
+  const auth = backends.map((backend) =>
+    authRouter({ ...useCases, backend, deviceCookie, prefix: prefixOf(settings, backend.name) }),
+  )
   const others = routers
     .filter(({ name }) => settings.routers[name].enabled)
-    .map(({ name, build }) => build({ ...useCases, backends, prefix: settings.routers[name].prefix }))
+    .map(({ name, build }) => build({ ...useCases, backends, deviceCookie, prefix: settings.routers[name].prefix }))
   return [...auth, ...others]
 }
 
 /** Two routers for each provider: to sign in, and to link accounts. */
 function oauthRouters(tenant: Mounted, publicUrl: () => string): Router[] {
-  const { useCases, ports, backends } = tenant
+  const { useCases, ports, backends, deviceCookie } = tenant
   return mountedProviders(tenant, publicUrl).flatMap(({ own, mounted }) => {
     const backend = backends.find((one) => one.name === own.backend)
     if (backend === undefined) throw new Error(`there is no backend ${own.backend}`)
     return [
-      oauthRouter({ ...useCases, mounted, backend, prefix: own.prefix }),
+      oauthRouter({ ...useCases, mounted, backend, deviceCookie, prefix: own.prefix }),
       oauthAssociateRouter({ ...useCases, vault: ports.vault, mounted, prefix: own.associatePrefix }),
     ]
   })

@@ -1,8 +1,12 @@
 import { isCommonPassword } from '../../adapters/crypto/common-passwords.ts'
 import { type DerivedKeys, newToken } from '../../adapters/crypto/derived-keys.ts'
+import { deviceTokens } from '../../adapters/crypto/device-tokens.ts'
 import { newId } from '../../adapters/crypto/new-id.ts'
 import { providerVault } from '../../adapters/crypto/provider-vault.ts'
 import type { DeliveryProblem } from '../../application/deliveries/delivery-problem.ts'
+import { CountedLimits } from '../../application/limits/counted-limits.ts'
+import { unlimited } from '../../application/limits/limits.ts'
+import type { Attack, AttackReport } from '../../application/limits/report-attack.ts'
 import type { EventHandlers } from '../../application/ports/event-handlers.ts'
 import type { CodeRefused, ProviderFailed } from '../../application/ports/oauth-provider.ts'
 import type { PasswordHasher } from '../../application/ports/password-hasher.ts'
@@ -15,7 +19,7 @@ import type { Settings } from '../settings/schema/schema.ts'
 import { enabledOf } from '../settings/schema/tree.ts'
 import type { OpenStores } from './stores.ts'
 
-interface Opened extends Pick<OpenStores, 'users' | 'sessions' | 'tokens' | 'oauthStates'> {
+interface Opened extends Pick<OpenStores, 'users' | 'sessions' | 'tokens' | 'oauthStates' | 'limiter'> {
   readonly tenant: string
   readonly hasher: PasswordHasher
   readonly eventHandlers: EventHandlers
@@ -23,6 +27,8 @@ interface Opened extends Pick<OpenStores, 'users' | 'sessions' | 'tokens' | 'oau
   readonly keyRing: DerivedKeys
   readonly report: (problem: DeliveryProblem) => void
   readonly reportProvider: (name: string, failure: CodeRefused | ProviderFailed) => void
+  readonly attacked: (attack: Attack) => void
+  readonly warnOfAttack: (report: AttackReport) => void
   /** Called after a write of events. */
   readonly wake: () => void
 }
@@ -32,8 +38,10 @@ export type Ports = ReturnType<typeof portsOf>
 
 /** Turns settings and opened resources into the needs of use cases. */
 export function portsOf(settings: Settings, opened: Opened) {
-  const { users, keyRing, wake, ...others } = opened
-  const { clock, hasher } = opened
+  const { users, keyRing, attacked, wake, ...others } = opened
+  const { clock, hasher, limiter } = opened
+  const devices = deviceTokens(keyRing.deviceTokenKey, clock)
+  const counted = { limiter, keyRing, deviceTokens: devices, figures: settings.limits, clock, attacked }
   return {
     ...others,
     ...userPortsOf(settings, { users: waking(users.users, wake), hasher, clock }),
@@ -41,6 +49,8 @@ export function portsOf(settings: Settings, opened: Opened) {
     tokenRequests: users.tokenRequests,
     expiringIds: users.expiringIds,
     keyRing,
+    deviceTokens: devices,
+    limits: settings.limits.enabled ? new CountedLimits(counted) : unlimited,
     vault: providerVault(keyRing.providerTokenKey),
     newToken,
     providerNames: new Set(enabledOf(settings.providers).map(([name]) => name)),

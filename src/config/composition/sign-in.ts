@@ -1,10 +1,12 @@
 import { oauthBrowser } from '../../adapters/http/oauth/journey-cookie.ts'
 import type { MountedProvider } from '../../adapters/http/oauth/mounted-provider.ts'
+import { type DeviceCookie, deviceCookie } from '../../adapters/http/transports/device-cookie.ts'
 import type { HttpBackend } from '../../adapters/http/transports/http-backend.ts'
 import type { Transport } from '../../adapters/http/transports/transport.ts'
 import type { Logger } from '../../adapters/logging/log.ts'
 import type { ProviderNeeds } from '../../adapters/oauth/kind.ts'
 import { oauthStateSeconds } from '../../application/oauth/start-oauth.ts'
+import type { DeviceTokens } from '../../application/ports/device-tokens.ts'
 import { CodeRefused, type OAuthProvider, type ProviderFailed } from '../../application/ports/oauth-provider.ts'
 import { isLoopback, leadsToLoopback } from '../../lib/loopback.ts'
 import { build } from '../plugins/plugin.ts'
@@ -46,6 +48,12 @@ export function providersOf(
   )
 }
 
+interface CookieOwner {
+  readonly id: string
+  readonly settings: Settings
+  readonly ports: { readonly deviceTokens: DeviceTokens }
+}
+
 interface Tenant {
   readonly id: string
   readonly settings: Settings
@@ -62,9 +70,7 @@ export function mountedProviders(
   { id, settings, log, providers: built }: Tenant,
   publicUrl: () => string,
 ): { own: ProviderSettings; mounted: MountedProvider }[] {
-  const { http } = settings
-  const isSecure = http.publicUrl === undefined ? isLoopback(http.host) : isTrustworthy(new URL(http.publicUrl))
-  const browser = oauthBrowser(isSecure, oauthStateSeconds, id === defaultTenant ? '' : id)
+  const browser = oauthBrowser(keepsSecureCookies(settings), oauthStateSeconds, id === defaultTenant ? '' : id)
   return enabledOf(settings.providers).map(([name, own]) => ({ own, mounted: mounted(name, own) }))
 
   function mounted(name: string, own: ProviderSettings): MountedProvider {
@@ -96,7 +102,14 @@ export function reportProvider(
   log.warn({ requestId, provider, cause: failure.message }, what)
 }
 
-/** Whether browsers keep Secure cookies of this address (W3C Secure Contexts section 3.1). */
-function isTrustworthy(url: URL): boolean {
+/** The device cookie of a tenant. */
+export function deviceCookieOf({ id, settings, ports }: CookieOwner): DeviceCookie {
+  return deviceCookie(ports.deviceTokens, keepsSecureCookies(settings), id === defaultTenant ? '' : id)
+}
+
+/** Whether browsers keep Secure cookies of the service (W3C Secure Contexts section 3.1). */
+function keepsSecureCookies({ http: { publicUrl, host } }: Settings): boolean {
+  if (publicUrl === undefined) return isLoopback(host)
+  const url = new URL(publicUrl)
   return url.protocol === 'https:' || leadsToLoopback(url)
 }

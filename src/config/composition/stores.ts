@@ -1,4 +1,5 @@
 import type { Logger } from '../../adapters/logging/log.ts'
+import { memoryLimiter } from '../../adapters/stores/memory/limiter.ts'
 import {
   type Shares,
   type StoreHandle,
@@ -6,10 +7,12 @@ import {
   Unsuitable,
   type UsersRole,
 } from '../../adapters/stores/store-backend.ts'
+import type { Limiter } from '../../application/ports/stores/limiter.ts'
 import { Unavailable } from '../../domain/refusal.ts'
 import { stores } from '../plugins/stores.ts'
 import type { Fault, Source } from '../settings/schema/fault.ts'
 import type { Settings, StoreSettings } from '../settings/schema/schema.ts'
+import { insuredLimiter } from './limiter.ts'
 
 /** A store that does not answer, and its roles. */
 export interface FailingStore {
@@ -140,6 +143,19 @@ export async function openStores(needs: Needs) {
     if (!port) throw new Unsuitable(`${settings.stores[role].kind} cannot store ${role}`)
     return port
   }
+  /** The limiter of the store of sessions. */
+  function limiter(): Limiter {
+    const store = all.find(({ roles }) => roles.includes('sessions'))
+    if (store?.handle.limiter) {
+      return insuredLimiter(store.handle.limiter, (err, probe) => {
+        if (isClosed) return
+        log.error({ err, store: store.kind }, 'limits are counted in this process until the store answers')
+        retry(store, probe, 'limits are counted in the store again')
+      })
+    }
+    if (settings.limits.enabled) log.info({ store: store?.kind }, 'limits are counted in this process only')
+    return memoryLimiter()
+  }
   const ofUsers = <T extends object>(pick: (users: UsersRole) => T): T =>
     portOf('users', ({ users }) => users && pick(users))
 
@@ -153,6 +169,7 @@ export async function openStores(needs: Needs) {
     sessions: portOf('sessions', (handle) => handle.sessions),
     tokens: portOf('tokens', (handle) => handle.tokens),
     oauthStates: portOf('tokens', (handle) => handle.oauthStates),
+    limiter: limiter(),
     /** Tries every store once and resolves; a store that is down is tried again each second. Rejects with `Unsuitable`. */
     async prepare() {
       const attempts = await Promise.allSettled(all.map(firstAttempt))

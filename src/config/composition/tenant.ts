@@ -95,13 +95,14 @@ export async function openTenant(needs: Needs) {
   })
 
   const keyRing = derivedKeys(secret, keyOwner)
-  const { users, sessions, tokens, oauthStates } = stores
+  const { users, sessions, tokens, oauthStates, limiter } = stores
   const ports = portsOf(settings, {
     tenant: id,
     users,
     sessions,
     tokens,
     oauthStates,
+    limiter,
     keyRing,
     hasher,
     eventHandlers: handlers.eventHandlers,
@@ -111,6 +112,11 @@ export async function openTenant(needs: Needs) {
       if (problem.error === 'Unavailable') void stores.failing()
     },
     reportProvider: (name, failure) => reportProvider(log, name, failure),
+    attacked: (attack) =>
+      void useCases.reportAttack.execute(attack).catch((err: unknown) => {
+        log.warn({ err, requestId: attack.requestId }, 'an attacked account could not be reported')
+      }),
+    warnOfAttack: (report) => log.warn(report, 'wrong passwords for an account reached limits.passwordsPerAccount'),
     wake: () => deliveries.wake(),
   })
   const { expiringIds } = users

@@ -17,7 +17,7 @@ export interface RouterPlugin {
   readonly description: string
   /** The default prefix. */
   readonly prefix: string
-  /** Takes `prefix`, `backends` and any use cases by their names in `config/composition/container.ts`. */
+  /** Takes `prefix`, `backends`, `deviceCookie` and any use cases by their names in `config/composition/container.ts`. */
   build(needs: never): Router
 }
 

@@ -3,6 +3,7 @@ import { mongoBackend } from '../../adapters/stores/mongo/mongo.ts'
 import { redisBackend } from '../../adapters/stores/redis/redis.ts'
 import { sqliteBackend } from '../../adapters/stores/sqlite/sqlite.ts'
 import { type StoreBackend, type StoreHandle, Unsuitable, type UsersRole } from '../../adapters/stores/store-backend.ts'
+import type { Limiter } from '../../application/ports/stores/limiter.ts'
 import type { OAuthStateStore } from '../../application/ports/stores/oauth-state-store.ts'
 import type { SessionStore } from '../../application/ports/stores/session-store.ts'
 import type { TokenStore } from '../../application/ports/stores/token-store.ts'
@@ -10,11 +11,12 @@ import type { TokenStore } from '../../application/ports/stores/token-store.ts'
 /** Every kind of store. A driver is loaded when a store of its kind is opened. */
 export const stores: readonly StoreBackend[] = [memoryBackend, sqliteBackend, mongoBackend, redisBackend]
 
-/** Sessions, one-time tokens and OAuth states of one opened store. */
+/** Sessions, one-time tokens, OAuth states and the counters of limits of one opened store. */
 export interface OpenSessions {
   readonly sessions: SessionStore
   readonly tokens: TokenStore
   readonly oauthStates: OAuthStateStore
+  readonly limiter: Limiter
   /** Resolves when the store answers; throws `Unavailable` within 2 s when it does not. */
   ping(): Promise<void>
   close(): Promise<void>
@@ -71,7 +73,7 @@ export async function openStore(
 }
 
 function portsOf(handle: StoreHandle): OpenSessions {
-  const { users, sessions, tokens, oauthStates } = handle
-  if (!sessions || !tokens || !oauthStates) throw new Error('every store that is built in keeps these')
-  return { ...users, sessions, tokens, oauthStates, ping: () => handle.ping(), close: () => handle.close() }
+  const { users, sessions, tokens, oauthStates, limiter } = handle
+  if (!sessions || !tokens || !oauthStates || !limiter) throw new Error('every store that is built in keeps these')
+  return { ...users, sessions, tokens, oauthStates, limiter, ping: () => handle.ping(), close: () => handle.close() }
 }

@@ -4,6 +4,8 @@ import { misnamedHandlers } from '../../adapters/events/handler-names.ts'
 import { createLog, type Logger } from '../../adapters/logging/log.ts'
 import { printLine } from '../../adapters/logging/print-line.ts'
 import { type CheckedAccounts, checkedAccounts } from '../../application/checked-accounts.ts'
+import type { Limits } from '../../application/limits/limits.ts'
+import type { DeviceTokens } from '../../application/ports/device-tokens.ts'
 import type { OAuthProvider } from '../../application/ports/oauth-provider.ts'
 import type { Backend } from '../../application/sign-in/authenticate.ts'
 import { openSharedResources } from '../composition/shared-resources.ts'
@@ -22,6 +24,9 @@ export interface Accounts extends CheckedAccounts {
   readonly backends: ReadonlyMap<string, Backend>
   /** Providers by their names in the settings, in order of declaration. */
   readonly providers: ReadonlyMap<string, OAuthProvider>
+  /** The limits of requests, for routes of your own. The use cases apply those of passwords and tokens themselves. */
+  readonly limits: Pick<Limits, 'request'>
+  readonly deviceTokens: DeviceTokens
 }
 
 export interface PortcullisOptions {
@@ -145,6 +150,8 @@ function accountsOf(tenant: Tenant): Accounts {
     ...whileReady(tenant, checkedAccounts(tenant.useCases)),
     backends: new Map(tenant.backends.map((backend) => [backend.name, backend])),
     providers: tenant.providers,
+    limits: tenant.ports.limits,
+    deviceTokens: tenant.ports.deviceTokens,
   }
 }
 

@@ -44,6 +44,7 @@ export function doubtsOf(settings: Settings): string[] {
   return [
     ...doubtsOfStores(settings),
     ...(enabledOf(settings.backends).length === 0 ? ['backends: none is enabled, so that nobody can log in'] : []),
+    ...doubtsOfProxies(settings),
     ...doubtsOfCookies(settings),
     ...doubtsOfProviders(settings),
     ...doubtsOfDevelopment(settings),
@@ -67,6 +68,14 @@ function doubtsOfStores({ stores }: Settings): string[] {
 /** A name without a dot belongs to a private network, such as that of Docker Compose. */
 function isNeighbour(host: string): boolean {
   return /^[a-z0-9_-]+$/i.test(host)
+}
+
+function doubtsOfProxies({ http: { publicUrl, trustedProxies }, limits }: Settings): string[] {
+  if (!limits.enabled || trustedProxies !== undefined) return []
+  if (publicUrl === undefined || leadsToLoopback(new URL(publicUrl))) return []
+  return [
+    'http.trustedProxies is not set: name the proxies in front of the service, or give [] if there is none. Otherwise all users of a proxy elsewhere count as one client, and requests from loopback, as of a proxy on this machine, have no limits by client',
+  ]
 }
 
 /** After a redirect of a provider, the browser would show the bearer token as JSON, and no script would get it. */

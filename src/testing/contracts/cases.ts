@@ -10,7 +10,7 @@ export interface Runner {
 }
 
 /** The parts of a handle that the suites prove. */
-export type StoreParts = Pick<StoreHandle, 'users' | 'sessions' | 'tokens' | 'oauthStates'>
+export type StoreParts = Pick<StoreHandle, 'users' | 'sessions' | 'tokens' | 'oauthStates' | 'limiter'>
 
 /** A new, empty store, ready for use. Its time is `clock`'s. */
 export interface OpenedStore {
@@ -27,6 +27,8 @@ export interface StoreUnderProof {
   open(): Promise<OpenedStore>
   /** `false` if the store expires records by its own clock: then `sweep` may find nothing. */
   readonly sweeps?: boolean
+  /** Whether a store of sessions keeps the counters of limits; by default not. */
+  readonly hasLimiter?: boolean
 }
 
 /** The world of one case. `Part` is the part of the store that the suite proves. */

@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { expect } from 'chai'
 import { defaultHashConcurrency, type HashQueue, hashPool } from '../../../src/adapters/crypto/hash-pool.ts'
-import { Unavailable } from '../../../src/domain/refusal.ts'
+import { LimitReached, Unavailable } from '../../../src/domain/refusal.ts'
 import { faultOf } from '../../support/fault-of.ts'
 
 /** A clock in milliseconds that jobs advance, so that a measured cost is exact. */
@@ -102,45 +102,47 @@ describe('the hash pool', () => {
   })
 })
 
-describe('a hash pool that several tenants share', () => {
-  const costMs = 500
+const costMs = 500
+type Refused = Unavailable | LimitReached
 
-  /** A pool whose only permit is taken until `release`, so that every other job waits. */
-  async function busyPool({ maxWaitSeconds = 4 } = {}) {
-    const clock = steppedClock()
-    const pool = hashPool({ size: 1, maxWaitSeconds, monotonic: clock.monotonic })
-    const order: string[] = []
-    const cost = async () => clock.step(costMs)
-    const tenants = new Map<string, HashQueue>()
-    for (const name of ['acme', 'bolt', 'core']) tenants.set(name, pool.queue())
-    const held = heldJob()
-    const other = pool.queue()
-    await other.run(1, cost)
-    const asked: Promise<unknown>[] = [other.run(1, held.job)]
-    return {
-      /** Asks for `count` jobs at once; answers the refusals. */
-      async ask(name: string, count: number): Promise<readonly Unavailable[]> {
-        const refused: Unavailable[] = []
-        for (let one = 0; one < count; one += 1) {
-          const job = async () => {
-            order.push(name)
-            await cost()
-          }
-          const refuse = (fault: unknown) => void refused.push(fault as Unavailable) // safe: the pool throws no other
-          asked.push(tenants.get(name)?.run(1, job).catch(refuse) ?? Promise.resolve())
+/** A pool whose only permit is taken until `release`, so that every other job waits. */
+async function busyPool({ maxWaitSeconds = 4 } = {}) {
+  const clock = steppedClock()
+  const pool = hashPool({ size: 1, maxWaitSeconds, monotonic: clock.monotonic })
+  const order: string[] = []
+  const cost = async () => clock.step(costMs)
+  const tenants = new Map<string, HashQueue>()
+  for (const name of ['acme', 'bolt', 'core']) tenants.set(name, pool.queue())
+  const held = heldJob()
+  const other = pool.queue()
+  await other.run(1, cost)
+  const asked: Promise<unknown>[] = [other.run(1, held.job)]
+  return {
+    /** Asks for `count` jobs of a tenant at once, perhaps of a client (`acme 192.0.2.1`); answers the refusals. */
+    async ask(name: string, count: number): Promise<readonly Refused[]> {
+      const [tenant = '', client = null] = name.split(' ')
+      const refused: Refused[] = []
+      for (let one = 0; one < count; one += 1) {
+        const job = async () => {
+          order.push(name)
+          await cost()
         }
-        await turnOfLoop()
-        return refused
-      },
-      /** The order of turns. */
-      async release(): Promise<readonly string[]> {
-        held.finish()
-        await Promise.all(asked)
-        return order
-      },
-    }
+        const refuse = (fault: unknown) => void refused.push(fault as Refused) // safe: the pool throws no other
+        asked.push(tenants.get(tenant)?.run(1, job, { client }).catch(refuse) ?? Promise.resolve())
+      }
+      await turnOfLoop()
+      return refused
+    },
+    /** The order of turns. */
+    async release(): Promise<readonly string[]> {
+      held.finish()
+      await Promise.all(asked)
+      return order
+    },
   }
+}
 
+describe('a hash pool that several tenants share', () => {
   it('refuses the jobs of a flood that would wait too long, and gives the next tenant the second turn', async () => {
     const { ask, release } = await busyPool()
     const refused = await ask('acme', 1000)
@@ -173,6 +175,52 @@ describe('a hash pool that several tenants share', () => {
     })
     await Promise.all([wide.run(4, job('wide')), wide.run(4, job('wide')), ...many])
     expect(order.lastIndexOf('wide'), `${order}`).to.be.at.most(6)
+  })
+})
+
+describe('a hash pool that several clients of a tenant share', () => {
+  const room = 16 / (costMs / 1000)
+
+  it('gives one client a quarter of the room, and refuses its further jobs by the limit', async () => {
+    const { ask } = await busyPool({ maxWaitSeconds: 16 })
+    const refused = await ask('acme flood', 1000)
+    expect(refused).to.have.length(1000 - room / 4)
+    for (const one of refused) expect(one).to.be.instanceOf(LimitReached).with.property('retryAfterSeconds', 4.5)
+    expect(await ask('acme other', room / 4)).to.deep.equal([])
+    expect(await ask('bolt flood', room / 4)).to.deep.equal([])
+  })
+
+  it('lets one job of a client wait, however long it takes', async () => {
+    const { ask } = await busyPool({ maxWaitSeconds: 1 })
+    expect(await ask('acme slow', 1)).to.deep.equal([])
+    expect(await ask('acme slow', 1)).to.have.length(1)
+  })
+
+  it('gives unknown clients together the whole room', async () => {
+    const { ask } = await busyPool({ maxWaitSeconds: 16 })
+    const refused = await ask('acme', 1000)
+    expect(refused).to.have.length(1000 - room)
+    for (const one of refused) expect(one).to.be.instanceOf(Unavailable)
+  })
+
+  it('takes turns among the clients, and gives a tenant no more turns for more clients', async () => {
+    const { ask, release } = await busyPool({ maxWaitSeconds: 100 })
+    for (const client of ['1', '1', '1', '2', '3', '3']) await ask(`acme ${client}`, 1)
+    await ask('acme', 2)
+    for (const client of ['1', '1', '1']) await ask(`bolt ${client}`, 1)
+    const acme = ['acme 1', 'acme 2', 'acme 3', 'acme', 'acme 1', 'acme 3', 'acme', 'acme 1']
+    const bolt = ['bolt 1', 'bolt 1', 'bolt 1']
+    const order = acme.flatMap((job, turn) => [job, ...bolt.slice(turn, turn + 1)])
+    expect(await release()).to.deep.equal(order)
+  })
+
+  it('refuses a job only by the turns that come before it', async () => {
+    const { ask } = await busyPool({ maxWaitSeconds: 4 })
+    for (const client of ['1', '2', '3', '4']) await ask(`acme ${client}`, 2)
+    expect(await ask('acme 5', 1), 'after the first job of each client').to.deep.equal([])
+    expect(await ask('bolt 1', 1), 'after one job of the tenant').to.deep.equal([])
+    const [refused] = await ask('acme 5', 1)
+    expect(refused).to.be.instanceOf(Unavailable).with.property('retryAfterSeconds', 6)
   })
 })
 

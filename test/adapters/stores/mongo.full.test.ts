@@ -281,7 +281,8 @@ describe('the MongoDB store', () => {
     try {
       await handle.prepare()
       spy.commands.length = 0
-      await outcomesOf(everyOperation(handle))
+      const { limiter, ...records } = handle
+      await outcomesOf(everyOperation(records))
       const writes = spy.commands.filter(({ name }) => ['insert', 'update', 'delete', 'findAndModify'].includes(name))
       expect(new Set(writes.map(({ name }) => name)).size).to.equal(4)
       for (const { name, writeConcern } of writes) {

@@ -119,6 +119,7 @@ function responses(endpoint: Endpoint, refer: Refer): Json {
     )
     all[status] = {
       description: failures.map(({ name }) => `\`${name}\``).join(', '),
+      ...(failures.some(({ isTemporary }) => isTemporary) && { headers: retryAfter }),
       content: { 'application/json': { schema, examples } },
     }
   }
@@ -134,6 +135,12 @@ interface Failure {
   readonly name: string
   readonly meaning: string
   readonly detail: unknown
+  /** The answer has `Retry-After`. */
+  readonly isTemporary: boolean
+}
+
+const retryAfter = {
+  'Retry-After': { description: 'Seconds after which the request may be repeated', schema: { type: 'integer' } },
 }
 
 /** Every `detail` is a text, but for a code with a reason, which is the name of its failure. */
@@ -144,7 +151,7 @@ function schemaOf(failures: readonly Failure[]): TSchema {
 }
 
 function failure(status: number, name: string, meaning: string, detail: unknown = name): Failure {
-  return { status, name, meaning, detail }
+  return { status, name, meaning, detail, isTemporary: status === 429 || status === 503 }
 }
 
 const bodyFailures = [
@@ -155,6 +162,11 @@ const bodyFailures = [
     { type: 'missing', loc: ['body'], msg: 'Field required' },
   ]),
 ]
+const limited = failure(
+  429,
+  'TOO_MANY_REQUESTS',
+  'Too many attempts, of this client or at this address. Try again after `Retry-After` seconds',
+)
 const serviceFailures = [
   failure(
     500,
@@ -168,13 +180,18 @@ const serviceFailures = [
   ),
 ]
 
-function failuresOf({ access, refusals, body, target, ownOriginsOnly, method }: Endpoint): Failure[] {
+function failuresOf({ access, refusals, body, target, limit, ownOriginsOnly, method }: Endpoint): Failure[] {
   const codes: RefusalCode[] = []
   const needsLogin = access === 'user' || access === 'superuser'
   if (needsLogin) codes.push('UNAUTHORIZED')
   if (access === 'superuser' || ownOriginsOnly || (needsLogin && method !== 'GET')) codes.push('FORBIDDEN')
   if (target !== null) codes.push('NOT_FOUND')
-  return [...(body === null ? [] : bodyFailures), ...[...codes, ...refusals].map(refusal), ...serviceFailures]
+  return [
+    ...(body === null ? [] : bodyFailures),
+    ...[...codes, ...refusals].map(refusal),
+    ...(limit === undefined ? [] : [limited]),
+    ...serviceFailures,
+  ]
 }
 
 function refusal(code: RefusalCode): Failure {

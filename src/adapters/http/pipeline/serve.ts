@@ -1,4 +1,6 @@
+import type { IncomingMessage } from 'node:http'
 import type { Context } from 'koa'
+import type { Caller, Limits } from '../../../application/limits/limits.ts'
 import type { Authenticated } from '../../../application/sign-in/authenticate.ts'
 import { Refusal } from '../../../domain/refusal.ts'
 import { acceptedLanguages } from '../../../lib/languages.ts'
@@ -84,6 +86,8 @@ export interface RoutesNeeds {
   readonly identify: Identify
   /** Origins whose pages may use our cookies. Call it only after the service listens. */
   readonly ownOrigins: () => ReadonlySet<string>
+  readonly callerOf: (request: IncomingMessage) => Caller
+  readonly limits: Pick<Limits, 'request'>
   /** In tests, a refusal that its endpoint does not list is a fault. */
   readonly strict: boolean
 }
@@ -102,11 +106,13 @@ export function routesOf(routers: readonly Router[], needs: RoutesNeeds): RouteT
 
 /** `check` runs its checks in the order of its lines. */
 function answerOf(endpoint: Endpoint, needs: RoutesNeeds): Operation {
-  const { access, encoding, target } = endpoint
+  const { access, encoding, target, limit } = endpoint
   const validate = endpoint.body === null ? null : validator(endpoint.body)
 
   async function check(ctx: Context, params: Readonly<Record<string, string>>): Promise<Reply> {
     if (endpoint.isLocal && !isFromThisMachine(ctx)) throw new Refusal('NOT_FOUND')
+    const caller = needs.callerOf(ctx.req)
+    ctx.state.client = caller.client
     const raw = validate === null ? null : await readBody(ctx, encoding)
 
     const by = access === 'public' ? null : await identify(ctx)
@@ -118,17 +124,21 @@ function answerOf(endpoint: Endpoint, needs: RoutesNeeds): Operation {
     const found = target === null ? null : await target({ params, by: by as never })
     if (target !== null && found === null) throw new Refusal('NOT_FOUND')
     const body = validate !== null && raw !== null ? validate(raw) : null
-    return await endpoint.handle({
-      body: body as never,
-      target: found as never,
-      by: by as never,
-      params,
-      query: new URLSearchParams(ctx.querystring),
-      cookie: ctx.req.headers.cookie,
-      host: ctx.hostname,
-      requestId: ctx.state.requestId,
-      languages: acceptedLanguages(ctx.req.headers['accept-language']),
-    })
+    const handle = () =>
+      endpoint.handle({
+        body: body as never,
+        target: found as never,
+        by: by as never,
+        params,
+        query: new URLSearchParams(ctx.querystring),
+        cookie: ctx.req.headers.cookie,
+        caller,
+        host: ctx.hostname,
+        requestId: ctx.state.requestId,
+        languages: acceptedLanguages(ctx.req.headers['accept-language']),
+      })
+    if (limit === undefined || limit === 'passwords') return await handle()
+    return await needs.limits.request(limit, caller.client, handle)
   }
 
   async function identify(ctx: Context): Promise<Authenticated | null> {

@@ -2,16 +2,18 @@ import type { LogIn } from '../../../application/sign-in/log-in.ts'
 import type { LogOut } from '../../../application/sign-in/log-out.ts'
 import { endpoint, type Router } from '../endpoint.ts'
 import { LoginForm, parseAddress } from '../schemas.ts'
+import type { DeviceCookie } from '../transports/device-cookie.ts'
 import type { HttpBackend } from '../transports/http-backend.ts'
 
 interface Needs {
   logIn: LogIn
   logOut: LogOut
   backend: HttpBackend
+  deviceCookie: DeviceCookie
   prefix: string
 }
 
-export function authRouter({ logIn, logOut, backend, prefix }: Needs): Router {
+export function authRouter({ logIn, logOut, backend, deviceCookie, prefix }: Needs): Router {
   const { name, transport } = backend
   return {
     tag: 'auth',
@@ -24,16 +26,18 @@ export function authRouter({ logIn, logOut, backend, prefix }: Needs): Router {
         summary: `Log in (${name})`,
         access: 'public',
         ownOriginsOnly: transport.isAmbient,
+        limit: 'passwords',
         encoding: 'form',
         body: LoginForm,
         replies: transport.replies,
         refusals: ['LOGIN_BAD_CREDENTIALS', 'LOGIN_USER_NOT_VERIFIED'],
-        async handle({ body, requestId, languages }) {
+        async handle({ body, requestId, languages, caller }) {
           const parsed = parseAddress(body.username)
           const email = 'email' in parsed ? parsed.email : null
-          return transport.deliver(
-            await logIn.execute({ email, password: body.password, backend, requestId, languages }),
-          )
+          const { password } = body
+          const credential = await logIn.execute({ email, password, backend, requestId, languages, caller })
+          const reply = transport.deliver(credential)
+          return email === null ? reply : deviceCookie.given(reply, email)
         },
       }),
       endpoint({

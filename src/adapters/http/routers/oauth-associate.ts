@@ -36,6 +36,7 @@ export function oauthAssociateRouter({ startOAuth, linkOAuth, unlinkOAuth, vault
         operationId: `oauth-associate:${name}.authorize`,
         summary: `Begin to link an account at ${name}`,
         access: 'user',
+        limit: 'oauthRequests',
         query: [scopesParameter],
         replies: { 200: { description: 'The journey has begun; its cookie is set', body: AuthorizationUrl } },
         refusals: ['OAUTH_SCOPE_NOT_ALLOWED', 'OAUTH_PROVIDER_ERROR', 'FRESH_LOGIN_REQUIRED'],
@@ -47,6 +48,7 @@ export function oauthAssociateRouter({ startOAuth, linkOAuth, unlinkOAuth, vault
         operationId: `oauth-associate:${name}.callback`,
         summary: `Come back from ${name} with an account to link`,
         access: 'user',
+        limit: 'oauthRequests',
         query: callbackParameters,
         replies: {
           200: { description: 'Linked', body: UserWithAccountsSchema },

@@ -10,6 +10,7 @@ import {
   startJourney,
 } from '../oauth/journey.ts'
 import type { MountedProvider } from '../oauth/mounted-provider.ts'
+import type { DeviceCookie } from '../transports/device-cookie.ts'
 import type { HttpBackend } from '../transports/http-backend.ts'
 
 interface Needs {
@@ -17,10 +18,11 @@ interface Needs {
   finishOAuth: FinishOAuth
   mounted: MountedProvider
   backend: HttpBackend
+  deviceCookie: DeviceCookie
   prefix: string
 }
 
-export function oauthRouter({ startOAuth, finishOAuth, mounted, backend, prefix }: Needs): Router {
+export function oauthRouter({ startOAuth, finishOAuth, mounted, backend, deviceCookie, prefix }: Needs): Router {
   const { provider, policy, redirects } = mounted
   const { name } = provider
   // A redirect has no body that could carry a bearer token.
@@ -36,6 +38,7 @@ export function oauthRouter({ startOAuth, finishOAuth, mounted, backend, prefix 
         operationId: `oauth:${name}.${backend.name}.authorize`,
         summary: `Begin to sign in with ${name}`,
         access: 'public',
+        limit: 'oauthRequests',
         query: [scopesParameter],
         replies: { 200: { description: 'The journey has begun; its cookie is set', body: AuthorizationUrl } },
         refusals: ['OAUTH_SCOPE_NOT_ALLOWED', 'OAUTH_PROVIDER_ERROR'],
@@ -47,6 +50,7 @@ export function oauthRouter({ startOAuth, finishOAuth, mounted, backend, prefix 
         operationId: `oauth:${name}.${backend.name}.callback`,
         summary: `Come back from ${name} and be logged in`,
         access: 'public',
+        limit: 'oauthRequests',
         query: callbackParameters,
         replies: { ...backend.transport.replies, ...redirected },
         refusals: [
@@ -59,9 +63,10 @@ export function oauthRouter({ startOAuth, finishOAuth, mounted, backend, prefix 
           'LOGIN_USER_NOT_VERIFIED',
         ],
         handle: (incoming) =>
-          finishJourney(mounted, incoming, success, async (callback) =>
-            backend.transport.deliver(await finishOAuth.execute({ ...callback, policy, backend })),
-          ),
+          finishJourney(mounted, incoming, success, async (callback) => {
+            const { credential, email } = await finishOAuth.execute({ ...callback, policy, backend })
+            return deviceCookie.given(backend.transport.deliver(credential), email)
+          }),
       }),
       ...postedCallback(mounted, `oauth:${name}.posted_callback`),
     ],

@@ -22,11 +22,13 @@ export function registerRouter({ registerUser, backends, prefix }: Needs): Route
         access: 'public',
         // Browsers send the credential of such a backend by themselves.
         ownOriginsOnly: backends.some(({ transport }) => transport.isAmbient),
+        limit: 'registrations',
         body: RegisterBody,
         replies: { 201: { description: 'Created', body: UserSchema } },
         refusals: ['REGISTER_USER_ALREADY_EXISTS', 'REGISTER_INVALID_PASSWORD'],
-        async handle({ body: { email, password }, requestId, languages }) {
-          return { status: 201, body: userBody(await registerUser.execute({ email, password, requestId, languages })) }
+        async handle({ body: { email, password }, requestId, languages, caller: { client } }) {
+          const user = await registerUser.execute({ email, password, requestId, languages, client })
+          return { status: 201, body: userBody(user) }
         },
       }),
     ],

@@ -2,15 +2,17 @@ import type { RequestToken } from '../../../application/accounts/request-token.t
 import type { ResetPassword } from '../../../application/accounts/reset-password.ts'
 import { endpoint, type Router } from '../endpoint.ts'
 import { ResetPasswordBody } from '../schemas.ts'
+import type { DeviceCookie } from '../transports/device-cookie.ts'
 import { tokenRequest } from './token-request.ts'
 
 interface Needs {
   requestToken: RequestToken
   resetPassword: ResetPassword
+  deviceCookie: DeviceCookie
   prefix: string
 }
 
-export function resetPasswordRouter({ requestToken, resetPassword, prefix }: Needs): Router {
+export function resetPasswordRouter({ requestToken, resetPassword, deviceCookie, prefix }: Needs): Router {
   return {
     tag: 'reset-password',
     prefix,
@@ -26,12 +28,13 @@ export function resetPasswordRouter({ requestToken, resetPassword, prefix }: Nee
         operationId: 'reset:reset_password',
         summary: 'Set a new password by a reset token',
         access: 'public',
+        limit: 'wrongTokens',
         body: ResetPasswordBody,
         replies: { 200: { description: 'The password is set and every session of the user ended', body: null } },
         refusals: ['RESET_PASSWORD_BAD_TOKEN', 'RESET_PASSWORD_INVALID_PASSWORD'],
-        async handle({ body: { token, password }, requestId, languages }) {
-          await resetPassword.execute({ token, password, requestId, languages })
-          return { status: 200 }
+        async handle({ body: { token, password }, requestId, languages, caller: { client } }) {
+          const { email } = await resetPassword.execute({ token, password, requestId, languages, client })
+          return deviceCookie.given({ status: 200 }, email)
         },
       }),
     ],

@@ -11,6 +11,7 @@ export function tokenRequest(requestToken: RequestToken, purpose: TokenPurpose, 
     ...texts,
     method: 'POST',
     access: 'public',
+    limit: 'tokenRequests',
     body: EmailBody,
     replies: { 202: { description: 'Accepted, whether or not the address is a user’s', body: null } },
     async handle({ body: { email }, requestId, languages }) {

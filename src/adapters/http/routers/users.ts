@@ -46,15 +46,20 @@ export function usersRouter(needs: Needs): Router {
         operationId: 'users:patch_current_user',
         summary: 'Change the own account',
         access: 'user',
+        limit: 'passwords',
         body: UpdateMeBody,
         replies: user,
         refusals: changing,
-        async handle({ by, body: { email, password, current_password: currentPassword }, requestId, languages }) {
+        async handle({
+          by,
+          body: { email, password, current_password: currentPassword },
+          requestId,
+          languages,
+          caller,
+        }) {
           const changes = { email, password }
-          return {
-            status: 200,
-            body: userBody(await updateUser.own({ by, changes, currentPassword, requestId, languages })),
-          }
+          const updated = await updateUser.own({ by, changes, currentPassword, requestId, languages, caller })
+          return { status: 200, body: userBody(updated) }
         },
       }),
       endpoint({
@@ -100,10 +105,11 @@ export function usersRouter(needs: Needs): Router {
         summary: 'Change an account',
         access: 'superuser',
         target,
+        limit: 'passwords',
         body: UpdateUserBody,
         replies: user,
         refusals: changing,
-        async handle({ by, target, body, requestId, languages }) {
+        async handle({ by, target, body, requestId, languages, caller }) {
           const changes = {
             email: body.email,
             password: body.password,
@@ -112,10 +118,8 @@ export function usersRouter(needs: Needs): Router {
             isVerified: body.is_verified,
           }
           const { current_password: currentPassword } = body
-          return {
-            status: 200,
-            body: userBody(await updateUser.any({ by, target, changes, currentPassword, requestId, languages })),
-          }
+          const updated = await updateUser.any({ by, target, changes, currentPassword, requestId, languages, caller })
+          return { status: 200, body: userBody(updated) }
         },
       }),
       endpoint({

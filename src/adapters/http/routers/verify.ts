@@ -26,6 +26,7 @@ export function verifyRouter({ requestToken, verifyUser, prefix }: Needs): Route
         operationId: 'verify:verify',
         summary: 'Verify an address by a verification token',
         access: 'anybody',
+        limit: 'wrongTokens',
         body: VerifyBody,
         replies: { 200: { description: 'Verified', body: UserSchema } },
         refusals: ['VERIFY_USER_BAD_TOKEN', 'VERIFY_USER_ALREADY_VERIFIED', 'UNAUTHORIZED'],

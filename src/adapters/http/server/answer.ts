@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
+import { setTimeout } from 'node:timers/promises'
 import type { Context } from 'koa'
 import type { Logger } from 'pino'
-import { Unavailable } from '../../../domain/refusal.ts'
+import { LimitReached, Unavailable } from '../../../domain/refusal.ts'
 import { mayBeTooLong } from '../body/read-body.ts'
 import { faultReply, replyTo, Unreadable } from '../errors.ts'
 import { send } from '../pipeline/send.ts'
 import { standardHeaders, strictTransportSecurity } from '../reply.ts'
-import { unavailableLog } from './unavailable-log.ts'
+import { countedLines } from './counted-lines.ts'
 import { unlistedOrigins } from './unlisted-origins.ts'
 
 export interface AnsweringNeeds {
@@ -25,11 +26,20 @@ export interface AnsweringNeeds {
 type Answering = (ctx: Context, next: () => unknown, started?: number) => Promise<void>
 
 const slowMilliseconds = 250
+
+/** A refused client often tries again at once. The delay bounds a flood to one request per second and connection. */
+const limitedMilliseconds = 1_000
+
 const requestIdForm = /^[A-Za-z0-9._-]{8,64}$/
 
 /** Gives every answer its request id, its headers, its error and its line in the log. */
 export function answering({ log, isTls, logRequests }: AnsweringNeeds): Answering {
-  const logUnavailable = unavailableLog(log)
+  const logUnavailable = countedLines(({ requestId, tenant, err }, requests) => {
+    log.error({ requestId, tenant, err, requests }, 'service unavailable')
+  })
+  const logLimited = countedLines(({ requestId, tenant, client, err }, requests) => {
+    log.warn({ limit: err.message, requestId, tenant, client, requests }, 'limit reached')
+  })
   const logUnlisted = unlistedOrigins(log)
   return async (ctx, next, started = performance.now()) => {
     const requestId = requestIdOf(ctx)
@@ -42,8 +52,11 @@ export function answering({ log, isTls, logRequests }: AnsweringNeeds): Answerin
       await next()
     } catch (thrown) {
       const reply = replyTo(thrown)
-      if (thrown instanceof Unavailable) logUnavailable({ requestId, tenant: ctx.state.tenant, err: thrown })
+      const { tenant, client } = ctx.state
+      if (thrown instanceof Unavailable) logUnavailable({ requestId, tenant, client, err: thrown })
+      else if (thrown instanceof LimitReached) logLimited({ requestId, tenant, client, err: thrown })
       else if (reply === null) log.error({ requestId, err: thrown }, 'request failed')
+      if (thrown instanceof LimitReached) await setTimeout(limitedMilliseconds)
       send(ctx, reply ?? faultReply)
     }
     logUnlisted(ctx)
@@ -74,9 +87,9 @@ export function answering({ log, isTls, logRequests }: AnsweringNeeds): Answerin
   }
 }
 
-/** The causes of 503 have lines of their own, which count: one for each answer would fill the disk during an outage. */
+/** 503 and 429 have lines of their own, which count: one for each answer would fill the disk in an outage or a flood. */
 function isWorthALine(status: number, milliseconds: number): boolean {
-  return status !== 503 && (status >= 500 || milliseconds >= slowMilliseconds)
+  return status !== 503 && status !== 429 && (status >= 500 || milliseconds >= slowMilliseconds)
 }
 
 /** The id from the client, so that both logs can be compared, or a new one. */

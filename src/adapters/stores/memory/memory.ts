@@ -1,5 +1,6 @@
 import type { OpenOptions, StoreBackend, StoreHandle, UsersRole } from '../store-backend.ts'
 import { memoryExpiringIds } from './expiring-ids.ts'
+import { memoryLimiter } from './limiter.ts'
 import { memoryOAuthStates } from './oauth-states.ts'
 import { memoryOutbox } from './outbox.ts'
 import { memorySessionStore } from './sessions.ts'
@@ -22,6 +23,7 @@ export const memoryBackend: StoreBackend = {
       sessions: memorySessionStore(clock),
       tokens: memoryTokenStore(clock),
       oauthStates: memoryOAuthStates(clock),
+      limiter: memoryLimiter(),
       // There is no connection, so the store is usable before `prepare`.
       async prepare() {},
       async ping() {},

@@ -6,6 +6,7 @@ import type { Client, Driver } from './client.ts'
 import type {
   DeadRequestDocument,
   ExpiringDocument,
+  LimitDocument,
   MetaDocument,
   OAuthStateDocument,
   RequestDocument,
@@ -54,6 +55,8 @@ export function connectionOf(
   now: () => Date,
 ) {
   const database = client.db(databaseName, durable(driver))
+  // A fail-over that loses counters allows a few more guesses; waiting for the journal would delay every login.
+  const counting = { writeConcern: { w: 1 }, readPreference: 'primary' } as const
   const meta = database.collection<MetaDocument>('meta')
   const underWay = new Set<() => void>()
   let isReady = false
@@ -109,6 +112,7 @@ export function connectionOf(
     sessions: database.collection<SessionDocument>('sessions'),
     meta,
     expiringIds: database.collection<ExpiringDocument>('expiring_ids'),
+    limits: client.db(databaseName, counting).collection<LimitDocument>('limits'),
     now,
     translate,
     run,

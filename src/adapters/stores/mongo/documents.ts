@@ -80,6 +80,14 @@ export interface OAuthStateDocument extends Omit<OAuthState, 'digest'>, Expiring
 /** `expiresAt` is the earlier one of the session's two ends. */
 export interface SessionDocument extends Omit<Session, 'digest'>, ExpiringDocument {}
 
+/** A counter. The library names the first three fields. */
+export interface LimitDocument {
+  readonly key: string
+  readonly points: number
+  readonly expire: Date
+  readonly createdAt: Date
+}
+
 export interface MetaDocument {
   readonly _id: string
   readonly mark: string

@@ -4,6 +4,7 @@ import { clientKey, databaseOf, hostsInClear, inherited, objection, partsOf, pla
 import { openClient } from './client.ts'
 import { type Connection, connectionOf, latest } from './connection.ts'
 import { mongoExpiringIds } from './expiring-ids.ts'
+import { mongoLimiter } from './limiter.ts'
 import { mongoOAuthStates } from './oauth-states.ts'
 import { mongoOutbox } from './outbox.ts'
 import { mongoSessionStore } from './sessions.ts'
@@ -50,6 +51,7 @@ export const mongoBackend: StoreBackend = {
       sessions: mongoSessionStore(connection),
       tokens: mongoTokenStore(connection),
       oauthStates: mongoOAuthStates(connection),
+      limiter: mongoLimiter(connection),
 
       async prepare() {
         await prepare(connection)
@@ -83,7 +85,7 @@ async function prepare(connection: Connection): Promise<void> {
 const afterExpiry = { key: { expiresAt: 1 }, name: 'expiresAt', expireAfterSeconds: 3600 } as const
 
 async function createIndexes(connection: Connection): Promise<void> {
-  const { users, tokenRequests, deadTokenRequests, tokens, oauthStates, sessions, expiringIds } = connection
+  const { users, tokenRequests, deadTokenRequests, tokens, oauthStates, sessions, expiringIds, limits } = connection
   await Promise.all([
     users.createIndexes([
       { key: { uniqueKeys: 1 }, name: 'uniqueKeys', unique: true },
@@ -98,6 +100,11 @@ async function createIndexes(connection: Connection): Promise<void> {
     oauthStates.createIndexes([afterExpiry]),
     expiringIds.createIndexes([afterExpiry]),
     sessions.createIndexes([{ key: { userId: 1 }, name: 'userId' }, afterExpiry]),
+    limits.createIndexes([
+      { key: { key: 1 }, name: 'key', unique: true },
+      { key: { createdAt: 1 }, name: 'createdAt' },
+      { key: { expire: 1 }, name: 'expire', expireAfterSeconds: 60 },
+    ]),
   ])
 }
 

@@ -6,8 +6,8 @@ import { Unsuitable } from '../store-backend.ts'
 
 /**
  * Sends one command and returns its reply. Throws `Unavailable` within 1 s when the server cannot answer now; any other
- * error of the server is a fault. A command must name one key only: then it works with Sentinel and in a Cluster, where
- * no command spans two hash slots.
+ * error of the server is a fault. All keys of a command must lie in one hash slot: then it works with Sentinel, and
+ * through a proxy before a Cluster.
  */
 export type Ask = <T>(command: (redis: Redis) => Promise<T>) => Promise<T>
 

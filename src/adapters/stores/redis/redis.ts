@@ -2,11 +2,12 @@ import { Unavailable } from '../../../domain/refusal.ts'
 import { type OpenOptions, openShares, type StoreBackend, type StoreHandle, Unsuitable } from '../store-backend.ts'
 import { connectionKey, databaseOf, hostsInClear, inherited, objection, placeOf, prefixOf } from './address.ts'
 import { type Ask, messageOf, redisConnection } from './connection.ts'
+import { redisLimiter } from './limiter.ts'
 import { redisOAuthStates } from './oauth-states.ts'
 import { redisSessionStore } from './sessions.ts'
 import { redisTokenStore } from './tokens.ts'
 
-/** Redis 7.0 or later, or Valkey. It stores sessions, one-time tokens and OAuth states, but no users. */
+/** Redis 7.0 or later, or Valkey. It stores sessions, one-time tokens, OAuth states and counters, but no users. */
 export const redisBackend: StoreBackend = {
   kind: 'redis',
   roles: ['sessions', 'tokens'],
@@ -48,6 +49,7 @@ async function openRedis(options: OpenOptions): Promise<StoreHandle> {
     sessions: redisSessionStore(ask, prefix, clock),
     tokens: redisTokenStore(ask, prefix, clock),
     oauthStates: redisOAuthStates(ask, prefix, clock),
+    limiter: redisLimiter(ask, prefix),
 
     async prepare() {
       if (isClosed) throw new Unavailable('redis was closed')
@@ -115,12 +117,17 @@ redis.call('SET', KEYS[1], '1', 'PX', 1000)
 redis.call('GET', KEYS[1])
 redis.call('PEXPIREAT', KEYS[1], 1)
 redis.call('GETDEL', KEYS[1])
+redis.call('SET', KEYS[1], 0, 'EX', 1, 'NX')
+redis.call('INCRBY', KEYS[1], 1)
+redis.call('PTTL', KEYS[1])
+redis.call('EXPIRE', KEYS[1], 1)
+redis.call('EXISTS', KEYS[1])
+redis.call('DEL', KEYS[1])
 redis.call('ZADD', KEYS[1], 1, 'a')
 redis.call('ZCARD', KEYS[1])
 redis.call('ZRANGE', KEYS[1], -1, -1, 'WITHSCORES')
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', 0)
-redis.call('ZREM', KEYS[1], 'a')
-redis.call('DEL', KEYS[1])`
+redis.call('ZREM', KEYS[1], 'a')`
 
 /** Reports a permission (ACL) that the server's user lacks at the start instead of at the first login. */
 async function checkPermissions(ask: Ask, key: string): Promise<void> {

@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3'
 import { Unsuitable } from '../store-backend.ts'
-import { codeOf } from './faults.ts'
+import { isDamaged } from './faults.ts'
 import type { Place } from './protocol.ts'
 import { refuseNewerSchema, updateTables } from './schema.ts'
 
@@ -38,7 +38,7 @@ function connected(
     return db
   } catch (error) {
     db.close()
-    if (['SQLITE_NOTADB', 'SQLITE_CORRUPT'].includes(codeOf(error))) {
+    if (isDamaged(error)) {
       throw new Unsuitable(`${path} is damaged, or no SQLite file`, { cause: error })
     }
     throw error

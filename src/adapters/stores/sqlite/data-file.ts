@@ -11,6 +11,8 @@ const passing = new Set(['EIO', 'ENOSPC', 'EDQUOT', 'EMFILE', 'ENFILE', 'ENOMEM'
 
 export const pathIn = (dataFolder: string): string => join(resolve(dataFolder), 'portcullis.sqlite')
 
+export const limitsPathIn = (dataFolder: string): string => join(resolve(dataFolder), 'limits.sqlite')
+
 /** Makes the folder and an empty file that only their owner may enter and read. */
 export async function createFile(path: string, warn: (message: string) => void): Promise<Omit<FoundPlace, 'isSmall'>> {
   const folder = dirname(path)

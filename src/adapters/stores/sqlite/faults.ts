@@ -25,6 +25,10 @@ export function isBusy(error: unknown): boolean {
   return codeOf(error).startsWith('SQLITE_BUSY')
 }
 
+export function isDamaged(error: unknown): boolean {
+  return /^SQLITE_(NOTADB|CORRUPT)/.test(codeOf(error))
+}
+
 /** Whether the store is at fault, not the statement. */
 export function isOutage(error: unknown): boolean {
   const code = codeOf(error)

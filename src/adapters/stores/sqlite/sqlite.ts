@@ -1,6 +1,7 @@
 import type { Worker } from 'node:worker_threads'
 import { type OpenOptions, openShares, type StoreBackend, type StoreHandle } from '../store-backend.ts'
 import { createFile, pathIn } from './data-file.ts'
+import { sqliteLimiter } from './limiter.ts'
 import { sqliteExpiringIds } from './read/expiring-ids.ts'
 import { sqliteOutbox } from './read/outbox.ts'
 import { sqliteReader } from './read/reader.ts'
@@ -10,7 +11,7 @@ import { sqliteTokens } from './read/tokens.ts'
 import { sqliteUsers } from './read/users.ts'
 import { sqliteWriter, startThread, writerThread } from './writer.ts'
 
-/** Users, sessions and tokens in one file of the data folder, `portcullis.sqlite`: the embedded default. */
+/** Users, sessions and tokens in one file of the data folder, `portcullis.sqlite`, and counters in another. */
 export const sqliteBackend: StoreBackend = {
   kind: 'sqlite',
   roles: ['users', 'sessions', 'tokens'],
@@ -35,6 +36,7 @@ export async function openSqlite(
   const writer = sqliteWriter(thread.value, clock, reader.isOpen)
   const { read } = reader
   const { writes } = writer
+  const limits = sqliteLimiter({ driver, dataFolder, isSmall, warn, isOpen: reader.isOpen })
   let preparing: Promise<void> | null = null
 
   async function openBoth(): Promise<void> {
@@ -54,6 +56,7 @@ export async function openSqlite(
     sessions: sqliteSessions(read, writes.sessions, clock),
     tokens: sqliteTokens(read, writes.tokens, clock),
     oauthStates: writes.oauthStates,
+    limiter: limits.limiter,
     ping: writes.meta.ping,
 
     async prepare() {
@@ -66,6 +69,7 @@ export async function openSqlite(
 
     async close() {
       await preparing?.catch(() => {})
+      limits.close()
       reader.close() // before the writer: the last connection to close moves the log into the file
       await writer.close()
       await thread.release()

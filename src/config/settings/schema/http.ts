@@ -1,4 +1,5 @@
 import Type from 'typebox'
+import { parseSubnet } from '../../../adapters/http/pipeline/client-address.ts'
 import { operationsOf, routers } from '../../plugins/routers.ts'
 import { enabled, origin, prefix, seconds } from './fields.ts'
 
@@ -36,6 +37,19 @@ export const http = Type.Object({
       description:
         'Headers that pages of these origins may send, in addition to `Authorization`, `Content-Type`, `X-Request-Id` and the header of the tenant.',
     },
+  ),
+  trustedProxies: Type.Optional(
+    Type.Array(
+      Type.Refine(
+        Type.String({ expects: 'an IP address or a subnet (10.0.0.7, 10.0.0.0/8, 2001:db8::/32)' }),
+        (text) => parseSubnet(text) !== null,
+      ),
+      {
+        otherwise: 'not set: requests from loopback have no limits by client',
+        description:
+          'Addresses and subnets of the proxies in front of the service, whose `X-Forwarded-For` names the client (`docs/limits.md`). If there is none: `[]`, in the environment `,`.',
+      },
+    ),
   ),
   maxConnections: Type.Integer({
     minimum: 1,

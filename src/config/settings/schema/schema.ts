@@ -7,6 +7,7 @@ import type { transports } from '../../plugins/transports.ts'
 import { events, handlers } from './events.ts'
 import { prefix, seconds } from './fields.ts'
 import { docs, http, logs, routersSchema, tryPage } from './http.ts'
+import { limits } from './limits.ts'
 import { mail } from './mail.ts'
 import { passwords, security, tokens, verification } from './passwords.ts'
 import { backendsSchema, type mounting, providersSchema } from './sign-in.ts'
@@ -114,6 +115,7 @@ const common = {
   tokens,
   verification,
   security,
+  limits,
   logs,
   docs,
   try: tryPage,
@@ -182,6 +184,7 @@ export interface Settings {
   readonly tokens: Readonly<Static<typeof tokens>>
   readonly verification: Readonly<Static<typeof verification>>
   readonly security: Readonly<Static<typeof security>>
+  readonly limits: Readonly<Static<typeof limits>>
   readonly logs: Readonly<Static<typeof logs>>
   readonly docs: Readonly<Static<typeof docs>>
   readonly try: Readonly<{ enabled: boolean }>

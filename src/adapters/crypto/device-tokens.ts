@@ -1,0 +1,34 @@
+import { createHmac, type KeyObject, randomBytes, timingSafeEqual } from 'node:crypto'
+import type { DeviceTokens } from '../../application/ports/device-tokens.ts'
+import type { EmailKey } from '../../domain/email.ts'
+import { framed } from './derived-keys.ts'
+
+export const deviceTokenSeconds = 365 * 86_400
+
+/** Tokens of the form `id.expiry.mac`, where `expiry` is in seconds since 1970. */
+export function deviceTokens(key: KeyObject, clock: () => Date): DeviceTokens {
+  const now = () => Math.floor(clock().getTime() / 1000)
+  const macOf = (id: string, expiry: string, account: EmailKey): string =>
+    createHmac('sha256', key)
+      .update(framed(id, expiry, account))
+      .digest('base64url')
+
+  return {
+    issue(account) {
+      const id = randomBytes(16).toString('base64url')
+      const expiry = String(now() + deviceTokenSeconds)
+      return [id, expiry, macOf(id, expiry, account)].join('.')
+    },
+
+    idOf(token, account) {
+      const [id = '', expiry = '', mac = '', ...rest] = token.split('.')
+      const isGenuine = rest.length === 0 && isSame(mac, macOf(id, expiry, account))
+      return isGenuine && Number(expiry) > now() ? id : null
+    },
+  }
+}
+
+function isSame(one: string, other: string): boolean {
+  const [a, b] = [Buffer.from(one), Buffer.from(other)]
+  return a.length === b.length && timingSafeEqual(a, b)
+}

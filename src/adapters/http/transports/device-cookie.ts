@@ -1,0 +1,36 @@
+import type { DeviceTokens } from '../../../application/ports/device-tokens.ts'
+import { type Email, emailKey } from '../../../domain/email.ts'
+import type { Cookie, Reply } from '../reply.ts'
+import { cookieValue } from './cookie-header.ts'
+
+/** The cookie of a browser that has logged in before (OWASP, "Slow Down Online Guessing Attacks with Device Cookies"). */
+export interface DeviceCookie {
+  /** The token of a request, which may belong to any account; `null` without one. */
+  read(header: string | undefined): string | null
+  /** The reply to a login or a reset, with a new token for this account. */
+  given(reply: Reply, email: Email): Reply
+}
+
+const yearSeconds = 365 * 24 * 60 * 60
+
+/**
+ * @param isSecure whether browsers use TLS or loopback, where they keep Secure cookies
+ * @param owner distinguishes the cookies of several tenants on one host
+ */
+export function deviceCookie(tokens: DeviceTokens, isSecure: boolean, owner = ''): DeviceCookie {
+  const attributes: Omit<Cookie, 'value'> = {
+    name: `${isSecure ? '__Host-' : ''}device${owner === '' ? '' : `-${owner}`}`,
+    maxAgeSeconds: yearSeconds,
+    path: '/',
+    httpOnly: true,
+    secure: isSecure,
+    sameSite: 'lax',
+  }
+  return {
+    read: (header) => cookieValue(header, attributes.name),
+    given(reply, email) {
+      const cookie = { ...attributes, value: tokens.issue(emailKey(email)) }
+      return { ...reply, cookies: [...(reply.cookies ?? []), cookie] }
+    },
+  }
+}

@@ -1,0 +1,37 @@
+import type { Limiter } from '../../../application/ports/stores/limiter.ts'
+import { limiterOf, maxCounters, noLimit } from '../limiter.ts'
+import type { Ask } from './connection.ts'
+
+/**
+ * `<prefix>{limits}:<key>` is a counter. `<prefix>{limits}` is a sorted set of all counters by creation, and only bounds
+ * their number. The library sends its commands through `ask`, with our script in place of its own.
+ */
+export function redisLimiter(ask: Ask, prefix: string, bound = maxCounters): Limiter {
+  const keyPrefix = `${prefix}{limits}`
+  const storeClient = {
+    rlflxIncr: ([key, points, seconds]: [key: string, points: string, seconds: string]) =>
+      ask((redis) => redis.eval(addPoints, 2, key, keyPrefix, points, seconds, bound)),
+    del: (key: string) => ask((redis) => redis.del(key)),
+  }
+  return limiterOf(({ RateLimiterRedis }) => new RateLimiterRedis({ ...noLimit, keyPrefix, storeClient }))
+}
+
+/**
+ * Adds to a counter, and lists a new one. Each new counter also removes those of the two oldest that have expired or are
+ * beyond the bound, so that the list shrinks after a flood. It expires with its last counter.
+ */
+const addPoints = `
+local isNew = redis.call('SET', KEYS[1], 0, 'EX', ARGV[2], 'NX')
+local points = redis.call('INCRBY', KEYS[1], ARGV[1])
+if isNew then
+  local newest = redis.call('ZRANGE', KEYS[2], -1, -1, 'WITHSCORES')
+  redis.call('ZADD', KEYS[2], (newest[2] or 0) + 1, KEYS[1])
+  for _, oldest in ipairs(redis.call('ZRANGE', KEYS[2], 0, 1)) do
+    if redis.call('ZCARD', KEYS[2]) > tonumber(ARGV[3]) or redis.call('EXISTS', oldest) == 0 then
+      redis.call('DEL', oldest)
+      redis.call('ZREM', KEYS[2], oldest)
+    end
+  end
+  if redis.call('PTTL', KEYS[2]) < ARGV[2] * 1000 then redis.call('EXPIRE', KEYS[2], ARGV[2]) end
+end
+return { points, redis.call('PTTL', KEYS[1]) }`

@@ -1,0 +1,182 @@
+import type { EmailKey } from '../../domain/email.ts'
+import type { TokenPurpose } from '../../domain/one-time-token.ts'
+import { LimitReached, Refusal } from '../../domain/refusal.ts'
+import type { DeviceTokens } from '../ports/device-tokens.ts'
+import type { KeyRing } from '../ports/key-ring.ts'
+import type { Limiter } from '../ports/stores/limiter.ts'
+import type { ClientLimit, Limits, PasswordAttempt } from './limits.ts'
+import type { Attack } from './report-attack.ts'
+
+/** The settings `limits`. */
+export interface LimitFigures {
+  readonly passwordsPerClient: number
+  readonly passwordsBeforePauses: number
+  readonly longestPauseSeconds: number
+  readonly passwordsPerAccount: number
+  readonly passwordsPerDevice: number
+  readonly registrationsPerClient: number
+  readonly tokenRequestsPerClient: number
+  readonly wrongTokensPerClient: number
+  readonly oauthRequestsPerClient: number
+  readonly tokensPerAddress: number
+}
+
+interface Needs {
+  limiter: Limiter
+  keyRing: Pick<KeyRing, 'counterKey'>
+  deviceTokens: Pick<DeviceTokens, 'idOf'>
+  figures: LimitFigures
+  clock: () => Date
+  /** Called for each attempt that the counter of an account refuses. */
+  attacked: (attack: Attack) => void
+}
+
+const tenMinutes = 600
+const hour = 3600
+
+/** The windows of the counters in seconds, by the settings that have their figures. */
+const windows = {
+  passwordsPerClient: tenMinutes,
+  passwordsBeforePauses: hour,
+  passwordsPerAccount: hour,
+  passwordsPerDevice: hour,
+  registrationsPerClient: hour,
+  tokenRequestsPerClient: hour,
+  wrongTokensPerClient: tenMinutes,
+  oauthRequestsPerClient: tenMinutes,
+  tokensPerAddress: hour,
+} as const satisfies Partial<Record<keyof LimitFigures, number>>
+
+type CounterName = keyof typeof windows
+
+/** One more in a counter. */
+interface Taken {
+  readonly name: CounterName
+  readonly key: string
+  readonly points: number
+  readonly expiresAt: number
+}
+
+/** A point that is given back later than this before its counter expires could reach the next window. */
+const marginMilliseconds = 1000
+
+/**
+ * Limits by counters that all processes share. A password counts as wrong before it is verified, and a right one is given
+ * back. So the limits are exact, however many callers guess at the same time.
+ */
+export class CountedLimits implements Limits {
+  readonly #needs: Needs
+  constructor(needs: Needs) {
+    this.#needs = needs
+  }
+
+  async password<R>(attempt: PasswordAttempt, verify: () => Promise<R | null>): Promise<R | null> {
+    const taken: Taken[] = []
+    try {
+      await this.#takePassword(attempt, taken)
+      const verified = await verify()
+      if (verified !== null) await this.#forgive(taken)
+      return verified
+    } catch (thrown) {
+      await this.#giveBack(taken)
+      throw thrown
+    }
+  }
+
+  async request<R>(limit: ClientLimit, client: string | null, work: () => Promise<R>): Promise<R> {
+    if (client === null) return await work()
+    const taken = await this.#take(`${limit}PerClient`, client)
+    if (limit !== 'wrongTokens') return await work()
+
+    let isWrong = false
+    try {
+      return await work()
+    } catch (thrown) {
+      isWrong = refusesToken(thrown)
+      throw thrown
+    } finally {
+      if (!isWrong) await this.#giveBack([taken])
+    }
+  }
+
+  async maySendToken(purpose: TokenPurpose, address: EmailKey): Promise<boolean> {
+    const { points } = await this.#count('tokensPerAddress', purpose, address)
+    return points <= this.#needs.figures.tokensPerAddress
+  }
+
+  /** Takes one from each counter of the attempt, in the order in which they are judged. */
+  async #takePassword({ client, account, device, requestId }: PasswordAttempt, taken: Taken[]): Promise<void> {
+    const { deviceTokens, attacked } = this.#needs
+    if (client !== null) taken.push(await this.#take('passwordsPerClient', client))
+    if (account === null) return
+
+    const deviceId = device === null ? null : deviceTokens.idOf(device, account)
+    if (deviceId !== null) {
+      taken.push(await this.#take('passwordsPerDevice', account, deviceId))
+      return
+    }
+    if (client !== null) {
+      const pair = await this.#count('passwordsBeforePauses', client, account)
+      taken.push(pair)
+      await this.#pause(pair)
+    }
+    try {
+      taken.push(await this.#take('passwordsPerAccount', account))
+    } catch (thrown) {
+      if (thrown instanceof LimitReached) attacked({ account, client, requestId })
+      throw thrown
+    }
+  }
+
+  /** Lets one attempt through, and none for the next 1, 2, 4 … seconds. */
+  async #pause({ key, points }: Taken): Promise<void> {
+    const { limiter, figures } = this.#needs
+    const excess = points - figures.passwordsBeforePauses
+    if (excess < 0) return
+    const gate = await limiter.add(pauseOf(key), 1, Math.min(figures.longestPauseSeconds, 2 ** excess))
+    if (gate.points > 1) throw reached('passwordsBeforePauses', gate.expiresIn)
+  }
+
+  async #take(name: CounterName, ...subject: readonly string[]): Promise<Taken> {
+    const taken = await this.#count(name, ...subject)
+    if (taken.points <= this.#needs.figures[name]) return taken
+    await this.#giveBack([taken])
+    throw reached(name, taken.expiresAt - this.#now())
+  }
+
+  async #count(name: CounterName, ...subject: readonly string[]): Promise<Taken> {
+    const { limiter, keyRing } = this.#needs
+    const key = `${name}:${keyRing.counterKey(...subject)}`
+    const { points, expiresIn } = await limiter.add(key, 1, windows[name])
+    return { name, key, points, expiresAt: this.#now() + expiresIn }
+  }
+
+  async #giveBack(taken: readonly Taken[]): Promise<void> {
+    const now = this.#now()
+    const open = taken.filter(({ expiresAt }) => expiresAt - now > marginMilliseconds)
+    await Promise.all(open.map(({ name, key }) => this.#needs.limiter.add(key, -1, windows[name])))
+  }
+
+  /** After a right password. The client may make as many mistakes with this account as before. */
+  async #forgive(taken: readonly Taken[]): Promise<void> {
+    const { limiter } = this.#needs
+    const isPair = ({ name }: Taken) => name === 'passwordsBeforePauses'
+    const cleared = taken.filter(isPair).flatMap(({ key }) => [key, pauseOf(key)])
+    const others = taken.filter((one) => !isPair(one))
+    await Promise.all([this.#giveBack(others), ...cleared.map((key) => limiter.clear(key))])
+  }
+
+  #now(): number {
+    return this.#needs.clock().getTime()
+  }
+}
+
+function reached(name: CounterName, milliseconds: number): LimitReached {
+  return new LimitReached(`limits.${name}`, milliseconds / 1000)
+}
+
+const pauseOf = (key: string): string => `${key}:pause`
+
+function refusesToken(thrown: unknown): boolean {
+  return thrown instanceof Refusal && ['RESET_PASSWORD_BAD_TOKEN', 'VERIFY_USER_BAD_TOKEN'].includes(thrown.code)
+}

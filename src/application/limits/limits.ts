@@ -1,0 +1,40 @@
+import type { EmailKey } from '../../domain/email.ts'
+import type { TokenPurpose } from '../../domain/one-time-token.ts'
+
+/** Who tries a password. */
+export interface Caller {
+  /** An IPv4 address or an IPv6 /64; `null` when unknown, which leaves out the counters of clients. */
+  readonly client: string | null
+  /** The text of the device cookie; `null` without one. */
+  readonly device: string | null
+}
+
+export const unknownCaller: Caller = { client: null, device: null }
+
+export interface PasswordAttempt extends Caller {
+  /** The address as typed, whether or not it has an account; `null` for a text that is no address. */
+  readonly account: EmailKey | null
+  readonly requestId: string
+}
+
+/** Requests that are limited for each client. */
+export type ClientLimit = 'registrations' | 'tokenRequests' | 'wrongTokens' | 'oauthRequests'
+
+/** Holds off guessing and floods. Every method except `maySendToken` throws `LimitReached`, before the work that costs. */
+export interface Limits {
+  /** Verifies a password, and counts the attempt if `verify` resolves to `null`: the password is wrong. */
+  password<R>(attempt: PasswordAttempt, verify: () => Promise<R | null>): Promise<R | null>
+
+  /** Does the work of a request, and counts it. `wrongTokens` counts only work that refuses the token. */
+  request<R>(limit: ClientLimit, client: string | null, work: () => Promise<R>): Promise<R>
+
+  /** Counts a token for an address. `false` when the address may get no more for now. */
+  maySendToken(purpose: TokenPurpose, address: EmailKey): Promise<boolean>
+}
+
+/** Limits nothing. */
+export const unlimited: Limits = {
+  password: (_attempt, verify) => verify(),
+  request: (_limit, _client, work) => work(),
+  maySendToken: async () => true,
+}

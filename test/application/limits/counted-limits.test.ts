@@ -1,0 +1,265 @@
+import { expect } from 'chai'
+import { derivedKeys } from '../../../src/adapters/crypto/derived-keys.ts'
+import { deviceTokens } from '../../../src/adapters/crypto/device-tokens.ts'
+import { CountedLimits } from '../../../src/application/limits/counted-limits.ts'
+import type { PasswordAttempt } from '../../../src/application/limits/limits.ts'
+import type { Attack } from '../../../src/application/limits/report-attack.ts'
+import type { EmailKey } from '../../../src/domain/email.ts'
+import { LimitReached, Refusal } from '../../../src/domain/refusal.ts'
+import { fixedClock } from '../../../src/testing/fixed-clock.ts'
+import { countersBy } from '../../support/counters.ts'
+import { faultOf } from '../../support/fault-of.ts'
+import { goodSecret } from '../../support/settings.ts'
+
+const ada = 'ada@example.com' as EmailKey // safe: both are addresses
+const grace = 'grace@example.com' as EmailKey
+const attempt: PasswordAttempt = { client: '192.0.2.1', device: null, account: ada, requestId: 'request-1' }
+const ofNobody = { ...attempt, client: null }
+
+function scene(given: Partial<ConstructorParameters<typeof CountedLimits>[0]['figures']> = {}) {
+  const clock = fixedClock(new Date('2030-01-01T00:00:00Z'))
+  const limiter = countersBy(clock)
+  const keyRing = derivedKeys(goodSecret)
+  const devices = deviceTokens(keyRing.deviceTokenKey, clock)
+  const attacks: Attack[] = []
+  const figures = {
+    passwordsPerClient: 1000,
+    passwordsBeforePauses: 1000,
+    longestPauseSeconds: 60,
+    passwordsPerAccount: 1000,
+    passwordsPerDevice: 1000,
+    registrationsPerClient: 2,
+    tokenRequestsPerClient: 2,
+    wrongTokensPerClient: 2,
+    oauthRequestsPerClient: 2,
+    tokensPerAddress: 2,
+    ...given,
+  }
+  const attacked = (attack: Attack) => void attacks.push(attack)
+  const limits = new CountedLimits({ limiter, keyRing, deviceTokens: devices, figures, clock, attacked })
+  let verified = 0
+
+  /** The outcome of a verification: the verdict, or the limit that refused it. */
+  async function verify(right: boolean, by: PasswordAttempt = attempt): Promise<string> {
+    try {
+      const verdict = await limits.password(by, async () => {
+        verified += 1
+        return right ? 'right' : null
+      })
+      return verdict ?? 'wrong'
+    } catch (thrown) {
+      if (!(thrown instanceof LimitReached)) throw thrown
+      return `${thrown.message.replace('limits.', '')}, retry after ${thrown.retryAfterSeconds} s`
+    }
+  }
+  return {
+    clock,
+    limiter,
+    limits,
+    devices,
+    attacks,
+    verify,
+    guess: (by?: PasswordAttempt) => verify(false, by),
+    logIn: (by?: PasswordAttempt) => verify(true, by),
+    verified: () => verified,
+  }
+}
+
+async function times<T>(count: number, work: (at: number) => Promise<T>): Promise<T[]> {
+  const outcomes: T[] = []
+  for (let at = 0; at < count; at += 1) outcomes.push(await work(at))
+  return outcomes
+}
+
+describe('the limits of passwords', () => {
+  it('verify as many wrong passwords of a client as its counter has, and none more until its window ends', async () => {
+    const { guess, logIn, clock, verified } = scene({ passwordsPerClient: 3 })
+    expect(await times(3, () => guess())).to.deep.equal(['wrong', 'wrong', 'wrong'])
+    clock.advance(540)
+    expect(await logIn({ ...attempt, account: grace })).to.equal('passwordsPerClient, retry after 60 s')
+    expect(verified()).to.equal(3)
+    expect(await guess({ ...attempt, client: '192.0.2.2' })).to.equal('wrong')
+    clock.advance(60)
+    expect(await logIn()).to.equal('right')
+  })
+
+  it('pause 1, 2, 4 … 60 seconds after the first five wrong passwords of a client for an account', async () => {
+    const { guess, clock } = scene({ passwordsBeforePauses: 5 })
+    await times(5, () => guess())
+    for (const pause of [1, 2, 4, 8, 16, 32, 60, 60]) {
+      expect(await guess()).to.equal(`passwordsBeforePauses, retry after ${pause} s`)
+      clock.advance(pause - 0.001)
+      expect(await guess()).to.match(/^passwordsBeforePauses/)
+      clock.advance(0.001)
+      expect(await guess()).to.equal('wrong')
+    }
+  })
+
+  it('pause no other client and no other account', async () => {
+    const { guess } = scene({ passwordsBeforePauses: 1 })
+    await guess()
+    expect(await guess()).to.match(/^passwordsBeforePauses/)
+    expect(await guess({ ...attempt, client: '192.0.2.2' })).to.equal('wrong')
+    expect(await guess({ ...attempt, account: grace })).to.equal('wrong')
+  })
+
+  it('forget the wrong passwords of a client for an account after the right one', async () => {
+    const { guess, logIn, clock, limiter } = scene({ passwordsBeforePauses: 2 })
+    await times(2, () => guess())
+    clock.advance(1)
+    expect(await logIn()).to.equal('right')
+    expect(limiter.points()).to.deep.equal({ passwordsPerClient: 2, passwordsPerAccount: 2 })
+    expect(await times(2, () => guess())).to.deep.equal(['wrong', 'wrong'])
+    expect(await guess()).to.equal('passwordsBeforePauses, retry after 1 s')
+  })
+
+  it('count the wrong passwords of all clients for an account, whether or not it has a user', async () => {
+    const { guess, logIn, attacks } = scene({ passwordsPerAccount: 3 })
+    const from = (at: number) => guess({ ...attempt, client: `192.0.2.${at}` })
+    expect(await times(4, from)).to.deep.equal(['wrong', 'wrong', 'wrong', 'passwordsPerAccount, retry after 3600 s'])
+    expect(attacks).to.deep.equal([{ account: ada, client: '192.0.2.3', requestId: 'request-1' }])
+    expect(await logIn()).to.match(/^passwordsPerAccount/)
+    expect(await logIn({ ...attempt, account: grace })).to.equal('right')
+  })
+
+  it('let a browser log in with its device token while the account is attacked, with a counter of its own', async () => {
+    const { guess, logIn, devices, clock } = scene({
+      passwordsPerAccount: 2,
+      passwordsPerDevice: 2,
+      passwordsBeforePauses: 1,
+    })
+    await times(2, (at) => guess({ ...attempt, client: `192.0.2.${at}` }))
+    const owner = { ...attempt, device: devices.issue(ada) }
+    expect(await logIn(owner)).to.equal('right')
+    expect(await times(2, () => guess(owner))).to.deep.equal(['wrong', 'wrong'])
+    expect(await logIn(owner)).to.equal('passwordsPerDevice, retry after 3600 s')
+    expect(await logIn({ ...owner, device: devices.issue(ada) })).to.equal('right')
+    clock.advance(3600)
+    expect(await logIn(owner)).to.equal('right')
+  })
+
+  it('take the device token of another account as absent', async () => {
+    const { guess, devices, limiter } = scene()
+    await guess({ ...attempt, device: devices.issue(grace) })
+    expect(limiter.points()).to.deep.equal({ passwordsPerClient: 1, passwordsBeforePauses: 1, passwordsPerAccount: 1 })
+  })
+
+  it('judge the client first, then the client with the account, then the account', async () => {
+    const { guess, logIn, limiter, attacks } = scene({
+      passwordsPerClient: 2,
+      passwordsBeforePauses: 1,
+      passwordsPerAccount: 1,
+    })
+    await guess()
+    const counted = {
+      passwordsPerClient: 1,
+      passwordsBeforePauses: 1,
+      passwordsPerAccount: 1,
+      'passwordsBeforePauses:pause': 2,
+    }
+    expect(await guess()).to.match(/^passwordsBeforePauses/)
+    expect(limiter.points()).to.deep.equal(counted)
+    expect(await guess({ ...attempt, client: '192.0.2.2' })).to.match(/^passwordsPerAccount/)
+    expect(attacks).to.have.length(1)
+    await guess({ ...attempt, account: grace })
+    expect(await logIn()).to.match(/^passwordsPerClient/)
+  })
+
+  it('count nothing for a client that is unknown', async () => {
+    const { guess, limiter } = scene({ passwordsPerClient: 1, passwordsBeforePauses: 1 })
+    expect(await times(3, () => guess(ofNobody))).to.deep.equal(['wrong', 'wrong', 'wrong'])
+    expect(limiter.points()).to.deep.equal({ passwordsPerAccount: 3 })
+  })
+
+  it('count a text that is no address for the client only', async () => {
+    const { guess, limiter } = scene()
+    await guess({ ...attempt, account: null })
+    expect(limiter.points()).to.deep.equal({ passwordsPerClient: 1 })
+  })
+
+  it('count neither a right password nor an attempt that a later limit refuses', async () => {
+    const { guess, logIn, limiter, devices } = scene({ passwordsPerAccount: 1 })
+    await logIn()
+    await logIn({ ...attempt, device: devices.issue(ada) })
+    expect(limiter.points()).to.deep.equal({})
+    await guess(ofNobody)
+    await times(20, () => guess())
+    expect(limiter.points()).to.deep.equal({ passwordsPerAccount: 1 })
+  })
+
+  it('count no attempt whose verification fails', async () => {
+    const { limits, limiter } = scene()
+    const failed = await faultOf(limits.password(attempt, () => Promise.reject(new Error('the pool is full'))))
+    expect(failed).to.have.property('message', 'the pool is full')
+    expect(limiter.points()).to.deep.equal({})
+  })
+
+  it('verify exactly the limit of many concurrent guesses', async () => {
+    const { guess, verified } = scene({ passwordsPerAccount: 10 })
+    const outcomes = await Promise.all(
+      Array.from({ length: 64 }, (_, at) => guess({ ...attempt, client: `client ${at}` })),
+    )
+    expect(outcomes.filter((outcome) => outcome === 'wrong')).to.have.length(10)
+    expect(verified()).to.equal(10)
+  })
+
+  it('verify exactly the limit of many concurrent guesses of one client', async () => {
+    const { guess, verified } = scene({ passwordsBeforePauses: 5 })
+    await Promise.all(Array.from({ length: 64 }, () => guess()))
+    expect(verified()).to.equal(5)
+  })
+
+  it('give no point back that could reach the next window', async () => {
+    for (const seconds of [3600, 3599.5]) {
+      const { limits, limiter, clock, guess } = scene({ passwordsPerAccount: 1 })
+      const { add } = limiter
+      limiter.add = async (key, points, window) => {
+        if (points < 0) clock.advance(0.5) // on its way to the store
+        return await add(key, points, window)
+      }
+      await limits.password(ofNobody, async () => {
+        clock.advance(seconds)
+        return 'right'
+      })
+      clock.advance(0.5)
+      expect(await guess(ofNobody)).to.equal('wrong')
+      expect(await guess(ofNobody)).to.match(/^passwordsPerAccount/)
+    }
+  })
+})
+
+describe('the limits of requests', () => {
+  for (const limit of ['registrations', 'tokenRequests', 'oauthRequests'] as const) {
+    it(`count ${limit} of a client, whatever comes of them`, async () => {
+      const { limits, limiter } = scene()
+      expect(await limits.request(limit, '192.0.2.1', async () => 'done')).to.equal('done')
+      await faultOf(limits.request(limit, '192.0.2.1', () => Promise.reject(new Refusal('OAUTH_INVALID_STATE'))))
+      const refused = await faultOf(limits.request(limit, '192.0.2.1', async () => expect.fail('it ran')))
+      expect(refused).to.be.instanceOf(LimitReached)
+      expect(limiter.points()).to.deep.equal({ [`${limit}PerClient`]: 2 })
+      expect(await limits.request(limit, '192.0.2.2', async () => 'done')).to.equal('done')
+      expect(await times(3, () => limits.request(limit, null, async () => 'done'))).to.have.length(3)
+    })
+  }
+
+  it('count only wrong tokens', async () => {
+    const { limits, limiter } = scene()
+    const use = (work: () => Promise<unknown>) => limits.request('wrongTokens', '192.0.2.1', work)
+    await use(async () => 'done')
+    await faultOf(use(() => Promise.reject(new Refusal('RESET_PASSWORD_INVALID_PASSWORD', 'too short'))))
+    expect(limiter.points()).to.deep.equal({})
+    await faultOf(use(() => Promise.reject(new Refusal('RESET_PASSWORD_BAD_TOKEN'))))
+    await faultOf(use(() => Promise.reject(new Refusal('VERIFY_USER_BAD_TOKEN'))))
+    expect(await faultOf(use(async () => expect.fail('it ran')))).to.be.instanceOf(LimitReached)
+  })
+
+  it('send so many tokens of each kind to an address in an hour', async () => {
+    const { limits, clock } = scene()
+    const ask = () => limits.maySendToken('reset_password', ada)
+    expect(await times(3, ask)).to.deep.equal([true, true, false])
+    expect(await limits.maySendToken('verify_email', ada)).to.equal(true)
+    expect(await limits.maySendToken('reset_password', grace)).to.equal(true)
+    clock.advance(3600)
+    expect(await ask()).to.equal(true)
+  })
+})

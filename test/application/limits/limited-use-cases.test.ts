@@ -1,0 +1,173 @@
+import { expect } from 'chai'
+import { newId } from '../../../src/adapters/crypto/new-id.ts'
+import { RegisterUser } from '../../../src/application/accounts/register-user.ts'
+import { RequestToken } from '../../../src/application/accounts/request-token.ts'
+import { ResetPassword } from '../../../src/application/accounts/reset-password.ts'
+import { UpdateUser } from '../../../src/application/accounts/update-user.ts'
+import { type Limits, type PasswordAttempt, unlimited } from '../../../src/application/limits/limits.ts'
+import type { PasswordHasher } from '../../../src/application/ports/password-hasher.ts'
+import type { Backend } from '../../../src/application/sign-in/authenticate.ts'
+import { LogIn } from '../../../src/application/sign-in/log-in.ts'
+import { type Email, emailKey } from '../../../src/domain/email.ts'
+import { factOf } from '../../../src/domain/one-time-token.ts'
+import { LimitReached, Refusal } from '../../../src/domain/refusal.ts'
+import { aToken, aUser } from '../../../src/testing/builders.ts'
+import { fixedClock } from '../../../src/testing/fixed-clock.ts'
+import { quickHasher } from '../../../src/testing/quick-hasher.ts'
+import { recordedHandlers } from '../../../src/testing/recorded-handlers.ts'
+import { changeUserOf, deliveryNeeds } from '../../support/delivery.ts'
+import { faultOf } from '../../support/fault-of.ts'
+
+const password = 'a quite long pass phrase'
+const requestId = 'request-1'
+const caller = { client: '192.0.2.1', device: 'of-a-cookie' }
+
+/** Limits that record each attempt and whether it was wrong, and refuse when they are told to. */
+function recordedLimits() {
+  const attempts: (PasswordAttempt & { readonly isWrong: boolean })[] = []
+  const state = { isReached: false, attempts }
+  const limits: Limits = {
+    ...unlimited,
+    async password(attempt, verify) {
+      if (state.isReached) throw new LimitReached('client', 60)
+      const verified = await verify()
+      attempts.push({ ...attempt, isWrong: verified === null })
+      return verified
+    },
+    maySendToken: async () => !state.isReached,
+  }
+  return { limits, state }
+}
+
+async function scene() {
+  const clock = fixedClock()
+  const stores = await deliveryNeeds(clock)
+  const clients: unknown[] = []
+  const hasher: PasswordHasher = {
+    async hash(text, client) {
+      clients.push(client)
+      return await quickHasher.hash(text)
+    },
+    async verify(text, hash, client) {
+      clients.push(client)
+      return await quickHasher.verify(text, hash)
+    },
+  }
+  const { limits, state } = recordedLimits()
+  const needs = {
+    ...stores,
+    changeUser: changeUserOf(stores.users),
+    hasher,
+    limits,
+    policy: { minLength: 0, isCommon: () => false },
+    eventHandlers: recordedHandlers(),
+    newId,
+    freshLoginSeconds: null,
+  }
+  const user = aUser({
+    passwordHash: await quickHasher.hash(password),
+    endedUntil: null,
+    sessions: { generation: 0, keptCredentialId: null },
+  })
+  await stores.users.insert(user, [])
+  const credential = { id: newId(), userId: user.id, generation: 0, issuedAt: clock(), expiresAt: clock() }
+  const credentials: Backend['credentials'] = {
+    recognises: () => true,
+    issue: async () => 'credential',
+    read: async () => null,
+    revoke: async () => 'ended',
+    isEnded: async () => false,
+    recordUse: async () => undefined,
+  }
+  const backend = { name: 'jwt', requiresVerification: false, credentials }
+  const by = { user, credential, backend }
+  const account = emailKey(user.email)
+  return { ...stores, needs, clients, state, user, account, by, backend, clock }
+}
+
+describe('the use cases under limits', () => {
+  it('LogIn counts wrong passwords by client, device and address as typed, also of unknown addresses', async () => {
+    const { needs, state, user, account, backend, clients } = await scene()
+    const logIn = new LogIn(needs)
+    const attempt = (email: Email | null, text: string) =>
+      faultOf(logIn.execute({ email, password: text, backend, requestId, caller }))
+    await logIn.execute({ email: user.email, password, backend, requestId, caller })
+    await attempt(user.email, 'wrong')
+    await attempt('nobody@example.com' as Email, 'wrong') // safe: it is an address
+    await attempt(null, 'wrong')
+    const accounts = [account, account, 'nobody@example.com', null]
+    const attempts = accounts.map((one, at) => ({ ...caller, requestId, account: one, isWrong: at > 0 }))
+    expect(state.attempts).to.deep.equal(attempts)
+    expect(clients).to.deep.equal(Array(4).fill('192.0.2.1'))
+  })
+
+  it('LogIn neither reads a user nor hashes a password beyond a limit', async () => {
+    const { needs, state, user, backend, clients } = await scene()
+    const users = { ...needs.users, findByEmail: async () => expect.fail('it was read') }
+    state.isReached = true
+    const logIn = new LogIn({ ...needs, users })
+    const refused = await faultOf(logIn.execute({ email: user.email, password, backend, requestId, caller }))
+    expect(refused).to.be.instanceOf(LimitReached)
+    expect(clients).to.deep.equal([])
+  })
+
+  it('LogIn succeeds when the limits of the hash pool prevent a re-hash', async () => {
+    const { needs, user, backend, users } = await scene()
+    const hasher: PasswordHasher = {
+      hash: () => Promise.reject(new LimitReached('password hashing', 1)),
+      verify: async () => 'match_needs_rehash',
+    }
+    const logIn = new LogIn({ ...needs, hasher })
+    expect(await logIn.execute({ email: user.email, password, backend, requestId })).to.equal('credential')
+    expect((await users.find(user.id))?.passwordHash).to.equal(user.passwordHash)
+  })
+
+  it('UpdateUser counts a wrong current password for the account of the acting user', async () => {
+    const { needs, state, account, by, clients } = await scene()
+    const updateUser = new UpdateUser(needs)
+    const target = aUser()
+    await needs.users.insert(target, [])
+    const input = { by, currentPassword: 'wrong', requestId, caller }
+    for (const change of [
+      updateUser.own({ ...input, changes: {} }),
+      updateUser.any({ ...input, target, changes: {} }),
+    ]) {
+      expect(await faultOf(change))
+        .to.be.instanceOf(Refusal)
+        .with.property('code', 'UPDATE_USER_BAD_CURRENT_PASSWORD')
+    }
+    await updateUser.own({ ...input, currentPassword: password, changes: { password: 'another pass phrase' } })
+    const attempts = [true, true, false].map((isWrong) => ({ ...caller, requestId, account, isWrong }))
+    expect(state.attempts).to.deep.equal(attempts)
+    expect(clients).to.deep.equal(Array(4).fill('192.0.2.1'))
+  })
+
+  it('UpdateUser counts nothing without a current password', async () => {
+    const { needs, state, by } = await scene()
+    await new UpdateUser(needs).own({ by, changes: { password: 'another pass phrase' }, requestId, caller })
+    expect(state.attempts).to.deep.equal([])
+  })
+
+  it('RequestToken writes nothing for an address that has got its tokens', async () => {
+    const { needs, state, user, tokenRequests, clock } = await scene()
+    const requestToken = new RequestToken(needs)
+    const ask = () => requestToken.execute({ purpose: 'reset_password', email: user.email, requestId })
+    state.isReached = true
+    await ask()
+    expect(await tokenRequests.lease(clock(), 10, 60)).to.deep.equal([])
+    state.isReached = false
+    await ask()
+    expect(await tokenRequests.lease(clock(), 10, 60)).to.have.length(1)
+  })
+
+  it('RegisterUser and ResetPassword hash in the turn of their client', async () => {
+    const { needs, user, tokens, clients } = await scene()
+    const email = 'new@example.com' as Email // safe: it is an address
+    await new RegisterUser(needs).execute({ email, password, requestId, client: '192.0.2.2' })
+    const digest = needs.keyRing.digest('the token')
+    await tokens.put(aToken({ userId: user.id, digest, fact: factOf('reset_password', user) }))
+    const input = { token: 'the token', password: 'another pass phrase', requestId, client: '192.0.2.3' }
+    expect(await new ResetPassword(needs).execute(input)).to.deep.equal({ email: user.email })
+    expect(clients).to.deep.equal(['192.0.2.2', '192.0.2.3'])
+  })
+})

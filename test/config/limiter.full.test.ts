@@ -1,0 +1,148 @@
+import { expect } from 'chai'
+import { Redis } from 'ioredis'
+import { createLog } from '../../src/adapters/logging/log.ts'
+import { memoryBackend } from '../../src/adapters/stores/memory/memory.ts'
+import { openStores } from '../../src/config/composition/stores.ts'
+import { loadSettings } from '../../src/config/settings/load.ts'
+import { eventually } from '../support/eventually.ts'
+import { type FaultProxy, faultProxy } from '../support/fault-proxy.ts'
+import { needsRedisServer, type RedisServer, startRedis } from '../support/redis.ts'
+
+const begun = 'limits are counted in this process until the store answers'
+const over = 'limits are counted in the store again'
+
+/** The stores of these settings, and the lines that they log. */
+async function opened(env: Readonly<Record<string, string>>) {
+  const { settings } = await loadSettings({ cwd: '/', env: { PORTCULLIS_STORES__USERS__KIND: 'memory', ...env } })
+  const lines: string[] = []
+  const stores = await openStores({
+    settings,
+    log: createLog({ ...settings.logs, level: 'info' }, { write: (line) => void lines.push(line) }),
+    clock: () => new Date(),
+    whenUsersAreThere: async () => {},
+    failed: () => {},
+  })
+  await stores.prepare()
+  const said = (message: string) => lines.filter((line) => line.includes(`"msg":"${message}"`)).length
+  const add = async (key = 'key') => (await stores.limiter.add(key, 1, 600)).points
+  return { ...stores, add, said }
+}
+
+describe('the limiter of a store that is down', function () {
+  this.timeout(30_000)
+  let server: RedisServer
+  let proxy: FaultProxy
+  let stores: Awaited<ReturnType<typeof opened>>
+
+  const onRedis = (port: number) =>
+    opened({
+      PORTCULLIS_STORES__SESSIONS__KIND: 'redis',
+      PORTCULLIS_STORES__SESSIONS__URL: `redis://127.0.0.1:${port}`,
+    })
+
+  before(async function () {
+    needsRedisServer(this)
+    server = await startRedis()
+    proxy = await faultProxy(server.port)
+  })
+
+  afterEach(async () => {
+    await stores?.close()
+    await proxy?.set('pass')
+  })
+
+  after(async () => {
+    await proxy?.close()
+    await server?.close()
+  })
+
+  it('counts in the process until the store answers, and says both once', async () => {
+    stores = await onRedis(server.port)
+    expect(await stores.add('outage')).to.equal(1)
+    expect(await stores.add('outage')).to.equal(2)
+
+    await server.stop()
+    const during = await Promise.all(Array.from({ length: 20 }, () => stores.add('outage')))
+    expect(during.sort((a, b) => a - b)).to.deep.equal(Array.from({ length: 20 }, (_, at) => at + 1))
+    await stores.limiter.clear('outage')
+    expect(await stores.add('outage')).to.equal(1)
+    expect([stores.said(begun), stores.said(over)]).to.deep.equal([1, 0])
+
+    await server.restart()
+    await eventually('the end of the outage', () => stores.said(over) > 0)
+    expect(await stores.add('outage'), 'the store has kept its count').to.equal(3)
+    expect([stores.said(begun), stores.said(over)]).to.deep.equal([1, 1])
+
+    await server.stop()
+    expect(await stores.add('outage')).to.equal(2)
+    expect(stores.said(begun)).to.equal(2)
+    await server.restart()
+  })
+
+  it('lets no caller but the first ones wait for a silent store', async () => {
+    stores = await onRedis(proxy.port)
+    await stores.add()
+    await proxy.set('black-hole')
+    await stores.add()
+    const start = performance.now()
+    for (let calls = 0; calls < 200; calls++) await stores.add()
+    expect(performance.now() - start, 'ms for 200 additions').to.be.below(10_000)
+  })
+
+  it('does not take a full store for one that counts', async () => {
+    stores = await onRedis(server.port)
+    await stores.add()
+    const raw = new Redis(server.url)
+    try {
+      await raw.config('SET', 'maxmemory', '1')
+      await stores.add()
+      const refused = async () => Number(/errorstat_OOM:count=(\d+)/.exec(await raw.info('errorstats'))?.[1] ?? 0)
+      const before = await refused()
+      for (const deadline = Date.now() + 15_000; (await refused()) < before + 2; )
+        expect(Date.now()).to.be.below(deadline)
+      expect([stores.said(begun), stores.said(over)]).to.deep.equal([1, 0])
+    } finally {
+      await raw.config('SET', 'maxmemory', '0')
+      raw.disconnect()
+    }
+    await eventually('the end of the outage', () => stores.said(over) > 0)
+  })
+
+  it('is one of the process while the store is down from the start', async () => {
+    await proxy.set('refuse')
+    stores = await onRedis(proxy.port)
+    expect(await stores.add('start')).to.equal(1)
+    expect(await stores.add('start')).to.equal(2)
+    await proxy.set('pass')
+    await eventually('the end of the outage', () => stores.said(over) > 0)
+    expect(await stores.add('start')).to.equal(1)
+  })
+})
+
+describe('the limiter of a store that keeps no counters', () => {
+  const { open } = memoryBackend
+
+  before(() => {
+    memoryBackend.open = async (options) => {
+      const { limiter, ...handle } = await open(options)
+      return handle
+    }
+  })
+
+  after(() => {
+    memoryBackend.open = open
+  })
+
+  for (const [enabled, lines] of [
+    ['true', 1],
+    ['false', 0],
+  ] as const) {
+    it(`counts in the process, which ${lines} line says with limits.enabled: ${enabled}`, async () => {
+      const stores = await opened({ PORTCULLIS_LIMITS__ENABLED: enabled })
+      expect(await stores.add()).to.equal(1)
+      expect(await stores.add()).to.equal(2)
+      expect(stores.said('limits are counted in this process only')).to.equal(lines)
+      await stores.close()
+    })
+  }
+})

@@ -1,0 +1,38 @@
+import type { Limiter } from '../../src/application/ports/stores/limiter.ts'
+
+export interface Counters extends Limiter {
+  /** The points of every counter that is not 0, by the name in its key. */
+  points(): Readonly<Record<string, number>>
+}
+
+/** Counters whose time is `clock`, and which answer after a turn of the loop, like a store. */
+export function countersBy(clock: () => Date): Counters {
+  const counters = new Map<string, { points: number; readonly expiresAt: number }>()
+  const turn = () => new Promise((resolve) => setImmediate(resolve))
+  const open = (key: string) => {
+    const known = counters.get(key)
+    return known !== undefined && known.expiresAt > clock().getTime() ? known : null
+  }
+  return {
+    async add(key, points, seconds) {
+      await turn()
+      const now = clock().getTime()
+      const counter = open(key) ?? { points: 0, expiresAt: now + seconds * 1000 }
+      counter.points += points
+      counters.set(key, counter)
+      const counted = { points: counter.points, expiresIn: counter.expiresAt - now }
+      await turn()
+      return counted
+    },
+    async clear(key) {
+      await turn()
+      counters.delete(key)
+    },
+    points() {
+      const entries = [...counters.keys()].map(
+        (key) => [key.replace(/:[\w-]{43}/, ''), open(key)?.points ?? 0] as const,
+      )
+      return Object.fromEntries(entries.filter(([, points]) => points !== 0))
+    },
+  }
+}
