@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import type { BrowserContext, Page } from 'playwright-core'
-import { launchBrowser, namedHost, needsBrowser, type TestBrowser } from '../support/browser.ts'
+import { launchBrowser, namedHost, needsBrowser, sessionCookies, type TestBrowser } from '../support/browser.ts'
 import { call, goodPassword, register } from '../support/client.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 
@@ -64,7 +64,7 @@ describe('/docs in a browser', () => {
     expect(status).to.equal('200')
     expect(JSON.parse(body)).to.include({ email, is_active: true })
     expect(await page.evaluate('localStorage.length + sessionStorage.length')).to.equal(0)
-    expect(await context.cookies()).to.deep.equal([])
+    expect(await sessionCookies(context)).to.deep.equal([])
   })
 
   it('logs in and out by cookie', async () => {
@@ -75,7 +75,7 @@ describe('/docs in a browser', () => {
     expect(me.status).to.equal('200')
     expect(JSON.parse(me.body)).to.include({ email })
     expect((await tryOut('post', '/auth/cookie/logout')).status).to.equal('204')
-    expect(await context.cookies()).to.deep.equal([])
+    expect(await sessionCookies(context)).to.deep.equal([])
   })
 
   /** Opens the page in a new context; answers its origin. */

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 import { expect } from 'chai'
 import type { BrowserContext, Page } from 'playwright-core'
-import { launchBrowser, needsBrowser, type TestBrowser } from '../support/browser.ts'
+import { launchBrowser, needsBrowser, sessionCookies, type TestBrowser } from '../support/browser.ts'
 import { call, goodPassword, logIn, register } from '../support/client.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 
@@ -69,8 +69,8 @@ describe('a front end on another origin, in a browser', () => {
       expect(await send('POST', '/auth/cookie/login', { form: { username: email, password } })).to.include({
         status: 204,
       })
-      expect(await context.cookies()).to.have.lengthOf(1)
-      expect((await context.cookies())[0]).to.include({
+      expect(await sessionCookies(context)).to.have.lengthOf(1)
+      expect((await sessionCookies(context))[0]).to.include({
         name: '__Host-session',
         domain: 'localhost',
         path: '/',
@@ -82,7 +82,7 @@ describe('a front end on another origin, in a browser', () => {
       expect(await send('GET', me)).to.deep.include({ status: 200, body: await accountOf(email) })
       expect(await send('PATCH', me, { json: { email: 'ada@example.org' } })).to.include({ status: 200 })
       expect(await send('POST', '/auth/cookie/logout')).to.include({ status: 204 })
-      expect(await context.cookies()).to.deep.equal([])
+      expect(await sessionCookies(context)).to.deep.equal([])
       expect(await send('GET', me)).to.include({ status: 401 })
       expect(blocked).to.deep.equal([])
     })
@@ -173,7 +173,7 @@ describe('a front end on another origin, in a browser', () => {
         expect(blocked).to.have.lengthOf(1)
         await submit('/auth/cookie/login', { username: email, password })
         expect(await shown()).to.equal('{"detail":"Forbidden"}')
-        expect(await context.cookies()).to.deep.equal([])
+        expect(await sessionCookies(context)).to.deep.equal([])
       })
 
       it('can neither read nor end the session of a logged-in user', async () => {
@@ -240,7 +240,7 @@ describe('a front end on another origin, in a browser', () => {
 
   /** How the service answers the session that the browser still has. */
   async function presented(): Promise<number> {
-    const [cookie] = await context.cookies()
+    const [cookie] = await sessionCookies(context)
     return (await call(service.url, 'GET', me, { cookie: `${cookie?.name}=${cookie?.value}` })).status
   }
 

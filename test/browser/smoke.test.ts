@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { launchBrowser, needsBrowser, type TestBrowser } from '../support/browser.ts'
+import { launchBrowser, needsBrowser, sessionCookies, type TestBrowser } from '../support/browser.ts'
 import { goodPassword } from '../support/client.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 
@@ -31,6 +31,6 @@ describe('a person with a browser', () => {
     await page.fill('#login [name=password]', goodPassword)
     await page.click('#login button')
     await says('#who', `Signed in as ${email}`)
-    expect(await page.context().cookies()).to.have.lengthOf(1)
+    expect(await sessionCookies(page.context())).to.have.lengthOf(1)
   })
 })

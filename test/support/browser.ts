@@ -2,7 +2,7 @@ import { accessSync, constants } from 'node:fs'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
-import { type BrowserContext, type BrowserContextOptions, chromium } from 'playwright-core'
+import { type BrowserContext, type BrowserContextOptions, type Cookie, chromium } from 'playwright-core'
 import { skipIfMissing } from './obstacles.ts'
 
 /** A host name that the browser of `launchBrowser` resolves to this machine, although it is not a loopback name. */
@@ -36,6 +36,11 @@ export interface TestBrowser {
   /** With cookies of its own. */
   newContext(options?: BrowserContextOptions): Promise<BrowserContext>
   close(): Promise<void>
+}
+
+/** The cookies of a browser, without the device cookie, which stays after a logout. */
+export async function sessionCookies(context: BrowserContext): Promise<readonly Cookie[]> {
+  return (await context.cookies()).filter(({ name }) => name !== '__Host-device')
 }
 
 /**
