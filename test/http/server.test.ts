@@ -83,6 +83,19 @@ describe('the HTTP server', () => {
     socket.destroy()
   })
 
+  it('answers complete requests before it closes a connection for later bytes', async () => {
+    const answers: (() => void)[] = []
+    const [at] = await open((_request, response) => void answers.push(() => response.end('late')))
+    for (const later of ['nonsense\r\n\r\n', request.replace('\r\n', `\r\nX: ${'x'.repeat(9000)}\r\n`)]) {
+      const { socket, closed } = await connected(at)
+      socket.write(request + later)
+      await eventually('the request', () => answers.length === 1)
+      socket.write('more')
+      answers.pop()?.()
+      expect(await closed()).to.match(/^HTTP\/1\.1 200 .*^Connection: close\r$.*late$/ms)
+    }
+  })
+
   it('survives clients that reset a refused connection, before or after its answer', async () => {
     for (const isAnswered of [false, true]) {
       const { socket } = await connected(url)

@@ -83,8 +83,11 @@ export function httpServer(listener: RequestListener, options: Options) {
 
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
     if (!socket.writable) return
-    const isMidAnswer = [...(connections.get(socket) ?? [])].some(({ headersSent }) => headersSent)
+    const unanswered = [...(connections.get(socket) ?? [])]
+    const isMidAnswer = unanswered.some(({ headersSent }) => headersSent)
     if (isMidAnswer || error.code === 'ECONNRESET') return void socket.destroy()
+    const latest = unanswered.findLast(({ req }) => req.complete)
+    if (latest !== undefined) return void latest.setHeader('Connection', 'close') // the fault is in later bytes
     socket.write(refusal(error.code, isTls))
     linger(socket)
   })
