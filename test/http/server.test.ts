@@ -96,6 +96,19 @@ describe('the HTTP server', () => {
     }
   })
 
+  it('runs no request that arrives after the last answer', async () => {
+    let runs = 0
+    const [at] = await open((_request, response) => {
+      runs += 1
+      response.setHeader('Connection', 'close').end('last')
+    })
+    const { socket } = await connected(at, { allowHalfOpen: true })
+    socket.write(request)
+    await once(socket, 'end')
+    await eventually('the end of the connection', () => socket.closed || !socket.write(request))
+    expect(runs).to.equal(1)
+  })
+
   it('survives clients that reset a refused connection, before or after its answer', async () => {
     for (const isAnswered of [false, true]) {
       const { socket } = await connected(url)

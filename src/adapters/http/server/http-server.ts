@@ -44,7 +44,7 @@ export function httpServer(listener: RequestListener, options: Options) {
   const server = createServer(limits, (request, response) => {
     const { socket } = request
     const unanswered = connections.get(socket)
-    if (unanswered === undefined || socket.destroyed) return // Node parses the rest of a packet all the same
+    if (unanswered === undefined || !socket.writable) return // Node still parses what arrives after our FIN
     if (unanswered.size === mostUnanswered) return void socket.destroy()
     unanswered.add(response)
     response.once('close', () => {
@@ -58,7 +58,7 @@ export function httpServer(listener: RequestListener, options: Options) {
     })
     if (isClosing) response.setHeader('Connection', 'close')
     begin(() => {
-      if (!socket.destroyed) listener(request, response)
+      if (socket.writable) listener(request, response)
     })
   })
   server.timeout = writeTimeoutSeconds * 1000
