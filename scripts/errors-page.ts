@@ -59,7 +59,8 @@ const generalErrors = `## On any path
 | 501 | \`Not Implemented\` | The request uses a transfer coding other than \`chunked\` |
 
 The service closes the connection after 408, 431 and a 400 for input that is not HTTP. It also closes the connection when it
-answers before it has read a body of more than 16 KiB.
+answers before it has read a body of more than 16 KiB. A \`CONNECT\` closes the connection without an answer, an \`Expect\`
+other than \`100-continue\` gets 417 without a body, and the service ignores \`Upgrade\`.
 
 ## How to fix common errors
 

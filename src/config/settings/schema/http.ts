@@ -61,7 +61,7 @@ export const http = Type.Object({
   writeTimeoutSeconds: seconds(
     20,
     3600,
-    'A connection whose client reads no byte of an answer for this time is closed.',
+    'A connection is closed when its client reads no byte of an answer, or sends no byte of its headers, for this time.',
   ),
 })
 
