@@ -83,10 +83,29 @@ export async function build() {
     logLevel: 'warning',
     metafile: true,
   })
+  await esbuild.build({
+    absWorkingDir: root,
+    entryPoints: pageEntries(),
+    outdir: 'dist/pages',
+    bundle: true,
+    minify: true,
+    format: 'esm',
+    platform: 'browser',
+    target: 'es2022',
+    legalComments: 'none',
+    logLevel: 'warning',
+  })
   await esbuild.stop() // its process would stay as long as the service
   removeAllBut(Object.keys(metafile.outputs).map((file) => basename(file)))
   mkdirSync(at('dist'), { recursive: true })
   writeFileSync(stamp, wanted)
+}
+
+/** A script for each account page, and their style sheet. */
+function pageEntries() {
+  const folder = 'src/adapters/http/pages/account/browser'
+  const scripts = readdirSync(at(folder, 'pages')).map((file) => [basename(file, '.ts'), `${folder}/pages/${file}`])
+  return Object.fromEntries([...scripts, ['style', `${folder}/style.css`]])
 }
 
 /** The public entries, such as `testing` of `src/testing/index.ts`. */

@@ -156,6 +156,84 @@ describe('the files of /docs and /try', () => {
   })
 })
 
+describe('GET /', () => {
+  const at = async (settings: Readonly<Record<string, string>>) => {
+    const service = await startTestService({ ...inMemory, ...settings })
+    try {
+      const { status, headers } = await fetch(`${service.url}/`, { redirect: 'manual' })
+      return [status, headers.get('Location') ?? headers.get('Content-Type')]
+    } finally {
+      await service.stop()
+    }
+  }
+
+  it('is a start page on loopback, elsewhere it leads to the account pages, or it is missing', async () => {
+    expect(await at({})).to.deep.equal([200, 'text/html; charset=utf-8'])
+    const pages = { ...publicUrl, PORTCULLIS_PAGES__ENABLED: 'true' }
+    expect(await at(pages)).to.deep.equal([303, 'https://accounts.example.com/account'])
+    expect(await at(publicUrl)).to.deep.equal([404, 'application/json; charset=utf-8'])
+  })
+})
+
+describe('the files of /account', () => {
+  const ofAcme = {
+    pages: { name: 'Acme <&>', color: '#ffee00', css: 'acme.css', logo: 'acme.svg' },
+    routers: { register: { enabled: false } },
+  }
+  const files = {
+    'portcullis.config.json': { tenants: { by: 'path', list: { acme: ofAcme, bolt: { pages: { name: 'Bolt' } } } } },
+    'acme.css': 'h1 { color: teal }',
+    'acme.svg': '<svg xmlns="http://www.w3.org/2000/svg"/>',
+  }
+  let service: TestService
+  before(async () => {
+    service = await startTestService(inMemory, { files })
+  })
+  after(() => service?.stop())
+
+  it('differ by tenant in name, logo, colour, style and paths', async () => {
+    const text = async (tenant: string, path: string) => (await fetch(service.urlOf(tenant) + path)).text()
+    const acme = await text('acme', '/account/sign-in')
+    expect(acme).to.include('<span>Acme &lt;&amp;&gt;</span>').and.to.include('/t/acme/account/logo.svg')
+    expect(acme).to.not.include('sign-up"').and.not.include('Bolt')
+    expect(await text('acme', '/account/logo.svg')).to.equal(files['acme.svg'])
+    expect(await text('acme', '/account/theme.css')).to.equal(
+      ':root { --accent: #ffee00; --on-accent: #000000; }\nh1 { color: teal }',
+    )
+    const bolt = await text('bolt', '/account/sign-in')
+    expect(bolt).to.include('<span>Bolt</span>').and.to.include('/t/bolt/account/sign-in.js')
+    expect(bolt).to.not.match(/acme/i)
+    expect(await text('bolt', '/account/theme.css')).to.equal('')
+  })
+
+  it('load from their own origin only, and refuse frames', async () => {
+    const { headers } = await fetch(`${service.urlOf('bolt')}/account`)
+    expect(headers.get('Content-Security-Policy')?.split('; ')).to.have.members([
+      "default-src 'none'",
+      "script-src 'self'",
+      "style-src 'self'",
+      "img-src 'self'",
+      "connect-src 'self'",
+      "form-action 'none'",
+      "base-uri 'none'",
+      "frame-ancestors 'none'",
+    ])
+  })
+
+  it('are missing without a cookie backend and for tenants that a header names', async () => {
+    const byHeader = { 'portcullis.config.json': { tenants: { by: 'header', list: { default: {} } } } }
+    const bearerOnly = { 'portcullis.config.json': { backends: { cookie: { enabled: false } } } }
+    for (const files of [byHeader, bearerOnly]) {
+      const other = await startTestService(inMemory, { files })
+      try {
+        expect((await fetch(`${other.url}/account`)).status).to.equal(404)
+      } finally {
+        await other.stop()
+      }
+    }
+  })
+})
+
 describe('an installation without examples/browser', () => {
   it('has no /try, and logs that at the start', async () => {
     const folder = scratchFolder()

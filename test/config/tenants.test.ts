@@ -143,8 +143,10 @@ describe('settings of tenants', () => {
     })
 
     it('of the tenant `default` are those of a deployment without tenants', async () => {
-      const without = await folder.load({ secret: goodSecret, stores: { users: mongo, sessions: redis } })
-      const common = { secret: goodSecret, stores: { users: mongo, sessions: redis } }
+      // Pages of tenants that a header names are off by default.
+      const pages = { enabled: false }
+      const common = { secret: goodSecret, stores: { users: mongo, sessions: redis }, pages }
+      const without = await folder.load(common)
       const { tenants: _, ...own } = settingsOf(await load(list({ default: {}, acme: {} }, common)), 'default')
       const { tenants: __, ...expected } = without.settings
       expect(own).to.deep.equal(expected)

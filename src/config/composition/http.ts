@@ -21,6 +21,7 @@ import { enabledOf } from '../settings/schema/tree.ts'
 import { defaultTenant, type LoadedTenants } from '../settings/tenants.ts'
 import { mountedOperations } from '../settings/validate.ts'
 import type { OpenTenants } from '../tenancy/directory.ts'
+import { pageRouters } from './pages.ts'
 import { deviceCookieOf, mountedProviders, prefixOf, transportOf } from './sign-in.ts'
 import type { FailingStore } from './stores.ts'
 import type { Tenant } from './tenant.ts'
@@ -46,7 +47,12 @@ export function tenantHttp(tenant: Tenant, { publicUrl, strict }: TenantNeeds): 
   const originsNow = () => ownOrigins(publicUrl(), settings.http.allowedOrigins)
   const identify = identifying({ authenticate: useCases.authenticate, backends, ownOrigins: originsNow })
   const page = tryRouter(() => ({ publicUrl: publicUrl(), config: tryConfig(settings, publicUrl()) }))
-  const all = [...routersOf({ ...tenant, deviceCookie }, publicUrl), ...(settings.try.enabled ? [page] : [])]
+  // A page comes before a parameter at the same place, such as `/:user_id`.
+  const all = [
+    ...pageRouters(settings, publicUrl),
+    ...routersOf({ ...tenant, deviceCookie }, publicUrl),
+    ...(settings.try.enabled ? [page] : []),
+  ]
   return {
     routes: routesOf(all, {
       identify,

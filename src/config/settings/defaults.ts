@@ -1,10 +1,13 @@
 import { resolve } from 'node:path'
+import type { Static } from 'typebox'
 import { isLoopback, leadsToLoopback } from '../../lib/loopback.ts'
+import type { pages } from './schema/pages.ts'
 import type { BackendSettings, GivenProvider, Settings, StoreSettings } from './schema/schema.ts'
 import { enabledOf } from './schema/tree.ts'
 
 /** The settings without the defaults that depend on other settings. */
-export interface Given extends Omit<Settings, 'secret' | 'stores' | 'backends' | 'providers' | 'handlers' | 'try'> {
+export interface Given
+  extends Omit<Settings, 'secret' | 'stores' | 'backends' | 'providers' | 'handlers' | 'try' | 'pages'> {
   readonly secret?: string
   readonly stores: {
     readonly users: StoreSettings
@@ -15,6 +18,7 @@ export interface Given extends Omit<Settings, 'secret' | 'stores' | 'backends' |
   readonly providers: Readonly<Record<string, GivenProvider>>
   readonly handlers: Readonly<{ module?: string; console?: boolean; timeoutSeconds: number }>
   readonly try: Readonly<{ enabled?: boolean }>
+  readonly pages: Readonly<Static<typeof pages>>
 }
 
 /** Fills in the defaults that depend on other settings. Relative paths start at `cwd`. */
@@ -22,6 +26,9 @@ export function completeSettings(given: Given, cwd: string): Settings {
   const { http, stores, backends, providers, handlers, mail } = given
   const firstBackend = enabledOf(backends)[0]?.[0] ?? ''
   const { module } = handlers
+  const { name = null, logo, css, color = null } = given.pages
+  const path = (file: string | undefined): string | null => (file === undefined ? null : resolve(cwd, file))
+  const isTried = given.try.enabled ?? isLocal(http)
   return {
     ...given,
     dataFolder: resolve(cwd, given.dataFolder),
@@ -49,13 +56,25 @@ export function completeSettings(given: Given, cwd: string): Settings {
       ]),
     ),
     handlers: {
-      module: module === undefined ? null : resolve(cwd, module),
+      module: path(module),
       console: handlers.console ?? (module === undefined && isLocal(http)),
       timeoutSeconds: handlers.timeoutSeconds,
     },
     mail: { ...mail, ...(mail.templates !== undefined && { templates: resolve(cwd, mail.templates) }) },
-    try: { enabled: given.try.enabled ?? isLocal(http) },
+    try: { enabled: isTried },
+    pages: {
+      enabled: given.pages.enabled ?? ((isTried || mail.url !== undefined) && canHavePages(given)),
+      name,
+      logo: path(logo),
+      css: path(css),
+      color,
+    },
   }
+}
+
+/** The pages log in by cookie and show the own account. */
+export function canHavePages({ backends, routers }: Pick<Given, 'backends' | 'routers'>): boolean {
+  return routers.users.enabled && enabledOf(backends).some(([, { transport }]) => transport.kind === 'cookie')
 }
 
 function completeStore(store: Partial<StoreSettings>, users: StoreSettings): StoreSettings {

@@ -35,8 +35,10 @@ export async function readJudged(from: Reading): Promise<{ settings: Settings; s
   if (settings.secret === null && needsSecret(settings) && hasUsersOnServer(settings)) {
     note('secret', missingSecret, ['stores.users.kind'])
   }
-  if (settings.handlers.module !== null && !(await isFile(settings.handlers.module))) {
-    note('handlers.module', `there is no file ${settings.handlers.module}`)
+  const { handlers, pages } = settings
+  const files = { 'handlers.module': handlers.module, 'pages.logo': pages.logo, 'pages.css': pages.css }
+  for (const [path, file] of Object.entries(files)) {
+    if (file !== null && !(await isFile(file))) note(path, `there is no file ${file}`)
   }
   return { settings, sources }
 }

@@ -149,7 +149,10 @@ async function readTenant(id: string, { tree, source, problem }: Given, from: Fr
   const given = overlay(own, treeOf(assignments))
   const hostNames = hostsOf(memberOf(given, 'hosts') ?? hosts, from, id, fault)
   const { settings, sources } = await readJudged({
-    tree: overlay(overlay(overlay(atPublicHost(hostNames, from), inherited), atOwnHost(hostNames, from)), own),
+    tree: overlay(
+      overlay(overlay(overlay(byHeader(from), atPublicHost(hostNames, from)), inherited), atOwnHost(hostNames, from)),
+      own,
+    ),
     assignments: assignments.filter(({ path }) => path[0] !== 'hosts'),
     cwd,
     faults,
@@ -231,6 +234,11 @@ function atOwnHost([host]: readonly string[], { common }: From): object {
 function atPublicHost(hosts: readonly string[], { common }: From): object {
   if (common.tenants.by !== 'host' || hosts.every((host) => leadsToLoopback({ hostname: host }))) return {}
   return { handlers: { console: false }, try: { enabled: false } }
+}
+
+/** A browser that opens a page names no tenant in a header. */
+function byHeader({ common }: From): object {
+  return common.tenants.by === 'header' ? { pages: { enabled: false } } : {}
 }
 
 function isGiven(tree: unknown, path: string): boolean {

@@ -14,7 +14,7 @@ import {
 import { stores as storeKinds } from '../plugins/stores.ts'
 import { strategies } from '../plugins/strategies.ts'
 import { transports } from '../plugins/transports.ts'
-import { isLocal } from './defaults.ts'
+import { canHavePages, isLocal } from './defaults.ts'
 import { secretObjection } from './master-secret.ts'
 import type { Settings, StoreSettings } from './schema/schema.ts'
 import { enabledOf } from './schema/tree.ts'
@@ -34,6 +34,7 @@ export function judgeSettings(settings: Settings, note: NoteFault): void {
   judgeBackends(settings, note)
   judgeProviders(settings, note)
   judgeVerification(settings, note)
+  judgePages(settings, note)
   judgePaths(settings, note)
   judgePasswords(settings, note)
   judgeMail(settings, note)
@@ -187,6 +188,14 @@ function judgeProviders(settings: Settings, note: NoteFault): void {
       note(`${path}.${option}`, 'must be a page of http.publicUrl or of one of http.allowedOrigins')
     }
   }
+}
+
+function judgePages(settings: Settings, note: NoteFault): void {
+  const { enabled, logo } = settings.pages
+  if (enabled && !canHavePages(settings)) {
+    note('pages.enabled', 'needs an enabled backend with a cookie, and the router users', ['backends', 'routers'])
+  }
+  if (logo !== null && !/\.(svg|png|jpg|webp)$/.test(logo)) note('pages.logo', 'must end in .svg, .png, .jpg or .webp')
 }
 
 /** Without a public URL the service listens on loopback, where it trusts every page of this machine. */

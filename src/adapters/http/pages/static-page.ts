@@ -6,6 +6,8 @@ const types: Readonly<Record<string, string>> = {
   js: 'text/javascript; charset=utf-8',
   css: 'text/css; charset=utf-8',
   png: 'image/png',
+  jpg: 'image/jpeg',
+  webp: 'image/webp',
   svg: 'image/svg+xml',
 }
 

@@ -9,6 +9,7 @@ import { prefix, seconds } from './fields.ts'
 import { docs, http, logs, routersSchema, tryPage } from './http.ts'
 import { limits } from './limits.ts'
 import { mail } from './mail.ts'
+import { pages } from './pages.ts'
 import { passwords, security, tokens, verification } from './passwords.ts'
 import { backendsSchema, type mounting, providersSchema } from './sign-in.ts'
 import { storeSchema } from './stores.ts'
@@ -119,6 +120,7 @@ const common = {
   logs,
   docs,
   try: tryPage,
+  pages,
 }
 
 /** The settings that may differ between tenants. */
@@ -188,5 +190,13 @@ export interface Settings {
   readonly logs: Readonly<Static<typeof logs>>
   readonly docs: Readonly<Static<typeof docs>>
   readonly try: Readonly<{ enabled: boolean }>
+  readonly pages: Readonly<{
+    enabled: boolean
+    name: string | null
+    /** Absolute paths. */
+    logo: string | null
+    css: string | null
+    color: string | null
+  }>
   readonly tenants: Readonly<Static<ReturnType<typeof tenantsSchema<typeof opaqueTenants>>>>
 }

@@ -1,0 +1,126 @@
+import { readFile } from 'node:fs/promises'
+import { extname } from 'node:path'
+import { bestLanguage } from '../../../../lib/languages.ts'
+import { leadsToLoopback } from '../../../../lib/loopback.ts'
+import { type Endpoint, endpoint, type Router } from '../../endpoint.ts'
+import { staticFile } from '../static-page.ts'
+import { bodies } from './bodies.ts'
+import { html } from './html.ts'
+import { type PageData, type PageName, pageNames } from './page-data.ts'
+import { type Site, themeOf } from './site.ts'
+import { de } from './texts/de.ts'
+import { en, type Texts } from './texts/en.ts'
+
+/** Allows only own files and requests to the service. Forms work only through the script. */
+const policy =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
+
+const languages: Readonly<Record<string, Texts>> = { en, de }
+
+/** The build writes the scripts there. */
+const built = new URL(import.meta.url.endsWith('.ts') ? '../../../../../dist/pages/' : './pages/', import.meta.url)
+const readBuilt = (name: string) => readFile(new URL(name, built))
+
+const icon = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#245a8d"/><circle cx="16" cy="12" r="5" fill="#fff"/><path d="M6 27a10 8 0 0 1 20 0z" fill="#fff"/></svg>`
+
+/**
+ * The pages for accounts. They use only public routes and cookies, so any front end could do the same.
+ *
+ * @param publicUrl called for each request, since the port is unknown before the service listens
+ */
+export function accountRouter(site: Site, publicUrl: () => string): Router {
+  const offered = pageNames.filter((name) => isOffered(name, site))
+  const icons = site.logo === null ? 'icon.svg' : `logo${extname(site.logo)}`
+  return {
+    tag: 'pages',
+    prefix: '/account',
+    endpoints: [
+      ...offered.map((name) => pageEndpoint(name, site, icons, publicUrl)),
+      ...offered.map((name) =>
+        staticFile({ path: `/${name}.js`, name: `${name}.js`, read: () => readBuilt(`${name}.js`) }),
+      ),
+      staticFile({ path: '/style.css', name: 'style.css', read: () => readBuilt('style.css') }),
+      staticFile({ path: '/theme.css', name: 'theme.css', read: () => readTheme(site) }),
+      staticFile({ path: `/${icons}`, name: icons, read: () => (site.logo === null ? icon : readFile(site.logo)) }),
+    ],
+  }
+}
+
+function isOffered(name: PageName, { routes }: Site): boolean {
+  switch (name) {
+    case 'sign-up':
+      return routes.register !== null
+    case 'forgot':
+    case 'reset':
+      return routes.resetPassword !== null
+    case 'verify':
+      return routes.verify !== null
+    default:
+      return true
+  }
+}
+
+async function readTheme({ color, css }: Site): Promise<string> {
+  return themeOf(color) + (css === null ? '' : await readFile(css, 'utf8'))
+}
+
+function pageEndpoint(name: PageName, site: Site, icons: string, publicUrl: () => string): Endpoint {
+  const path = name === 'account' ? '' : `/${name}`
+  return endpoint({
+    method: 'GET',
+    path,
+    operationId: `page:/account${path}`,
+    summary: `The page ${name}`,
+    access: 'public',
+    async handle({ host, query, languages: wanted }) {
+      const home = new URL(publicUrl())
+      // A provider redirects to the public URL. The browser does not send it the cookies of another host name of this machine.
+      if (leadsToLoopback(home) && host !== home.hostname) {
+        const search = query.size === 0 ? '' : `?${query}`
+        return { status: 303, headers: { Location: `${publicUrl()}/account${path}${search}` } }
+      }
+      const texts = languages[bestLanguage(wanted, Object.keys(languages)) ?? 'en'] ?? en
+      return {
+        status: 200,
+        page: { type: 'text/html; charset=utf-8', content: documentOf(name, texts, { site, icons, home }) },
+        headers: { 'Content-Security-Policy': policy, 'Content-Language': texts.language },
+      }
+    },
+  })
+}
+
+function documentOf(name: PageName, texts: Texts, { site, icons, home }: { site: Site; icons: string; home: URL }) {
+  const base = home.pathname === '/' ? '' : home.pathname
+  const brand = site.name ?? home.hostname
+  const { title, content } = bodies[name](texts, site)
+  const data: PageData = {
+    base,
+    routes: site.routes,
+    providers: site.providers,
+    returns: { ownOrigin: home.origin, allowedOrigins: site.allowedOrigins },
+    texts: texts.script,
+  }
+  const { markup } = html`<!doctype html>
+<html lang="${texts.language}">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${title} – ${brand}</title>
+<link rel="icon" href="${base}/account/${icons}">
+<link rel="stylesheet" href="${base}/account/style.css">
+<link rel="stylesheet" href="${base}/account/theme.css">
+<script type="module" src="${base}/account/${name}.js"></script>
+</head>
+<body data-page="${JSON.stringify(data)}">
+<header class="brand">${site.logo === null ? null : html`<img src="${base}/account/${icons}" alt="">`}<span>${brand}</span></header>
+<main>
+<h1 id="title" tabindex="-1">${title}</h1>
+<p id="message" role="status"></p>
+<noscript><p>${texts.noScript}</p></noscript>
+${content}
+</main>
+</body>
+</html>
+`
+  return markup
+}

@@ -1,0 +1,203 @@
+import { type Html, html } from './html.ts'
+import type { PageName } from './page-data.ts'
+import type { Site } from './site.ts'
+import type { Texts } from './texts/en.ts'
+
+interface Body {
+  readonly title: string
+  readonly content: Html
+}
+
+type Compose = (texts: Texts, site: Site) => Body
+
+/** The content of each page below its title. Each page has at most one form, so that password managers know what it is for. */
+export const bodies: Readonly<Record<PageName, Compose>> = {
+  'sign-in': (texts, { routes, providers }) => ({
+    title: texts.signIn.title,
+    content: html`<div id="step">
+${form(texts.signIn.button, [
+  field('username', texts.email, { type: 'email', autocomplete: 'username' }),
+  field('password', texts.password, { type: 'password', autocomplete: 'current-password' }),
+])}
+${buttonsOf(texts, providers)}
+${links([
+  routes.resetPassword === null ? null : link('forgot', texts.signIn.forgot),
+  routes.register === null ? null : link('sign-up', texts.signIn.signUp),
+])}
+</div>`,
+  }),
+
+  'sign-up': (texts, { minPasswordLength }) => ({
+    title: texts.signUp.title,
+    content: html`<div id="step">
+${form(texts.signUp.button, [
+  field('email', texts.email, { type: 'email', autocomplete: 'username' }),
+  field('password', texts.password, {
+    type: 'password',
+    autocomplete: 'new-password',
+    hint: lengthHint(texts, minPasswordLength),
+  }),
+])}
+${links([link('sign-in', texts.signUp.signIn)])}
+</div>`,
+  }),
+
+  forgot: (texts) => ({
+    title: texts.forgot.title,
+    content: html`<div id="step">
+<p>${texts.forgot.intro}</p>
+${form(texts.forgot.button, [field('email', texts.email, { type: 'email', autocomplete: 'username' })])}
+${links([link('sign-in', texts.forgot.signIn)])}
+</div>`,
+  }),
+
+  reset: (texts, { minPasswordLength }) => ({
+    title: texts.reset.title,
+    content: html`<div id="step">
+${form(texts.reset.button, [
+  field('password', texts.newPassword, {
+    type: 'password',
+    autocomplete: 'new-password',
+    hint: lengthHint(texts, minPasswordLength),
+  }),
+])}
+${links([link('forgot', texts.reset.again)])}
+</div>`,
+  }),
+
+  verify: (texts) => ({
+    title: texts.verify.title,
+    content: html`<div id="step">
+<p>${texts.verify.intro}</p>
+<button type="button" id="confirm">${texts.verify.button}</button>
+</div>`,
+  }),
+
+  account: (texts, { providers }) => ({
+    title: texts.account.title,
+    content: html`<p id="loading">${texts.loading}</p>
+<div id="step" hidden>
+<p><span id="email"></span> <span id="state" class="badge"></span></p>
+<button type="button" id="resend" class="second">${texts.account.resend}</button>
+<div class="group">
+<a class="button second" href="#" data-page-name="address">${texts.account.changeAddress}</a>
+<a class="button second" href="#" data-page-name="password">${texts.account.changePassword}</a>
+</div>
+<section id="linked" aria-labelledby="linked-heading">
+<h2 id="linked-heading">${texts.account.linked}</h2>
+<p id="none-linked">${texts.account.noneLinked}</p>
+<ul id="accounts" class="rows"></ul>
+<ul class="group">
+${providers
+  .filter(({ associate }) => associate !== null)
+  .map(
+    ({ name, title }) =>
+      html`<li><button type="button" class="second" id="link-${name}">${texts.script.link.replace('{provider}', title)}</button></li>`,
+  )}
+</ul>
+</section>
+<div class="group">
+<button type="button" id="sign-out">${texts.account.signOut}</button>
+<button type="button" id="everywhere" class="second" aria-describedby="everywhere-hint">${texts.account.everywhere}</button>
+<p class="hint" id="everywhere-hint">${texts.account.everywhereHint}</p>
+</div>
+</div>`,
+  }),
+
+  address: (texts, { routes }) => ({
+    title: texts.address.title,
+    content: html`<div id="step">
+${form(texts.address.button, [
+  username,
+  field('email', texts.address.field, {
+    type: 'email',
+    autocomplete: 'email',
+    ...(routes.verify !== null && { hint: texts.address.hint }),
+  }),
+  currentPassword(texts),
+])}
+${links([link('account', texts.back)])}
+</div>`,
+  }),
+
+  password: (texts, { minPasswordLength }) => ({
+    title: texts.changePassword.title,
+    content: html`<div id="step">
+${form(texts.changePassword.button, [
+  username,
+  currentPassword(texts),
+  field('password', texts.newPassword, {
+    type: 'password',
+    autocomplete: 'new-password',
+    hint: lengthHint(texts, minPasswordLength),
+  }),
+])}
+${links([link('account', texts.back)])}
+</div>`,
+  }),
+}
+
+/** The service judges the input, so its answers appear in the language of the page, beside their fields. */
+function form(button: string, fields: readonly Html[]): Html {
+  return html`<form id="form" method="post" novalidate>
+${fields}
+<p class="fault" id="form-fault" role="alert"></p>
+<button>${button}</button>
+</form>`
+}
+
+interface FieldOptions {
+  readonly type: 'email' | 'password'
+  readonly autocomplete: string
+  readonly hint?: string
+}
+
+function field(name: string, label: string, { type, autocomplete, hint }: FieldOptions): Html {
+  const described = hint === undefined ? `${name}-fault` : `${name}-hint ${name}-fault`
+  return html`<div class="field">
+<label for="${name}">${label}</label>
+<input id="${name}" name="${name}" type="${type}" autocomplete="${autocomplete}" aria-describedby="${described}" required>
+${hint === undefined ? null : html`<p class="hint" id="${name}-hint">${hint}</p>`}
+<p class="fault" id="${name}-fault"></p>
+</div>`
+}
+
+/** Tells password managers which account the new password is for. */
+const username = html`<input id="username" name="username" type="email" autocomplete="username" hidden>`
+
+function currentPassword(texts: Texts): Html {
+  return html`<div class="field">
+<label for="current_password">${texts.currentPassword}</label>
+<input id="current_password" name="current_password" type="password" autocomplete="current-password" aria-describedby="current_password-hint current_password-fault">
+<p class="hint" id="current_password-hint">${texts.currentHint}</p>
+<p class="fault" id="current_password-fault"></p>
+</div>`
+}
+
+function lengthHint(texts: Texts, length: number): string {
+  return texts.signUp.hint.replace('{length}', String(length))
+}
+
+function buttonsOf(texts: Texts, providers: Site['providers']): Html | null {
+  const usable = providers.filter(({ login }) => login !== null)
+  if (usable.length === 0) return null
+  const items = usable.map(({ name, title }) => {
+    const text = texts.continueWith.replace('{provider}', title)
+    return html`<li><button type="button" class="second" id="with-${name}">${text}</button></li>`
+  })
+  return html`<p class="or"><span>${texts.or}</span></p>
+<ul>
+${items}
+</ul>`
+}
+
+function links(all: readonly (Html | null)[]): Html {
+  return html`<nav class="links">
+${all.filter((one) => one !== null)}
+</nav>`
+}
+
+/** The script sets the address, which keeps the way back. */
+function link(name: PageName, text: string): Html {
+  return html`<a href="#" data-page-name="${name}">${text}</a>`
+}

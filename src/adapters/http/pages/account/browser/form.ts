@@ -1,0 +1,56 @@
+import { byId, say } from './page.ts'
+import { Problem } from './requests.ts'
+
+/** Passes the fields of the form to `act`. Faults appear beside their fields, and the first one gets the focus. */
+export function onSubmit(act: (fields: Readonly<Record<string, string>>) => Promise<void>): void {
+  const form = byId<HTMLFormElement>('form')
+  form.addEventListener('submit', (event) => {
+    event.preventDefault()
+    if (form.getAttribute('aria-busy') === 'true') return
+    const fields = Object.fromEntries([...new FormData(form)].map(([name, value]) => [name, String(value)]))
+    form.setAttribute('aria-busy', 'true')
+    showFaults(form, {}, '')
+    say('')
+    act(fields)
+      .catch((problem: unknown) => {
+        if (!(problem instanceof Problem)) throw problem
+        showFaults(form, problem.fields, problem.message)
+      })
+      .finally(() => form.removeAttribute('aria-busy'))
+  })
+}
+
+function showFaults(form: HTMLFormElement, faults: Readonly<Record<string, string>>, message: string): void {
+  const inputs = [...form.querySelectorAll<HTMLInputElement>('.field input')]
+  for (const input of inputs) {
+    const fault = faults[input.name] ?? ''
+    byId(`${input.id}-fault`).textContent = fault
+    if (fault === '') input.removeAttribute('aria-invalid')
+    else input.setAttribute('aria-invalid', 'true')
+  }
+  byId('form-fault').textContent = message
+  const first = inputs.find((input) => input.hasAttribute('aria-invalid')) ?? (message === '' ? undefined : inputs[0])
+  first?.focus()
+}
+
+/** Calls `act` when the button is clicked, and shows its refusal. */
+export function onClick(button: HTMLElement, act: () => Promise<void>): void {
+  button.addEventListener('click', () => void attempt(act))
+}
+
+/** Shows the refusal of `act` as the message of the page. */
+export async function attempt(act: () => Promise<void>): Promise<void> {
+  try {
+    await act()
+  } catch (problem) {
+    if (!(problem instanceof Problem)) throw problem
+    say(problem.message, 'bad')
+  }
+}
+
+/** Replaces the form with a message and a way on. */
+export function finish(text: string, ...ways: HTMLElement[]): void {
+  byId('step').replaceChildren(...ways)
+  say(text)
+  byId('title').focus()
+}

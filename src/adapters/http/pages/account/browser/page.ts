@@ -1,0 +1,86 @@
+import { checkedReturn } from '../../../../../lib/return-to.ts'
+import type { PageData, PageName } from '../page-data.ts'
+
+// Safe: the service writes the data into each page.
+export const data = JSON.parse(document.body.dataset.page ?? '{}') as PageData
+export const { texts } = data
+
+/** An element of the page. Its id is part of our own markup, so its absence is a fault. */
+export function byId<Type extends HTMLElement = HTMLElement>(id: string): Type {
+  const found = document.getElementById(id)
+  if (found === null) throw new Error(`the page has no #${id}`)
+  return found as Type // safe: the markup of the page decides the type
+}
+
+export function filled(text: string, values: Readonly<Record<string, string>>): string {
+  return text.replace(/\{(\w+)\}/g, (_, name) => values[name] ?? '')
+}
+
+/** Shows a message, which screen readers read out. */
+export function say(text: string, tone: 'good' | 'bad' = 'good'): void {
+  const message = byId('message')
+  message.textContent = text
+  message.className = tone
+}
+
+/** An element with attributes. Text is inserted as text, never as markup. */
+export function element(name: string, attributes: Readonly<Record<string, string>>, ...content: (Node | string)[]) {
+  const made = document.createElement(name)
+  for (const [attribute, value] of Object.entries(attributes)) made.setAttribute(attribute, value)
+  made.append(...content)
+  return made
+}
+
+/** A message is shown on the next page, too: a closed set of names, so that no link can choose the words. */
+export type Notice = 'signedOut' | 'signedOutEverywhere' | 'addressSaved' | 'passwordSaved' | 'signInFirst' | 'again'
+
+const noticeKey = `portcullis.notice${data.base}`
+
+export function showNotice(): void {
+  const name = sessionStorage.getItem(noticeKey)
+  sessionStorage.removeItem(noticeKey)
+  if (name !== null) say(texts[name as Notice]) // safe: only `open` writes it
+}
+
+export const parameters = new URLSearchParams(location.search)
+
+/** The address to return to, if the link to this page names a permitted one. */
+export const returnTo = checkedReturn(parameters.get('return_to'), data.returns)
+
+/** The address of one of our pages, which keeps the way back. */
+export function pageUrl(name: PageName, back: string | null = returnTo): string {
+  const path = name === 'account' ? '/account' : `/account/${name}`
+  return `${data.base}${path}${back === null ? '' : `?${new URLSearchParams({ return_to: back })}`}`
+}
+
+export function open(name: PageName, notice?: Notice, back: string | null = returnTo): void {
+  if (notice !== undefined) sessionStorage.setItem(noticeKey, notice)
+  location.assign(pageUrl(name, back))
+}
+
+/** Leaves for the address to return to, or for the own start. */
+export function goBack(to: string | null = returnTo): void {
+  location.assign(checkedReturn(to, data.returns) ?? pageUrl('account', null))
+}
+
+const mailKey = `portcullis.return${data.base}`
+const mailMilliseconds = 24 * 60 * 60 * 1000
+
+/** Keeps the way back for the link in a message, if it is opened in this browser. */
+export function keepReturn(): void {
+  if (returnTo === null) localStorage.removeItem(mailKey)
+  else localStorage.setItem(mailKey, JSON.stringify({ to: returnTo, at: Date.now() }))
+}
+
+/** The way back of a page that a message links to: of the link, or kept by this browser. */
+export function keptReturn(): string | null {
+  if (returnTo !== null) return returnTo
+  const { to = null, at = 0 } = JSON.parse(localStorage.getItem(mailKey) ?? '{}')
+  return Date.now() - at < mailMilliseconds ? checkedReturn(to, data.returns) : null
+}
+
+// Links between the pages keep the way back.
+for (const link of document.querySelectorAll<HTMLAnchorElement>('a[data-page-name]')) {
+  link.href = pageUrl(link.dataset.pageName as PageName) // safe: the markup names pages only
+}
+showNotice()

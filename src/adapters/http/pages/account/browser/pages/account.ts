@@ -1,0 +1,93 @@
+import { attempt, onClick } from '../form.ts'
+import { byId, data, element, filled, open, parameters, say, texts } from '../page.ts'
+import {
+  type LinkedAccount,
+  leaveFor,
+  Problem,
+  problemOf,
+  request,
+  requestVerification,
+  signedIn,
+} from '../requests.ts'
+
+const { routes, providers } = data
+const here = location.origin + location.pathname
+const titleOf = (name: string): string => providers.find((one) => one.name === name)?.title ?? name
+
+/** Runs an action that only the user may do, and leads people without a session or a fresh one to the sign-in. */
+async function asUser(act: () => Promise<void>): Promise<void> {
+  try {
+    await act()
+  } catch (problem) {
+    if (!(problem instanceof Problem)) throw problem
+    if (problem.code === 'FRESH_LOGIN_REQUIRED') location.assign(`${data.base}/account/sign-in?again`)
+    else if (problem.code === 'Unauthorized') open('sign-in')
+    else throw problem
+  }
+}
+
+async function showAccounts(): Promise<void> {
+  const accounts = await request<readonly LinkedAccount[]>('GET', `${routes.users}/me/oauth-accounts`)
+  byId('linked').hidden = accounts.length === 0 && providers.every(({ associate }) => associate === null)
+  byId('none-linked').hidden = accounts.length > 0
+  byId('accounts').replaceChildren(...accounts.map(rowOf))
+}
+
+function rowOf({ id, oauth_name: name, account_email: email }: LinkedAccount): HTMLElement {
+  const provider = titleOf(name)
+  const row = element('li', {}, element('span', {}, element('b', {}, provider), ` ${email}`))
+  const prefix = providers.find((one) => one.name === name)?.associate ?? null
+  if (prefix !== null) {
+    const label = filled(texts.unlinkLabel, { provider, email })
+    const button = element('button', { type: 'button', class: 'quiet', 'aria-label': label }, texts.unlink)
+    onClick(button, () =>
+      asUser(async () => {
+        await request('DELETE', `${prefix}/${id}`)
+        await showAccounts()
+        say(filled(texts.unlinked, { provider }))
+        byId('title').focus()
+      }),
+    )
+    row.append(button)
+  }
+  return row
+}
+
+onClick(byId('sign-out'), async () => {
+  await request('POST', `${routes.login}/logout`).catch((problem: unknown) => {
+    if (!(problem instanceof Problem) || problem.code !== 'Unauthorized') throw problem
+  })
+  open('sign-in', 'signedOut')
+})
+
+onClick(byId('everywhere'), () =>
+  asUser(async () => {
+    await request('DELETE', `${routes.users}/me/sessions`)
+    open('sign-in', 'signedOutEverywhere')
+  }),
+)
+
+for (const { name, associate } of providers) {
+  if (associate !== null) onClick(byId(`link-${name}`), () => asUser(() => leaveFor(associate, here)))
+}
+
+async function show(): Promise<void> {
+  const user = await signedIn()
+  if (user === null) return location.replace(`${data.base}/account/sign-in${location.search}`)
+  const { email, is_verified: isVerified } = user
+  byId('email').textContent = email
+  byId('state').textContent = isVerified ? texts.verified : texts.unverified
+  byId('state').classList.toggle('good', isVerified)
+  const resend = byId('resend')
+  resend.hidden = isVerified || routes.verify === null
+  onClick(resend, async () => {
+    await requestVerification(email)
+    say(filled(texts.linkSent, { email }))
+  })
+  await showAccounts()
+  if (parameters.has('error')) say(problemOf(parameters.get('error')).message, 'bad')
+  byId('loading').hidden = true
+  byId('step').hidden = false
+}
+
+await attempt(() => asUser(show))

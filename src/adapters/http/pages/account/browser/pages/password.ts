@@ -1,0 +1,3 @@
+import { updateForm } from '../update.ts'
+
+await updateForm('password', 'passwordSaved')

@@ -1,0 +1,38 @@
+import { attempt, finish, onClick, onSubmit } from '../form.ts'
+import { byId, data, element, filled, goBack, pageUrl, parameters, returnTo, say, texts } from '../page.ts'
+import { leaveFor, logIn, Problem, problemOf, requestVerification, signedIn } from '../requests.ts'
+
+onSubmit(async ({ username = '', password = '' }) => {
+  try {
+    await logIn(username, password)
+    goBack()
+  } catch (problem) {
+    const isUnverified = problem instanceof Problem && problem.code === 'LOGIN_USER_NOT_VERIFIED'
+    if (!isUnverified || data.routes.verify === null) throw problem
+    askToVerify(username)
+  }
+})
+
+function askToVerify(email: string): void {
+  const button = element('button', { type: 'button' }, texts.resend)
+  onClick(button, async () => {
+    await requestVerification(email)
+    say(filled(texts.linkSent, { email }))
+  })
+  finish(texts.errors.LOGIN_USER_NOT_VERIFIED ?? '', button)
+}
+
+for (const { name, login } of data.providers) {
+  if (login === null) continue
+  onClick(byId(`with-${name}`), () =>
+    leaveFor(login, returnTo ?? new URL(pageUrl('account', null), location.href).href),
+  )
+}
+
+if (parameters.has('error')) say(problemOf(parameters.get('error')).message, 'bad')
+else {
+  await attempt(async () => {
+    // People who are signed in go on at once, unless they come to sign in again.
+    if (!parameters.has('again') && (await signedIn()) !== null) goBack()
+  })
+}

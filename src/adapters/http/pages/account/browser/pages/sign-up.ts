@@ -1,0 +1,20 @@
+import { finish, onClick, onSubmit } from '../form.ts'
+import { data, element, filled, goBack, keepReturn, say, texts } from '../page.ts'
+import { logIn, Problem, request, requestVerification } from '../requests.ts'
+
+onSubmit(async ({ email = '', password = '' }) => {
+  await request('POST', `${data.routes.register}/register`, { json: { email, password } })
+  keepReturn()
+  try {
+    await logIn(email, password)
+    goBack()
+  } catch (problem) {
+    if (!(problem instanceof Problem) || problem.code !== 'LOGIN_USER_NOT_VERIFIED') throw problem
+    const button = element('button', { type: 'button', class: 'second' }, texts.resend)
+    onClick(button, async () => {
+      await requestVerification(email)
+      say(filled(texts.linkSent, { email }))
+    })
+    finish(filled(texts.checkMail, { email }), button)
+  }
+})

@@ -1,0 +1,24 @@
+import { finish, onClick } from '../form.ts'
+import { byId, data, element, filled, keptReturn, open, pageUrl, say, texts } from '../page.ts'
+import { type Me, Problem, request } from '../requests.ts'
+import { forgetToken, keepToken, linkToken } from '../token.ts'
+
+const token = linkToken()
+if (token === null) {
+  byId('step').hidden = true
+  say(texts.noToken, 'bad')
+}
+
+// Some mail programs open every link, so only the button confirms.
+onClick(byId('confirm'), async () => {
+  try {
+    const { email } = await request<Me>('POST', `${data.routes.verify}/verify`, { json: { token } })
+    forgetToken()
+    const to = keptReturn() ?? pageUrl('account', null)
+    finish(filled(texts.verifiedNow, { email }), element('a', { class: 'button', href: to }, texts.goOn))
+  } catch (problem) {
+    if (!(problem instanceof Problem) || problem.code !== 'Unauthorized') throw problem
+    keepToken(token ?? '')
+    open('sign-in', 'signInFirst', new URL(pageUrl('verify', null), location.href).href)
+  }
+})

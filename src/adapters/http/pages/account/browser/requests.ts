@@ -1,0 +1,109 @@
+import { data, texts } from './page.ts'
+
+/** The account as `GET /users/me` answers it. */
+export interface Me {
+  readonly email: string
+  readonly is_verified: boolean
+}
+
+export interface LinkedAccount {
+  readonly id: string
+  readonly oauth_name: string
+  readonly account_email: string
+}
+
+/** A refusal for people: `message` is about the whole form, `fields` has the message of each field. */
+export class Problem extends Error {
+  readonly code: string
+  readonly fields: Readonly<Record<string, string>>
+
+  constructor(code: string, message: string, fields: Readonly<Record<string, string>> = {}) {
+    super(message)
+    this.code = code
+    this.fields = fields
+  }
+}
+
+/** The fields that some codes are about. */
+const fieldOf: Readonly<Record<string, string>> = {
+  REGISTER_USER_ALREADY_EXISTS: 'email',
+  REGISTER_INVALID_PASSWORD: 'password',
+  RESET_PASSWORD_INVALID_PASSWORD: 'password',
+  UPDATE_USER_INVALID_PASSWORD: 'password',
+  UPDATE_USER_EMAIL_ALREADY_EXISTS: 'email',
+  UPDATE_USER_BAD_CURRENT_PASSWORD: 'current_password',
+}
+
+interface Sent {
+  readonly json?: object
+  readonly form?: Readonly<Record<string, string>>
+}
+
+/** Resolves to the JSON body, or `null` without one. Throws a `Problem` if the status is not a success. */
+export async function request<Body = null>(method: string, path: string, { json, form }: Sent = {}): Promise<Body> {
+  const body = json === undefined ? form && new URLSearchParams(form) : JSON.stringify(json)
+  const init: RequestInit = { method, credentials: 'same-origin' }
+  if (json !== undefined) init.headers = { 'Content-Type': 'application/json' }
+  if (body !== undefined) init.body = body
+  const response = await fetch(data.base + path, init).catch(() => {
+    throw new Problem('', texts.unreachable)
+  })
+  const isJson = response.headers.get('Content-Type')?.startsWith('application/json') ?? false
+  const content = isJson ? await response.json() : null
+  if (!response.ok) throw problemOf(content?.detail)
+  return content
+}
+
+/** @param detail the member of the body of an answer, or a code from the address bar */
+export function problemOf(detail: unknown): Problem {
+  if (Array.isArray(detail)) {
+    const fields = detail.map(({ type, loc }) => [
+      String(loc[1]),
+      type === 'missing' ? texts.fieldMissing : texts.fieldInvalid,
+    ])
+    return new Problem('', '', Object.fromEntries(fields))
+  }
+  const { code, reason } = (typeof detail === 'object' && detail !== null ? detail : { code: detail }) as {
+    code: unknown
+    reason?: string
+  }
+  const known = String(code)
+  const text = Object.hasOwn(texts.errors, known) ? (texts.errors[known] ?? texts.unknown) : worded(reason)
+  const field = fieldOf[known]
+  return field === undefined ? new Problem(known, text) : new Problem(known, '', { [field]: text })
+}
+
+/** The reason of a refused password in the language of the page. */
+function worded(reason: string | undefined): string {
+  if (reason === undefined) return texts.unknown
+  for (const [pattern, text] of texts.reasons) {
+    const found = new RegExp(pattern).exec(reason)
+    if (found !== null) return text.replace('$1', found[1] ?? '')
+  }
+  return `${reason}.`
+}
+
+/** The signed-in user, or `null`. */
+export async function signedIn(): Promise<Me | null> {
+  try {
+    return await request<Me>('GET', `${data.routes.users}/me`)
+  } catch (thrown) {
+    if (thrown instanceof Problem && thrown.code === 'Unauthorized') return null
+    throw thrown
+  }
+}
+
+export function logIn(username: string, password: string): Promise<null> {
+  return request('POST', `${data.routes.login}/login`, { form: { username, password } })
+}
+
+export function requestVerification(email: string): Promise<null> {
+  return request('POST', `${data.routes.verify}/request-verify-token`, { json: { email } })
+}
+
+/** Sends the browser to a provider. The provider's answer leads to `to`. */
+export async function leaveFor(prefix: string, to: string): Promise<void> {
+  const query = new URLSearchParams({ return_to: to })
+  const begun = await request<{ authorization_url: string }>('GET', `${prefix}/authorize?${query}`)
+  location.assign(begun.authorization_url)
+}

@@ -1,0 +1,34 @@
+import type { ReturnRules } from '../../../../lib/return-to.ts'
+import type { Texts } from './texts/en.ts'
+
+/** The pages and their scripts, by the last part of their paths. `account` is the path without such a part. */
+export const pageNames = ['account', 'sign-in', 'sign-up', 'forgot', 'reset', 'verify', 'address', 'password'] as const
+export type PageName = (typeof pageNames)[number]
+
+/** The public routes that the pages call. The prefix of a disabled router is `null`. */
+export interface PageRoutes {
+  /** Of the cookie backend. */
+  readonly login: string
+  readonly users: string
+  readonly register: string | null
+  readonly resetPassword: string | null
+  readonly verify: string | null
+}
+
+export interface PageProvider {
+  readonly name: string
+  readonly title: string
+  /** The prefixes of its routes; `null` where its settings lead to pages of others. */
+  readonly login: string | null
+  readonly associate: string | null
+}
+
+/** The data of a page for its script. */
+export interface PageData {
+  /** The path of the tenant, such as `/t/acme`; empty without one. */
+  readonly base: string
+  readonly routes: PageRoutes
+  readonly providers: readonly PageProvider[]
+  readonly returns: ReturnRules
+  readonly texts: Texts['script']
+}

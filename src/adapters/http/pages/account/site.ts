@@ -1,0 +1,33 @@
+import type { PageProvider, PageRoutes } from './page-data.ts'
+
+/** The settings and paths of one tenant, as its pages show them. */
+export interface Site {
+  /** Shown above each page; `null` for the host of the public URL. */
+  readonly name: string | null
+  /** The absolute path of an image, or `null`. */
+  readonly logo: string | null
+  /** Such as `#245a8d`. */
+  readonly color: string | null
+  /** The absolute path of a CSS file, or `null`. */
+  readonly css: string | null
+  readonly minPasswordLength: number
+  readonly routes: PageRoutes
+  readonly providers: readonly PageProvider[]
+  readonly allowedOrigins: readonly string[]
+}
+
+/** The colour of buttons, with black or white text on it, whichever has the higher contrast (WCAG 2.2, 1.4.3). */
+export function themeOf(color: string | null): string {
+  if (color === null) return ''
+  const onAccent = luminance(color) > 0.179 ? '#000000' : '#ffffff'
+  return `:root { --accent: ${color}; --on-accent: ${onAccent}; }\n`
+}
+
+/** WCAG 2.2, relative luminance. */
+function luminance(color: string): number {
+  const [red = 0, green = 0, blue = 0] = [1, 3, 5].map((start) => {
+    const part = Number.parseInt(color.slice(start, start + 2), 16) / 255
+    return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4
+  })
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+}

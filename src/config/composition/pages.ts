@@ -1,0 +1,60 @@
+import type { Router } from '../../adapters/http/endpoint.ts'
+import { accountRouter } from '../../adapters/http/pages/account/account-router.ts'
+import type { PageProvider } from '../../adapters/http/pages/account/page-data.ts'
+import type { Site } from '../../adapters/http/pages/account/site.ts'
+import { frontDoorRouter } from '../../adapters/http/pages/front-door.ts'
+import { hasTryPage } from '../../adapters/http/pages/try-page.ts'
+import { isLocal } from '../settings/defaults.ts'
+import type { Settings } from '../settings/schema/schema.ts'
+import { enabledOf } from '../settings/schema/tree.ts'
+
+/** The pages for accounts and the start page, as far as the settings enable them. */
+export function pageRouters(settings: Settings, publicUrl: () => string): Router[] {
+  const account = settings.pages.enabled ? [accountRouter(siteOf(settings), publicUrl)] : []
+  const isDevelopment = settings.try.enabled && hasTryPage && isLocal(settings.http)
+  if (account.length === 0 && !isDevelopment) return []
+  const development = isDevelopment ? { docs: settings.docs.enabled } : null
+  return [...account, frontDoorRouter({ account: account.length > 0, development }, publicUrl)]
+}
+
+function siteOf({ pages, backends, routers, passwords, providers, http }: Settings): Site {
+  const { name, logo, color, css } = pages
+  const cookie = enabledOf(backends).find(([, { transport }]) => transport.kind === 'cookie')?.[1]
+  if (cookie === undefined) throw new Error('the pages need a cookie backend') // the settings were checked
+  const prefixOf = ({ enabled, prefix }: Settings['routers'][keyof Settings['routers']]) => (enabled ? prefix : null)
+  return {
+    name,
+    logo,
+    color,
+    css,
+    minPasswordLength: passwords.minLength,
+    routes: {
+      login: cookie.prefix,
+      users: routers.users.prefix,
+      register: prefixOf(routers.register),
+      resetPassword: prefixOf(routers.resetPassword),
+      verify: prefixOf(routers.verify),
+    },
+    providers: enabledOf(providers).map(([provider, own]): PageProvider => {
+      const isByCookie = backends[own.backend]?.transport.kind === 'cookie'
+      return {
+        name: provider,
+        title: titleOf(provider),
+        login: isByCookie && own.redirectUrl === undefined ? own.prefix : null,
+        associate: own.redirectUrlAssociate === undefined ? own.associatePrefix : null,
+      }
+    }),
+    allowedOrigins: http.allowedOrigins,
+  }
+}
+
+const titles: Readonly<Record<string, string>> = {
+  github: 'GitHub',
+  gitlab: 'GitLab',
+  linkedin: 'LinkedIn',
+  franceconnect: 'FranceConnect',
+}
+
+function titleOf(name: string): string {
+  return titles[name] ?? name.charAt(0).toUpperCase() + name.slice(1)
+}

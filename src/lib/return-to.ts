@@ -1,0 +1,20 @@
+/** A longer address would not fit into a cookie beside others. */
+const longestAddress = 512
+/** Begins like a URL or a path. Browsers drop control characters and read \ as /, so such an address looks different. */
+const plainAddress = /^(https?:\/\/|\/(?!\/))[^\\\s\p{Cc}]*$/iu
+
+/** The places where people may be sent back to. */
+export interface ReturnRules {
+  /** The origin of the service, where paths lead. */
+  readonly ownOrigin: string
+  readonly allowedOrigins: readonly string[]
+}
+
+/** The absolute form of an address to go back to, or `null` unless its origin is our own or allowed (CWE-601). */
+export function checkedReturn(given: string | null, { ownOrigin, allowedOrigins }: ReturnRules): string | null {
+  if (given === null || given.length > longestAddress || !plainAddress.test(given)) return null
+  if (!URL.canParse(given, ownOrigin)) return null
+  const url = new URL(given, ownOrigin)
+  if (url.username !== '' || url.password !== '') return null
+  return url.origin === ownOrigin || allowedOrigins.includes(url.origin) ? url.href : null
+}

@@ -1,0 +1,236 @@
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { expect } from 'chai'
+import type { BrowserContext, Page } from 'playwright-core'
+import { launchBrowser, needsBrowser, type TestBrowser } from '../support/browser.ts'
+import { goodPassword } from '../support/client.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+
+const newPassword = 'quite another pass phrase'
+const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+/** What the tests read on the pages. */
+const languages = {
+  'en-GB': {
+    unverified: 'not confirmed',
+    checkedMail: 'If there is an account for',
+    confirmed: 'is confirmed.',
+    passwordSet: 'Your new password is set',
+    signedOut: 'You are signed out.',
+    everywhere: 'Every session has ended.',
+    badLogin: 'The address or the password is wrong.',
+    short: 'Password should be at least 8 characters.',
+  },
+  'de-AT': {
+    unverified: 'nicht bestätigt',
+    checkedMail: 'Wenn es ein Konto für',
+    confirmed: 'ist bestätigt.',
+    passwordSet: 'Ihr neues Passwort gilt',
+    signedOut: 'Sie sind abgemeldet.',
+    everywhere: 'Alle Sitzungen sind beendet.',
+    badLogin: 'Die Adresse oder das Passwort ist falsch.',
+    short: 'Das Passwort muss mindestens 8 Zeichen haben.',
+  },
+}
+
+describe('the pages at /account in a browser', () => {
+  let service: TestService
+  let browser: TestBrowser
+  let context: BrowserContext
+  let page: Page
+  /** Breaches of the CSP, exceptions and requests to other hosts. */
+  let complaints: string[]
+
+  before(async function () {
+    needsBrowser(this)
+    service = await startTestService({
+      PORTCULLIS_STORES__USERS__KIND: 'memory',
+      PORTCULLIS_HTTP__ALLOWED_ORIGINS: 'http://localhost:1',
+    })
+    browser = await launchBrowser()
+  })
+
+  after(async () => {
+    await browser?.close()
+    await service?.stop()
+  })
+
+  async function openBrowser(locale: string, width = 1280): Promise<void> {
+    context = await browser.newContext({ locale, viewport: { width, height: 800 }, reducedMotion: 'reduce' })
+    context.setDefaultTimeout(60_000)
+    page = await context.newPage()
+    complaints = []
+    page.on('console', (message) => {
+      const isAnAnswer = /Failed to load resource: the server responded with a status of 4/.test(message.text())
+      if (['error', 'warning'].includes(message.type()) && !isAnAnswer) complaints.push(message.text())
+    })
+    page.on('pageerror', (error) => complaints.push(error.message))
+    context.on('request', (request) => {
+      const { origin } = new URL(request.url())
+      if (origin !== service.url && origin !== 'http://localhost:1') complaints.push(request.url())
+    })
+  }
+
+  afterEach(async () => {
+    await context.close()
+    expect(complaints).to.deep.equal([])
+  })
+
+  for (const [locale, texts] of Object.entries(languages)) {
+    it(`sign up, verify, reset and sign out everywhere (${locale})`, async () => {
+      const email = `ada-${locale.toLowerCase()}@example.com`
+      await openBrowser(locale)
+      await page.goto(`${service.url}/account/sign-up`)
+      expect(await page.getAttribute('html', 'lang')).to.equal(locale.slice(0, 2))
+      await submit({ email, password: 'short' })
+      await says('#password-fault', texts.short)
+      await submit({ email, password: goodPassword })
+      await page.waitForURL(/\/account$/)
+      await says('#email', email)
+      await says('#state', texts.unverified)
+
+      await page.click('#resend')
+      await says('#message', email)
+      await page.goto(`${service.url}/account/verify#token=${await tokenOf('on_after_request_verify', email)}`)
+      await page.click('#confirm')
+      await says('#message', texts.confirmed)
+      await page.click('a.button')
+      await page.waitForURL(/\/account$/)
+      await page.locator('#state.good').waitFor()
+      await page.click('#sign-out')
+      await says('#message', texts.signedOut)
+
+      await page.click('a[data-page-name=forgot]')
+      await submit({ email })
+      await says('#message', texts.checkedMail)
+      await page.goto(`${service.url}/account/reset#token=${await tokenOf('on_after_forgot_password', email)}`)
+      await submit({ password: newPassword })
+      await says('#message', texts.passwordSet)
+      expect(page.url(), 'the used token is gone').to.equal(`${service.url}/account/reset`)
+      await page.click('a.button')
+      await submit({ username: email, password: goodPassword })
+      await says('#form-fault', texts.badLogin)
+      await submit({ username: email, password: newPassword })
+      await page.waitForURL(/\/account$/)
+
+      await page.click('#everywhere')
+      await says('#message', texts.everywhere)
+      expect(await context.cookies()).to.deep.equal([])
+      await page.goto(`${service.url}/account`)
+      await page.waitForURL(/\/account\/sign-in$/)
+    })
+  }
+
+  it('change the address and the password', async () => {
+    const [email, other] = ['grace@example.com', 'hopper@example.com']
+    await openBrowser('en-GB')
+    await signUp(email)
+    await page.click('a[data-page-name=address]')
+    await submit({ email: other, current_password: 'wrong' })
+    await says('#current_password-fault', 'This is not your current password.')
+    expect(await focused()).to.equal('current_password')
+    await submit({ email: other, current_password: '' })
+    await says('#message', 'Your address is changed.')
+    await says('#email', other)
+    await page.click('a[data-page-name=password]')
+    await submit({ current_password: goodPassword, password: newPassword })
+    await says('#message', 'Your password is changed')
+  })
+
+  it('lead back to an allowed origin, also after the link of a message', async () => {
+    const [email, other] = ['alan@example.com', 'turing@example.com']
+    const back = 'http://localhost:1/started?by=pages'
+    const query = new URLSearchParams({ return_to: back })
+    await openBrowser('en-GB')
+    await page.route('http://localhost:1/**', (route) => route.fulfill({ body: 'the app' }))
+    await page.goto(`${service.url}/account/sign-in?${query}`)
+    await page.click('a[data-page-name=sign-up]')
+    await submit({ email, password: goodPassword })
+    await page.waitForURL(back)
+    await page.goto(`${service.url}/account/sign-in?${query}`) // signed in already
+    await page.waitForURL(back)
+
+    await page.goto(`${service.url}/account`)
+    await page.click('#resend')
+    await says('#message', email)
+    await page.goto(`${service.url}/account/verify#token=${await tokenOf('on_after_request_verify', email)}`)
+    await page.click('#confirm')
+    await says('#message', 'is confirmed')
+    await page.click('a.button')
+    await page.waitForURL(back)
+
+    for (const bad of ['https://evil.example/', '//evil.example', '/\\evil.example', 'javascript:alert(1)']) {
+      await page.goto(`${service.url}/account/sign-in?${new URLSearchParams({ return_to: bad })}`)
+      await page.waitForURL(`${service.url}/account`)
+    }
+    await context.clearCookies()
+    await page.goto(`${service.url}/account/sign-up?${new URLSearchParams({ return_to: 'https://evil.example' })}`)
+    await submit({ email: other, password: goodPassword })
+    await page.waitForURL(`${service.url}/account`)
+  })
+
+  it('work with the keyboard only', async () => {
+    const email = 'barbara@example.com'
+    await openBrowser('en-GB')
+    await page.goto(`${service.url}/account/sign-up`)
+    await page.focus('#email')
+    await page.keyboard.type(email)
+    await page.keyboard.press('Tab')
+    await page.keyboard.type(goodPassword)
+    await page.keyboard.press('Enter')
+    await says('#email', email)
+  })
+
+  for (const colorScheme of ['light', 'dark'] as const) {
+    it(`have no fault of accessibility and fit a phone (${colorScheme})`, async () => {
+      await openBrowser('de-DE', 360)
+      await page.emulateMedia({ colorScheme })
+      const token = '#token=any'
+      for (const path of ['/', '/account/sign-in', '/account/sign-up', '/account/forgot']) await inspect(path)
+      for (const path of ['/account/reset', '/account/verify']) await inspect(path + token)
+      await page.goto(`${service.url}/account/sign-up`)
+      await submit({ email: '', password: '' })
+      await says('#email-fault', 'Das ist keine gültige E-Mail-Adresse.')
+      await inspectHere('faults')
+      await signUp(`axe-${colorScheme}@example.com`)
+      await inspectHere('/account')
+      for (const path of ['/account/address', '/account/password']) await inspect(path)
+    })
+  }
+
+  async function inspect(path: string): Promise<void> {
+    await page.goto(service.url + path)
+    await inspectHere(path)
+  }
+
+  async function inspectHere(name: string): Promise<void> {
+    await page.evaluate(axe) // by the debugger, which the CSP does not concern
+    const found = await page.evaluate('axe.run().then(({ violations }) => violations)')
+    expect(found, name).to.deep.equal([])
+    expect(await page.evaluate('document.documentElement.scrollWidth'), name).to.be.at.most(360)
+  }
+
+  async function signUp(email: string): Promise<void> {
+    await page.goto(`${service.url}/account/sign-up`)
+    await submit({ email, password: goodPassword })
+    await says('#email', email)
+  }
+
+  async function submit(fields: Readonly<Record<string, string>>): Promise<void> {
+    for (const [name, value] of Object.entries(fields)) await page.fill(`#${name}`, value)
+    await page.click('#form button')
+  }
+
+  async function says(selector: string, text: string): Promise<void> {
+    await page.locator(selector, { hasText: text }).waitFor()
+  }
+
+  async function focused(): Promise<unknown> {
+    return await page.evaluate('document.activeElement?.id')
+  }
+
+  async function tokenOf(event: string, email: string): Promise<string> {
+    const { token = '' } = await service.event((one) => one.event === event && one.user.email === email)
+    return token
+  }
+})
