@@ -92,7 +92,20 @@ function doubtsOfDevelopment({ handlers, http }: Settings): string[] {
   return ['handlers.console prints tokens: any reader of standard output can verify addresses and reset passwords']
 }
 
-function doubtsOfMail({ mail }: Settings): string[] {
+function doubtsOfMail(settings: Settings): string[] {
+  return [...doubtsOfTls(settings), ...doubtsOfLinks(settings)]
+}
+
+/** The defaults of the links lead to the account pages. */
+function doubtsOfLinks({ mail, pages }: Settings): string[] {
+  if (mail.url === undefined || pages.enabled) return []
+  const missing = (['verify', 'reset'] as const).filter((name) => mail.links[name] === undefined)
+  return missing.map(
+    (name) => `mail.links.${name} is not set, and pages.enabled is off: links in messages lead nowhere`,
+  )
+}
+
+function doubtsOfTls({ mail }: Settings): string[] {
   const url = mail.url === undefined ? null : parseMailUrl(mail.url)
   if (url === null || !('host' in url) || mail.requireTls !== false) return []
   if (isLoopback(url.host) || isNeighbour(url.host)) return []
