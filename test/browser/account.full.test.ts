@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { expect } from 'chai'
 import type { BrowserContext, Page } from 'playwright-core'
-import { launchBrowser, needsBrowser, type TestBrowser } from '../support/browser.ts'
+import { launchBrowser, needsBrowser, sessionCookies, type TestBrowser } from '../support/browser.ts'
 import { goodPassword } from '../support/client.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 
@@ -115,7 +115,7 @@ describe('the pages at /account in a browser', () => {
 
       await page.click('#everywhere')
       await says('#message', texts.everywhere)
-      expect(await context.cookies()).to.deep.equal([])
+      expect(await sessionCookies(context)).to.deep.equal([])
       await page.goto(`${service.url}/account`)
       await page.waitForURL(/\/account\/sign-in$/)
     })
