@@ -25,7 +25,6 @@ COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules node_modules
 COPY --from=build /app/dist dist
 COPY --from=build /app/examples/browser examples/browser
-COPY --from=build /app/src/adapters/mail/messages src/adapters/mail/messages
 USER node
 EXPOSE 3000
 # A port that only the settings file names is not known here.

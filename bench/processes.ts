@@ -118,6 +118,7 @@ export async function startService(options: ServiceStart = {}): Promise<StartedS
       PORTCULLIS_DATA_FOLDER: dataFolder,
       PORTCULLIS_SECRET: secret,
       PORTCULLIS_HANDLERS__CONSOLE: 'false',
+      PORTCULLIS_MAIL__URL: 'off',
       ...options.env,
     },
   })

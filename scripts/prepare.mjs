@@ -2,7 +2,7 @@
 // installation, so it imports only modules of Node. Its output goes to standard error.
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -98,6 +98,7 @@ export async function build() {
   await esbuild.stop() // its process would stay as long as the service
   removeAllBut(Object.keys(metafile.outputs).map((file) => basename(file)))
   mkdirSync(at('dist'), { recursive: true })
+  cpSync(at('src', 'adapters', 'mail', 'messages'), at('dist', 'messages'), { recursive: true })
   writeFileSync(stamp, wanted)
 }
 

@@ -14,6 +14,7 @@ export function serve(options: GlobalOptions): Promise<ExitCode> {
     process.stderr.write(
       `Portcullis listens on ${publicUrl === service.publicUrl ? `${own}, for ${publicUrl}` : service.publicUrl}\n`,
     )
+    if (service.mailboxUrl !== null) process.stderr.write(`Its mail is at ${service.mailboxUrl}\n`)
     return service
   })
 }

@@ -2,16 +2,28 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { mailFaults, senderOf } from '../../src/config/composition/mail.ts'
+import { loadSettings } from '../../src/config/settings/load.ts'
 import { parseSender } from '../../src/config/settings/sender.ts'
 import { settingsFolder } from '../support/settings.ts'
 
 describe('the settings of mail', () => {
   const folder = settingsFolder()
 
-  it('are off by default', async () => {
+  it('are the mailbox where /try is on and no module handles events, elsewhere off', async () => {
     const { settings } = await folder.load()
-    expect(settings.mail.url).to.equal(undefined)
-    expect(settings.mail).to.deep.include({ language: 'en', verifyOnRegister: true })
+    expect(settings.mail).to.deep.include({ url: 'mailbox:', language: 'en', verifyOnRegister: true })
+    const module = await folder.write('handlers.mjs', '')
+    const others = [
+      { http: { publicUrl: 'https://example.com' } },
+      { try: { enabled: false } },
+      { handlers: { module } },
+    ]
+    for (const file of others) expect((await folder.load(file)).settings.mail.url).to.equal('off')
+    expect((await loadSettings({ env: {}, cwd: folder.path, listens: false })).settings.mail.url).to.equal('off')
+  })
+
+  it('are all on', async () => {
+    const { settings } = await folder.load()
     expect(Object.values(settings.mail.messages)).to.deep.equal(Array.from({ length: 6 }, () => true))
   })
 

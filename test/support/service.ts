@@ -13,6 +13,8 @@ export interface TestService {
   /** Where a tenant is served, of tenants that are told by path. */
   urlOf(tenant: string): string
   readonly dataFolder: string
+  /** The address of the mailbox with its key, where there is one. */
+  readonly mailboxUrl: string | null
   /** Everything that handlers.console has printed. */
   readonly events: readonly PrintedEvent[]
   /** Everything that was logged. */
@@ -46,6 +48,7 @@ export async function startTestService(
       PORTCULLIS_HTTP__PORT: '0',
       PORTCULLIS_DATA_FOLDER: dataFolder,
       PORTCULLIS_PASSWORDS__MAX_WAIT_SECONDS: '60',
+      PORTCULLIS_MAIL__URL: 'off',
     }
     return loadSettings({ cwd: scratch, env: { ...usual, ...env } })
   }
@@ -74,6 +77,7 @@ export async function startTestService(
       return own
     },
     dataFolder,
+    mailboxUrl: service.mailboxUrl,
     events,
     logLines,
     event: (wanted) => eventually('such an event', () => events.find(wanted)),

@@ -80,7 +80,13 @@ function spawnPortcullis(
 ): Promise<{ spawned: Spawned; found: RegExpExecArray }> {
   const child = spawn(process.execPath, [executable, ...args], {
     cwd,
-    env: { PATH: process.env.PATH, PORTCULLIS_HTTP__PORT: '0', PORTCULLIS_DATA_FOLDER: join(cwd, 'data'), ...env },
+    env: {
+      PATH: process.env.PATH,
+      PORTCULLIS_HTTP__PORT: '0',
+      PORTCULLIS_DATA_FOLDER: join(cwd, 'data'),
+      PORTCULLIS_MAIL__URL: 'off',
+      ...env,
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   running.add(child)

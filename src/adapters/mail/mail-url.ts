@@ -11,9 +11,13 @@ export interface SmtpServer {
 }
 
 /** The way that messages take, as `mail.url` names it. */
-export type MailUrl = SmtpServer | { readonly kind: 'file'; readonly folder: string } | { readonly kind: 'mailbox' }
+export type MailUrl =
+  | SmtpServer
+  | { readonly kind: 'file'; readonly folder: string }
+  | { readonly kind: 'mailbox' }
+  | { readonly kind: 'off' }
 
-export const mailUrlForms = 'smtp://user:password@host:587, smtps://user:password@host, file:///folder or mailbox:'
+export const mailUrlForms = 'smtp://user:password@host:587, smtps://user:password@host, file:///folder, mailbox: or off'
 
 const submissionPort = 587 // RFC 6409
 const submissionsPort = 465 // RFC 8314 section 3.3
@@ -21,6 +25,7 @@ const submissionsPort = 465 // RFC 8314 section 3.3
 /** Reads `mail.url`. An objection completes "must be …" or follows the name of the setting, and never repeats the address. */
 export function parseMailUrl(text: string): MailUrl | { readonly objection: string } {
   if (text === 'mailbox:') return { kind: 'mailbox' }
+  if (text === 'off') return { kind: 'off' }
   if (!URL.canParse(text)) {
     const hint = /^smtps?:/i.test(text)
       ? '; write special characters of the password as in URLs: @ as %40, # as %23'

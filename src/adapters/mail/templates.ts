@@ -26,10 +26,8 @@ export class TemplateFault extends Error {
 const layoutFile = 'layout.html'
 const layoutFields = ['language', 'subject', 'service', 'content']
 const subjectLine = /^Subject: (.+)\r?\n/
-/** The source is three folders below `src`, the bundle beside it. */
-const ownFolder = fileURLToPath(
-  new URL(import.meta.url.endsWith('.ts') ? './messages/' : '../src/adapters/mail/messages/', import.meta.url),
-)
+/** The build copies it beside the bundle. */
+const ownFolder = fileURLToPath(new URL('./messages/', import.meta.url))
 
 /**
  * Reads the templates, and those of `folder` in place of ours. Both hold a folder for each language and a `layout.html`.

@@ -46,7 +46,7 @@ export async function openHandlers(settings: Settings, needs: Needs) {
 /** Warns about tenants without handlers and mail: their events count as delivered, and no user gets a token. */
 export function warnOfNoHandlers(log: Logger, { enabled }: LoadedTenants): void {
   const silent = [...enabled.values()].filter(
-    ({ settings: { handlers, mail } }) => !handlers.module && !handlers.console && mail.url === undefined,
+    ({ settings: { handlers, mail } }) => !handlers.module && !handlers.console && mail.url === 'off',
   )
   if (silent.length === 0) return
   log.warn(

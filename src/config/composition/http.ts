@@ -1,6 +1,7 @@
 import { docsRouter } from '../../adapters/http/docs/docs-page.ts'
 import { openapi } from '../../adapters/http/docs/openapi.ts'
 import type { Router } from '../../adapters/http/endpoint.ts'
+import { mailboxRouter } from '../../adapters/http/pages/mailbox-page.ts'
 import { type ComesBack, type TryConfig, tryRouter } from '../../adapters/http/pages/try-page.ts'
 import { clientAddresses } from '../../adapters/http/pipeline/client-address.ts'
 import { identifying } from '../../adapters/http/pipeline/identify.ts'
@@ -35,23 +36,26 @@ type Mounted = Pick<Tenant, 'id' | 'settings' | 'log' | 'useCases' | 'backends' 
 interface TenantNeeds {
   /** The address for browsers, without a final slash. Known after the service listens. */
   readonly publicUrl: () => string
+  /** The key of the mailbox; absent where the process shows none. */
+  readonly mailboxKey?: string
   /** For tests: a refusal that its endpoint does not list is a fault. */
   readonly strict: boolean
 }
 
 /** Every route of one tenant. */
-export function tenantHttp(tenant: Tenant, { publicUrl, strict }: TenantNeeds): TenantHttp {
-  const { settings, useCases, backends, ports } = tenant
+export function tenantHttp(tenant: Tenant, { publicUrl, mailboxKey: key, strict }: TenantNeeds): TenantHttp {
+  const { settings, useCases, backends, ports, mailbox } = tenant
   const deviceCookie = deviceCookieOf(tenant)
   const clientOf = clientAddresses(settings.http.trustedProxies)
   const originsNow = () => ownOrigins(publicUrl(), settings.http.allowedOrigins)
   const identify = identifying({ authenticate: useCases.authenticate, backends, ownOrigins: originsNow })
   const page = tryRouter(() => ({ publicUrl: publicUrl(), config: tryConfig(settings, publicUrl()) }))
+  const kept = mailbox !== null && key !== undefined ? [mailboxRouter({ mailbox, key })] : []
   // A page comes before a parameter at the same place, such as `/:user_id`.
   const all = [
     ...pageRouters(settings, publicUrl),
     ...routersOf({ ...tenant, deviceCookie }, publicUrl),
-    ...(settings.try.enabled ? [page] : []),
+    ...(settings.try.enabled ? [page, ...kept] : []),
   ]
   return {
     routes: routesOf(all, {

@@ -56,10 +56,10 @@ export async function openMail(needs: MailNeeds): Promise<OpenMail | null> {
   return { eventHandlers, mailbox, close }
 }
 
-export function mailUrlOf({ mail }: Pick<Settings, 'mail'>): MailUrl | null {
-  if (mail.url === undefined) return null
+/** `null` where mail is off. The rules of the settings have refused an address with an objection. */
+export function mailUrlOf({ mail }: Pick<Settings, 'mail'>): Exclude<MailUrl, { kind: 'off' }> | null {
   const url = parseMailUrl(mail.url)
-  return 'kind' in url ? url : null // the rules of the settings refuse an address with an objection
+  return 'objection' in url || url.kind === 'off' ? null : url
 }
 
 interface OpenMailer {
@@ -71,7 +71,7 @@ interface OpenMailer {
 /** Tenants with the same server share its connections, because servers limit them for each account. */
 export async function openMailer(
   { settings: { mail }, shares }: Pick<MailNeeds, 'settings' | 'shares'>,
-  url: Exclude<MailUrl, { kind: 'mailbox' }>,
+  url: Exclude<MailUrl, { kind: 'mailbox' | 'off' }>,
 ): Promise<OpenMailer> {
   if (url.kind === 'file') {
     const { fileMailer } = await import('../../adapters/mail/file.ts')

@@ -1,5 +1,6 @@
 import { docsRouter } from '../../adapters/http/docs/docs-page.ts'
 import type { Router } from '../../adapters/http/endpoint.ts'
+import { mailboxRouter } from '../../adapters/http/pages/mailbox-page.ts'
 import { tryRouter } from '../../adapters/http/pages/try-page.ts'
 import { authRouter } from '../../adapters/http/routers/auth.ts'
 import { oauthRouter } from '../../adapters/http/routers/oauth.ts'
@@ -55,4 +56,5 @@ export const serviceOperations = [
   () => operationsRouter(async () => []),
   () => docsRouter(null),
   () => tryRouter(described as never),
+  () => mailboxRouter(described as never),
 ].flatMap((build) => operationsOf({ build }))

@@ -142,7 +142,7 @@ function withSecret(settings: Settings): Settings {
 
 /** Whether events reach a handler. A program without handlers must not consume the events of a service beside it. */
 function reachesHandler({ handlers: { module, console }, mail, stores }: Settings): boolean {
-  return module !== null || console || mail.url !== undefined || stores.users.kind === 'memory'
+  return module !== null || console || mail.url !== 'off' || stores.users.kind === 'memory'
 }
 
 function accountsOf(tenant: Tenant): Accounts {

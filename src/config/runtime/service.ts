@@ -1,3 +1,5 @@
+import { newToken } from '../../adapters/crypto/derived-keys.ts'
+import { mailboxPath } from '../../adapters/http/pages/mailbox-page.ts'
 import { hasTryPage } from '../../adapters/http/pages/try-page.ts'
 import { serve, type TenantHttp } from '../../adapters/http/pipeline/serve.ts'
 import { app } from '../../adapters/http/server/app.ts'
@@ -6,7 +8,7 @@ import { warnOfNoHandlers } from '../composition/handlers.ts'
 import { processRoutes, tenantHttp } from '../composition/http.ts'
 import { openSharedResources, type ProcessNeeds } from '../composition/shared-resources.ts'
 import { openTenant, type Tenant } from '../composition/tenant.ts'
-import type { TenantSettings } from '../settings/tenants.ts'
+import { defaultTenant, type TenantSettings } from '../settings/tenants.ts'
 import { publicUrl, publicUrlOf, whoseOf } from '../tenancy/addressing.ts'
 import { openTenants } from '../tenancy/tenant-pool.ts'
 import type { Worker } from './worker.ts'
@@ -15,6 +17,8 @@ import type { Worker } from './worker.ts'
 export interface Service extends Worker {
   readonly port: number
   readonly publicUrl: string
+  /** The address of the mailbox with its key; `null` where messages are sent. */
+  readonly mailboxUrl: string | null
 }
 
 interface Needs extends ProcessNeeds {
@@ -34,12 +38,20 @@ export async function startService(needs: Needs): Promise<Service> {
   const shared = openSharedResources(needs)
   let { tenants: current } = needs
   let port = settings.http.port
+  const mailboxKey = newToken()
   const tenants = openTenants<ServedTenant>({ ...shared, settings, tenants: current, open, failed })
 
   async function open(own: TenantSettings, failed: (fault: unknown) => void): Promise<ServedTenant> {
     const publicUrl = () => publicUrlOf(own, settings, port)
-    const tenant = await openTenant({ ...shared, id: own.id, settings: own.settings, publicUrl, failed })
-    return { ...tenant, http: tenantHttp(tenant, { strict, publicUrl }) }
+    const tenant = await openTenant({
+      ...shared,
+      id: own.id,
+      settings: own.settings,
+      publicUrl,
+      showsMailbox: true,
+      failed,
+    })
+    return { ...tenant, http: tenantHttp(tenant, { strict, publicUrl, mailboxKey }) }
   }
 
   const answer = serve({
@@ -68,9 +80,11 @@ export async function startService(needs: Needs): Promise<Service> {
     tenants.startDeliveries()
   }
 
+  const hasMailbox = current.enabled.get(defaultTenant)?.settings.mail.url === 'mailbox:'
   return {
     port,
     publicUrl: publicUrl(settings, port),
+    mailboxUrl: hasMailbox ? `${publicUrl(settings, port)}${mailboxPath}?key=${mailboxKey}` : null,
     reload(changed) {
       if (delivers) warnOfNoHandlers(log, changed)
       current = changed

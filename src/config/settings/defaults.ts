@@ -7,7 +7,7 @@ import { enabledOf } from './schema/tree.ts'
 
 /** The settings without the defaults that depend on other settings. */
 export interface Given
-  extends Omit<Settings, 'secret' | 'stores' | 'backends' | 'providers' | 'handlers' | 'try' | 'pages'> {
+  extends Omit<Settings, 'secret' | 'stores' | 'backends' | 'providers' | 'handlers' | 'mail' | 'try' | 'pages'> {
   readonly secret?: string
   readonly stores: {
     readonly users: StoreSettings
@@ -17,6 +17,7 @@ export interface Given
   readonly backends: Readonly<Record<string, Omit<BackendSettings, 'prefix'> & { readonly prefix?: string }>>
   readonly providers: Readonly<Record<string, GivenProvider>>
   readonly handlers: Readonly<{ module?: string; console?: boolean; timeoutSeconds: number }>
+  readonly mail: Omit<Settings['mail'], 'url'> & { readonly url?: string }
   readonly try: Readonly<{ enabled?: boolean }>
   readonly pages: Readonly<Static<typeof pages>>
 }
@@ -29,6 +30,7 @@ export function completeSettings(given: Given, cwd: string): Settings {
   const { name = null, logo, css, color = null } = given.pages
   const path = (file: string | undefined): string | null => (file === undefined ? null : resolve(cwd, file))
   const isTried = given.try.enabled ?? isLocal(http)
+  const mailUrl = mail.url ?? (isTried && module === undefined ? 'mailbox:' : 'off')
   return {
     ...given,
     dataFolder: resolve(cwd, given.dataFolder),
@@ -60,10 +62,10 @@ export function completeSettings(given: Given, cwd: string): Settings {
       console: handlers.console ?? (module === undefined && isLocal(http)),
       timeoutSeconds: handlers.timeoutSeconds,
     },
-    mail: { ...mail, ...(mail.templates !== undefined && { templates: resolve(cwd, mail.templates) }) },
+    mail: { ...mail, url: mailUrl, ...(mail.templates !== undefined && { templates: resolve(cwd, mail.templates) }) },
     try: { enabled: isTried },
     pages: {
-      enabled: given.pages.enabled ?? ((isTried || mail.url !== undefined) && canHavePages(given)),
+      enabled: given.pages.enabled ?? ((isTried || mailUrl !== 'off') && canHavePages(given)),
       name,
       logo: path(logo),
       css: path(css),

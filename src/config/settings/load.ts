@@ -25,7 +25,7 @@ export interface LoadedSettings {
 export interface LoadFrom extends Where {
   /** A missing secret is no fault, for commands that need only a store. */
   readonly withoutSecret?: boolean
-  /** `false` for processes without a port, which print events only if a setting says so. */
+  /** `false` for processes without a port, which print events only if a setting says so, and show no mailbox. */
   readonly listens?: boolean
 }
 
@@ -41,7 +41,7 @@ export async function loadSettings(from: LoadFrom): Promise<LoadedSettings> {
 /** Like `loadSettings`, for a file that has been read or for the settings of a program. */
 export async function settingsOf(file: ConfigFile, from: LoadFrom, faults: Fault[] = []): Promise<LoadedSettings> {
   const { env, cwd, withoutSecret = false, listens = true } = from
-  const value = listens ? file.value : overlay({ handlers: { console: false } }, file.value)
+  const value = listens ? file.value : overlay({ handlers: { console: false }, mail: { url: 'off' } }, file.value)
   const environment = await readEnvironment({ env, cwd, schema: environmentSchema, file: value })
   const common = environment.assignments.filter((one) => !isOfTenant(one))
   const ofTenants = environment.assignments.filter(isOfTenant)

@@ -98,7 +98,7 @@ function doubtsOfMail(settings: Settings): string[] {
 
 /** The defaults of the links lead to the account pages. */
 function doubtsOfLinks({ mail, pages }: Settings): string[] {
-  if (mail.url === undefined || pages.enabled) return []
+  if (mail.url === 'off' || mail.url === 'mailbox:' || pages.enabled) return []
   const missing = (['verify', 'reset'] as const).filter((name) => mail.links[name] === undefined)
   return missing.map(
     (name) => `mail.links.${name} is not set, and pages.enabled is off: links in messages lead nowhere`,
@@ -106,8 +106,8 @@ function doubtsOfLinks({ mail, pages }: Settings): string[] {
 }
 
 function doubtsOfTls({ mail }: Settings): string[] {
-  const url = mail.url === undefined ? null : parseMailUrl(mail.url)
-  if (url === null || !('host' in url) || mail.requireTls !== false) return []
+  const url = parseMailUrl(mail.url)
+  if (!('host' in url) || mail.requireTls !== false) return []
   if (isLoopback(url.host) || isNeighbour(url.host)) return []
   return [
     'mail.requireTls is off: everybody on the way to the mail server can read tokens, and the password of mail.url',
@@ -249,7 +249,6 @@ function judgePasswords({ passwords }: Settings, note: NoteFault): void {
 }
 
 function judgeMail({ mail, try: tryPage }: Settings, note: NoteFault): void {
-  if (mail.url === undefined) return
   const url = parseMailUrl(mail.url)
   if ('objection' in url) note('mail.url', url.objection)
   else if (url.kind === 'mailbox' && !tryPage.enabled) {

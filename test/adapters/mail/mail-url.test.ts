@@ -17,6 +17,7 @@ describe('the address of the mail server', () => {
     ['smtp://[::1]:2525/', { kind: 'smtp', host: '::1', port: 2525, isTlsFirst: false, login: null }],
     ['file:///var/mail%20box', { kind: 'file', folder: '/var/mail box' }],
     ['mailbox:', { kind: 'mailbox' }],
+    ['off', { kind: 'off' }],
   ] as const) {
     it(`reads ${text}`, () => {
       expect(parseMailUrl(text)).to.deep.equal(expected)
@@ -26,7 +27,7 @@ describe('the address of the mail server', () => {
   for (const [text, objection] of [
     [
       'mail.example.com',
-      'must be smtp://user:password@host:587, smtps://user:password@host, file:///folder or mailbox:',
+      'must be smtp://user:password@host:587, smtps://user:password@host, file:///folder, mailbox: or off',
     ],
     ['smtp://user:pa#ss@host', '@ as %40, # as %23'],
     ['smtp://user:100%@host', 'write % as %25'],

@@ -5,6 +5,7 @@ import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { expect } from 'chai'
 import { fileMailer } from '../../../src/adapters/mail/file.ts'
 import type { SmtpServer } from '../../../src/adapters/mail/mail-url.ts'
+import { memoryMailbox } from '../../../src/adapters/mail/mailbox.ts'
 import { type SmtpMailer, smtpMailer } from '../../../src/adapters/mail/smtp.ts'
 import { type Mail, MailFailed, MailRefused } from '../../../src/application/ports/mailer.ts'
 import type { Email } from '../../../src/domain/email.ts'
@@ -195,5 +196,15 @@ describe('a message into a folder', () => {
   it('fails for the moment where nothing can be written', async () => {
     const failure = await faultOf(fileMailer('/proc/mail').send(aMail()))
     expect(failure).to.be.instanceOf(MailFailed).and.to.have.property('isFinal', false)
+  })
+})
+
+describe('a message into the mailbox', () => {
+  it('is kept with the last hundred, the newest first', async () => {
+    const mailbox = memoryMailbox(() => new Date(0))
+    for (let at = 1; at <= 103; at++) await mailbox.send(aMail({ subject: `${at}` }))
+    const kept = mailbox.newestFirst()
+    expect(kept).to.have.length(100)
+    expect([kept[0]?.mail.subject, kept.at(-1)?.mail.subject, kept[0]?.number]).to.deep.equal(['103', '4', 103])
   })
 })

@@ -18,10 +18,9 @@ export const mail = Type.Object({
   url: Type.Optional(
     Type.String({
       secret: true,
-      nullIsNone: true,
       expects: mailUrlForms,
-      otherwise: 'none: Portcullis sends no mail',
-      description: `The server that takes the messages: \`${mailUrlForms.replace(' or ', '` or `').replaceAll(', ', '`, `')}\`.`,
+      otherwise: '`mailbox:` where `/try` is on without `handlers.module`, elsewhere `off`',
+      description: `The server that takes the messages: \`${mailUrlForms.replace(' or ', '` or `').replaceAll(', ', '`, `')}\`. The mailbox keeps them in the process, and \`/try/mailbox\` shows them.`,
     }),
   ),
   requireTls: Type.Optional(

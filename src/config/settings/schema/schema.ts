@@ -180,7 +180,7 @@ export interface Settings {
     timeoutSeconds: number
   }>
   /** The folder of templates is an absolute path. */
-  readonly mail: Readonly<Static<typeof mail>>
+  readonly mail: Readonly<Static<typeof mail> & { url: string }>
   readonly events: Readonly<Static<typeof events>>
   readonly passwords: Readonly<Static<typeof passwords>>
   readonly tokens: Readonly<Static<typeof tokens>>

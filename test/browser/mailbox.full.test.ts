@@ -1,0 +1,53 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { launchBrowser, needsBrowser, type TestBrowser } from '../support/browser.ts'
+import { register } from '../support/client.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+import { scratchFolder } from '../support/spawned-service.ts'
+
+const hostileLayout = `<!doctype html><html><head><title>x</title></head><body>{{{content}}}
+<script>parent.postMessage('script ran', '*'); document.body.dataset.ran = 'script'</script>
+<img src="x" onerror="document.body.dataset.ran = 'handler'">
+<script src="/try/app.js"></script></body></html>`
+
+describe('the mailbox in a browser', () => {
+  let browser: TestBrowser
+  let service: TestService
+
+  before(async function () {
+    needsBrowser(this)
+    browser = await launchBrowser()
+    const templates = scratchFolder()
+    await writeFile(join(templates, 'layout.html'), hostileLayout)
+    service = await startTestService({
+      PORTCULLIS_STORES__USERS__KIND: 'memory',
+      PORTCULLIS_MAIL__URL: 'mailbox:',
+      PORTCULLIS_MAIL__TEMPLATES: templates,
+    })
+    await register(service.url, 'ada@example.com')
+    await service.event(({ event }) => event === 'on_after_request_verify')
+  })
+
+  after(async () => {
+    await service?.stop()
+    await browser?.close()
+  })
+
+  it('shows a message whose scripts do not run, and whose links open outside of its sandbox', async () => {
+    const context = await browser.newContext({ viewport: { width: 360, height: 740 } })
+    const page = await context.newPage()
+    await page.goto(service.mailboxUrl ?? '')
+    const frame = page.frameLocator('iframe')
+    await frame.getByText('Confirm the address').waitFor()
+    expect(await frame.locator('body').getAttribute('data-ran')).to.equal(null)
+    expect(await frame.locator('body').evaluate('window.origin')).to.equal('null')
+    expect(await page.evaluate('document.documentElement.scrollWidth')).to.be.at.most(360)
+
+    const [opened] = await Promise.all([context.waitForEvent('page'), frame.getByText('Confirm the address').click()])
+    await opened.waitForLoadState()
+    expect(opened.url()).to.match(/\/account\/verify#token=[\w-]{43}$/)
+    expect(await opened.evaluate('[window.origin, window.opener]')).to.deep.equal([service.url, null])
+    await context.close()
+  })
+})
