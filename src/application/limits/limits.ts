@@ -1,7 +1,7 @@
 import type { EmailKey } from '../../domain/email.ts'
 import type { TokenPurpose } from '../../domain/one-time-token.ts'
 
-/** Who tries a password. */
+/** The client and browser that try a password. */
 export interface Caller {
   /** An IPv4 address or an IPv6 /64; `null` when unknown, which leaves out the counters of clients. */
   readonly client: string | null
