@@ -68,7 +68,7 @@ other than \`100-continue\` gets 417 without a body, and the service ignores \`U
 - **429**: try again after \`Retry-After\` seconds. [limits.md](limits.md) has the limits. An answer without this header
   comes from a proxy in front of the service.
 - **403 on a page of yours**, for a request that any visitor may send: add the origin of the page to
-  \`http.allowedOrigins\`.
+  \`http.allowedOrigins\`. The log names the origin.
 - **405 for \`HEAD\`**: send \`GET\`.
 - **405 for \`OPTIONS\`**, or a failed preflight in the browser. There are three causes:
   - \`http.allowedOrigins\` lacks the origin of the page. The log names the origin.

@@ -42,7 +42,7 @@ const rules: readonly Rule[] = [
     files: [application, /^config\/composition\/ports\.ts$/],
     packages: ['inversify', 'reflect-metadata'],
   },
-  { folder: /^config\//, files: [everything], packages: ['node:', 'typebox', 'pino'] },
+  { folder: /^config\//, files: [everything], packages: ['node:', 'typebox', 'pino', 'tldts'] },
   {
     folder: /^cli\//,
     files: [/^config\//, /^cli\//, /^adapters\/(stores\/store-backend\.ts$|logging\/|addresses\/)/, domain, lib],

@@ -93,14 +93,6 @@ describe('a service that gets a signal to stop', () => {
     await expectEnd(service, 'SIGINT')
   })
 
-  it('ignores SIGHUP without tenants', async () => {
-    const service = await spawnService(noLimit)
-    process.kill(service.pid, 'SIGHUP')
-    await eventually('an answer', () => service.errors.some((line) => line.includes('SIGHUP ignored')))
-    expect((await fetch(`${service.url}/healthz`)).status).to.equal(200)
-    await expectEnd(service, 'SIGTERM')
-  })
-
   it('ignores SIGHUP during its start, and so does a worker', async () => {
     const hooks = `export async function load(url, context, next) {
       if (/\\/(serve|worker)-\\w+\\.js$/.test(url)) process.kill(process.pid, 'SIGHUP')

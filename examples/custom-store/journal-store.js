@@ -204,15 +204,11 @@ export function openJournalStore(path, { clock = () => new Date() } = {}) {
         return state.queues.size === 0 ? null : new Date(Math.max(soonest, clock().getTime()))
       },
       async list(deliveryState, limit, after) {
-        const waiting = [...state.queues.values()].flatMap(({ events }) =>
-          events.map((one) => ({ ...one, diedAt: null })),
-        )
-        return pageOf(
-          deliveryState === 'dead' ? [...state.dead.values()] : waiting,
-          (one) => one.event.id,
-          limit,
-          after,
-        )
+        const waiting = [...state.queues.values()].flatMap(({ events }) => events)
+        /** @type {UndeliveredEvent[]} */
+        const all =
+          deliveryState === 'dead' ? [...state.dead.values()] : waiting.map((one) => ({ ...one, diedAt: null }))
+        return pageOf(all, ({ event }) => event.id, limit, after)
       },
       async revive(eventId, _now, limit) {
         const wanted = [...state.dead.values()].filter(({ event }) => eventId === 'all' || event.id === eventId)

@@ -1,8 +1,9 @@
+import { warnOfNoHandlers } from '../config/composition/handlers.ts'
 import { renderSettings, renderVariables } from '../config/settings/describe.ts'
 import { SettingsFault } from '../config/settings/schema/fault.ts'
 import type { ExitCode } from './exit-code.ts'
-import { type GlobalOptions, settingsHere, tenantHere } from './settings.ts'
-import { openingFaults } from './tenants.ts'
+import { type GlobalOptions, only, settingsHere, tenantHere } from './settings.ts'
+import { openingFaults, printDisabled } from './tenants.ts'
 
 /** Prints the effective settings and the source of each. Throws a `SettingsFault` with all faults if there are any. */
 export async function checkConfig(options: GlobalOptions & { readonly env?: true }): Promise<ExitCode> {
@@ -11,9 +12,19 @@ export async function checkConfig(options: GlobalOptions & { readonly env?: true
     return 0
   }
   const loaded = await (options.tenant === undefined ? settingsHere(options.configFile) : tenantHere(options))
-  for (const warning of loaded.warnings) process.stderr.write(`portcullis: ${warning}\n`)
+  for (const warning of loaded.warnings) printWarning(warning)
   const faults = await openingFaults([{ ...loaded, id: '', pathPrefix: '' }])
   if (faults.size > 0) throw new SettingsFault([...faults.values()].flat())
+  const tenants = only(loaded, options.tenant)
+  const areMany = loaded.settings.tenants.by !== undefined
+  const warn = ({ count, tenants }: { count: number; tenants: readonly string[] }, message: string): void =>
+    printWarning(areMany ? `${message} (${count}: ${tenants.join(', ')})` : message)
+  warnOfNoHandlers({ warn }, tenants)
+  printDisabled(tenants.disabled)
   process.stdout.write(`${renderSettings(loaded)}\n`)
-  return 0
+  return tenants.disabled.size === 0 ? 0 : 2
+}
+
+function printWarning(text: string): void {
+  process.stderr.write(`portcullis: ${text}\n`)
 }

@@ -2,8 +2,8 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Logger } from '../adapters/logging/log.ts'
 import type { LoadedSettings } from '../config/settings/load.ts'
 import type { Settings } from '../config/settings/schema/schema.ts'
-import { keysOf, valueAt } from '../config/settings/schema/tree.ts'
-import { type LoadedTenants, shared } from '../config/settings/tenants.ts'
+import { isGroup, keysOf, memberOf, valueAt } from '../config/settings/schema/tree.ts'
+import { type LoadedTenants, onlyTenant, shared } from '../config/settings/tenants.ts'
 
 interface Needs {
   /** The settings of the start. */
@@ -14,26 +14,54 @@ interface Needs {
   readonly log: Logger
 }
 
-/** Reads the settings again and applies those of tenants. Other settings need a restart. Never rejects. */
-export async function reload({ started, read, apply, log }: Needs): Promise<void> {
-  if (started.settings.tenants.by === undefined)
-    return log.info('SIGHUP ignored: only the settings of tenants can be reloaded')
-  try {
-    const { settings, tenants, warnings } = await read()
-    for (const warning of warnings) log.warn(warning)
-    if (settings.tenants.by === undefined) {
-      return log.error('the settings have no tenants any more: restart to apply them')
-    }
-    const changed = changedForAll(started.settings, settings)
-    // The new settings of tenants were validated for the new rule, so they do not fit the old one.
-    if (changed.includes('tenants.by'))
-      return log.error('tenants.by has changed: restart to apply it; nothing was reloaded')
-    if (changed.length > 0)
-      log.warn({ settings: changed }, 'settings of the whole service have changed: restart to apply them')
+/** `running` with every changed setting that a running process can apply. The others need a restart. */
+function withLive(running: Settings, { http, logs }: Settings): Settings {
+  return {
+    ...running,
+    http: { ...running.http, allowedOrigins: http.allowedOrigins, allowedHeaders: http.allowedHeaders },
+    logs: { ...running.logs, level: logs.level },
+  }
+}
+
+/** Reads the settings again, and applies those of tenants or, without tenants, those of `withLive`. Never rejects. */
+export function reloader({ started, read, apply, log }: Needs): () => Promise<void> {
+  let running = started.settings
+
+  function reloadOnly(settings: Settings): void {
+    const next = withLive(running, settings)
+    const changed = changedPaths(running, next)
+    running = next
+    log.level = next.logs.level
+    apply(onlyTenant(next, started.sources))
+    warnOfOthers(changedPaths(next, settings))
+    log.info({ settings: changed }, 'reloaded the settings')
+  }
+
+  function reloadTenants(settings: Settings, tenants: LoadedTenants): void {
+    warnOfOthers(changedForAll(started.settings, settings))
     const { enabled, disabled } = apply(tenants)
     log.info({ enabled: enabled.size, disabled: disabled.size }, 'reloaded the tenants')
-  } catch (err) {
-    log.error({ err }, 'the settings cannot be read: nothing was reloaded')
+  }
+
+  function warnOfOthers(settings: readonly string[]): void {
+    if (settings.length > 0) log.warn({ settings }, 'these settings have changed: restart to apply them')
+  }
+
+  return async () => {
+    try {
+      const { settings, tenants, warnings } = await read()
+      for (const warning of warnings) log.warn(warning)
+      // The new settings of tenants were validated for the new rule, so they do not fit the old one.
+      if (settings.tenants.by !== started.settings.tenants.by) {
+        log.error('tenants.by has changed: restart to apply it; nothing was reloaded')
+      } else if (settings.tenants.by === undefined) {
+        reloadOnly(settings)
+      } else {
+        reloadTenants(settings, tenants)
+      }
+    } catch (err) {
+      log.error({ err }, 'the settings cannot be read: nothing was reloaded')
+    }
   }
 }
 
@@ -47,4 +75,11 @@ function pathsOf(settings: Settings): string[] {
   const ofTenants = keysOf(settings.tenants).filter((key) => key !== 'list' && key !== 'folder')
   const others = shared({ ...settings }).filter((path) => path !== 'tenants')
   return [...others, ...ofTenants.map((key) => `tenants.${key}`)]
+}
+
+/** The paths of all changed settings. Values stay out of it, because some are secrets. */
+function changedPaths(before: unknown, after: unknown, path: readonly string[] = []): string[] {
+  if (!isGroup(before) || !isGroup(after)) return isDeepStrictEqual(before, after) ? [] : [path.join('.')]
+  const keys = new Set([...keysOf(before), ...keysOf(after)])
+  return [...keys].flatMap((key) => changedPaths(memberOf(before, key), memberOf(after, key), [...path, key]))
 }

@@ -6,7 +6,7 @@ import type { Worker } from '../config/runtime/worker.ts'
 import type { LoadedSettings } from '../config/settings/load.ts'
 import type { ExitCode } from './exit-code.ts'
 import { explain } from './explain.ts'
-import { reload } from './reload.ts'
+import { reloader } from './reload.ts'
 import { type GlobalOptions, only, settingsHere } from './settings.ts'
 
 interface Options extends GlobalOptions {
@@ -23,7 +23,7 @@ const deadlineMilliseconds = 9_700
 const slowReaderMilliseconds = 3_000
 const pollMilliseconds = 20
 
-/** Runs until a signal or a fault ends the process. SIGHUP reloads the tenants. */
+/** Runs until a signal or a fault ends the process. SIGHUP reloads the settings. */
 export async function runProcess(options: Options, begin: Begin): Promise<ExitCode> {
   // Set before the settings are read, so that a change during the start is not lost. One reload follows the other.
   const started = Promise.withResolvers<() => Promise<void>>()
@@ -49,7 +49,7 @@ export async function runProcess(options: Options, begin: Begin): Promise<ExitCo
   const alive = setInterval(() => undefined, deadlineMilliseconds)
   try {
     const running = await begin({ ...loaded, log, write: printLine, failed: ending.failed })
-    started.resolve(() => reload({ started: loaded, read, apply: running.reload, log }))
+    started.resolve(reloader({ started: loaded, read, apply: running.reload, log }))
     const code = await ending.reached
     await running.stop()
     log.info('stopped')

@@ -28,11 +28,15 @@ export async function checkTenants(options: GlobalOptions): Promise<ExitCode> {
   if (all === 0) return 0
   for (const warning of warnings) process.stderr.write(`portcullis: ${warning}\n`)
   const faults = new Map([...disabled, ...(await openingFaults([...enabled.values()]))])
+  printDisabled(faults)
+  process.stdout.write(`${all - faults.size} served, ${faults.size} disabled\n`)
+  return faults.size === 0 ? 0 : 2
+}
+
+export function printDisabled(faults: ReadonlyMap<string, readonly Fault[]>): void {
   for (const [id, found] of faults) {
     process.stderr.write(`portcullis: the tenant ${id} is disabled:\n${renderFaults(found).replace(/^/gm, '  ')}\n`)
   }
-  process.stdout.write(`${all - faults.size} served, ${faults.size} disabled\n`)
-  return faults.size === 0 ? 0 : 2
 }
 
 /** Finds wrong addresses of stores, and modules and templates that do not load, by tenant. */

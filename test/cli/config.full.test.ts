@@ -78,6 +78,27 @@ describe('portcullis config check', () => {
     )
   })
 
+  it('says which tenants are disabled or have no handlers', async () => {
+    const cwd = scratchFolder()
+    const write = (settings: object) => writeFile(join(cwd, 'portcullis.config.json'), JSON.stringify(settings))
+    const off = { handlers: { console: false }, try: { enabled: false } }
+    const none =
+      'portcullis: there are no handlers and no mail: events are discarded, and nobody gets the tokens of reset and verification'
+    await write(off)
+    expect(await portcullis(['config', 'check'], { cwd })).to.include({ code: 0, err: `${none}\n` })
+
+    const list = { acme: { colour: 'blue' }, bolt: {}, cove: { handlers: { console: true } } }
+    await write({ ...off, tenants: { by: 'path', list } })
+    const all = await portcullis(['config', 'check'], { cwd })
+    expect(all.code).to.equal(2)
+    expect(all.err)
+      .to.include(`${none} (1: bolt)\n`)
+      .and.to.include('the tenant acme is disabled:\n  tenants.list.acme.colour')
+    expect(all.out).to.include('tenants.by')
+    expect(await portcullis(['--tenant', 'cove', 'config', 'check'], { cwd })).to.include({ code: 0, err: '' })
+    expect((await portcullis(['--tenant', 'bolt', 'config', 'check'], { cwd })).err).to.equal(`${none}\n`)
+  })
+
   it('prints warnings together with the faults', async () => {
     const env = { PORTCULLIS_HTTP_PORT: '1', PORTCULLIS_HTTP__PORT: 'many' }
     const { code, err } = await portcullis(['config', 'check'], { env })

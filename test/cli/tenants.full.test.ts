@@ -154,7 +154,7 @@ describe('SIGHUP', () => {
   })
 
   it('names the changed settings that need a restart', async () => {
-    const line = 'settings of the whole service have changed'
+    const line = 'these settings have changed'
     expect(service.errors.filter((one) => one.includes(line))).to.deep.equal([])
     const common = { http: { port: 1, allowedOrigins: ['https://a.example'] }, logs: { requests: 'all' } }
     await config({ by: 'path', pathPrefix: '/of', folder: 'tenants', list: { bolt: {}, elm: {} } }, common)

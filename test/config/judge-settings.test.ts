@@ -296,6 +296,40 @@ describe('judging the settings', () => {
       ])
     })
 
+    it('warn of front ends of another site, to which browsers do not send the cookie', async () => {
+      const warned = async (publicUrl: string | undefined, allowedOrigins: string[], transport: object = {}) => {
+        const http = { ...(publicUrl !== undefined && { publicUrl }), allowedOrigins, trustedProxies: [] }
+        const backends = { cookie: { transport } }
+        return (await folder.load({ http, backends, handlers: { console: false } })).warnings
+      }
+      const words = (origins: string, publicUrl: string) => [
+        `browsers do not send the cookie of the backend cookie with requests of ${origins} (http.allowedOrigins), which is another site than ${publicUrl}: use one host name or domain for both, or a backend with bearer tokens`,
+      ]
+      const accounts = 'https://accounts.example.co.uk'
+      for (const [publicUrl, origin] of [
+        [undefined, 'http://127.0.0.1:5173'],
+        ['http://127.0.0.1:3000', 'http://localhost:5173'],
+        [accounts, 'https://app.other.co.uk'],
+        [accounts, 'http://app.example.co.uk'],
+        ['https://accounts.fly.dev', 'https://app.fly.dev'],
+        ['https://accounts.internal', 'https://10.0.0.1'],
+      ] as const) {
+        const site = publicUrl ?? 'http://localhost'
+        expect(await warned(publicUrl, [origin]), origin).to.deep.equal(words(origin, site))
+        expect(await warned(publicUrl, [origin], { sameSite: 'none' })).to.deep.equal([])
+      }
+      for (const [publicUrl, origin] of [
+        [undefined, 'http://localhost:5173'],
+        [accounts, 'https://app.example.co.uk:8443'],
+        [accounts, 'https://example.co.uk'],
+        ['https://accounts.corp.internal', 'https://app.corp.internal'],
+      ] as const) {
+        expect(await warned(publicUrl, [origin]), origin).to.deep.equal([])
+      }
+      const origins = ['https://app.example.co.uk', 'https://a.example', 'https://b.example']
+      expect(await warned(accounts, origins)).to.deep.equal(words('https://a.example, https://b.example', accounts))
+    })
+
     it('warn of handlers.console if other machines can reach the service', async () => {
       const handlers = { console: true }
       const open = { host: '0.0.0.0', publicUrl: 'http://localhost:3000' }

@@ -134,6 +134,21 @@ describe('requests from pages', () => {
     )
   })
 
+  it('are logged once with their origin and the name of the setting if they are refused', async () => {
+    // A development server that forwards requests: for the browser this is no request to another origin.
+    const headers = { Origin: 'http://localhost:5173', 'Sec-Fetch-Site': 'same-origin', 'Sec-Fetch-Mode': 'cors' }
+    for (let time = 0; time < 2; time++) {
+      expect(seen(await call(service.url, 'POST', '/auth/register', { json: {}, headers }))).to.deep.equal(forbidden)
+    }
+    const lines = service.logLines.filter((line) => line.includes('http://localhost:5173'))
+    expect(lines).to.have.length(1)
+    expect(JSON.parse(lines[0] ?? '')).to.include({
+      level: 40,
+      origin: 'http://localhost:5173',
+      msg: 'http.allowedOrigins does not list the origin of a page',
+    })
+  })
+
   it('change nothing if they are refused', async () => {
     const { id, email } = await register(service.url, anAddress())
     const cookie = await logInByCookie(service.url, email)

@@ -80,7 +80,7 @@ export default [
   {
     title: 'another site sends a request with the cookie of a user',
     file: 'src/adapters/http/pipeline/identify.ts',
-    text: 'if (isByPage && isForeign(headers, ownOrigins()))',
+    text: 'if (ambient.has(by.backend.name) && !safeMethods.has(method))',
     replacement: 'if (false)',
     tests: ['test/koa/guards.test.ts'],
   },

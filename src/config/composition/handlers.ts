@@ -43,8 +43,13 @@ export async function openHandlers(settings: Settings, needs: Needs) {
   }
 }
 
+interface Warnings {
+  /** @param fields the number of tenants, and the names of the first ones */
+  warn(fields: { readonly count: number; readonly tenants: readonly string[] }, message: string): void
+}
+
 /** Warns about tenants without handlers and mail: their events count as delivered, and no user gets a token. */
-export function warnOfNoHandlers(log: Logger, { enabled }: LoadedTenants): void {
+export function warnOfNoHandlers(log: Warnings, { enabled }: LoadedTenants): void {
   const silent = [...enabled.values()].filter(
     ({ settings: { handlers, mail } }) => !handlers.module && !handlers.console && mail.url === 'off',
   )

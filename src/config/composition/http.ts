@@ -38,16 +38,19 @@ interface TenantNeeds {
   readonly publicUrl: () => string
   /** The key of the mailbox; absent where the process shows none. */
   readonly mailboxKey?: string
+  /** Without tenants, a reload changes them while the tenant is open. */
+  readonly allowedOrigins: () => readonly string[]
   /** For tests: a refusal that its endpoint does not list is a fault. */
   readonly strict: boolean
 }
 
 /** Every route of one tenant. */
-export function tenantHttp(tenant: Tenant, { publicUrl, mailboxKey: key, strict }: TenantNeeds): TenantHttp {
+export function tenantHttp(tenant: Tenant, needs: TenantNeeds): TenantHttp {
+  const { publicUrl, allowedOrigins, mailboxKey: key, strict } = needs
   const { settings, useCases, backends, ports, mailbox } = tenant
   const deviceCookie = deviceCookieOf(tenant)
   const clientOf = clientAddresses(settings.http.trustedProxies)
-  const originsNow = () => ownOrigins(publicUrl(), settings.http.allowedOrigins)
+  const originsNow = () => ownOrigins(publicUrl(), allowedOrigins())
   const identify = identifying({ authenticate: useCases.authenticate, backends, ownOrigins: originsNow })
   const page = tryRouter(() => ({ publicUrl: publicUrl(), config: tryConfig(settings, publicUrl()) }))
   const kept = mailbox !== null && key !== undefined ? [mailboxRouter({ mailbox, key })] : []

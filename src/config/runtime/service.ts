@@ -51,7 +51,8 @@ export async function startService(needs: Needs): Promise<Service> {
       showsMailbox: true,
       failed,
     })
-    return { ...tenant, http: tenantHttp(tenant, { strict, publicUrl, mailboxKey }) }
+    const allowedOrigins = () => (current.enabled.get(own.id) ?? own).settings.http.allowedOrigins
+    return { ...tenant, http: tenantHttp(tenant, { strict, publicUrl, allowedOrigins, mailboxKey }) }
   }
 
   const answer = serve({

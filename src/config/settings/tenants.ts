@@ -75,16 +75,18 @@ export async function loadTenants(from: From): Promise<LoadedTenants> {
   const judged = read.map((one) => ({ ...one, faults: [...one.faults, ...(collisions.get(one.id) ?? [])] }))
   const enabled = judged.filter((one) => one.faults.length === 0)
   const disabled = judged.filter((one) => one.faults.length > 0)
-  const known = new Set(doubtsOf(common))
+  const known = new Set(await doubtsOf(common))
+  const warnings = await Promise.all(
+    enabled.map(async ({ id, settings }) => {
+      const doubts = await doubtsOf(settings)
+      return doubts.filter((doubt) => !known.has(doubt)).map((doubt) => `tenant ${id}: ${doubt}`)
+    }),
+  )
   return {
     enabled: new Map(enabled.map(({ faults: _, ...tenant }) => [tenant.id, tenant])),
     disabled: new Map(disabled.map((one) => [one.id, one.faults])),
     disabledHosts: new Map(disabled.flatMap(({ id, hosts }) => hosts.map((host) => [host, id] as const))),
-    warnings: enabled.flatMap(({ id, settings }) =>
-      doubtsOf(settings)
-        .filter((doubt) => !known.has(doubt))
-        .map((doubt) => `tenant ${id}: ${doubt}`),
-    ),
+    warnings: warnings.flat(),
   }
 }
 

@@ -16,6 +16,7 @@ import { strategies } from '../plugins/strategies.ts'
 import { transports } from '../plugins/transports.ts'
 import { canHavePages, isLocal } from './defaults.ts'
 import { secretObjection } from './master-secret.ts'
+import { areSameSite } from './same-site.ts'
 import type { Settings, StoreSettings } from './schema/schema.ts'
 import { enabledOf } from './schema/tree.ts'
 
@@ -41,12 +42,13 @@ export function judgeSettings(settings: Settings, note: NoteFault): void {
 }
 
 /** Warnings about settings that are allowed but probably a mistake. */
-export function doubtsOf(settings: Settings): string[] {
+export async function doubtsOf(settings: Settings): Promise<string[]> {
   return [
     ...doubtsOfStores(settings),
     ...(enabledOf(settings.backends).length === 0 ? ['backends: none is enabled, so that nobody can log in'] : []),
     ...doubtsOfProxies(settings),
     ...doubtsOfCookies(settings),
+    ...(await doubtsOfSites(settings)),
     ...doubtsOfProviders(settings),
     ...doubtsOfDevelopment(settings),
     ...doubtsOfMail(settings),
@@ -125,6 +127,21 @@ function doubtsOfCookies(settings: Settings): string[] {
       ...(isDropped ? [`browsers will drop ${cookie}: it is Secure and http.publicUrl is not https`] : []),
       ...(transport.secure ? [] : [`${cookie} is not Secure: browsers will send it where others listen`]),
       ...(transport.httpOnly ? [] : [`${cookie} is not HttpOnly: every script in the page can read it`]),
+    ]
+  })
+}
+
+/** Otherwise the login of such a front end works, and its next request is 401. */
+async function doubtsOfSites({ http, backends }: Settings): Promise<string[]> {
+  const publicUrl = http.publicUrl ?? 'http://localhost'
+  const others: string[] = []
+  for (const origin of http.allowedOrigins) {
+    if (!(await areSameSite(new URL(origin), new URL(publicUrl)))) others.push(origin)
+  }
+  return enabledOf(backends).flatMap(([name, { transport }]) => {
+    if (others.length === 0 || transport.kind !== 'cookie' || transport.sameSite === 'none') return []
+    return [
+      `browsers do not send the cookie of the backend ${name} with requests of ${others.join(', ')} (http.allowedOrigins), which is another site than ${publicUrl}: use one host name or domain for both, or a backend with bearer tokens`,
     ]
   })
 }

@@ -21,13 +21,14 @@ export function whoseOf(settings: Settings, current: () => LoadedTenants): Whose
       ofAll: corsFor([settings, ...ofTenants]),
     }
   })
+  const corsOf = (id: string) => known().cors.get(id) ?? commonCors
   return {
     tell: tellerOf(settings, current),
     fallback: defaultTenant,
     areMany: by !== undefined,
     header: by === 'header' ? header : null,
-    commonCors,
-    corsOf: (id) => known().cors.get(id) ?? commonCors,
+    commonCors: () => (by === undefined ? corsOf(defaultTenant) : commonCors),
+    corsOf,
     corsOfAll: () => known().ofAll,
   }
 }

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Authenticate, Authenticated } from '../../../application/sign-in/authenticate.ts'
 import { Refusal } from '../../../domain/refusal.ts'
-import { type HttpBackend, isForeign, presentedBy } from '../transports/http-backend.ts'
+import { type HttpBackend, presentedBy, refuseForeign } from '../transports/http-backend.ts'
 
 export interface IdentifyNeeds {
   readonly authenticate: Pick<Authenticate, 'execute'>
@@ -27,8 +27,7 @@ export function identifying({ authenticate, backends, ownOrigins }: IdentifyNeed
   return async ({ method, headers }) => {
     const by = await authenticate.execute(presentedBy(headers, backends))
     if (by === null) throw new Refusal('UNAUTHORIZED')
-    const isByPage = ambient.has(by.backend.name) && !safeMethods.has(method)
-    if (isByPage && isForeign(headers, ownOrigins())) throw new Refusal('FORBIDDEN')
+    if (ambient.has(by.backend.name) && !safeMethods.has(method)) refuseForeign(headers, ownOrigins())
     return by
   }
 }

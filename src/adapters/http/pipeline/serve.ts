@@ -9,7 +9,7 @@ import { readBody } from '../body/read-body.ts'
 import type { Endpoint, Router } from '../endpoint.ts'
 import { errorReply } from '../errors.ts'
 import { type Reply, strictTransportSecurity } from '../reply.ts'
-import { isForeign } from '../transports/http-backend.ts'
+import { refuseForeign } from '../transports/http-backend.ts'
 import { isPreflight } from './cors.ts'
 import { type Identify, recordUse } from './identify.ts'
 import { type Operation, type RouteTable, routeTable } from './route-table.ts'
@@ -39,7 +39,7 @@ interface ServeNeeds {
 export function serve({ tenants, whose, process }: ServeNeeds): (ctx: Context) => Promise<void> {
   return async (ctx) => {
     if (process !== null && process.methodsAt(ctx.path).length > 0) {
-      if (!(await whose.commonCors(ctx))) await answerBy(process, ctx)
+      if (!(await whose.commonCors()(ctx))) await answerBy(process, ctx)
       return
     }
     // A preflight only names the headers of its request, so the tenant is unknown (W3C Fetch).
@@ -117,7 +117,7 @@ function answerOf(endpoint: Endpoint, needs: RoutesNeeds): Operation {
 
     const by = access === 'public' ? null : await identify(ctx)
     ctx.state.by = by
-    if (endpoint.ownOriginsOnly && isForeign(ctx.req.headers, needs.ownOrigins())) throw new Refusal('FORBIDDEN')
+    if (endpoint.ownOriginsOnly) refuseForeign(ctx.req.headers, needs.ownOrigins())
     if (access === 'superuser' && !by?.user.isSuperuser) throw new Refusal('FORBIDDEN')
 
     // The casts are safe: `endpoint` checked the types of target and handle against access, body and target.

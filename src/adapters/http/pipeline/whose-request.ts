@@ -19,7 +19,7 @@ export interface Whose {
   /** For the answers of a tenant, also 404 for an unknown one. */
   corsOf(id: string): CrossOrigin
   /** For routes that belong to no tenant. */
-  readonly commonCors: CrossOrigin
+  commonCors(): CrossOrigin
   corsOfAll(): CrossOrigin
 }
 

@@ -8,6 +8,7 @@ import { mayBeTooLong } from '../body/read-body.ts'
 import { faultReply, replyTo, Unreadable } from '../errors.ts'
 import { send } from '../pipeline/send.ts'
 import { standardHeaders, strictTransportSecurity } from '../reply.ts'
+import { ForeignPage } from '../transports/http-backend.ts'
 import { countedLines } from './counted-lines.ts'
 import { unlistedOrigins } from './unlisted-origins.ts'
 
@@ -57,6 +58,7 @@ export function answering({ log, isTls, logRequests }: AnsweringNeeds): Answerin
       else if (thrown instanceof LimitReached) logLimited({ requestId, tenant, client, err: thrown })
       else if (reply === null) log.error({ requestId, err: thrown }, 'request failed')
       if (thrown instanceof LimitReached) await setTimeout(limitedMilliseconds)
+      ctx.state.isForeign = thrown instanceof ForeignPage
       send(ctx, reply ?? faultReply)
     }
     logUnlisted(ctx)

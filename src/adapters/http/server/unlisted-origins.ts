@@ -5,17 +5,24 @@ import type { Logger } from 'pino'
 const mostOrigins = 100
 
 /**
- * Logs each origin once whose pages cannot read our answers, because `http.allowedOrigins` does not list it. The front end
- * itself sees only a network error (W3C Fetch, CORS protocol).
+ * Logs each origin once whose pages cannot read our answers or are refused, because `http.allowedOrigins` does not list it.
+ * The front end itself sees only a network error (W3C Fetch, CORS protocol) or a 403 without a reason.
  */
 export function unlistedOrigins(log: Logger): (ctx: Context) => void {
   const logged = new Set<string>()
-  return ({ req, res, state }) => {
-    const { origin, 'sec-fetch-mode': mode, 'sec-fetch-site': site } = req.headers
-    if (origin === undefined || mode !== 'cors' || site === 'same-origin') return
-    const key = `${state.tenant} ${origin}`
-    if (res.hasHeader('Access-Control-Allow-Origin') || logged.has(key) || logged.size === mostOrigins) return
+  return (ctx) => {
+    const { origin } = ctx.req.headers
+    const { tenant, isForeign = false } = ctx.state
+    if (origin === undefined || !(isForeign || isUnreadable(ctx))) return
+    const key = `${tenant} ${origin}`
+    if (logged.has(key) || logged.size === mostOrigins) return
     logged.add(key)
-    log.warn({ origin, tenant: state.tenant }, 'http.allowedOrigins does not list the origin of a page')
+    log.warn({ origin, tenant }, 'http.allowedOrigins does not list the origin of a page')
   }
+}
+
+/** Whether the browser hides the answer from the page. */
+function isUnreadable({ req, res }: Context): boolean {
+  const { 'sec-fetch-mode': mode, 'sec-fetch-site': site } = req.headers
+  return mode === 'cors' && site !== 'same-origin' && !res.hasHeader('Access-Control-Allow-Origin')
 }

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Backend, CandidateCredential } from '../../../application/sign-in/authenticate.ts'
+import { Refusal } from '../../../domain/refusal.ts'
 import type { Transport } from './transport.ts'
 
 export interface HttpBackend extends Backend {
@@ -20,11 +21,22 @@ export function presentedBy(headers: IncomingHttpHeaders, backends: readonly Htt
  * Whether a page of another origin made the request, according to the browser. A client that sends neither header is no
  * browser, so no page can misuse its cookies (OWASP CSRF cheat sheet; W3C Fetch Metadata).
  */
-export function isForeign(headers: IncomingHttpHeaders, ownOrigins: ReadonlySet<string>): boolean {
+function isForeign(headers: IncomingHttpHeaders, ownOrigins: ReadonlySet<string>): boolean {
   const { origin } = headers
   if (origin !== undefined) return !ownOrigins.has(origin)
   const site = headers['sec-fetch-site']
   return site === 'cross-site' || site === 'same-site'
+}
+
+/** A page of another origin made the request. */
+export class ForeignPage extends Refusal {
+  constructor() {
+    super('FORBIDDEN')
+  }
+}
+
+export function refuseForeign(headers: IncomingHttpHeaders, ownOrigins: ReadonlySet<string>): void {
+  if (isForeign(headers, ownOrigins)) throw new ForeignPage()
 }
 
 const loopbackNames = ['localhost', '127.0.0.1', '[::1]']
