@@ -89,6 +89,13 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
     .option('--env', 'print the environment variable of every setting instead')
     .action(run<{ env?: true }>(async (options) => (await import('./config.ts')).checkConfig(options)))
 
+  const mail = program.command('mail').description('Test the mail server')
+  mail
+    .command('test')
+    .description('Send one message and print the answer of the server; exit code 1 if it was not taken')
+    .requiredOption('--to <address>', 'the address')
+    .action(run<{ to: string }>(async (options) => (await import('./mail.ts')).testMail(options)))
+
   const events = program
     .command('events')
     .description('List undelivered events and requests for tokens, and retry dead letters')

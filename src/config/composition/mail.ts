@@ -1,14 +1,16 @@
+import { newId } from '../../adapters/crypto/new-id.ts'
 import { mailHandlers } from '../../adapters/mail/mail-handlers.ts'
 import { type MailUrl, parseMailUrl } from '../../adapters/mail/mail-url.ts'
 import { memoryMailbox } from '../../adapters/mail/mailbox.ts'
-import type { Shares } from '../../adapters/stores/store-backend.ts'
+import { openShares, type Shares } from '../../adapters/stores/store-backend.ts'
 import type { EventHandlers, HandlerContext } from '../../application/ports/event-handlers.ts'
-import type { Mailbox, Mailer, Sender } from '../../application/ports/mailer.ts'
+import { type Mailbox, type Mailer, MailFailed, type Sender } from '../../application/ports/mailer.ts'
 import type { Email } from '../../domain/email.ts'
 import type { TokenPurpose } from '../../domain/one-time-token.ts'
 import { type Fault, SettingsFault, type Source } from '../settings/schema/fault.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 import { parseAddress, parseSender } from '../settings/sender.ts'
+import { publicUrl } from '../tenancy/addressing.ts'
 
 export interface MailNeeds {
   readonly settings: Settings
@@ -30,23 +32,23 @@ export interface OpenMail {
 
 /** Opens the messages to users; `null` where mail is off. */
 export async function openMail(needs: MailNeeds): Promise<OpenMail | null> {
-  const { settings, publicUrl, requestVerification } = needs
+  const { settings, requestVerification } = needs
   const { mail, tokens } = settings
   const url = mailUrlOf(settings)
   if (url === null) return null
   const templates = await templatesOf(settings)
   const { mailer, mailbox = null, close } = url.kind === 'mailbox' ? openMailbox(needs) : await openMailer(needs, url)
-  const from = (): Sender => senderOf(settings, publicUrl())
+  const from = (): Sender => senderOf(settings, needs.publicUrl())
   const page = (purpose: TokenPurpose): string =>
     purpose === 'verify_email'
-      ? (mail.links.verify ?? `${publicUrl()}/account/verify`)
-      : (mail.links.reset ?? `${publicUrl()}/account/reset`)
+      ? (mail.links.verify ?? `${needs.publicUrl()}/account/verify`)
+      : (mail.links.reset ?? `${needs.publicUrl()}/account/reset`)
   const eventHandlers = mailHandlers({
     mailer,
     templates,
     from,
     replyTo: replyToOf(settings),
-    service: () => from().name ?? new URL(publicUrl()).hostname,
+    service: () => from().name ?? new URL(needs.publicUrl()).hostname,
     page,
     lifetimes: { reset_password: tokens.resetLifetimeSeconds, verify_email: tokens.verifyLifetimeSeconds },
     language: mail.language,
@@ -122,6 +124,38 @@ export async function mailFaults({ settings, sources }: From): Promise<Fault[]> 
   } catch (thrown) {
     if (!(thrown instanceof SettingsFault)) throw thrown
     return thrown.faults.map((fault) => ({ ...fault, source: sources.get(fault.path) ?? 'default' }))
+  }
+}
+
+/** Sends a message to `to`, as the service would. The outcome is for a person, and may quote the address. */
+export async function sendTestMail(settings: Settings, to: Email): Promise<{ isSent: boolean; outcome: string }> {
+  const url = mailUrlOf(settings)
+  if (url === null || url.kind === 'mailbox') {
+    throw settingsFault('mail.url', `is ${settings.mail.url}, so that no server takes messages`)
+  }
+  const { mailer, close } = await openMailer({ settings, shares: openShares() }, url)
+  const address = publicUrl(settings, settings.http.port)
+  const text = `This message tests the mail of ${address}.\n`
+  const from = senderOf(settings, address)
+  const mail = {
+    id: `test.${newId()}`,
+    from,
+    replyTo: replyToOf(settings),
+    to,
+    subject: 'Test of the mail',
+    text,
+    html: null,
+  }
+  try {
+    return { isSent: true, outcome: await mailer.send(mail) }
+  } catch (thrown) {
+    if (!(thrown instanceof MailFailed)) throw thrown
+    return {
+      isSent: false,
+      outcome: thrown.answer === null ? (thrown.where ?? '') : `${thrown.where} (${thrown.answer})`,
+    }
+  } finally {
+    await close()
   }
 }
 
