@@ -13,7 +13,7 @@ describe('SIGHUP without tenants', () => {
 
   before(async () => {
     await settle({ http: { allowedOrigins: [] } })
-    service = await spawnService({}, cwd)
+    service = await spawnService({ PORTCULLIS_PAGES__ENABLED: 'true' }, cwd)
   })
   after(() => service?.end('SIGTERM'))
 
@@ -21,6 +21,7 @@ describe('SIGHUP without tenants', () => {
     const answer = await call(service.url, 'GET', path, { headers: { Origin: origin } })
     return answer.headers.get('Access-Control-Allow-Origin') === origin
   }
+  const pageOf = async (path: string) => (await fetch(`${service.url}${path}`)).text()
   const lines = (message: string) =>
     service.errors.filter((line) => line.includes(message)).map((line) => JSON.parse(line).settings)
 
@@ -38,12 +39,14 @@ describe('SIGHUP without tenants', () => {
     const logOut = () => call(service.url, 'POST', '/auth/cookie/logout', { cookie, headers: { Origin: origin } })
     expect([await isReadable('/users/me'), await isReadable('/healthz')]).to.deep.equal([false, false])
     expect((await logOut()).status).to.equal(403)
+    expect(await pageOf('/account/sign-in')).not.to.include(origin)
 
     const http = { allowedOrigins: [origin] }
     await settle({ http, logs: { level: 'warn' }, passwords: { minLength: 12 }, secret: 'x'.repeat(40) })
     expect(await hangUp('restart to apply them')).to.have.members(['secret', 'passwords.minLength'])
     expect([await isReadable('/users/me'), await isReadable('/healthz')]).to.deep.equal([true, true])
     expect((await logOut()).status).to.equal(204)
+    expect(await pageOf('/account/sign-in'), 'where pages may lead to').to.include(origin)
     expect(lines('reloaded the settings')).to.deep.equal([])
 
     await settle({ http })

@@ -8,16 +8,22 @@ import { isLocal } from '../settings/defaults.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 import { enabledOf } from '../settings/schema/tree.ts'
 
+/** Values that may change while the tenant is open. */
+interface Now {
+  readonly publicUrl: () => string
+  readonly allowedOrigins: () => readonly string[]
+}
+
 /** The pages for accounts and the start page, as far as the settings enable them. */
-export function pageRouters(settings: Settings, publicUrl: () => string): Router[] {
-  const account = settings.pages.enabled ? [accountRouter(siteOf(settings), publicUrl)] : []
+export function pageRouters(settings: Settings, { publicUrl, allowedOrigins }: Now): Router[] {
+  const account = settings.pages.enabled ? [accountRouter({ ...siteOf(settings), allowedOrigins }, publicUrl)] : []
   const isDevelopment = settings.try.enabled && hasTryPage && isLocal(settings.http)
   if (account.length === 0 && !isDevelopment) return []
   const development = isDevelopment ? { docs: settings.docs.enabled } : null
   return [...account, frontDoorRouter({ account: account.length > 0, development }, publicUrl)]
 }
 
-function siteOf({ pages, backends, routers, passwords, providers, http }: Settings): Site {
+function siteOf({ pages, backends, routers, passwords, providers }: Settings): Omit<Site, 'allowedOrigins'> {
   const { name, logo, color, css } = pages
   const cookie = enabledOf(backends).find(([, { transport }]) => transport.kind === 'cookie')?.[1]
   if (cookie === undefined) throw new Error('the pages need a cookie backend') // the settings were checked
@@ -44,7 +50,6 @@ function siteOf({ pages, backends, routers, passwords, providers, http }: Settin
         associate: own.redirectUrlAssociate === undefined ? own.associatePrefix : null,
       }
     }),
-    allowedOrigins: http.allowedOrigins,
   }
 }
 
