@@ -7,6 +7,7 @@ import type { DeleteUser } from './accounts/delete-user.ts'
 import type { PromoteUser } from './accounts/promote-user.ts'
 import type { ReadUser } from './accounts/read-user.ts'
 import type { RegisterUser } from './accounts/register-user.ts'
+import type { RejectAccount } from './accounts/reject-account.ts'
 import type { RequestToken } from './accounts/request-token.ts'
 import type { ResetPassword } from './accounts/reset-password.ts'
 import type { AnyChanges, UpdateUser } from './accounts/update-user.ts'
@@ -33,6 +34,7 @@ export interface CheckedAccounts {
   readonly requestToken: Execute<RequestToken>
   readonly resetPassword: Execute<ResetPassword>
   readonly verifyUser: Execute<VerifyUser>
+  readonly rejectAccount: Execute<RejectAccount>
   readonly readUser: Execute<ReadUser>
   readonly updateUser: Pick<UpdateUser, 'own' | 'any'>
   readonly deleteUser: Execute<DeleteUser>
@@ -52,6 +54,7 @@ export function checkedAccounts(useCases: CheckedAccounts): CheckedAccounts {
     promoteUser: checked(useCases.promoteUser, ['email']),
     requestToken: checked(useCases.requestToken, ['purpose', 'email']),
     resetPassword: checked(useCases.resetPassword, ['token', 'password', 'client']),
+    rejectAccount: checked(useCases.rejectAccount, ['token']),
     unlinkOAuth: checked(useCases.unlinkOAuth, ['by']),
     logOutEverywhere: checked(useCases.logOutEverywhere, ['by']),
     logIn: checked(

@@ -7,6 +7,7 @@ import { DeleteUser } from '../../src/application/accounts/delete-user.ts'
 import { PromoteUser } from '../../src/application/accounts/promote-user.ts'
 import { ReadUser } from '../../src/application/accounts/read-user.ts'
 import { RegisterUser } from '../../src/application/accounts/register-user.ts'
+import { RejectAccount } from '../../src/application/accounts/reject-account.ts'
 import { RequestToken } from '../../src/application/accounts/request-token.ts'
 import { ResetPassword } from '../../src/application/accounts/reset-password.ts'
 import { UpdateUser } from '../../src/application/accounts/update-user.ts'
@@ -116,6 +117,7 @@ async function scene() {
     requestToken: new RequestToken(needs),
     resetPassword: new ResetPassword(needs),
     verifyUser: new VerifyUser(needs),
+    rejectAccount: new RejectAccount(needs),
     readUser: new ReadUser(needs),
     updateUser: new UpdateUser(needs),
     deleteUser: new DeleteUser(needs),
@@ -172,6 +174,10 @@ const useCases: Readonly<Record<string, UseCase>> = {
   verifyUser: {
     call: (to, input) => to.verifyUser.execute(input),
     input: ({ by }) => ({ token: 'a', by, requestId }),
+  },
+  rejectAccount: {
+    call: (to, input) => to.rejectAccount.execute(input),
+    input: () => ({ token: 'a', requestId }),
   },
   unlinkOAuth: {
     call: (to, input) => to.unlinkOAuth.execute(input),

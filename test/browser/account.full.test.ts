@@ -169,6 +169,19 @@ describe('the pages at /account in a browser', () => {
     await page.waitForURL(`${service.url}/account`)
   })
 
+  it('delete an account that its owner did not create', async () => {
+    const email = 'mallory@example.com'
+    await openBrowser('en-GB')
+    await signUp(email)
+    await page.click('#resend')
+    await says('#message', email)
+    await page.goto(`${service.url}/account/verify#token=${await tokenOf('on_after_request_verify', email)}`)
+    await page.click('#reject')
+    await says('#message', 'The account is deleted.')
+    await page.goto(`${service.url}/account`)
+    await page.waitForURL(/\/account\/sign-in$/)
+  })
+
   it('work with the keyboard only', async () => {
     const email = 'barbara@example.com'
     await openBrowser('en-GB')

@@ -50,6 +50,7 @@ describe('the OpenAPI document', () => {
       'POST /auth/reset-password reset:reset_password',
       'POST /auth/request-verify-token verify:request-token',
       'POST /auth/verify verify:verify *',
+      'POST /auth/verify/reject verify:reject',
       'GET /users/me users:current_user *',
       'PATCH /users/me users:patch_current_user *',
       'GET /users/me/oauth-accounts users:oauth_accounts *',

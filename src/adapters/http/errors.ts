@@ -59,7 +59,10 @@ export const statusOf: Record<RefusalCode, Answer> = {
   UPDATE_USER_EMAIL_ALREADY_EXISTS: code(400, 'Another user has this address'),
   UPDATE_USER_BAD_CURRENT_PASSWORD: code(400, '`current_password` is not the current password'),
   FRESH_LOGIN_REQUIRED: code(403, 'The login is too old. Log in again; a `PATCH` may send `current_password` instead'),
-  DELETE_USER_REFUSED: reasoned(400, 'The handler `on_before_delete` refused, for the reason in `reason`'),
+  DELETE_USER_REFUSED: reasoned(
+    400,
+    'The handler `on_before_delete` refused, or the account is too old to be rejected, for the reason in `reason`',
+  ),
   OAUTH_INVALID_STATE: code(
     400,
     'The state is unknown, used or expired, or belongs to another browser, login, provider or flow',

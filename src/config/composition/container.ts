@@ -5,6 +5,7 @@ import { DeleteUser } from '../../application/accounts/delete-user.ts'
 import { PromoteUser } from '../../application/accounts/promote-user.ts'
 import { ReadUser } from '../../application/accounts/read-user.ts'
 import { RegisterUser } from '../../application/accounts/register-user.ts'
+import { RejectAccount } from '../../application/accounts/reject-account.ts'
 import { RequestToken } from '../../application/accounts/request-token.ts'
 import { ResetPassword } from '../../application/accounts/reset-password.ts'
 import { UpdateUser } from '../../application/accounts/update-user.ts'
@@ -44,6 +45,7 @@ const classes = {
   readProviderToken: ReadProviderToken,
   readUser: ReadUser,
   registerUser: RegisterUser,
+  rejectAccount: RejectAccount,
   relayEvents: RelayEvents,
   reportAttack: ReportAttack,
   requestToken: RequestToken,

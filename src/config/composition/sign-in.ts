@@ -9,6 +9,7 @@ import { oauthStateSeconds } from '../../application/oauth/start-oauth.ts'
 import type { DeviceTokens } from '../../application/ports/device-tokens.ts'
 import { CodeRefused, type OAuthProvider, type ProviderFailed } from '../../application/ports/oauth-provider.ts'
 import { isLoopback, leadsToLoopback } from '../../lib/loopback.ts'
+import { checkedReturn } from '../../lib/return-to.ts'
 import { build } from '../plugins/plugin.ts'
 import { providers } from '../plugins/providers.ts'
 import { type StrategyNeeds, strategies } from '../plugins/strategies.ts'
@@ -84,6 +85,9 @@ export function mountedProviders(
       policy: { associateByEmail, verifiedByDefault, requiresVerification },
       redirectUri: (flow) => pages[flow] ?? `${publicUrl()}${prefixes[flow]}/callback`,
       redirects,
+      checkedReturn: (given) =>
+        checkedReturn(given, { ownOrigin: new URL(publicUrl()).origin, allowedOrigins: settings.http.allowedOrigins }),
+      failurePage: () => (settings.pages.enabled ? `${publicUrl()}/account` : null),
       browser,
       postsCallback: providers.some((one) => one.kind === own.kind && 'postsCallback' in one),
       report: (failure, requestId) => reportProvider(log, name, failure, requestId),

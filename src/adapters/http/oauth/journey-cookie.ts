@@ -6,8 +6,11 @@ import { cookieNames, cookieValue } from '../transports/cookie-header.ts'
  * attacker's journey (CVE-2025-68481).
  */
 export interface OAuthBrowser {
-  begin(state: string, value: string, header: string | undefined): readonly Cookie[]
+  /** @param back the address to return to at the end */
+  begin(state: string, value: string, back: string | null, header: string | undefined): readonly Cookie[]
   valueOf(state: string, header: string | undefined): string | null
+  /** The address to return to. The browser may have changed it, so it must be checked again. */
+  backOf(state: string, header: string | undefined): string | null
   /** The cookies to remove when a journey ends; none for a state that cannot be part of a cookie's name. */
   end(state: string): readonly Cookie[]
 }
@@ -32,16 +35,31 @@ export function oauthBrowser(isSecure: boolean, lifetimeSeconds: number, owner =
     sameSite: 'lax', // browsers send it with the redirect of the provider
   })
 
+  const partOf = (header: string | undefined, state: string, index: 0 | 1): string | null =>
+    cookieValue(header, nameFor(state))?.split('.')[index] ?? null
+
   return {
-    begin(state, value, header) {
+    begin(state, value, back, header) {
       const left = cookieNames(header, prefix)
       const forgotten = left.length < maxJourneys ? [] : left
-      return [...forgotten.map((name) => cookie(name, '', 0)), cookie(nameFor(state), value, lifetimeSeconds)]
+      return [
+        ...forgotten.map((name) => cookie(name, '', 0)),
+        cookie(nameFor(state), withBack(value, back), lifetimeSeconds),
+      ]
     },
-    valueOf: (state, header) => cookieValue(header, nameFor(state)),
+    valueOf: (state, header) => partOf(header, state, 0),
+    backOf(state, header) {
+      const back = partOf(header, state, 1)
+      return back === null ? null : Buffer.from(back, 'base64url').toString()
+    },
     end(state) {
       const name = nameFor(state)
       return name === prefix ? [] : [cookie(name, '', 0)]
     },
   }
+}
+
+/** The value is base64url, which has no dot. */
+function withBack(value: string, back: string | null): string {
+  return back === null ? value : `${value}.${Buffer.from(back).toString('base64url')}`
 }

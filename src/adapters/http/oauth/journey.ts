@@ -28,6 +28,11 @@ export const scopesParameter: QueryParameter = {
   isRepeated: true,
 }
 
+export const returnParameter: QueryParameter = {
+  name: 'return_to',
+  description: 'Page to redirect to at the end, of `http.publicUrl` or `http.allowedOrigins`; any other is ignored',
+}
+
 export const callbackParameters: readonly QueryParameter[] = [
   { name: 'code', description: 'As the provider gave it' },
   { name: 'state', description: 'As the authorization URL had it' },
@@ -71,35 +76,51 @@ export async function startJourney(
   return {
     status: 200,
     body: { authorization_url: begun.authorizationUrl },
-    cookies: browser.begin(begun.state, begun.browser, cookie),
+    cookies: browser.begin(begun.state, begun.browser, mounted.checkedReturn(query.get('return_to')), cookie),
   }
 }
 
-/** Ends a journey: the reply of `act`, or a redirect to the configured page. Both remove the cookie of the journey. */
+/** Where a browser goes at the end of a journey, instead of reading an answer. */
+interface Ends {
+  /** The configured page. */
+  readonly page: string | undefined
+  /** Whether a redirect carries the whole answer, as with a cookie. Only then does the journey lead back to `return_to`. */
+  readonly canReturn: boolean
+}
+
+/**
+ * Ends a journey: the reply of `act`, or a redirect to the page that the journey named or to the configured one. All remove the
+ * cookie of the journey.
+ */
 export async function finishJourney(
   mounted: MountedProvider,
   { query, cookie, requestId, languages }: Asked,
-  page: string | undefined,
+  { page, canReturn }: Ends,
   act: (callback: Callback) => Promise<Reply>,
 ): Promise<Reply> {
   const { provider, browser, redirects } = mounted
+  const state = query.get('state') ?? ''
+  const back = canReturn ? mounted.checkedReturn(browser.backOf(state, cookie)) : null
   const arrival = { provider, browserOf: (state: string) => browser.valueOf(state, cookie) }
-  const ended = browser.end(query.get('state') ?? '')
+  const ended = browser.end(state)
   const withEnd = (reply: Reply): Reply => ({ ...reply, cookies: [...(reply.cookies ?? []), ...ended] })
   try {
     const callback = { response: responseOf(query), arrival, requestId, languages }
     const reply = await reporting(mounted, requestId, () => act(callback))
-    return withEnd(page === undefined ? reply : { ...seeOther(page), cookies: reply.cookies ?? [] })
+    const next = back ?? page
+    return withEnd(next === undefined ? reply : { ...seeOther(next), cookies: reply.cookies ?? [] })
   } catch (thrown) {
-    if (redirects.failure === undefined || !(thrown instanceof Refusal)) throw thrown
-    return withEnd(seeOther(withError(redirects.failure, thrown)))
+    const failure = redirects.failure ?? (back === null ? null : mounted.failurePage())
+    if (failure === null || !(thrown instanceof Refusal)) throw thrown
+    return withEnd(seeOther(withError(failure, thrown, back)))
   }
 }
 
-function withError(page: string, refusal: Refusal): string {
+function withError(page: string, refusal: Refusal, back: string | null): string {
   const url = new URL(page)
   const { detail } = statusOf[refusal.code]
   url.searchParams.set('error', typeof detail === 'object' ? detail.text : refusal.code)
+  if (back !== null) url.searchParams.set('return_to', back)
   return url.href
 }
 

@@ -10,6 +10,10 @@ export interface MountedProvider {
   readonly redirectUri: (flow: OAuthFlow) => string
   /** Pages to redirect to instead of a JSON answer. */
   readonly redirects: { readonly success?: string; readonly linked?: string; readonly failure?: string }
+  /** The address to return to if it is permitted, otherwise `null`. Call it only after the service listens. */
+  readonly checkedReturn: (given: string | null) => string | null
+  /** Shows the refusal of a journey that has a way back, if `redirects.failure` is missing; `null` without account pages. */
+  readonly failurePage: () => string | null
   readonly browser: OAuthBrowser
   /** Whether the provider uses `response_mode=form_post`. */
   readonly postsCallback: boolean

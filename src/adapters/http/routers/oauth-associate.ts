@@ -8,6 +8,7 @@ import {
   callbackParameters,
   finishJourney,
   postedCallback,
+  returnParameter,
   scopesParameter,
   startJourney,
 } from '../oauth/journey.ts'
@@ -37,7 +38,7 @@ export function oauthAssociateRouter({ startOAuth, linkOAuth, unlinkOAuth, vault
         summary: `Begin to link an account at ${name}`,
         access: 'user',
         limit: 'oauthRequests',
-        query: [scopesParameter],
+        query: [scopesParameter, returnParameter],
         replies: { 200: { description: 'The journey has begun; its cookie is set', body: AuthorizationUrl } },
         refusals: ['OAUTH_SCOPE_NOT_ALLOWED', 'OAUTH_PROVIDER_ERROR', 'FRESH_LOGIN_REQUIRED'],
         handle: (incoming) => startJourney(startOAuth, mounted, { flow: 'link', by: incoming.by }, incoming),
@@ -62,7 +63,7 @@ export function oauthAssociateRouter({ startOAuth, linkOAuth, unlinkOAuth, vault
           'OAUTH_ACCOUNT_ALREADY_LINKED',
         ],
         handle: (incoming) =>
-          finishJourney(mounted, incoming, redirects.linked, async (callback) => {
+          finishJourney(mounted, incoming, { page: redirects.linked, canReturn: true }, async (callback) => {
             const user = await linkOAuth.execute({ ...callback, by: incoming.by })
             return { status: 200, body: userWithAccountsBody(user, vault) }
           }),

@@ -6,6 +6,7 @@ import {
   callbackParameters,
   finishJourney,
   postedCallback,
+  returnParameter,
   scopesParameter,
   startJourney,
 } from '../oauth/journey.ts'
@@ -26,7 +27,8 @@ export function oauthRouter({ startOAuth, finishOAuth, mounted, backend, deviceC
   const { provider, policy, redirects } = mounted
   const { name } = provider
   // A redirect has no body that could carry a bearer token.
-  const success = backend.transport.isAmbient ? redirects.success : undefined
+  const canReturn = backend.transport.isAmbient
+  const ends = { page: canReturn ? redirects.success : undefined, canReturn }
   const redirected = { 303: { description: 'Logged in or refused; on to the page set up for it', body: null } }
   return {
     tag: 'oauth',
@@ -39,7 +41,7 @@ export function oauthRouter({ startOAuth, finishOAuth, mounted, backend, deviceC
         summary: `Begin to sign in with ${name}`,
         access: 'public',
         limit: 'oauthRequests',
-        query: [scopesParameter],
+        query: [scopesParameter, returnParameter],
         replies: { 200: { description: 'The journey has begun; its cookie is set', body: AuthorizationUrl } },
         refusals: ['OAUTH_SCOPE_NOT_ALLOWED', 'OAUTH_PROVIDER_ERROR'],
         handle: (incoming) => startJourney(startOAuth, mounted, { flow: 'login', by: null }, incoming),
@@ -63,7 +65,7 @@ export function oauthRouter({ startOAuth, finishOAuth, mounted, backend, deviceC
           'LOGIN_USER_NOT_VERIFIED',
         ],
         handle: (incoming) =>
-          finishJourney(mounted, incoming, success, async (callback) => {
+          finishJourney(mounted, incoming, ends, async (callback) => {
             const { credential, email } = await finishOAuth.execute({ ...callback, policy, backend })
             return deviceCookie.given(backend.transport.deliver(credential), email)
           }),

@@ -1,3 +1,4 @@
+import type { RejectAccount } from '../../../application/accounts/reject-account.ts'
 import type { RequestToken } from '../../../application/accounts/request-token.ts'
 import type { VerifyUser } from '../../../application/accounts/verify-user.ts'
 import { endpoint, type Router } from '../endpoint.ts'
@@ -7,10 +8,11 @@ import { tokenRequest } from './token-request.ts'
 interface Needs {
   requestToken: RequestToken
   verifyUser: VerifyUser
+  rejectAccount: RejectAccount
   prefix: string
 }
 
-export function verifyRouter({ requestToken, verifyUser, prefix }: Needs): Router {
+export function verifyRouter({ requestToken, verifyUser, rejectAccount, prefix }: Needs): Router {
   return {
     tag: 'verify',
     prefix,
@@ -32,6 +34,21 @@ export function verifyRouter({ requestToken, verifyUser, prefix }: Needs): Route
         refusals: ['VERIFY_USER_BAD_TOKEN', 'VERIFY_USER_ALREADY_VERIFIED', 'UNAUTHORIZED'],
         async handle({ by, body: { token }, requestId, languages }) {
           return { status: 200, body: userBody(await verifyUser.execute({ token, by, requestId, languages })) }
+        },
+      }),
+      endpoint({
+        method: 'POST',
+        path: '/verify/reject',
+        operationId: 'verify:reject',
+        summary: 'Delete the unverified account of a verification token, which somebody else created',
+        access: 'public',
+        limit: 'wrongTokens',
+        body: VerifyBody,
+        replies: { 204: { description: 'The account is deleted', body: null } },
+        refusals: ['VERIFY_USER_BAD_TOKEN', 'VERIFY_USER_ALREADY_VERIFIED', 'DELETE_USER_REFUSED'],
+        async handle({ body: { token }, requestId, languages }) {
+          await rejectAccount.execute({ token, requestId, languages })
+          return { status: 204 }
         },
       }),
     ],

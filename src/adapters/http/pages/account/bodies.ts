@@ -69,7 +69,11 @@ ${links([link('forgot', texts.reset.again)])}
     title: texts.verify.title,
     content: html`<div id="step">
 <p>${texts.verify.intro}</p>
+<div class="group">
 <button type="button" id="confirm">${texts.verify.button}</button>
+<button type="button" id="reject" class="second" aria-describedby="reject-hint">${texts.verify.reject}</button>
+<p class="hint" id="reject-hint">${texts.verify.rejectHint}</p>
+</div>
 </div>`,
   }),
 

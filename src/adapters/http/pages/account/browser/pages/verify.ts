@@ -22,3 +22,9 @@ onClick(byId('confirm'), async () => {
     open('sign-in', 'signInFirst', new URL(pageUrl('verify', null), location.href).href)
   }
 })
+
+onClick(byId('reject'), async () => {
+  await request('POST', `${data.routes.verify}/verify/reject`, { json: { token } })
+  forgetToken()
+  finish(texts.rejected)
+})

@@ -1,0 +1,46 @@
+import { accountEvent } from '../../domain/events.ts'
+import { Refusal } from '../../domain/refusal.ts'
+import type { User } from '../../domain/user.ts'
+import type { ChangeUser } from '../change-user.ts'
+import { type CausingRequest, eventMetadata } from '../event-metadata.ts'
+import { askForObjection, type ObjectionNeeds } from './deletion-objection.ts'
+import { findRedeemable, type RedeemNeeds, stands } from './redeem-token.ts'
+
+interface Needs extends ObjectionNeeds, RedeemNeeds {
+  changeUser: ChangeUser
+}
+
+const rejectableMilliseconds = 7 * 24 * 60 * 60 * 1000
+
+/**
+ * Deletes an account that somebody else created with the address of the holder of a verification token. Only a recent account:
+ * a user who enters a wrong new address must not lose an old one to the owner of that address.
+ */
+export class RejectAccount {
+  readonly #needs: Needs
+  constructor(needs: Needs) {
+    this.#needs = needs
+  }
+
+  async execute(input: CausingRequest & { token: string }): Promise<void> {
+    const found = await findRedeemable(this.#needs, 'verify_email', input.token)
+    if (found === null) throw new Refusal('VERIFY_USER_BAD_TOKEN')
+    const { token, user } = found
+    this.#requireRejectable(user)
+    await askForObjection(this.#needs, user, input)
+    const outcome = await this.#needs.changeUser.execute(token.userId, (fresh) => {
+      if (!stands(token, fresh)) throw new Refusal('VERIFY_USER_BAD_TOKEN')
+      this.#requireRejectable(fresh)
+      return { type: 'remove', events: [accountEvent('deleted', fresh, eventMetadata(this.#needs, input))] }
+    })
+    if (outcome.type !== 'removed') throw new Refusal('VERIFY_USER_BAD_TOKEN')
+  }
+
+  #requireRejectable(user: User): void {
+    if (user.isVerified) throw new Refusal('VERIFY_USER_ALREADY_VERIFIED')
+    const age = this.#needs.clock().getTime() - user.createdAt.getTime()
+    if (user.isSuperuser || age > rejectableMilliseconds) {
+      throw new Refusal('DELETE_USER_REFUSED', 'Only an account of the last 7 days can be rejected')
+    }
+  }
+}

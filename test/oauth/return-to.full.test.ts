@@ -1,0 +1,65 @@
+import { expect } from 'chai'
+import { aPerson } from '../support/acme.ts'
+import { AcmeSite } from '../support/acme-site.ts'
+import type { Browser } from '../support/oauth-browser.ts'
+
+const app = 'https://app.example.com'
+
+describe('return_to of a journey to a provider', () => {
+  let site: AcmeSite
+  before(async () => {
+    site = await AcmeSite.start(
+      { BACKEND: 'cookie' },
+      { PORTCULLIS_STORES__USERS__KIND: 'memory', PORTCULLIS_HTTP__ALLOWED_ORIGINS: app },
+    )
+  })
+  after(() => site?.stop())
+
+  async function begin(browser: Browser, returnTo: string): Promise<string> {
+    const query = new URLSearchParams({ return_to: returnTo })
+    const { body } = await browser.get(`/auth/acme/authorize?${query}`)
+    return (body as { authorization_url: string }).authorization_url // safe: 200 carries an address
+  }
+  async function endOf(returnTo: string) {
+    const browser = site.browser()
+    const url = await begin(browser, returnTo)
+    const { status, headers } = await browser.comeBack(site.acme, site.acme.approve(url, aPerson()))
+    return [status, headers.get('Location')]
+  }
+
+  it('leads back to an allowed origin or a path of the service', async () => {
+    expect(await endOf(`${app}/start?a=1`)).to.deep.equal([303, `${app}/start?a=1`])
+    expect(await endOf('/account')).to.deep.equal([303, `${site.service.url}/account`])
+  })
+
+  it('leads nowhere else', async () => {
+    for (const bad of [
+      'https://evil.example',
+      '//evil.example',
+      '/\\evil.example',
+      'javascript:alert(1)',
+      `${app}@evil.example`,
+    ]) {
+      expect(await endOf(bad), bad).to.deep.equal([204, null])
+    }
+  })
+
+  it('is checked again when it is used', async () => {
+    const browser = site.browser()
+    const back = site.acme.approve(await begin(browser, `${app}/start`), aPerson())
+    for (const [name, value] of browser.jar) {
+      const forged = Buffer.from('https://evil.example/').toString('base64url')
+      if (name.includes('oauth')) browser.jar.set(name, `${value.split('.')[0]}.${forged}`)
+    }
+    const { status, headers } = await browser.comeBack(site.acme, back)
+    expect([status, headers.get('Location')]).to.deep.equal([204, null])
+  })
+
+  it('leads to the account page with the reason of a refusal', async () => {
+    const browser = site.browser()
+    const state = new URL(await begin(browser, `${app}/start`)).searchParams.get('state') ?? ''
+    const { status, headers } = await browser.comeBack(site.acme, { state, error: 'access_denied' })
+    const query = new URLSearchParams({ error: 'Bad Request', return_to: `${app}/start` })
+    expect([status, headers.get('Location')]).to.deep.equal([303, `${site.service.url}/account?${query}`])
+  })
+})
