@@ -27,6 +27,7 @@ function show() {
   for (const section of document.querySelectorAll('[data-when]')) {
     section.hidden = !states[section.dataset.when] || config.routers[section.dataset.needs] === null
   }
+  document.querySelector('[data-needs=register]').hidden = config.routers.register === null
   $('page').hidden = false
   $('logout').hidden = user === null
   $('who').textContent = user === null ? 'You are not signed in.' : `Signed in as ${user.email}`
@@ -161,16 +162,23 @@ function showFaults(form, fields, message) {
 // ---- Actions --------------------------------------------------------------------------------------------------------
 
 onSubmit('register', async (account) => {
-  const user = await client.register(account)
+  const { email } = await client.register(account)
   $('register').reset()
-  $('login-username').value = user.email
-  $('login-password').focus()
-  say(`Account created for ${user.email}. Now sign in.`)
+  try {
+    await client.logIn(chosenBackend(), { username: email, password: account.password })
+  } catch (problem) {
+    if (problem.code !== 'LOGIN_USER_NOT_VERIFIED') throw problem
+    say(`Account created for ${email}. ${problem.message}`)
+    $('login-username').value = email
+    return $('verify-heading').focus()
+  }
+  await refresh()
+  say(`Account created. You are signed in as ${email}.`)
+  $('account-heading').focus()
 })
 
-onSubmit('login', async ({ backend, ...credentials }) => {
-  const chosen = config.backends.find(({ name }) => name === backend)
-  await client.logIn(chosen, credentials)
+onSubmit('login', async ({ backend: _, ...credentials }) => {
+  await client.logIn(chosenBackend(), credentials)
   await refresh()
   $('login').reset()
   say('You are signed in.')
@@ -252,6 +260,13 @@ $('backends').replaceChildren(
 $('providers').replaceChildren(...config.providers.map((provider) => providerRow(provider, 'login')))
 document.querySelector('[data-needs=providers]').hidden = config.providers.length === 0
 $('no-providers').hidden = config.providers.length > 0
+$('docs').hidden = !config.docs
+
+/** The backend that is chosen in the form. */
+function chosenBackend() {
+  const { backend } = Object.fromEntries(new FormData($('login')))
+  return config.backends.find(({ name }) => name === backend)
+}
 
 /** Prefers a cookie backend, because scripts cannot read its cookie. */
 function preferredBackend() {

@@ -186,7 +186,7 @@ function oauthRouters(tenant: Mounted, publicUrl: () => string): Router[] {
 }
 
 /** The settings that the page at `/try` needs. */
-export function tryConfig({ backends, routers, providers }: Settings, publicUrl: string): TryConfig {
+export function tryConfig({ backends, routers, providers, docs }: Settings, publicUrl: string): TryConfig {
   const isHere = (page: string | undefined): boolean => {
     if (page === undefined) return false
     const { origin, pathname } = new URL(page)
@@ -198,6 +198,7 @@ export function tryConfig({ backends, routers, providers }: Settings, publicUrl:
   }
   return {
     backends: enabledOf(backends).map(([name, { transport, prefix }]) => ({ name, transport: transport.kind, prefix })),
+    docs: docs.enabled,
     routers: Object.fromEntries(
       Object.entries(routers).map(([name, router]) => [name, router.enabled ? router.prefix : null]),
     ),

@@ -7,6 +7,8 @@ import { staticFile } from './static-page.ts'
 /** The settings that the page needs. A real front end has them as constants. */
 export interface TryConfig {
   readonly backends: readonly { readonly name: string; readonly transport: string; readonly prefix: string }[]
+  /** Whether `/docs` is served. */
+  readonly docs: boolean
   /** The prefix of each router; `null` for a disabled one. */
   readonly routers: Readonly<Record<string, string | null>>
   readonly providers: readonly {
