@@ -168,6 +168,22 @@ describe('GET /', () => {
     }
   }
 
+  it('links to the mailbox where there is one, without its key', async () => {
+    for (const [url, isLinked] of [
+      ['mailbox:', true],
+      ['off', false],
+    ] as const) {
+      const service = await startTestService({ ...inMemory, PORTCULLIS_MAIL__URL: url })
+      try {
+        const text = await (await fetch(service.url)).text()
+        expect(text.includes('href="/try/mailbox"')).to.equal(isLinked)
+        expect(text).to.not.include('key=')
+      } finally {
+        await service.stop()
+      }
+    }
+  })
+
   it('is a start page on loopback, elsewhere it leads to the account pages, or it is missing', async () => {
     expect(await at({})).to.deep.equal([200, 'text/html; charset=utf-8'])
     const pages = { ...publicUrl, PORTCULLIS_PAGES__ENABLED: 'true' }

@@ -56,7 +56,7 @@ export function tenantHttp(tenant: Tenant, needs: TenantNeeds): TenantHttp {
   const kept = mailbox !== null && key !== undefined ? [mailboxRouter({ mailbox, key })] : []
   // A page comes before a parameter at the same place, such as `/:user_id`.
   const all = [
-    ...pageRouters(settings, { publicUrl, allowedOrigins }),
+    ...pageRouters(settings, { publicUrl, allowedOrigins, hasMailbox: kept.length > 0 }),
     ...routersOf({ ...tenant, deviceCookie }, publicUrl),
     ...(settings.try.enabled ? [page, ...kept] : []),
   ]

@@ -8,18 +8,19 @@ import { isLocal } from '../settings/defaults.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 import { enabledOf } from '../settings/schema/tree.ts'
 
-/** Values that may change while the tenant is open. */
-interface Now {
+interface Served {
   readonly publicUrl: () => string
+  /** SIGHUP may change them while the tenant is open. */
   readonly allowedOrigins: () => readonly string[]
+  readonly hasMailbox: boolean
 }
 
 /** The pages for accounts and the start page, as far as the settings enable them. */
-export function pageRouters(settings: Settings, { publicUrl, allowedOrigins }: Now): Router[] {
+export function pageRouters(settings: Settings, { publicUrl, allowedOrigins, hasMailbox }: Served): Router[] {
   const account = settings.pages.enabled ? [accountRouter({ ...siteOf(settings), allowedOrigins }, publicUrl)] : []
   const isDevelopment = settings.try.enabled && hasTryPage && isLocal(settings.http)
   if (account.length === 0 && !isDevelopment) return []
-  const development = isDevelopment ? { docs: settings.docs.enabled } : null
+  const development = isDevelopment ? { docs: settings.docs.enabled, mailbox: hasMailbox } : null
   return [...account, frontDoorRouter({ account: account.length > 0, development }, publicUrl)]
 }
 

@@ -1,12 +1,13 @@
 import { leadsToLoopback } from '../../../lib/loopback.ts'
 import { endpoint, type Router } from '../endpoint.ts'
 import { type Html, html } from './account/html.ts'
+import { mailboxPath } from './mailbox-page.ts'
 
 /** The pages that the start page links to. */
 export interface FrontDoor {
   readonly account: boolean
   /** The development pages, for browsers of this machine; `null` on a public service. */
-  readonly development: { readonly docs: boolean } | null
+  readonly development: { readonly docs: boolean; readonly mailbox: boolean } | null
 }
 
 const policy = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -66,6 +67,15 @@ ${[
     ? [entry(`${base}/account`, 'Account', 'The pages for your users: sign up, sign in, reset, verify.')]
     : []),
   entry(`${base}/try`, 'Try', 'Every feature of a front end on one page, with its requests.'),
+  ...(development?.mailbox
+    ? [
+        entry(
+          `${base}${mailboxPath}`,
+          'Mailbox',
+          'The messages of the service. The terminal shows its address with the key.',
+        ),
+      ]
+    : []),
   ...(development?.docs ? [entry('/docs', 'Docs', 'Every route, with a form to call it.')] : []),
 ]}
 </ul>
