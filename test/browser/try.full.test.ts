@@ -206,7 +206,7 @@ describe('/try in a browser', () => {
       await signedInAs(email)
       expect(await page.textContent('#user-backend')).to.match(/^a bearer token/)
       expect(page.url(), 'neither code nor state stays').to.equal(`${service.url}/try`)
-      expect(await sessionCookies(context)).to.deep.equal([])
+      expect(await sessionCookies(context, service.url)).to.deep.equal([])
       expect(await text('#link-acme-hint')).to.include('providers.acme.redirectUrlAssociate')
     })
 
