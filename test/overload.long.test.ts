@@ -10,7 +10,7 @@ import { type SpawnedService, spawnService } from './support/spawned-service.ts'
 import { median, quantile } from './support/statistics.ts'
 
 const resident = 'resident@example.com'
-const impatient = { PORTCULLIS_PASSWORDS__MAX_WAIT_SECONDS: '0.2' }
+const impatient = { PORTCULLIS_PASSWORDS__MAX_WAIT_SECONDS: '0.2', PORTCULLIS_LIMITS__ENABLED: 'false' }
 
 describe('an overload of password hashing', () => {
   let service: SpawnedService

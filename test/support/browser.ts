@@ -38,9 +38,9 @@ export interface TestBrowser {
   close(): Promise<void>
 }
 
-/** The cookies of a browser, without the device cookie, which stays after a logout. */
-export async function sessionCookies(context: BrowserContext): Promise<readonly Cookie[]> {
-  return (await context.cookies()).filter(({ name }) => name !== '__Host-device')
+/** The cookies of a browser, perhaps those for `url`, without the device cookie, which stays after a logout. */
+export async function sessionCookies(context: BrowserContext, url?: string): Promise<readonly Cookie[]> {
+  return (await context.cookies(url)).filter(({ name }) => name !== '__Host-device')
 }
 
 /**
