@@ -166,6 +166,18 @@ describe('the counters of limits', function () {
       expect((await limiter.add('key', 1, 60)).points).to.equal(2)
     })
 
+    it('wait for a lock that another process releases in time', async () => {
+      const limiter = opened()
+      await limiter.add('key', 1, 60)
+      const locker = new Database(path())
+      locker.exec('BEGIN IMMEDIATE')
+      const added = limiter.add('key', 1, 60)
+      await delay(50)
+      locker.exec('ROLLBACK')
+      locker.close()
+      expect((await added).points).to.equal(2)
+    })
+
     it('begin in a new file when theirs is damaged', async () => {
       await writeFile(path(), 'no database, but long enough to be taken for one'.repeat(100), { mode: 0o600 })
       const limiter = opened()

@@ -154,8 +154,9 @@ describe('a Redis that is down, misconfigured or refuses us', function () {
       await raw.acl('SETUSER', 'clerk', 'reset', 'on', '>clerk-pass', ...rules)
       return opened(`redis://clerk:clerk-pass@127.0.0.1:${server.port}`)
     }
-    const commands = ['eval', 'set', 'getdel', 'zrem', 'zremrangebyscore', 'zadd', 'zcard', 'zrange', 'get', 'del']
-    const withoutOne = [...commands, 'pexpireat'].map((command) => ['~*', '+@all', `-${command}`])
+    const commands =
+      'eval set get getdel del exists incrby pttl expire pexpireat zadd zcard zrange zrem zremrangebyscore'
+    const withoutOne = commands.split(' ').map((command) => ['~*', '+@all', `-${command}`])
     for (const rules of [['~other:*', '+@all'], ...withoutOne]) {
       const { message } = await refusal((await may(...rules)).prepare())
       expect(message, `${rules}`).to.match(/^redis: its user lacks a permission: /)
