@@ -4,6 +4,7 @@ import { machineLine } from './machine.ts'
 import type { Measure } from './measure.ts'
 import { embedding } from './measures/embedding.ts'
 import { duringForgotPassword, duringLogins, slowDisk } from './measures/latency.ts'
+import { costOfLimits, guessing } from './measures/limits.ts'
 import { logins } from './measures/logins.ts'
 import { me } from './measures/me.ts'
 import { badProvider } from './measures/oauth.ts'
@@ -25,6 +26,8 @@ const measures: readonly Measure[] = [
   manyTenants,
   stoppedStore,
   loginFlood,
+  guessing,
+  costOfLimits,
 ]
 const names = measures.map(({ name }) => name)
 
