@@ -77,4 +77,28 @@ export default [
     replacement: 'if (false) add(',
     tests: ['test/config/tenants.test.ts'],
   },
+  {
+    title: 'each guess prolongs a counter in Redis',
+    file: 'src/adapters/stores/redis/limiter.ts',
+    text: 'return { points,',
+    replacement: "redis.call('EXPIRE', KEYS[1], ARGV[2])\nreturn { points,",
+    tests: ['test/adapters/stores.test.ts'],
+    only: 'the redis store as a limiter',
+  },
+  {
+    title: 'a flood fills the disk with counters',
+    file: 'src/adapters/stores/sqlite/limiter.ts',
+    text: 'counters?.sql(dropOldest).run(bound - trimEvery)',
+    replacement: '',
+    tests: ['test/adapters/stores/limiter.full.test.ts'],
+    only: 'in SQLite',
+  },
+  {
+    title: 'every login waits for a store of counters that is down',
+    file: 'src/config/composition/limiter.ts',
+    text: 'if (isDown) return act(standIn)',
+    replacement: '',
+    tests: ['test/config/limiter.full.test.ts'],
+    only: 'one probe',
+  },
 ]
