@@ -10,7 +10,7 @@ import type { TokenPurpose } from '../../domain/one-time-token.ts'
 import { type Fault, SettingsFault, type Source } from '../settings/schema/fault.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 import { parseAddress, parseSender } from '../settings/sender.ts'
-import { publicUrl } from '../tenancy/addressing.ts'
+import { publicUrl } from '../tenancy/public-url.ts'
 
 export interface MailNeeds {
   readonly settings: Settings

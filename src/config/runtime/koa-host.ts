@@ -4,7 +4,8 @@ import { pathsOfTenants, tenantHttp } from '../composition/http.ts'
 import type { Tenant } from '../composition/tenant.ts'
 import { SettingsFault } from '../settings/schema/fault.ts'
 import type { Settings } from '../settings/schema/schema.ts'
-import { pathOfTenant, whoseOf } from '../tenancy/addressing.ts'
+import { whoseOf } from '../tenancy/addressing.ts'
+import { pathOfTenant } from '../tenancy/public-url.ts'
 import { internalsOf, type Portcullis } from './embedded.ts'
 
 /**

@@ -3,7 +3,7 @@ import { openSharedResources, type ProcessNeeds } from '../composition/shared-re
 import { openTenant } from '../composition/tenant.ts'
 import { SettingsFault } from '../settings/schema/fault.ts'
 import type { LoadedTenants } from '../settings/tenants.ts'
-import { publicUrlOf } from '../tenancy/addressing.ts'
+import { publicUrlOf } from '../tenancy/public-url.ts'
 import { openTenants } from '../tenancy/tenant-pool.ts'
 
 export interface Worker {
