@@ -84,7 +84,7 @@ describe('docs/errors.md', () => {
   it('has the routes of a provider and their queries', () => {
     const rows = rowsOf(page, '| Route | Purpose | Query |').map(([route = [], , query]) => [route[0], query])
     expect(rows).to.deep.include.members([
-      ['GET /auth/<provider>/authorize', ['scopes']],
+      ['GET /auth/<provider>/authorize', ['scopes', 'return_to']],
       ['DELETE /auth/associate/<provider>/{id}', []],
     ])
     expect(page).to.not.include(anyProvider)

@@ -58,7 +58,12 @@ export interface OpenedPool {
 async function openPool(wanted: Wanted): Promise<OpenedPool> {
   const { limits = {}, folder = scratchFolder(), handle = () => undefined, before = async () => undefined } = wanted
   const load = (list: object) => {
-    const value = { dataFolder: join(folder, 'data'), handlers: { console: false }, tenants: { by: 'header', list } }
+    const value = {
+      dataFolder: join(folder, 'data'),
+      handlers: { console: false },
+      mail: { url: 'off' },
+      tenants: { by: 'header', list },
+    }
     return settingsOf({ path: null, value }, { env: {}, cwd: folder })
   }
   const { settings, tenants } = await load(wanted.list)

@@ -257,6 +257,7 @@ describe('two tenants with the same people', () => {
       for (const by of credentials) {
         await same('GET', '/users/me', by())
         await same('PATCH', '/users/me', by(change))
+        await same('DELETE', '/users/me/sessions', by())
         await same('GET', '/users/me/oauth-accounts', by())
         await same('POST', '/auth/jwt/logout', by())
         await same('POST', '/auth/cookie/logout', by())
@@ -286,7 +287,9 @@ describe('two tenants with the same people', () => {
         { json: { token: theirs.resetToken, password } },
         { json: { token: randomToken(), password } },
       ])
-      await same('POST', '/auth/verify', [{ json: { token: theirs.verifyToken } }, { json: { token: randomToken() } }])
+      for (const path of ['/auth/verify', '/auth/verify/reject']) {
+        await same('POST', path, [{ json: { token: theirs.verifyToken } }, { json: { token: randomToken() } }])
+      }
       for (const backend of ['jwt', 'cookie']) {
         await same('POST', `/auth/${backend}/login`, [
           { form: { username: email, password: passwordAt(other) } },
