@@ -9,7 +9,7 @@ import { startTestService, type TestService } from '../support/service.ts'
 const newPassword = 'quite another pass phrase'
 const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
-/** What the tests read on the pages. */
+/** The parts of the pages that the tests read. */
 const languages = {
   'en-GB': {
     unverified: 'not confirmed',
