@@ -136,13 +136,13 @@ describe('npm start', () => {
     const { service, url } = await npmStart(workingCopy())
     const json = { email: 'ada@example.com', password: 'tide-lamp-quartz' }
     await call(url, 'POST', '/auth/register', { json })
-    while (!service.output.standard.includes('on_after_register'))
+    while (!service.output.standard.includes('on_after_request_verify'))
       await new Promise((resolve) => setTimeout(resolve, 20))
     await ending(service, () => service.kill('SIGTERM'))
     const lines = service.output.standard
       .trimEnd()
       .split('\n')
       .filter((line) => line !== '' && !line.startsWith('> '))
-    expect(lines.map((line) => JSON.parse(line).event)).to.deep.equal(['on_after_register'])
+    expect(lines.map((line) => JSON.parse(line).event)).to.deep.equal(['on_after_register', 'on_after_request_verify'])
   })
 })
