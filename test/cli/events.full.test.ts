@@ -114,8 +114,7 @@ describe('portcullis events', () => {
     const { id } = await register(service.url, email)
     expect((await call(service.url, 'POST', '/auth/forgot-password', { json: { email } })).status).to.equal(202)
     const failed = async () => (await listed()).letters.find(({ attempts }) => attempts > 0)
-    await eventually('the first failure', async () => (await failed()) !== undefined)
-    const { at, attempts: tries, id: eventId, ...rest } = await failed()
+    const { at, attempts: tries, id: eventId, ...rest } = await eventually('the first failure', failed)
     expect(tries).to.be.above(0)
     expect(rest).to.deep.equal({
       type: 'reset_requested',

@@ -50,7 +50,14 @@ export class FrontEnd {
   async serve(port: number, mode: 'dev' | 'preview'): Promise<() => Promise<unknown>> {
     const words = [mode, '--host', 'localhost', '--port', `${port}`, '--strictPort']
     const server = startCommand([...viteProgram, ...words], this.folder, environmentOf({}))
-    await eventually('the server of Vite', () => server.output.standard.includes('Local:'))
+    const url = `http://localhost:${port}/`
+    // Any status means that it listens: a page at / is not needed.
+    const answers = () =>
+      fetch(url).then(
+        () => true,
+        () => false,
+      )
+    await eventually('the server of Vite', answers)
     return () => {
       server.killGroup('SIGTERM')
       return server.ended
