@@ -36,8 +36,8 @@ interface Options {
 
 export function httpServer(listener: RequestListener, options: Options) {
   const { isTls, maxConnections, writeTimeoutSeconds, notAccepted } = options
-  /** The responses of each connection that have not ended. */
-  const connections = new Map<Socket, Set<ServerResponse>>()
+  /** The responses of each connection that have not ended, with the start of their requests. */
+  const connections = new Map<Socket, Map<ServerResponse, () => void>>()
   const begin = requestPacing()
   let isClosing = false
 
@@ -46,9 +46,15 @@ export function httpServer(listener: RequestListener, options: Options) {
     const unanswered = connections.get(socket)
     if (unanswered === undefined || !socket.writable) return // Node still parses what arrives after our FIN
     if (unanswered.size === mostUnanswered) return void socket.destroy()
-    unanswered.add(response)
+    const start = () =>
+      begin(() => {
+        if (socket.writable) listener(request, response)
+      })
+    unanswered.set(response, start)
     response.once('close', () => {
       unanswered.delete(response)
+      const [startNext] = unanswered.values()
+      startNext?.()
       // A connection may become idle only after the limit was reached.
       if (unanswered.size === 0 && connections.size >= maxConnections) socket.destroy()
     })
@@ -57,15 +63,14 @@ export function httpServer(listener: RequestListener, options: Options) {
       if (response.writableEnded) socket.destroy()
     })
     if (isClosing) response.setHeader('Connection', 'close')
-    begin(() => {
-      if (socket.writable) listener(request, response)
-    })
+    // Pipelined requests run one after the other, so that other connections need not wait for all of them.
+    if (unanswered.size === 1) start()
   })
   server.timeout = writeTimeoutSeconds * 1000
   server.maxConnections = maxConnections
 
   server.on('connection', (socket: Socket) => {
-    connections.set(socket, new Set())
+    connections.set(socket, new Map())
     socket.once('close', () => connections.delete(socket))
     socket.destroySoon = () => linger(socket) // Node calls it after the last answer
     if (connections.size >= maxConnections) server.closeIdleConnections()
@@ -83,7 +88,7 @@ export function httpServer(listener: RequestListener, options: Options) {
 
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
     if (!socket.writable) return
-    const unanswered = [...(connections.get(socket) ?? [])]
+    const unanswered = [...(connections.get(socket)?.keys() ?? [])]
     const isMidAnswer = unanswered.some(({ headersSent }) => headersSent)
     if (isMidAnswer || error.code === 'ECONNRESET') return void socket.destroy()
     const latest = unanswered.findLast(({ req }) => req.complete)
@@ -108,7 +113,7 @@ export function httpServer(listener: RequestListener, options: Options) {
     close(graceSeconds: number): Promise<void> {
       isClosing = true
       for (const unanswered of connections.values()) {
-        const latest = [...unanswered].at(-1)
+        const latest = [...unanswered.keys()].at(-1)
         if (latest?.headersSent === false) latest.setHeader('Connection', 'close')
       }
       return new Promise((resolve) => {
