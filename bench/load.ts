@@ -64,16 +64,14 @@ export async function saturateBySockets(url: string, shots: readonly Shot[], sec
   const started = performance.now()
   const end = started + seconds * 1000
   let count = 0
-  const visitor = ({ method = 'GET', path, headers, body = '' }: Shot): Promise<void> => {
-    const lines = Object.entries({ ...headers, Host: host, 'Content-Length': `${Buffer.byteLength(body)}` })
-    const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')
-    const request = Buffer.from(`${method} ${path} HTTP/1.1\r\n${head}\r\n${body}`)
+  const visitor = (shot: Shot): Promise<void> => {
+    const request = Buffer.from(requestText(host, shot))
     return new Promise((resolve, reject) => {
       const socket = connect(Number(port), hostname, () => void socket.write(request))
       socket.setNoDelay()
       socket.once('error', reject)
       socket.on('data', (answer) => {
-        if (!isWhole(answer)) reject(new Error(`${path} answered ${answer}`))
+        if (!isWhole(answer)) reject(new Error(`${shot.path} answered ${answer}`))
         count++
         if (performance.now() < end) return void socket.write(request)
         socket.destroy()
@@ -83,6 +81,13 @@ export async function saturateBySockets(url: string, shots: readonly Shot[], sec
   }
   await Promise.all(shots.map(visitor))
   return (count * 1000) / (performance.now() - started)
+}
+
+/** The request as it goes over the network. */
+export function requestText(host: string, { method = 'GET', path, headers, body = '' }: Shot): string {
+  const lines = Object.entries({ ...headers, Host: host, 'Content-Length': `${Buffer.byteLength(body)}` })
+  const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')
+  return `${method} ${path} HTTP/1.1\r\n${head}\r\n${body}`
 }
 
 /** Whether the chunk is one complete answer with status 200. Short answers arrive in one chunk. */

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { requestText, type Shot } from './load.ts'
 import { bothCores, type Cores, pinned } from './machine.ts'
 
 export const root = fileURLToPath(new URL('..', import.meta.url))
@@ -131,6 +132,20 @@ export async function startBare(file: string, env: Readonly<Record<string, strin
   const bare = run(process.execPath, [join(root, 'bench', file)], { env, cores })
   const port = await bare.next(/^listening (\d+)$/)
   return { pid: bare.pid, url: `http://127.0.0.1:${port}`, end: bare.end }
+}
+
+/** Starts a process that can flood the server at `url`. */
+export async function startFlood(url: string, connections: number) {
+  const flood = run(process.execPath, [join(root, 'bench', 'flood.mjs'), new URL(url).port, `${connections}`], {})
+  await flood.next(/^(ready)$/)
+  return {
+    /** Resolves to the count of answers by status, as JSON. */
+    begin(shot: Shot, seconds: number): Promise<string> {
+      flood.tell(JSON.stringify({ request: requestText(new URL(url).host, shot), seconds }))
+      return flood.next(/^flooded (.*)$/)
+    },
+    end: flood.end,
+  }
 }
 
 /** Starts a redis-server with an append-only file, as the documentation recommends. */

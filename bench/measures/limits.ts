@@ -3,7 +3,7 @@ import { interleaved, ratioFigure } from '../interleaved.ts'
 import { latencyAtRate, only, type Shot, saturate, saturateBySockets } from '../load.ts'
 import type { Measure } from '../measure.ts'
 import { login, meByBearer, people } from '../people.ts'
-import { longHashQueue, type Server, type StartedService, startService } from '../processes.ts'
+import { longHashQueue, type Server, type StartedService, startFlood, startService } from '../processes.ts'
 import { spreadOf } from '../statistics.ts'
 
 const clients = 32
@@ -29,6 +29,7 @@ export const guessing: Measure = {
   async run({ rounds, seconds }, say) {
     const service = await startService({ env: longHashQueue, settings: settings(true) })
     const { url } = service
+    const flood = await startFlood(url, guessingConnections)
     const crowd = await people(service, clients)
     const asks = next(crowd.map(meByBearer))
     const logins = next(crowd.map(({ email }, turn) => from(`192.0.2.${turn}`, login(email))))
@@ -37,8 +38,8 @@ export const guessing: Measure = {
     const guess = (length: number) => () => {
       attack += 1
       const wrong = from(`198.51.100.${attack}`, login(`victim.${attack}@example.com`))
-      const flood = saturate({ url, shots: [wrong], connections: guessingConnections, seconds: length })
-      return { end: () => flood }
+      const ended = flood.begin(wrong, length)
+      return { end: () => ended }
     }
     const measured = async (what: string, shots: (turn: number) => Shot, perSecond: number): Promise<void> => {
       const measure = () => latencyAtRate(url, shots, { perSecond, seconds: 5 * seconds })
@@ -48,6 +49,7 @@ export const guessing: Measure = {
     }
     await measured('GET /users/me', asks, asksPerSecond)
     await measured('POST /auth/jwt/login of other clients', logins, loginsPerSecond)
+    await flood.end()
     await service.end()
   },
 }

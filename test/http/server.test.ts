@@ -19,6 +19,7 @@ const limits = {
   isTls: false,
   maxConnections: 10_000,
   writeTimeoutSeconds: 20,
+  clientOf: () => null,
   notAccepted: (_fault: Error): void => undefined,
 }
 const request = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n'

@@ -1,6 +1,7 @@
 import { newToken } from '../../adapters/crypto/derived-keys.ts'
 import { mailboxPath } from '../../adapters/http/pages/mailbox-page.ts'
 import { hasTryPage } from '../../adapters/http/pages/try-page.ts'
+import { clientAddresses } from '../../adapters/http/pipeline/client-address.ts'
 import { serve, type TenantHttp } from '../../adapters/http/pipeline/serve.ts'
 import { app } from '../../adapters/http/server/app.ts'
 import { httpServer } from '../../adapters/http/server/http-server.ts'
@@ -67,6 +68,7 @@ export async function startService(needs: Needs): Promise<Service> {
     isTls,
     maxConnections: settings.http.maxConnections,
     writeTimeoutSeconds: settings.http.writeTimeoutSeconds,
+    clientOf: clientAddresses(settings.http.trustedProxies),
     notAccepted: (err) => log.error({ err }, 'a connection was not accepted'),
   })
   try {

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { randomInt, randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { setTimeout } from 'node:timers/promises'
 import type { Context } from 'koa'
@@ -29,7 +29,9 @@ type Answering = (ctx: Context, next: () => unknown, started?: number) => Promis
 const slowMilliseconds = 250
 
 /** A refused client often tries again at once. The delay bounds a flood to one request per second and connection. */
-const limitedMilliseconds = 1_000
+const leastDelayMilliseconds = 1_000
+/** The delays differ, because connections of a flood that are refused at one moment would come back at one moment. */
+const mostDelayMilliseconds = 2_000
 
 const requestIdForm = /^[A-Za-z0-9._-]{8,64}$/
 
@@ -57,7 +59,7 @@ export function answering({ log, isTls, logRequests }: AnsweringNeeds): Answerin
       if (thrown instanceof Unavailable) logUnavailable({ requestId, tenant, client, err: thrown })
       else if (thrown instanceof LimitReached) logLimited({ requestId, tenant, client, err: thrown })
       else if (reply === null) log.error({ requestId, err: thrown }, 'request failed')
-      if (thrown instanceof LimitReached) await setTimeout(limitedMilliseconds)
+      if (thrown instanceof LimitReached) await setTimeout(randomInt(leastDelayMilliseconds, mostDelayMilliseconds))
       ctx.state.isForeign = thrown instanceof ForeignPage
       send(ctx, reply ?? faultReply)
     }

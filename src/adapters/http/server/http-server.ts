@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { createServer, type RequestListener, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { standardHeaders, strictTransportSecurity } from '../reply.ts'
 import { requestPacing } from './request-pacing.ts'
@@ -30,16 +30,26 @@ interface Options {
   readonly maxConnections: number
   /** The longest time in which a client may read no byte of its answer. */
   readonly writeTimeoutSeconds: number
+  /** Under load, clients take turns. `null`: unknown. */
+  readonly clientOf: (request: IncomingMessage) => string | null
   /** Called with the reason why a connection could not be accepted, at most once a second for `maxConnections`. */
   readonly notAccepted: (fault: Error) => void
 }
 
 export function httpServer(listener: RequestListener, options: Options) {
-  const { isTls, maxConnections, writeTimeoutSeconds, notAccepted } = options
+  const { isTls, maxConnections, writeTimeoutSeconds, clientOf, notAccepted } = options
   /** The responses of each connection that have not ended, with the start of their requests. */
   const connections = new Map<Socket, Map<ServerResponse, () => void>>()
   const begin = requestPacing()
   let isClosing = false
+
+  function turnOf(request: IncomingMessage): string | null {
+    try {
+      return clientOf(request)
+    } catch {
+      return null // it has reset the connection, so its address is gone
+    }
+  }
 
   const server = createServer(limits, (request, response) => {
     const { socket } = request
@@ -47,9 +57,12 @@ export function httpServer(listener: RequestListener, options: Options) {
     if (unanswered === undefined || !socket.writable) return // Node still parses what arrives after our FIN
     if (unanswered.size === mostUnanswered) return void socket.destroy()
     const start = () =>
-      begin(() => {
-        if (socket.writable) listener(request, response)
-      })
+      begin(
+        () => {
+          if (socket.writable) listener(request, response)
+        },
+        () => turnOf(request),
+      )
     unanswered.set(response, start)
     response.once('close', () => {
       unanswered.delete(response)

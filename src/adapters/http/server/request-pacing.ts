@@ -1,13 +1,15 @@
 type Task = () => void
+type Client = string | null
 
 const mostPerIteration = 16
 
 /**
- * Begins at most 16 tasks in each iteration of the event loop, in order of arrival. Node accepts one connection per
- * iteration: if an iteration served hundreds of requests of a flood, new connections would wait for seconds.
+ * Begins at most 16 tasks in each iteration of the event loop; clients with waiting tasks take turns. Node accepts one
+ * connection per iteration: if an iteration served hundreds of requests of a flood, new connections would wait for seconds.
  */
-export function requestPacing(): (task: Task) => void {
-  const waiting: Task[] = []
+export function requestPacing(): (task: Task, clientOf: () => Client) => void {
+  /** In the order of their turns. */
+  const waiting = new Map<Client, Task[]>()
   let begun = 0
 
   function begin(task: Task): void {
@@ -18,11 +20,22 @@ export function requestPacing(): (task: Task) => void {
 
   function nextIteration(): void {
     begun = 0
-    for (const task of waiting.splice(0, mostPerIteration)) begin(task)
+    while (begun < mostPerIteration) {
+      const [next] = waiting
+      if (next === undefined) return
+      const [client, tasks] = next
+      const task = tasks.shift()
+      waiting.delete(client)
+      if (tasks.length > 0) waiting.set(client, tasks)
+      if (task !== undefined) begin(task)
+    }
   }
 
-  return (task) => {
-    if (begun < mostPerIteration) begin(task)
-    else waiting.push(task)
+  return (task, clientOf) => {
+    if (begun < mostPerIteration) return begin(task)
+    const client = clientOf()
+    const tasks = waiting.get(client)
+    if (tasks === undefined) waiting.set(client, [task])
+    else tasks.push(task)
   }
 }
