@@ -9,9 +9,14 @@ createInterface({ input: process.stdin }).on('line', (line) => {
   const { request, seconds } = JSON.parse(line)
   const statuses = {}
   const open = new Set()
+  let unanswered = connections
   const visit = () => {
     const socket = connect(port, '127.0.0.1', () => socket.write(request))
     open.add(socket)
+    socket.once('data', () => {
+      unanswered -= 1
+      if (unanswered === 0) console.log('begun')
+    })
     socket.on('data', (answer) => {
       const status = answer.toString('latin1', 9, 12)
       statuses[status] = (statuses[status] ?? 0) + 1

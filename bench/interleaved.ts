@@ -19,12 +19,13 @@ interface Interleaved {
 export async function interleaved(
   rounds: number,
   measure: () => Promise<Spread>,
-  work: () => { readonly end: () => Promise<unknown> },
+  work: () => { readonly begun?: Promise<unknown>; readonly end: () => Promise<unknown> },
 ): Promise<Interleaved> {
   const pairs: { quiet: number; busy: number }[] = []
   for (let round = 0; round < Math.min(rounds, interleavedRounds); round++) {
     const quiet = await measure()
     const going = work()
+    await going.begun
     const busy = await measure()
     await going.end()
     pairs.push({ quiet: quiet.p99, busy: busy.p99 })

@@ -139,10 +139,10 @@ export async function startFlood(url: string, connections: number) {
   const flood = run(process.execPath, [join(root, 'bench', 'flood.mjs'), new URL(url).port, `${connections}`], {})
   await flood.next(/^(ready)$/)
   return {
-    /** Resolves to the count of answers by status, as JSON. */
-    begin(shot: Shot, seconds: number): Promise<string> {
+    begin(shot: Shot, seconds: number) {
       flood.tell(JSON.stringify({ request: requestText(new URL(url).host, shot), seconds }))
-      return flood.next(/^flooded (.*)$/)
+      /** `begun`: each connection has had an answer. */
+      return { begun: flood.next(/^(begun)$/), ended: flood.next(/^(flooded) /) }
     },
     end: flood.end,
   }
