@@ -72,12 +72,20 @@ describe('the pages that a newcomer follows', () => {
     }
   })
 
-  it('the README has at most 200 lines, six requests and ten lines of fetch', () => {
+  it('the README has at most 200 lines, one request with curl and ten lines of fetch', () => {
     const readme = projectFile('README.md')
     expect(readme.split('\n')).to.have.length.at.most(200)
-    expect(readme.match(/^\*\*\d\./gm)).to.have.lengthOf(6)
+    expect(tourOf(blocksOf(readme))).to.have.lengthOf(1)
     const lines = theBlock(blocksOf(readme), 'js', 'fetch').split('\n')
     expect(lines.filter((line) => line !== '')).to.have.length.at.most(10)
+  })
+
+  it('the README shows settings of production that `config check` accepts without a warning', async () => {
+    const typed = theBlock(blocksOf(projectFile('README.md')), 'bash', 'production')
+    const { ended, output } = startCommand(['bash', '-euc', typed], workingCopy(), environmentOf({}))
+    expect(await ended, output.error).to.equal(0)
+    expect(output.standard).to.include('https://accounts.example.com')
+    expect(output.error).to.equal('')
   })
 })
 
