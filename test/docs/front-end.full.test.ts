@@ -1,6 +1,9 @@
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { expect } from 'chai'
 import type { BrowserContext } from 'playwright-core'
 import { launchBrowser, needsBrowser, type TestBrowser } from '../support/browser.ts'
+import { logIn, logInByCookie, register } from '../support/client.ts'
 import { eventually } from '../support/eventually.ts'
 import { FrontEnd } from '../support/front-end.ts'
 import { freePort } from '../support/ports.ts'
@@ -98,6 +101,15 @@ describe('docs/front-end.md', () => {
   it('shows a proxy of Vite through which a page needs no other origin', async () => {
     const printed = block('text', 'use').replaceAll('ada@', 'bea@')
     expect(await linesOf(`${site}/proxied.html`, 3)).to.deep.equal(printed.trimEnd().split('\n'))
+  })
+
+  it('shows how an API learns who calls it, by a cookie or a token', async () => {
+    frontEnd.write('api.mjs', block('js', 'api').replace('http://localhost:3000', service.url))
+    const { callerOf } = await import(pathToFileURL(join(frontEnd.folder, 'api.mjs')).href)
+    const { email } = await register(service.url, 'cleo@example.com')
+    expect(await callerOf({ authorization: `Bearer ${await logIn(service.url, email)}` })).to.include({ email })
+    expect(await callerOf({ cookie: await logInByCookie(service.url, email) })).to.include({ email })
+    expect(await callerOf({})).to.equal(null)
   })
 
   it('shows a typed client that works', async () => {
