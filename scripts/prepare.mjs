@@ -74,6 +74,7 @@ export async function build() {
       'argon2',
       'bcrypt',
       'swagger-ui-dist',
+      'tldts',
       '@zxcvbn-ts/language-common',
     ],
     // CommonJS packages in the bundle call `require` for Node's own modules.
