@@ -1,7 +1,7 @@
 import type { Limiter } from '../../src/application/ports/stores/limiter.ts'
 
 export interface Counters extends Limiter {
-  /** The points of every counter that is not 0, by the name in its key. */
+  /** The points of every counter, by the name in its key. */
   points(): Readonly<Record<string, number>>
 }
 
@@ -19,7 +19,8 @@ export function countersBy(clock: () => Date): Counters {
       const now = clock().getTime()
       const counter = open(key) ?? { points: 0, expiresAt: now + seconds * 1000 }
       counter.points += points
-      counters.set(key, counter)
+      if (counter.points > 0) counters.set(key, counter)
+      else counters.delete(key)
       const counted = { points: counter.points, expiresIn: counter.expiresAt - now }
       await turn()
       return counted
@@ -32,7 +33,7 @@ export function countersBy(clock: () => Date): Counters {
       const entries = [...counters.keys()].map(
         (key) => [key.replace(/:[\w-]{43}/, ''), open(key)?.points ?? 0] as const,
       )
-      return Object.fromEntries(entries.filter(([, points]) => points !== 0))
+      return Object.fromEntries(entries.filter(([, points]) => points > 0))
     },
   }
 }

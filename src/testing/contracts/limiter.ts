@@ -32,11 +32,25 @@ export function limiterContract({ on }: Cases<Limiter>): void {
     assert.equal((await store.add(key, 0, 60)).points, 6)
   })
 
-  on('subtracts, also from nothing', async ({ store, second }) => {
-    const key = aKey()
-    assert.equal((await store.add(key, -2, 60)).points, -2)
-    assert.equal((await second.add(key, 3, 60)).points, 1)
+  on('subtracts, and keeps no counter without points', async ({ store, second }) => {
+    const [key, unknown] = [aKey(), aKey()]
+    await store.add(key, 3, 60)
+    assert.equal((await second.add(key, -2, 60)).points, 1)
     assert.equal((await store.add(key, -1, 60)).points, 0)
+    assert.ok((await second.add(key, 1, 3600)).expiresIn > 3_500_000)
+    assert.equal((await store.add(unknown, -2, 60)).points, -2)
+    assert.equal((await second.add(unknown, 3, 60)).points, 3)
+  })
+
+  on('keeps what is added while the last point is subtracted', async ({ store, atOnce }) => {
+    const keys = range(callers).map(aKey)
+    const twice = keys.flatMap((key) => [key, key])
+    await atOnce(twice, async (one, key, at) => {
+      const isFirst = at % 2 === 0
+      await one.add(isFirst ? key : aKey(), 1, 60)
+      await one.add(key, isFirst ? -1 : 1, 60)
+    })
+    for (const key of keys) assert.equal((await store.add(key, 0, 60)).points, 1)
   })
 
   on('counts every one of many concurrent additions', async ({ atOnce }) => {

@@ -111,6 +111,16 @@ describe('the counters of limits', function () {
       expectNewestAmong(keys())
     })
 
+    it('are kept for as long as few others exist, however many come and go', async () => {
+      const limiter = opened(bound)
+      await limiter.add('old', 1, 3600)
+      for (let at = 0; at < 2 * bound; at++) {
+        await limiter.add(`passing ${at}`, 1, 60)
+        await limiter.clear(`passing ${at - 1}`)
+      }
+      expect(keys()).to.deep.equal(['old', `passing ${2 * bound - 1}`])
+    })
+
     it('are removed some additions after they have expired', async () => {
       const limiter = opened(bound)
       await fill(limiter, 'short', 40, 1)

@@ -34,7 +34,9 @@ export function mongoLimiter({ limits, run }: Connection, bound = maxCounters): 
     add: (key, points, seconds) =>
       run(async () => {
         if (++additions % trimEvery === 0) await trim()
-        return add(key, points, seconds)
+        const counted = await add(key, points, seconds)
+        if (counted.points <= 0) await limits.deleteOne({ key, points: { $lte: 0 } })
+        return counted
       }),
     clear: (key) => run(() => clear(key)),
   }

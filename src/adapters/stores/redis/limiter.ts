@@ -17,13 +17,17 @@ export function redisLimiter(ask: Ask, prefix: string, bound = maxCounters): Lim
 }
 
 /**
- * Adds to a counter, and lists a new one. Each new counter also removes those of the two oldest that have expired or are
- * beyond the bound, so that the list shrinks after a flood. It expires with its last counter.
+ * Adds to a counter, removes it without points, and lists a new one. Each new counter also removes those of the two oldest
+ * that have expired or are beyond the bound, so that the list shrinks after a flood. It expires with its last counter.
  */
 const addPoints = `
 local isNew = redis.call('SET', KEYS[1], 0, 'EX', ARGV[2], 'NX')
 local points = redis.call('INCRBY', KEYS[1], ARGV[1])
-if isNew then
+local expiresIn = redis.call('PTTL', KEYS[1])
+if points <= 0 then
+  redis.call('DEL', KEYS[1])
+  redis.call('ZREM', KEYS[2], KEYS[1])
+elseif isNew then
   local newest = redis.call('ZRANGE', KEYS[2], -1, -1, 'WITHSCORES')
   redis.call('ZADD', KEYS[2], (newest[2] or 0) + 1, KEYS[1])
   for _, oldest in ipairs(redis.call('ZRANGE', KEYS[2], 0, 1)) do
@@ -34,4 +38,4 @@ if isNew then
   end
   if redis.call('PTTL', KEYS[2]) < ARGV[2] * 1000 then redis.call('EXPIRE', KEYS[2], ARGV[2]) end
 end
-return { points, redis.call('PTTL', KEYS[1]) }`
+return { points, expiresIn }`

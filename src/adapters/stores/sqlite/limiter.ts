@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Limiter } from '../../../application/ports/stores/limiter.ts'
+import type { Counted, Limiter } from '../../../application/ports/stores/limiter.ts'
 import { Unavailable } from '../../../domain/refusal.ts'
 import { additionsPerTrim, limiterOf, maxCounters, noLimit } from '../limiter.ts'
 import { Unsuitable } from '../store-backend.ts'
@@ -20,7 +20,9 @@ const tables = `
   CREATE INDEX IF NOT EXISTS limits_expire ON limits (expire);
 `
 const dropExpired = 'DELETE FROM limits WHERE rowid IN (SELECT rowid FROM limits WHERE expire <= ? LIMIT ?)'
-const dropOldest = 'DELETE FROM limits WHERE rowid <= (SELECT max(rowid) FROM limits) - ?'
+const dropOldest = `
+  DELETE FROM limits WHERE rowid <= (SELECT rowid FROM limits ORDER BY rowid DESC LIMIT 1 OFFSET ?)`
+const dropEmpty = 'DELETE FROM limits WHERE key = ? AND points <= 0'
 
 interface Needs {
   readonly driver: Driver
@@ -75,12 +77,17 @@ export function sqliteLimiter({ driver, dataFolder, isSmall, warn, isOpen }: Nee
     counters?.sql(dropOldest).run(bound - trimEvery)
   }
 
+  async function add(key: string, points: number, seconds: number): Promise<Counted> {
+    const counted = await run((limiter) => {
+      if (++additions % trimEvery === 0) trim()
+      return limiter.add(key, points, seconds)
+    })
+    if (counted.points <= 0) await run(async () => void counters?.sql(dropEmpty).run(key))
+    return counted
+  }
+
   const limiter: Limiter = {
-    add: (key, points, seconds) =>
-      run((limiter) => {
-        if (++additions % trimEvery === 0) trim()
-        return limiter.add(key, points, seconds)
-      }),
+    add,
     clear: (key) => run((limiter) => limiter.clear(key)),
   }
   return { limiter, close }
