@@ -69,7 +69,7 @@ async function withUsers(
   where: GlobalOptions,
   work: (users: UserStoreSession) => Promise<ExitCode>,
 ): Promise<ExitCode> {
-  const users = await usersHere(where)
+  const users = await usersHere(where, { mustExist: true })
   try {
     return await work(users)
   } finally {

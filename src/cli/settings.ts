@@ -53,9 +53,12 @@ export function noSuchTenant(tenant: string | undefined, { settings, tenants }: 
 }
 
 /** Opens the users' store of the tenant and says so if it is new, because the command may run in the wrong folder. */
-export async function usersHere(options: GlobalOptions): Promise<UserStoreSession> {
+export async function usersHere(
+  options: GlobalOptions,
+  demands: { mustExist?: boolean } = {},
+): Promise<UserStoreSession> {
   const { settings } = await tenantHere(options, { withoutSecret: true })
-  const store = await openUserStore(settings)
+  const store = await openUserStore(settings, demands)
   const { newFile } = store
   if (newFile !== null) process.stderr.write(`portcullis: ${newFile} is new: it has no users yet\n`)
   return store

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { existsSync, openSync } from 'node:fs'
+import { existsSync, openSync, readdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
@@ -80,6 +80,16 @@ describe('portcullis events', () => {
       out: '',
       err: 'portcullis: no dead letter has this id. The service itself retries everything that waits\n',
     })
+  })
+
+  it('refuses a folder without users, and leaves it as it is', async () => {
+    const cwd = scratchFolder()
+    for (const args of [['list'], ['retry', '--all']]) {
+      const { code, out, err } = await portcullis(['events', ...args], { cwd })
+      expect({ code, out }).to.deep.equal({ code: 2, out: '' })
+      expect(err).to.match(/dataFolder\b.*portcullis\.sqlite does not exist\): run the command where the service runs/)
+    }
+    expect(readdirSync(cwd)).to.deep.equal([])
   })
 
   it('lists an event that failed ten times, without its address, and delivers it again', async () => {

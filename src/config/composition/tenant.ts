@@ -161,8 +161,12 @@ export async function openTenant(needs: Needs) {
 /** The users' store for a command, beside a running service. */
 export type UserStoreSession = Awaited<ReturnType<typeof openUserStore>>
 
-/** Throws when the store does not answer. */
-export async function openUserStore(settings: Settings) {
+/**
+ * Throws when the store does not answer.
+ *
+ * @param mustExist refuses a data folder without users, where the command would create an empty file
+ */
+export async function openUserStore(settings: Settings, { mustExist = false } = {}) {
   const { dataFolder, stores, passwords } = settings
   if (stores.users.kind === 'memory') {
     const message = 'is memory: only the serving process can reach such users'
@@ -170,6 +174,10 @@ export async function openUserStore(settings: Settings) {
   }
   const file = stores.users.kind === 'sqlite' ? pathIn(dataFolder) : null
   const newFile = file === null || existsSync(file) ? null : file
+  if (mustExist && newFile !== null) {
+    const message = `holds no users (${newFile} does not exist): run the command where the service runs, or set dataFolder`
+    throw new SettingsFault([{ path: 'dataFolder', message, source: 'default' }])
+  }
   // Safe: the schema allows only kinds that store users.
   const address = { ...stores.users, dataFolder } as UserStoreAddress
   const { users, outbox, tokenRequests, close } = await namingRoles(['users'], () =>
