@@ -34,7 +34,7 @@ const sayings = {
   Forbidden: [null, 'You may not do this.'],
   DELETE_USER_REFUSED: [null, '…'],
   PAYLOAD_TOO_LARGE: [null, 'This is too long.'],
-  TOO_MANY_REQUESTS: [null, 'Too many attempts. Please wait for a minute and try again.'],
+  TOO_MANY_REQUESTS: [null, 'Too many attempts. Please try again later.'],
   INTERNAL_SERVER_ERROR: [null, 'Something went wrong in the service. Please try again later.'],
   SERVICE_UNAVAILABLE: [null, 'The service is busy. Please try again in a moment.'],
 }

@@ -50,12 +50,12 @@ export async function request<Body = null>(method: string, path: string, { json,
   })
   const isJson = response.headers.get('Content-Type')?.startsWith('application/json') ?? false
   const content = isJson ? await response.json() : null
-  if (!response.ok) throw problemOf(content?.detail)
+  if (!response.ok) throw problemOf(content?.detail, Number(response.headers.get('Retry-After')))
   return content
 }
 
 /** @param detail the member of the body of an answer, or a code from the address bar */
-export function problemOf(detail: unknown): Problem {
+export function problemOf(detail: unknown, retryAfterSeconds = 60): Problem {
   if (Array.isArray(detail)) {
     const fields = detail.map(({ type, loc }) => [
       String(loc[1]),
@@ -70,7 +70,10 @@ export function problemOf(detail: unknown): Problem {
   const known = String(code)
   const text = Object.hasOwn(texts.errors, known) ? (texts.errors[known] ?? texts.unknown) : worded(reason)
   const field = fieldOf[known]
-  return field === undefined ? new Problem(known, text) : new Problem(known, '', { [field]: text })
+  const minutes = String(Math.ceil(retryAfterSeconds / 60))
+  return field === undefined
+    ? new Problem(known, text.replace('$1', minutes))
+    : new Problem(known, '', { [field]: text })
 }
 
 /** The reason of a refused password in the language of the page. */

@@ -103,7 +103,7 @@ export const de: Texts = {
       'Bad Request': 'Sie haben abgebrochen, oder der andere Dienst hat abgelehnt. Nichts hat sich geändert.',
       Unauthorized: 'Ihre Sitzung ist beendet. Bitte melden Sie sich noch einmal an.',
       Forbidden: 'Das ist nicht erlaubt.',
-      TOO_MANY_REQUESTS: 'Zu viele Versuche. Bitte warten Sie eine Minute, und versuchen Sie es noch einmal.',
+      TOO_MANY_REQUESTS: 'Zu viele Versuche. Bitte versuchen Sie es in $1 min noch einmal.',
       SERVICE_UNAVAILABLE: 'Der Dienst ist ausgelastet. Bitte versuchen Sie es gleich noch einmal.',
     },
     reasons: [

@@ -81,6 +81,7 @@ export const en = {
     fieldInvalid: 'This is not a valid email address.',
     unreachable: 'The service does not answer. Please try again.',
     unknown: 'That did not work. Please try again later.',
+    /** By the codes of the service. `$1` is the time to wait, in minutes. */
     errors: {
       LOGIN_BAD_CREDENTIALS: 'The address or the password is wrong.',
       LOGIN_USER_NOT_VERIFIED: 'Please confirm your address first.',
@@ -101,7 +102,7 @@ export const en = {
       'Bad Request': 'You cancelled, or the other service refused. Nothing has changed.',
       Unauthorized: 'Your session has ended. Please sign in again.',
       Forbidden: 'This is not allowed.',
-      TOO_MANY_REQUESTS: 'Too many attempts. Please wait a minute and try again.',
+      TOO_MANY_REQUESTS: 'Too many attempts. Please try again in $1 min.',
       SERVICE_UNAVAILABLE: 'The service is busy. Please try again in a moment.',
     } as Readonly<Record<string, string>>,
     /** The reasons of a refused password, as patterns, with the text to show. `$1` is part of the pattern. */
