@@ -63,6 +63,7 @@ export {
   type ClientLimit,
   type Limits,
   type PasswordAttempt,
+  type TokenDemand,
   unlimited,
 } from './application/limits/limits.ts'
 

@@ -52,7 +52,7 @@ export function checkedAccounts(useCases: CheckedAccounts): CheckedAccounts {
     registerUser: checked(useCases.registerUser, ['email', 'password', 'client']),
     createSuperuser: checked(useCases.createSuperuser, ['email', 'password']),
     promoteUser: checked(useCases.promoteUser, ['email']),
-    requestToken: checked(useCases.requestToken, ['purpose', 'email']),
+    requestToken: checked(useCases.requestToken, ['purpose', 'email', 'device']),
     resetPassword: checked(useCases.resetPassword, ['token', 'password', 'client']),
     rejectAccount: checked(useCases.rejectAccount, ['token']),
     unlinkOAuth: checked(useCases.unlinkOAuth, ['by']),

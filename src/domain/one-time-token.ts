@@ -39,6 +39,9 @@ export function isFresh(token: OneTimeToken, now: Date): boolean {
   return token.expiresAt.getTime() - now.getTime() > life / 2
 }
 
+/** After a delivery, further requests for the address get nothing for this time. */
+export const restSeconds = 60
+
 /** A request for a token for an address, which is encrypted here and may belong to no user. */
 export interface TokenRequest {
   /** Keyed hash of purpose and address, so at most one request waits for both. */

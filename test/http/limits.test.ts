@@ -196,6 +196,15 @@ describe('limits', () => {
     const { email: other } = await register(service.url, anAddress())
     await resetToken(service, other)
     expect(sent()).to.equal(6)
+
+    const line = '"msg":"requests for tokens of an address reached limits.tokensPerAddress"'
+    expect(service.logLines.filter((one) => one.includes(line))).to.have.length(1)
+    expect(service.logLines.join('')).not.to.include(email)
+
+    const cookie = deviceIn(await tryPassword(service.url, email, goodPassword))
+    late += 61_000
+    await call(service.url, 'POST', '/auth/forgot-password', { json: { email }, cookie })
+    await eventually('a token for a browser with a device cookie', () => sent() === 7)
   })
 
   describe('of an account', () => {

@@ -24,11 +24,14 @@ export class RequestToken {
     this.#needs = needs
   }
 
-  async execute(input: CausingRequest & { purpose: TokenPurpose; email: Email }): Promise<void> {
+  /** @param input.device the text of the device cookie */
+  async execute(
+    input: CausingRequest & { purpose: TokenPurpose; email: Email; device?: string | null },
+  ): Promise<void> {
     const { tokenRequests, keyRing, limits, clock, newId } = this.#needs
-    const { purpose, requestId, languages = [] } = input
+    const { purpose, requestId, languages = [], device = null } = input
     const key = emailKey(input.email)
-    if (!(await limits.maySendToken(purpose, key))) return
+    if (!(await limits.maySendToken({ purpose, account: key, device, requestId }))) return
     const id = keyRing.requestId(purpose, key)
 
     const outcome = await tokenRequests.ask({

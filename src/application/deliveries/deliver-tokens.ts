@@ -4,6 +4,7 @@ import {
   hasExpired,
   isFresh,
   isWanted,
+  restSeconds,
   type TokenPurpose,
   type TokenRequest,
 } from '../../domain/one-time-token.ts'
@@ -40,8 +41,6 @@ const enoughQueued = 50
 const scanSeconds = 1
 /** The least pause after a scan, as a multiple of its length: scanning thousands each second would overload the store. */
 const scanRest = 10
-/** After a delivery, further requests for the address are dropped for this time. */
-const restSeconds = 60
 const maxRetrySeconds = 60
 /** The pause after a failed `bind`. It does not count as an attempt, so the pauses do not grow. */
 const unboundSeconds = 5

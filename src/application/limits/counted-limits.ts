@@ -1,10 +1,9 @@
-import type { EmailKey } from '../../domain/email.ts'
-import type { TokenPurpose } from '../../domain/one-time-token.ts'
+import { restSeconds } from '../../domain/one-time-token.ts'
 import { LimitReached, Refusal } from '../../domain/refusal.ts'
 import type { DeviceTokens } from '../ports/device-tokens.ts'
 import type { KeyRing } from '../ports/key-ring.ts'
 import type { Limiter } from '../ports/stores/limiter.ts'
-import type { ClientLimit, Limits, PasswordAttempt } from './limits.ts'
+import type { ClientLimit, Limits, PasswordAttempt, TokenDemand } from './limits.ts'
 import type { Attack } from './report-attack.ts'
 
 /** The settings `limits`. */
@@ -29,6 +28,8 @@ interface Needs {
   clock: () => Date
   /** Called for each attempt that the counter of an account refuses. */
   attacked: (attack: Attack) => void
+  /** Called for the first request in a window of which an address gets no token. */
+  withheld: (demand: Pick<TokenDemand, 'purpose' | 'requestId'>) => void
 }
 
 const tenMinutes = 600
@@ -99,9 +100,18 @@ export class CountedLimits implements Limits {
     }
   }
 
-  async maySendToken(purpose: TokenPurpose, address: EmailKey): Promise<boolean> {
-    const { points } = await this.#count('tokensPerAddress', purpose, address)
-    return points <= this.#needs.figures.tokensPerAddress
+  async maySendToken({ purpose, account, device, requestId }: TokenDemand): Promise<boolean> {
+    const { limiter, deviceTokens, figures, withheld } = this.#needs
+    // Strangers use up the tokens of an address. A browser of its owner has its own.
+    const deviceId = device === null ? null : deviceTokens.idOf(device, account)
+    const key = this.#keyOf('tokensPerAddress', purpose, account, ...(deviceId === null ? [] : [deviceId]))
+
+    // The requests of a minute get one token, so they count once. An impatient user would use up the tokens of the hour.
+    const minute = Math.floor(this.#now() / 1000 / restSeconds)
+    const isFirst = (await limiter.add(`${key}:${minute}`, 1, restSeconds)).points === 1
+    const { points } = await limiter.add(key, isFirst ? 1 : 0, windows.tokensPerAddress)
+    if (isFirst && points === figures.tokensPerAddress + 1) withheld({ purpose, requestId })
+    return points <= figures.tokensPerAddress
   }
 
   /** Takes one from each counter of the attempt, in the order in which they are judged. */
@@ -145,10 +155,13 @@ export class CountedLimits implements Limits {
   }
 
   async #count(name: CounterName, ...subject: readonly string[]): Promise<Taken> {
-    const { limiter, keyRing } = this.#needs
-    const key = `${name}:${keyRing.counterKey(...subject)}`
-    const { points, expiresIn } = await limiter.add(key, 1, windows[name])
+    const key = this.#keyOf(name, ...subject)
+    const { points, expiresIn } = await this.#needs.limiter.add(key, 1, windows[name])
     return { name, key, points, expiresAt: this.#now() + expiresIn }
+  }
+
+  #keyOf(name: CounterName, ...subject: readonly string[]): string {
+    return `${name}:${this.#needs.keyRing.counterKey(...subject)}`
   }
 
   async #giveBack(taken: readonly Taken[]): Promise<void> {

@@ -17,6 +17,15 @@ export interface PasswordAttempt extends Caller {
   readonly requestId: string
 }
 
+export interface TokenDemand {
+  readonly purpose: TokenPurpose
+  /** The address as typed, whether or not it has an account. */
+  readonly account: EmailKey
+  /** The text of the device cookie; `null` without one. */
+  readonly device: string | null
+  readonly requestId: string
+}
+
 /** Requests that are limited for each client. */
 export type ClientLimit = 'registrations' | 'tokenRequests' | 'wrongTokens' | 'oauthRequests'
 
@@ -29,7 +38,7 @@ export interface Limits {
   request<R>(limit: ClientLimit, client: string | null, work: () => Promise<R>): Promise<R>
 
   /** Counts a token for an address. `false` when the address may get no more for now. */
-  maySendToken(purpose: TokenPurpose, address: EmailKey): Promise<boolean>
+  maySendToken(demand: TokenDemand): Promise<boolean>
 }
 
 /** Limits nothing. */

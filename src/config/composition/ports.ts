@@ -5,7 +5,7 @@ import { newId } from '../../adapters/crypto/new-id.ts'
 import { providerVault } from '../../adapters/crypto/provider-vault.ts'
 import type { DeliveryProblem } from '../../application/deliveries/delivery-problem.ts'
 import { CountedLimits } from '../../application/limits/counted-limits.ts'
-import { unlimited } from '../../application/limits/limits.ts'
+import { type TokenDemand, unlimited } from '../../application/limits/limits.ts'
 import type { Attack, AttackReport } from '../../application/limits/report-attack.ts'
 import type { EventHandlers } from '../../application/ports/event-handlers.ts'
 import type { CodeRefused, ProviderFailed } from '../../application/ports/oauth-provider.ts'
@@ -28,6 +28,7 @@ interface Opened extends Pick<OpenStores, 'users' | 'sessions' | 'tokens' | 'oau
   readonly report: (problem: DeliveryProblem) => void
   readonly reportProvider: (name: string, failure: CodeRefused | ProviderFailed) => void
   readonly attacked: (attack: Attack) => void
+  readonly withheld: (demand: Pick<TokenDemand, 'purpose' | 'requestId'>) => void
   readonly warnOfAttack: (report: AttackReport) => void
   /** Called after a write of events. */
   readonly wake: () => void
@@ -38,10 +39,10 @@ export type Ports = ReturnType<typeof portsOf>
 
 /** Turns settings and opened resources into the needs of use cases. */
 export function portsOf(settings: Settings, opened: Opened) {
-  const { users, keyRing, attacked, wake, ...others } = opened
+  const { users, keyRing, attacked, withheld, wake, ...others } = opened
   const { clock, hasher, limiter } = opened
   const devices = deviceTokens(keyRing.deviceTokenKey, clock)
-  const counted = { limiter, keyRing, deviceTokens: devices, figures: settings.limits, clock, attacked }
+  const counted = { limiter, keyRing, deviceTokens: devices, figures: settings.limits, clock, attacked, withheld }
   return {
     ...others,
     ...userPortsOf(settings, { users: waking(users.users, wake), hasher, clock }),

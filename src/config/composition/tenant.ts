@@ -116,6 +116,7 @@ export async function openTenant(needs: Needs) {
       void useCases.reportAttack.execute(attack).catch((err: unknown) => {
         log.warn({ err, requestId: attack.requestId }, 'an attacked account could not be reported')
       }),
+    withheld: (demand) => log.warn(demand, 'requests for tokens of an address reached limits.tokensPerAddress'),
     warnOfAttack: (report) => log.warn(report, 'wrong passwords for an account reached limits.passwordsPerAccount'),
     wake: () => deliveries.wake(),
   })

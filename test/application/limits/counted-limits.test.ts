@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { derivedKeys } from '../../../src/adapters/crypto/derived-keys.ts'
 import { deviceTokens } from '../../../src/adapters/crypto/device-tokens.ts'
 import { CountedLimits } from '../../../src/application/limits/counted-limits.ts'
-import type { PasswordAttempt } from '../../../src/application/limits/limits.ts'
+import type { PasswordAttempt, TokenDemand } from '../../../src/application/limits/limits.ts'
 import type { Attack } from '../../../src/application/limits/report-attack.ts'
 import type { EmailKey } from '../../../src/domain/email.ts'
 import { LimitReached, Refusal } from '../../../src/domain/refusal.ts'
@@ -35,8 +35,16 @@ function scene(given: Partial<ConstructorParameters<typeof CountedLimits>[0]['fi
     tokensPerAddress: 2,
     ...given,
   }
-  const attacked = (attack: Attack) => void attacks.push(attack)
-  const limits = new CountedLimits({ limiter, keyRing, deviceTokens: devices, figures, clock, attacked })
+  const withheld: unknown[] = []
+  const limits = new CountedLimits({
+    limiter,
+    keyRing,
+    deviceTokens: devices,
+    figures,
+    clock,
+    attacked: (attack) => void attacks.push(attack),
+    withheld: (demand) => void withheld.push(demand),
+  })
   let verified = 0
 
   /** The outcome of a verification: the verdict, or the limit that refused it. */
@@ -58,11 +66,24 @@ function scene(given: Partial<ConstructorParameters<typeof CountedLimits>[0]['fi
     limits,
     devices,
     attacks,
+    withheld,
     verify,
     guess: (by?: PasswordAttempt) => verify(false, by),
     logIn: (by?: PasswordAttempt) => verify(true, by),
     verified: () => verified,
   }
+}
+
+const demand: TokenDemand = { purpose: 'reset_password', account: ada, device: null, requestId: 'request-1' }
+
+/** Asks for tokens, each time a minute later. */
+function tokenScene() {
+  const { limits, clock, ...others } = scene()
+  const ask = async (given: Partial<TokenDemand> = {}): Promise<boolean> => {
+    clock.advance(60)
+    return await limits.maySendToken({ ...demand, ...given })
+  }
+  return { ...others, limits, clock, ask }
 }
 
 async function times<T>(count: number, work: (at: number) => Promise<T>): Promise<T[]> {
@@ -187,6 +208,14 @@ describe('the limits of passwords', () => {
     expect(limiter.points()).to.deep.equal({ passwordsPerAccount: 1 })
   })
 
+  it('keep no trace of a right password in the time of a later refusal', async () => {
+    const { guess, logIn, clock } = scene({ passwordsPerAccount: 1 })
+    await logIn(ofNobody)
+    clock.advance(1800)
+    await guess(ofNobody)
+    expect(await guess(ofNobody)).to.equal('passwordsPerAccount, retry after 3600 s')
+  })
+
   it('count no attempt whose verification fails', async () => {
     const { limits, limiter } = scene()
     const failed = await faultOf(limits.password(attempt, () => Promise.reject(new Error('the pool is full'))))
@@ -254,12 +283,39 @@ describe('the limits of requests', () => {
   })
 
   it('send so many tokens of each kind to an address in an hour', async () => {
-    const { limits, clock } = scene()
-    const ask = () => limits.maySendToken('reset_password', ada)
-    expect(await times(3, ask)).to.deep.equal([true, true, false])
-    expect(await limits.maySendToken('verify_email', ada)).to.equal(true)
-    expect(await limits.maySendToken('reset_password', grace)).to.equal(true)
+    const { ask, clock } = tokenScene()
+    expect(await times(3, () => ask())).to.deep.equal([true, true, false])
+    expect(await ask({ purpose: 'verify_email' })).to.equal(true)
+    expect(await ask({ account: grace })).to.equal(true)
     clock.advance(3600)
     expect(await ask()).to.equal(true)
+  })
+
+  it('count the requests of a minute for an address once, because they send one token', async () => {
+    const { limits, clock, ask } = tokenScene()
+    const askAgain = () => limits.maySendToken(demand)
+    expect(await times(3, askAgain)).to.deep.equal([true, true, true])
+    expect(await ask()).to.equal(true)
+    expect(await times(2, askAgain), 'within a minute of the last token').to.deep.equal([true, true])
+    clock.advance(60)
+    expect(await times(2, askAgain)).to.deep.equal([false, false])
+  })
+
+  it('send tokens that a browser with a device token asks for, although strangers used up those of the address', async () => {
+    const { devices, ask } = tokenScene()
+    await times(3, () => ask())
+    expect(await ask({ device: devices.issue(grace) })).to.equal(false)
+    const device = devices.issue(ada)
+    expect(await times(3, () => ask({ device }))).to.deep.equal([true, true, false])
+  })
+
+  it('report the first request of a window that gets no token', async () => {
+    const { ask, withheld, clock } = tokenScene()
+    await times(4, (at) => ask({ requestId: `request-${at}` }))
+    const report = { purpose: 'reset_password', requestId: 'request-2' }
+    expect(withheld).to.deep.equal([report])
+    clock.advance(3600)
+    await times(3, () => ask({ requestId: 'request-2' }))
+    expect(withheld).to.deep.equal([report, report])
   })
 })

@@ -14,8 +14,8 @@ export function tokenRequest(requestToken: RequestToken, purpose: TokenPurpose, 
     limit: 'tokenRequests',
     body: EmailBody,
     replies: { 202: { description: 'Accepted, whether or not the address is a user’s', body: null } },
-    async handle({ body: { email }, requestId, languages }) {
-      await requestToken.execute({ purpose, email, requestId, languages })
+    async handle({ body: { email }, requestId, languages, caller: { device } }) {
+      await requestToken.execute({ purpose, email, requestId, languages, device })
       return { status: 202 }
     },
   })
