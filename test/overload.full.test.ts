@@ -55,6 +55,17 @@ describe('an overload by one client', () => {
     expect(new Set(statuses)).to.deep.equal(new Set([201, 429]))
     expect(await other).to.equal(201)
   })
+
+  it('causes 429 for its resets, too', async () => {
+    const { url } = service
+    const email = 'forgetful@example.com'
+    await register(url, email)
+    const json = { token: await resetToken(service, email), password: goodPassword }
+    const headers = { 'X-Forwarded-For': '203.0.113.3' }
+    const crowd = Array.from({ length: 50 }, () => call(url, 'POST', '/auth/reset-password', { json, headers }))
+    const statuses = (await Promise.all(crowd)).map(({ status }) => status)
+    expect(new Set(statuses)).to.include(200).and.to.include(429).and.not.to.include(503)
+  })
 })
 
 describe('an overload', () => {
