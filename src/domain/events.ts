@@ -1,5 +1,6 @@
 import type { Email } from './email.ts'
 import type { EventId } from './ids.ts'
+import { newAddressFact } from './one-time-token.ts'
 import { type User, type UserView, viewOf } from './user.ts'
 
 export interface LinkChange {
@@ -42,6 +43,8 @@ export type AccountEvent =
       /** The change ended sessions, so the delivery removes the stored ones. */
       readonly sessionsEnded: boolean
     })
+  /** A user asked for a new address, which `user` has here. Its delivery makes the token that confirms the address. */
+  | (Recorded & { readonly type: 'verification_requested'; readonly fact: string })
   | (Recorded & { readonly type: 'verified' })
   | (Recorded & { readonly type: 'password_reset' })
   | (Recorded & { readonly type: 'logged_in' })
@@ -88,4 +91,9 @@ export function updatedEvent(
   { sessionsEnded = false }: { readonly sessionsEnded?: boolean } = {},
 ): AccountEvent {
   return { ...accountEvent('updated', user, metadata), changes, sessionsEnded }
+}
+
+export function newAddressEvent(user: User, newAddress: Email, metadata: EventMetadata): AccountEvent {
+  const asNew = { ...user, email: newAddress, isVerified: false }
+  return { ...accountEvent('verification_requested', asNew, metadata), fact: newAddressFact(user, newAddress) }
 }

@@ -1,8 +1,12 @@
-import { emailKey } from './email.ts'
+import { type Email, emailKey } from './email.ts'
 import type { EventId, UserId } from './ids.ts'
 import type { User } from './user.ts'
 
-export type TokenPurpose = 'reset_password' | 'verify_email'
+/** The purposes for which anybody may ask for a token. */
+export type RequestPurpose = 'reset_password' | 'verify_email'
+
+/** `'change_email'` confirms a new address for a user who asked for it. */
+export type TokenPurpose = RequestPurpose | 'change_email'
 
 /**
  * A token that was handed out, bound to a fact about its user. The use of the token changes this fact by a guarded write,
@@ -24,12 +28,31 @@ export interface OneTimeToken {
  * The fact that a token is bound to: the current address, and for a reset also the chosen password. So a change of
  * address invalidates a reset link that was mailed to the former address (CVE-2026-115770).
  */
-export function factOf(purpose: TokenPurpose, user: User): string {
+export function factOf(purpose: RequestPurpose, user: User): string {
   const address = `email:${emailKey(user.email)}`
   return purpose === 'verify_email' ? address : `password:${user.passwordVersion} ${address}`
 }
 
-export function isWanted(purpose: TokenPurpose, user: User): boolean {
+/**
+ * The fact of a token that confirms a new address, which is its end. The generation invalidates the token when all sessions
+ * end: after a reset, a new password, a deactivation, or a logout everywhere.
+ */
+export function newAddressFact(user: User, newAddress: Email | ''): string {
+  return `generation:${user.sessions.generation} email:${emailKey(user.email)} new:${newAddress}`
+}
+
+/** The new address of such a fact; `null` if the fact is no longer true. */
+export function newAddressOf(fact: string, user: User): Email | null {
+  const beginning = newAddressFact(user, '')
+  return fact.startsWith(beginning) ? (fact.slice(beginning.length) as Email) : null // safe: `newAddressFact` had an Email
+}
+
+/** Whether the fact that the token is bound to is still true. */
+export function stands({ purpose, fact }: OneTimeToken, user: User): boolean {
+  return purpose === 'change_email' ? newAddressOf(fact, user) !== null : fact === factOf(purpose, user)
+}
+
+export function isWanted(purpose: RequestPurpose, user: User): boolean {
   return user.isActive && (purpose === 'reset_password' || !user.isVerified)
 }
 
@@ -48,7 +71,7 @@ export interface TokenRequest {
   readonly id: string
   /** New with each request; the handler gets it as the id of the event. */
   readonly eventId: EventId
-  readonly purpose: TokenPurpose
+  readonly purpose: RequestPurpose
   /** The key of the address, encrypted. */
   readonly sealedEmail: string
   readonly requestId: string

@@ -6,7 +6,7 @@ import { HandlerFailed } from '../../src/application/ports/event-handlers.ts'
 import { MailRefused } from '../../src/application/ports/mailer.ts'
 import type { TokenRequests } from '../../src/application/ports/stores/token-requests.ts'
 import type { Email } from '../../src/domain/email.ts'
-import type { TokenPurpose } from '../../src/domain/one-time-token.ts'
+import type { RequestPurpose } from '../../src/domain/one-time-token.ts'
 import { Unavailable } from '../../src/domain/refusal.ts'
 import { type User, viewOf, withPassword } from '../../src/domain/user.ts'
 import { aTokenRequest, aUser } from '../../src/testing/builders.ts'
@@ -21,7 +21,7 @@ async function setUp(eventHandlers = recording()) {
   const delivery = new DeliverTokens(needs)
   const newId = () => metadataAt(clock()).eventId
   const requestToken = new RequestToken({ ...needs, newId })
-  const ask = (user: Pick<User, 'email'>, purpose: TokenPurpose = 'reset_password') =>
+  const ask = (user: Pick<User, 'email'>, purpose: RequestPurpose = 'reset_password') =>
     requestToken.execute({ purpose, email: user.email, requestId: 'request-1' })
   const stored = async (fields: Partial<User> = {}) => {
     const user = aUser({ isVerified: false, ...fields })

@@ -43,7 +43,7 @@ const backend: Backend = {
 
 async function scene(verdict: 'match' | 'match_needs_rehash', fields: Partial<User> = {}) {
   const clock = fixedClock()
-  const { users, outbox } = await deliveryNeeds(clock)
+  const { users, tokens, outbox } = await deliveryNeeds(clock)
   const user = aUser({
     isActive: true,
     passwordHash: '$old$',
@@ -65,6 +65,9 @@ async function scene(verdict: 'match' | 'match_needs_rehash', fields: Partial<Us
     newId,
   })
   const updateUser = new UpdateUser({
+    users,
+    tokens,
+    confirmEmailChange: false,
     changeUser,
     hasher,
     limits: unlimited,

@@ -137,6 +137,39 @@ describe('the pages at /account in a browser', () => {
     await says('#message', 'Your password is changed')
   })
 
+  for (const [locale, words] of [
+    ['en-GB', 'Until then, your present address counts.'],
+    ['de-AT', 'Bis dahin gilt Ihre jetzige Adresse.'],
+  ] as const) {
+    it(`show that a new address waits for its link (${locale})`, async () => {
+      const [email, other] = ['grace@example.com', 'hopper@example.com']
+      const usual = service
+      service = await startTestService({
+        PORTCULLIS_STORES__USERS__KIND: 'memory',
+        PORTCULLIS_SECURITY__CONFIRM_EMAIL_CHANGE: 'true',
+      })
+      try {
+        await openBrowser(locale)
+        await signUp(email)
+        await page.click('a[data-page-name=address]')
+        await submit({ email: ` ${other.toUpperCase()}` })
+        await says('#message', words)
+        await says('#message', other.toUpperCase())
+        await page.click('a.button')
+        await says('#email', email)
+        const token = await tokenOf('on_after_request_verify', 'HOPPER@example.com')
+        await page.goto(`${service.url}/account/verify#token=${token}`)
+        await page.click('#confirm')
+        await says('#message', 'HOPPER@example.com')
+        await page.click('a.button')
+        await says('#email', 'HOPPER@example.com')
+      } finally {
+        await service.stop()
+        service = usual
+      }
+    })
+  }
+
   it('lead back to an allowed origin, also after the link of a message', async () => {
     const [email, other] = ['alan@example.com', 'turing@example.com']
     const back = 'http://localhost:1/started?by=pages'
@@ -177,7 +210,7 @@ describe('the pages at /account in a browser', () => {
     await says('#message', email)
     await page.goto(`${service.url}/account/verify#token=${await tokenOf('on_after_request_verify', email)}`)
     await page.click('#reject')
-    await says('#message', 'The account is deleted.')
+    await says('#message', 'Your address is not used any more.')
     await page.goto(`${service.url}/account`)
     await page.waitForURL(/\/account\/sign-in$/)
   })

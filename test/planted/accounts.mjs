@@ -66,7 +66,7 @@ export default [
   {
     title: 'a user makes himself a superuser',
     file: 'src/application/accounts/update-user.ts',
-    text: 'const changes = { email, password }',
+    text: 'const changes = { email: waits ? undefined : email, password }',
     replacement: 'const changes = { ...input.changes, email, password }',
     tests: ['test/application/checked-accounts.test.ts'],
   },

@@ -25,6 +25,8 @@ export async function deliveryNeeds(clock: () => Date) {
     clock,
     keyRing: derivedKeys('a master secret of a test, long enough'),
     limits: unlimited,
+    confirmEmailChange: false,
+    lifetimes: { reset_password: 900, verify_email: 86_400 },
     random: () => 0,
     timers,
     tenant: 'default',

@@ -6,6 +6,7 @@ import { open, seal } from './sealed-box.ts'
 type KeyPurpose =
   | 'reset_password'
   | 'verify_email'
+  | 'change_email'
   | 'token requests'
   | 'counters'
   | 'seal'
@@ -31,7 +32,11 @@ export function derivedKeys(master: Buffer | string, tenant: string | null = nul
   const keyFor = (purpose: KeyPurpose): KeyObject =>
     createSecretKey(Buffer.from(hkdfSync('sha256', master, '', `portcullis ${purpose}${ofTenant(tenant)}`, 32)))
 
-  const tokenKeys = { reset_password: keyFor('reset_password'), verify_email: keyFor('verify_email') }
+  const tokenKeys = {
+    reset_password: keyFor('reset_password'),
+    verify_email: keyFor('verify_email'),
+    change_email: keyFor('change_email'),
+  }
   const requestKey = keyFor('token requests')
   const counterKey = keyFor('counters')
   const sealKey = keyFor('seal')

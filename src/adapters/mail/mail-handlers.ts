@@ -2,7 +2,7 @@ import { type EventHandlers, type HandlerCall, HandlerFailed } from '../../appli
 import type { Mailer, Sender } from '../../application/ports/mailer.ts'
 import { type Email, emailKey } from '../../domain/email.ts'
 import type { LinkChange, UserChanges } from '../../domain/events.ts'
-import type { TokenPurpose } from '../../domain/one-time-token.ts'
+import type { RequestPurpose } from '../../domain/one-time-token.ts'
 import type { UserView } from '../../domain/user.ts'
 import type { MessageFields, MessageName } from './message-fields.ts'
 import type { Templates } from './templates.ts'
@@ -15,9 +15,9 @@ interface Needs {
   /** The name of the service in messages. */
   readonly service: () => string
   /** The address of the page that takes the token. */
-  readonly page: (purpose: TokenPurpose) => string
+  readonly page: (purpose: RequestPurpose) => string
   /** In seconds. */
-  readonly lifetimes: Readonly<Record<TokenPurpose, number>>
+  readonly lifetimes: Readonly<Record<RequestPurpose, number>>
   /** The language of messages to people who want none of those that have templates. */
   readonly language: string
   readonly isOn: Readonly<Record<MessageName, boolean>>
@@ -111,7 +111,7 @@ function wasVerified(user: UserView, { isVerified }: UserChanges): boolean {
 }
 
 /** The token is in the fragment, which browsers send to no server and in no `Referer`. */
-function linkFields(purpose: TokenPurpose, token: string, { page, lifetimes }: Needs): MessageFields {
+function linkFields(purpose: RequestPurpose, token: string, { page, lifetimes }: Needs): MessageFields {
   const minutes = Math.max(1, Math.floor(lifetimes[purpose] / 60))
   const hours = Math.floor(minutes / 60)
   const inHours = hours >= 2

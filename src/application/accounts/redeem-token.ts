@@ -1,4 +1,4 @@
-import { factOf, type OneTimeToken, type TokenPurpose } from '../../domain/one-time-token.ts'
+import { type OneTimeToken, stands, type TokenPurpose } from '../../domain/one-time-token.ts'
 import type { User } from '../../domain/user.ts'
 import type { KeyRing } from '../ports/key-ring.ts'
 import type { TokenStore } from '../ports/stores/token-store.ts'
@@ -20,11 +20,6 @@ export async function findRedeemable(
   if (token === null) return null
   const user = await users.find(token.userId)
   return user !== null && stands(token, user) ? { token, user } : null
-}
-
-/** Whether the fact that the token is bound to is still true. */
-export function stands(token: OneTimeToken, user: User): boolean {
-  return token.fact === factOf(token.purpose, user)
 }
 
 /**

@@ -1,10 +1,11 @@
 import { accountEvent } from '../../domain/events.ts'
+import { stands } from '../../domain/one-time-token.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import type { User } from '../../domain/user.ts'
 import type { ChangeUser } from '../change-user.ts'
 import { type CausingRequest, eventMetadata } from '../event-metadata.ts'
 import { askForObjection, type ObjectionNeeds } from './deletion-objection.ts'
-import { findRedeemable, type RedeemNeeds, stands } from './redeem-token.ts'
+import { findRedeemable, type RedeemNeeds } from './redeem-token.ts'
 
 interface Needs extends ObjectionNeeds, RedeemNeeds {
   changeUser: ChangeUser
@@ -14,7 +15,8 @@ const rejectableMilliseconds = 7 * 24 * 60 * 60 * 1000
 
 /**
  * Deletes an account that somebody else created with the address of the holder of a verification token. Only a recent account:
- * a user who enters a wrong new address must not lose an old one to the owner of that address.
+ * a user who enters a wrong new address must not lose an old one to the owner of that address. A token that confirms a new
+ * address only becomes invalid.
  */
 export class RejectAccount {
   readonly #needs: Needs
@@ -24,7 +26,7 @@ export class RejectAccount {
 
   async execute(input: CausingRequest & { token: string }): Promise<void> {
     const found = await findRedeemable(this.#needs, 'verify_email', input.token)
-    if (found === null) throw new Refusal('VERIFY_USER_BAD_TOKEN')
+    if (found === null) return await this.#rejectChange(input.token)
     const { token, user } = found
     this.#requireRejectable(user)
     await askForObjection(this.#needs, user, input)
@@ -34,6 +36,12 @@ export class RejectAccount {
       return { type: 'remove', events: [accountEvent('deleted', fresh, eventMetadata(this.#needs, input))] }
     })
     if (outcome.type !== 'removed') throw new Refusal('VERIFY_USER_BAD_TOKEN')
+  }
+
+  async #rejectChange(value: string): Promise<void> {
+    const found = await findRedeemable(this.#needs, 'change_email', value)
+    if (found === null) throw new Refusal('VERIFY_USER_BAD_TOKEN')
+    await this.#needs.tokens.remove(found.token.purpose, found.token.digest)
   }
 
   #requireRejectable(user: User): void {

@@ -1,6 +1,6 @@
 import { type Email, emailKey } from '../../domain/email.ts'
 import type { EventId } from '../../domain/ids.ts'
-import type { TokenPurpose } from '../../domain/one-time-token.ts'
+import type { RequestPurpose } from '../../domain/one-time-token.ts'
 import { Unavailable } from '../../domain/refusal.ts'
 import type { CausingRequest, MetadataNeeds } from '../event-metadata.ts'
 import type { Limits } from '../limits/limits.ts'
@@ -26,7 +26,7 @@ export class RequestToken {
 
   /** @param input.device the text of the device cookie */
   async execute(
-    input: CausingRequest & { purpose: TokenPurpose; email: Email; device?: string | null },
+    input: CausingRequest & { purpose: RequestPurpose; email: Email; device?: string | null },
   ): Promise<void> {
     const { tokenRequests, keyRing, limits, clock, newId } = this.#needs
     const { purpose, requestId, languages = [], device = null } = input

@@ -1,13 +1,14 @@
 import type { Email } from '../../domain/email.ts'
 import { accountEvent, updatedEvent } from '../../domain/events.ts'
 import { withVouchedAccounts } from '../../domain/linked-accounts.ts'
+import { stands } from '../../domain/one-time-token.ts'
 import { type PasswordPolicy, passwordObjection } from '../../domain/password.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import { endSessions, withPassword } from '../../domain/user.ts'
 import type { ChangeUser } from '../change-user.ts'
 import { type CausingRequest, eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
 import type { PasswordHasher } from '../ports/password-hasher.ts'
-import { discard, findRedeemable, type RedeemNeeds, stands } from './redeem-token.ts'
+import { discard, findRedeemable, type RedeemNeeds } from './redeem-token.ts'
 
 interface Needs extends MetadataNeeds, RedeemNeeds {
   changeUser: ChangeUser

@@ -1,5 +1,5 @@
 import { type Email, emailKey } from '../../domain/email.ts'
-import { type UserChanges, updatedEvent } from '../../domain/events.ts'
+import { newAddressEvent, type UserChanges, updatedEvent } from '../../domain/events.ts'
 import { type PasswordPolicy, passwordObjection } from '../../domain/password.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import { endSessions, type User, withPassword } from '../../domain/user.ts'
@@ -7,6 +7,8 @@ import type { Change, ChangeUser } from '../change-user.ts'
 import { type CausingRequest, eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
 import { type Caller, type Limits, unknownCaller } from '../limits/limits.ts'
 import type { PasswordHasher } from '../ports/password-hasher.ts'
+import type { TokenStore } from '../ports/stores/token-store.ts'
+import type { UserStore } from '../ports/stores/user-store.ts'
 import { type Authenticated, speaksFor } from '../sign-in/authenticate.ts'
 import { type FreshLoginNeeds, requireFreshLogin } from '../sign-in/fresh-login.ts'
 
@@ -23,16 +25,22 @@ export interface AnyChanges extends OwnChanges {
 }
 
 interface Needs extends MetadataNeeds, FreshLoginNeeds {
+  users: UserStore
+  tokens: TokenStore
   changeUser: ChangeUser
   hasher: PasswordHasher
   limits: Limits
   policy: PasswordPolicy
+  /** Whether users have to confirm a new address by a token before it counts. */
+  confirmEmailChange: boolean
 }
 
 interface Update extends CausingRequest {
   readonly target: User
   readonly changes: AnyChanges
   readonly hash: string | null
+  /** The new address that a token has to confirm first; `null` without one. */
+  readonly newAddress: Email | null
   readonly keptCredentialId: string | null
   /** Repeats every check of the update on the current record. */
   readonly check: (fresh: User) => void | Promise<void>
@@ -44,6 +52,7 @@ export class UpdateUser {
     this.#needs = needs
   }
 
+  /** Returns the user as it is now. Its address is still the present one if a token has to confirm the new one first. */
   async own(
     input: CausingRequest & {
       by: Authenticated
@@ -53,20 +62,22 @@ export class UpdateUser {
     },
   ): Promise<User> {
     const { by, currentPassword, requestId, languages, caller = unknownCaller } = input
-    // Field by field, because the object of a calling program may hold rights, too.
     const { email, password } = input.changes
-    const changes = { email, password }
-
     const givesAccess = email !== undefined || password !== undefined
     if (givesAccess && currentPassword === undefined) requireFreshLogin(this.#needs, by)
     const verified = await this.#verify(by.user, currentPassword, { ...caller, requestId })
+    const isOther = email !== undefined && emailKey(email) !== emailKey(by.user.email)
+    const waits = isOther && this.#needs.confirmEmailChange
+    const newAddress = waits && (await this.#mayConfirm(email, by.user, { ...caller, requestId })) ? email : null
+    // Field by field, because the object of a calling program may hold rights, too.
+    const changes = { email: waits ? undefined : email, password }
     const hash = await this.#hash(changes, by.user, caller)
     const check = async (fresh: User): Promise<void> => {
       await requireAlive(fresh, by)
       requireSamePassword(fresh, verified)
     }
-    const update = { target: by.user, changes, hash, keptCredentialId: by.credential.id, requestId, languages }
-    return await this.#change({ ...update, check })
+    const update = { target: by.user, changes, newAddress, hash, requestId, languages }
+    return await this.#change({ ...update, keptCredentialId: by.credential.id, check })
   }
 
   /**
@@ -93,7 +104,7 @@ export class UpdateUser {
       if (!fresh.isSuperuser) throw new Refusal('FORBIDDEN') // the right was taken away meanwhile
     }
     const hash = await this.#hash(changes, target, caller)
-    const update = { target, changes, hash, requestId, languages }
+    const update = { target, changes, newAddress: null, hash, requestId, languages }
     if (by.user.id === target.id) {
       return await this.#change({ ...update, keptCredentialId: by.credential.id, check: requireRight })
     }
@@ -115,16 +126,34 @@ export class UpdateUser {
     return changes.password === undefined ? null : await this.#needs.hasher.hash(changes.password, client)
   }
 
+  /**
+   * `false` if the address has got its messages of the hour. Only the use of the token decides whether the address is free;
+   * the refusal here tells the user early. It invalidates the token of an earlier new address.
+   */
+  async #mayConfirm(email: Email, user: User, { client, requestId }: Caller & { requestId: string }) {
+    const { users, tokens, limits } = this.#needs
+    return await limits.request('tokenRequests', client, async () => {
+      const owner = await users.findByEmail(emailKey(email))
+      if (owner !== null && owner.id !== user.id) throw new Refusal('UPDATE_USER_EMAIL_ALREADY_EXISTS')
+      const earlier = await tokens.current('change_email', user.id)
+      if (earlier !== null) await tokens.remove(earlier.purpose, earlier.digest)
+      const account = emailKey(email)
+      return await limits.maySendToken({ purpose: 'change_email', account, device: null, requestId })
+    })
+  }
+
   async #change(update: Update): Promise<User> {
-    const { target, changes, check } = update
+    const { target, changes, newAddress, check } = update
     const outcome = await this.#needs.changeUser.execute(target.id, async (fresh): Promise<Change> => {
       await check(fresh)
       this.#requireGoodPassword(changes, fresh)
       const { user, changed } = applied(fresh, update, this.#needs.clock())
-      if (Object.keys(changed).length === 0) return { type: 'keep' }
       const sessionsEnded = user.sessions.generation !== fresh.sessions.generation
-      const metadata = eventMetadata(this.#needs, update)
-      return { type: 'replace', user, events: [updatedEvent(user, changed, metadata, { sessionsEnded })] }
+      const metadata = () => eventMetadata(this.#needs, update)
+      const isChanged = Object.keys(changed).length > 0
+      const events = isChanged ? [updatedEvent(user, changed, metadata(), { sessionsEnded })] : []
+      if (newAddress !== null) events.push(newAddressEvent(user, newAddress, metadata()))
+      return events.length === 0 ? { type: 'keep' } : { type: 'replace', user, events }
     })
     switch (outcome.type) {
       case 'changed':

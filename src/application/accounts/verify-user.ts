@@ -1,10 +1,11 @@
-import { accountEvent } from '../../domain/events.ts'
+import { accountEvent, updatedEvent } from '../../domain/events.ts'
+import { newAddressOf, stands } from '../../domain/one-time-token.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import type { User } from '../../domain/user.ts'
 import type { ChangeUser } from '../change-user.ts'
 import { type CausingRequest, eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
 import { type Authenticated, speaksFor } from '../sign-in/authenticate.ts'
-import { discard, findRedeemable, type RedeemNeeds, stands } from './redeem-token.ts'
+import { discard, findRedeemable, type RedeemNeeds } from './redeem-token.ts'
 
 interface Needs extends MetadataNeeds, RedeemNeeds {
   changeUser: ChangeUser
@@ -13,8 +14,9 @@ interface Needs extends MetadataNeeds, RedeemNeeds {
 }
 
 /**
- * Marks an address as verified, because the holder of the token reads its mail. Within a session of the account it also
- * marks the owner as proved, because the same person knows the password.
+ * Marks an address as verified, because the holder of the token reads its mail: the present address, or the new one that the
+ * token confirms. Within a session of the account it also marks the owner as proved, because the same person knows the
+ * password.
  */
 export class VerifyUser {
   readonly #needs: Needs
@@ -28,7 +30,9 @@ export class VerifyUser {
     const { by = null } = input
     if (requiresSession && by === null) throw new Refusal('UNAUTHORIZED')
 
-    const found = await findRedeemable(this.#needs, 'verify_email', input.token)
+    const found =
+      (await findRedeemable(this.#needs, 'verify_email', input.token)) ??
+      (await findRedeemable(this.#needs, 'change_email', input.token))
     if (found === null) throw new Refusal('VERIFY_USER_BAD_TOKEN')
     const { token } = found
 
@@ -36,11 +40,19 @@ export class VerifyUser {
       if (!stands(token, fresh)) throw new Refusal('VERIFY_USER_BAD_TOKEN')
       const isWithinSession = by !== null && by.user.id === fresh.id && (await speaksFor(fresh, by))
       if (requiresSession && !isWithinSession) throw new Refusal('UNAUTHORIZED')
+      const metadata = () => eventMetadata(this.#needs, input)
+      const verified = { ...fresh, isVerified: true, isOwnerProved: fresh.isOwnerProved || isWithinSession }
+      if (token.purpose === 'change_email') {
+        const email = newAddressOf(token.fact, fresh) ?? fresh.email
+        const user = { ...verified, email, isOwnerProved: isWithinSession }
+        const changes = { email, previousEmail: fresh.email, ...(!fresh.isVerified && { isVerified: true }) }
+        const changed = updatedEvent(user, changes, metadata())
+        return { type: 'replace', user, events: [changed, accountEvent('verified', user, metadata())] }
+      }
       if (fresh.isVerified) throw new Refusal('VERIFY_USER_ALREADY_VERIFIED')
-      const user = { ...fresh, isVerified: true, isOwnerProved: fresh.isOwnerProved || isWithinSession }
-      const event = accountEvent('verified', user, eventMetadata(this.#needs, input))
-      return { type: 'replace', user, events: [event] }
+      return { type: 'replace', user: verified, events: [accountEvent('verified', verified, metadata())] }
     })
+    // Another user may have taken the new address meanwhile.
     if (outcome.type !== 'changed') throw new Refusal('VERIFY_USER_BAD_TOKEN')
     await discard(this.#needs, token)
     return outcome.user

@@ -4,8 +4,8 @@ import {
   hasExpired,
   isFresh,
   isWanted,
+  type RequestPurpose,
   restSeconds,
-  type TokenPurpose,
   type TokenRequest,
 } from '../../domain/one-time-token.ts'
 import { scrub } from '../../domain/scrub.ts'
@@ -23,7 +23,7 @@ interface Needs extends DeliveryNeeds {
   expiringIds: ExpiringIds
   keyRing: KeyRing
   /** In seconds. */
-  lifetimes: Readonly<Record<TokenPurpose, number>>
+  lifetimes: Readonly<Record<RequestPurpose, number>>
 }
 
 interface Wanted extends LeasedRequest {

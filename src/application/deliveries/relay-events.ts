@@ -1,12 +1,14 @@
 import type { AccountEvent, UserChanges } from '../../domain/events.ts'
 import type { UserId } from '../../domain/ids.ts'
+import { stands } from '../../domain/one-time-token.ts'
 import { Unavailable } from '../../domain/refusal.ts'
 import type { Session } from '../../domain/session.ts'
 import { isAlive } from '../../domain/user.ts'
-import { stands } from '../accounts/redeem-token.ts'
 import type { DueWork } from '../ports/due-work.ts'
+import type { KeyRing } from '../ports/key-ring.ts'
 import type { LeasedEvent, Outbox } from '../ports/stores/outbox.ts'
 import type { SessionStore } from '../ports/stores/session-store.ts'
+import { addressToken } from './address-token.ts'
 import { type DeliveryNeeds, defaultLeaseSeconds } from './delivery-needs.ts'
 import { isFinal, problemOf, reasonOf, retryAt } from './delivery-problem.ts'
 import { TaskQueue } from './task-queue.ts'
@@ -14,6 +16,9 @@ import { TaskQueue } from './task-queue.ts'
 interface Needs extends DeliveryNeeds {
   outbox: Outbox
   sessions: SessionStore
+  keyRing: Pick<KeyRing, 'digest' | 'tokenFor'>
+  /** In seconds. */
+  lifetimes: Readonly<Record<'verify_email', number>>
 }
 
 const maxRunning = 16
@@ -117,18 +122,21 @@ export class RelayEvents implements DueWork {
       // into a dead letter before its handler was called.
       if (attempts < maxAttempts) throw error
     }
-    await this.#callHandler(event)
+    await this.#callHandler(event, userId)
   }
 
-  async #callHandler(event: AccountEvent): Promise<void> {
+  async #callHandler(event: AccountEvent, userId: UserId): Promise<void> {
     const { eventHandlers, tenant, handlerTimeoutSeconds } = this.#needs
     const { type } = event
     if (!eventHandlers.handles(type)) return
+    const token = type === 'verification_requested' ? await addressToken(this.#needs, event, userId) : undefined
+    if (token === null) return
     const changes: { changes?: UserChanges } = type === 'updated' ? { changes: event.changes } : {}
     const { id: eventId, requestId, languages, at } = event
     const context = { eventId, requestId, languages, tenant, at }
     try {
-      await eventHandlers.call({ type, user: event.user, ...changes, context }, handlerTimeoutSeconds)
+      const call = { type, user: event.user, ...(token !== undefined && { token }), ...changes, context }
+      await eventHandlers.call(call, handlerTimeoutSeconds)
     } catch (error) {
       throw error instanceof Unavailable ? new NotBegun(error) : error
     }
@@ -159,7 +167,7 @@ export class RelayEvents implements DueWork {
   /** Tokens for a former address would become valid again when the user returns to that address. */
   async #removeDeadTokens(userId: UserId): Promise<void> {
     const { tokens, users } = this.#needs
-    for (const purpose of ['reset_password', 'verify_email'] as const) {
+    for (const purpose of ['reset_password', 'verify_email', 'change_email'] as const) {
       const token = await tokens.current(purpose, userId)
       const user = await users.find(userId)
       if (token === null || (user !== null && stands(token, user))) continue

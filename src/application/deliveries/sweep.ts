@@ -1,4 +1,4 @@
-import type { TokenPurpose } from '../../domain/one-time-token.ts'
+import type { RequestPurpose } from '../../domain/one-time-token.ts'
 import type { ExpiringIds } from '../ports/stores/expiring-ids.ts'
 import type { OAuthStateStore } from '../ports/stores/oauth-state-store.ts'
 import type { Outbox } from '../ports/stores/outbox.ts'
@@ -15,7 +15,7 @@ interface Needs {
   outbox: Outbox
   clock: () => Date
   /** The lifetimes of tokens, in seconds. */
-  lifetimes: Readonly<Record<TokenPurpose, number>>
+  lifetimes: Readonly<Record<RequestPurpose, number>>
 }
 
 /** Other writes wait for this write, so it removes a limited number of rows. */

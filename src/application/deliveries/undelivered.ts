@@ -1,5 +1,5 @@
 import type { EventId, UserId } from '../../domain/ids.ts'
-import { hasExpired, type TokenPurpose } from '../../domain/one-time-token.ts'
+import { hasExpired, type RequestPurpose } from '../../domain/one-time-token.ts'
 import type { HandlerCallType } from '../ports/event-handlers.ts'
 import type { Outbox } from '../ports/stores/outbox.ts'
 import type { DeliveryState, Page } from '../ports/stores/page.ts'
@@ -49,7 +49,7 @@ interface RetryNeeds {
   tokenRequests: TokenRequests
   clock: () => Date
   /** In seconds. */
-  lifetimes: Readonly<Record<TokenPurpose, number>>
+  lifetimes: Readonly<Record<RequestPurpose, number>>
 }
 
 /** Makes dead letters due again, except requests whose tokens would have expired. */

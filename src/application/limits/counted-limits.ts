@@ -108,7 +108,8 @@ export class CountedLimits implements Limits {
 
     // The requests of a minute get one token, so they count once. An impatient user would use up the tokens of the hour.
     const minute = Math.floor(this.#now() / 1000 / restSeconds)
-    const isFirst = (await limiter.add(`${key}:${minute}`, 1, restSeconds)).points === 1
+    // Each request for a new address gets a token.
+    const isFirst = purpose === 'change_email' || (await limiter.add(`${key}:${minute}`, 1, restSeconds)).points === 1
     const { points } = await limiter.add(key, isFirst ? 1 : 0, windows.tokensPerAddress)
     if (isFirst && points === figures.tokensPerAddress + 1) withheld({ purpose, requestId })
     return points <= figures.tokensPerAddress

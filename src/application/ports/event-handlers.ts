@@ -13,7 +13,7 @@ export interface HandlerContext {
 }
 
 /** The types of calls: one for each event, one for each token, and one before a deletion. */
-export type HandlerCallType = AccountEventType | 'reset_requested' | 'verification_requested' | 'deletion_requested'
+export type HandlerCallType = AccountEventType | 'reset_requested' | 'deletion_requested'
 
 export interface HandlerCall {
   readonly type: HandlerCallType

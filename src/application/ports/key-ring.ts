@@ -1,6 +1,6 @@
 import type { EmailKey } from '../../domain/email.ts'
 import type { EventId, UserId } from '../../domain/ids.ts'
-import type { TokenPurpose } from '../../domain/one-time-token.ts'
+import type { RequestPurpose, TokenPurpose } from '../../domain/one-time-token.ts'
 
 /** The keys derived from the deployment's master secret: one for each purpose. */
 export interface KeyRing {
@@ -11,7 +11,7 @@ export interface KeyRing {
   tokenFor(purpose: TokenPurpose, eventId: EventId, userId: UserId, fact: string): string
 
   /** A keyed hash: the id of a waiting request for an address. */
-  requestId(purpose: TokenPurpose, key: EmailKey): string
+  requestId(purpose: RequestPurpose, key: EmailKey): string
 
   /** A keyed hash: the key of a counter of limits, so that no store holds the addresses of users and clients. */
   counterKey(...subject: readonly string[]): string

@@ -6,7 +6,7 @@ import { openShares, type Shares } from '../../adapters/stores/store-backend.ts'
 import type { EventHandlers, HandlerContext } from '../../application/ports/event-handlers.ts'
 import { type Mailbox, type Mailer, MailFailed, type Sender } from '../../application/ports/mailer.ts'
 import type { Email } from '../../domain/email.ts'
-import type { TokenPurpose } from '../../domain/one-time-token.ts'
+import type { RequestPurpose } from '../../domain/one-time-token.ts'
 import { type Fault, SettingsFault, type Source } from '../settings/schema/fault.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 import { parseAddress, parseSender } from '../settings/sender.ts'
@@ -39,7 +39,7 @@ export async function openMail(needs: MailNeeds): Promise<OpenMail | null> {
   const templates = await templatesOf(settings)
   const { mailer, mailbox = null, close } = url.kind === 'mailbox' ? openMailbox(needs) : await openMailer(needs, url)
   const from = (): Sender => senderOf(settings, needs.publicUrl())
-  const page = (purpose: TokenPurpose): string =>
+  const page = (purpose: RequestPurpose): string =>
     purpose === 'verify_email'
       ? (mail.links.verify ?? `${needs.publicUrl()}/account/verify`)
       : (mail.links.reset ?? `${needs.publicUrl()}/account/reset`)

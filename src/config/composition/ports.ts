@@ -12,7 +12,7 @@ import type { CodeRefused, ProviderFailed } from '../../application/ports/oauth-
 import type { PasswordHasher } from '../../application/ports/password-hasher.ts'
 import type { UserStore } from '../../application/ports/stores/user-store.ts'
 import type { AccountEvent } from '../../domain/events.ts'
-import type { TokenPurpose } from '../../domain/one-time-token.ts'
+import type { RequestPurpose } from '../../domain/one-time-token.ts'
 import type { User } from '../../domain/user.ts'
 import { timers } from '../../lib/timers.ts'
 import type { Settings } from '../settings/schema/schema.ts'
@@ -56,6 +56,7 @@ export function portsOf(settings: Settings, opened: Opened) {
     newToken,
     providerNames: new Set(enabledOf(settings.providers).map(([name]) => name)),
     freshLoginSeconds: settings.security.freshLoginSeconds || null,
+    confirmEmailChange: settings.security.confirmEmailChange,
     requiresSession: settings.verification.requiresSession,
     maxOpenJourneys: settings.security.maxOpenJourneys,
     lifetimes: lifetimesOf(settings),
@@ -64,7 +65,7 @@ export function portsOf(settings: Settings, opened: Opened) {
   }
 }
 
-export function lifetimesOf({ tokens }: Settings): Readonly<Record<TokenPurpose, number>> {
+export function lifetimesOf({ tokens }: Settings): Readonly<Record<RequestPurpose, number>> {
   return { reset_password: tokens.resetLifetimeSeconds, verify_email: tokens.verifyLifetimeSeconds }
 }
 

@@ -114,9 +114,10 @@ export function tokenStoreContract({ on, onNew, assertSwept }: Cases<TokenStore>
   on('removes all tokens of a user, and of no other user', async ({ store, clock }) => {
     const reset = await stored(store, clock)
     const verify = await stored(store, clock, { userId: reset.userId, purpose: 'verify_email' })
+    const change = await stored(store, clock, { userId: reset.userId, purpose: 'change_email' })
     const bystander = await stored(store, clock)
     await store.removeAllOf(reset.userId)
-    for (const { purpose, digest, userId } of [reset, verify]) {
+    for (const { purpose, digest, userId } of [reset, verify, change]) {
       assert.equal(await store.find(purpose, digest), null)
       assert.equal(await store.current(purpose, userId), null)
     }

@@ -1,12 +1,12 @@
 import type { RequestToken } from '../../../application/accounts/request-token.ts'
-import type { TokenPurpose } from '../../../domain/one-time-token.ts'
+import type { RequestPurpose } from '../../../domain/one-time-token.ts'
 import { type Endpoint, endpoint } from '../endpoint.ts'
 import { EmailBody } from '../schemas.ts'
 
 type Texts = Pick<Endpoint, 'path' | 'operationId' | 'summary'>
 
 /** The operation that asks for a token. Its answer does not depend on the address. */
-export function tokenRequest(requestToken: RequestToken, purpose: TokenPurpose, texts: Texts): Endpoint {
+export function tokenRequest(requestToken: RequestToken, purpose: RequestPurpose, texts: Texts): Endpoint {
   return endpoint({
     ...texts,
     method: 'POST',

@@ -26,7 +26,7 @@ export function verifyRouter({ requestToken, verifyUser, rejectAccount, prefix }
         method: 'POST',
         path: '/verify',
         operationId: 'verify:verify',
-        summary: 'Verify an address by a verification token',
+        summary: 'Verify the present or a new address by its token',
         access: 'anybody',
         limit: 'wrongTokens',
         body: VerifyBody,
@@ -40,7 +40,8 @@ export function verifyRouter({ requestToken, verifyUser, rejectAccount, prefix }
         method: 'POST',
         path: '/verify/reject',
         operationId: 'verify:reject',
-        summary: 'Delete the unverified account of a verification token, which somebody else created',
+        summary:
+          'Reject a token: deletes the unverified account that somebody else created, or stops a change of address',
         access: 'public',
         limit: 'wrongTokens',
         body: VerifyBody,

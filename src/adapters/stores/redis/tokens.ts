@@ -2,7 +2,7 @@ import type { TokenStore } from '../../../application/ports/stores/token-store.t
 import type { OneTimeToken, TokenPurpose } from '../../../domain/one-time-token.ts'
 import { type Ask, expireAt } from './connection.ts'
 
-const purposes: readonly TokenPurpose[] = ['reset_password', 'verify_email']
+const purposes: readonly TokenPurpose[] = ['reset_password', 'verify_email', 'change_email']
 
 /**
  * `<prefix>token:<purpose>:<user>` holds the user's only token of that purpose. A later put replaces it in one write, so one

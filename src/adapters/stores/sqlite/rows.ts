@@ -1,7 +1,7 @@
 import type { Email, EmailKey } from '../../../domain/email.ts'
 import type { AccountEvent } from '../../../domain/events.ts'
 import type { EventId, UserId } from '../../../domain/ids.ts'
-import type { TokenPurpose, TokenRequest } from '../../../domain/one-time-token.ts'
+import type { RequestPurpose, TokenPurpose, TokenRequest } from '../../../domain/one-time-token.ts'
 
 // Rows that the thread writes and the event loop reads. The schema names the same columns.
 
@@ -49,7 +49,7 @@ export interface TokenRow {
 export interface RequestRow {
   readonly id: string
   readonly event_id: EventId
-  readonly purpose: TokenPurpose
+  readonly purpose: RequestPurpose
   readonly sealed_email: string
   readonly request_id: string
   /** Separated by commas. */

@@ -62,6 +62,11 @@ export const security = Type.Object({
     description:
       'Linking, unlinking, a change of password or address, and every change or deletion by a superuser need a login within this time. A PATCH may send `current_password` instead. `0` turns the check off.',
   }),
+  confirmEmailChange: Type.Boolean({
+    default: false,
+    description:
+      'A new address that users set for themselves counts once they open the link that is sent there. Until then, `PATCH /users/me` answers with the present address.',
+  }),
   maxOpenJourneys: Type.Integer({
     minimum: 1,
     maximum: 1_000_000,

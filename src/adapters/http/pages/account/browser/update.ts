@@ -1,6 +1,6 @@
-import { attempt, onSubmit } from './form.ts'
-import { byId, data, type Notice, open } from './page.ts'
-import { Problem, request, signedIn } from './requests.ts'
+import { attempt, finish, onSubmit } from './form.ts'
+import { byId, data, element, filled, type Notice, open, pageUrl, texts } from './page.ts'
+import { type Me, Problem, request, signedIn } from './requests.ts'
 
 /** The form that changes one field of the own account. */
 export async function updateForm(field: 'email' | 'password', notice: Notice): Promise<void> {
@@ -8,7 +8,8 @@ export async function updateForm(field: 'email' | 'password', notice: Notice): P
     const { current_password = '' } = fields
     const changes = { [field]: fields[field], ...(current_password !== '' && { current_password }) }
     try {
-      await request('PATCH', `${data.routes.users}/me`, { json: changes })
+      const { email } = await request<Me>('PATCH', `${data.routes.users}/me`, { json: changes })
+      if (fields.email !== undefined && isPending(fields.email, email)) return showPending(fields.email)
       open('account', notice)
     } catch (problem) {
       if (problem instanceof Problem && problem.code === 'Unauthorized') return open('sign-in')
@@ -20,6 +21,18 @@ export async function updateForm(field: 'email' | 'password', notice: Notice): P
     if (user === null) open('sign-in', undefined, location.href)
     else byId<HTMLInputElement>('username').value = user.email
   })
+}
+
+/** Whether the address counts only after a link in a message was opened. The service writes domains in lower case. */
+function isPending(wanted: string, email: string): boolean {
+  return email === byId<HTMLInputElement>('username').value && wanted.trim().toLowerCase() !== email.toLowerCase()
+}
+
+function showPending(email: string): void {
+  finish(
+    filled(texts.addressPending, { email }),
+    element('a', { class: 'button', href: pageUrl('account') }, texts.goOn),
+  )
 }
 
 /** A login that is too old needs the current password. */

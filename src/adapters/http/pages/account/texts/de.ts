@@ -30,7 +30,8 @@ export const de: Texts = {
     intro: 'Sie haben einen Link geöffnet, den wir an Ihre Adresse geschickt haben. Ist das Konto Ihres?',
     button: 'Meine Adresse bestätigen',
     reject: 'Das war ich nicht',
-    rejectHint: 'Löscht das Konto, das jemand mit Ihrer Adresse erstellt hat.',
+    rejectHint:
+      'Löscht das Konto, das jemand mit Ihrer Adresse erstellt hat, oder stoppt die Änderung auf Ihre Adresse.',
   },
   account: {
     title: 'Ihr Konto',
@@ -68,9 +69,11 @@ export const de: Texts = {
     verifiedNow: '{email} ist bestätigt.',
     goOn: 'Weiter',
     noToken: 'Diese Adresse ist unvollständig. Bitte öffnen Sie den Link in der Nachricht noch einmal.',
-    rejected: 'Das Konto ist gelöscht. Sonst ist nichts zu tun.',
+    rejected: 'Ihre Adresse wird nicht mehr verwendet. Sonst ist nichts zu tun.',
     signInFirst: 'Bitte melden Sie sich zuerst an.',
     addressSaved: 'Ihre Adresse ist geändert.',
+    addressPending:
+      'Bitte öffnen Sie den Link, den wir an {email} geschickt haben. Bis dahin gilt Ihre jetzige Adresse.',
     passwordSaved: 'Ihr Passwort ist geändert, und Ihre anderen Sitzungen sind beendet.',
     unlink: 'Trennen',
     unlinkLabel: '{provider} trennen, {email}',

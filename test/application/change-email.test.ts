@@ -1,0 +1,277 @@
+import { expect } from 'chai'
+import { toEmail } from '../../src/adapters/addresses/parse-email.ts'
+import { newId } from '../../src/adapters/crypto/new-id.ts'
+import { RejectAccount } from '../../src/application/accounts/reject-account.ts'
+import { ResetPassword } from '../../src/application/accounts/reset-password.ts'
+import { UpdateUser } from '../../src/application/accounts/update-user.ts'
+import { VerifyUser } from '../../src/application/accounts/verify-user.ts'
+import { RelayEvents } from '../../src/application/deliveries/relay-events.ts'
+import { runDue } from '../../src/application/deliveries/run-due.ts'
+import { HandlerFailed } from '../../src/application/ports/event-handlers.ts'
+import type { Authenticated, Backend } from '../../src/application/sign-in/authenticate.ts'
+import { LogOutEverywhere } from '../../src/application/sign-in/log-out-everywhere.ts'
+import { emailKey } from '../../src/domain/email.ts'
+import { factOf } from '../../src/domain/one-time-token.ts'
+import { Refusal } from '../../src/domain/refusal.ts'
+import type { User } from '../../src/domain/user.ts'
+import { aToken, aUser } from '../../src/testing/builders.ts'
+import { fixedClock } from '../../src/testing/fixed-clock.ts'
+import { quickHasher } from '../../src/testing/quick-hasher.ts'
+import { changeUserOf, deliveryNeeds, recording } from '../support/delivery.ts'
+
+const requestId = 'request-of-a-test'
+const [present, wanted, other] = ['old@example.com', 'new@example.com', 'other@example.com'].map(toEmail) as [
+  ReturnType<typeof toEmail>,
+  ReturnType<typeof toEmail>,
+  ReturnType<typeof toEmail>,
+]
+const backend = { credentials: { isEnded: async () => false } } as unknown as Backend // safe: nothing else is called
+
+async function scene({
+  requiresSession = false,
+  fields = {},
+  act = () => undefined,
+}: {
+  requiresSession?: boolean
+  fields?: Partial<User>
+  act?: () => void
+} = {}) {
+  const clock = fixedClock()
+  const eventHandlers = recording(act)
+  const needs = {
+    ...(await deliveryNeeds(clock)),
+    eventHandlers,
+    handlerTimeoutSeconds: 10,
+    hasher: quickHasher,
+    policy: { minLength: 8, isCommon: () => false },
+    freshLoginSeconds: null,
+    confirmEmailChange: true,
+    requiresSession,
+    newId,
+  }
+  const { users } = needs
+  const insert = async (more: Partial<User> = {}): Promise<Authenticated> => {
+    const user = aUser({ isActive: true, isVerified: true, endedUntil: null, oauthAccounts: [], ...more })
+    await users.insert(user, [])
+    const { generation } = user.sessions
+    const credential = { id: newId(), userId: user.id, generation, issuedAt: clock(), expiresAt: clock() }
+    return { user, credential, backend }
+  }
+  /** As another process would have them. */
+  const useCases = () => {
+    const all = { ...needs, changeUser: changeUserOf(users) }
+    return { update: new UpdateUser(all), verify: new VerifyUser(all), reject: new RejectAccount(all), all }
+  }
+  const { update, verify, reject, all } = useCases()
+  const by = await insert({ email: present, ...fields })
+  const relay = new RelayEvents(needs)
+  const tokens = () => eventHandlers.calls.flatMap(({ token }) => token ?? [])
+
+  return {
+    ...needs,
+    all,
+    by,
+    clock,
+    insert,
+    useCases,
+    calls: eventHandlers.calls,
+    relay,
+    reject,
+    find: async () => (await users.find(by.user.id)) as User, // safe: nothing removes it
+    ask: async (email = wanted, who = by) => await update.own({ by: who, changes: { email }, requestId }),
+    /** Asks, and returns the delivered token. */
+    async tokenFor(email = wanted, who = by) {
+      await update.own({ by: who, changes: { email }, requestId })
+      await runDue(relay)
+      return tokens().at(-1) ?? ''
+    },
+    tokens,
+    redeem: (token: string, session: Authenticated | null = null) =>
+      verify.execute({ token, by: session, requestId }).catch(codeOf),
+  }
+}
+
+function codeOf(thrown: unknown): string {
+  if (thrown instanceof Refusal) return thrown.code
+  throw thrown
+}
+
+describe('a new address that has to be confirmed', () => {
+  it('counts once its token is used, and not before', async () => {
+    const { ask, find, users, calls, relay, tokens, redeem, by } = await scene()
+    const answer = await ask()
+    expect(answer).to.include({ email: present, isVerified: true })
+    await runDue(relay)
+    expect(await users.findByEmail(emailKey(wanted))).to.equal(null)
+    expect(calls.map(({ type, user }) => [type, user.email, user.isVerified])).to.deep.equal([
+      ['verification_requested', wanted, false],
+    ])
+
+    expect(await redeem(tokens()[0] ?? '')).to.include({ id: by.user.id, email: wanted, isVerified: true })
+    expect(await users.findByEmail(emailKey(present))).to.equal(null)
+    expect(await find()).to.include({ email: wanted, isVerified: true, isOwnerProved: false })
+    await runDue(relay)
+    await runDue(relay)
+    expect(calls.slice(1).map(({ type, user, changes }) => [type, user.email, changes])).to.deep.equal([
+      ['updated', wanted, { email: wanted, previousEmail: present }],
+      ['verified', wanted, undefined],
+    ])
+    expect(await redeem(tokens()[0] ?? ''), 'again').to.equal('VERIFY_USER_BAD_TOKEN')
+  })
+
+  it('tells handlers that the account was not verified before', async () => {
+    const { tokenFor, redeem, relay, calls } = await scene({ fields: { isVerified: false } })
+    await redeem(await tokenFor())
+    await runDue(relay)
+    const { changes } = calls.find(({ type }) => type === 'updated') ?? {}
+    expect(changes).to.deep.equal({ email: wanted, previousEmail: present, isVerified: true })
+  })
+
+  it('proves the owner of the address within a session, which the settings may require', async () => {
+    const free = await scene()
+    expect(await free.redeem(await free.tokenFor(), free.by)).to.include({ isOwnerProved: true })
+    const strict = await scene({ requiresSession: true })
+    const token = await strict.tokenFor()
+    expect(await strict.redeem(token)).to.equal('UNAUTHORIZED')
+    expect(await strict.redeem(token, await strict.insert()), 'the session of another').to.equal('UNAUTHORIZED')
+    expect(await strict.redeem(token, strict.by)).to.include({ email: wanted })
+  })
+
+  it('waits for no token if only the spelling changes, or if a superuser sets it', async () => {
+    const { all, ask, by, insert, find } = await scene()
+    expect(await ask(toEmail('OLD@example.com'))).to.include({ email: 'OLD@example.com', isVerified: true })
+    const root = await insert({ isSuperuser: true })
+    await new UpdateUser(all).any({ by: root, target: by.user, changes: { email: other }, requestId })
+    expect(await find()).to.include({ email: other, isVerified: false })
+  })
+
+  it('is the last one that the user asked for', async () => {
+    const { ask, tokenFor, redeem, relay, tokens, find } = await scene()
+    const first = await tokenFor(other)
+    await ask()
+    expect(await redeem(first), 'before the second message').to.equal('VERIFY_USER_BAD_TOKEN')
+    await runDue(relay)
+    expect(await redeem(first)).to.equal('VERIFY_USER_BAD_TOKEN')
+    await redeem(tokens().at(-1) ?? '')
+    expect(await find()).to.include({ email: wanted })
+  })
+
+  const voids: Record<string, (at: Awaited<ReturnType<typeof scene>>) => Promise<unknown>> = {
+    'every login ends': ({ all, by }) => new LogOutEverywhere(all).execute({ by, requestId }),
+    'the password is reset': async ({ all, by, tokens: _, ...at }) => {
+      const purpose = 'reset_password'
+      const fact = factOf(purpose, by.user)
+      const expiresAt = new Date(at.clock().getTime() + 60_000)
+      const reset = aToken({ purpose, userId: by.user.id, digest: all.keyRing.digest('reset'), fact, expiresAt })
+      await all.tokens.put(reset)
+      await new ResetPassword(all).execute({ token: 'reset', password: 'another pass phrase', requestId })
+    },
+    'the password changes': ({ all, by }) =>
+      new UpdateUser(all).own({ by, changes: { password: 'another pass phrase' }, requestId }),
+    'the account is deactivated for a while': async ({ all, by, insert }) => {
+      const update = new UpdateUser(all)
+      const root = await insert({ isSuperuser: true })
+      for (const isActive of [false, true]) {
+        await update.any({ by: root, target: by.user, changes: { isActive }, requestId })
+      }
+    },
+    'a superuser sets another address': async ({ all, by, insert }) => {
+      const root = await insert({ isSuperuser: true })
+      await new UpdateUser(all).any({ by: root, target: by.user, changes: { email: other }, requestId })
+    },
+    'its time is over': async ({ clock }) => clock.advance(86_400),
+    'its holder rejects it': async ({ reject, all }) => {
+      const token = all.eventHandlers.calls.flatMap(({ token }) => token ?? []).at(-1) ?? ''
+      await reject.execute({ token, requestId })
+    },
+  }
+  for (const [what, act] of Object.entries(voids)) {
+    it(`is void after ${what}`, async () => {
+      const at = await scene()
+      const token = await at.tokenFor()
+      await act(at)
+      expect(await at.redeem(token)).to.equal('VERIFY_USER_BAD_TOKEN')
+      expect((await at.find()).email).to.not.equal(wanted)
+    })
+
+    if (what !== 'its holder rejects it') {
+      it(`gets no token after ${what}`, async () => {
+        const at = await scene()
+        await at.ask()
+        await act(at)
+        for (let round = 0; round < 5; round++) await runDue(at.relay)
+        expect(at.tokens()).to.deep.equal([])
+      })
+    }
+  }
+
+  it('invalidates reset tokens for the old address', async () => {
+    const { all, by, clock, tokenFor, redeem } = await scene()
+    const purpose = 'reset_password'
+    const expiresAt = new Date(clock().getTime() + 60_000)
+    const fact = factOf(purpose, by.user)
+    await all.tokens.put(aToken({ purpose, userId: by.user.id, digest: all.keyRing.digest('reset'), fact, expiresAt }))
+    await redeem(await tokenFor())
+    const reset = new ResetPassword(all).execute({ token: 'reset', password: 'another pass phrase', requestId })
+    expect(await reset.catch(codeOf)).to.equal('RESET_PASSWORD_BAD_TOKEN')
+  })
+
+  it('may be taken by somebody else, before it is asked for and before it is confirmed', async () => {
+    const { ask, tokenFor, insert, redeem, find, users } = await scene()
+    await insert({ email: other })
+    expect(await ask(other).catch(codeOf)).to.equal('UPDATE_USER_EMAIL_ALREADY_EXISTS')
+    const token = await tokenFor()
+    const { user: owner } = await insert({ email: wanted })
+    expect(await redeem(token)).to.equal('VERIFY_USER_BAD_TOKEN')
+    expect(await find()).to.include({ email: present, isVerified: true })
+    expect((await users.findByEmail(emailKey(wanted)))?.id).to.equal(owner.id)
+  })
+
+  it('gets the same token from a repeated delivery', async () => {
+    let isBroken = true
+    const { ask, relay, tokens, clock } = await scene({
+      act() {
+        if (isBroken) throw new HandlerFailed('Error', 'the mail server is down')
+      },
+    })
+    await ask()
+    await runDue(relay)
+    isBroken = false
+    clock.advance(60)
+    await runDue(relay)
+    const [first, second] = tokens()
+    expect(first).to.match(/^[\w-]{43}$/)
+    expect(second).to.equal(first)
+  })
+
+  it('is given to one of 64 callers who use its token on four processes', async () => {
+    const { tokenFor, useCases, relay, calls } = await scene()
+    const token = await tokenFor()
+    const processes = Array.from({ length: 4 }, useCases)
+    const outcomes = await Promise.all(
+      Array.from({ length: 64 }, (_, caller) =>
+        processes[caller % 4]?.verify.execute({ token, requestId }).then(() => 'verified', codeOf),
+      ),
+    )
+    expect(outcomes.filter((one) => one === 'verified')).to.have.length(1)
+    expect(new Set(outcomes)).to.deep.equal(new Set(['verified', 'VERIFY_USER_BAD_TOKEN']))
+    for (let round = 0; round < 5; round++) await runDue(relay)
+    expect(calls.filter(({ type }) => type === 'updated')).to.have.length(1)
+  })
+
+  it('is given to one of 64 users who confirm it at the same time', async () => {
+    const { insert, tokenFor, useCases, users } = await scene()
+    const people = await Promise.all(Array.from({ length: 64 }, () => insert()))
+    const held: string[] = []
+    for (const who of people) held.push(await tokenFor(wanted, who))
+    expect(new Set(held).size).to.equal(64)
+    const processes = Array.from({ length: 4 }, useCases)
+    const outcomes = await Promise.all(
+      held.map((token, caller) =>
+        processes[caller % 4]?.verify.execute({ token, requestId }).then(({ id }) => id, codeOf),
+      ),
+    )
+    const owner = await users.findByEmail(emailKey(wanted))
+    expect(outcomes.filter((one) => one !== 'VERIFY_USER_BAD_TOKEN')).to.deep.equal([owner?.id])
+  })
+})
