@@ -64,8 +64,8 @@ export default [
   {
     title: 'an address gets any number of tokens',
     file: 'src/application/accounts/request-token.ts',
-    text: 'if (!(await limits.maySendToken(purpose, key))) return',
-    replacement: 'await limits.maySendToken(purpose, key)',
+    text: 'if (!(await limits.maySendToken({ purpose, account: key, device, requestId }))) return',
+    replacement: 'await limits.maySendToken({ purpose, account: key, device, requestId })',
     tests: ['test/application/limits/limited-use-cases.test.ts'],
   },
   {
@@ -150,7 +150,7 @@ export default [
   {
     title: 'an answer 429 is not held back',
     file: 'src/adapters/http/server/answer.ts',
-    text: 'if (thrown instanceof LimitReached) await setTimeout(limitedMilliseconds)',
+    text: 'if (thrown instanceof LimitReached) await setTimeout(randomInt(leastDelayMilliseconds, mostDelayMilliseconds))',
     replacement: '',
     tests: ['test/http/limits.test.ts'],
     only: 'held back',

@@ -240,10 +240,14 @@ describe('the limits of passwords', () => {
 
   it('give no point back that could reach the next window', async () => {
     for (const seconds of [3600, 3599.5]) {
-      const { limits, limiter, clock, guess } = scene({ passwordsPerAccount: 1 })
+      const { limits, limiter, clock, guess } = scene({ passwordsPerAccount: 2 })
       const { add } = limiter
+      const outcomes: string[] = []
       limiter.add = async (key, points, window) => {
-        if (points < 0) clock.advance(0.5) // on its way to the store
+        if (points < 0 && outcomes.length === 0) {
+          clock.advance(0.5) // on its way to the store
+          outcomes.push(await guess(ofNobody))
+        }
         return await add(key, points, window)
       }
       await limits.password(ofNobody, async () => {
@@ -251,8 +255,8 @@ describe('the limits of passwords', () => {
         return 'right'
       })
       clock.advance(0.5)
-      expect(await guess(ofNobody)).to.equal('wrong')
-      expect(await guess(ofNobody)).to.match(/^passwordsPerAccount/)
+      while (outcomes.length < 4) outcomes.push(await guess(ofNobody))
+      expect(outcomes.filter((outcome) => outcome === 'wrong')).to.have.length(2)
     }
   })
 })
