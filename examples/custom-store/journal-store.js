@@ -210,6 +210,10 @@ export function openJournalStore(path, { clock = () => new Date() } = {}) {
           deliveryState === 'dead' ? [...state.dead.values()] : waiting.map((one) => ({ ...one, diedAt: null }))
         return pageOf(all, ({ event }) => event.id, limit, after)
       },
+      async count(deliveryState, limit) {
+        const waiting = [...state.queues.values()].flatMap(({ events }) => events)
+        return Math.min(limit, deliveryState === 'dead' ? state.dead.size : waiting.length)
+      },
       async revive(eventId, _now, limit) {
         const wanted = [...state.dead.values()].filter(({ event }) => eventId === 'all' || event.id === eventId)
         const revived = wanted.slice(0, limit)
@@ -268,6 +272,9 @@ export function openJournalStore(path, { clock = () => new Date() } = {}) {
         const requests = [...(deliveryState === 'dead' ? state.deadRequests : state.requests).values()]
         const { items, next } = pageOf(requests, (one) => one.request.eventId, limit, after)
         return { items: items.map(({ boundFact, heldUntil, ...shown }) => shown), next }
+      },
+      async count(deliveryState, limit) {
+        return Math.min(limit, (deliveryState === 'dead' ? state.deadRequests : state.requests).size)
       },
       async revive({ id, eventId }) {
         const letter = state.deadRequests.get(eventId)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { UsersRole } from '../../adapters/stores/store-backend.ts'
-import type { LeasedEvent } from '../../application/ports/stores/outbox.ts'
+import type { LeasedEvent, Outbox } from '../../application/ports/stores/outbox.ts'
 import { anEvent, aUser } from '../builders.ts'
 import type { Cases } from './cases.ts'
 import { deadLetters, deliverAll, leaseNothing, leaseOne, withEvents } from './users-scene.ts'
@@ -40,6 +40,19 @@ export function deadLetterContract({ on }: Cases<UsersRole>): void {
     await withEvents(store, 1)
     const listed = (await deadLetters(store.outbox)).map(({ event }) => event.id)
     assert.deepEqual(listed.sort(), ids.sort())
+  })
+
+  on('counts waiting events and dead letters, at most the given number', async ({ store, second, clock }) => {
+    await withEvents(store, 3)
+    await buried(store, clock())
+    await buried(store, clock())
+    await leaseOne(store.outbox, clock())
+    await withEvents(store, 3)
+    const counts = (outbox: Outbox, limit: number) =>
+      Promise.all([outbox.count('waiting', limit), outbox.count('dead', limit)])
+    assert.deepEqual(await counts(second.outbox, 100), [4, 2])
+    assert.deepEqual(await counts(store.outbox, 3), [3, 2])
+    assert.deepEqual(await counts(store.outbox, 1), [1, 1])
   })
 
   on('revives at most the given number of dead letters', async ({ store, clock }) => {

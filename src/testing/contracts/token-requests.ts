@@ -216,6 +216,14 @@ export function tokenRequestsContract({ on, onNew }: Cases<UsersRole>): void {
     assert.deepEqual((await leaseOne(store, inSeconds(0))).request, later)
   })
 
+  on('counts waiting requests and dead letters, at most the given number', async ({ store, second, inSeconds }) => {
+    const requests = await Promise.all(range(5).map(() => asked(store)))
+    for (const request of requests.slice(0, 2)) await store.tokenRequests.bury(request, inSeconds(0), 'it threw')
+    const { tokenRequests } = second
+    assert.deepEqual([await tokenRequests.count('waiting', 100), await tokenRequests.count('dead', 100)], [3, 2])
+    assert.deepEqual([await tokenRequests.count('waiting', 2), await tokenRequests.count('dead', 1)], [2, 1])
+  })
+
   on(
     'revives a dead letter with its bound fact, unless a later request waits',
     async ({ store, second, inSeconds }) => {

@@ -114,6 +114,11 @@ export function memoryOutbox(): MemoryOutbox {
       return pageOf(all, ({ event }) => event.id, limit, after)
     },
 
+    async count(state, limit) {
+      const waiting = [...queues.values()].reduce((sum, { events }) => sum + events.length, 0)
+      return Math.min(limit, state === 'dead' ? dead.size : waiting)
+    },
+
     async revive(eventId, _now, limit) {
       const wanted = [...dead.values()].filter(({ event }) => eventId === 'all' || event.id === eventId)
       const revived = wanted.slice(0, limit)

@@ -84,6 +84,8 @@ export function memoryTokenRequests(): TokenRequests {
       return { items: items.map(({ boundFact, heldUntil, ...shown }) => shown), next }
     },
 
+    count: async (state, limit) => Math.min(limit, (state === 'dead' ? dead : waiting).size),
+
     async revive({ id, eventId }) {
       const letter = dead.get(eventId)
       if (letter === undefined) return false

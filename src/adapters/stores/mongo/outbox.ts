@@ -110,6 +110,20 @@ export function mongoOutbox({ users, now, run, lease, page }: Connection): Outbo
       return { items: events.map((one) => ({ reason: null, diedAt: null, ...one })), next }
     },
 
+    /** Each of these users has at least one such event, so `limit` users are enough. */
+    count: (state, limit) =>
+      run(async () => {
+        const [index, list] = state === 'dead' ? ['dead.diedAt', 'dead'] : ['dueAt', 'events']
+        const [sum] = await users
+          .aggregate<{ found: number }>([
+            { $match: { [`outbox.${index}`]: some } },
+            { $limit: limit },
+            { $group: { _id: null, found: { $sum: { $size: `$outbox.${list}` } } } },
+          ])
+          .toArray()
+        return Math.min(limit, sum?.found ?? 0)
+      }),
+
     /** Each of these users has at least one dead letter, so `limit` users are enough. */
     async revive(eventId, at, limit) {
       const wanted = eventId === 'all' ? {} : { 'outbox.dead.event.id': literal(eventId) }

@@ -94,6 +94,9 @@ export function mongoTokenRequests(connection: Connection): TokenRequests {
       return { items: items.map(waitingRequestOf), next }
     },
 
+    count: (state, limit) =>
+      run(() => (state === 'dead' ? deadTokenRequests : tokenRequests).countDocuments({}, { limit })),
+
     /** Writes the request first: if the process dies between the writes, the dead letter can be revived again. */
     revive: (request) =>
       run(async () => {

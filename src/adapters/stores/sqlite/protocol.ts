@@ -10,8 +10,8 @@ import type { UsersRole } from '../store-backend.ts'
 /** Every method that writes. The event loop sends its name and arguments to the writer's thread, which runs it. */
 export interface Writes {
   readonly users: Pick<UserStore, 'insert' | 'replace' | 'remove'>
-  readonly outbox: Omit<Outbox, 'nextDue' | 'list'>
-  readonly tokenRequests: Omit<TokenRequests, 'list'>
+  readonly outbox: Omit<Outbox, 'nextDue' | 'list' | 'count'>
+  readonly tokenRequests: Omit<TokenRequests, 'list' | 'count'>
   readonly expiringIds: Pick<ExpiringIds, 'add' | 'sweep'>
   readonly tokens: Pick<TokenStore, 'put' | 'remove' | 'removeAllOf' | 'sweep'>
   readonly oauthStates: OAuthStateStore

@@ -56,6 +56,9 @@ export interface Outbox {
    */
   list(state: DeliveryState, limit: number, after: string | null): Promise<Page<UndeliveredEvent>>
 
+  /** The number of waiting events or of dead letters; at most `limit`. */
+  count(state: DeliveryState, limit: number): Promise<number>
+
   /** Makes one dead letter due again, or at most `limit` of all, with no attempts counted. Returns how many. */
   revive(eventId: EventId | 'all', now: Date, limit: number): Promise<number>
 

@@ -63,6 +63,9 @@ export interface TokenRequests {
   /** A page of at most `limit` waiting requests or dead letters, in an order that does not change. */
   list(state: DeliveryState, limit: number, after: string | null): Promise<Page<UndeliveredRequest>>
 
+  /** The number of waiting requests or of dead letters; at most `limit`. */
+  count(state: DeliveryState, limit: number): Promise<number>
+
   /**
    * Makes a dead letter due again, with no attempts counted but with its bound fact. `false`: it is gone, or a later
    * request of the same id waits and replaces it.

@@ -17,6 +17,11 @@ const listed = (state: DeliveryState) => `
   SELECT seq, payload, attempts, reason, dead_at FROM outbox NOT INDEXED
   WHERE seq > ? AND dead_at IS ${state === 'dead' ? 'NOT NULL' : 'NULL'} ORDER BY seq LIMIT ?`
 
+/** One of the partial indexes has all that it needs. */
+const counted = (state: DeliveryState) => `
+  SELECT count(*) AS found FROM
+    (SELECT 1 FROM outbox WHERE dead_at IS ${state === 'dead' ? 'NOT NULL' : 'NULL'} LIMIT ?)`
+
 export function sqliteOutbox(read: Read, writes: Writes['outbox']): Outbox {
   function readyAt(): number | null {
     const first = 'SELECT min(ready_at) AS at FROM outbox_queues'
@@ -46,6 +51,10 @@ export function sqliteOutbox(read: Read, writes: Writes['outbox']): Outbox {
         diedAt: row.dead_at === null ? null : new Date(row.dead_at),
       }))
       return { items, next: rows.length === limit ? String(rows.at(-1)?.seq) : null }
+    },
+
+    async count(state, limit) {
+      return read((sql) => sql<[number], { found: number }>(counted(state)).get(limit))?.found ?? 0
     },
   }
 }

@@ -18,6 +18,12 @@ export function sqliteTokenRequests(read: Read, writes: Writes['tokenRequests'])
       const items = state === 'dead' ? deadLetters(read, limit, after) : waiting(read, limit, after)
       return { items, next: items.length === limit ? (items.at(-1)?.request[keyOf[state]] ?? null) : null }
     },
+
+    async count(state, limit) {
+      const table = state === 'dead' ? 'dead_token_requests' : 'token_requests'
+      const counted = `SELECT count(*) AS found FROM (SELECT 1 FROM ${table} LIMIT ?)`
+      return read((sql) => sql<[number], { found: number }>(counted).get(limit))?.found ?? 0
+    },
   }
 }
 
