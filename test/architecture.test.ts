@@ -36,6 +36,7 @@ const rules: readonly Rule[] = [
   adapter('events', []),
   adapter('logging', ['pino']),
   adapter('mail', ['nodemailer', 'mustache']),
+  adapter('metrics', ['prom-client']),
   adapter('oauth', ['simple-oauth2', 'openid-client', 'undici', 'jsonwebtoken', 'typebox']),
   {
     folder: /^config\/composition\/container\.ts$/,

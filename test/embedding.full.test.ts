@@ -63,10 +63,10 @@ describe('the package, installed into an empty project', () => {
   })
   after(() => project?.remove())
 
-  it('contains only files that programs run, import or compile with', () => {
+  it('contains only files that programs run, import or compile with, and those for monitoring', () => {
     const files = project.files()
     const wanted =
-      /^(package\.json|README\.md|LICENSE|bin\/portcullis\.js|dist\/[\w-]+\.js(\.map)?|dist\/messages\/[\w/-]+\.(html|txt)|dist\/pages\/[\w-]+\.(js|css)|dist\/api\.md|dist\/types\/.*\.d\.ts|examples\/browser\/[\w.-]+)$/
+      /^(package\.json|README\.md|LICENSE|bin\/portcullis\.js|deploy\/[\w-]+\.(json|yml)|dist\/[\w-]+\.js(\.map)?|dist\/messages\/[\w/-]+\.(html|txt)|dist\/pages\/[\w-]+\.(js|css)|dist\/api\.md|dist\/types\/.*\.d\.ts|examples\/browser\/[\w.-]+)$/
     expect(files.filter((file) => !wanted.test(file))).to.deep.equal([])
     expect(files).to.include.members([
       'bin/portcullis.js',

@@ -21,12 +21,12 @@ export function explain(thrown: unknown): Explained {
   return { text: inWords(thrown), blame: 'circumstances', warnings: [] }
 }
 
-/** The errors of `listen`, by their codes. */
+/** The errors of `listen`, by their codes, worded to follow `http.` or `metrics.`. */
 const whyNotListening: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'http.port: another program listens there already',
-  EADDRNOTAVAIL: 'http.host: is no address of this machine',
-  ENOTFOUND: 'http.host: is no address, and no name that is known here',
-  EACCES: 'http.port: this user may not listen there',
+  EADDRINUSE: 'port: another program listens there already',
+  EADDRNOTAVAIL: 'host: is no address of this machine',
+  ENOTFOUND: 'host: is no address, and no name that is known here',
+  EACCES: 'port: this user may not listen there',
 }
 
 function inWords(thrown: unknown): string {
@@ -38,5 +38,6 @@ function inWords(thrown: unknown): string {
   if (!(thrown instanceof Error)) return 'failed'
   const isOfListening = 'syscall' in thrown && (thrown.syscall === 'listen' || thrown.syscall === 'getaddrinfo')
   const why = isOfListening && 'code' in thrown ? whyNotListening[String(thrown.code)] : undefined
-  return why === undefined ? scrub(thrown.message) : `${why} (${scrub(thrown.message)})`
+  const listener = 'listener' in thrown ? thrown.listener : 'http'
+  return why === undefined ? scrub(thrown.message) : `${listener}.${why} (${scrub(thrown.message)})`
 }

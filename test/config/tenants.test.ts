@@ -258,6 +258,7 @@ describe('settings of tenants', () => {
         passwords: { maxWaitSeconds: 1, concurrency: 1 },
         events: { relay: 'off' },
         logs: { level: 'debug' },
+        metrics: { port: 9464 },
         docs: { enabled: false },
         tenants: { by: 'path' },
       }
@@ -269,7 +270,7 @@ describe('settings of tenants', () => {
         'passwords.maxWaitSeconds',
         'passwords.concurrency',
       ]
-      for (const path of [...expected, 'events', 'logs', 'docs', 'tenants']) {
+      for (const path of [...expected, 'events', 'logs', 'metrics', 'docs', 'tenants']) {
         expect(pathsOf(disabled.get('acme'))).to.include(`tenants.list.acme.${path}`)
       }
     })

@@ -72,6 +72,7 @@ async function openPool(wanted: Wanted): Promise<OpenedPool> {
   const open = { now: 0, most: 0 }
   const calls: HandlerCall[] = []
   const common = openSharedResources({
+    metrics: null,
     settings,
     log: createLog(settings.logs, { write: (line) => void logLines.push(line) }),
     write: () => undefined,

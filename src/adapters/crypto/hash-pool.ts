@@ -48,6 +48,8 @@ export function hashPool({ size, maxWaitSeconds, monotonic = () => performance.n
   /** The tenants with waiting jobs, in the order of their turns. */
   const waiting: Tenant[] = []
   let free = size
+  let running = 0
+  const refused = { overload: 0, client: 0 }
   let meanCostMs: number | null = null
 
   function secondsOf(jobs: readonly Pick<Job, 'permits'>[]): number {
@@ -67,10 +69,12 @@ export function hashPool({ size, maxWaitSeconds, monotonic = () => performance.n
     const client = tenant.find((one) => one.name === name) ?? { name, jobs: [] }
     const ofClient = secondsOf([...client.jobs, { permits }])
     if (name !== null && client.jobs.length > 0 && ofClient > mostSeconds * shareOfClient) {
+      refused.client++
       throw new LimitReached('passwords.maxWaitSeconds', ofClient)
     }
     const waitSeconds = secondsOf([...jobsBefore(tenant, client), { permits }])
     if (waitSeconds > mostSeconds) {
+      refused.overload++
       throw new Unavailable('password hashing', { retryAfterSeconds: Math.ceil(waitSeconds) })
     }
     return new Promise((start) => {
@@ -100,6 +104,13 @@ export function hashPool({ size, maxWaitSeconds, monotonic = () => performance.n
   return {
     monotonic,
 
+    /** The jobs that wait and run now, and the number that were refused: for the whole pool, or for one client. */
+    figures: () => ({
+      waiting: waiting.flat().reduce((sum, { jobs }) => sum + jobs.length, 0),
+      running,
+      refused: { ...refused },
+    }),
+
     /** A queue for one tenant. The queues take turns, one job each, and so do the clients of a queue. */
     queue() {
       const tenant: Tenant = []
@@ -115,6 +126,7 @@ export function hashPool({ size, maxWaitSeconds, monotonic = () => performance.n
           const permits = Math.min(lanes, size)
           if (waiting.length === 0 && permits <= free) free -= permits
           else await turnOf(tenant, client, permits, mostSeconds)
+          running++
           try {
             const beganAt = monotonic()
             const value = await job()
@@ -122,6 +134,7 @@ export function hashPool({ size, maxWaitSeconds, monotonic = () => performance.n
             meanCostMs = meanCostMs === null ? tookMs : meanCostMs + (tookMs - meanCostMs) * weight
             return { value, beganAt, tookMs }
           } finally {
+            running--
             free += permits
             startNext()
           }

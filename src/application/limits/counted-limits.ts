@@ -50,6 +50,9 @@ const windows = {
 
 type CounterName = keyof typeof windows
 
+/** The settings whose limits can be reached. */
+export const limitNames: readonly string[] = Object.keys(windows)
+
 /** One more in a counter. */
 interface Taken {
   readonly name: CounterName

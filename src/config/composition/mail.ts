@@ -2,6 +2,7 @@ import { newId } from '../../adapters/crypto/new-id.ts'
 import { mailHandlers } from '../../adapters/mail/mail-handlers.ts'
 import { type MailUrl, parseMailUrl } from '../../adapters/mail/mail-url.ts'
 import { memoryMailbox } from '../../adapters/mail/mailbox.ts'
+import type { Metrics } from '../../adapters/metrics/metrics.ts'
 import { openShares, type Shares } from '../../adapters/stores/store-backend.ts'
 import type { EventHandlers, HandlerContext } from '../../application/ports/event-handlers.ts'
 import { type Mailbox, type Mailer, MailFailed, type Sender } from '../../application/ports/mailer.ts'
@@ -11,11 +12,13 @@ import { type Fault, SettingsFault, type Source } from '../settings/schema/fault
 import type { Settings } from '../settings/schema/schema.ts'
 import { parseAddress, parseSender } from '../settings/sender.ts'
 import { publicUrl } from '../tenancy/public-url.ts'
+import { countedMailer } from './measured.ts'
 
 export interface MailNeeds {
   readonly settings: Settings
   readonly shares: Shares
   readonly clock: () => Date
+  readonly metrics: Metrics | null
   /** Whether the process shows a mailbox at `/try`. */
   readonly showsMailbox: boolean
   /** The address for browsers, without a final slash. Known after the service listens. */
@@ -44,7 +47,7 @@ export async function openMail(needs: MailNeeds): Promise<OpenMail | null> {
       ? (mail.links.verify ?? `${needs.publicUrl()}/account/verify`)
       : (mail.links.reset ?? `${needs.publicUrl()}/account/reset`)
   const eventHandlers = mailHandlers({
-    mailer,
+    mailer: countedMailer(mailer, needs.metrics),
     templates,
     from,
     replyTo: replyToOf(settings),

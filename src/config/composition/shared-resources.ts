@@ -1,6 +1,7 @@
 import { type Argon2Hasher, argon2Hasher } from '../../adapters/crypto/argon2-hasher.ts'
 import { defaultHashConcurrency, type HashPool, hashPool } from '../../adapters/crypto/hash-pool.ts'
 import type { Logger } from '../../adapters/logging/log.ts'
+import type { Metrics } from '../../adapters/metrics/metrics.ts'
 import { type Outbound, openOutbound } from '../../adapters/oauth/outbound.ts'
 import { openShares, type Shares } from '../../adapters/stores/store-backend.ts'
 import type { EventHandlers } from '../../application/ports/event-handlers.ts'
@@ -14,6 +15,8 @@ export interface SharedResources {
   readonly shares: Shares
   readonly hashPool: HashPool
   readonly outbound: Outbound
+  /** `null` if nothing is measured. */
+  readonly metrics: Metrics | null
   /** Prints a line of `handlers.console`, which ends in a newline. */
   readonly write: (line: string) => void | Promise<void>
   /** Replaces the handlers of the settings. */
@@ -31,10 +34,11 @@ export interface ProcessNeeds extends Pick<SharedResources, 'log' | 'write'> {
   readonly clock?: () => Date
 }
 
-type Needs = Pick<ProcessNeeds, 'settings' | 'log' | 'write' | 'clock'> & Pick<SharedResources, 'eventHandlers'>
+type Needs = Pick<ProcessNeeds, 'settings' | 'log' | 'write' | 'clock'> &
+  Pick<SharedResources, 'eventHandlers' | 'metrics'>
 
 export function openSharedResources(needs: Needs): SharedResources {
-  const { settings, log, write, clock = () => new Date(), eventHandlers } = needs
+  const { settings, log, write, clock = () => new Date(), eventHandlers, metrics } = needs
   return {
     log,
     clock,
@@ -43,6 +47,7 @@ export function openSharedResources(needs: Needs): SharedResources {
     shares: openShares(),
     hashPool: openHashPool(settings.passwords),
     outbound: openOutbound(),
+    metrics,
     ...(eventHandlers && { eventHandlers }),
   }
 }

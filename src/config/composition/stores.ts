@@ -1,4 +1,5 @@
 import type { Logger } from '../../adapters/logging/log.ts'
+import type { Metrics } from '../../adapters/metrics/metrics.ts'
 import { memoryLimiter } from '../../adapters/stores/memory/limiter.ts'
 import {
   type Shares,
@@ -13,6 +14,7 @@ import { stores } from '../plugins/stores.ts'
 import type { Fault, Source } from '../settings/schema/fault.ts'
 import type { Settings, StoreSettings } from '../settings/schema/schema.ts'
 import { insuredLimiter } from './limiter.ts'
+import { measuredHandle } from './measured.ts'
 
 /** A store that does not answer, and its roles. */
 export interface FailingStore {
@@ -27,6 +29,7 @@ interface Needs {
   readonly clock: () => Date
   readonly log: Logger
   readonly shares?: Shares
+  readonly metrics?: Metrics | null
   /** The process opens many tenants, so each store should be small. */
   readonly isOneOfMany?: boolean
   /** Called when the users' store answers for the first time, before anybody uses it. This may be after `prepare`. */
@@ -49,7 +52,7 @@ const pingMemoryMilliseconds = 1000
 
 /** Opens the stores of all roles. Roles with the same kind and address share one handle. */
 export async function openStores(needs: Needs) {
-  const { settings, clock, log, shares, isOneOfMany = false, whenUsersAreThere, failed } = needs
+  const { settings, clock, log, shares, metrics = null, isOneOfMany = false, whenUsersAreThere, failed } = needs
   const opened = new Map<string, Opened>()
   try {
     for (const role of ['users', 'sessions', 'tokens'] as const) {
@@ -72,13 +75,14 @@ export async function openStores(needs: Needs) {
   let isClosed = false
   let lastPing: { at: number; failing: Promise<readonly FailingStore[]> } | null = null
 
-  function open({ kind, url, prefix }: StoreSettings): Promise<StoreHandle> {
+  async function open({ kind, url, prefix }: StoreSettings): Promise<StoreHandle> {
     const backend = stores.find((one) => one.kind === kind)
     if (backend === undefined) throw new Error(`no store of kind ${kind}`)
     const warn = (message: string): void => log.warn({ store: kind }, message)
     const { dataFolder } = settings
     const address = { url: url ?? null, prefix: prefix ?? null, dataFolder }
-    return backend.open({ ...address, clock, warn, isOneOfMany, ...(shares && { shares }) })
+    const handle = await backend.open({ ...address, clock, warn, isOneOfMany, ...(shares && { shares }) })
+    return measuredHandle(handle, kind, metrics)
   }
 
   async function prepareOne(store: Opened): Promise<void> {
@@ -180,6 +184,8 @@ export async function openStores(needs: Needs) {
       if (lastPing === null || now - lastPing.at > pingMemoryMilliseconds) lastPing = { at: now, failing: ping() }
       return lastPing.failing
     },
+    /** As of the last requests to the stores, without a request of its own. */
+    storeStates: () => all.map(({ kind, isReady, isLost }) => ({ store: kind, isDown: !isReady || isLost })),
     /** Whether `whenUsersAreThere` has succeeded. */
     isReady: () => !isClosed && all.some(({ roles, isReady }) => isReady && roles.includes('users')),
     async close() {

@@ -3,11 +3,13 @@ import { isCommonPassword } from '../../adapters/crypto/common-passwords.ts'
 import { derivedKeys, secretMark } from '../../adapters/crypto/derived-keys.ts'
 import { newId } from '../../adapters/crypto/new-id.ts'
 import { handlerNameOf } from '../../adapters/events/handler-names.ts'
+import type { Backlog } from '../../adapters/metrics/gauges.ts'
 import { pathIn } from '../../adapters/stores/sqlite/data-file.ts'
 import { CreateSuperuser } from '../../application/accounts/create-superuser.ts'
 import { PromoteUser } from '../../application/accounts/promote-user.ts'
 import { ChangeUser } from '../../application/change-user.ts'
 import { ListUndelivered, RetryDeliveries } from '../../application/deliveries/undelivered.ts'
+import { Unavailable } from '../../domain/refusal.ts'
 import { openStore, type UserStoreAddress } from '../plugins/stores.ts'
 import { discardGenerated, type MasterSecret, resolveSecret } from '../settings/master-secret.ts'
 import { type Fault, SettingsFault } from '../settings/schema/fault.ts'
@@ -16,6 +18,7 @@ import { defaultTenant } from '../settings/tenants.ts'
 import { useCasesOf } from './container.ts'
 import { deliveriesOf } from './deliveries.ts'
 import { openHandlers } from './handlers.ts'
+import { countedLimits, countedLogin } from './measured.ts'
 import { lifetimesOf, portsOf, userPortsOf } from './ports.ts'
 import { openHasher, openHashPool, type SharedResources } from './shared-resources.ts'
 import { backendsOf, providersOf, reportProvider } from './sign-in.ts'
@@ -36,6 +39,9 @@ interface Needs extends SharedResources {
 
 export type Tenant = Awaited<ReturnType<typeof openTenant>>
 
+/** For each tenant, so that counting stays quick while millions wait. */
+const mostCounted = 10_000
+
 /** The fault of a secret that does not belong to the store. */
 function otherSecret({ origin, path }: Pick<MasterSecret, 'origin' | 'path'>): Fault {
   const where = { given: 'is', read: `in ${path} is`, generated: `is missing: one made anew for ${path} is` }[origin]
@@ -47,7 +53,7 @@ function otherSecret({ origin, path }: Pick<MasterSecret, 'origin' | 'path'>): F
  * or `Unsuitable` if no retry can help.
  */
 export async function openTenant(needs: Needs) {
-  const { id, settings, clock, shares, write, hashPool, outbound, isOneOfMany, eventHandlers } = needs
+  const { id, settings, clock, shares, write, hashPool, outbound, metrics, isOneOfMany, eventHandlers } = needs
   const { publicUrl, showsMailbox = false, leavesEvents = false, failed } = needs
   const keyOwner = id === defaultTenant ? null : id
   const log = keyOwner === null ? needs.log : needs.log.child({ tenant: id })
@@ -62,6 +68,7 @@ export async function openTenant(needs: Needs) {
     write,
     shares,
     clock,
+    metrics,
     publicUrl,
     showsMailbox,
     tenant: keyOwner,
@@ -74,6 +81,7 @@ export async function openTenant(needs: Needs) {
     clock,
     log,
     shares,
+    metrics,
     isOneOfMany,
     failed,
     async whenUsersAreThere(users) {
@@ -96,7 +104,7 @@ export async function openTenant(needs: Needs) {
 
   const keyRing = derivedKeys(secret, keyOwner)
   const { users, sessions, tokens, oauthStates, limiter } = stores
-  const ports = portsOf(settings, {
+  const unmeasured = portsOf(settings, {
     tenant: id,
     users,
     sessions,
@@ -109,6 +117,7 @@ export async function openTenant(needs: Needs) {
     clock,
     report({ type, ...problem }) {
       log.warn({ ...problem, handler: handlerNameOf[type] }, 'delivery failed')
+      metrics?.deliveryFailed(problem.outcome)
       if (problem.error === 'Unavailable') void stores.failing()
     },
     reportProvider: (name, failure) => reportProvider(log, name, failure),
@@ -120,10 +129,33 @@ export async function openTenant(needs: Needs) {
     warnOfAttack: (report) => log.warn(report, 'wrong passwords for an account reached limits.passwordsPerAccount'),
     wake: () => deliveries.wake(),
   })
-  const { expiringIds } = users
-  const useCases = useCasesOf(ports)
+  const ports = { ...unmeasured, limits: countedLimits(unmeasured.limits, metrics) }
+  const { expiringIds, outbox, tokenRequests } = users
+  const all = useCasesOf(ports)
+  const useCases = {
+    ...all,
+    logIn: countedLogin(all.logIn, metrics),
+    finishOAuth: countedLogin(all.finishOAuth, metrics),
+  }
   const deliveries = deliveriesOf({ useCases, ports, leavesEvents, failing: stores.failing, log })
   const backends = backendsOf(settings.backends, { sessions, expiringIds, keyRing, tenant: id, clock, newId })
+
+  for (const { name } of backends) metrics?.backendOpened(name)
+
+  async function backlog(): Promise<Backlog | null> {
+    if (!stores.isReady()) return null
+    const counts = async (records: typeof outbox | typeof tokenRequests) => ({
+      waiting: await records.count('waiting', mostCounted),
+      dead: await records.count('dead', mostCounted),
+    })
+    try {
+      return { event: await counts(outbox), token_request: await counts(tokenRequests) }
+    } catch (thrown) {
+      if (thrown instanceof Unavailable) void stores.failing()
+      else log.warn({ err: thrown }, 'a background task failed')
+      return null
+    }
+  }
 
   async function close(): Promise<void> {
     deliveries.close()
@@ -155,6 +187,9 @@ export async function openTenant(needs: Needs) {
     mailbox: handlers.mailbox,
     isReady: stores.isReady,
     failing: stores.failing,
+    storeStates: stores.storeStates,
+    /** The number of undelivered events and token requests; `null` while the store of users does not answer. */
+    backlog,
     close,
   }
 }

@@ -13,6 +13,7 @@ import { defaultTenant, type TenantSettings } from '../settings/tenants.ts'
 import { whoseOf } from '../tenancy/addressing.ts'
 import { publicUrl, publicUrlOf } from '../tenancy/public-url.ts'
 import { openTenants } from '../tenancy/tenant-pool.ts'
+import { exposeMetrics, openMetrics } from './metrics.ts'
 import type { Worker } from './worker.ts'
 
 /** Stopping it also finishes requests, within 10 s. */
@@ -37,7 +38,8 @@ const graceSeconds = { requests: 6, deliveries: 2 }
 export async function startService(needs: Needs): Promise<Service> {
   const { settings, log, failed, strict = false } = needs
   if (settings.try.enabled && !hasTryPage) log.warn('/try is not served: the folder examples/browser is missing')
-  const shared = openSharedResources(needs)
+  const metrics = await openMetrics(settings)
+  const shared = openSharedResources({ ...needs, metrics })
   let { tenants: current } = needs
   let port = settings.http.port
   const mailboxKey = newToken()
@@ -63,7 +65,13 @@ export async function startService(needs: Needs): Promise<Service> {
     process: processRoutes({ settings, tenants, strict }),
   })
   const isTls = settings.http.publicUrl?.startsWith('https:') ?? false
-  const koa = app({ serve: answer, log, isTls, logRequests: settings.logs.requests })
+  const koa = app({
+    serve: answer,
+    log,
+    isTls,
+    logRequests: settings.logs.requests,
+    ...(metrics && { answered: metrics.requestAnswered }),
+  })
   const server = httpServer(koa.callback(), {
     isTls,
     maxConnections: settings.http.maxConnections,
@@ -71,11 +79,14 @@ export async function startService(needs: Needs): Promise<Service> {
     clientOf: clientAddresses(settings.http.trustedProxies),
     notAccepted: (err) => log.error({ err }, 'a connection was not accepted'),
   })
+  let hideMetrics = async (): Promise<void> => undefined
   try {
+    hideMetrics = await exposeMetrics({ settings, shared, tenants })
     await tenants.prepare()
     port = await server.listen(settings.http.host, settings.http.port)
   } catch (thrown) {
     await tenants.close(0)
+    await hideMetrics()
     throw thrown
   }
   const delivers = settings.events.relay === 'on'
@@ -98,6 +109,7 @@ export async function startService(needs: Needs): Promise<Service> {
     async stop() {
       await server.close(graceSeconds.requests)
       await tenants.close(graceSeconds.deliveries)
+      await hideMetrics()
     },
   }
 }

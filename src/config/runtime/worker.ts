@@ -5,6 +5,7 @@ import { SettingsFault } from '../settings/schema/fault.ts'
 import type { LoadedTenants } from '../settings/tenants.ts'
 import { publicUrlOf } from '../tenancy/public-url.ts'
 import { openTenants } from '../tenancy/tenant-pool.ts'
+import { exposeMetrics, openMetrics } from './metrics.ts'
 
 export interface Worker {
   /** Applies changed tenants; returns them, with the tenants disabled whose events no worker can reach. */
@@ -21,7 +22,7 @@ export async function startWorker(needs: ProcessNeeds): Promise<Worker> {
   const given = reachable(needs.tenants)
   if (needs.tenants.enabled.size > 0 && given.enabled.size === 0)
     throw new SettingsFault([...given.disabled.values()].flat())
-  const shared = openSharedResources(needs)
+  const shared = openSharedResources({ ...needs, metrics: await openMetrics(settings) })
   warnOfNoHandlers(log, given)
   const tenants = openTenants({
     ...shared,
@@ -34,6 +35,7 @@ export async function startWorker(needs: ProcessNeeds): Promise<Worker> {
     failed,
     keepsOpen: true,
   })
+  const hideMetrics = await exposeMetrics({ settings, shared, tenants })
   await tenants.prepare()
   tenants.startDeliveries()
   return {
@@ -43,7 +45,10 @@ export async function startWorker(needs: ProcessNeeds): Promise<Worker> {
       tenants.replace(changed)
       return changed
     },
-    stop: () => tenants.close(graceSeconds),
+    async stop() {
+      await tenants.close(graceSeconds)
+      await hideMetrics()
+    },
   }
 }
 

@@ -45,6 +45,8 @@ export interface OpenTenants<T> extends TenantDirectory<T> {
    */
   replace(changed: LoadedTenants): void
   counts(): { readonly open: number; readonly disabled: number }
+  /** The tenants that are open now. They may close at any time. */
+  opened(): readonly T[]
   /** Opens no more tenants. Requests and deliveries get `graceSeconds` to end. */
   close(graceSeconds: number): Promise<void>
 }
@@ -82,6 +84,7 @@ export function oneTenant<T extends Closable>({ only, open, failed }: OneNeeds<T
     startDeliveries: () => tenant?.startDeliveries(),
     replace: () => undefined,
     counts: () => ({ open: tenant === null ? 0 : 1, disabled: 0 }),
+    opened: () => (tenant === null ? [] : [tenant]),
     async close(graceSeconds) {
       isClosed = true
       await tenant?.stopDeliveries(graceSeconds)

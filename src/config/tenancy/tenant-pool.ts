@@ -291,6 +291,8 @@ export function tenantPool<T extends Closable>(needs: Needs<T>): OpenTenants<T> 
       disabled: tenants.disabled.size,
     }),
 
+    opened: () => [...entries.values()].flatMap(({ tenant }) => tenant ?? []),
+
     async close(graceSeconds) {
       isClosed = true
       places.close()

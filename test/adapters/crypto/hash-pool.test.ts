@@ -52,6 +52,22 @@ describe('the hash pool', () => {
     expect(order).to.deep.equal(['wide', 'second', 'third'])
   })
 
+  it('tells how many jobs wait, run and were refused', async () => {
+    const pool = hashPool({ size: 1, maxWaitSeconds: 1, monotonic })
+    const queue = pool.queue()
+    const held = heldJob()
+    const running = queue.run(1, held.job)
+    const waiting = ['one', 'two'].map((client) => queue.run(1, turnOfLoop, { client }))
+    await refusal(queue.run(1, turnOfLoop, { maxWaitSeconds: 0.001 }))
+    expect(await faultOf(queue.run(1, turnOfLoop, { client: 'one', maxWaitSeconds: 0.1 }))).to.be.instanceOf(
+      LimitReached,
+    )
+    expect(pool.figures()).to.deep.equal({ waiting: 2, running: 1, refused: { overload: 1, client: 1 } })
+    held.finish()
+    await Promise.all([running, ...waiting])
+    expect(pool.figures()).to.deep.include({ waiting: 0, running: 0 })
+  })
+
   it('refuses at once when the expected wait is too long, with the time to retry after', async () => {
     const clock = steppedClock()
     const queue = hashPool({ size: 2, maxWaitSeconds: 1, monotonic: clock.monotonic }).queue()

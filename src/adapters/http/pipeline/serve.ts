@@ -151,6 +151,7 @@ function answerOf(endpoint: Endpoint, needs: RoutesNeeds): Operation {
   }
 
   return async (ctx, params) => {
+    ctx.state.operation = endpoint.operationId
     try {
       send(ctx, await check(ctx, params))
     } catch (thrown) {

@@ -6,7 +6,7 @@ import type { DeviceCookie } from '../transports/device-cookie.ts'
 import type { HttpBackend } from '../transports/http-backend.ts'
 
 interface Needs {
-  logIn: LogIn
+  logIn: Pick<LogIn, 'execute'>
   logOut: LogOut
   backend: HttpBackend
   deviceCookie: DeviceCookie

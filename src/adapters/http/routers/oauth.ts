@@ -16,7 +16,7 @@ import type { HttpBackend } from '../transports/http-backend.ts'
 
 interface Needs {
   startOAuth: StartOAuth
-  finishOAuth: FinishOAuth
+  finishOAuth: Pick<FinishOAuth, 'execute'>
   mounted: MountedProvider
   backend: HttpBackend
   deviceCookie: DeviceCookie

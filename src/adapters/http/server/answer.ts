@@ -17,6 +17,8 @@ export interface AnsweringNeeds {
   readonly isTls: boolean
   /** Logged requests: all, or those that fail or take longer than `slowMilliseconds`. */
   readonly logRequests: 'slow' | 'all'
+  /** Called for each answer. `operation` is `null` for a request that belongs to no operation. */
+  readonly answered?: (operation: string | null, status: number, milliseconds: number) => void
 }
 
 /**
@@ -36,7 +38,7 @@ const mostDelayMilliseconds = 2_000
 const requestIdForm = /^[A-Za-z0-9._-]{8,64}$/
 
 /** Gives every answer its request id, its headers, its error and its line in the log. */
-export function answering({ log, isTls, logRequests }: AnsweringNeeds): Answering {
+export function answering({ log, isTls, logRequests, answered }: AnsweringNeeds): Answering {
   const logUnavailable = countedLines(({ requestId, tenant, err }, requests) => {
     log.error({ requestId, tenant, err, requests }, 'service unavailable')
   })
@@ -73,6 +75,7 @@ export function answering({ log, isTls, logRequests }: AnsweringNeeds): Answerin
     // The client left before its body was complete: 499, as nginx logs it.
     const isAborted = ctx.req.readableAborted && ctx.res.statusCode === 400
     const status = isAborted ? 499 : ctx.res.statusCode
+    answered?.(ctx.state.operation ?? null, status, milliseconds)
     if (logRequests !== 'all' && !isWorthALine(status, milliseconds)) return
     // The pattern of the route, because a path may contain private data. A guard runs in a route of the app.
     const route: unknown = ctx.state.route ?? ctx.routerPath ?? ctx._matchedRoute

@@ -35,7 +35,7 @@ export function renderFaults(faults: readonly Fault[]): string {
 /** The candidate that is most similar to `word`, or `null` if none is. Case and `_` do not count. */
 export function mostSimilar(word: string, candidates: Iterable<string>): string | null {
   let best: string | null = null
-  let least = Math.max(1, Math.floor(word.length / 3)) + 1
+  let least = Math.max(1, Math.floor(plain(word).length / 3)) + 1
   for (const candidate of candidates) {
     const distance = editDistance(plain(word), plain(candidate))
     if (distance < least) [best, least] = [candidate, distance]

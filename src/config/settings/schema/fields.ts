@@ -42,6 +42,14 @@ export const prefix = (options: Annotations) =>
     ...options,
   })
 
+export const host = (description: string) =>
+  Type.String({
+    pattern: '^([A-Za-z0-9_.-]+|[0-9A-Fa-f:.]+(%[A-Za-z0-9]+)?)$',
+    expects: 'a host name or an IP address, without port and brackets',
+    default: '127.0.0.1',
+    description,
+  })
+
 export const enabled = (description: string) => Type.Boolean({ default: true, description })
 
 export const seconds = (standard: number, maximum: number, description: string) =>

@@ -1,15 +1,10 @@
 import Type from 'typebox'
 import { parseSubnet } from '../../../adapters/http/pipeline/client-address.ts'
 import { operationsOf, routers } from '../../plugins/routers.ts'
-import { enabled, origin, prefix, seconds } from './fields.ts'
+import { enabled, host, origin, prefix, seconds } from './fields.ts'
 
 export const http = Type.Object({
-  host: Type.String({
-    pattern: '^([A-Za-z0-9_.-]+|[0-9A-Fa-f:.]+(%[A-Za-z0-9]+)?)$',
-    expects: 'a host name or an IP address, without port and brackets',
-    default: '127.0.0.1',
-    description: 'Address to listen on; `0.0.0.0` or `::` for all.',
-  }),
+  host: host('Address to listen on; `0.0.0.0` or `::` for all.'),
   port: Type.Integer({
     minimum: 0,
     maximum: 65_535,
@@ -74,6 +69,18 @@ export const logs = Type.Object({
     default: 'slow',
     description: 'Requests in the log: `slow` means failed ones and those above 250 ms.',
   }),
+})
+
+export const metrics = Type.Object({
+  port: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: 65_535,
+      otherwise: 'none: there are no metrics',
+      description: 'Port of `GET /metrics` for Prometheus (`docs/metrics.md`). `0` picks a free port and logs it.',
+    }),
+  ),
+  host: host('Address of that port. Keep it in a network that only your monitoring can reach.'),
 })
 
 export const docs = Type.Object({ enabled: enabled('Serves `/docs` and `/openapi.json`.') })

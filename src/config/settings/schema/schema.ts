@@ -6,7 +6,7 @@ import type { strategies } from '../../plugins/strategies.ts'
 import type { transports } from '../../plugins/transports.ts'
 import { events, handlers } from './events.ts'
 import { prefix, seconds } from './fields.ts'
-import { docs, http, logs, routersSchema, tryPage } from './http.ts'
+import { docs, http, logs, metrics, routersSchema, tryPage } from './http.ts'
 import { limits } from './limits.ts'
 import { mail } from './mail.ts'
 import { pages } from './pages.ts'
@@ -118,6 +118,7 @@ const common = {
   security,
   limits,
   logs,
+  metrics,
   docs,
   try: tryPage,
   pages,
@@ -126,7 +127,7 @@ const common = {
 /** The settings that may differ between tenants. */
 export const tenantSchema = Type.Object({
   hosts: tenantHosts,
-  ...Type.Omit(Type.Object(common), ['events', 'logs', 'docs']).properties,
+  ...Type.Omit(Type.Object(common), ['events', 'logs', 'metrics', 'docs']).properties,
   http: Type.Pick(http, ['publicUrl', 'allowedOrigins', 'allowedHeaders']),
   passwords: Type.Omit(passwords, ['maxWaitSeconds', 'concurrency']),
 })
@@ -188,6 +189,7 @@ export interface Settings {
   readonly security: Readonly<Static<typeof security>>
   readonly limits: Readonly<Static<typeof limits>>
   readonly logs: Readonly<Static<typeof logs>>
+  readonly metrics: Readonly<Static<typeof metrics>>
   readonly docs: Readonly<Static<typeof docs>>
   readonly try: Readonly<{ enabled: boolean }>
   readonly pages: Readonly<{
