@@ -7,6 +7,7 @@ import { logIn, logInByCookie, register } from '../support/client.ts'
 import { eventually } from '../support/eventually.ts'
 import { FrontEnd } from '../support/front-end.ts'
 import { freePort } from '../support/ports.ts'
+import { resetToken } from '../support/one-time-tokens.ts'
 import { blocksOf, projectFile, theBlock } from '../support/readme-blocks.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 
@@ -35,6 +36,12 @@ console.log(await signIn('grace@example.com', 'copper-violin-drift'))
 console.log(await me())
 `
 
+const resetUse = `import { reset, signIn } from './accounts.js'
+await reset('copper-violin-drift')
+await signIn('dora@example.com', 'copper-violin-drift')
+console.log('signed in')
+`
+
 describe('docs/front-end.md', () => {
   let service: TestService
   let browser: TestBrowser
@@ -51,17 +58,20 @@ describe('docs/front-end.md', () => {
     service = await startTestService({
       PORTCULLIS_STORES__USERS__KIND: 'memory',
       [variable]: value.replace('localhost:5173', `localhost:${port}`),
+      ...Object.fromEntries([...block('bash', 'links').matchAll(/^export (\w+)=(\S+)/gm)].map(([, ...pair]) => pair)),
     })
     const here = (text: string): string => text.replaceAll(/(localhost|127\.0\.0\.1):3000/g, new URL(service.url).host)
 
     frontEnd.write('vite.config.js', here(block('js', 'vite')))
-    frontEnd.write('src/accounts.js', here(fetching))
+    frontEnd.write('src/accounts.js', here(fetching + block('js', 'links')))
     frontEnd.write('src/use.js', block('js', 'use'))
     frontEnd.write('proxied/accounts.js', fetching.replace("'http://localhost:3000'", "''"))
     frontEnd.write('proxied/use.js', block('js', 'use').replaceAll('ada@', 'bea@'))
+    frontEnd.write('src/reset-use.js', resetUse)
     frontEnd.write('src/typed.ts', here(block('ts', 'typed')))
     frontEnd.write('src/typed-use.ts', typedUse)
     frontEnd.write('fetch.html', html('/src/use.js'))
+    frontEnd.write('reset.html', html('/src/reset-use.js'))
     frontEnd.write('proxied.html', html('/proxied/use.js'))
     frontEnd.write('typed.html', html('/src/typed-use.ts'))
     frontEnd.write('tsconfig.json', projectFile('examples/front-end/tsconfig.json'))
@@ -96,6 +106,12 @@ describe('docs/front-end.md', () => {
   it('shows how a page of another origin signs up, in and out', async () => {
     const printed = block('text', 'use')
     expect(await linesOf(`${site}/fetch.html`, 3)).to.deep.equal(printed.trimEnd().split('\n'))
+  })
+
+  it('shows how a page resets a password by the link in a message', async () => {
+    const { email } = await register(service.url, 'dora@example.com')
+    const link = `${site}/reset.html#token=${await resetToken(service, email)}`
+    expect(await linesOf(link, 1)).to.deep.equal(['signed in'])
   })
 
   it('shows a proxy of Vite through which a page needs no other origin', async () => {
