@@ -32,8 +32,10 @@ describe('settings from the environment', () => {
       const env = { PORTCULLIS_HTTP__ALLOWED_ORIGINS: ' https://a.example ,,https://b.example,' }
       const { settings } = await folder.load({}, env)
       expect(settings.http.allowedOrigins).to.deep.equal(['https://a.example', 'https://b.example'])
-      const none = await folder.load({}, { PORTCULLIS_HTTP__TRUSTED_PROXIES: ',' })
-      expect(none.settings.http.trustedProxies).to.deep.equal([])
+      for (const empty of ['[]', ',']) {
+        const none = await folder.load({}, { PORTCULLIS_HTTP__TRUSTED_PROXIES: empty })
+        expect(none.settings.http.trustedProxies).to.deep.equal([])
+      }
     })
 
     it('ignores an empty variable', async () => {

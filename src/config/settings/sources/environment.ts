@@ -133,6 +133,7 @@ const truths = new Map<string, boolean>([
 
 function typedAs(schema: TSchema, text: string): unknown {
   if (Type.IsArray(schema)) {
+    if (text.trim() === '[]') return []
     const items = text.split(',').map((item) => item.trim())
     return items.filter((item) => item !== '').map((item) => typedAs(schema.items, item))
   }
