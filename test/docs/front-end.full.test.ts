@@ -3,7 +3,7 @@ import { pathToFileURL } from 'node:url'
 import { expect } from 'chai'
 import type { BrowserContext } from 'playwright-core'
 import { launchBrowser, needsBrowser, type TestBrowser } from '../support/browser.ts'
-import { logIn, logInByCookie, register } from '../support/client.ts'
+import { goodPassword, logIn, logInByCookie, register } from '../support/client.ts'
 import { eventually } from '../support/eventually.ts'
 import { FrontEnd } from '../support/front-end.ts'
 import { freePort } from '../support/ports.ts'
@@ -13,6 +13,7 @@ import { startTestService, type TestService } from '../support/service.ts'
 
 const blocks = blocksOf(projectFile('docs/front-end.md'))
 const block = (language: string, mark: string): string => theBlock(blocks, language, mark)
+const readme = blocksOf(projectFile('README.md'))
 const fetching = block('js', 'fetch')
 
 const html = (script: string): string =>
@@ -36,10 +37,12 @@ console.log(await signIn('grace@example.com', 'copper-violin-drift'))
 console.log(await me())
 `
 
-const resetUse = `import { reset, signIn } from './accounts.js'
+const resetUse = `import { me, reset, signIn, signOut } from './accounts.js'
 await reset('copper-violin-drift')
 await signIn('dora@example.com', 'copper-violin-drift')
-console.log('signed in')
+const { email } = await me()
+await signOut()
+console.log(email)
 `
 
 describe('docs/front-end.md', () => {
@@ -70,6 +73,9 @@ describe('docs/front-end.md', () => {
     frontEnd.write('src/reset-use.js', resetUse)
     frontEnd.write('src/typed.ts', here(block('ts', 'typed')))
     frontEnd.write('src/typed-use.ts', typedUse)
+    const atSite = (text: string): string => here(text).replace('localhost:5173', `localhost:${port}`)
+    frontEnd.write('src/who.js', here(theBlock(readme, 'js', 'who')))
+    frontEnd.write('index.html', html('/src/who.js') + atSite(theBlock(readme, 'html', 'link')))
     frontEnd.write('fetch.html', html('/src/use.js'))
     frontEnd.write('reset.html', html('/src/reset-use.js'))
     frontEnd.write('proxied.html', html('/proxied/use.js'))
@@ -99,6 +105,21 @@ describe('docs/front-end.md', () => {
     return lines
   }
 
+  it('follows the README, which shows a link to the pages and the question who is signed in', async () => {
+    const { email } = await register(service.url, 'erin@example.com')
+    const page = await (await browser.newContext()).newPage()
+    const nobody = page.waitForEvent('console', (message) => message.text() === 'nobody is signed in')
+    await page.goto(site)
+    await nobody
+    await page.getByRole('link', { name: 'Sign in' }).click()
+    await page.fill('[name=username]', email)
+    await page.fill('[name=password]', goodPassword)
+    const somebody = page.waitForEvent('console', (message) => message.text() === email)
+    await page.keyboard.press('Enter')
+    await somebody
+    await page.context().close()
+  })
+
   it('needs at most thirty lines of fetch', () => {
     expect(fetching.split('\n').filter((line) => line !== '')).to.have.length.at.most(30)
   })
@@ -111,7 +132,7 @@ describe('docs/front-end.md', () => {
   it('shows how a page resets a password by the link in a message', async () => {
     const { email } = await register(service.url, 'dora@example.com')
     const link = `${site}/reset.html#token=${await resetToken(service, email)}`
-    expect(await linesOf(link, 1)).to.deep.equal(['signed in'])
+    expect(await linesOf(link, 1)).to.deep.equal([email])
   })
 
   it('shows a proxy of Vite through which a page needs no other origin', async () => {
