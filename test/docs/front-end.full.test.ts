@@ -6,8 +6,8 @@ import { launchBrowser, needsBrowser, type TestBrowser } from '../support/browse
 import { goodPassword, logIn, logInByCookie, register } from '../support/client.ts'
 import { eventually } from '../support/eventually.ts'
 import { FrontEnd } from '../support/front-end.ts'
-import { freePort } from '../support/ports.ts'
 import { resetToken } from '../support/one-time-tokens.ts'
+import { freePort } from '../support/ports.ts'
 import { blocksOf, projectFile, theBlock } from '../support/readme-blocks.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 
