@@ -10,14 +10,17 @@ interface Needs {
   readonly started: LoadedSettings
   readonly read: () => Promise<LoadedSettings>
   /** Applies changed tenants; returns them, with the tenants disabled that the process cannot reach. */
-  readonly apply: (tenants: LoadedTenants) => LoadedTenants
+  readonly apply: (tenants: LoadedTenants) => Promise<LoadedTenants>
   readonly log: Logger
 }
 
 /** `running` with every changed setting that a running process can apply. The others need a restart. */
-function withLive(running: Settings, { http, logs }: Settings): Settings {
+function withLive(running: Settings, { http, mail, pages, limits, logs }: Settings): Settings {
   return {
     ...running,
+    mail,
+    pages,
+    limits,
     http: { ...running.http, allowedOrigins: http.allowedOrigins, allowedHeaders: http.allowedHeaders },
     logs: { ...running.logs, level: logs.level },
   }
@@ -27,19 +30,19 @@ function withLive(running: Settings, { http, logs }: Settings): Settings {
 export function reloader({ started, read, apply, log }: Needs): () => Promise<void> {
   let running = started.settings
 
-  function reloadOnly(settings: Settings): void {
+  async function reloadOnly(settings: Settings): Promise<void> {
     const next = withLive(running, settings)
     const changed = changedPaths(running, next)
+    await apply(onlyTenant(next, started.sources))
     running = next
     log.level = next.logs.level
-    apply(onlyTenant(next, started.sources))
     warnOfOthers(changedPaths(next, settings))
     log.info({ settings: changed }, 'reloaded the settings')
   }
 
-  function reloadTenants(settings: Settings, tenants: LoadedTenants): void {
+  async function reloadTenants(settings: Settings, tenants: LoadedTenants): Promise<void> {
     warnOfOthers(changedForAll(started.settings, settings))
-    const { enabled, disabled } = apply(tenants)
+    const { enabled, disabled } = await apply(tenants)
     log.info({ enabled: enabled.size, disabled: disabled.size }, 'reloaded the tenants')
   }
 
@@ -55,9 +58,9 @@ export function reloader({ started, read, apply, log }: Needs): () => Promise<vo
       if (settings.tenants.by !== started.settings.tenants.by) {
         log.error('tenants.by has changed: restart to apply it; nothing was reloaded')
       } else if (settings.tenants.by === undefined) {
-        reloadOnly(settings)
+        await reloadOnly(settings)
       } else {
-        reloadTenants(settings, tenants)
+        await reloadTenants(settings, tenants)
       }
     } catch (err) {
       log.error({ err }, 'the settings cannot be read: nothing was reloaded')

@@ -1,34 +1,25 @@
 import { expect } from 'chai'
 import { Redis } from 'ioredis'
-import { createLog } from '../../src/adapters/logging/log.ts'
 import { memoryBackend } from '../../src/adapters/stores/memory/memory.ts'
 import { insuredLimiter } from '../../src/config/composition/limiter.ts'
-import { openStores } from '../../src/config/composition/stores.ts'
-import { loadSettings } from '../../src/config/settings/load.ts'
 import { Unavailable } from '../../src/domain/refusal.ts'
 import { eventually } from '../support/eventually.ts'
 import { faultOf } from '../support/fault-of.ts'
 import { type FaultProxy, faultProxy } from '../support/fault-proxy.ts'
+import { openedStores, sessionsInRedis } from '../support/opened-stores.ts'
 import { needsRedisServer, type RedisServer, startRedis } from '../support/redis.ts'
 
 const begun = 'limits are counted in this process until the store answers'
 const over = 'limits are counted in the store again'
 
-/** The stores of these settings, and the lines that they log. */
+/** Stores whose counters are easy to add to, and whose lines are counted. */
 async function opened(env: Readonly<Record<string, string>>) {
-  const { settings } = await loadSettings({ cwd: '/', env: { PORTCULLIS_STORES__USERS__KIND: 'memory', ...env } })
-  const lines: string[] = []
-  const stores = await openStores({
-    settings,
-    log: createLog({ ...settings.logs, level: 'info' }, { write: (line) => void lines.push(line) }),
-    clock: () => new Date(),
-    whenUsersAreThere: async () => {},
-    failed: () => {},
-  })
-  await stores.prepare()
-  const said = (message: string) => lines.filter((line) => line.includes(`"msg":"${message}"`)).length
-  const add = async (key = 'key') => (await stores.limiter.add(key, 1, 600)).points
-  return { ...stores, add, said }
+  const stores = await openedStores(env)
+  return {
+    ...stores,
+    add: async (key = 'key') => (await stores.limiter.add(key, 1, 600)).points,
+    said: (message: string) => stores.said(message).length,
+  }
 }
 
 describe('the limiter of a store that is down', function () {
@@ -37,11 +28,7 @@ describe('the limiter of a store that is down', function () {
   let proxy: FaultProxy
   let stores: Awaited<ReturnType<typeof opened>>
 
-  const onRedis = (port: number) =>
-    opened({
-      PORTCULLIS_STORES__SESSIONS__KIND: 'redis',
-      PORTCULLIS_STORES__SESSIONS__URL: `redis://127.0.0.1:${port}`,
-    })
+  const onRedis = (port: number) => opened(sessionsInRedis(`redis://127.0.0.1:${port}`))
 
   before(async function () {
     needsRedisServer(this)

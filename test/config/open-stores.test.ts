@@ -7,6 +7,7 @@ import { openStores } from '../../src/config/composition/stores.ts'
 import { loadSettings } from '../../src/config/settings/load.ts'
 import { eventually } from '../support/eventually.ts'
 import { faultProxy } from '../support/fault-proxy.ts'
+import { openedStores, sessionsInRedis } from '../support/opened-stores.ts'
 import { needsRedisServer, sharedRedisUrl } from '../support/redis.ts'
 import { scratchFolder } from '../support/spawned-service.ts'
 
@@ -15,7 +16,14 @@ describe('the stores', () => {
     const cwd = scratchFolder()
     const { settings } = await loadSettings({ cwd, env: {} })
     const log = createLog(settings.logs, { write: () => undefined })
-    const stores = await openStores({ settings, log, clock: () => new Date(), whenUsersAreThere, failed: () => {} })
+    const stores = await openStores({
+      tenant: 'default',
+      settings,
+      log,
+      clock: () => new Date(),
+      whenUsersAreThere,
+      failed: () => {},
+    })
     return { stores, file: join(cwd, 'data', 'portcullis.sqlite') }
   }
 
@@ -60,25 +68,8 @@ describe('an outage of a store while the service runs', () => {
     const url = new URL(await sharedRedisUrl())
     const proxy = await faultProxy(Number(url.port))
     url.port = String(proxy.port)
-    const { settings } = await loadSettings({
-      cwd: '/',
-      env: {
-        PORTCULLIS_STORES__USERS__KIND: 'memory',
-        PORTCULLIS_STORES__SESSIONS__KIND: 'redis',
-        PORTCULLIS_STORES__SESSIONS__URL: url.href,
-      },
-    })
-    const lines: string[] = []
-    const stores = await openStores({
-      settings,
-      log: createLog({ ...settings.logs, level: 'info' }, { write: (line) => void lines.push(line) }),
-      clock: () => new Date(),
-      whenUsersAreThere: async () => {},
-      failed: () => {},
-    })
-    const said = (message: string) => lines.filter((line) => line.includes(`"msg":"${message}"`))
+    const { said, ...stores } = await openedStores(sessionsInRedis(url.href))
     try {
-      await stores.prepare()
       expect(await stores.sessions.find('nobody')).to.equal(null)
 
       await proxy.set('refuse')

@@ -83,7 +83,7 @@ export async function startTestService(
     event: (wanted) => eventually('such an event', () => events.find(wanted)),
     async reload(files) {
       const { tenants } = await settingsNow(files)
-      service.reload(tenants)
+      await service.reload(tenants)
     },
     async stop() {
       await service.stop()

@@ -25,8 +25,8 @@ interface Behaviour {
   readonly login?: { readonly user: string; readonly password: string }
   /** Called for each recipient; a reply refuses it. `'hang'` answers nothing. */
   readonly onRecipient?: (address: string) => Reply | 'hang' | null
-  /** Called after each message; `'drop'` closes the connection in place of an answer. */
-  readonly onMessage?: (received: Received) => Reply | 'drop' | null
+  /** Called after each message, whose answer waits for it; `'drop'` closes the connection in place of an answer. */
+  readonly onMessage?: (received: Received) => Reply | 'drop' | null | Promise<null>
   readonly port?: number
 }
 
@@ -70,7 +70,7 @@ export async function startSmtp(behaviour: Behaviour = {}): Promise<SmtpStandIn>
         const source = Buffer.concat(chunks).toString('utf8')
         const to = session.envelope.rcptTo.map(({ address }) => address)
         const one = { to, source, parsed: await PostalMime.parse(source) }
-        const reply = onMessage?.(one) ?? null
+        const reply = (await onMessage?.(one)) ?? null
         if (reply === 'drop') return destroyAll()
         if (reply === null) received.push(one)
         callback(reply && refusal(reply), 'queued')

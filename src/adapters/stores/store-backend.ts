@@ -110,6 +110,8 @@ export function openShares(): Shares {
 }
 
 export interface OpenOptions extends StoreAddress {
+  /** The name of the tenant, whose openings may share records in the process. */
+  readonly tenant?: string
   /** Without it, this opening shares nothing. */
   readonly shares?: Shares
   /** The process opens many of these, so each should be small. */

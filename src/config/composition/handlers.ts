@@ -14,8 +14,6 @@ interface Needs extends Omit<MailNeeds, 'settings'> {
   readonly log: Logger
   /** Prints a line, which ends in a newline. */
   readonly write: (line: string) => void | Promise<void>
-  /** `null` for the tenant `default`. */
-  readonly tenant: string | null
   /** The handlers of a program, in place of those of the settings. */
   readonly own: EventHandlers | undefined
 }

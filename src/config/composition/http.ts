@@ -38,32 +38,30 @@ interface TenantNeeds {
   readonly publicUrl: () => string
   /** The key of the mailbox; absent where the process shows none. */
   readonly mailboxKey?: string
-  /** Without tenants, a reload changes them while the tenant is open. */
-  readonly allowedOrigins: () => readonly string[]
   /** For tests: a refusal that its endpoint does not list is a fault. */
   readonly strict: boolean
 }
 
 /** Every route of one tenant. */
 export function tenantHttp(tenant: Tenant, needs: TenantNeeds): TenantHttp {
-  const { publicUrl, allowedOrigins, mailboxKey: key, strict } = needs
+  const { publicUrl, mailboxKey: key, strict } = needs
   const { settings, useCases, backends, ports, mailbox } = tenant
   const deviceCookie = deviceCookieOf(tenant)
   const clientOf = clientAddresses(settings.http.trustedProxies)
-  const originsNow = () => ownOrigins(publicUrl(), allowedOrigins())
-  const identify = identifying({ authenticate: useCases.authenticate, backends, ownOrigins: originsNow })
+  const origins = () => ownOrigins(publicUrl(), settings.http.allowedOrigins)
+  const identify = identifying({ authenticate: useCases.authenticate, backends, ownOrigins: origins })
   const page = tryRouter(() => ({ publicUrl: publicUrl(), config: tryConfig(settings, publicUrl()) }))
   const kept = mailbox !== null && key !== undefined ? [mailboxRouter({ mailbox, key })] : []
   // A page comes before a parameter at the same place, such as `/:user_id`.
   const all = [
-    ...pageRouters(settings, { publicUrl, allowedOrigins, hasMailbox: kept.length > 0 }),
+    ...pageRouters(settings, { publicUrl, hasMailbox: kept.length > 0 }),
     ...routersOf({ ...tenant, deviceCookie }, publicUrl),
     ...(settings.try.enabled ? [page, ...kept] : []),
   ]
   return {
     routes: routesOf(all, {
       identify,
-      ownOrigins: originsNow,
+      ownOrigins: origins,
       callerOf(request) {
         if (!settings.limits.enabled) return unknownCaller // otherwise the hash pool would limit its client
         return { client: clientOf(request), device: deviceCookie.read(request.headers.cookie) }

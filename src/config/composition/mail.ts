@@ -11,10 +11,13 @@ import type { RequestPurpose } from '../../domain/one-time-token.ts'
 import { type Fault, SettingsFault, type Source } from '../settings/schema/fault.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 import { parseAddress, parseSender } from '../settings/sender.ts'
+import { defaultTenant } from '../settings/tenants.ts'
 import { publicUrl } from '../tenancy/public-url.ts'
 import { countedMailer } from './measured.ts'
 
 export interface MailNeeds {
+  /** `null` for the tenant `default`. */
+  readonly tenant: string | null
   readonly settings: Settings
   readonly shares: Shares
   readonly clock: () => Date
@@ -91,10 +94,15 @@ export async function openMailer(
   return { mailer: leased.value, close: leased.release }
 }
 
-function openMailbox({ clock, showsMailbox }: MailNeeds): OpenMailer {
+/** A reload opens the tenant again before it closes the former opening, so the mailbox keeps its messages. */
+function openMailbox({ tenant, shares, clock, showsMailbox }: MailNeeds): OpenMailer {
   if (!showsMailbox) throw settingsFault('mail.url', 'is mailbox: only the serving process has one, at /try')
-  const mailbox = memoryMailbox(clock)
-  return { mailer: mailbox, mailbox, close: async () => undefined }
+  const { value, release } = shares.lease(
+    `mailbox of ${tenant ?? defaultTenant}`,
+    () => memoryMailbox(clock),
+    async () => undefined,
+  )
+  return { mailer: value, mailbox: value, close: release }
 }
 
 /** Throws a `SettingsFault` if a template cannot be used. */

@@ -10,21 +10,19 @@ import { enabledOf } from '../settings/schema/tree.ts'
 
 interface Served {
   readonly publicUrl: () => string
-  /** SIGHUP may change them while the tenant is open. */
-  readonly allowedOrigins: () => readonly string[]
   readonly hasMailbox: boolean
 }
 
 /** The pages for accounts and the start page, as far as the settings enable them. */
-export function pageRouters(settings: Settings, { publicUrl, allowedOrigins, hasMailbox }: Served): Router[] {
-  const account = settings.pages.enabled ? [accountRouter({ ...siteOf(settings), allowedOrigins }, publicUrl)] : []
+export function pageRouters(settings: Settings, { publicUrl, hasMailbox }: Served): Router[] {
+  const account = settings.pages.enabled ? [accountRouter(siteOf(settings), publicUrl)] : []
   const isDevelopment = settings.try.enabled && hasTryPage && isLocal(settings.http)
   if (account.length === 0 && !isDevelopment) return []
   const development = isDevelopment ? { docs: settings.docs.enabled, mailbox: hasMailbox } : null
   return [...account, frontDoorRouter({ account: account.length > 0, development }, publicUrl)]
 }
 
-function siteOf({ pages, backends, routers, passwords, providers }: Settings): Omit<Site, 'allowedOrigins'> {
+function siteOf({ http, pages, backends, routers, passwords, providers }: Settings): Site {
   const { name, logo, color, css } = pages
   const cookie = enabledOf(backends).find(([, { transport }]) => transport.kind === 'cookie')?.[1]
   if (cookie === undefined) throw new Error('the pages need a cookie backend') // the settings were checked
@@ -35,6 +33,7 @@ function siteOf({ pages, backends, routers, passwords, providers }: Settings): O
     color,
     css,
     minPasswordLength: passwords.minLength,
+    allowedOrigins: http.allowedOrigins,
     routes: {
       login: cookie.prefix,
       users: routers.users.prefix,

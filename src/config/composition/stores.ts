@@ -25,6 +25,7 @@ export interface FailingStore {
 export type OpenStores = Awaited<ReturnType<typeof openStores>>
 
 interface Needs {
+  readonly tenant: string
   readonly settings: Settings
   readonly clock: () => Date
   readonly log: Logger
@@ -52,7 +53,8 @@ const pingMemoryMilliseconds = 1000
 
 /** Opens the stores of all roles. Roles with the same kind and address share one handle. */
 export async function openStores(needs: Needs) {
-  const { settings, clock, log, shares, metrics = null, isOneOfMany = false, whenUsersAreThere, failed } = needs
+  const { tenant, settings, clock, log, shares, metrics = null, isOneOfMany = false, whenUsersAreThere, failed } =
+    needs
   const opened = new Map<string, Opened>()
   try {
     for (const role of ['users', 'sessions', 'tokens'] as const) {
@@ -81,7 +83,7 @@ export async function openStores(needs: Needs) {
     const warn = (message: string): void => log.warn({ store: kind }, message)
     const { dataFolder } = settings
     const address = { url: url ?? null, prefix: prefix ?? null, dataFolder }
-    const handle = await backend.open({ ...address, clock, warn, isOneOfMany, ...(shares && { shares }) })
+    const handle = await backend.open({ ...address, tenant, clock, warn, isOneOfMany, ...(shares && { shares }) })
     return measuredHandle(handle, kind, metrics)
   }
 

@@ -77,6 +77,7 @@ export async function openTenant(needs: Needs) {
       useCases.requestToken.execute({ purpose: 'verify_email', email, requestId, languages }),
   })
   const stores = await openStores({
+    tenant: id,
     settings,
     clock,
     log,

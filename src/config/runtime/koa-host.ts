@@ -20,8 +20,7 @@ export function koaAccounts(portcullis: Portcullis): KoaAccounts {
   /** Builds the routes of a tenant on first use, and drops them when it closes. */
   function httpOf(tenant: Tenant): TenantHttp {
     const publicUrl = (): string => publicUrlOf(tenant.settings) + pathOfTenant(tenant.id, settings)
-    const allowedOrigins = () => tenant.settings.http.allowedOrigins
-    const http = built.get(tenant) ?? tenantHttp(tenant, { publicUrl, allowedOrigins, strict: false })
+    const http = built.get(tenant) ?? tenantHttp(tenant, { publicUrl, strict: false })
     built.set(tenant, http)
     return http
   }

@@ -55,8 +55,7 @@ export async function startService(needs: Needs): Promise<Service> {
       showsMailbox: true,
       failed,
     })
-    const allowedOrigins = () => (current.enabled.get(own.id) ?? own).settings.http.allowedOrigins
-    return { ...tenant, http: tenantHttp(tenant, { strict, publicUrl, allowedOrigins, mailboxKey }) }
+    return { ...tenant, http: tenantHttp(tenant, { strict, publicUrl, mailboxKey }) }
   }
 
   const answer = serve({
@@ -100,10 +99,10 @@ export async function startService(needs: Needs): Promise<Service> {
     port,
     publicUrl: publicUrl(settings, port),
     mailboxUrl: hasMailbox ? `${publicUrl(settings, port)}${mailboxPath}?key=${mailboxKey}` : null,
-    reload(changed) {
-      if (delivers) warnOfNoHandlers(log, changed)
+    async reload(changed) {
+      await tenants.replace(changed)
       current = changed
-      tenants.replace(changed)
+      if (delivers) warnOfNoHandlers(log, changed)
       return changed
     },
     async stop() {

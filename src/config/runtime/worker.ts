@@ -9,7 +9,7 @@ import { exposeMetrics, openMetrics } from './metrics.ts'
 
 export interface Worker {
   /** Applies changed tenants; returns them, with the tenants disabled whose events no worker can reach. */
-  reload(tenants: LoadedTenants): LoadedTenants
+  reload(tenants: LoadedTenants): Promise<LoadedTenants>
   /** Ends running deliveries, releases the other leases and closes the stores. */
   stop(): Promise<void>
 }
@@ -39,10 +39,10 @@ export async function startWorker(needs: ProcessNeeds): Promise<Worker> {
   await tenants.prepare()
   tenants.startDeliveries()
   return {
-    reload(all) {
+    async reload(all) {
       const changed = reachable(all)
+      await tenants.replace(changed)
       warnOfNoHandlers(log, changed)
-      tenants.replace(changed)
       return changed
     },
     async stop() {

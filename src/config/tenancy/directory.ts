@@ -41,9 +41,9 @@ export interface OpenTenants<T> extends TenantDirectory<T> {
   startDeliveries(): void
   /**
    * Applies changed settings to later requests. A tenant that has changed or is gone closes when its requests have
-   * ended.
+   * ended. Rejects if the only tenant cannot be opened with the new settings; then nothing changes.
    */
-  replace(changed: LoadedTenants): void
+  replace(changed: LoadedTenants): Promise<void>
   counts(): { readonly open: number; readonly disabled: number }
   /** The tenants that are open now. They may close at any time. */
   opened(): readonly T[]
@@ -57,41 +57,6 @@ export interface OpenTenants<T> extends TenantDirectory<T> {
  * @param failed called when the opened tenant turns out to be unusable
  */
 export type Open<T> = (settings: TenantSettings, failed: (fault: unknown) => void) => Promise<T>
-
-interface OneNeeds<T> {
-  readonly only: TenantSettings
-  readonly open: Open<T>
-  readonly failed: (fault: unknown) => void
-}
-
-/** The directory of a deployment without tenants: its tenant opens with the process and closes with it. */
-export function oneTenant<T extends Closable>({ only, open, failed }: OneNeeds<T>): OpenTenants<T> {
-  let tenant: T | null = null
-  let isClosed = false
-
-  async function inspect<R>(_id: string, work: (tenant: T) => Promise<R>): Promise<R> {
-    if (tenant === null || isClosed) throw new Unavailable('Portcullis, which is closed')
-    return work(tenant)
-  }
-
-  return {
-    knows: (id) => id === only.id,
-    inspect,
-    use: (id, work) => inspect(id, (tenant) => whenReady(tenant, work)),
-    async prepare() {
-      tenant = await open(only, failed)
-    },
-    startDeliveries: () => tenant?.startDeliveries(),
-    replace: () => undefined,
-    counts: () => ({ open: tenant === null ? 0 : 1, disabled: 0 }),
-    opened: () => (tenant === null ? [] : [tenant]),
-    async close(graceSeconds) {
-      isClosed = true
-      await tenant?.stopDeliveries(graceSeconds)
-      await tenant?.close()
-    },
-  }
-}
 
 /** Refuses to use a store of users before its secret has been compared. The log names a store that does not answer. */
 export async function whenReady<T extends Closable, R>(tenant: T, work: (tenant: T) => Promise<R>): Promise<R> {

@@ -8,8 +8,9 @@ import { stores } from '../plugins/stores.ts'
 import { SettingsFault } from '../settings/schema/fault.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 import { defaultTenant, type LoadedTenants, type TenantSettings } from '../settings/tenants.ts'
-import { type Closable, type Open, type OpenTenants, oneTenant, whenReady } from './directory.ts'
+import { type Closable, type Open, type OpenTenants, whenReady } from './directory.ts'
 import { aborted, drain, notInOrder } from './drain.ts'
+import { oneTenant } from './one-tenant.ts'
 import { wakeSchedule } from './wake-schedule.ts'
 
 interface Needs<T extends Closable> {
@@ -275,7 +276,7 @@ export function tenantPool<T extends Closable>(needs: Needs<T>): OpenTenants<T> 
       schedule.start()
     },
 
-    replace(changed) {
+    async replace(changed) {
       const old = tenants.enabled
       tenants = changed
       logDisabled(log, changed)

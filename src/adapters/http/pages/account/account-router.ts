@@ -97,7 +97,7 @@ function documentOf(name: PageName, texts: Texts, { site, icons, home }: { site:
     base,
     routes: site.routes,
     providers: site.providers,
-    returns: { ownOrigin: home.origin, allowedOrigins: site.allowedOrigins() },
+    returns: { ownOrigin: home.origin, allowedOrigins: site.allowedOrigins },
     texts: texts.script,
   }
   const { markup } = html`<!doctype html>

@@ -13,7 +13,7 @@ export interface Site {
   readonly minPasswordLength: number
   readonly routes: PageRoutes
   readonly providers: readonly PageProvider[]
-  readonly allowedOrigins: () => readonly string[]
+  readonly allowedOrigins: readonly string[]
 }
 
 /** The colour of buttons, with black or white text on it, whichever has the higher contrast (WCAG 2.2, 1.4.3). */
