@@ -84,7 +84,7 @@ function messagesOf({ type, user, token = '', changes }: HandlerCall, needs: Nee
     case 'reset_requested':
       return [{ name: 'reset', to, fields: linkFields('reset_password', token, needs) }]
     case 'password_reset':
-      return [{ name: 'passwordChanged', to, fields: {} }]
+      return [{ name: 'passwordChanged', to, fields: { removed: false } }]
     case 'updated':
       return changes !== undefined && wasVerified(user, changes) ? messagesOfChange(to, changes) : []
     default:
@@ -93,13 +93,15 @@ function messagesOf({ type, user, token = '', changes }: HandlerCall, needs: Nee
 }
 
 function messagesOfChange(to: Email, changes: UserChanges): Outgoing[] {
-  const { previousEmail, password, oauthLinked, oauthUnlinked } = changes
+  const { previousEmail, password, passwordRemoved, oauthLinked, oauthUnlinked } = changes
   const messages: Outgoing[] = []
   if (previousEmail !== undefined && emailKey(previousEmail) !== emailKey(to)) {
     messages.push({ name: 'addressChanged', to: previousEmail, fields: {} })
   }
   const isStillVerified = changes.isVerified !== false
-  if (password && isStillVerified) messages.push({ name: 'passwordChanged', to, fields: {} })
+  if ((password || passwordRemoved) && isStillVerified) {
+    messages.push({ name: 'passwordChanged', to, fields: { removed: passwordRemoved ?? false } })
+  }
   if (oauthLinked) messages.push({ name: 'accountLinked', to, fields: accountFields(oauthLinked) })
   if (oauthUnlinked) messages.push({ name: 'accountUnlinked', to, fields: accountFields(oauthUnlinked) })
   return messages

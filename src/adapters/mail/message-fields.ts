@@ -8,7 +8,7 @@ const providerFields = ['provider', 'account'] as const
 export const ownFields = {
   verify: linkFields,
   reset: linkFields,
-  passwordChanged: [],
+  passwordChanged: ['removed'],
   addressChanged: [],
   accountLinked: providerFields,
   accountUnlinked: providerFields,
@@ -18,4 +18,4 @@ export type MessageName = keyof typeof ownFields
 
 export const messageNames = Object.keys(ownFields) as MessageName[] // safe: its only keys
 
-export type MessageFields = Readonly<Record<string, string | number | null>>
+export type MessageFields = Readonly<Record<string, string | number | boolean | null>>

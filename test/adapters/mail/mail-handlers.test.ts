@@ -83,6 +83,7 @@ describe('mail as a handler', () => {
     for (const [call, expected] of [
       [aCall('password_reset', {}, false), [['passwordChanged', ada]]],
       [updated({ password: true }), [['passwordChanged', ada]]],
+      [updated({ passwordRemoved: true }), [['passwordChanged', ada]]],
       [updated({ email: ada, previousEmail, isVerified: false }, false), [['addressChanged', previousEmail]]],
       [
         updated({ email: ada, previousEmail, isVerified: false, password: true }, false),
@@ -98,6 +99,8 @@ describe('mail as a handler', () => {
       const { own, sent, names } = handlers()
       await own.call(call, 1)
       expect(names()).to.deep.equal(expected)
+      if (call.changes?.passwordRemoved) expect(sent[0]?.subject).to.equal('Ihr Passwort wurde entfernt')
+      else if (names()[0]?.[0] === 'passwordChanged') expect(sent[0]?.subject).to.equal('Ihr Passwort wurde geändert')
       if (call.changes?.oauthLinked) expect(sent[0]?.text).to.contain('Das Google-Konto ada@gmail.example')
     }
   })
@@ -109,6 +112,7 @@ describe('mail as a handler', () => {
     await own.call(updated({ email: ada, previousEmail }, false), 1)
     await own.call(updated({ email: ada, previousEmail, isVerified: true }), 1)
     await own.call(updated({ password: true }, false), 1)
+    await own.call(updated({ passwordRemoved: true }, false), 1)
     await own.call(updated({ oauthLinked: link }, false), 1)
     expect(sent).to.deep.equal([])
   })

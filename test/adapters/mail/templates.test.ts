@@ -54,6 +54,17 @@ describe('the templates of messages', () => {
     }
   }
 
+  it('say whether a password was changed or removed', () => {
+    for (const [removed, words] of [
+      [false, ['Your password was changed', 'If you did not: go to the sign-in page']],
+      [true, ['Your password was removed', 'If you did not set it, there is nothing more to do.']],
+    ] as const) {
+      const { subject, text } = templates.render('passwordChanged', [], 'en', { ...fields, removed })
+      expect(`${subject}\n${text}`).to.include(words[0]).and.include(words[1])
+      expect(text.split('\n\n')).to.have.length(3)
+    }
+  })
+
   it('follow the first wanted language that is there, otherwise the other one', () => {
     const subjectIn = (wanted: string[], otherwise: string) =>
       templates.render('reset', wanted, otherwise, fields).subject

@@ -8,7 +8,7 @@ import { enabled, page } from './fields.ts'
 const descriptions: Readonly<Record<MessageName, string>> = {
   verify: 'The link that verifies an address.',
   reset: 'The link to choose a new password.',
-  passwordChanged: 'The notice of a new password.',
+  passwordChanged: 'The notice of a new or removed password.',
   addressChanged: 'The notice of a new address, to the old one.',
   accountLinked: 'The notice of a linked account.',
   accountUnlinked: 'The notice of an unlinked account.',
