@@ -1,4 +1,4 @@
-/** A longer address would not fit into a cookie beside others. */
+/** In characters of a URL. A longer address would not fit into a cookie beside others. */
 const longestAddress = 512
 /** Begins like a URL or a path. Browsers drop control characters and read \ as /, so such an address looks different. */
 const plainAddress = /^(https?:\/\/|\/(?!\/))[^\\\s\p{Cc}]*$/iu
@@ -12,9 +12,9 @@ export interface ReturnRules {
 
 /** The absolute form of an address to go back to, or `null` unless its origin is our own or allowed (CWE-601). */
 export function checkedReturn(given: string | null, { ownOrigin, allowedOrigins }: ReturnRules): string | null {
-  if (given === null || given.length > longestAddress || !plainAddress.test(given)) return null
+  if (given === null || !plainAddress.test(given)) return null
   if (!URL.canParse(given, ownOrigin)) return null
   const url = new URL(given, ownOrigin)
-  if (url.username !== '' || url.password !== '') return null
+  if (url.username !== '' || url.password !== '' || url.href.length > longestAddress) return null
   return url.origin === ownOrigin || allowedOrigins.includes(url.origin) ? url.href : null
 }

@@ -11,6 +11,9 @@ describe('the check of an address to return to', () => {
     ['/account', 'https://accounts.example.com/account'],
     ['/.//evil.example', 'https://accounts.example.com//evil.example'],
     ['/a@evil.example', 'https://accounts.example.com/a@evil.example'],
+    ['/%2F%2Fevil.example', 'https://accounts.example.com/%2F%2Fevil.example'],
+    ['/%5cevil.example', 'https://accounts.example.com/%5cevil.example'],
+    ['/%09/evil.example', 'https://accounts.example.com/%09/evil.example'],
   ] as const) {
     it(`permits ${given}`, () => {
       expect(checkedReturn(given, rules)).to.equal(expected)
@@ -47,6 +50,17 @@ describe('the check of an address to return to', () => {
     'https://[::1',
     'blob:https://app.example.com/1',
     `https://app.example.com/${'a'.repeat(500)}`,
+    `https://app.example.com/${'ü'.repeat(200)}`, // six characters each in a URL
+    'https://app.example.com%2eevil.example/',
+    'https://app.example.com\u2028.evil.example/',
+    'https://app.example.com。evil.example/',
+    'https:/\t/evil.example/',
+    'https://evil.example\\.app.example.com/',
+    'https://evil.example#.app.example.com',
+    '/\u0000/evil.example',
+    '/\u00a0/evil.example',
+    '//app.example.com',
+    'null',
   ]) {
     it(`refuses ${JSON.stringify(given)?.slice(0, 60)}`, () => {
       expect(checkedReturn(given, rules)).to.equal(null)
