@@ -158,6 +158,7 @@ describe('requests from pages', () => {
     await attempt('PATCH', '/users/me', { cookie, json: { email: anAddress('evil'), password: 'of somebody else' } })
     await attempt('PATCH', `/users/${id}`, { cookie: admin.cookie, json: { is_superuser: true } })
     await attempt('DELETE', `/users/${id}`, { cookie: admin.cookie })
+    await attempt('DELETE', '/users/me/sessions', { cookie })
     const address = anAddress('evil')
     await attempt('POST', '/auth/register', { json: { email: address, password: goodPassword } })
 
