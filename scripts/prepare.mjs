@@ -103,11 +103,13 @@ export async function build() {
   writeFileSync(stamp, wanted)
 }
 
-/** A script for each account page, and their style sheet. */
+/** A script for each account page, and the style sheets. */
 function pageEntries() {
-  const folder = 'src/adapters/http/pages/account/browser'
-  const scripts = readdirSync(at(folder, 'pages')).map((file) => [basename(file, '.ts'), `${folder}/pages/${file}`])
-  return Object.fromEntries([...scripts, ['style', `${folder}/style.css`]])
+  const pages = 'src/adapters/http/pages'
+  const scripts = readdirSync(at(pages, 'account/browser/pages')).map((file) => `account/browser/pages/${file}`)
+  const styles = ['base.css', 'mailbox.css', 'account/browser/style.css']
+  const entry = (path) => [basename(path).replace(/\.\w+$/, ''), `${pages}/${path}`]
+  return Object.fromEntries([...scripts, ...styles].map(entry))
 }
 
 /** The public entries, such as `testing` of `src/testing/index.ts`. */

@@ -57,7 +57,7 @@ function element(name, attributes, ...content) {
   return made
 }
 
-const titleOf = (name) => name.charAt(0).toUpperCase() + name.slice(1)
+const titleOf = (name) => config.providers.find((one) => one.name === name)?.title ?? name
 
 function accountRow(account) {
   const { oauth_name: name, account_email: email } = account

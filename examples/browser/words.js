@@ -19,7 +19,7 @@ const sayings = {
   ],
   OAUTH_INVALID_STATE: [null, 'This attempt is too old, or began in another browser. Please try again.'],
   OAUTH_PROVIDER_ERROR: [null, 'The provider does not answer correctly. Please try again later.'],
-  OAUTH_NOT_AVAILABLE_EMAIL: [null, 'The provider did not send your e-mail address, and it is required here.'],
+  OAUTH_NOT_AVAILABLE_EMAIL: [null, 'The provider did not send your email address, and it is required here.'],
   OAUTH_USER_ALREADY_EXISTS: [
     null,
     'There is an account with your address already. Sign in to it, then link the provider there.',
@@ -42,7 +42,7 @@ const sayings = {
 /** The message for each `type` of an item of a 422. */
 const faults = {
   missing: 'Please fill this in.',
-  value_error: 'This is not a valid e-mail address.',
+  value_error: 'This is not a valid email address.',
 }
 
 /** An error for people: `message` concerns the whole form, `fields` has the message of each field. */

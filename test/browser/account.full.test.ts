@@ -1,13 +1,11 @@
-import { readFile } from 'node:fs/promises'
-import { createRequire } from 'node:module'
 import { expect } from 'chai'
-import type { BrowserContext, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { launchBrowser, needsBrowser, sessionCookies, type TestBrowser } from '../support/browser.ts'
 import { goodPassword } from '../support/client.ts'
 import { startTestService, type TestService } from '../support/service.ts'
+import { type WatchedPage, watchedPage } from '../support/watched-page.ts'
 
 const newPassword = 'quite another pass phrase'
-const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 /** The parts of the pages that the tests read. */
 const languages = {
@@ -36,10 +34,8 @@ const languages = {
 describe('the pages at /account in a browser', () => {
   let service: TestService
   let browser: TestBrowser
-  let context: BrowserContext
+  let watched: WatchedPage
   let page: Page
-  /** Breaches of the CSP, exceptions and requests to other hosts. */
-  let complaints: string[]
 
   before(async function () {
     needsBrowser(this)
@@ -56,24 +52,17 @@ describe('the pages at /account in a browser', () => {
   })
 
   async function openBrowser(locale: string, width = 1280): Promise<void> {
-    context = await browser.newContext({ locale, viewport: { width, height: 800 }, reducedMotion: 'reduce' })
-    context.setDefaultTimeout(60_000)
-    page = await context.newPage()
-    complaints = []
-    page.on('console', (message) => {
-      const isAnAnswer = /Failed to load resource: the server responded with a status of 4/.test(message.text())
-      if (['error', 'warning'].includes(message.type()) && !isAnAnswer) complaints.push(message.text())
-    })
-    page.on('pageerror', (error) => complaints.push(error.message))
-    context.on('request', (request) => {
+    watched = await watchedPage(browser, { locale, viewport: { width, height: 800 } })
+    page = watched.page
+    page.context().on('request', (request) => {
       const { origin } = new URL(request.url())
-      if (origin !== service.url && origin !== 'http://localhost:1') complaints.push(request.url())
+      if (origin !== service.url && origin !== 'http://localhost:1') watched.complaints.push(request.url())
     })
   }
 
   afterEach(async () => {
-    await context.close()
-    expect(complaints).to.deep.equal([])
+    await watched.close()
+    expect(watched.complaints).to.deep.equal([])
   })
 
   for (const [locale, texts] of Object.entries(languages)) {
@@ -115,7 +104,7 @@ describe('the pages at /account in a browser', () => {
 
       await page.click('#everywhere')
       await says('#message', texts.everywhere)
-      expect(await sessionCookies(context)).to.deep.equal([])
+      expect(await sessionCookies(page.context())).to.deep.equal([])
       await page.goto(`${service.url}/account`)
       await page.waitForURL(/\/account\/sign-in$/)
     })
@@ -128,7 +117,7 @@ describe('the pages at /account in a browser', () => {
     await page.click('a[data-page-name=address]')
     await submit({ email: other, current_password: 'wrong' })
     await says('#current_password-fault', 'This is not your current password.')
-    expect(await focused()).to.equal('current_password')
+    expect(await watched.focused()).to.equal('current_password')
     await submit({ email: other, current_password: '' })
     await says('#message', 'Your address is changed.')
     await says('#email', other)
@@ -196,7 +185,7 @@ describe('the pages at /account in a browser', () => {
       await page.goto(`${service.url}/account/sign-in?${new URLSearchParams({ return_to: bad })}`)
       await page.waitForURL(`${service.url}/account`)
     }
-    await context.clearCookies()
+    await page.context().clearCookies()
     await page.goto(`${service.url}/account/sign-up?${new URLSearchParams({ return_to: 'https://evil.example' })}`)
     await submit({ email: other, password: goodPassword })
     await page.waitForURL(`${service.url}/account`)
@@ -237,23 +226,16 @@ describe('the pages at /account in a browser', () => {
       await page.goto(`${service.url}/account/sign-up`)
       await submit({ email: '', password: '' })
       await says('#email-fault', 'Das ist keine gültige E-Mail-Adresse.')
-      await inspectHere('faults')
+      await watched.expectAccessible('faults')
       await signUp(`axe-${colorScheme}@example.com`)
-      await inspectHere('/account')
+      await watched.expectAccessible('/account')
       for (const path of ['/account/address', '/account/password']) await inspect(path)
     })
   }
 
   async function inspect(path: string): Promise<void> {
     await page.goto(service.url + path)
-    await inspectHere(path)
-  }
-
-  async function inspectHere(name: string): Promise<void> {
-    await page.evaluate(axe) // by the debugger, which the CSP does not concern
-    const found = await page.evaluate('axe.run().then(({ violations }) => violations)')
-    expect(found, name).to.deep.equal([])
-    expect(await page.evaluate('document.documentElement.scrollWidth'), name).to.be.at.most(360)
+    await watched.expectAccessible(path)
   }
 
   async function signUp(email: string): Promise<void> {
@@ -267,12 +249,8 @@ describe('the pages at /account in a browser', () => {
     await page.click('#form button')
   }
 
-  async function says(selector: string, text: string): Promise<void> {
-    await page.locator(selector, { hasText: text }).waitFor()
-  }
-
-  async function focused(): Promise<unknown> {
-    return await page.evaluate('document.activeElement?.id')
+  function says(selector: string, text: string): Promise<void> {
+    return watched.says(selector, text)
   }
 
   async function tokenOf(event: string, email: string): Promise<string> {

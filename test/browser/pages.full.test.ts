@@ -28,6 +28,7 @@ const pages = {
     '/try/app.js': script,
     '/try/client.js': script,
     '/try/words.js': script,
+    '/try/base.css': 'text/css; charset=utf-8',
     '/try/style.css': 'text/css; charset=utf-8',
     '/try/icon.svg': 'image/svg+xml',
     '/try/config.json': 'application/json; charset=utf-8',

@@ -1,10 +1,11 @@
 import { expect } from 'chai'
-import type { BrowserContext, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { launchBrowser, needsBrowser, sessionCookies, type TestBrowser } from '../support/browser.ts'
 import { call, goodPassword } from '../support/client.ts'
 import { type OpenIdProvider, startOpenIdProvider } from '../support/openid-provider.ts'
 import { freePort } from '../support/ports.ts'
 import { startTestService, type TestService } from '../support/service.ts'
+import { type WatchedPage, watchedPage } from '../support/watched-page.ts'
 
 const newPassword = 'quite another pass phrase'
 
@@ -16,10 +17,8 @@ describe('/try in a browser', () => {
   let service: TestService
   let providers: Record<Name, OpenIdProvider>
   let browser: TestBrowser
-  let context: BrowserContext
+  let watched: WatchedPage
   let page: Page
-  /** Warnings and errors of the page, other than answers that it shows. */
-  let complaints: string[]
 
   before(async function () {
     needsBrowser(this)
@@ -43,20 +42,13 @@ describe('/try in a browser', () => {
   })
 
   beforeEach(async () => {
-    context = await browser.newContext({ viewport: { width: 1100, height: 800 }, reducedMotion: 'reduce' })
-    context.setDefaultTimeout(60_000)
-    page = await context.newPage()
-    complaints = []
-    page.on('console', (message) => {
-      const isAnAnswer = /Failed to load resource: the server responded with a status of 4/.test(message.text())
-      if (['error', 'warning'].includes(message.type()) && !isAnAnswer) complaints.push(message.text())
-    })
-    page.on('pageerror', (error) => complaints.push(error.message))
+    watched = await watchedPage(browser, { viewport: { width: 1100, height: 800 } })
+    page = watched.page
   })
 
   afterEach(async () => {
-    await context.close()
-    expect(complaints).to.deep.equal([])
+    await watched.close()
+    expect(watched.complaints).to.deep.equal([])
   })
 
   describe('by password', () => {
@@ -65,8 +57,8 @@ describe('/try in a browser', () => {
       await open()
 
       await submit('register', { email: 'grace', password: '' })
-      await says('#register-email-fault', 'This is not a valid e-mail address.')
-      expect(await focused()).to.equal('register-email')
+      await says('#register-email-fault', 'This is not a valid email address.')
+      expect(await watched.focused()).to.equal('register-email')
       await submit('register', { email, password: 'grace' })
       await says('#register-password-fault', 'Password should be at least 8 characters.')
       expect(await text('#register-email-fault')).to.equal('')
@@ -83,12 +75,12 @@ describe('/try in a browser', () => {
       await says('#login-password-fault', 'Please fill this in.')
       await submit('login', { username: email, password: goodPassword })
       await signedInAs(email)
-      expect(await focused()).to.equal('account-heading')
+      expect(await watched.focused()).to.equal('account-heading')
 
       await page.click('#logout')
       await says('#message', 'You are signed out.')
       expect(await text('#who')).to.equal('You are not signed in.')
-      expect(await sessionCookies(context)).to.deep.equal([])
+      expect(await sessionCookies(page.context())).to.deep.equal([])
     })
 
     for (const backend of ['cookie', 'jwt']) {
@@ -129,10 +121,10 @@ describe('/try in a browser', () => {
       const email = 'edsger@example.com'
       await open()
       await signUp(email)
-      await context.clearCookies()
+      await page.context().clearCookies()
       await submit('change', { email: 'dijkstra@example.com' })
       await says('#message', 'Your session has ended. Please sign in again.')
-      expect(await focused()).to.equal('login-heading')
+      expect(await watched.focused()).to.equal('login-heading')
     })
 
     it('works with the keyboard only', async () => {
@@ -146,7 +138,7 @@ describe('/try in a browser', () => {
       await page.keyboard.press('Enter')
       await signedInAs(email)
       for (let presses = 0; presses < 2; presses++) await page.keyboard.press('Shift+Tab') // over the link to /docs
-      expect(await focused()).to.equal('logout')
+      expect(await watched.focused()).to.equal('logout')
       await page.keyboard.press('Enter')
       await says('#message', 'You are signed out.')
     })
@@ -180,7 +172,7 @@ describe('/try in a browser', () => {
       await page.click('[data-unlink=acme]')
       await says('#message', 'Acme is not linked any more.')
       expect(await linked()).to.deep.equal([`Globex ${email}`])
-      expect(await focused()).to.equal('accounts-heading')
+      expect(await watched.focused()).to.equal('accounts-heading')
 
       await travel('link', 'acme', 'Cancel')
       await says('#message', 'Linking Acme was cancelled, or refused there. Nothing has changed.')
@@ -206,7 +198,7 @@ describe('/try in a browser', () => {
       await signedInAs(email)
       expect(await page.textContent('#user-backend')).to.match(/^a bearer token/)
       expect(page.url(), 'neither code nor state stays').to.equal(`${service.url}/try`)
-      expect(await sessionCookies(context, service.url)).to.deep.equal([])
+      expect(await sessionCookies(page.context(), service.url)).to.deep.equal([])
       expect(await text('#link-acme-hint')).to.include('providers.acme.redirectUrlAssociate')
     })
 
@@ -219,12 +211,20 @@ describe('/try in a browser', () => {
     })
   })
 
-  it('fits a narrow and a dark screen', async () => {
-    await page.setViewportSize({ width: 360, height: 740 })
-    await page.emulateMedia({ colorScheme: 'dark' })
-    await open()
-    expect(await page.evaluate('document.documentElement.scrollWidth')).to.be.at.most(360)
-  })
+  for (const colorScheme of ['light', 'dark'] as const) {
+    it(`has no fault of accessibility and fits a phone (${colorScheme})`, async () => {
+      await page.setViewportSize({ width: 360, height: 740 })
+      await page.emulateMedia({ colorScheme })
+      await open()
+      await page.click('#mechanics summary')
+      await submit('login', { username: 'nobody', password: 'wrong' })
+      await says('#login-fault', 'The address or the password is wrong.')
+      await watched.expectAccessible('signed out')
+      await signUp(`axe-${colorScheme}@example.com`)
+      await page.click('summary >> visible=true')
+      await watched.expectAccessible('signed in')
+    })
+  }
 
   async function open(query = ''): Promise<void> {
     await page.goto(`${service.url}/try${query}`)
@@ -241,7 +241,7 @@ describe('/try in a browser', () => {
   }
 
   async function says(selector: string, expected: string | RegExp): Promise<void> {
-    await page.locator(selector, { hasText: expected }).waitFor()
+    await watched.says(selector, expected)
     if (typeof expected === 'string') expect(await text(selector)).to.equal(expected)
   }
 
@@ -256,17 +256,13 @@ describe('/try in a browser', () => {
     await signedInAs(email)
   }
 
-  async function focused(): Promise<unknown> {
-    return await page.evaluate('document.activeElement?.id')
-  }
-
   async function linked(): Promise<string[]> {
     return await page.locator('#accounts > li > span').allInnerTexts()
   }
 
   /** To the provider, where somebody clicks, and back. */
   async function travel(flow: 'login' | 'link', name: Name, click: 'Continue' | 'Cancel' = 'Continue'): Promise<void> {
-    await context.clearCookies({ domain: '127.0.0.1' }) // a provider that remembers this browser asks nothing
+    await page.context().clearCookies({ domain: '127.0.0.1' }) // a provider that remembers this browser asks nothing
     await page.click(`#${flow}-${name}`)
     await page.getByRole('link', { name: click }).click()
     await page.waitForURL(/\/try$/)

@@ -22,7 +22,7 @@ import { enabledOf } from '../settings/schema/tree.ts'
 import { defaultTenant, type LoadedTenants } from '../settings/tenants.ts'
 import { mountedOperations } from '../settings/validate.ts'
 import type { OpenTenants } from '../tenancy/directory.ts'
-import { pageRouters } from './pages.ts'
+import { pageRouters, titleOf } from './pages.ts'
 import { deviceCookieOf, mountedProviders, prefixOf, transportOf } from './sign-in.ts'
 import type { FailingStore } from './stores.ts'
 import type { Tenant } from './tenant.ts'
@@ -202,6 +202,7 @@ export function tryConfig({ backends, routers, providers, docs }: Settings, publ
     ),
     providers: enabledOf(providers).map(([name, provider]) => ({
       name,
+      title: titleOf(name),
       backend: provider.backend,
       prefix: provider.prefix,
       associatePrefix: provider.associatePrefix,

@@ -60,6 +60,7 @@ const titles: Readonly<Record<string, string>> = {
   franceconnect: 'FranceConnect',
 }
 
-function titleOf(name: string): string {
+/** The name of a provider for people. */
+export function titleOf(name: string): string {
   return titles[name] ?? name.charAt(0).toUpperCase() + name.slice(1)
 }

@@ -53,8 +53,7 @@ const pingMemoryMilliseconds = 1000
 
 /** Opens the stores of all roles. Roles with the same kind and address share one handle. */
 export async function openStores(needs: Needs) {
-  const { tenant, settings, clock, log, shares, metrics = null, isOneOfMany = false, whenUsersAreThere, failed } =
-    needs
+  const { tenant, settings, clock, log, shares, metrics = null, isOneOfMany = false, whenUsersAreThere, failed } = needs
   const opened = new Map<string, Opened>()
   try {
     for (const role of ['users', 'sessions', 'tokens'] as const) {

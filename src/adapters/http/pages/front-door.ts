@@ -1,6 +1,6 @@
 import { leadsToLoopback } from '../../../lib/loopback.ts'
 import { endpoint, type Router } from '../endpoint.ts'
-import { type Html, html } from './account/html.ts'
+import { type Html, html } from './html.ts'
 import { mailboxPath } from './mailbox-page.ts'
 
 /** The pages that the start page links to. */
@@ -51,6 +51,7 @@ function startPage(base: string, { account, development }: FrontDoor): string {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Portcullis</title>
 <link rel="icon" href="${base}/try/icon.svg">
+<link rel="stylesheet" href="${base}/try/base.css">
 <link rel="stylesheet" href="${base}/try/style.css">
 </head>
 <body class="narrow">
@@ -66,7 +67,7 @@ ${[
   ...(account
     ? [entry(`${base}/account`, 'Account', 'The pages for your users: sign up, sign in, reset, verify.')]
     : []),
-  entry(`${base}/try`, 'Try', 'Every feature of a front end on one page, with its requests.'),
+  entry(`${base}/try`, 'Try', 'Every feature of a front end on one page, in plain JavaScript.'),
   ...(development?.mailbox
     ? [
         entry(

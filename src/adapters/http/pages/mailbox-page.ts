@@ -1,8 +1,9 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { KeptMail, Mailbox } from '../../../application/ports/mailer.ts'
-import { escapeHtml } from '../../../lib/escape-html.ts'
 import { endpoint, type Router } from '../endpoint.ts'
 import type { Reply } from '../reply.ts'
+import { type Html, html } from './html.ts'
+import { builtFile } from './static-page.ts'
 
 interface Needs {
   readonly mailbox: Pick<Mailbox, 'newestFirst'>
@@ -11,22 +12,9 @@ interface Needs {
 }
 
 export const mailboxPath = '/try/mailbox'
-const html = 'text/html; charset=utf-8'
 
-const style = `
-:root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }
-body { margin: 0 auto; padding: 16px; max-width: 900px; }
-ol { list-style: none; margin: 0 0 24px; padding: 0; border: 1px solid #8886; border-radius: 6px; max-height: 40vh; overflow: auto; }
-li + li { border-top: 1px solid #8886; }
-li a { display: flex; flex-wrap: wrap; gap: 0 16px; padding: 8px 12px; color: inherit; text-decoration: none; }
-li a:hover, li a:focus-visible, li a[aria-current] { background: #8882; }
-li span { overflow-wrap: anywhere; }
-li span:last-child { flex: 1 0 100%; font-weight: 600; }
-iframe { box-sizing: border-box; width: 100%; height: 560px; border: 1px solid #8886; border-radius: 6px; }
-pre { white-space: pre-wrap; overflow-wrap: anywhere; padding: 12px; border: 1px solid #8886; border-radius: 6px; }
-`
-const styleHash = createHash('sha256').update(style).digest('base64')
-const policy = `default-src 'none'; style-src 'sha256-${styleHash}'; frame-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'`
+const policy =
+  "default-src 'none'; style-src 'self'; img-src 'self'; frame-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
 
 /** A message runs no script and is of no origin. Its links open in a window of their own, outside of the sandbox. */
 const messagePolicy =
@@ -68,12 +56,17 @@ export function mailboxRouter({ mailbox, key }: Needs): Router {
             return pageReply(200, content.replace('<head>', '<head><base target="_blank">'), messagePolicy)
           }),
       }),
+      { ...builtFile(`${mailboxPath}/mailbox.css`, 'mailbox.css'), isLocal: true },
     ],
   }
 }
 
 function pageReply(status: number, content: string, contentPolicy: string): Reply {
-  return { status, page: { type: html, content }, headers: { 'Content-Security-Policy': contentPolicy } }
+  return {
+    status,
+    page: { type: 'text/html; charset=utf-8', content },
+    headers: { 'Content-Security-Policy': contentPolicy },
+  }
 }
 
 function isSame(one: string, other: string): boolean {
@@ -81,51 +74,61 @@ function isSame(one: string, other: string): boolean {
   return timingSafeEqual(digest(one), digest(other))
 }
 
-function page(title: string, body: string): string {
-  return `<!doctype html>
+function page(title: string, content: Html): string {
+  const { markup } = html`<!doctype html>
 <html lang="en">
-<head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${title}</title><style>${style}</style></head>
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${title}</title>
+<link rel="icon" href="icon.svg">
+<link rel="stylesheet" href="mailbox/mailbox.css">
+</head>
 <body>
-<h1>${title}</h1>
-${body}
+<main>
+<h1>Mailbox</h1>
+${content}
+</main>
 </body>
 </html>
 `
+  return markup
 }
 
 const withoutKey = page(
   'Mailbox',
-  '<p>This page needs the key in its address. The service prints the whole address when it starts.</p>',
+  html`<p>This page needs the key in its address. The service prints the whole address when it starts.</p>`,
 )
 
+// The addresses are relative, because a tenant may have a prefix before its paths.
 function listPage(kept: readonly KeptMail[], shown: KeptMail | undefined, key: string): string {
-  // Relative, because a tenant may have a prefix before its paths.
-  const link = (number: number, at = ''): string => `${at}?key=${encodeURIComponent(key)}&amp;number=${number}`
+  const linkTo = (number: number): string => `?${new URLSearchParams({ key, number: `${number}` })}`
+  const reload = html`<p>The last messages of this process. <a href="?${new URLSearchParams({ key }).toString()}">Look for new ones</a></p>`
+  if (shown === undefined) return page('Mailbox', html`${reload}<p>There are no messages yet.</p>`)
   const items = kept.map(({ number, at, mail }) => {
-    const time = at.toISOString().slice(11, 19)
-    const current = number === shown?.number ? ' aria-current="true"' : ''
-    return `<li><a href="${link(number)}"${current}><span>${time}</span><span>${escapeHtml(mail.to)}</span><span>${escapeHtml(mail.subject)}</span></a></li>`
+    const current = number === shown.number ? html` aria-current="true"` : null
+    return html`<li><a href="${linkTo(number)}"${current}><b>${mail.subject}</b><time>${at.toISOString().slice(11, 19)} UTC</time><span>${mail.to}</span></a></li>`
   })
-  const reload = `<p>The last messages of this process (times in UTC). <a href="?key=${encodeURIComponent(key)}">Look for new ones</a></p>`
-  if (shown === undefined) return page('Mailbox', `${reload}\n<p>There are no messages yet.</p>`)
   const { mail, number } = shown
+  const { name, address } = mail.from
   return page(
-    'Mailbox',
-    `${reload}
-<ol>
-${items.join('\n')}
-</ol>
-<h2>${escapeHtml(mail.subject)}</h2>
-<p>From ${escapeHtml([mail.from.name, mail.from.address].filter((one) => one !== null).join(', '))} to ${escapeHtml(mail.to)}</p>
-${mail.html === null ? '' : `<iframe title="The message" src="${link(number, 'mailbox/message')}"></iframe>`}
+    `${mail.subject} – Mailbox`,
+    html`${reload}
+<ul class="mails">
+${items}
+</ul>
+<h2>${mail.subject}</h2>
+<p class="hint">From ${name === null ? address : `${name} <${address}>`} to ${mail.to}</p>
+${mail.html === null ? null : html`<iframe title="The message" src="mailbox/message${linkTo(number)}"></iframe>`}
 <h3>Text</h3>
 <pre>${withLinks(mail.text)}</pre>`,
   )
 }
 
-function withLinks(text: string): string {
-  return escapeHtml(text).replace(
-    /https?:\/\/[^\s<]+/g,
-    (url) => `<a href="${url}" target="_blank" rel="noopener">${url}</a>`,
-  )
+function withLinks(text: string): readonly Html[] {
+  return text
+    .split(/(https?:\/\/[^\s<]+)/)
+    .map((part, index) =>
+      index % 2 === 0 ? html`${part}` : html`<a href="${part}" target="_blank" rel="noopener">${part}</a>`,
+    )
 }

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import { type Endpoint, endpoint } from '../endpoint.ts'
 import type { Page } from '../reply.ts'
 
@@ -36,4 +37,12 @@ export function staticFile({ path, name, read, policy }: StaticFile): Endpoint {
       }
     },
   })
+}
+
+/** The build writes the scripts and style sheets there. */
+const built = new URL(import.meta.url.endsWith('.ts') ? '../../../../dist/pages/' : './pages/', import.meta.url)
+
+/** An operation that answers a file of the build. */
+export function builtFile(path: string, name: string): Endpoint {
+  return staticFile({ path, name, read: () => readFile(new URL(name, built)) })
 }

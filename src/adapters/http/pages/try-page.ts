@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { leadsToLoopback } from '../../../lib/loopback.ts'
 import { endpoint, type Router } from '../endpoint.ts'
-import { staticFile } from './static-page.ts'
+import { builtFile, staticFile } from './static-page.ts'
 
 /** The settings that the page needs. A real front end has them as constants. */
 export interface TryConfig {
@@ -13,6 +13,7 @@ export interface TryConfig {
   readonly routers: Readonly<Record<string, string | null>>
   readonly providers: readonly {
     readonly name: string
+    readonly title: string
     readonly backend: string
     readonly prefix: string
     readonly associatePrefix: string
@@ -60,6 +61,7 @@ export function tryRouter(known: () => { publicUrl: string; config: TryConfig })
       access: 'public',
       handle: async () => ({ status: 200, body: known().config }),
     }),
+    builtFile('/try/base.css', 'base.css'),
     ...assets.map((name) => staticFile({ path: `/try/${name}`, name, read: read(name) })),
   ]
   const local = endpoints.map((one) => ({ ...one, isLocal: true }))

@@ -3,9 +3,9 @@ import { extname } from 'node:path'
 import { bestLanguage } from '../../../../lib/languages.ts'
 import { leadsToLoopback } from '../../../../lib/loopback.ts'
 import { type Endpoint, endpoint, type Router } from '../../endpoint.ts'
-import { staticFile } from '../static-page.ts'
+import { html } from '../html.ts'
+import { builtFile, staticFile } from '../static-page.ts'
 import { bodies } from './bodies.ts'
-import { html } from './html.ts'
 import { type PageData, type PageName, pageNames } from './page-data.ts'
 import { type Site, themeOf } from './site.ts'
 import { de } from './texts/de.ts'
@@ -16,10 +16,6 @@ const policy =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
 
 const languages: Readonly<Record<string, Texts>> = { en, de }
-
-/** The build writes the scripts there. */
-const built = new URL(import.meta.url.endsWith('.ts') ? '../../../../../dist/pages/' : './pages/', import.meta.url)
-const readBuilt = (name: string) => readFile(new URL(name, built))
 
 const icon = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#245a8d"/><circle cx="16" cy="12" r="5" fill="#fff"/><path d="M6 27a10 8 0 0 1 20 0z" fill="#fff"/></svg>`
 
@@ -36,10 +32,8 @@ export function accountRouter(site: Site, publicUrl: () => string): Router {
     prefix: '/account',
     endpoints: [
       ...offered.map((name) => pageEndpoint(name, site, icons, publicUrl)),
-      ...offered.map((name) =>
-        staticFile({ path: `/${name}.js`, name: `${name}.js`, read: () => readBuilt(`${name}.js`) }),
-      ),
-      staticFile({ path: '/style.css', name: 'style.css', read: () => readBuilt('style.css') }),
+      ...offered.map((name) => builtFile(`/${name}.js`, `${name}.js`)),
+      builtFile('/style.css', 'style.css'),
       staticFile({ path: '/theme.css', name: 'theme.css', read: () => readTheme(site) }),
       staticFile({ path: `/${icons}`, name: icons, read: () => (site.logo === null ? icon : readFile(site.logo)) }),
     ],

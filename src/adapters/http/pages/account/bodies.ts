@@ -1,4 +1,4 @@
-import { type Html, html } from './html.ts'
+import { type Html, html } from '../html.ts'
 import type { PageName } from './page-data.ts'
 import type { Site } from './site.ts'
 import type { Texts } from './texts/en.ts'

@@ -36,11 +36,10 @@ export type Notice = 'signedOut' | 'signedOutEverywhere' | 'addressSaved' | 'pas
 
 const noticeKey = `portcullis.notice${data.base}`
 
-export function showNotice(): void {
-  const name = sessionStorage.getItem(noticeKey)
-  sessionStorage.removeItem(noticeKey)
-  if (name !== null) say(texts[name as Notice]) // safe: only `open` writes it
-}
+/** The message that the page before has left. */
+export const notice = sessionStorage.getItem(noticeKey) as Notice | null // safe: only `open` writes it
+sessionStorage.removeItem(noticeKey)
+if (notice !== null) say(texts[notice])
 
 export const parameters = new URLSearchParams(location.search)
 
@@ -83,4 +82,3 @@ export function keptReturn(): string | null {
 for (const link of document.querySelectorAll<HTMLAnchorElement>('a[data-page-name]')) {
   link.href = pageUrl(link.dataset.pageName as PageName) // safe: the markup names pages only
 }
-showNotice()

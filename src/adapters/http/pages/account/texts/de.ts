@@ -15,7 +15,7 @@ export const de: Texts = {
   signUp: {
     title: 'Konto erstellen',
     button: 'Konto erstellen',
-    hint: 'Mindestens {length} Zeichen. Mehrere Wörter merken Sie sich leicht.',
+    hint: 'Mindestens {length} Zeichen. Mehrere Wörter lassen sich leicht merken.',
     signIn: 'Sie haben schon ein Konto? Anmelden',
   },
   forgot: {
@@ -27,7 +27,7 @@ export const de: Texts = {
   reset: { title: 'Neues Passwort wählen', button: 'Passwort setzen', again: 'Neuen Link anfordern' },
   verify: {
     title: 'Adresse bestätigen',
-    intro: 'Sie haben einen Link geöffnet, den wir an Ihre Adresse geschickt haben. Ist das Konto Ihres?',
+    intro: 'Sie haben einen Link geöffnet, den wir an Ihre Adresse geschickt haben. Gehört das Konto Ihnen?',
     button: 'Meine Adresse bestätigen',
     reject: 'Das war ich nicht',
     rejectHint:
@@ -35,16 +35,14 @@ export const de: Texts = {
   },
   account: {
     title: 'Ihr Konto',
-    address: 'Adresse',
-    change: 'Ändern',
     changeAddress: 'Adresse ändern',
     changePassword: 'Passwort ändern',
     linked: 'Verknüpfte Konten',
-    noneLinked: 'Sie melden sich mit keinem anderen Konto an.',
+    noneLinked: 'Sie haben kein anderes Konto verknüpft.',
     signOut: 'Abmelden',
     everywhere: 'Überall abmelden',
     everywhereHint: 'Beendet jede Sitzung, auf diesem und allen anderen Geräten.',
-    resend: 'Link zum Bestätigen schicken',
+    resend: 'Bestätigungslink schicken',
   },
   address: {
     title: 'Adresse ändern',
@@ -53,7 +51,7 @@ export const de: Texts = {
     hint: 'Wir schicken einen Link an die neue Adresse, mit dem Sie sie bestätigen.',
   },
   changePassword: { title: 'Passwort ändern', button: 'Passwort speichern' },
-  currentHint: 'Einige Minuten nach der Anmeldung darf dieses Feld leer bleiben.',
+  currentHint: 'In den ersten Minuten nach der Anmeldung darf dieses Feld leer bleiben.',
 
   script: {
     verified: 'bestätigt',
@@ -69,7 +67,7 @@ export const de: Texts = {
     verifiedNow: '{email} ist bestätigt.',
     goOn: 'Weiter',
     noToken: 'Diese Adresse ist unvollständig. Bitte öffnen Sie den Link in der Nachricht noch einmal.',
-    rejected: 'Ihre Adresse wird nicht mehr verwendet. Sonst ist nichts zu tun.',
+    rejected: 'Ihre Adresse wird nicht mehr verwendet. Sie müssen nichts weiter tun.',
     signInFirst: 'Bitte melden Sie sich zuerst an.',
     addressSaved: 'Ihre Adresse ist geändert.',
     addressPending:

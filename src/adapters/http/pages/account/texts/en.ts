@@ -15,7 +15,7 @@ export const en = {
     title: 'Create an account',
     button: 'Create account',
     hint: 'At least {length} characters. A few words are easy to remember.',
-    signIn: 'You have an account already? Sign in',
+    signIn: 'Already have an account? Sign in',
   },
   forgot: {
     title: 'Forgot your password?',
@@ -26,23 +26,21 @@ export const en = {
   reset: { title: 'Choose a new password', button: 'Set password', again: 'Request a new link' },
   verify: {
     title: 'Confirm your address',
-    intro: 'You opened a link that we sent to your address. Is the account yours?',
+    intro: 'You opened a link that we sent to your address. Is it your account?',
     button: 'Confirm my address',
     reject: 'This was not me',
     rejectHint: 'Deletes the account that somebody created with your address, or stops the change to your address.',
   },
   account: {
     title: 'Your account',
-    address: 'Address',
-    change: 'Change',
     changeAddress: 'Change address',
     changePassword: 'Change password',
     linked: 'Linked accounts',
-    noneLinked: 'No other account signs you in.',
+    noneLinked: 'You have not linked another account.',
     signOut: 'Sign out',
     everywhere: 'Sign out everywhere',
     everywhereHint: 'Ends every session, on this device and all others.',
-    resend: 'Send the link to confirm it',
+    resend: 'Send a link to confirm it',
   },
   address: {
     title: 'Change your address',
@@ -51,7 +49,7 @@ export const en = {
     hint: 'We send a link to the new address to confirm it.',
   },
   changePassword: { title: 'Change your password', button: 'Save password' },
-  currentHint: 'You may leave this empty within some minutes after you sign in.',
+  currentHint: 'You may leave this empty in the first minutes after you sign in.',
 
   /** Used by the scripts. */
   script: {
@@ -68,7 +66,7 @@ export const en = {
     verifiedNow: '{email} is confirmed.',
     goOn: 'Continue',
     noToken: 'This address is not complete. Please open the link in the message again.',
-    rejected: 'Your address is not used any more. There is nothing else to do.',
+    rejected: 'Your address is not used any more. There is nothing more to do.',
     signInFirst: 'Please sign in first.',
     addressSaved: 'Your address is changed.',
     addressPending: 'Please open the link that we sent to {email}. Until then, your present address counts.',

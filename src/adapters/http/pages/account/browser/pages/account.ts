@@ -20,7 +20,7 @@ async function asUser(act: () => Promise<void>): Promise<void> {
     await act()
   } catch (problem) {
     if (!(problem instanceof Problem)) throw problem
-    if (problem.code === 'FRESH_LOGIN_REQUIRED') location.assign(`${data.base}/account/sign-in?again`)
+    if (problem.code === 'FRESH_LOGIN_REQUIRED') open('sign-in', 'again')
     else if (problem.code === 'Unauthorized') open('sign-in')
     else throw problem
   }

@@ -1,5 +1,5 @@
 import { attempt, finish, onClick, onSubmit } from '../form.ts'
-import { byId, data, element, filled, goBack, pageUrl, parameters, returnTo, say, texts } from '../page.ts'
+import { byId, data, element, filled, goBack, notice, pageUrl, parameters, returnTo, say, texts } from '../page.ts'
 import { leaveFor, logIn, Problem, problemOf, requestVerification, signedIn } from '../requests.ts'
 
 onSubmit(async ({ username = '', password = '' }) => {
@@ -33,6 +33,6 @@ if (parameters.has('error')) say(problemOf(parameters.get('error')).message, 'ba
 else {
   await attempt(async () => {
     // People who are signed in go on at once, unless they come to sign in again.
-    if (!parameters.has('again') && (await signedIn()) !== null) goBack()
+    if (notice !== 'again' && (await signedIn()) !== null) goBack()
   })
 }

@@ -1,3 +1,5 @@
+import { escapeHtml } from '../../../lib/escape-html.ts'
+
 /** Markup that may be part of a page as it is. */
 export interface Html {
   readonly markup: string
@@ -12,12 +14,6 @@ export function html(texts: TemplateStringsArray, ...parts: readonly Part[]): Ht
 
 function markupOf(part: Part): string {
   if (part === null) return ''
-  if (typeof part === 'string') return escaped(part)
-  return 'markup' in part ? part.markup : part.map(({ markup }) => markup).join('\n')
-}
-
-const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
-
-function escaped(text: string): string {
-  return text.replace(/[&<>"]/g, (letter) => entities[letter] ?? letter)
+  if (typeof part === 'string') return escapeHtml(part)
+  return 'markup' in part ? part.markup : part.map(({ markup }) => markup).join('')
 }
