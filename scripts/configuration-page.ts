@@ -14,7 +14,21 @@ export function configurationPage(): string {
       leaves.filter((leaf) => groupOf(leaf) === group),
     )
   })
-  return `${[introduction, ...sections].join('\n\n')}\n`
+  return `${[introduction, profiles(leaves), ...sections].join('\n\n')}\n`
+}
+
+/** The table of the settings whose defaults differ between the profiles. */
+function profiles(leaves: readonly Leaf[]): string {
+  const rows = leaves.flatMap(({ path, schema, kinds }) => {
+    const { default: standard, hardened } = annotations(schema)
+    if (hardened === undefined) return []
+    const only = kinds.length === 0 ? '' : ` (${kinds.join(', ')})`
+    return `| \`${shownPath(path)}\`${only} | \`${String(standard)}\` | \`${String(hardened.value)}\` | ${cell(hardened.because)} |`
+  })
+  return [
+    profilesIntroduction,
+    ['| Setting | `compatible` | `hardened` | Reason |', '|---|---|---|---|', ...rows].join('\n'),
+  ].join('\n\n')
 }
 
 /** The top-level group of a leaf; empty for a leaf without a group. */
@@ -52,8 +66,10 @@ function isOfEveryKind({ path, kinds }: Leaf, leaves: readonly Leaf[]): boolean 
 
 /** The default. */
 export function standardOf({ schema }: Pick<Leaf, 'schema'>): string {
-  const { default: standard, otherwise } = annotations(schema)
+  const { default: standard, otherwise, hardened } = annotations(schema)
   if (otherwise !== undefined) return otherwise
+  if (hardened !== undefined)
+    return `\`${String(standard)}\`; \`${String(hardened.value)}\` in the profile \`hardened\``
   if (standard === undefined) return 'required in a new entry'
   if (Array.isArray(standard)) return standard.length === 0 ? 'none' : `\`${standard.join(',')}\``
   return `\`${String(standard)}\``
@@ -98,6 +114,15 @@ backend needs both kinds:
   passwords: `The service accepts no Argon2id cost below the minimum of the OWASP Password Storage Cheat Sheet: 47104 KiB with one
 pass, 19456 with 2, 12288 with 3, 9216 with 4, 7168 with 5 or more.`,
 }
+
+const profilesIntroduction = `## Profiles
+
+\`security.profile\` sets the defaults of these settings together. A setting that you give takes precedence. \`compatible\`, the
+default, behaves like fastapi-users. \`hardened\` is recommended for a public service. A tenant may have a profile of its own;
+\`docs.enabled\` follows the profile of the whole service. All other settings have the same defaults in both profiles.
+
+\`hardened\` does not refuse the login of users whose address is not verified: they verify it within a session.
+\`requiresVerification\` for every backend therefore needs \`verification.requiresSession: false\`.`
 
 const introduction = `# Configuration
 

@@ -3,6 +3,8 @@ import { SettingsFault } from '../../src/config/settings/schema/fault.ts'
 import { goodSecret, settingsFolder } from '../support/settings.ts'
 
 const mongo = { users: { kind: 'mongo', url: 'mongodb://127.0.0.1/accounts' } }
+/** Otherwise every public URL causes a warning. */
+const security = { profile: 'compatible' }
 
 describe('judging the settings', () => {
   const folder = settingsFolder()
@@ -230,7 +232,7 @@ describe('judging the settings', () => {
     it('warn of cookies that others can read, on every address but loopback', async () => {
       const backends = { cookie: { transport: { name: 'session', secure: false, httpOnly: false } } }
       const http = { publicUrl: 'https://accounts.example.com', trustedProxies: [] }
-      const { warnings } = await folder.load({ http, backends })
+      const { warnings } = await folder.load({ http, backends, security })
       expect(warnings).to.deep.equal([
         'the cookie of the backend cookie is not Secure: browsers will send it where others listen',
         'the cookie of the backend cookie is not HttpOnly: every script in the page can read it',
@@ -240,7 +242,7 @@ describe('judging the settings', () => {
 
     it('warn that proxies have to be named, on every address but loopback', async () => {
       const publicUrl = 'https://accounts.example.com'
-      const [warning, ...others] = (await folder.load({ http: { publicUrl } })).warnings
+      const [warning, ...others] = (await folder.load({ http: { publicUrl }, security })).warnings
       expect(warning).to.match(/^http\.trustedProxies is not set: name the proxies .* have no limits by client$/)
       expect(others).to.deep.equal([])
       for (const quiet of [
@@ -250,7 +252,7 @@ describe('judging the settings', () => {
         { http: { publicUrl }, limits: { enabled: false } },
         {},
       ]) {
-        expect((await folder.load(quiet)).warnings, JSON.stringify(quiet)).to.deep.equal([])
+        expect((await folder.load({ ...quiet, security })).warnings, JSON.stringify(quiet)).to.deep.equal([])
       }
     })
 
@@ -290,6 +292,7 @@ describe('judging the settings', () => {
     it('warn of a Secure cookie that browsers will drop', async () => {
       const { warnings } = await folder.load({
         http: { publicUrl: 'http://accounts.example.com', trustedProxies: ['10.0.0.0/8'] },
+        security,
       })
       expect(warnings).to.deep.equal([
         'browsers will drop the cookie of the backend cookie: it is Secure and http.publicUrl is not https',
@@ -300,7 +303,7 @@ describe('judging the settings', () => {
       const warned = async (publicUrl: string | undefined, allowedOrigins: string[], transport: object = {}) => {
         const http = { ...(publicUrl !== undefined && { publicUrl }), allowedOrigins, trustedProxies: [] }
         const backends = { cookie: { transport } }
-        return (await folder.load({ http, backends, handlers: { console: false } })).warnings
+        return (await folder.load({ http, backends, security, handlers: { console: false } })).warnings
       }
       const words = (origins: string, publicUrl: string) => [
         `browsers do not send the cookie of the backend cookie with requests of ${origins} (http.allowedOrigins), which is another site than ${publicUrl}: use one host name or domain for both, or a backend with bearer tokens`,
@@ -335,12 +338,12 @@ describe('judging the settings', () => {
       const open = { host: '0.0.0.0', publicUrl: 'http://localhost:3000' }
       const far = { publicUrl: 'https://accounts.example.com', trustedProxies: [] }
       for (const http of [far, open]) {
-        expect((await folder.load({ http, handlers })).warnings).to.deep.equal([
+        expect((await folder.load({ http, handlers, security })).warnings).to.deep.equal([
           'handlers.console prints tokens: any reader of standard output can verify addresses and reset passwords',
         ])
       }
       for (const quiet of [{ http: far }, { http: { publicUrl: 'http://localhost:8080' }, handlers }, {}]) {
-        expect((await folder.load(quiet)).warnings).to.deep.equal([])
+        expect((await folder.load({ ...quiet, security })).warnings).to.deep.equal([])
       }
     })
   })

@@ -18,8 +18,14 @@ export interface StrategyNeeds {
 /** Browsers keep a cookie for at most 400 days (RFC 6265bis section 5.5). */
 export const maxLifetimeSeconds = 400 * 86_400
 
-const lifetime = (seconds: number, description: string) =>
-  Type.Integer({ minimum: 1, maximum: maxLifetimeSeconds, default: seconds, description })
+const lifetime = (seconds: number, description: string, hardened?: { value: number; because: string }) =>
+  Type.Integer({
+    minimum: 1,
+    maximum: maxLifetimeSeconds,
+    default: seconds,
+    ...(hardened && { hardened }),
+    description,
+  })
 
 const jwt = part({
   kind: 'jwt',
@@ -40,10 +46,17 @@ const jwt = part({
 const stored = part({
   kind: 'stored',
   options: {
-    lifetimeSeconds: lifetime(30 * 86_400, 'Longest lifetime of a session.'),
+    lifetimeSeconds: lifetime(30 * 86_400, 'Longest lifetime of a session.', {
+      value: 86_400,
+      because: 'The overall time-out of AAL2 (NIST SP 800-63B-4 section 2.2.3; ASVS 5.0 section 7.3.2).',
+    }),
     idleSeconds: lifetime(
       86_400,
       'A session without a request for this time ends. It never lives longer than `lifetimeSeconds`.',
+      {
+        value: 3600,
+        because: 'The inactivity time-out of AAL2 (NIST SP 800-63B-4 section 2.2.3; ASVS 5.0 section 7.3.1).',
+      },
     ),
   },
   build: (options, { sessions, keyRing, clock }: StrategyNeeds) =>

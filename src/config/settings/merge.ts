@@ -3,7 +3,7 @@ import { Check } from 'typebox/value'
 import type { Fault, Source } from './schema/fault.ts'
 import { mostSimilar } from './schema/fault.ts'
 import { annotations } from './schema/fields.ts'
-import { allowsKey, branchesOf, isGroup, keysOf, kindSchema, memberOf, valuesOf } from './schema/tree.ts'
+import { allowsKey, branchesOf, isGroup, keysOf, kindSchema, memberOf, valueAt, valuesOf } from './schema/tree.ts'
 
 /** The setting that one variable gives. */
 export interface Assignment {
@@ -22,11 +22,16 @@ export interface Reading {
   readonly faults: readonly Fault[]
 }
 
+const profilePath = 'security.profile'
+
 /** Takes each leaf from the environment, otherwise from the file, otherwise its default, and checks it by the schema. */
 export function readSettings(schema: TSchema, file: unknown, environment: readonly Assignment[]): Reading {
   const sources = new Map<string, Source>()
   const faults: Fault[] = []
   const unread = new Set(environment)
+  // The profile decides about defaults, so it is read before them.
+  const given = environment.find(({ path }) => path.join('.') === profilePath)?.value
+  const isHardened = (given ?? valueAt(file, profilePath)) === 'hardened'
 
   function fault(path: readonly string[], message: string, source: Source): undefined {
     faults.push({ path: path.join('.'), message, source })
@@ -93,9 +98,11 @@ export function readSettings(schema: TSchema, file: unknown, environment: readon
   function readLeaf(schema: TSchema, path: readonly string[], given: unknown, defaults: unknown): unknown {
     const assignment = environment.find((one) => samePath(one.path, path))
     if (assignment !== undefined) unread.delete(assignment)
-    const fallback = defaults === undefined ? annotations(schema).default : defaults
+    const { default: standard, hardened } = annotations(schema)
+    const preset = isHardened ? hardened : undefined
+    const fallback = defaults ?? (preset === undefined ? standard : preset.value)
     const own = assignment === undefined ? given : assignment.value
-    const source = own === undefined ? 'default' : sourceOf(path, given)
+    const source = own === undefined ? (preset === undefined ? 'default' : 'profile hardened') : sourceOf(path, given)
     const value = own === undefined ? fallback : own
     if (value === undefined) return Type.IsOptional(schema) ? undefined : fault(path, 'is required', source)
     if (value === null && annotations(schema).nullIsNone) {

@@ -47,6 +47,8 @@ export async function doubtsOf(settings: Settings): Promise<string[]> {
     ...doubtsOfStores(settings),
     ...(enabledOf(settings.backends).length === 0 ? ['backends: none is enabled, so that nobody can log in'] : []),
     ...doubtsOfProxies(settings),
+    ...doubtsOfProfile(settings),
+    ...doubtsOfEmailChange(settings),
     ...doubtsOfCookies(settings),
     ...(await doubtsOfSites(settings)),
     ...doubtsOfProviders(settings),
@@ -79,6 +81,18 @@ function doubtsOfProxies({ http: { publicUrl, trustedProxies }, limits }: Settin
   return [
     'http.trustedProxies is not set: name the proxies in front of the service, or give [] if there is none. Otherwise all users of a proxy elsewhere count as one client, and requests from loopback, as of a proxy on this machine, have no limits by client',
   ]
+}
+
+function doubtsOfProfile({ http: { publicUrl }, security }: Settings): string[] {
+  if (security.profile !== undefined || publicUrl === undefined || leadsToLoopback(new URL(publicUrl))) return []
+  return [
+    'security.profile is not set: hardened is recommended for a public service (docs/configuration.md#profiles), compatible keeps the present defaults',
+  ]
+}
+
+function doubtsOfEmailChange({ security, routers: { verify } }: Settings): string[] {
+  if (!security.confirmEmailChange || verify.enabled) return []
+  return ['security.confirmEmailChange is on, and the router verify is off: no route confirms a new address']
 }
 
 /** After a redirect of a provider, the browser would show the bearer token as JSON, and no script would get it. */

@@ -1,5 +1,5 @@
 /** The source of a value. `file` is the settings file; `file <name>` belongs to a tenant. */
-export type Source = 'default' | 'file' | `file ${string}` | `environment ${string}`
+export type Source = 'default' | 'profile hardened' | 'file' | `file ${string}` | `environment ${string}`
 
 /** One fault of the settings. Its message never repeats a value, except the path of a file. */
 export interface Fault {

@@ -4,6 +4,8 @@ import Type, { type TSchema } from 'typebox'
 export interface Annotations {
   readonly description?: string
   readonly default?: unknown
+  /** The default in the profile `hardened`, if it differs. */
+  readonly hardened?: { readonly value: unknown; readonly because: string }
   /** Completes "must be …" in a fault. */
   readonly expects?: string
   /** Describes a default that depends on other settings. */
@@ -50,7 +52,8 @@ export const host = (description: string) =>
     description,
   })
 
-export const enabled = (description: string) => Type.Boolean({ default: true, description })
+export const enabled = (description: string, options: Annotations = {}) =>
+  Type.Boolean({ default: true, description, ...options })
 
 export const seconds = (standard: number, maximum: number, description: string) =>
   Type.Integer({ minimum: 1, maximum, default: standard, description })

@@ -83,7 +83,14 @@ export const metrics = Type.Object({
   host: host('Address of that port. Keep it in a network that only your monitoring can reach.'),
 })
 
-export const docs = Type.Object({ enabled: enabled('Serves `/docs` and `/openapi.json`.') })
+export const docs = Type.Object({
+  enabled: enabled('Serves `/docs` and `/openapi.json`.', {
+    hardened: {
+      value: false,
+      because: 'The description of the API is not public by accident (ASVS 5.0 section 13.4.5).',
+    },
+  }),
+})
 
 export const tryPage = Type.Object({
   enabled: Type.Optional(

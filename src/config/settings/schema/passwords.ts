@@ -9,6 +9,10 @@ export const passwords = Type.Object({
     minimum: 8,
     maximum: 64,
     default: 8,
+    hardened: {
+      value: 15,
+      because: 'The minimum for a password that is the only factor (NIST SP 800-63B-4 section 3.1.1.2).',
+    },
     description: 'Smallest number of characters of a new password.',
   }),
   maxWaitSeconds: Type.Number({
@@ -49,21 +53,40 @@ export const tokens = Type.Object({
 export const verification = Type.Object({
   requiresSession: Type.Boolean({
     default: false,
+    hardened: {
+      value: true,
+      because:
+        'Nobody verifies an account that a stranger registered (Sudhodanan and Paverd, "Pre-hijacked accounts").',
+    },
     description:
       '`POST /verify` needs a session of the account; otherwise it is 401. So the owner of an address cannot verify an account that an attacker registered.',
   }),
 })
 
 export const security = Type.Object({
+  profile: Type.Optional(
+    Type.Enum(['compatible', 'hardened'], {
+      otherwise: '`compatible`',
+      description: 'Sets the defaults of several security settings together. A setting that is given takes precedence.',
+    }),
+  ),
   freshLoginSeconds: Type.Integer({
     minimum: 0,
     maximum: maxLifetimeSeconds,
     default: 0,
+    hardened: {
+      value: 900,
+      because: 'A stolen session gives no lasting access (ASVS 5.0 sections 7.5.1 and 7.5.3).',
+    },
     description:
       'Linking, unlinking, a change of password or address, and every change or deletion by a superuser need a login within this time. A PATCH may send `current_password` instead. `0` turns the check off.',
   }),
   confirmEmailChange: Type.Boolean({
     default: false,
+    hardened: {
+      value: true,
+      because: 'The address that resets the password belongs to the user (NIST SP 800-63B-4 section 4.2.1.2).',
+    },
     description:
       'A new address that users set for themselves counts once they open the link that is sent there. Until then, `PATCH /users/me` answers with the present address.',
   }),

@@ -1,0 +1,102 @@
+import { expect } from 'chai'
+import { renderSettings } from '../../src/config/settings/describe.ts'
+import { annotations } from '../../src/config/settings/schema/fields.ts'
+import { settingsSchema } from '../../src/config/settings/schema/schema.ts'
+import { leavesOf, valueAt } from '../../src/config/settings/schema/tree.ts'
+import { settingsFolder } from '../support/settings.ts'
+
+const hardened = { security: { profile: 'hardened' } }
+/** The settings that the profile sets, in the default backends. */
+const leaves = leavesOf(settingsSchema).flatMap(({ path, schema }) => {
+  const preset = annotations(schema).hardened
+  const name = path.join('.').replace('backends.*', 'backends.cookie')
+  return preset === undefined ? [] : [{ name, hardened: preset.value, compatible: annotations(schema).default }]
+})
+
+describe('security.profile', () => {
+  const folder = settingsFolder()
+
+  it('sets the defaults of all its settings together', async () => {
+    expect(leaves.map(({ name }) => name)).to.include.members([
+      'security.confirmEmailChange',
+      'security.freshLoginSeconds',
+      'verification.requiresSession',
+      'passwords.minLength',
+      'backends.cookie.strategy.idleSeconds',
+    ])
+    for (const [profile, file] of [
+      ['compatible', {}],
+      ['compatible', { security: { profile: 'compatible' } }],
+      ['hardened', hardened],
+    ] as const) {
+      const { settings } = await folder.load(file)
+      for (const leaf of leaves) expect(valueAt(settings, leaf.name), leaf.name).to.equal(leaf[profile])
+    }
+  })
+
+  it('leaves every given setting, also one that is equal to the other default', async () => {
+    const file = { ...hardened, passwords: { minLength: 8 }, backends: { cookie: { strategy: { idleSeconds: 60 } } } }
+    const { settings, sources } = await folder.load(file, { PORTCULLIS_DOCS__ENABLED: 'true' })
+    expect(settings.passwords.minLength).to.equal(8)
+    expect(settings.docs.enabled).to.equal(true)
+    expect(settings.backends.cookie?.strategy).to.include({ idleSeconds: 60, lifetimeSeconds: 86_400 })
+    expect(sources.get('passwords.minLength')).to.equal('file')
+    expect(sources.get('security.freshLoginSeconds')).to.equal('profile hardened')
+    expect(sources.get('http.port')).to.equal('default')
+  })
+
+  it('is taken from the environment before the file', async () => {
+    const { settings } = await folder.load(hardened, { PORTCULLIS_SECURITY__PROFILE: 'compatible' })
+    expect(settings.passwords.minLength).to.equal(8)
+    const other = await folder.load({}, { PORTCULLIS_SECURITY__PROFILE: 'hardened' })
+    expect(other.settings.passwords.minLength).to.equal(15)
+  })
+
+  it('refuses other names, and names itself as the source of a fault', async () => {
+    const [fault] = await folder.faults({ security: { profile: 'hard' } })
+    expect(fault).to.deep.include({ path: 'security.profile', source: 'file' })
+    const strict = { requiresVerification: true }
+    const faults = await folder.faults({ ...hardened, backends: { jwt: strict, cookie: strict } })
+    expect(faults.map(({ path, source }) => [path, source])).to.deep.equal([
+      ['verification.requiresSession', 'profile hardened'],
+    ])
+  })
+
+  it('may differ between tenants', async () => {
+    const list = { acme: {}, bolt: { security: { profile: 'compatible' } }, dyne: { passwords: { minLength: 9 } } }
+    const { tenants } = await folder.load({ ...hardened, tenants: { by: 'path', list }, secret: 'a'.repeat(40) })
+    const lengths = [...tenants.enabled].map(([id, { settings }]) => [id, settings.passwords.minLength])
+    expect(lengths).to.deep.equal([
+      ['acme', 15],
+      ['bolt', 8],
+      ['dyne', 9],
+    ])
+    expect(tenants.enabled.get('bolt')?.settings.security.confirmEmailChange).to.equal(false)
+  })
+
+  it('is shown as the source of a value', async () => {
+    const rows = renderSettings(await folder.load(hardened)).split('\n')
+    const row = rows.find((one) => one.startsWith('security.freshLoginSeconds '))
+    expect(row?.split(/ {2,}/)).to.deep.equal(['security.freshLoginSeconds', '900', 'profile hardened'])
+  })
+
+  it('is recommended once where the service is public, unless it is given', async () => {
+    const warned = async (publicUrl: string, security = {}) => {
+      const { warnings } = await folder.load({ http: { publicUrl, trustedProxies: [] }, security })
+      return warnings.filter((one) => one.startsWith('security.profile'))
+    }
+    expect(await warned('https://accounts.example.com')).to.deep.equal([
+      'security.profile is not set: hardened is recommended for a public service (docs/configuration.md#profiles), compatible keeps the present defaults',
+    ])
+    expect(await warned('https://accounts.example.com', { profile: 'compatible' })).to.deep.equal([])
+    expect(await warned('https://accounts.example.com', { profile: 'hardened' })).to.deep.equal([])
+    expect(await warned('http://localhost:3000')).to.deep.equal([])
+  })
+
+  it('warns if no route can confirm a new address', async () => {
+    const { warnings } = await folder.load({ ...hardened, routers: { verify: { enabled: false } } })
+    expect(warnings).to.deep.equal([
+      'security.confirmEmailChange is on, and the router verify is off: no route confirms a new address',
+    ])
+  })
+})
