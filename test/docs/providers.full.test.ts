@@ -34,7 +34,11 @@ describe('docs/providers.md', () => {
       it('shows settings with which a login succeeds when the secret is added', async () => {
         const [[name = '', { kind: shown }] = ['', { kind: '' }]] = Object.entries(example().providers)
         expect(shown).to.equal(kind)
-        const inUse = { handlers: { console: false }, try: { enabled: false } }
+        const inUse = {
+          handlers: { console: false },
+          try: { enabled: false },
+          security: { profile: 'compatible' },
+        }
         const env = { ...secretOf(name, kind), PORTCULLIS_HTTP__TRUSTED_PROXIES: '127.0.0.1' }
         const { settings, warnings } = await folder.load({ ...inUse, ...example() }, env)
         expect(warnings).to.deep.equal([])
