@@ -97,6 +97,7 @@ describe('limits', () => {
         ['POST', '/auth/request-verify-token', 202, () => ({ json: { email: anAddress() } })],
         ['POST', '/auth/reset-password', 400, () => ({ json: { token: 'wrong', ...password } })],
         ['POST', '/auth/verify', 400, () => ({ json: { token: 'wrong' } })],
+        ['POST', '/auth/verify/reject', 400, () => ({ json: { token: 'wrong' } })],
         ['GET', '/auth/acme/authorize', 200, () => ({})],
         ['GET', `/auth/acme${back}`, 400, () => ({})],
         ['GET', '/auth/associate/acme/authorize', 200, () => ({ bearer: admin })],
@@ -176,6 +177,15 @@ describe('limits', () => {
     it('are off with limits.enabled=false', async () => {
       const { url } = await start({ ...oneEach, ...proxied, PORTCULLIS_LIMITS__ENABLED: 'false' })
       expect(await Promise.all([ask(url, '203.0.113.1'), ask(url, '203.0.113.1')])).to.deep.equal([202, 202])
+    })
+
+    it('do not divide the hash pool with limits.enabled=false', async () => {
+      const busy = { PORTCULLIS_PASSWORDS__CONCURRENCY: '1', PORTCULLIS_PASSWORDS__MAX_WAIT_SECONDS: '0.5' }
+      const { url } = await start({ ...oneEach, ...proxied, ...busy, PORTCULLIS_LIMITS__ENABLED: 'false' })
+      const headers = aClient()
+      const crowd = Array.from({ length: 60 }, () => tryPassword(url, anAddress(), 'wrong', { headers }))
+      const statuses = (await Promise.all(crowd)).map(({ status }) => status)
+      expect(new Set(statuses)).to.include(503).and.not.to.include(429)
     })
   })
 

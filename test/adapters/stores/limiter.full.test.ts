@@ -289,6 +289,14 @@ describe('the counters of limits', function () {
       expect(listed.filter((key) => /:(short|cleared)/.test(key))).to.deep.equal([])
     })
 
+    it('leave the list at once when they have no points left', async () => {
+      const limiter = redisLimiter(connection.ask, 'p:', bound)
+      await fill(limiter, 'kept', 3)
+      await limiter.add('empty', 1, 60)
+      await limiter.add('empty', -1, 60)
+      expect(await raw.zrange(list, '0', '-1')).to.deep.equal([0, 1, 2].map((at) => `${list}:kept ${at}`))
+    })
+
     it('are those of one prefix', async () => {
       const [one, other] = ['p:', 'q:'].map((prefix) => redisLimiter(connection.ask, prefix, bound))
       await one?.add('key', 1, 60)
