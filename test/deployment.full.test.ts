@@ -1,15 +1,26 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { chmod, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { expect } from 'chai'
 import { parse } from 'yaml'
 import { redisBackend } from '../src/adapters/stores/redis/redis.ts'
+import { eventually } from './support/eventually.ts'
+import { freePort } from './support/ports.ts'
 import { projectFile } from './support/readme-blocks.ts'
-import { needsRedisServer, startRedis } from './support/redis.ts'
+import { needsRedisServer } from './support/redis.ts'
 import { startTestService } from './support/service.ts'
 import { goodSecret, settingsFolder } from './support/settings.ts'
+import { scratchFolder } from './support/spawned-service.ts'
 
 interface Container {
-  readonly command?: string
+  readonly image?: string
+  readonly user?: string
+  readonly read_only?: boolean
+  readonly cap_drop?: readonly string[]
+  readonly tmpfs?: string
+  readonly security_opt?: readonly string[]
+  readonly command?: readonly string[]
   readonly environment?: Readonly<Record<string, string | boolean>>
   readonly ports?: readonly string[]
   readonly volumes?: readonly string[]
@@ -24,15 +35,15 @@ interface Composition {
 
 const secrets = { PORTCULLIS_SECRET: goodSecret, MONGO_PASSWORD: 'abc123', REDIS_PASSWORD: 'def456' }
 
-/** The file as Compose reads it: `${NAME:-default}` and `${NAME:?why it is needed}` are filled in, in values. */
+/** The file as Compose reads it: `$$`, `${NAME:-default}` and `${NAME:?why it is needed}` are filled in, in values. */
 function composition(given: Readonly<Record<string, string>> = secrets): Composition {
-  return parse(projectFile('docker-compose.yml'), (_key, value) =>
-    typeof value === 'string' ? filledIn(value, given) : value,
-  )
+  const fillIn = (_key: unknown, value: unknown) => (typeof value === 'string' ? filledIn(value, given) : value)
+  return parse(projectFile('docker-compose.yml'), fillIn, { merge: true })
 }
 
 function filledIn(text: string, given: Readonly<Record<string, string>>): string {
-  return text.replace(/\$\{(\w+):([-?])([^}]*)\}/g, (_, name: string, kind: string, rest: string) => {
+  return text.replace(/\$\$|\$\{(\w+):([-?])([^}]*)\}/g, (all, name: string, kind: string, rest: string) => {
+    if (all === '$$') return '$'
     if (given[name] !== undefined) return given[name]
     if (kind === '?') throw new Error(`${name} ${rest}`)
     return rest
@@ -90,23 +101,54 @@ describe('docker-compose.yml', () => {
     expect(mounted.map((volume) => volume.split(':')[0])).to.have.members(Object.keys(volumes))
   })
 
-  it('starts Redis with settings that cause no warning', async function () {
-    needsRedisServer(this)
-    const [program, ...args] = (composition().services.redis.command ?? '').trim().split(/\s+/)
-    expect(program).to.equal('redis-server')
-    const password = args.indexOf('--requirepass')
-    expect(args.splice(password, 2)).to.deep.equal(['--requirepass', 'def456'])
-    const server = await startRedis(args)
-    const warnings: string[] = []
-    try {
-      const warn = (message: string) => void warnings.push(message)
-      const handle = await redisBackend.open({ url: server.url, dataFolder: '', clock: () => new Date(), warn })
-      await handle.prepare()
-      await handle.close()
-    } finally {
-      await server.close()
+  it('confines every service: read-only, without capabilities, and not as root', () => {
+    const { portcullis, ...stores } = composition().services
+    const rules = { read_only: true, cap_drop: ['ALL'], security_opt: ['no-new-privileges:true'], tmpfs: '/tmp' }
+    for (const service of [portcullis, ...Object.values(stores)]) expect(service).to.deep.include(rules)
+    for (const { user } of Object.values(stores)) expect(user).to.match(/^(mongodb|redis)$/)
+  })
+
+  it('names the exact version of each image', () => {
+    const { mongo, redis } = composition().services
+    for (const { image } of [mongo, redis]) expect(image).to.match(/^\w+:\d+\.\d+\.\d+$/)
+  })
+
+  it('has no secret on a command line', () => {
+    for (const { command, healthcheck } of Object.values(composition().services)) {
+      const lines = JSON.stringify([command, healthcheck])
+      for (const secret of Object.values(secrets)) expect(lines).to.not.include(secret)
     }
-    expect(warnings).to.deep.equal([])
+  })
+
+  it('starts Redis with its password, and with settings that cause no warning', async function () {
+    needsRedisServer(this)
+    const { command = [], environment = {} } = composition().services.redis
+    const [program = '', ...args] = command
+    const [port, bin] = [await freePort(), scratchFolder()]
+    // Instead of the image's own, which appends its modules to the command.
+    const entrypoint = `#!/bin/sh\nexec "$@" --port ${port} --bind 127.0.0.1 --dir ${bin}\n`
+    await writeFile(join(bin, 'docker-entrypoint.sh'), entrypoint)
+    await chmod(join(bin, 'docker-entrypoint.sh'), 0o700)
+    const env = { ...environment, PATH: `${bin}:${process.env.PATH}` } as NodeJS.ProcessEnv // safe: texts, in this service
+    const server = spawn(program, args, { env, stdio: 'ignore' })
+    const ended = once(server, 'exit')
+    const warnings: string[] = []
+    const open = async (url: string) => {
+      const warn = (message: string) => void warnings.push(message)
+      const handle = await redisBackend.open({ url, dataFolder: '', clock: () => new Date(), warn })
+      await handle.prepare().finally(() => handle.close())
+      return true
+    }
+    try {
+      const address = `127.0.0.1:${port}`
+      await eventually('Redis', () => open(`redis://:def456@${address}`).catch(() => false))
+      expect(warnings).to.deep.equal([])
+      const fault = await open(`redis://${address}`).catch((error: Error) => error)
+      expect(String(fault)).to.match(/NOAUTH|password|authenticat/i)
+    } finally {
+      server.kill('SIGKILL')
+      await ended
+    }
   })
 
   it('uses /readyz as its health check', async () => {
@@ -154,6 +196,16 @@ describe('the Dockerfile', () => {
     const allowed = [...projectFile('.dockerignore').matchAll(/^!(.+)$/gm)].map(([, name = '']) => name)
     const wanted = build.filter((line) => line.startsWith('COPY ')).flatMap((line) => line.split(' ').slice(1, -1))
     expect(allowed).to.have.members(wanted)
+  })
+
+  it('builds an image without a compiler', () => {
+    expect(runtime[0]).to.match(/^FROM node:\S+-slim$/)
+    expect(runtime.filter((line) => /\b(apt-get|npm|npx)\b/.test(line))).to.deep.equal([])
+    expect(build.at(-1)).to.include('npm prune --omit=dev')
+    // Safe: the project's own file.
+    const lock = JSON.parse(projectFile('package-lock.json')) as { packages: Record<string, { dev?: boolean }> }
+    const installed = Object.entries(lock.packages).flatMap(([path, { dev }]) => (dev ? [] : [path]))
+    expect(installed.filter((path) => /\/(typescript|esbuild|node-gyp)$/.test(path))).to.deep.equal([])
   })
 
   it('runs the service directly, so that it gets signals, and not as root', () => {

@@ -38,11 +38,7 @@ describe('a service that gets a signal to stop', () => {
     const ending = service.end('SIGTERM')
     await eventually('the signal to arrive', () => service.errors.some((line) => line.includes('"stopping"')))
     const soFar = answeredBefore
-    const { port } = new URL(service.url)
-    const late = connect(Number(port), '127.0.0.1')
-    const [refusal] = await Promise.race([once(late, 'error'), once(late, 'connect').then(() => [null])])
-    late.destroy()
-    expect(refusal).to.include({ code: 'ECONNREFUSED' })
+    await eventually('a refused connection', () => isRefused(Number(new URL(service.url).port)))
 
     const answers = await Promise.all(registrations)
     expect(soFar).to.be.below(emails.length)
@@ -124,6 +120,16 @@ describe('a service that gets a signal to stop', () => {
     },
   ])
 })
+
+async function isRefused(port: number): Promise<boolean> {
+  const socket = connect(port, '127.0.0.1')
+  const code = await once(socket, 'connect').then(
+    () => null,
+    (error: NodeJS.ErrnoException) => error.code,
+  )
+  socket.destroy()
+  return code === 'ECONNREFUSED'
+}
 
 function scriptUrl(script: string): string {
   return `data:text/javascript,${encodeURIComponent(script)}`

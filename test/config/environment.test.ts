@@ -123,6 +123,7 @@ describe('settings from the environment', () => {
         ['PORTCULLIS_HTPP__PORT', 'PORTCULLIS_HTTP__PORT'],
         ['PORTCULLIS_STORES__USER__KIND', 'PORTCULLIS_STORES__USERS__KIND'],
         ['PORTCULLIS_BACKENDS__JWT__REQUIRE_VERIFICATION', 'PORTCULLIS_BACKENDS__JWT__REQUIRES_VERIFICATION'],
+        ['PORTCULLIS_PASSWORD__MIN_LENGHT', 'PORTCULLIS_PASSWORDS__MIN_LENGTH'],
       ] as const) {
         const [fault, ...others] = await folder.faults({}, { [variable]: '1' })
         expect(fault?.message).to.equal(`no such setting; did you mean ${meant}?`)

@@ -179,12 +179,12 @@ describe('judging the settings', () => {
       expect(await pathsOf({ users: mongo, sessions: mongo })).to.have.members(['stores.users.url', 'secret'])
     })
 
-    it('suggest the right spelling of a setting', async () => {
+    it('suggest the full name of a setting', async () => {
       for (const [given, meant] of [
-        [{ http: { hots: '::1' } }, 'host'],
-        [{ http: { prot: 1 } }, 'port'],
+        [{ http: { hots: '::1' } }, 'http.host'],
+        [{ http: { prot: 1 } }, 'http.port'],
         [{ tokens: { resetLifetime: 1 } }, null],
-        [{ passwords: { minLenght: 8 } }, 'minLength'],
+        [{ passwords: { minLenght: 8 } }, 'passwords.minLength'],
       ] as const) {
         const [fault] = await folder.faults(given)
         expect(fault?.message).to.equal(`no such setting${meant === null ? '' : `; did you mean ${meant}?`}`)

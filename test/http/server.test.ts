@@ -138,6 +138,44 @@ describe('the HTTP server', () => {
     await ended
   })
 
+  it('ends connections by an answer while it drains, and closes idle ones afterwards', async () => {
+    const [at, own] = await open((_request, response) => void response.end('fine'))
+    const [used, late, unused] = [await connected(at), await connected(at), await connected(at)]
+    for (const { socket, text } of [used, late, unused]) {
+      socket.write(request)
+      await eventually('an answer', () => text().endsWith('fine'))
+      expect(text()).to.match(/^Connection: keep-alive\r$/m)
+    }
+    const drained = Promise.withResolvers<void>()
+    const closed = own.close(60, drained.promise)
+    const isRefused = () =>
+      connected(at).then(
+        ({ socket }) => void socket.destroy(),
+        ({ code }) => code === 'ECONNREFUSED',
+      )
+    await eventually('a refused connection', isRefused)
+    used.socket.write(request)
+    expect(await used.closed()).to.match(/^Connection: close\r$.*fine$/ms)
+    expect([late, unused].map(({ socket }) => socket.readyState)).to.deep.equal(['open', 'open'])
+    late.socket.write(request) // has arrived, and is not read yet
+    drained.resolve()
+    expect(await late.closed()).to.match(/^Connection: close\r$.*fine$/ms)
+    await Promise.all([unused.closed(), closed])
+  })
+
+  it('answers connections that wait to be accepted when it closes', async () => {
+    const [at, own] = await open((_request, response) => void response.end('fine'))
+    const waiting = Array.from({ length: 50 }, async () => {
+      const connection = await connected(at)
+      connection.socket.write(request)
+      return connection.closed()
+    })
+    await new Promise((resolve) => process.nextTick(resolve)) // the system has connected all, and Node has accepted none
+    const closed = own.close(60)
+    for (const answer of await Promise.all(waiting)) expect(answer).to.match(/^Connection: close\r$.*fine$/ms)
+    await closed
+  })
+
   it('closes a connection with more than 16 pipelined requests, and runs none of the further ones', async () => {
     const answers: (() => void)[] = []
     const [at] = await open((_request, response) => {

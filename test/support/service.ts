@@ -35,7 +35,7 @@ export type Files = Readonly<Record<string, object | string>>
  */
 export async function startTestService(
   env: Readonly<Record<string, string>> = {},
-  options: { clock?: () => Date; dataFolder?: string; files?: Files } = {},
+  options: { clock?: () => Date; dataFolder?: string; files?: Files; drained?: () => Promise<unknown> } = {},
 ): Promise<TestService> {
   const scratch = scratchFolder()
   const dataFolder = options.dataFolder ?? join(scratch, 'data')
@@ -62,6 +62,7 @@ export async function startTestService(
     tenants,
     log: createLog(settings.logs, lines),
     strict: true,
+    drained: options.drained ?? (async () => undefined),
     failed: (fault) => logLines.push(`failed: ${String(fault)}`),
     write: (line) => void events.push(JSON.parse(line)),
     ...(options.clock && { clock: options.clock }),

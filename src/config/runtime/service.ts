@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { newToken } from '../../adapters/crypto/derived-keys.ts'
 import { mailboxPath } from '../../adapters/http/pages/mailbox-page.ts'
 import { hasTryPage } from '../../adapters/http/pages/try-page.ts'
@@ -27,6 +28,8 @@ export interface Service extends Worker {
 interface Needs extends ProcessNeeds {
   /** For tests: a refusal that its endpoint does not list is a fault. */
   readonly strict?: boolean
+  /** For tests: resolves when a stopping service closes its idle connections. */
+  readonly drained?: () => Promise<unknown>
 }
 
 interface ServedTenant extends Tenant {
@@ -36,7 +39,7 @@ interface ServedTenant extends Tenant {
 const graceSeconds = { requests: 6, deliveries: 2 }
 
 export async function startService(needs: Needs): Promise<Service> {
-  const { settings, log, failed, strict = false } = needs
+  const { settings, log, failed, strict = false, drained = () => delay(500) } = needs
   if (settings.try.enabled && !hasTryPage) log.warn('/try is not served: the folder examples/browser is missing')
   const metrics = await openMetrics(settings)
   const shared = openSharedResources({ ...needs, metrics })
@@ -106,7 +109,7 @@ export async function startService(needs: Needs): Promise<Service> {
       return changed
     },
     async stop() {
-      await server.close(graceSeconds.requests)
+      await server.close(graceSeconds.requests, drained())
       await tenants.close(graceSeconds.deliveries)
       await hideMetrics()
     },

@@ -64,7 +64,8 @@ export function readSettings(schema: TSchema, file: unknown, environment: readon
     for (const key of keysOf(given)) {
       if (Object.hasOwn(properties, key)) continue
       const meant = mostSimilar(key, Object.keys(properties))
-      fault([...path, key], `no such setting${meant === null ? '' : `; did you mean ${meant}?`}`, 'file')
+      const hint = meant === null ? '' : `; did you mean ${[...path, meant].join('.')}?`
+      fault([...path, key], `no such setting${hint}`, 'file')
     }
     const members = Object.entries(properties).map(([key, child]) => {
       return [key, read(child, [...path, key], memberOf(given, key), memberOf(defaults, key))] as const

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import { type AddressInfo, type Socket, Server as TcpServer } from 'node:net'
+import { setImmediate as nextIteration } from 'node:timers/promises'
 import { standardHeaders, strictTransportSecurity } from '../reply.ts'
 import { requestPacing } from './request-pacing.ts'
 
@@ -42,6 +44,7 @@ export function httpServer(listener: RequestListener, options: Options) {
   const connections = new Map<Socket, Map<ServerResponse, () => void>>()
   const begin = requestPacing()
   let isClosing = false
+  let accepted = 0
 
   function turnOf(request: IncomingMessage): string | null {
     try {
@@ -83,6 +86,7 @@ export function httpServer(listener: RequestListener, options: Options) {
   server.maxConnections = maxConnections
 
   server.on('connection', (socket: Socket) => {
+    accepted += 1
     connections.set(socket, new Map())
     socket.once('close', () => connections.delete(socket))
     socket.destroySoon = () => linger(socket) // Node calls it after the last answer
@@ -110,6 +114,19 @@ export function httpServer(listener: RequestListener, options: Options) {
     linger(socket)
   })
 
+  /**
+   * The end of listening resets the connections that wait in the queue. Node accepts one in each iteration of the event loop.
+   * A flood does not prolong this, because the queue had at most `backlog` connections.
+   */
+  async function acceptWaiting(): Promise<void> {
+    await nextIteration()
+    let before = -1
+    for (let left = backlog; left > 0 && before !== accepted; left -= 1) {
+      before = accepted
+      await nextIteration()
+    }
+  }
+
   return {
     /** Resolves to the port. */
     listen(host: string, port: number): Promise<number> {
@@ -122,20 +139,25 @@ export function httpServer(listener: RequestListener, options: Options) {
         })
       })
     },
-    /** Accepts no more connections, waits up to `graceSeconds` for running requests, then closes the other connections. */
-    close(graceSeconds: number): Promise<void> {
+    /**
+     * Accepts no more connections. Until `drained` resolves, each connection closes after its next answer. Then closes idle
+     * connections, waits up to `graceSeconds` for running requests, and closes the others.
+     */
+    async close(graceSeconds: number, drained: Promise<unknown> = Promise.resolve()): Promise<void> {
       isClosing = true
       for (const unanswered of connections.values()) {
         const latest = [...unanswered.keys()].at(-1)
         if (latest?.headersSent === false) latest.setHeader('Connection', 'close')
       }
-      return new Promise((resolve) => {
-        const timer = setTimeout(() => server.closeAllConnections(), graceSeconds * 1000)
-        server.close(() => {
-          clearTimeout(timer)
-          resolve()
-        })
-      })
+      const closed = once(server, 'close')
+      await acceptWaiting()
+      TcpServer.prototype.close.call(server) // the HTTP server's own would close idle connections, too
+      await drained
+      await nextIteration() // connections whose requests have arrived are not idle
+      server.closeIdleConnections()
+      const timer = setTimeout(() => server.closeAllConnections(), graceSeconds * 1000)
+      await closed
+      clearTimeout(timer)
     },
   }
 }

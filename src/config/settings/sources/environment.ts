@@ -104,9 +104,12 @@ function targetOf(segments: readonly string[], leaves: readonly Leaf[], file: un
     }
     const [first] = next
     if (first === undefined) {
-      const known = here.map(keyAt).filter((key) => key !== '*')
+      const known = here.map(keyAt).filter((key) => key !== '' && key !== '*')
       const similar = mostSimilar(segment, known.map(upperSnake))
-      return unknown(segments.slice(index), similar && segments.with(index, similar).join(separator))
+      if (similar === null) return unknown(segments.slice(index), null)
+      const corrected = segments.with(index, similar)
+      const target = targetOf(corrected, leaves, file)
+      return unknown(segments.slice(index), target.schemas.length > 0 ? corrected.join(separator) : target.meant)
     }
     const lower = segment.toLowerCase()
     const entry = keysOf(given).find((key) => key.toLowerCase() === lower) ?? lower

@@ -1,0 +1,97 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { expect } from 'chai'
+import { goodPassword, logIn, register } from './support/client.ts'
+import { eventually } from './support/eventually.ts'
+import { type Nginx, needsNginx, startNginx } from './support/nginx.ts'
+import { freePort } from './support/ports.ts'
+import { quickest } from './support/quickest.ts'
+import { type SpawnedService, scratchFolder, spawnService } from './support/spawned-service.ts'
+
+const clients = { read: 4, verify: 6, logIn: 2 }
+const mostFailedPosts = 4
+
+describe('two processes behind the documented nginx', function () {
+  this.timeout(600_000)
+  const folder = scratchFolder()
+  const email = 'ada@example.com'
+  let ports: [number, number]
+  let services: [SpawnedService, SpawnedService]
+  let nginx: Nginx
+
+  const start = (port: number) => {
+    const env = { PORTCULLIS_HTTP__PORT: `${port}`, PORTCULLIS_LIMITS__ENABLED: 'false', ...quickest }
+    return spawnService({ ...env, PORTCULLIS_PASSWORDS__MAX_WAIT_SECONDS: '60' }, folder)
+  }
+
+  before(async function () {
+    needsNginx(this)
+    ports = [await freePort(), await freePort()]
+    services = [await start(ports[0]), await start(ports[1])]
+    nginx = await startNginx(ports)
+    await register(nginx.url, email)
+  })
+  after(async () => {
+    await nginx?.close()
+    await Promise.all(services?.map((service) => service.end('SIGTERM')) ?? [])
+  })
+
+  it('answer every GET, and all but a few POSTs, while one after the other restarts', async () => {
+    const headers = { Authorization: `Bearer ${await logIn(nginx.url, email)}` }
+    const json = { 'Content-Type': 'application/json' }
+    const form = new URLSearchParams({ username: email, password: goodPassword })
+    const requests = {
+      read: { path: '/users/me', wanted: 200, init: { headers } },
+      verify: { path: '/auth/verify', wanted: 400, init: { method: 'POST', headers: json, body: '{"token":"x"}' } },
+      logIn: { path: '/auth/jwt/login', wanted: 200, init: { method: 'POST', body: form } },
+    }
+    const answered = { read: 0, verify: 0, logIn: 0 }
+    const failed = { read: [] as string[], verify: [] as string[], logIn: [] as string[] }
+    let isOver = false
+
+    const load = (['read', 'verify', 'logIn'] as const).flatMap((kind) =>
+      Array.from({ length: clients[kind] }, async () => {
+        const { path, wanted, init } = requests[kind]
+        while (!isOver) {
+          const fault = await fetch(`${nginx.url}${path}`, init).then(
+            async (answer) => (answer.status === wanted ? null : `${answer.status} ${await answer.text()}`),
+            (error: Error) => String(error.cause ?? error),
+          )
+          answered[kind] += 1
+          if (fault !== null) failed[kind].push(fault)
+          await delay(10)
+        }
+      }),
+    )
+    const more = (kind: keyof typeof answered, count: number) => {
+      const before = answered[kind]
+      return eventually(`${count} answers`, () => answered[kind] >= before + count)
+    }
+
+    const failedPosts: number[] = []
+    const postsFailed = () => failed.verify.length + failed.logIn.length
+    for (let restart = 0; restart < 8; restart += 1) {
+      const at = restart % 2 === 0 ? 0 : 1
+      await Promise.all([more('read', 40), more('verify', 40), more('logIn', 5)])
+      const before = postsFailed()
+      expect(await services[at].end('SIGTERM')).to.equal(0)
+      await Promise.all([more('read', 20), more('verify', 20), more('logIn', 3)])
+      failedPosts.push(postsFailed() - before)
+      services[at] = await start(ports[at])
+    }
+    isOver = true
+    await Promise.all(load)
+    expect(failed.read).to.deep.equal([])
+    expect(Math.max(...failedPosts), `${failed.verify} ${failed.logIn}`).to.be.at.most(mostFailedPosts)
+  })
+
+  it('are spared a flood of sign-ins at providers, and serve other requests meanwhile', async () => {
+    const origin = 'https://app.example.com'
+    for (const path of ['/auth/google/authorize', '/auth/associate/google/callback']) {
+      const ask = () => fetch(`${nginx.url}${path}`, { headers: { Origin: origin } })
+      const refused = await eventually('a refusal', () => ask().then((answer) => answer.status === 429 && answer))
+      expect(await refused.json()).to.deep.equal({ detail: 'TOO_MANY_REQUESTS' })
+      expect(refused.headers.get('Access-Control-Allow-Origin')).to.equal(origin)
+      expect((await fetch(`${nginx.url}/healthz`)).status).to.equal(200)
+    }
+  })
+})

@@ -1,0 +1,73 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { eventually } from './eventually.ts'
+import { skipIfMissing } from './obstacles.ts'
+import { freePort } from './ports.ts'
+import { blocksOf, projectFile, theBlock } from './readme-blocks.ts'
+import { scratchFolder } from './spawned-service.ts'
+
+export interface Nginx {
+  readonly url: string
+  close(): Promise<void>
+}
+
+export function needsNginx(suite: Mocha.Context): void {
+  const isInstalled = spawnSync('nginx', ['-v']).status === 0
+  skipIfMissing(suite, isInstalled ? null : 'there is no nginx on the PATH')
+}
+
+/** The example of docs/operations.md without TLS, on a free port, in front of services on these two ports. */
+export async function startNginx(ports: readonly [number, number]): Promise<Nginx> {
+  const folder = scratchFolder()
+  const port = await freePort()
+  const file = join(folder, 'nginx.conf')
+  await writeFile(file, configuration(port, ports))
+  const child = spawn('nginx', ['-p', folder, '-e', 'stderr', '-c', file], { stdio: ['ignore', 'ignore', 'pipe'] })
+  const ended = once(child, 'exit')
+  const kill = () => child.kill('SIGTERM')
+  process.once('exit', kill)
+  let errors = ''
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    errors += text
+  })
+  const url = `http://127.0.0.1:${port}`
+  await eventually('an answer of nginx', () => {
+    if (child.exitCode !== null) throw new Error(`nginx ended:\n${errors}`)
+    return fetch(url, { redirect: 'manual' }).catch(() => null)
+  })
+  return {
+    url,
+    async close() {
+      process.off('exit', kill)
+      kill()
+      await ended
+    },
+  }
+}
+
+function configuration(port: number, [first, second]: readonly [number, number]): string {
+  let example = theBlock(blocksOf(projectFile('docs/operations.md')), 'nginx', 'proxy')
+  for (const [text, instead] of [
+    ['server 127.0.0.1:3000 ', `server 127.0.0.1:${first} `],
+    ['server 127.0.0.1:3001 ', `server 127.0.0.1:${second} `],
+    ['listen 443 ssl;', `listen 127.0.0.1:${port};`],
+    ['ssl_certificate     /etc/ssl/accounts.pem;', ''],
+    ['ssl_certificate_key /etc/ssl/accounts.key;', ''],
+  ] as const) {
+    if (!example.includes(text)) throw new Error(`the example of nginx lacks: ${text}`)
+    example = example.replace(text, instead)
+  }
+  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((one) => `${one}_temp_path ${one};`)
+  return `
+    daemon off;
+    pid nginx.pid;
+    ${process.getuid?.() === 0 ? 'user root;' : ''}
+    events {}
+    http {
+      access_log off;
+      ${temporary.join('\n')}
+      ${example}
+    }`
+}
