@@ -3,10 +3,11 @@
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { scratchModule } from '../adapters/events/scratch-module.ts'
+import { certificate } from '../support/certificate.ts'
 import { call, goodPassword, logIn } from '../support/client.ts'
 import { eventually } from '../support/eventually.ts'
 import { isMail, tokenIn } from '../support/mail.ts'
-import { certificate, certificateFile, type SmtpStandIn, startSmtp } from '../support/smtp.ts'
+import { type SmtpStandIn, startSmtp } from '../support/smtp.ts'
 import { type SpawnedService, spawnService } from '../support/spawned-service.ts'
 
 const login = { user: 'postmaster@example.com', password: 'a p@ss/word' }
@@ -23,10 +24,9 @@ describe('mail through a server with TLS and a login', () => {
   let service: SpawnedService
 
   before(async () => {
-    certificate()
     smtp = await startSmtp({ tls: 'starttls', login })
     service = await spawnService({
-      NODE_EXTRA_CA_CERTS: certificateFile(),
+      NODE_EXTRA_CA_CERTS: certificate().certFile,
       PORTCULLIS_LOGS__LEVEL: 'trace',
       PORTCULLIS_LOGS__REQUESTS: 'all',
       PORTCULLIS_HANDLERS__MODULE: fileURLToPath(module.url),

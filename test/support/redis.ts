@@ -2,7 +2,7 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { rmSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -54,12 +54,26 @@ function endAll(): void {
 }
 
 /** A server of the test's own with an append-only file, and with `settings` as redis-server's arguments. */
-export async function startRedis(settings: readonly string[] = []): Promise<RedisServer> {
+export function startRedis(settings: readonly string[] = []): Promise<RedisServer> {
+  return started(async (folder) => ['--dir', folder, '--save', '', '--appendonly', 'yes', ...settings])
+}
+
+/** A Sentinel that monitors nothing. */
+export function startSentinel(): Promise<RedisServer> {
+  return started(async (folder) => {
+    const file = join(folder, 'sentinel.conf') // a Sentinel writes its state into the file
+    await writeFile(file, '')
+    return [file, '--sentinel']
+  })
+}
+
+/** @param argumentsIn the arguments of `redis-server`, given its folder */
+async function started(argumentsIn: (folder: string) => Promise<readonly string[]>): Promise<RedisServer> {
   const obstacle = redisServerObstacle()
   if (obstacle !== null) throw new Error(obstacle)
   const folder = await mkdtemp(join(tmpdir(), 'portcullis-redis-'))
   const port = await freePort()
-  const args = ['--port', `${port}`, '--bind', '127.0.0.1', '--dir', folder, '--save', '', '--appendonly', 'yes']
+  const args = [...(await argumentsIn(folder)), '--port', `${port}`, '--bind', '127.0.0.1']
   let server = await launch()
 
   const leaveNothing = (): void => {
@@ -69,7 +83,7 @@ export async function startRedis(settings: readonly string[] = []): Promise<Redi
   leftAtExit.add(leaveNothing)
 
   async function launch(): Promise<ChildProcess> {
-    const child = spawn('redis-server', [...args, ...settings], { stdio: 'ignore' })
+    const child = spawn('redis-server', args, { stdio: 'ignore' })
     // Neither this process nor a test run waits for it.
     child.unref()
     for (const deadline = Date.now() + 60_000; !(await answers(port)); await delay(20)) {

@@ -1,10 +1,7 @@
-import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import PostalMime, { type Email as ParsedMail } from 'postal-mime'
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
+import { certificate } from './certificate.ts'
 import { eventually } from './eventually.ts'
-import { scratchFolder } from './spawned-service.ts'
 
 /** A message that the server has taken. */
 export interface Received {
@@ -106,26 +103,4 @@ export async function startSmtp(behaviour: Behaviour = {}): Promise<SmtpStandIn>
 
 function refusal({ status, text }: Reply): Error {
   return Object.assign(new Error(text), { responseCode: status })
-}
-
-let made: { readonly key: string; readonly cert: string } | null = null
-
-/** A certificate for `localhost` and 127.0.0.1, which signs itself. */
-export function certificate(): { readonly key: string; readonly cert: string } {
-  if (made !== null) return made
-  const [keyFile, certFile] = [certificateFile('key.pem'), certificateFile('cert.pem')]
-  const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1']
-  const curve = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes']
-  execFileSync('openssl', ['req', '-x509', ...curve, '-keyout', keyFile, '-out', certFile, '-days', '2', ...subject], {
-    stdio: 'ignore',
-  })
-  made = { key: readFileSync(keyFile, 'utf8'), cert: readFileSync(certFile, 'utf8') }
-  return made
-}
-
-const folder = scratchFolder()
-
-/** The place of `cert.pem`, for NODE_EXTRA_CA_CERTS, once a server has started with TLS. */
-export function certificateFile(name = 'cert.pem'): string {
-  return join(folder, name)
 }

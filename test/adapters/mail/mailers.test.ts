@@ -10,8 +10,9 @@ import { type SmtpMailer, smtpMailer } from '../../../src/adapters/mail/smtp.ts'
 import { type Mail, MailFailed, MailRefused } from '../../../src/application/ports/mailer.ts'
 import type { Email } from '../../../src/domain/email.ts'
 import { Unavailable } from '../../../src/domain/refusal.ts'
+import { certificate } from '../../support/certificate.ts'
 import { faultOf } from '../../support/fault-of.ts'
-import { certificate, startSmtp } from '../../support/smtp.ts'
+import { startSmtp } from '../../support/smtp.ts'
 import { scratchFolder } from '../../support/spawned-service.ts'
 
 const to = 'grace@bücher.example' as Email

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import type { Writable } from 'node:stream'
+import { TLSSocket } from 'node:tls'
 import type { Redis, RedisOptions } from 'ioredis'
 import { Unavailable } from '../../../domain/refusal.ts'
 import { Unsuitable } from '../store-backend.ts'
@@ -53,7 +54,7 @@ export function redisConnection({ Redis }: Driver, url: string) {
   let lastError: unknown
   let connecting: Promise<void> | null = null
   redis.on('error', (error: unknown) => {
-    lastError = bare(error)
+    lastError = certificateFault(redis.stream, error) ?? bare(error)
   })
   redis.on('ready', () => {
     lastError = undefined
@@ -66,7 +67,10 @@ export function redisConnection({ Redis }: Driver, url: string) {
     try {
       await outcome
     } catch (error) {
-      const cause = bare(error instanceof Error && error.name === 'AbortError' ? (lastError ?? error) : error)
+      const cause = lastError ?? bare(error)
+      if (cause instanceof Unsuitable) throw cause
+      const lacked = lackedCommand(cause)
+      if (lacked !== null) throw lacking(lacked)
       // A wrong password, an unknown database, protected mode: the server's message holds no secret.
       if (!isOutage(cause)) throw new Unsuitable(`redis refuses the connection: ${messageOf(cause)}`, { cause })
       throw unavailable(cause)
@@ -126,6 +130,27 @@ export const messageOf = (error: unknown): string => (error instanceof Error ? e
 function isOutage(error: unknown): boolean {
   if (!(error instanceof Error) || error.name !== 'ReplyError') return true
   return notNow.has(error.message.split(' ', 1)[0] ?? '') || error.message === 'ERR max number of clients reached'
+}
+
+/** The fault of a certificate that is not trusted, which stays until the operator changes something; `null` for others. */
+function certificateFault(stream: unknown, error: unknown): Unsuitable | null {
+  if (!(stream instanceof TLSSocket && stream.authorizationError)) return null
+  const code = error instanceof Error && 'code' in error ? `${error.code}: ` : ''
+  return new Unsuitable(
+    `redis: the certificate of the server is not trusted (${code}${messageOf(error)}). If a CA of your own signed it, name the file of this CA in NODE_EXTRA_CA_CERTS`,
+  )
+}
+
+/** The command that the server does not have, by its error; `null` for any other error. */
+export function lackedCommand(error: unknown): string | null {
+  const name = /unknown command ['`](\w+)/.exec(messageOf(error))?.[1]
+  return name === undefined ? null : name.toUpperCase()
+}
+
+export function lacking(command: string): Unsuitable {
+  return new Unsuitable(
+    `redis: the server lacks the command ${command}. Give the address of a Redis server, not of a Sentinel, and do not remove commands by rename-command`,
+  )
 }
 
 /** ioredis attaches the command with its arguments to the error, among them passwords or addresses. */

@@ -1,7 +1,7 @@
 import { Unavailable } from '../../../domain/refusal.ts'
 import { type OpenOptions, openShares, type StoreBackend, type StoreHandle, Unsuitable } from '../store-backend.ts'
 import { connectionKey, databaseOf, hostsInClear, inherited, objection, placeOf, prefixOf } from './address.ts'
-import { type Ask, messageOf, redisConnection } from './connection.ts'
+import { type Ask, lackedCommand, lacking, messageOf, redisConnection } from './connection.ts'
 import { redisLimiter } from './limiter.ts'
 import { redisOAuthStates } from './oauth-states.ts'
 import { redisSessionStore } from './sessions.ts'
@@ -54,10 +54,10 @@ async function openRedis(options: OpenOptions): Promise<StoreHandle> {
     async prepare() {
       if (isClosed) throw new Unavailable('redis was closed')
       await connection.connect()
-      await selectDatabase(whileOpen, databaseOf(url))
       await checkServer(whileOpen)
+      await selectDatabase(whileOpen, databaseOf(url))
       await checkSettings(whileOpen, warn)
-      await checkPermissions(whileOpen, `${prefix}probe`)
+      await checkCommands(whileOpen, `${prefix}probe`)
       isPrepared = true
     },
 
@@ -91,6 +91,9 @@ async function checkServer(ask: Ask): Promise<void> {
   if (Number.parseInt(version, 10) < 7) throw new Unsuitable(`redis: version ${version} is too old, 7.0 is needed`)
   // A connection to one node gets MOVED for the keys of all others.
   if (/^redis_mode:cluster/m.test(info)) throw new Unsuitable('redis: the address is a node of a Redis Cluster')
+  if (/^redis_mode:sentinel/m.test(info)) {
+    throw new Unsuitable('redis: the address is a Sentinel, which keeps no data; give the address of the server')
+  }
 }
 
 async function checkSettings(ask: Ask, warn: (message: string) => void): Promise<void> {
@@ -129,16 +132,25 @@ redis.call('ZRANGE', KEYS[1], -1, -1, 'WITHSCORES')
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', 0)
 redis.call('ZREM', KEYS[1], 'a')`
 
-/** Reports a permission (ACL) that the server's user lacks at the start instead of at the first login. */
-async function checkPermissions(ask: Ask, key: string): Promise<void> {
+/** Reports a command that the server lacks, or that its user may not call, at the start instead of at the first login. */
+async function checkCommands(ask: Ask, key: string): Promise<void> {
   try {
     await ask((redis) => redis.eval(everyCommand, 1, key))
   } catch (error) {
     // A replica or a full server refuses the script, but can still read sessions.
     if (error instanceof Unavailable && /^(READONLY|OOM|MISCONF|NOREPLICAS) /.test(messageOf(error.cause))) return
+    const lacked = lackedCommand(error) ?? lackedInScript(error)
+    if (lacked !== null) throw lacking(lacked)
     if (!/NOPERM|The user executing the script/.test(messageOf(error))) throw error
     throw new Unsuitable(`redis: its user lacks a permission: ${messageOf(error)}`, { cause: error })
   }
+}
+
+/** The command of the line of `everyCommand` at which the server met an unknown command. */
+function lackedInScript(error: unknown): string | null {
+  const line = /^ERR Unknown .*@user_script:\s*(\d+)/.exec(messageOf(error))?.[1]
+  if (line === undefined) return null
+  return /'(\w+)'/.exec(everyCommand.split('\n')[Number(line) - 1] ?? '')?.[1] ?? null
 }
 
 /** Managed servers forbid, rename or lack these commands. */

@@ -1,0 +1,91 @@
+import { expect } from 'chai'
+import { redisBackend } from '../../../src/adapters/stores/redis/redis.ts'
+import { Unsuitable } from '../../../src/adapters/stores/store-backend.ts'
+import { certificate, newCertificate } from '../../support/certificate.ts'
+import { call, logInByCookie, register } from '../../support/client.ts'
+import { portcullis } from '../../support/command-line.ts'
+import { faultOf } from '../../support/fault-of.ts'
+import { freePort } from '../../support/ports.ts'
+import { needsRedisServer, type RedisServer, startRedis, startSentinel } from '../../support/redis.ts'
+import { spawnService } from '../../support/spawned-service.ts'
+
+const sessionsAt = (url: string): Record<string, string> => ({
+  PORTCULLIS_HTTP__PORT: '0',
+  PORTCULLIS_STORES__SESSIONS__KIND: 'redis',
+  PORTCULLIS_STORES__SESSIONS__URL: url,
+})
+
+/** The message of a store that refuses to be prepared. */
+async function refusal(url: string): Promise<string> {
+  const handle = await redisBackend.open({ url, dataFolder: '', clock: () => new Date(), warn() {} })
+  const fault = await faultOf(handle.prepare())
+  await handle.close()
+  if (!(fault instanceof Unsuitable)) throw new Error('expected Unsuitable', { cause: fault })
+  return fault.message
+}
+
+describe('a Redis that can never be used', function () {
+  this.timeout(60_000)
+  const servers: RedisServer[] = []
+
+  before(function () {
+    needsRedisServer(this)
+  })
+
+  afterEach(async () => {
+    for (const server of servers.splice(0)) await server.close()
+  })
+
+  async function started(...settings: readonly string[]): Promise<RedisServer> {
+    const server = await startRedis(settings)
+    servers.push(server)
+    return server
+  }
+
+  /** The port of TLS of a new server. */
+  async function withTls(): Promise<number> {
+    const { keyFile, certFile } = certificate()
+    const port = await freePort()
+    const files = ['--tls-cert-file', certFile, '--tls-key-file', keyFile, '--tls-ca-cert-file', certFile]
+    await started('--tls-port', `${port}`, '--tls-auth-clients', 'no', ...files)
+    return port
+  }
+
+  it('is a Sentinel', async () => {
+    const sentinel = await startSentinel()
+    servers.push(sentinel)
+    expect(await refusal(sentinel.url)).to.include('is a Sentinel')
+    expect(await refusal(`${sentinel.url}/1`))
+      .to.include('the command SELECT')
+      .and.to.include('Sentinel')
+    const { code, err } = await portcullis(['serve'], { env: sessionsAt(sentinel.url) })
+    expect(code).to.equal(2)
+    expect(err).to.match(/^portcullis: stores\.sessions: redis: the address is a Sentinel/m)
+  })
+
+  for (const command of ['EVAL', 'GETDEL', 'ZREMRANGEBYSCORE', 'INFO']) {
+    it(`lacks ${command}`, async () => {
+      const { url } = await started('--rename-command', command, 'another-name')
+      const message = await refusal(url)
+      expect(message).to.include(`lacks the command ${command}.`).and.to.include('rename-command')
+      expect(message.length, 'without the script').to.be.below(200)
+    })
+  }
+
+  it('has a certificate of an unknown CA, and is reached once the service knows the CA', async () => {
+    const url = `rediss://localhost:${await withTls()}`
+    expect(await refusal(url))
+      .to.include('DEPTH_ZERO_SELF_SIGNED_CERT')
+      .and.to.include('NODE_EXTRA_CA_CERTS')
+    const env = { ...sessionsAt(url), NODE_EXTRA_CA_CERTS: newCertificate().certFile }
+    const { code, err } = await portcullis(['serve'], { env })
+    expect(code).to.equal(2)
+    expect(err).to.match(/^portcullis: stores\.sessions: redis: the certificate of the server is not trusted/m)
+
+    const service = await spawnService({ ...env, NODE_EXTRA_CA_CERTS: certificate().certFile })
+    await register(service.url, 'ada@example.com')
+    const cookie = await logInByCookie(service.url, 'ada@example.com')
+    expect((await call(service.url, 'GET', '/users/me', { cookie })).status).to.equal(200)
+    await service.end('SIGTERM')
+  })
+})

@@ -1,0 +1,32 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { scratchFolder } from './spawned-service.ts'
+
+export interface Certificate {
+  readonly key: string
+  readonly cert: string
+  readonly keyFile: string
+  /** For NODE_EXTRA_CA_CERTS, too. */
+  readonly certFile: string
+}
+
+/** A new certificate for `localhost` and 127.0.0.1, which signs itself. */
+export function newCertificate(): Certificate {
+  const folder = scratchFolder()
+  const [keyFile, certFile] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
+  const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1']
+  const curve = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes']
+  execFileSync('openssl', ['req', '-x509', ...curve, '-keyout', keyFile, '-out', certFile, '-days', '2', ...subject], {
+    stdio: 'ignore',
+  })
+  return { key: readFileSync(keyFile, 'utf8'), cert: readFileSync(certFile, 'utf8'), keyFile, certFile }
+}
+
+let shared: Certificate | null = null
+
+/** The same certificate at each call. */
+export function certificate(): Certificate {
+  shared ??= newCertificate()
+  return shared
+}
