@@ -157,6 +157,9 @@ export function openJournalStore(path, { clock = () => new Date() } = {}) {
         commit(['users', user.id, null], ...queued(user.id, events))
         return 'removed'
       },
+      async list(limit, after) {
+        return pageOf([...state.users.values()], ({ id }) => id, limit, after)
+      },
       async passwordSchemes() {
         const hashes = [...state.users.values()].flatMap(({ passwordHash }) => passwordHash ?? [])
         return [...new Set(hashes.map(passwordScheme))]

@@ -92,7 +92,7 @@ export function checkedAccounts(useCases: CheckedAccounts): CheckedAccounts {
         return await updateUser.own({ ...input, ...changesOf(input), caller: callerOf(input) })
       },
       async any(input) {
-        checks.by(input.by)
+        if (input.by !== 'program') checks.by(input.by)
         requireTarget(input)
         requireRequest(input)
         return await updateUser.any({ ...input, ...changesOf(input), caller: callerOf(input) })

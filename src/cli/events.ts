@@ -1,7 +1,7 @@
-import type { UserStoreSession } from '../config/composition/tenant.ts'
 import { parseEventId } from '../domain/ids.ts'
 import type { ExitCode } from './exit-code.ts'
-import { type GlobalOptions, usersHere } from './settings.ts'
+import { printed } from './print.ts'
+import { type GlobalOptions, withUsers } from './settings.ts'
 
 /** Prints the dead letters and then everything that waits, each as one line of JSON. */
 export async function listEvents(options: GlobalOptions & { readonly limit: string }): Promise<ExitCode> {
@@ -24,12 +24,6 @@ export async function listEvents(options: GlobalOptions & { readonly limit: stri
     if (count === 0) process.stderr.write('Nothing waits, and there are no dead letters\n')
     return 0
   })
-}
-
-/** Resolves when a slow reader has taken the line; `false` if nobody reads any more. */
-async function printed(line: string): Promise<boolean> {
-  await new Promise<void>((resolve) => process.stdout.write(line, () => resolve()))
-  return process.stdout.writable
 }
 
 interface Selection {
@@ -63,16 +57,4 @@ function objectionTo(given: Selection, id: unknown): string | null {
   if (given.id === undefined) return given.all ? null : 'give the id of one event, or --all'
   if (given.all) return 'give the id of one event or --all, not both'
   return id === null ? 'this is no id of an event; `portcullis events list` prints the ids' : null
-}
-
-async function withUsers(
-  where: GlobalOptions,
-  work: (users: UserStoreSession) => Promise<ExitCode>,
-): Promise<ExitCode> {
-  const users = await usersHere(where, { mustExist: true })
-  try {
-    return await work(users)
-  } finally {
-    await users.close()
-  }
 }

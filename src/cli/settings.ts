@@ -1,7 +1,9 @@
-import { openUserStore, type UserStoreSession } from '../config/composition/tenant.ts'
+import { openUserStore, type UserStoreSession } from '../config/composition/user-store.ts'
 import { type LoadedSettings, type LoadFrom, loadSettings } from '../config/settings/load.ts'
 import { SettingsFault } from '../config/settings/schema/fault.ts'
 import { defaultTenant, type LoadedTenants, type TenantSettings } from '../config/settings/tenants.ts'
+import { publicUrlOf } from '../config/tenancy/public-url.ts'
+import type { ExitCode } from './exit-code.ts'
 
 /** The options of every command. */
 export interface GlobalOptions {
@@ -52,14 +54,33 @@ export function noSuchTenant(tenant: string | undefined, { settings, tenants }: 
   return new SettingsFault([{ path: '--tenant', message, source: 'default' }])
 }
 
+/** The users of a tenant, and the address under which browsers reach it. */
+export interface UsersHere extends UserStoreSession {
+  readonly publicUrl: string
+}
+
 /** Opens the users' store of the tenant and says so if it is new, because the command may run in the wrong folder. */
 export async function usersHere(
   options: GlobalOptions,
-  demands: { mustExist?: boolean } = {},
-): Promise<UserStoreSession> {
-  const { settings } = await tenantHere(options, { withoutSecret: true })
-  const store = await openUserStore(settings, demands)
+  { withoutSecret = true, ...demands }: { withoutSecret?: boolean; mustExist?: boolean } = {},
+): Promise<UsersHere> {
+  const loaded = await settingsHere(options.configFile, { withoutSecret })
+  const tenant = servedTenant(loaded, options.tenant)
+  const store = await openUserStore(tenant, demands)
   const { newFile } = store
   if (newFile !== null) process.stderr.write(`portcullis: ${newFile} is new: it has no users yet\n`)
-  return store
+  return { ...store, publicUrl: publicUrlOf(tenant, loaded.settings, loaded.settings.http.port) }
+}
+
+/** Opens the users' store for `work`, and closes it. Refuses a folder without users. */
+export async function withUsers(
+  { withoutSecret = true, ...options }: GlobalOptions & { readonly withoutSecret?: boolean },
+  work: (users: UsersHere) => Promise<ExitCode>,
+): Promise<ExitCode> {
+  const users = await usersHere(options, { withoutSecret, mustExist: true })
+  try {
+    return await work(users)
+  } finally {
+    await users.close()
+  }
 }

@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { expect } from 'chai'
 import { toEmail } from '../../src/adapters/addresses/parse-email.ts'
-import { openUserStore } from '../../src/config/composition/tenant.ts'
+import { openUserStore } from '../../src/config/composition/user-store.ts'
 import { loadSettings } from '../../src/config/settings/load.ts'
 import type { Settings } from '../../src/config/settings/schema/schema.ts'
 import { type Acme, aPerson, type Back, startAcme } from '../support/acme.ts'
@@ -128,7 +128,7 @@ describe('two tenants with the same people', () => {
   }
 
   async function makeRoot(tenant: string): Promise<void> {
-    const storage = await openUserStore(settingsNamed(tenant))
+    const storage = await openUserStore({ id: tenant, settings: settingsNamed(tenant) })
     try {
       const input = { email: toEmail(rootEmail), password: goodPassword, requestId: 'a-superuser' }
       await storage.createSuperuser.execute(input)

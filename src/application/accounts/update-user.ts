@@ -81,13 +81,14 @@ export class UpdateUser {
   }
 
   /**
-   * Changes any account, for a superuser.
+   * Changes any account.
    *
+   * @param input.by a superuser; `'program'` when the program decides by itself
    * @param input.currentPassword of the superuser
    */
   async any(
     input: CausingRequest & {
-      by: Authenticated
+      by: Authenticated | 'program'
       target: User
       changes: AnyChanges
       currentPassword?: string | undefined
@@ -95,6 +96,11 @@ export class UpdateUser {
     },
   ): Promise<User> {
     const { by, target, changes, currentPassword, requestId, languages, caller = unknownCaller } = input
+    if (by === 'program') {
+      const hash = await this.#hash(changes, target, caller)
+      const update = { target, changes, hash, requestId, languages }
+      return await this.#change({ ...update, keptCredentialId: null, check: () => undefined })
+    }
     if (!by.user.isSuperuser) throw new Refusal('FORBIDDEN')
     if (currentPassword === undefined) requireFreshLogin(this.#needs, by)
     const verified = await this.#verify(by.user, currentPassword, { ...caller, requestId })

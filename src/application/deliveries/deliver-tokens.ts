@@ -1,8 +1,6 @@
-import type { EventId } from '../../domain/ids.ts'
 import {
   factOf,
   hasExpired,
-  isFresh,
   isWanted,
   type RequestPurpose,
   restSeconds,
@@ -10,6 +8,7 @@ import {
 } from '../../domain/one-time-token.ts'
 import { scrub } from '../../domain/scrub.ts'
 import { type User, viewOf } from '../../domain/user.ts'
+import { issueToken } from '../accounts/issue-token.ts'
 import type { DueWork } from '../ports/due-work.ts'
 import type { KeyRing } from '../ports/key-ring.ts'
 import type { ExpiringIds } from '../ports/stores/expiring-ids.ts'
@@ -195,39 +194,14 @@ export class DeliverTokens implements DueWork {
 
   async #deliver(wanted: Wanted): Promise<void> {
     const { eventHandlers, expiringIds, tenant, clock, handlerTimeoutSeconds } = this.#needs
-    const { request, user } = wanted
+    const { request, boundFact, user, fact } = wanted
     const restsUntil = new Date(clock().getTime() + restSeconds * 1000)
-    const token = await this.#tokenFor(wanted)
-    const { eventId, requestId, languages, at } = request
+    const { eventId, purpose, requestId, languages, at } = request
+    const isRepeated = boundFact !== null
+    const { token } = await issueToken(this.#needs, { purpose, user, fact, eventId, isRepeated })
     const context = { eventId, requestId, languages, tenant, at }
-    const type = callTypeOf[request.purpose]
+    const type = callTypeOf[purpose]
     await eventHandlers.call({ type, user: viewOf(user), token, context }, handlerTimeoutSeconds)
     await expiringIds.add(restId(request), restsUntil)
-  }
-
-  /**
-   * Returns the user's current token for a repeated delivery or while it is fresh, so attackers cannot invalidate the
-   * links of a victim by further requests. Otherwise it makes the token of this request.
-   */
-  async #tokenFor({ request, boundFact, user, fact }: Wanted): Promise<string> {
-    const { tokens, keyRing, clock, lifetimes } = this.#needs
-    const { purpose } = request
-    const token = (eventId: EventId) => keyRing.tokenFor(purpose, eventId, user.id, fact)
-    const now = clock()
-
-    const live = await tokens.current(purpose, user.id)
-    if (live !== null && live.fact === fact && (boundFact !== null || isFresh(live, now))) return token(live.eventId)
-
-    const made = token(request.eventId)
-    await tokens.put({
-      purpose,
-      userId: user.id,
-      digest: keyRing.digest(made),
-      eventId: request.eventId,
-      fact,
-      createdAt: now,
-      expiresAt: new Date(now.getTime() + lifetimes[purpose] * 1000),
-    })
-    return made
   }
 }

@@ -1,8 +1,9 @@
 import type { EventId, UserId } from '../../domain/ids.ts'
 import { hasExpired, type RequestPurpose } from '../../domain/one-time-token.ts'
+import { everyOne } from '../pages.ts'
 import type { HandlerCallType } from '../ports/event-handlers.ts'
 import type { Outbox } from '../ports/stores/outbox.ts'
-import type { DeliveryState, Page } from '../ports/stores/page.ts'
+import type { DeliveryState } from '../ports/stores/page.ts'
 import type { TokenRequests } from '../ports/stores/token-requests.ts'
 import { callTypeOf } from './delivery-needs.ts'
 
@@ -86,13 +87,4 @@ export class RetryDeliveries {
     }
     return count
   }
-}
-
-async function* everyOne<T>(read: (after: string | null) => Promise<Page<T>>): AsyncGenerator<T> {
-  let after: string | null = null
-  do {
-    const { items, next }: Page<T> = await read(after)
-    yield* items
-    after = next
-  } while (after !== null)
 }

@@ -1,9 +1,9 @@
 import { pathToFileURL } from 'node:url'
 import { combinedHandlers } from '../../adapters/events/combined-handlers.ts'
 import { consoleHandlers } from '../../adapters/events/console-handlers.ts'
-import { handlerModule } from '../../adapters/events/module/module-handlers.ts'
+import { type HandlerModuleOptions, handlerModule } from '../../adapters/events/module/module-handlers.ts'
 import type { Logger } from '../../adapters/logging/log.ts'
-import type { Shares } from '../../adapters/stores/store-backend.ts'
+import { openShares, type Shares } from '../../adapters/stores/store-backend.ts'
 import type { EventHandlers } from '../../application/ports/event-handlers.ts'
 import { SettingsFault } from '../settings/schema/fault.ts'
 import type { Settings } from '../settings/schema/schema.ts'
@@ -60,7 +60,18 @@ export function warnOfNoHandlers(log: Warnings, { enabled }: LoadedTenants): voi
 
 const mostNamed = 20
 
-async function lease(path: string, log: Logger, shares: Shares) {
+/**
+ * Opens the handlers of the module alone.
+ *
+ * @param warn receives the warnings that the service would log
+ */
+export async function openModule({ handlers: { module } }: Settings, warn: (text: string) => void) {
+  if (module === null) return { eventHandlers: combinedHandlers([]), close: async () => undefined }
+  const leased = await lease(module, { warn: (_fields, message) => warn(message) }, openShares())
+  return { eventHandlers: leased.value.module, close: leased.release }
+}
+
+async function lease(path: string, log: Pick<HandlerModuleOptions, 'log'>['log'], shares: Shares) {
   const leased = shares.lease(
     `handlers ${path}`,
     () => {

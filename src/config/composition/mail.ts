@@ -45,10 +45,7 @@ export async function openMail(needs: MailNeeds): Promise<OpenMail | null> {
   const templates = await templatesOf(settings)
   const { mailer, mailbox = null, close } = url.kind === 'mailbox' ? openMailbox(needs) : await openMailer(needs, url)
   const from = (): Sender => senderOf(settings, needs.publicUrl())
-  const page = (purpose: RequestPurpose): string =>
-    purpose === 'verify_email'
-      ? (mail.links.verify ?? `${needs.publicUrl()}/account/verify`)
-      : (mail.links.reset ?? `${needs.publicUrl()}/account/reset`)
+  const page = (purpose: RequestPurpose): string => pageFor(purpose, settings, needs.publicUrl())
   const eventHandlers = mailHandlers({
     mailer: countedMailer(mailer, needs.metrics),
     templates,
@@ -62,6 +59,13 @@ export async function openMail(needs: MailNeeds): Promise<OpenMail | null> {
     requestVerification: mail.verifyOnRegister ? requestVerification : null,
   })
   return { eventHandlers, mailbox, close }
+}
+
+/** The address of the page that takes the token. The account pages are the default. */
+export function pageFor(purpose: RequestPurpose, { mail }: Pick<Settings, 'mail'>, publicUrl: string): string {
+  return purpose === 'verify_email'
+    ? (mail.links.verify ?? `${publicUrl}/account/verify`)
+    : (mail.links.reset ?? `${publicUrl}/account/reset`)
 }
 
 /** `null` where mail is off. The rules of the settings have refused an address with an objection. */

@@ -1,28 +1,21 @@
-import { existsSync } from 'node:fs'
 import { isCommonPassword } from '../../adapters/crypto/common-passwords.ts'
-import { derivedKeys, secretMark } from '../../adapters/crypto/derived-keys.ts'
+import { derivedKeys } from '../../adapters/crypto/derived-keys.ts'
 import { newId } from '../../adapters/crypto/new-id.ts'
 import { handlerNameOf } from '../../adapters/events/handler-names.ts'
 import type { Backlog } from '../../adapters/metrics/gauges.ts'
-import { pathIn } from '../../adapters/stores/sqlite/data-file.ts'
-import { CreateSuperuser } from '../../application/accounts/create-superuser.ts'
-import { PromoteUser } from '../../application/accounts/promote-user.ts'
-import { ChangeUser } from '../../application/change-user.ts'
-import { ListUndelivered, RetryDeliveries } from '../../application/deliveries/undelivered.ts'
 import { Unavailable } from '../../domain/refusal.ts'
-import { openStore, type UserStoreAddress } from '../plugins/stores.ts'
-import { discardGenerated, type MasterSecret, resolveSecret } from '../settings/master-secret.ts'
-import { type Fault, SettingsFault } from '../settings/schema/fault.ts'
+import { resolveSecret } from '../settings/master-secret.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 import { defaultTenant } from '../settings/tenants.ts'
 import { useCasesOf } from './container.ts'
 import { deliveriesOf } from './deliveries.ts'
 import { openHandlers } from './handlers.ts'
 import { countedLimits, countedLogin } from './measured.ts'
-import { lifetimesOf, portsOf, userPortsOf } from './ports.ts'
-import { openHasher, openHashPool, type SharedResources } from './shared-resources.ts'
+import { portsOf } from './ports.ts'
+import { markOf } from './secret.ts'
+import { openHasher, type SharedResources } from './shared-resources.ts'
 import { backendsOf, providersOf, reportProvider } from './sign-in.ts'
-import { namingRoles, openStores } from './stores.ts'
+import { openStores } from './stores.ts'
 
 interface Needs extends SharedResources {
   readonly id: string
@@ -41,12 +34,6 @@ export type Tenant = Awaited<ReturnType<typeof openTenant>>
 
 /** For each tenant, so that counting stays quick while millions wait. */
 const mostCounted = 10_000
-
-/** The fault of a secret that does not belong to the store. */
-function otherSecret({ origin, path }: Pick<MasterSecret, 'origin' | 'path'>): Fault {
-  const where = { given: 'is', read: `in ${path} is`, generated: `is missing: one made anew for ${path} is` }[origin]
-  return { path: 'secret', message: `${where} not the one this user store was started with`, source: 'default' }
-}
 
 /**
  * Resolves after the first attempt at every store; a store that is down is tried again each second. Throws `SettingsFault`
@@ -86,11 +73,7 @@ export async function openTenant(needs: Needs) {
     isOneOfMany,
     failed,
     async whenUsersAreThere(users) {
-      const mark = await users.checkSecret(secretMark(secret, keyOwner))
-      if (mark === 'other') {
-        await discardGenerated(master)
-        throw new SettingsFault([otherSecret(master)])
-      }
+      const mark = await markOf(users, master, keyOwner)
       if (origin === 'generated') log.info({ path }, 'generated a secret: keep this file with the data')
       if (mark === 'first' && isOfAnEarlierStart && settings.stores.users.kind !== 'memory') {
         log.warn({ path }, 'the user store is new, and its secret is not')
@@ -191,45 +174,6 @@ export async function openTenant(needs: Needs) {
     storeStates: stores.storeStates,
     /** The number of undelivered events and token requests; `null` while the store of users does not answer. */
     backlog,
-    close,
-  }
-}
-
-/** The users' store for a command, beside a running service. */
-export type UserStoreSession = Awaited<ReturnType<typeof openUserStore>>
-
-/**
- * Throws when the store does not answer.
- *
- * @param mustExist refuses a data folder without users, where the command would create an empty file
- */
-export async function openUserStore(settings: Settings, { mustExist = false } = {}) {
-  const { dataFolder, stores, passwords } = settings
-  if (stores.users.kind === 'memory') {
-    const message = 'is memory: only the serving process can reach such users'
-    throw new SettingsFault([{ path: 'stores.users.kind', message, source: 'default' }])
-  }
-  const file = stores.users.kind === 'sqlite' ? pathIn(dataFolder) : null
-  const newFile = file === null || existsSync(file) ? null : file
-  if (mustExist && newFile !== null) {
-    const message = `holds no users (${newFile} does not exist): run the command where the service runs, or set dataFolder`
-    throw new SettingsFault([{ path: 'dataFolder', message, source: 'default' }])
-  }
-  // Safe: the schema allows only kinds that store users.
-  const address = { ...stores.users, dataFolder } as UserStoreAddress
-  const { users, outbox, tokenRequests, close } = await namingRoles(['users'], () =>
-    openStore(address, { warn: () => undefined }),
-  )
-  const hasher = openHasher(settings, openHashPool(passwords))
-  const ports = userPortsOf(settings, { users, hasher, clock: () => new Date() })
-  const deliveries = { ...ports, outbox, tokenRequests, lifetimes: lifetimesOf(settings) }
-  return {
-    createSuperuser: new CreateSuperuser(ports),
-    promoteUser: new PromoteUser({ ...ports, changeUser: new ChangeUser(ports) }),
-    listUndelivered: new ListUndelivered(deliveries),
-    retryDeliveries: new RetryDeliveries(deliveries),
-    /** The file of the users, if this command has created it. */
-    newFile,
     close,
   }
 }

@@ -201,6 +201,19 @@ export function userStoreContract({ on, onNew }: Cases<UsersRole>): void {
     assert.deepEqual(await deliverAll(store.outbox), [])
   })
 
+  onNew('lists each user once in the order of ids, and no removed one', async ({ store, second }) => {
+    const users = [await stored(store), await stored(store), await stored(store), await stored(store)]
+    const [removed, ...others] = users.sort((one, other) => (one.id < other.id ? -1 : 1))
+    assert.ok(removed)
+    const first = await store.users.list(2, null)
+    assert.deepEqual(first, { items: users.slice(0, 2), next: users[1]?.id })
+    const rest = await second.users.list(2, first.next)
+    assert.deepEqual(rest.items, users.slice(2))
+    if (rest.next !== null) assert.deepEqual(await store.users.list(2, rest.next), { items: [], next: null })
+    assert.equal(await store.users.remove(removed, [anEvent(removed, { type: 'deleted' })]), 'removed')
+    assert.deepEqual((await store.users.list(9, null)).items, others)
+  })
+
   onNew('lists each algorithm and cost among the stored hashes once', async ({ store }) => {
     assert.deepEqual(await store.users.passwordSchemes(), [])
     const cheap = '$argon2id$v=19$m=19456,t=2,p=1'

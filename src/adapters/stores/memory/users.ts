@@ -5,6 +5,7 @@ import { passwordScheme } from '../../../domain/password.ts'
 import type { User } from '../../../domain/user.ts'
 import { accountUniqueKey, emailUniqueKey, uniqueKeysOf } from '../unique-keys.ts'
 import type { MemoryOutbox } from './outbox.ts'
+import { pageOf } from './page.ts'
 
 /** @param outbox takes the events of a write, in the same turn of the event loop */
 export function memoryUserStore({ append, waiting }: Pick<MemoryOutbox, 'append' | 'waiting'>): UserStore {
@@ -60,6 +61,8 @@ export function memoryUserStore({ append, waiting }: Pick<MemoryOutbox, 'append'
       append(user.id, events)
       return 'removed'
     },
+
+    list: async (limit, after) => pageOf([...users.values()], ({ id }) => id, limit, after),
 
     async passwordSchemes() {
       const hashes = [...users.values()].map(({ passwordHash }) => passwordHash).filter((hash) => hash !== null)

@@ -5,7 +5,7 @@ import { Unavailable } from '../../../domain/refusal.ts'
 import type { User } from '../../../domain/user.ts'
 import { accountUniqueKey, emailUniqueKey, uniqueKeysOf } from '../unique-keys.ts'
 import { type Connection, latest } from './connection.ts'
-import { literal, personalFields, userOf, waiting, writtenFields } from './documents.ts'
+import { literal, personalFields, type UserDocument, userOf, waiting, writtenFields } from './documents.ts'
 
 /** The number of retries of a refused write when the holder of the key is gone by then. */
 const repetitions = 7
@@ -21,7 +21,7 @@ const queueIsNotEmpty = { $or: [{ 'outbox.events.0': { $exists: true } }, { 'out
  * Each write of a user writes one document. It sets named fields and never replaces the document: the relay changes
  * `outbox` between our read and our write.
  */
-export function mongoUserStore({ users, now, run, isDuplicate }: Connection): UserStore {
+export function mongoUserStore({ users, now, run, page, isDuplicate }: Connection): UserStore {
   const sameVersion = (user: User) => ({ _id: literal(user.id), version: literal(user.version), ...present })
 
   /** Matches a queue with room for these events; `null` where they need none. */
@@ -123,6 +123,11 @@ export function mongoUserStore({ users, now, run, isDuplicate }: Connection): Us
         }
         throw new Unavailable('the events of a user change faster than we can remove it')
       }),
+
+    async list(limit, after) {
+      const { items, next } = await page<UserDocument>('users', { filter: present, limit, after })
+      return { items: items.map(userOf), next }
+    },
 
     passwordSchemes: () =>
       run(async () => {

@@ -2,6 +2,7 @@ import type { EmailKey } from '../../../domain/email.ts'
 import type { AccountEvent } from '../../../domain/events.ts'
 import type { UserId } from '../../../domain/ids.ts'
 import type { User } from '../../../domain/user.ts'
+import type { Page } from './page.ts'
 
 /** Users. A user and its waiting events are one aggregate: they are written together or not at all. */
 export interface UserStore {
@@ -33,6 +34,9 @@ export interface UserStore {
    * and accounts become free; the events stay.
    */
   remove(user: User, events: readonly AccountEvent[]): Promise<'removed' | 'stale'>
+
+  /** A page of at most `limit` users in the order of their ids, behind the id `after`. */
+  list(limit: number, after: string | null): Promise<Page<User>>
 
   /** Each prefix of algorithm and cost among the stored hashes, e.g. `$argon2id$v=19$m=19456,t=2,p=1`. */
   passwordSchemes(): Promise<readonly string[]>

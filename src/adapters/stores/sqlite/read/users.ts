@@ -9,6 +9,7 @@ const byId = 'SELECT * FROM users WHERE id = ?'
 const byEmail = 'SELECT * FROM users WHERE email_key = ?'
 const byAccount = `
   SELECT * FROM users WHERE id = (SELECT user_id FROM oauth_claims WHERE provider = ? AND account_id = ?)`
+const behind = 'SELECT * FROM users WHERE id > ? ORDER BY id LIMIT ?'
 // Steps from one value of the index to the next, so that the cost is that of the schemes, not of the users.
 const schemes = `
   WITH RECURSIVE found (scheme) AS (
@@ -20,7 +21,7 @@ const schemes = `
 
 export function sqliteUsers(read: Read, writes: Writes['users']): UserStore {
   const one = (text: string, ...keys: string[]): User | null =>
-    fromRow(read((sql) => sql<string[], UserRow>(text).get(...keys)))
+    foundIn(read((sql) => sql<string[], UserRow>(text).get(...keys)))
 
   return {
     ...writes,
@@ -28,14 +29,22 @@ export function sqliteUsers(read: Read, writes: Writes['users']): UserStore {
     findByEmail: async (key) => one(byEmail, key),
     findByOAuthAccount: async (provider, accountId) => one(byAccount, provider, accountId),
 
+    async list(limit, after) {
+      const rows = read((sql) => sql<[string, number], UserRow>(behind).all(after ?? '', limit))
+      return { items: rows.map(fromRow), next: rows.length === limit ? (rows.at(-1)?.id ?? null) : null }
+    },
+
     async passwordSchemes() {
       return read((sql) => sql<[], { scheme: string }>(schemes).all()).map(({ scheme }) => scheme)
     },
   }
 }
 
-function fromRow(row: UserRow | undefined): User | null {
-  if (row === undefined) return null
+function foundIn(row: UserRow | undefined): User | null {
+  return row === undefined ? null : fromRow(row)
+}
+
+function fromRow(row: UserRow): User {
   return {
     id: row.id,
     email: row.email,

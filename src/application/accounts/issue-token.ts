@@ -1,0 +1,45 @@
+import type { EventId } from '../../domain/ids.ts'
+import { isFresh, type RequestPurpose } from '../../domain/one-time-token.ts'
+import type { User } from '../../domain/user.ts'
+import type { KeyRing } from '../ports/key-ring.ts'
+import type { TokenStore } from '../ports/stores/token-store.ts'
+
+export interface IssueNeeds {
+  tokens: TokenStore
+  keyRing: KeyRing
+  clock: () => Date
+  /** In seconds. */
+  lifetimes: Readonly<Record<RequestPurpose, number>>
+}
+
+interface Issue {
+  readonly purpose: RequestPurpose
+  readonly user: User
+  /** The fact that the token is bound to. */
+  readonly fact: string
+  /** A new token is derived from it. */
+  readonly eventId: EventId
+  /** Whether the same token must be handed out as before. */
+  readonly isRepeated: boolean
+}
+
+/**
+ * Returns the user's current token for a repetition or while it is fresh, so attackers cannot invalidate the links of a
+ * victim by further requests. Otherwise it makes a new one.
+ */
+export async function issueToken(needs: IssueNeeds, issue: Issue): Promise<{ token: string; expiresAt: Date }> {
+  const { tokens, keyRing, clock, lifetimes } = needs
+  const { purpose, user, fact, eventId, isRepeated } = issue
+  const token = (eventId: EventId) => keyRing.tokenFor(purpose, eventId, user.id, fact)
+  const now = clock()
+
+  const live = await tokens.current(purpose, user.id)
+  if (live !== null && live.fact === fact && (isRepeated || isFresh(live, now))) {
+    return { token: token(live.eventId), expiresAt: live.expiresAt }
+  }
+
+  const made = token(eventId)
+  const expiresAt = new Date(now.getTime() + lifetimes[purpose] * 1000)
+  await tokens.put({ purpose, userId: user.id, digest: keyRing.digest(made), eventId, fact, createdAt: now, expiresAt })
+  return { token: made, expiresAt }
+}

@@ -1,0 +1,27 @@
+import { emailKey } from '../../domain/email.ts'
+import type { UserId } from '../../domain/ids.ts'
+import type { User } from '../../domain/user.ts'
+import { everyOne } from '../pages.ts'
+import type { UserStore } from '../ports/stores/user-store.ts'
+
+const pageSize = 500
+
+/** Lists users in the order of their ids, which is that of their creation. */
+export class ListUsers {
+  readonly #users: UserStore
+  constructor(needs: { users: UserStore }) {
+    this.#users = needs.users
+  }
+
+  /**
+   * @param input.search part of the address, in any case. It is compared with each user, so a search in a million users
+   * takes seconds.
+   * @param input.after the last user of an earlier list
+   */
+  async *execute(input: { search?: string; after?: UserId | null } = {}): AsyncGenerator<User> {
+    const wanted = (input.search ?? '').toLowerCase()
+    for await (const user of everyOne((after) => this.#users.list(pageSize, after), input.after)) {
+      if (user.email.toLowerCase().includes(wanted) || emailKey(user.email).includes(wanted)) yield user
+    }
+  }
+}

@@ -1,0 +1,21 @@
+import { secretMark } from '../../adapters/crypto/derived-keys.ts'
+import type { UsersRole } from '../../adapters/stores/store-backend.ts'
+import { discardGenerated, type MasterSecret } from '../settings/master-secret.ts'
+import { type Fault, SettingsFault } from '../settings/schema/fault.ts'
+
+/** Binds the store to the secret, or throws a `SettingsFault` if it is bound to another one. */
+export async function markOf(
+  users: UsersRole,
+  master: MasterSecret,
+  keyOwner: string | null,
+): Promise<'first' | 'same'> {
+  const mark = await users.checkSecret(secretMark(master.secret, keyOwner))
+  if (mark !== 'other') return mark
+  await discardGenerated(master)
+  throw new SettingsFault([otherSecret(master)])
+}
+
+function otherSecret({ origin, path }: MasterSecret): Fault {
+  const where = { given: 'is', read: `in ${path} is`, generated: `is missing: one made anew for ${path} is` }[origin]
+  return { path: 'secret', message: `${where} not the one this user store was started with`, source: 'default' }
+}

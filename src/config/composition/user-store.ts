@@ -1,0 +1,123 @@
+import { existsSync } from 'node:fs'
+import { derivedKeys } from '../../adapters/crypto/derived-keys.ts'
+import { pathIn } from '../../adapters/stores/sqlite/data-file.ts'
+import { CreateSuperuser } from '../../application/accounts/create-superuser.ts'
+import { DeleteUser } from '../../application/accounts/delete-user.ts'
+import { IssueResetToken } from '../../application/accounts/issue-reset-token.ts'
+import { ListUsers } from '../../application/accounts/list-users.ts'
+import { PromoteUser } from '../../application/accounts/promote-user.ts'
+import { UpdateUser } from '../../application/accounts/update-user.ts'
+import { ChangeUser } from '../../application/change-user.ts'
+import { ListUndelivered, RetryDeliveries } from '../../application/deliveries/undelivered.ts'
+import type { CausingRequest } from '../../application/event-metadata.ts'
+import { unlimited } from '../../application/limits/limits.ts'
+import type { User } from '../../domain/user.ts'
+import { type OpenSessions, openStore, type SessionStoreAddress, type UserStoreAddress } from '../plugins/stores.ts'
+import { resolveSecret } from '../settings/master-secret.ts'
+import { SettingsFault } from '../settings/schema/fault.ts'
+import type { Settings } from '../settings/schema/schema.ts'
+import { defaultTenant, type TenantSettings } from '../settings/tenants.ts'
+import { openModule } from './handlers.ts'
+import { pageFor } from './mail.ts'
+import { lifetimesOf, userPortsOf } from './ports.ts'
+import { markOf } from './secret.ts'
+import { openHasher, openHashPool } from './shared-resources.ts'
+import { namingRoles } from './stores.ts'
+
+/** The users' store for a command, beside a running service. */
+export type UserStoreSession = Awaited<ReturnType<typeof openUserStore>>
+
+/**
+ * Throws when the store does not answer.
+ *
+ * @param mustExist refuses a data folder without users, where the command would create an empty file
+ */
+export async function openUserStore(
+  { id: tenant, settings }: Pick<TenantSettings, 'id' | 'settings'>,
+  { mustExist = false } = {},
+) {
+  const { dataFolder, stores, passwords } = settings
+  refuseMemory('users', settings)
+  const file = stores.users.kind === 'sqlite' ? pathIn(dataFolder) : null
+  const newFile = file === null || existsSync(file) ? null : file
+  if (mustExist && newFile !== null) {
+    const message = `holds no users (${newFile} does not exist): run the command where the service runs, or set dataFolder`
+    throw new SettingsFault([{ path: 'dataFolder', message, source: 'default' }])
+  }
+  // Safe: the schema allows only kinds that store users.
+  const address = { ...stores.users, dataFolder } as UserStoreAddress
+  const store = await namingRoles(['users'], () => openStore(address, { warn: () => undefined }))
+  const { users, outbox, tokenRequests } = store
+  const hasher = openHasher(settings, openHashPool(passwords))
+  const ports = userPortsOf(settings, { users, hasher, clock: () => new Date() })
+  const deliveries = { ...ports, outbox, tokenRequests, lifetimes: lifetimesOf(settings) }
+  const needs = { ...ports, changeUser: new ChangeUser(ports), limits: unlimited, freshLoginSeconds: null }
+
+  return {
+    users,
+    createSuperuser: new CreateSuperuser(ports),
+    promoteUser: new PromoteUser(needs),
+    listUsers: new ListUsers(ports),
+    updateUser: new UpdateUser(needs),
+    listUndelivered: new ListUndelivered(deliveries),
+    retryDeliveries: new RetryDeliveries(deliveries),
+    /** The file of the users, if this command has created it. */
+    newFile,
+    close: store.close,
+
+    /**
+     * Deletes a user, unless the handler of the settings objects, which is loaded for this.
+     *
+     * @param warn receives the warnings that the service would log
+     */
+    async deleteUser(input: CausingRequest & { target: User }, warn: (text: string) => void): Promise<void> {
+      const { eventHandlers, close } = await openModule(settings, warn)
+      try {
+        await new DeleteUser({ ...needs, tenant, eventHandlers }).execute({ ...input, by: 'program' })
+      } finally {
+        await close()
+      }
+    },
+
+    /** The link of the page that takes a reset token; `null` for a user who is not active. */
+    async resetLink(user: User, publicUrl: string): Promise<{ link: string; expiresAt: Date } | null> {
+      if (settings.mail.links.reset === undefined && !settings.pages.enabled) {
+        const message = 'is not set, and pages.enabled is off: the link would lead nowhere'
+        throw new SettingsFault([{ path: 'mail.links.reset', message, source: 'default' }])
+      }
+      const keyOwner = tenant === defaultTenant ? null : tenant
+      const master = await resolveSecret(settings)
+      await markOf(store, master, keyOwner)
+      const keyRing = derivedKeys(master.secret, keyOwner)
+      const { tokens, close } = await openTokens(settings, store)
+      try {
+        const lifetimes = lifetimesOf(settings)
+        const issued = await new IssueResetToken({ ...ports, tokens, keyRing, lifetimes }).execute(user)
+        if (issued === null) return null
+        const { token, expiresAt } = issued
+        return { link: `${pageFor('reset_password', settings, publicUrl)}#token=${token}`, expiresAt }
+      } finally {
+        await close()
+      }
+    },
+  }
+}
+
+/** The store of the tokens, which may be that of the users. */
+async function openTokens(
+  { stores, dataFolder }: Settings,
+  ofUsers: OpenSessions,
+): Promise<Pick<OpenSessions, 'tokens' | 'close'>> {
+  const { users, tokens } = stores
+  const isTheirs = tokens.kind === users.kind && tokens.url === users.url
+  if (isTheirs) return { tokens: ofUsers.tokens, close: async () => undefined }
+  refuseMemory('tokens', { stores })
+  const address = { ...tokens, dataFolder } as SessionStoreAddress // safe: the schema allows only kinds that store tokens
+  return await namingRoles(['tokens'], () => openStore(address, { warn: () => undefined }))
+}
+
+function refuseMemory(role: 'users' | 'tokens', { stores }: Pick<Settings, 'stores'>): void {
+  if (stores[role].kind !== 'memory') return
+  const message = `is memory: only the serving process can reach such ${role}`
+  throw new SettingsFault([{ path: `stores.${role}.kind`, message, source: 'default' }])
+}
