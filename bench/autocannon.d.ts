@@ -5,6 +5,8 @@ declare module 'autocannon' {
     readonly path?: string
     readonly headers?: Readonly<Record<string, string>>
     readonly body?: string
+    /** Called before each request; returns the request to send. */
+    readonly setupRequest?: (request: Request) => Request
   }
   interface Options {
     readonly url: string

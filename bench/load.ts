@@ -1,7 +1,7 @@
 import { Agent, type OutgoingHttpHeaders, request } from 'node:http'
 import { connect } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import autocannon from 'autocannon'
+import autocannon, { type Options } from 'autocannon'
 import { type Spread, spreadOf } from './statistics.ts'
 
 /** A request that the load sends repeatedly. */
@@ -14,7 +14,8 @@ export interface Shot {
 
 interface Saturation {
   readonly url: string
-  readonly shots: readonly Shot[]
+  /** The requests of all connections, or a function that makes each request. */
+  readonly shots: readonly Shot[] | (() => Shot)
   readonly connections: number
   readonly seconds?: number
   readonly amount?: number
@@ -31,21 +32,27 @@ export async function saturate({
   seconds,
   amount,
 }: Saturation): Promise<ReadonlyMap<number, number>> {
-  let client = 0
-  const each = Math.max(1, Math.floor(shots.length / connections))
   const { statusCodeStats, duration, errors } = await autocannon({
     url,
     connections,
-    requests: shots.slice(0, 1),
-    // Each connection sends its own share of the requests.
-    setupClient: (one) => {
-      const from = (client++ * each) % shots.length
-      one.setRequests(shots.slice(from, from + each))
-    },
+    ...(typeof shots === 'function' ? { requests: [{ setupRequest: shots }] } : shared(shots, connections)),
     ...(amount === undefined ? { duration: seconds ?? 1 } : { amount }),
   })
   if (errors > 0) throw new Error(`${errors} requests to ${url} failed`)
   return new Map(Object.entries(statusCodeStats).map(([status, { count }]) => [Number(status), count / duration]))
+}
+
+/** Each connection sends its own share of the requests. */
+function shared(shots: readonly Shot[], connections: number): Pick<Options, 'requests' | 'setupClient'> {
+  let client = 0
+  const each = Math.max(1, Math.floor(shots.length / connections))
+  return {
+    requests: shots.slice(0, 1),
+    setupClient: (one) => {
+      const from = (client++ * each) % shots.length
+      one.setRequests(shots.slice(from, from + each))
+    },
+  }
 }
 
 /** The rate of `status`. Throws if there was another status. */

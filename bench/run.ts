@@ -7,6 +7,7 @@ import { duringForgotPassword, duringLogins, slowDisk } from './measures/latency
 import { costOfLimits, guessing } from './measures/limits.ts'
 import { logins } from './measures/logins.ts'
 import { me } from './measures/me.ts'
+import { millionUsers } from './measures/million-users.ts'
 import { badProvider } from './measures/oauth.ts'
 import { memory, start } from './measures/start.ts'
 import { loginFlood, manyTenants, stoppedStore } from './measures/tenants.ts'
@@ -28,6 +29,7 @@ const measures: readonly Measure[] = [
   loginFlood,
   guessing,
   costOfLimits,
+  millionUsers,
 ]
 const names = measures.map(({ name }) => name)
 

@@ -12,6 +12,8 @@ export interface MongoCommand {
 export interface MongoSpy {
   readonly port: number
   readonly commands: MongoCommand[]
+  /** From now on, commands of this name do not reach the server before the returned function is called. */
+  hold(name: string): () => void
   close(): Promise<void>
 }
 
@@ -21,18 +23,21 @@ const opMsg = 2013
 /** A TCP proxy on a free loopback port before that of a MongoDB, which reads along. */
 export async function mongoSpy(targetPort: number): Promise<MongoSpy> {
   const commands: MongoCommand[] = []
+  let held: { readonly name: string; readonly released: Promise<void> } | null = null
   const server = createServer((client) => {
     const target = connect(targetPort, '127.0.0.1')
     let unread = Buffer.alloc(0)
+    let passed: Promise<unknown> = Promise.resolve()
     client.on('data', (chunk) => {
       unread = Buffer.concat([unread, chunk])
       while (unread.length >= headerBytes && unread.length >= unread.readInt32LE(0)) {
-        const length = unread.readInt32LE(0)
-        const command = commandOf(unread.subarray(0, length))
+        const message = unread.subarray(0, unread.readInt32LE(0))
+        const command = commandOf(message)
         if (command !== null) commands.push(command)
-        unread = unread.subarray(length)
+        const released = command !== null && command.name === held?.name ? held.released : null
+        passed = passed.then(() => released).then(() => target.write(message))
+        unread = unread.subarray(message.length)
       }
-      target.write(chunk)
     })
     target.on('data', (chunk) => client.write(chunk))
     for (const [one, other] of [
@@ -49,6 +54,11 @@ export async function mongoSpy(targetPort: number): Promise<MongoSpy> {
   return {
     port: address.port,
     commands,
+    hold(name) {
+      const { promise: released, resolve } = Promise.withResolvers<void>()
+      held = { name, released }
+      return resolve
+    },
     close: () => new Promise((resolve) => server.close(() => resolve())),
   }
 }

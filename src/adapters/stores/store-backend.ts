@@ -50,6 +50,14 @@ export class Unsuitable extends Error {
   override readonly name = 'Unsuitable'
 }
 
+/** Refuses data of a newer release, whose records this one could misread. */
+export function refuseNewerSchema(found: number, known: number): void {
+  if (found <= known) return
+  throw new Unsuitable(
+    `the data was written by a newer release (schema ${found}, this one knows ${known}): start that one`,
+  )
+}
+
 export interface StoreAddress {
   /** `mongodb://…/name`, `redis://…`; `null` for a store that lives in the process or in the data folder. */
   readonly url: string | null
@@ -116,6 +124,8 @@ export interface OpenOptions extends StoreAddress {
   readonly shares?: Shares
   /** The process opens many of these, so each should be small. */
   readonly isOneOfMany?: boolean
+  /** The memory for parts of a file, of a store that reads files itself. */
+  readonly cacheMegabytes?: number
   readonly clock: () => Date
   /** Tells the operator something in one line, without secrets. */
   readonly warn: (message: string) => void
@@ -147,4 +157,13 @@ export interface StoreBackend {
   placeOf?(address: StoreAddress): string | null
   /** Loads the driver and creates the handle, without any request to network or disk. */
   open(options: OpenOptions): Promise<StoreHandle>
+  /**
+   * Returns the faults of the stored data, without changing them. Rejects like `prepare` of a handle, which is the check
+   * of a store without this method.
+   */
+  check?(options: OpenOptions): Promise<readonly string[]>
+  /** Writes a copy of the data to the new file `to`, while other processes change them. */
+  backUp?(address: StoreAddress, to: string): Promise<void>
+  /** The program that makes backups, for a store without `backUp`. */
+  readonly backupProgram?: string
 }

@@ -42,7 +42,7 @@ interface Needs {
 interface Opened {
   readonly kind: string
   readonly handle: StoreHandle
-  readonly roles: StoreRole[]
+  readonly roles: readonly StoreRole[]
   isReady: boolean
   /** The store was ready before, and did not answer the last request. */
   isLost: boolean
@@ -54,35 +54,28 @@ const pingMemoryMilliseconds = 1000
 /** Opens the stores of all roles. Roles with the same kind and address share one handle. */
 export async function openStores(needs: Needs) {
   const { tenant, settings, clock, log, shares, metrics = null, isOneOfMany = false, whenUsersAreThere, failed } = needs
-  const opened = new Map<string, Opened>()
+  const all: Opened[] = []
   try {
-    for (const role of ['users', 'sessions', 'tokens'] as const) {
-      const { kind, url, prefix } = settings.stores[role]
-      const key = JSON.stringify([kind, url, prefix])
-      const known = opened.get(key)
-      if (known !== undefined) {
-        known.roles.push(role)
-        continue
-      }
-      const handle = await namingRoles([role], () => open(settings.stores[role]))
-      opened.set(key, { kind, handle, roles: [role], isReady: false, isLost: false })
+    for (const { store, roles } of distinctStores(settings)) {
+      const handle = await namingRoles(roles, () => open(store))
+      all.push({ kind: store.kind, handle, roles, isReady: false, isLost: false })
     }
   } catch (thrown) {
-    await Promise.allSettled([...opened.values()].map(({ handle }) => handle.close()))
+    await Promise.allSettled(all.map(({ handle }) => handle.close()))
     throw thrown
   }
-  const all = [...opened.values()]
   const retries = new Set<NodeJS.Timeout>()
   let isClosed = false
   let lastPing: { at: number; failing: Promise<readonly FailingStore[]> } | null = null
 
-  async function open({ kind, url, prefix }: StoreSettings): Promise<StoreHandle> {
+  async function open({ kind, url, prefix, cacheMegabytes }: StoreSettings): Promise<StoreHandle> {
     const backend = stores.find((one) => one.kind === kind)
     if (backend === undefined) throw new Error(`no store of kind ${kind}`)
     const warn = (message: string): void => log.warn({ store: kind }, message)
     const { dataFolder } = settings
     const address = { url: url ?? null, prefix: prefix ?? null, dataFolder }
-    const handle = await backend.open({ ...address, tenant, clock, warn, isOneOfMany, ...(shares && { shares }) })
+    const cache = cacheMegabytes !== undefined && { cacheMegabytes }
+    const handle = await backend.open({ ...address, tenant, clock, warn, isOneOfMany, ...cache, ...(shares && { shares }) })
     return measuredHandle(handle, kind, metrics)
   }
 
@@ -195,6 +188,19 @@ export async function openStores(needs: Needs) {
       await Promise.allSettled(all.map(({ handle }) => handle.close()))
     },
   }
+}
+
+/** Roles with the same kind and address share one store. */
+export function distinctStores({ stores }: Pick<Settings, 'stores'>) {
+  const found = new Map<string, { readonly store: StoreSettings; readonly roles: StoreRole[] }>()
+  for (const role of ['users', 'sessions', 'tokens'] as const) {
+    const { kind, url, prefix } = stores[role]
+    const key = JSON.stringify([kind, url, prefix])
+    const known = found.get(key)
+    if (known === undefined) found.set(key, { store: stores[role], roles: [role] })
+    else known.roles.push(role)
+  }
+  return [...found.values()]
 }
 
 /** Adds the settings of the roles to the message of `Unsuitable`, because a store does not know its roles. */

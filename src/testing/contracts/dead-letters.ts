@@ -65,6 +65,18 @@ export function deadLetterContract({ on }: Cases<UsersRole>): void {
     assert.equal(await store.outbox.revive('all', clock(), 2), 1)
   })
 
+  on('revives and sweeps the many dead letters of one user in portions', async ({ store, clock, inSeconds }) => {
+    for (const act of ['revive', 'sweep'] as const) {
+      await withEvents(store, 45)
+      for (let event = 0; event < 45; event++) await buried(store, clock())
+      const portion = () =>
+        act === 'revive' ? store.outbox.revive('all', clock(), 30) : store.outbox.sweepDead(inSeconds(1), 30)
+      assert.deepEqual([await portion(), await portion(), await portion()], [30, 15, 0])
+      assert.deepEqual(await deadLetters(store.outbox), [])
+      assert.equal((await deliverAll(store.outbox)).length, act === 'revive' ? 45 : 0)
+    }
+  })
+
   on('revives one dead letter with no attempts counted', async ({ store, clock }) => {
     await withEvents(store, 1)
     const revived = await buried(store, clock())

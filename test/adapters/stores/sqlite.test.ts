@@ -34,7 +34,7 @@ describe('the SQLite store', () => {
   describe('as a file', () => {
     it('is written with a full sync, and its reading connections cannot write', () => {
       const writer = writerAlone()
-      const reader = connectReader(Database, { path: at.path, isSmall: false })
+      const reader = connectReader(Database, { path: at.path, isSmall: false }, 1)
       for (const db of [writer, reader]) {
         expect(db.pragma('journal_mode', { simple: true })).to.equal('wal')
         expect(db.pragma('synchronous', { simple: true }), 'FULL').to.equal(2)

@@ -111,6 +111,7 @@ export function connectionOf(
     oauthStates: database.collection<OAuthStateDocument>('oauth_states'),
     sessions: database.collection<SessionDocument>('sessions'),
     meta,
+    collection: (name: string) => database.collection(name),
     expiringIds: database.collection<ExpiringDocument>('expiring_ids'),
     limits: client.db(databaseName, counting).collection<LimitDocument>('limits'),
     now,
@@ -222,7 +223,7 @@ export function connectionOf(
   }
 }
 
-/** Error codes of a server that may recover. The driver marks those of a fail-over with a label. */
+/** Error codes of a server or a record that may recover. The driver marks those of a fail-over with a label. */
 const outageCodes = new Set<unknown>([
   6, // HostUnreachable
   7, // HostNotFound
@@ -247,6 +248,10 @@ const outageCodes = new Set<unknown>([
   13435, // NotPrimaryNoSecondaryOk
   13436, // NotPrimaryOrSecondary
   14031, // OutOfDiskSpace
+  // A user with thousands of dead letters: until some are swept, no change of this user can be written.
+  10334, // BSONObjectTooLarge
+  17419, // the document after the update
+  17420, // the document to upsert
 ])
 
 /** Codes of errors of Node that the driver passes on when the server has just closed the connection. */

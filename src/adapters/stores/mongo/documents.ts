@@ -90,7 +90,9 @@ export interface LimitDocument {
 
 export interface MetaDocument {
   readonly _id: string
-  readonly mark: string
+  readonly mark?: string
+  /** Of the schema. */
+  readonly version?: number
 }
 
 /**

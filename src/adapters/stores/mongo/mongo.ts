@@ -1,9 +1,11 @@
 import { Unavailable } from '../../../domain/refusal.ts'
-import { openShares, type StoreBackend, Unsuitable } from '../store-backend.ts'
+import { inTime } from '../../../lib/in-time.ts'
+import { type OpenOptions, openShares, refuseNewerSchema, type StoreBackend, Unsuitable } from '../store-backend.ts'
 import { clientKey, databaseOf, hostsInClear, inherited, objection, partsOf, placeOf } from './address.ts'
 import { openClient } from './client.ts'
 import { type Connection, connectionOf, latest } from './connection.ts'
 import { mongoExpiringIds } from './expiring-ids.ts'
+import { createIndexes, missingIndexes } from './indexes.ts'
 import { mongoLimiter } from './limiter.ts'
 import { mongoOAuthStates } from './oauth-states.ts'
 import { mongoOutbox } from './outbox.ts'
@@ -26,19 +28,11 @@ export const mongoBackend: StoreBackend = {
   placeOf,
   hostsInClear,
 
-  async open({ url, clock, shares = openShares() }) {
-    const parts = url === null ? null : partsOf(url)
-    const database = parts && databaseOf(parts)
-    if (url === null || parts === null || database === null) {
-      throw new Unsuitable('the address of MongoDB must name a database, like mongodb://127.0.0.1:27017/portcullis')
-    }
-    const driver = await import('mongodb')
-    const client = shares.lease(
-      clientKey(parts),
-      () => openClient(driver, url),
-      (unused) => unused.close(),
-    )
-    const connection = connectionOf(driver, client, database, clock)
+  backupProgram: 'mongodump',
+
+  async open(options) {
+    const connection = await connect(options)
+    const prepare = preparation(connection)
 
     return {
       users: {
@@ -54,58 +48,97 @@ export const mongoBackend: StoreBackend = {
       limiter: mongoLimiter(connection),
 
       async prepare() {
-        await prepare(connection)
+        await prepare()
         connection.ready()
       },
       ping: () => connection.ping(),
       close: () => connection.close(),
     }
   },
+
+  async check(options) {
+    const connection = await connect(options)
+    try {
+      return await explained(connection, async () => {
+        await connection.ping()
+        refuseNewerSchema(await versionOf(connection), schemaVersion)
+        const missing = await missingIndexes(connection)
+        return missing.map((name) => `the index ${name} is missing; the service creates it at its start`)
+      })
+    } finally {
+      await connection.close()
+    }
+  },
 }
 
+async function connect({ url, clock, shares = openShares() }: OpenOptions): Promise<Connection> {
+  const parts = url === null ? null : partsOf(url)
+  const database = parts && databaseOf(parts)
+  if (url === null || parts === null || database === null) {
+    throw new Unsuitable('the address of MongoDB must name a database, like mongodb://127.0.0.1:27017/portcullis')
+  }
+  const driver = await import('mongodb')
+  const client = shares.lease(
+    clientKey(parts),
+    () => openClient(driver, url),
+    (unused) => unused.close(),
+  )
+  return connectionOf(driver, client, database, clock)
+}
+
+/** Raised by a release that writes records which an older one would misread. */
+const schemaVersion = 1
+/** Less than the 2 s within which `prepare` answers. */
+const indexWaitMs = 1_500
+
 /**
- * Connects and creates the indexes; several processes may do so at once. An existing index stays as it is. A missing
- * one must be built within the 1.8 s of the socket time-out: on large collections, build a new index before you start a
- * version that needs it.
+ * Connects and creates the indexes; several processes may do so at once. An existing index stays as it is. On large
+ * collections a new index takes longer than an attempt: then the attempts are `Unavailable` until it is built.
  */
-async function prepare(connection: Connection): Promise<void> {
+function preparation(connection: Connection): () => Promise<void> {
+  let building: Promise<void> | null = null
+
+  async function demandIndexes(): Promise<void> {
+    building ??= connection
+      .translate(() => createIndexes(connection))
+      .finally(() => {
+        building = null
+      })
+    building.catch(() => undefined) // if nobody waits any more, the next attempt reports the fault
+    if ((await inTime(building, indexWaitMs)) === 'late') throw new Unavailable('MongoDB still builds indexes')
+  }
+
+  return () =>
+    explained(connection, async () => {
+      await connection.ping()
+      await recordSchema(connection)
+      await demandIndexes()
+    })
+}
+
+/** Records the version before any record of it is written, so that an older release does not start. */
+async function recordSchema(connection: Connection): Promise<void> {
+  const { meta, upsert, translate } = connection
+  const found = await versionOf(connection)
+  refuseNewerSchema(found, schemaVersion)
+  if (found === schemaVersion) return
+  const record = () => meta.updateOne({ _id: 'schema' }, { $max: { version: schemaVersion } }, { upsert: true })
+  await translate(() => upsert(record))
+}
+
+async function versionOf({ meta, translate }: Connection): Promise<number> {
+  const found = await translate(() => meta.findOne({ _id: 'schema' }, latest))
+  return found?.version ?? 0
+}
+
+/** Turns the errors that only the operator can end into `Unsuitable`. */
+async function explained<T>(connection: Connection, work: () => Promise<T>): Promise<T> {
   try {
-    await connection.ping()
-    await connection.translate(() => createIndexes(connection))
+    return await work()
   } catch (error) {
     const reason = unmendable[connection.refusalOf(error instanceof Unavailable ? error.cause : error)]
     throw reason === undefined ? error : new Unsuitable(`MongoDB: ${reason}`)
   }
-}
-
-/**
- * Deletes an hour after the expiry, so a server whose clock is ahead deletes nothing early. Queries ignore expired
- * records.
- */
-const afterExpiry = { key: { expiresAt: 1 }, name: 'expiresAt', expireAfterSeconds: 3600 } as const
-
-async function createIndexes(connection: Connection): Promise<void> {
-  const { users, tokenRequests, deadTokenRequests, tokens, oauthStates, sessions, expiringIds, limits } = connection
-  await Promise.all([
-    users.createIndexes([
-      { key: { uniqueKeys: 1 }, name: 'uniqueKeys', unique: true },
-      { key: { passwordScheme: 1 }, name: 'passwordScheme' },
-      // Sparse: few users have waiting events.
-      { key: { 'outbox.dueAt': 1 }, name: 'dueAt', sparse: true },
-      { key: { 'outbox.dead.diedAt': 1 }, name: 'diedAt', sparse: true },
-    ]),
-    tokenRequests.createIndexes([{ key: { at: 1 }, name: 'at' }]),
-    deadTokenRequests.createIndexes([{ key: { diedAt: 1 }, name: 'diedAt' }]),
-    tokens.createIndexes([{ key: { digest: 1 }, name: 'digest' }, { key: { userId: 1 }, name: 'userId' }, afterExpiry]),
-    oauthStates.createIndexes([afterExpiry]),
-    expiringIds.createIndexes([afterExpiry]),
-    sessions.createIndexes([{ key: { userId: 1 }, name: 'userId' }, afterExpiry]),
-    limits.createIndexes([
-      { key: { key: 1 }, name: 'key', unique: true },
-      { key: { createdAt: 1 }, name: 'createdAt' },
-      { key: { expire: 1 }, name: 'expire', expireAfterSeconds: 60 },
-    ]),
-  ])
 }
 
 const unmendable: Record<string, string> = {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { LeasedEvent, Outbox } from '../../../application/ports/stores/outbox.ts'
+import type { UserId } from '../../../domain/ids.ts'
 import type { Connection } from './connection.ts'
 import { type DeadLetter, literal, type UserDocument } from './documents.ts'
 
@@ -10,6 +11,8 @@ const exists = { $exists: true } as const
 
 const isLast = { 'outbox.events.1': absent } as const
 const isFollowed = { 'outbox.events.1': exists } as const
+/** The projection of the dead letters that one turn reads: the oldest ones. */
+const firstOnes = { $slice: 20 } as const
 /** A removed user without events or dead letters. */
 const isSpent = { removed: true, 'outbox.dead.0': absent } as const
 
@@ -124,56 +127,71 @@ export function mongoOutbox({ users, now, run, lease, page }: Connection): Outbo
         return Math.min(limit, sum?.found ?? 0)
       }),
 
-    /** Each of these users has at least one dead letter, so `limit` users are enough. */
     async revive(eventId, at, limit) {
-      const wanted = eventId === 'all' ? {} : { 'outbox.dead.event.id': literal(eventId) }
-      const documents = await run(() => withDead({ 'outbox.dead.diedAt': some, ...wanted }, limit))
-      let revived = 0
-      for (const { _id, outbox } of documents) {
-        for (const { event } of outbox?.dead ?? []) {
-          if (revived === limit || (eventId !== 'all' && event.id !== eventId)) continue
-          const again = await run(() =>
-            change(
-              { _id, 'outbox.dead.event.id': event.id },
-              {
-                $pull: { 'outbox.dead': { 'event.id': event.id } },
-                $push: { 'outbox.events': { event, attempts: 0 } },
-                $max: { 'outbox.dueAt': at },
-              },
-            ),
-          )
-          if (again) revived++
-        }
-      }
-      return revived
+      const isAll = eventId === 'all'
+      const filter = isAll ? { 'outbox.dead.diedAt': some } : { 'outbox.dead.event.id': literal(eventId) }
+      const shown = isAll ? firstOnes : { $elemMatch: { 'event.id': eventId } }
+      return eachUser({ filter, shown, limit }, async ({ _id, outbox }, most) => {
+        const letters = (outbox?.dead ?? []).slice(0, most)
+        const again = await changeDead(_id, letters, {
+          $push: { 'outbox.events': { $each: letters.map(({ event }) => ({ event, attempts: 0 })) } },
+          $max: { 'outbox.dueAt': at },
+        })
+        return again ? letters.length : 0
+      })
     },
 
-    async sweepDead(diedBefore, limit) {
-      const documents = await run(() => withDead({ 'outbox.dead.diedAt': { $lt: diedBefore } }, limit))
-      let swept = 0
-      for (const { _id, removed, outbox } of documents) {
-        const old = (outbox?.dead ?? []).filter(({ diedAt }) => diedAt < diedBefore).slice(0, limit - swept)
-        if (old.length === 0) continue
-        const ids = old.map(({ event }) => event.id)
-        await run(async () => {
-          const forgotten = await change(
-            { _id, 'outbox.dead.event.id': { $all: ids } },
-            { $pull: { 'outbox.dead': { 'event.id': { $in: ids } } } },
-          )
-          if (forgotten) swept += old.length
-          if (removed) await users.deleteOne({ _id, 'outbox.events.0': absent, ...isSpent })
-        })
-      }
-      return swept
+    sweepDead(diedBefore, limit) {
+      const filter = { 'outbox.dead.diedAt': { $lt: diedBefore } }
+      return eachUser({ filter, shown: firstOnes, limit }, async ({ _id, removed, outbox }, most) => {
+        const old = (outbox?.dead ?? []).filter(({ diedAt }) => diedAt < diedBefore).slice(0, most)
+        const forgotten = await changeDead(_id, old, {})
+        if (removed) await users.deleteOne({ _id, 'outbox.events.0': absent, ...isSpent })
+        return forgotten ? old.length : 0
+      })
     },
   }
 
-  /** Users with dead letters, the oldest letter first. */
-  function withDead(filter: object, limit: number): Promise<UserDocument[]> {
-    return users
-      .find(filter, { projection: { _id: 1, removed: 1, 'outbox.dead': 1 } })
-      .sort({ 'outbox.dead.diedAt': 1 })
-      .limit(limit)
-      .toArray()
+  interface DeadSelection {
+    readonly filter: object
+    /** The projection of the dead letters. */
+    readonly shown: object
+    readonly limit: number
+  }
+
+  /**
+   * Calls `act` for users with dead letters, the oldest letter first, until it has settled `limit` letters or settles no
+   * more. A user may have thousands, so each turn reads only some of them.
+   *
+   * @param act settles at most `most` letters of the user, and returns how many
+   */
+  async function eachUser(
+    { filter, shown, limit }: DeadSelection,
+    act: (document: UserDocument, most: number) => Promise<number>,
+  ): Promise<number> {
+    const projection = { _id: 1, removed: 1, 'outbox.dead': shown }
+    let settled = 0
+    for (let before = -1; settled < limit && settled > before; ) {
+      before = settled
+      const documents = await run(() =>
+        users
+          .find(filter, { projection })
+          .sort({ 'outbox.dead.diedAt': 1 })
+          .limit(limit - settled)
+          .toArray(),
+      )
+      for (const document of documents) {
+        if (settled < limit) settled += await run(() => act(document, limit - settled))
+      }
+    }
+    return settled
+  }
+
+  /** Removes the letters, in the same write as `update`; `false` if another process has removed one. */
+  async function changeDead(userId: UserId, letters: readonly DeadLetter[], update: object): Promise<boolean> {
+    const ids = letters.map(({ event }) => event.id)
+    if (ids.length === 0) return false
+    const $pull = { 'outbox.dead': { 'event.id': { $in: ids } } }
+    return await change({ _id: userId, 'outbox.dead.event.id': { $all: ids } }, { $pull, ...update })
   }
 }

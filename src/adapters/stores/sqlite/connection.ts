@@ -1,8 +1,8 @@
 import type Database from 'better-sqlite3'
-import { Unsuitable } from '../store-backend.ts'
+import { refuseNewerSchema, Unsuitable } from '../store-backend.ts'
 import { isDamaged } from './faults.ts'
 import type { Place } from './protocol.ts'
-import { refuseNewerSchema, updateTables } from './schema.ts'
+import { schemaVersion, updateTables, versionOf } from './schema.ts'
 
 export type Driver = typeof Database
 
@@ -12,28 +12,27 @@ export function connectWriter(driver: Driver, place: Place): Database.Database {
     if (db.pragma('journal_mode = WAL', { simple: true }) !== 'wal') {
       throw new Unsuitable(`SQLite cannot keep a write-ahead log beside ${place.path}: use a local disk`)
     }
+    if (place.isSmall) db.pragma('cache_size = -512') // in KiB; the driver's default is 16 MB
     updateTables(db)
   })
 }
 
 /** A read-only connection for the event loop. The writer must have opened the file before. */
-export function connectReader(driver: Driver, place: Place): Database.Database {
-  return connected(driver, place, (db) => db.pragma('query_only = ON'))
+export function connectReader(driver: Driver, place: Place, cacheMegabytes: number): Database.Database {
+  return connected(driver, place, (db) => {
+    db.pragma('query_only = ON')
+    db.pragma(`cache_size = -${1024 * cacheMegabytes}`) // in KiB
+  })
 }
 
 /** The busy time-out is 0: waiting for a lock would block the event loop or, in the writer's thread, all other files. */
-function connected(
-  driver: Driver,
-  { path, isSmall }: Place,
-  setUp: (db: Database.Database) => void,
-): Database.Database {
+function connected(driver: Driver, { path }: Place, setUp: (db: Database.Database) => void): Database.Database {
   const db = new driver(path, { timeout: 0, fileMustExist: true }) // a file that SQLite creates would be readable by others
   try {
     db.pragma('synchronous = FULL') // the driver's default with a WAL is NORMAL, which may lose answered writes
     db.pragma('foreign_keys = ON')
     db.pragma('mmap_size = 0') // with a memory map, a disk error would end the process by SIGBUS
-    if (isSmall) db.pragma('cache_size = -512') // in KiB; the driver's default is 16 MB
-    refuseNewerSchema(db)
+    refuseNewerSchema(versionOf(db), schemaVersion)
     setUp(db)
     return db
   } catch (error) {

@@ -1,5 +1,4 @@
 import type { Database } from 'better-sqlite3'
-import { Unsuitable } from '../store-backend.ts'
 
 export const schemaVersion = 4
 
@@ -144,15 +143,6 @@ ${deadTokenRequests}
   CREATE INDEX expiring_ids_expiry ON expiring_ids (expires_at);
 `
 
-export function refuseNewerSchema(db: Database): void {
-  const version = versionOf(db)
-  if (version > schemaVersion) {
-    throw new Unsuitable(
-      `the data was written by a newer release (schema ${version}, this one knows ${schemaVersion}): start that one`,
-    )
-  }
-}
-
 /** Brings a new or older file up to date. Of several processes that start at once one does it, the others wait for it. */
 export function updateTables(db: Database): void {
   const update = db.transaction(() => {
@@ -164,6 +154,6 @@ export function updateTables(db: Database): void {
   if (versionOf(db) !== schemaVersion) update.immediate()
 }
 
-function versionOf(db: Database): number {
+export function versionOf(db: Database): number {
   return Number(db.pragma('user_version', { simple: true }))
 }

@@ -1,6 +1,7 @@
 import type { Worker } from 'node:worker_threads'
 import { type OpenOptions, openShares, type StoreBackend, type StoreHandle } from '../store-backend.ts'
 import { createFile, pathIn } from './data-file.ts'
+import { checkFile, copyFile } from './file-care.ts'
 import { sqliteLimiter } from './limiter.ts'
 import { sqliteExpiringIds } from './read/expiring-ids.ts'
 import { sqliteOutbox } from './read/outbox.ts'
@@ -18,7 +19,13 @@ export const sqliteBackend: StoreBackend = {
   protocols: [],
   placeOf: ({ dataFolder }) => pathIn(dataFolder),
   open: (options) => openSqlite(options),
+  check: ({ dataFolder }) => checkFile(pathIn(dataFolder)),
+  backUp: ({ dataFolder }, to) => copyFile(pathIn(dataFolder), to),
 }
+
+const usualCacheMegabytes = 64
+/** For each of many tenants. */
+const smallCacheMegabytes = 0.5
 
 /** As `sqliteBackend.open`, with the writer's thread started by `start`. */
 export async function openSqlite(
@@ -26,13 +33,14 @@ export async function openSqlite(
   start: () => Worker = startThread,
 ): Promise<Required<StoreHandle>> {
   const { dataFolder, clock, warn, shares = openShares(), isOneOfMany: isSmall = false } = options
+  const { cacheMegabytes = isSmall ? smallCacheMegabytes : usualCacheMegabytes } = options
   const { default: driver } = await import('better-sqlite3') // native code: loaded where it is wanted
   const thread = shares.lease(
     'sqlite writer',
     () => writerThread(start),
     (unused) => unused.close(),
   )
-  const reader = sqliteReader(driver)
+  const reader = sqliteReader(driver, cacheMegabytes)
   const writer = sqliteWriter(thread.value, clock, reader.isOpen)
   const { read } = reader
   const { writes } = writer

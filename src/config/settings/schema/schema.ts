@@ -146,6 +146,8 @@ export interface StoreSettings {
   readonly url?: string
   /** The prefix of every key, for stores that have one. */
   readonly prefix?: string
+  /** Of SQLite, for the users. */
+  readonly cacheMegabytes?: number
 }
 
 export interface BackendSettings {

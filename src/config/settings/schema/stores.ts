@@ -18,9 +18,19 @@ export function storeSchema(role: StoreRole) {
         description: 'Address of the server, for MongoDB and Redis.',
       }),
     ),
+    ...(role === 'users' && { cacheMegabytes }),
     ...(stores.some((one) => one.takesPrefix && one.roles.includes(role)) && { prefix: keyPrefix }),
   })
 }
+
+const cacheMegabytes = Type.Optional(
+  Type.Integer({
+    minimum: 1,
+    maximum: 65_536,
+    otherwise: '64; half a megabyte for each of several tenants',
+    description: '(sqlite) Memory in which a process keeps parts of the file, at most. It is taken as they are read.',
+  }),
+)
 
 const keyPrefix = Type.Optional(
   Type.String({

@@ -9,7 +9,7 @@ import { type Statements, statementsOf } from '../statements.ts'
 /** Reads on the event loop, which takes some microseconds. Throws `Unavailable`. */
 export type Read = <T>(query: (sql: Statements) => T) => T
 
-export function sqliteReader(driver: Driver) {
+export function sqliteReader(driver: Driver, cacheMegabytes: number) {
   let db: Database | null = null
   let statements: Statements | null = null
 
@@ -28,7 +28,7 @@ export function sqliteReader(driver: Driver) {
 
     /** The writer must have opened the file before. */
     async open(place: Place): Promise<void> {
-      db = await connected(driver, place)
+      db = await connected(() => connectReader(driver, place, cacheMegabytes))
       statements = statementsOf(db)
     },
 
@@ -40,10 +40,10 @@ export function sqliteReader(driver: Driver) {
   }
 }
 
-async function connected(driver: Driver, place: Place): Promise<Database> {
+async function connected(connect: () => Database): Promise<Database> {
   for (let attempt = 0; ; attempt++) {
     try {
-      return connectReader(driver, place)
+      return connect()
     } catch (error) {
       // Another process that opens or closes the file locks it for a moment.
       if (!isBusy(error) || attempt === 100) throw asFault(error)

@@ -1,0 +1,63 @@
+import type { CreateIndexesOptions, IndexDescription } from 'mongodb'
+import type { Connection } from './connection.ts'
+
+/**
+ * Deletes an hour after the expiry, so a server whose clock is ahead deletes nothing early. Queries ignore expired
+ * records.
+ */
+const afterExpiry = { key: { expiresAt: 1 }, name: 'expiresAt', expireAfterSeconds: 3600 } as const
+
+/** The indexes by collection. */
+const indexes: Readonly<Record<string, readonly (IndexDescription & { readonly name: string })[]>> = {
+  users: [
+    { key: { uniqueKeys: 1 }, name: 'uniqueKeys', unique: true },
+    { key: { passwordScheme: 1 }, name: 'passwordScheme' },
+    // Sparse: few users have waiting events.
+    { key: { 'outbox.dueAt': 1 }, name: 'dueAt', sparse: true },
+    { key: { 'outbox.dead.diedAt': 1 }, name: 'diedAt', sparse: true },
+  ],
+  token_requests: [{ key: { at: 1 }, name: 'at' }],
+  dead_token_requests: [{ key: { diedAt: 1 }, name: 'diedAt' }],
+  tokens: [{ key: { digest: 1 }, name: 'digest' }, { key: { userId: 1 }, name: 'userId' }, afterExpiry],
+  oauth_states: [afterExpiry],
+  expiring_ids: [afterExpiry],
+  sessions: [{ key: { userId: 1 }, name: 'userId' }, afterExpiry],
+  limits: [
+    { key: { key: 1 }, name: 'key', unique: true },
+    { key: { createdAt: 1 }, name: 'createdAt' },
+    { key: { expire: 1 }, name: 'expire', expireAfterSeconds: 60 },
+  ],
+}
+
+/** In place of the client's time-out of a socket. The driver passes it on, but does not declare it here. */
+const untimed: CreateIndexesOptions & { readonly socketTimeoutMS: number } = { socketTimeoutMS: 0 }
+
+/** Creates the missing indexes, however long the server takes. */
+export async function createIndexes({ collection }: Connection): Promise<void> {
+  const created = Object.entries(indexes).map(([name, wanted]) =>
+    collection(name).createIndexes([...wanted], untimed),
+  )
+  await Promise.all(created)
+}
+
+/** The missing indexes, as `collection.index`. */
+export async function missingIndexes(connection: Connection): Promise<readonly string[]> {
+  const missing: string[] = []
+  for (const [collection, wanted] of Object.entries(indexes)) {
+    const found = await namesOf(connection, collection)
+    missing.push(...wanted.filter(({ name }) => !found.has(name)).map(({ name }) => `${collection}.${name}`))
+  }
+  return missing
+}
+
+const noSuchCollection = '26'
+
+async function namesOf(connection: Connection, collection: string): Promise<ReadonlySet<unknown>> {
+  try {
+    const found = await connection.translate(() => connection.collection(collection).listIndexes().toArray())
+    return new Set(found.map(({ name }) => name))
+  } catch (error) {
+    if (connection.refusalOf(error) !== noSuchCollection) throw error
+    return new Set()
+  }
+}

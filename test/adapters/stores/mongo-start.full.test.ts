@@ -1,0 +1,82 @@
+import { expect } from 'chai'
+import { MongoClient } from 'mongodb'
+import { mongoBackend } from '../../../src/adapters/stores/mongo/mongo.ts'
+import { type StoreHandle, Unsuitable } from '../../../src/adapters/stores/store-backend.ts'
+import { needsDeployment, onMongo } from '../../support/deployments.ts'
+import { faultOf } from '../../support/fault-of.ts'
+import { dropDatabase } from '../../support/mongo.ts'
+import { sharedMongo } from '../../support/mongo-server.ts'
+import { mongoSpy } from '../../support/mongo-spy.ts'
+import { expectUnavailable, recovers } from '../../support/outages.ts'
+
+interface Meta {
+  readonly _id: string
+  readonly version: number
+}
+
+const open = (url: string): Promise<StoreHandle> =>
+  mongoBackend.open({ url, dataFolder: '', clock: () => new Date(), warn() {} })
+
+describe('a database of MongoDB at the start', function () {
+  this.timeout(30_000)
+  let url: string
+  let client: MongoClient
+
+  before(async function () {
+    await needsDeployment(this, onMongo)
+  })
+
+  beforeEach(async () => {
+    url = (await sharedMongo()).url()
+    client = new MongoClient(url)
+  })
+
+  afterEach(async () => {
+    await client.close()
+    await dropDatabase(url)
+  })
+
+  it('is refused when a newer release has written it', async () => {
+    const handle = await open(url)
+    await handle.prepare()
+    await handle.close()
+    const meta = client.db().collection<Meta>('meta')
+    const known = (await meta.findOne({ _id: 'schema' }))?.version ?? expect.fail('no version is recorded')
+    await meta.updateOne({ _id: 'schema' }, { $set: { version: known + 1 } })
+    const users = client.db().collection('users')
+    await users.dropIndex('passwordScheme')
+
+    const later = await open(url)
+    const fault = await faultOf(later.prepare())
+    await later.close()
+    expect(fault).to.be.instanceOf(Unsuitable)
+    expect(String(fault)).to.include(`newer release (schema ${known + 1}, this one knows ${known})`)
+    const names = (await users.indexes()).map(({ name }) => name)
+    expect(names, 'the indexes of the newer release').to.not.include('passwordScheme')
+  })
+
+  it('is unavailable until its indexes are built, however long that takes, and each build begins once', async () => {
+    const address = new URL(url)
+    const spy = await mongoSpy(Number(address.port))
+    address.port = String(spy.port)
+    const release = spy.hold('createIndexes')
+    const handle = await open(address.href)
+    const builds = () => spy.commands.filter(({ name }) => name === 'createIndexes').length
+    try {
+      const begun: number[] = []
+      // Together they take longer than the time-out of a socket.
+      for (let attempt = 0; attempt < 2; attempt++) {
+        expect((await expectUnavailable(() => handle.prepare())).message).to.include('still builds indexes')
+        begun.push(builds())
+      }
+      expect(begun[1]).to.equal(begun[0])
+      release()
+      await recovers(() => handle.prepare())
+      expect(await handle.users?.users.list(1, null)).to.deep.equal({ items: [], next: null })
+    } finally {
+      release()
+      await handle.close()
+      await spy.close()
+    }
+  })
+})
