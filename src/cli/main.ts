@@ -3,6 +3,7 @@ import { Command, CommanderError } from 'commander'
 import { version } from '../lib/version.ts'
 import type { ExitCode } from './exit-code.ts'
 import type { GlobalOptions } from './settings.ts'
+import { addUserCommands } from './user/commands.ts'
 
 /** Runs one command line and returns the exit code. Each command loads its own modules, so that it starts fast. */
 export async function main(argv: readonly string[]): Promise<ExitCode> {
@@ -82,12 +83,28 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
       ),
     )
 
+  addUserCommands(program, async (command) => {
+    code = await command(globalOptions())
+  })
+
   const config = program.command('config').description('Check the settings')
   config
     .command('check')
     .description('Print the effective settings with their sources, secrets masked; exit code 2 if they are wrong')
     .option('--env', 'print the environment variable of every setting instead')
     .action(run<{ env?: true }>(async (options) => (await import('./config.ts')).checkConfig(options)))
+
+  const storage = program.command('storage').description('Check the stores')
+  storage
+    .command('check')
+    .description('Check the data of SQLite, and connection and setup of servers; exit code 1 if there are faults')
+    .action(run(async (options) => (await import('./storage.ts')).checkStorage(options)))
+
+  program
+    .command('backup')
+    .description('Copy the users from SQLite to a new file, while the service runs')
+    .requiredOption('--to <file>', 'the new file')
+    .action(run<{ to: string }>(async (options) => (await import('./storage.ts')).makeBackup(options)))
 
   const mail = program.command('mail').description('Test the mail server')
   mail

@@ -1,0 +1,53 @@
+import type { OpenOptions, StoreBackend, StoreRole } from '../../adapters/stores/store-backend.ts'
+import { stores } from '../plugins/stores.ts'
+import { SettingsFault } from '../settings/schema/fault.ts'
+import type { Settings, StoreSettings } from '../settings/schema/schema.ts'
+import { distinctStores, namingRoles } from './stores.ts'
+
+export interface CheckedStore {
+  readonly kind: string
+  readonly roles: readonly StoreRole[]
+  readonly faults: readonly string[]
+}
+
+/** Checks each store, and changes none. Throws `Unavailable` or `Unsuitable` for a store that cannot be checked. */
+export async function* checkStores(settings: Settings, warn: (message: string) => void): AsyncGenerator<CheckedStore> {
+  for (const { store, roles } of distinctStores(settings)) {
+    const { kind } = store
+    const options = { ...addressOf(store, settings), clock: () => new Date(), warn }
+    const faults = await namingRoles(roles, () => check(backendOf(kind), options))
+    yield { kind, roles, faults }
+  }
+}
+
+async function check(backend: StoreBackend, options: OpenOptions): Promise<readonly string[]> {
+  if (backend.check !== undefined) return await backend.check(options)
+  const handle = await backend.open(options)
+  try {
+    await handle.prepare()
+    return []
+  } finally {
+    await handle.close()
+  }
+}
+
+/** Copies the users, and everything that is stored with them, to the new file `to`. */
+export async function backUp(settings: Settings, to: string): Promise<void> {
+  const { users } = settings.stores
+  const { backUp, backupProgram } = backendOf(users.kind)
+  if (backUp === undefined) {
+    const advice = backupProgram === undefined ? 'there is nothing to back up' : `use ${backupProgram}`
+    throw new SettingsFault([{ path: 'stores.users.kind', message: `is ${users.kind}: ${advice}`, source: 'default' }])
+  }
+  await namingRoles(['users'], () => backUp(addressOf(users, settings), to))
+}
+
+function backendOf(kind: string): StoreBackend {
+  const backend = stores.find((one) => one.kind === kind)
+  if (backend === undefined) throw new Error(`no store of kind ${kind}`)
+  return backend
+}
+
+function addressOf({ url, prefix }: StoreSettings, { dataFolder }: Settings) {
+  return { url: url ?? null, prefix: prefix ?? null, dataFolder }
+}

@@ -1,0 +1,136 @@
+import { copyFileSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { MongoClient } from 'mongodb'
+import { goodPassword, logIn, register } from '../support/client.ts'
+import { portcullis } from '../support/command-line.ts'
+import { needsDeployment, onMongo, onSqliteAndRedis } from '../support/deployments.ts'
+import { inSqlite } from '../support/store-contents.ts'
+import { type SpawnedService, scratchFolder, spawnService } from '../support/spawned-service.ts'
+
+describe('portcullis backup', () => {
+  const folder = scratchFolder()
+  let service: SpawnedService
+
+  before(async () => {
+    service = await spawnService({}, folder)
+  })
+  after(async () => {
+    await service.end('SIGTERM')
+  })
+
+  const backUp = (to: string, cwd = folder) => portcullis(['backup', '--to', to], { cwd })
+
+  it('copies the users while the service writes, and a restored copy logs them in', async () => {
+    await register(service.url, 'ada@example.com')
+    let isOver = false
+    const writing = (async () => {
+      for (let at = 0; !isOver; at++) await register(service.url, `during.${at}@example.com`)
+    })()
+    const { code, out, err } = await backUp('copy.sqlite')
+    isOver = true
+    await writing
+    expect([code, out]).to.deep.equal([0, ''])
+    const secret = join(folder, 'data', 'secret')
+    expect(err).to.include(secret)
+    expect(statSync(join(folder, 'copy.sqlite')).mode & 0o777).to.equal(0o600)
+
+    const restored = scratchFolder()
+    mkdirSync(join(restored, 'data'), { mode: 0o700 })
+    copyFileSync(join(folder, 'copy.sqlite'), join(restored, 'data', 'portcullis.sqlite'))
+    copyFileSync(secret, join(restored, 'data', 'secret'))
+    const again = await spawnService({}, restored)
+    await logIn(again.url, 'ada@example.com', goodPassword)
+    await again.end('SIGTERM')
+  })
+
+  it('overwrites nothing', async () => {
+    const to = join(folder, 'kept.sqlite')
+    writeFileSync(to, 'an earlier backup')
+    const { code, err } = await backUp(to)
+    expect([code, err]).to.deep.equal([1, `portcullis: ${to} exists: a backup overwrites nothing\n`])
+    expect(readFileSync(to, 'utf8')).to.equal('an earlier backup')
+  })
+
+  it('creates no store in a wrong folder', async () => {
+    const elsewhere = scratchFolder()
+    const { code, err } = await backUp('copy.sqlite', elsewhere)
+    expect(code).to.equal(2)
+    expect(err).to.match(/there is no file \S+portcullis\.sqlite\n$/)
+    expect(() => statSync(join(elsewhere, 'copy.sqlite'))).to.throw('ENOENT')
+    expect(() => statSync(join(elsewhere, 'data'))).to.throw('ENOENT')
+  })
+
+  it('names the program for users elsewhere', async () => {
+    const env = {
+      PORTCULLIS_STORES__USERS__KIND: 'mongo',
+      PORTCULLIS_STORES__USERS__URL: 'mongodb://127.0.0.1:1/portcullis',
+    }
+    const { code, err } = await portcullis(['backup', '--to', 'copy'], { env })
+    expect(code).to.equal(2)
+    expect(err).to.include('stores.users.kind: is mongo: use mongodump')
+  })
+})
+
+describe('portcullis storage check', () => {
+  const check = (cwd: string, env: Readonly<Record<string, string>> = {}) =>
+    portcullis(['storage', 'check'], { cwd, env })
+
+  it('finds damage in a SQLite file', async () => {
+    const folder = scratchFolder()
+    const service = await spawnService({}, folder)
+    await register(service.url, 'ada@example.com')
+    expect(await check(folder)).to.deep.equal({ code: 0, out: 'sqlite (users, sessions, tokens): ok\n', err: '' })
+    await service.end('SIGTERM')
+
+    const file = join(folder, 'data', 'portcullis.sqlite')
+    const root = "SELECT rootpage FROM sqlite_schema WHERE name = 'sqlite_autoindex_users_2'" // of the addresses
+    const page = inSqlite(join(folder, 'data'), (db) => Number(db.prepare(root).pluck().get()))
+    const bytes = readFileSync(file)
+    const address = bytes.indexOf('ada@example.com', 4096 * (page - 1))
+    expect(address).to.be.within(4096 * (page - 1), 4096 * page)
+    writeFileSync(file, bytes.fill('b', address, address + 3))
+    const { code, out, err } = await check(folder)
+    expect(code, err).to.equal(1)
+    expect(out).to.match(/^sqlite \(users, sessions, tokens\): has faults\n$/)
+    expect(err).to.match(/^portcullis: sqlite: row 1 missing from index sqlite_autoindex_users_2$/m)
+
+    writeFileSync(file, 'no database at all')
+    const broken = await check(folder)
+    expect([broken.code, broken.out]).to.deep.equal([1, 'sqlite (users, sessions, tokens): has faults\n'])
+    expect(broken.err).to.include('is damaged, or no SQLite file')
+  })
+
+  it('checks each store', async function () {
+    await needsDeployment(this, onSqliteAndRedis)
+    const folder = scratchFolder()
+    const env = await onSqliteAndRedis.settings()
+    const service = await spawnService(env, folder)
+    await service.end('SIGTERM')
+    const out = 'sqlite (users): ok\nredis (sessions, tokens): ok\n'
+    expect(await check(folder, env)).to.deep.equal({ code: 0, out, err: '' })
+    const { code, err } = await check(folder, { ...env, PORTCULLIS_STORES__TOKENS__URL: 'redis://127.0.0.1:1' })
+    expect(code).to.equal(1)
+    expect(err).to.include('redis does not answer')
+  })
+
+  it('finds missing indexes of MongoDB, and creates none', async function () {
+    await needsDeployment(this, onMongo)
+    const env = await onMongo.settings()
+    const service = await spawnService(env)
+    await service.end('SIGTERM')
+    const client = new MongoClient(env.PORTCULLIS_STORES__USERS__URL ?? '')
+    const fault = 'portcullis: mongo: the index users.uniqueKeys is missing; the service creates it at its start\n'
+    try {
+      expect((await check(scratchFolder(), env)).out).to.equal('mongo (users, sessions, tokens): ok\n')
+      await client.db().collection('users').dropIndex('uniqueKeys')
+      for (let time = 0; time < 2; time++) {
+        const { code, err } = await check(scratchFolder(), env)
+        expect([code, err]).to.deep.equal([1, fault])
+      }
+    } finally {
+      await client.close()
+      await onMongo.remove(env)
+    }
+  })
+})
