@@ -5,8 +5,8 @@ import { MongoClient } from 'mongodb'
 import { goodPassword, logIn, register } from '../support/client.ts'
 import { portcullis } from '../support/command-line.ts'
 import { needsDeployment, onMongo, onSqliteAndRedis } from '../support/deployments.ts'
-import { inSqlite } from '../support/store-contents.ts'
 import { type SpawnedService, scratchFolder, spawnService } from '../support/spawned-service.ts'
+import { inSqlite } from '../support/store-contents.ts'
 
 describe('portcullis backup', () => {
   const folder = scratchFolder()

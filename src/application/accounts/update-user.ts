@@ -98,7 +98,7 @@ export class UpdateUser {
     const { by, target, changes, currentPassword, requestId, languages, caller = unknownCaller } = input
     if (by === 'program') {
       const hash = await this.#hash(changes, target, caller)
-      const update = { target, changes, hash, requestId, languages }
+      const update = { target, changes, newAddress: null, hash, requestId, languages }
       return await this.#change({ ...update, keptCredentialId: null, check: () => undefined })
     }
     if (!by.user.isSuperuser) throw new Refusal('FORBIDDEN')

@@ -47,18 +47,18 @@ export async function openUserStore(
   // Safe: the schema allows only kinds that store users.
   const address = { ...stores.users, dataFolder } as UserStoreAddress
   const store = await namingRoles(['users'], () => openStore(address, { warn: () => undefined }))
-  const { users, outbox, tokenRequests } = store
+  const { users, outbox, tokenRequests, tokens } = store
   const hasher = openHasher(settings, openHashPool(passwords))
   const ports = userPortsOf(settings, { users, hasher, clock: () => new Date() })
   const deliveries = { ...ports, outbox, tokenRequests, lifetimes: lifetimesOf(settings) }
-  const needs = { ...ports, changeUser: new ChangeUser(ports), limits: unlimited, freshLoginSeconds: null }
+  const needs = { ...ports, changeUser: new ChangeUser(ports), freshLoginSeconds: null }
 
   return {
     users,
     createSuperuser: new CreateSuperuser(ports),
     promoteUser: new PromoteUser(needs),
     listUsers: new ListUsers(ports),
-    updateUser: new UpdateUser(needs),
+    updateUser: new UpdateUser({ ...needs, tokens, limits: unlimited, confirmEmailChange: false }),
     listUndelivered: new ListUndelivered(deliveries),
     retryDeliveries: new RetryDeliveries(deliveries),
     /** The file of the users, if this command has created it. */

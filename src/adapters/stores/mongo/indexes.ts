@@ -34,9 +34,7 @@ const untimed: CreateIndexesOptions & { readonly socketTimeoutMS: number } = { s
 
 /** Creates the missing indexes, however long the server takes. */
 export async function createIndexes({ collection }: Connection): Promise<void> {
-  const created = Object.entries(indexes).map(([name, wanted]) =>
-    collection(name).createIndexes([...wanted], untimed),
-  )
+  const created = Object.entries(indexes).map(([name, wanted]) => collection(name).createIndexes([...wanted], untimed))
   await Promise.all(created)
 }
 
