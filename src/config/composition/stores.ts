@@ -75,7 +75,15 @@ export async function openStores(needs: Needs) {
     const { dataFolder } = settings
     const address = { url: url ?? null, prefix: prefix ?? null, dataFolder }
     const cache = cacheMegabytes !== undefined && { cacheMegabytes }
-    const handle = await backend.open({ ...address, tenant, clock, warn, isOneOfMany, ...cache, ...(shares && { shares }) })
+    const handle = await backend.open({
+      ...address,
+      tenant,
+      clock,
+      warn,
+      isOneOfMany,
+      ...cache,
+      ...(shares && { shares }),
+    })
     return measuredHandle(handle, kind, metrics)
   }
 
