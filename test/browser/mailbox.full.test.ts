@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { launchBrowser, needsBrowser, type TestBrowser } from '../support/browser.ts'
-import { register } from '../support/client.ts'
+import { goodPassword, register } from '../support/client.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { scratchFolder } from '../support/spawned-service.ts'
 
@@ -48,6 +48,19 @@ describe('the mailbox in a browser', () => {
     await opened.waitForLoadState()
     expect(opened.url()).to.match(/\/account\/verify#token=[\w-]{43}$/)
     expect(await opened.evaluate('[window.origin, window.opener]')).to.deep.equal([service.url, null])
+    await context.close()
+  })
+
+  it('gets a link when a person signs up, and the page says so', async () => {
+    const context = await browser.newContext()
+    const page = await context.newPage()
+    await page.goto(`${service.url}/account/sign-up`)
+    await page.fill('[name=email]', 'grace@example.com')
+    await page.fill('[name=password]', goodPassword)
+    await page.keyboard.press('Enter')
+    await page.waitForURL(/\/account$/)
+    await page.getByText('We have sent you a link to confirm your address.').waitFor()
+    await service.event(({ event, user }) => event === 'on_after_request_verify' && user.email === 'grace@example.com')
     await context.close()
   })
 })

@@ -22,7 +22,7 @@ export function pageRouters(settings: Settings, { publicUrl, hasMailbox }: Serve
   return [...account, frontDoorRouter({ account: account.length > 0, development }, publicUrl)]
 }
 
-function siteOf({ http, pages, backends, routers, passwords, providers }: Settings): Site {
+function siteOf({ http, pages, backends, routers, passwords, providers, mail }: Settings): Site {
   const { name, logo, color, css } = pages
   const cookie = enabledOf(backends).find(([, { transport }]) => transport.kind === 'cookie')?.[1]
   if (cookie === undefined) throw new Error('the pages need a cookie backend') // the settings were checked
@@ -34,6 +34,7 @@ function siteOf({ http, pages, backends, routers, passwords, providers }: Settin
     css,
     minPasswordLength: passwords.minLength,
     allowedOrigins: http.allowedOrigins,
+    sendsLinkOnSignUp: mail.url !== 'off' && mail.verifyOnRegister && mail.messages.verify,
     routes: {
       login: cookie.prefix,
       users: routers.users.prefix,

@@ -91,6 +91,7 @@ function documentOf(name: PageName, texts: Texts, { site, icons, home }: { site:
     base,
     routes: site.routes,
     providers: site.providers,
+    sendsLinkOnSignUp: site.sendsLinkOnSignUp,
     returns: { ownOrigin: home.origin, allowedOrigins: site.allowedOrigins },
     texts: texts.script,
   }

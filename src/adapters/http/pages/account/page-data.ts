@@ -30,5 +30,7 @@ export interface PageData {
   readonly routes: PageRoutes
   readonly providers: readonly PageProvider[]
   readonly returns: ReturnRules
+  /** Whether a registration sends the link that confirms the address. */
+  readonly sendsLinkOnSignUp: boolean
   readonly texts: Texts['script']
 }

@@ -14,6 +14,7 @@ export interface Site {
   readonly routes: PageRoutes
   readonly providers: readonly PageProvider[]
   readonly allowedOrigins: readonly string[]
+  readonly sendsLinkOnSignUp: boolean
 }
 
 /** The colour of buttons, with black or white text on it, whichever has the higher contrast (WCAG 2.2, 1.4.3). */

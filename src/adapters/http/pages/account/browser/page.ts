@@ -32,7 +32,14 @@ export function element(name: string, attributes: Readonly<Record<string, string
 }
 
 /** A message is shown on the next page, too: a closed set of names, so that no link can choose the words. */
-export type Notice = 'signedOut' | 'signedOutEverywhere' | 'addressSaved' | 'passwordSaved' | 'signInFirst' | 'again'
+export type Notice =
+  | 'created'
+  | 'signedOut'
+  | 'signedOutEverywhere'
+  | 'addressSaved'
+  | 'passwordSaved'
+  | 'signInFirst'
+  | 'again'
 
 const noticeKey = `portcullis.notice${data.base}`
 

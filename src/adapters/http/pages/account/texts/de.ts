@@ -68,6 +68,7 @@ export const de: Texts = {
     goOn: 'Weiter',
     noToken: 'Diese Adresse ist unvollständig. Bitte öffnen Sie den Link in der Nachricht noch einmal.',
     rejected: 'Ihre Adresse wird nicht mehr verwendet. Sie müssen nichts weiter tun.',
+    created: 'Ihr Konto ist bereit. Wir haben Ihnen einen Link geschickt, um Ihre Adresse zu bestätigen.',
     signInFirst: 'Bitte melden Sie sich zuerst an.',
     addressSaved: 'Ihre Adresse ist geändert.',
     addressPending:

@@ -67,6 +67,7 @@ export const en = {
     goOn: 'Continue',
     noToken: 'This address is not complete. Please open the link in the message again.',
     rejected: 'Your address is not used any more. There is nothing more to do.',
+    created: 'Your account is ready. We have sent you a link to confirm your address.',
     signInFirst: 'Please sign in first.',
     addressSaved: 'Your address is changed.',
     addressPending: 'Please open the link that we sent to {email}. Until then, your present address counts.',
