@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import type { Page } from 'playwright-core'
 import { launchBrowser, needsBrowser, sessionCookies, type TestBrowser } from '../support/browser.ts'
-import { goodPassword } from '../support/client.ts'
+import { call, goodPassword } from '../support/client.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { type WatchedPage, watchedPage } from '../support/watched-page.ts'
 
@@ -42,6 +42,7 @@ describe('the pages at /account in a browser', () => {
     service = await startTestService({
       PORTCULLIS_STORES__USERS__KIND: 'memory',
       PORTCULLIS_HTTP__ALLOWED_ORIGINS: 'http://localhost:1',
+      PORTCULLIS_LIMITS__PASSWORDS_PER_ACCOUNT: '3',
     })
     browser = await launchBrowser()
   })
@@ -202,6 +203,15 @@ describe('the pages at /account in a browser', () => {
     await says('#message', 'Your address is not used any more.')
     await page.goto(`${service.url}/account`)
     await page.waitForURL(/\/account\/sign-in$/)
+  })
+
+  it('say in how many minutes an attacked account takes passwords again', async () => {
+    const form = { username: 'attacked@example.com', password: 'a guess' }
+    for (let guess = 1; guess <= 3; guess++) await call(service.url, 'POST', '/auth/cookie/login', { form })
+    await openBrowser('en-GB')
+    await page.goto(`${service.url}/account/sign-in`)
+    await submit(form)
+    await says('#form-fault', 'Too many attempts. Please try again in 60 min.')
   })
 
   it('work with the keyboard only', async () => {
