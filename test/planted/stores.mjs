@@ -65,8 +65,8 @@ export default [
   {
     title: 'all tenants share one session store',
     file: 'src/config/composition/ports.ts',
-    text: 'const { users, keyRing, attacked, wake, ...others } = opened',
-    replacement: `const { users, keyRing, attacked, wake, ...rest } = opened
+    text: 'const { users, keyRing, attacked, withheld, wake, ...others } = opened',
+    replacement: `const { users, keyRing, attacked, withheld, wake, ...rest } = opened
   const others = { ...rest, sessions: (globalThis.planted ??= rest.sessions) }`,
     tests: ['test/tenants/isolation.full.test.ts'],
   },
