@@ -84,6 +84,15 @@ describe('the templates of messages', () => {
     expect(text).to.equal(`${link}\n`)
   })
 
+  it('insert fields as they are, and do not read them as templates', () => {
+    const evil = { ...fields, email: '{{link}}@example.com', service: '{{{content}}} {{/hours}}' }
+    const { text, html } = templates.render('verify', [], 'en', evil)
+    expect(text).to.contain('that {{link}}@example.com is').and.contain(evil.service)
+    expect(html)
+      .to.contain('<b>{{link}}@example.com</b>')
+      .and.contain('<p class="service">{{{content}}} {{&#x2F;hours}}')
+  })
+
   it('of the deployer replace ours and add languages', async () => {
     const french = messageNames.map((name) => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`))
     const files = french.flatMap((name) => [

@@ -51,7 +51,7 @@ export const de: Texts = {
     hint: 'Wir schicken einen Link an die neue Adresse, mit dem Sie sie bestätigen.',
   },
   changePassword: { title: 'Passwort ändern', button: 'Passwort speichern' },
-  currentHint: 'In den ersten Minuten nach der Anmeldung darf dieses Feld leer bleiben.',
+  currentHint: 'Kann leer bleiben, wenn Sie sich gerade erst angemeldet haben.',
 
   script: {
     verified: 'bestätigt',

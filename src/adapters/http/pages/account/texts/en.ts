@@ -49,7 +49,7 @@ export const en = {
     hint: 'We send a link to the new address to confirm it.',
   },
   changePassword: { title: 'Change your password', button: 'Save password' },
-  currentHint: 'You may leave this empty in the first minutes after you sign in.',
+  currentHint: 'Can stay empty if you signed in a short time ago.',
 
   /** Used by the scripts. */
   script: {
