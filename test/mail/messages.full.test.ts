@@ -50,8 +50,8 @@ describe('mail through a server with TLS and a login', () => {
 
   it('verifies an address, in the language of the registration, once', async () => {
     await register('grete@example.com', german)
-    await ask('/auth/request-verify-token', 'grete@example.com', english)
     const mail = await smtp.mail(isMail('Bestätigen Sie Ihre Adresse', 'grete@example.com'))
+    await ask('/auth/request-verify-token', 'grete@example.com', english)
     expect(mail.parsed.from?.address).to.equal(login.user)
     expect(mail.parsed.text).to.contain(`${service.url}/account/verify#token=`)
     expect(mail.parsed.html).to.contain('<html lang="de">')
