@@ -1,8 +1,23 @@
 import type { UserId } from './ids.ts'
 
+/** The traits of a client by which its user recognises a login. `null`: unknown. */
+export interface ClientTraits {
+  /** The network of the address: an IPv4 /24 or an IPv6 /48. */
+  readonly network: string | null
+  /** Such as `Firefox`. */
+  readonly browser: string | null
+  /** Such as `Windows`. */
+  readonly system: string | null
+}
+
+export const unknownTraits: ClientTraits = { network: null, browser: null, system: null }
+
 /** A stored login. The client has the token, the store only its SHA-256. */
-export interface Session {
-  /** SHA-256 of the token, base64url. The key of the session and the id of its credential. */
+export interface Session extends ClientTraits {
+  /**
+   * SHA-256 of the token, base64url. The key of the session and the id of its credential. Users and superusers see it: nobody
+   * can compute the token from it, and it is no token itself.
+   */
   readonly digest: string
   readonly userId: UserId
   /** `sessions.generation` of the user record whose password was verified. */
@@ -20,10 +35,11 @@ export function expiryOf(session: Pick<Session, 'seenAt' | 'idleSeconds' | 'ends
   return new Date(Math.min(session.endsAt.getTime(), session.seenAt.getTime() + session.idleSeconds * 1000))
 }
 
-/** A use is recorded only if the last recorded one is older than this part of the idle limit. */
+/** A use is recorded only if the last recorded one is older than this part of the idle limit, or than 15 minutes. */
 const recordedUsesPerIdleLimit = 96
+const longestUnrecordedSeconds = 900
 
-export function isUseWorthRecording(session: Session, now: Date): boolean {
-  if (session.idleSeconds === null) return false
-  return now.getTime() - session.seenAt.getTime() > (session.idleSeconds * 1000) / recordedUsesPerIdleLimit
+export function isUseWorthRecording({ idleSeconds, seenAt }: Session, now: Date): boolean {
+  const part = idleSeconds === null ? longestUnrecordedSeconds : idleSeconds / recordedUsesPerIdleLimit
+  return now.getTime() - seenAt.getTime() > Math.min(part, longestUnrecordedSeconds) * 1000
 }

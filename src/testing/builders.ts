@@ -84,6 +84,9 @@ export function aSession(fields: Partial<Session> = {}): Session {
     seenAt: new Date(now - 1_000),
     idleSeconds: 86_400,
     endsAt: new Date(now + 30 * 86_400_000),
+    network: '203.0.113.0/24',
+    browser: 'Firefox',
+    system: 'Linux',
     ...fields,
   }
 }

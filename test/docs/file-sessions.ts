@@ -95,9 +95,9 @@ export function fileSessions(place: () => string, clock: () => Date): SessionSto
       return (await live(digest)) !== null && (await end(digest))
     },
 
-    async listOf(userId) {
+    async listOf(userId, limit) {
       const theirs = (await all()).filter((session) => session.userId === userId && !isOver(session))
-      return theirs.map(({ digest }) => digest)
+      return theirs.sort((one, other) => other.createdAt.getTime() - one.createdAt.getTime()).slice(0, limit)
     },
 
     async removeAllOf(userId) {

@@ -1,6 +1,6 @@
 import type { Credential, Credentials } from '../../application/ports/credentials.ts'
 import type { SessionStore } from '../../application/ports/stores/session-store.ts'
-import { expiryOf, isUseWorthRecording, type Session } from '../../domain/session.ts'
+import { expiryOf, isUseWorthRecording, type Session, unknownTraits } from '../../domain/session.ts'
 
 interface Options {
   readonly sessions: SessionStore
@@ -30,7 +30,7 @@ export function storedCredentials(options: Options): Credentials {
       return shape.test(value)
     },
 
-    async issue(user) {
+    async issue(user, { network, browser, system } = unknownTraits) {
       const token = newToken()
       const now = clock()
       await sessions.put({
@@ -41,6 +41,9 @@ export function storedCredentials(options: Options): Credentials {
         seenAt: now,
         idleSeconds,
         endsAt: new Date(now.getTime() + lifetimeSeconds * 1000),
+        network,
+        browser,
+        system,
       })
       return token
     },

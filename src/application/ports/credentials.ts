@@ -1,4 +1,5 @@
 import type { UserId } from '../../domain/ids.ts'
+import type { ClientTraits } from '../../domain/session.ts'
 import type { User } from '../../domain/user.ts'
 
 /** A genuine credential that has not expired. The user record decides whether it is still valid. */
@@ -15,8 +16,12 @@ export interface Credential {
 export interface Credentials {
   /** Whether a value has the shape of this strategy's credentials. Other values are never looked up. */
   recognises(value: string): boolean
-  /** Issues a credential for the exact record whose password was verified. */
-  issue(user: User): Promise<string>
+  /**
+   * Issues a credential for the exact record whose password was verified.
+   *
+   * @param traits for the list of the user's sessions, if the credential is stored
+   */
+  issue(user: User, traits?: ClientTraits): Promise<string>
   read(value: string): Promise<Credential | null>
   /**
    * Ends a credential. `'remember'`: the credential is not stored, so its end was recorded instead, and the caller notes in

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import type { SessionStore } from '../../application/ports/stores/session-store.ts'
 import type { UserId } from '../../domain/ids.ts'
-import type { Session } from '../../domain/session.ts'
+import { type Session, unknownTraits } from '../../domain/session.ts'
 import { aSession } from '../builders.ts'
 import { type Cases, range } from './cases.ts'
 
@@ -26,7 +26,7 @@ export function sessionStoreContract({ on, onNew, assertSwept }: Cases<SessionSt
 
   on('gives back every field of a session', async ({ store, second, clock }) => {
     const created = new Date(clock().getTime() - 7_123)
-    for (const fields of [{ createdAt: created }, { idleSeconds: null, generation: 0 }]) {
+    for (const fields of [{ createdAt: created }, { idleSeconds: null, generation: 0, ...unknownTraits }]) {
       const session = await begun(store, clock, fields)
       assert.deepEqual(await store.find(session.digest), session)
       assert.deepEqual(await second.find(session.digest), session)
@@ -41,7 +41,7 @@ export function sessionStoreContract({ on, onNew, assertSwept }: Cases<SessionSt
     assert.deepEqual(await store.find(session.digest), { ...session, seenAt })
     clock.advance(59)
     assert.deepEqual(await store.find(session.digest), { ...session, seenAt })
-    assert.deepEqual(await store.listOf(session.userId), [session.digest])
+    assert.deepEqual(await store.listOf(session.userId), [{ ...session, seenAt }])
     clock.advance(1)
     assert.equal(await store.find(session.digest), null)
   })
@@ -140,10 +140,31 @@ export function sessionStoreContract({ on, onNew, assertSwept }: Cases<SessionSt
     assert.equal((await store.listOf(userId)).length, 5)
     await store.remove(ended.digest)
     clock.advance(60)
-    const listed = await second.listOf(userId)
+    const listed = (await second.listOf(userId)).map(({ digest }) => digest)
     assert.deepEqual([...listed].sort(), live.map(({ digest }) => digest).sort())
     for (const { digest } of [idle, over]) assert.equal(listed.includes(digest), false)
     assert.deepEqual(await store.listOf(aUserId()), [])
+  })
+
+  on('lists whole sessions, the newest first, and at most as many as are wanted', async ({ store, second, clock }) => {
+    const userId = aUserId()
+    const sessions: Session[] = []
+    for (let count = 0; count < 4; count++) {
+      clock.advance(1)
+      // The order does not follow the absolute ends.
+      const endsAt = new Date(clock().getTime() + (86_400 - count * 10_000) * 1000)
+      sessions.unshift(await begun(store, clock, { userId, endsAt, ...(count === 3 && unknownTraits) }))
+    }
+    assert.deepEqual(await store.listOf(userId), sessions)
+    for (const limit of [1, 3, 4, 5]) assert.deepEqual(await second.listOf(userId, limit), sessions.slice(0, limit))
+  })
+
+  on('has ended on one handle as soon as it was removed on the other', async ({ store, second, clock }) => {
+    const { digest, userId } = await begun(store, clock)
+    assert.notEqual(await second.find(digest), null)
+    assert.equal(await store.remove(digest), true)
+    assert.equal(await second.find(digest), null)
+    assert.deepEqual(await second.listOf(userId), [])
   })
 
   on('removes all sessions of a user, and of no other user', async ({ store, clock }) => {
@@ -170,7 +191,7 @@ export function sessionStoreContract({ on, onNew, assertSwept }: Cases<SessionSt
     for (const { digest } of ended) assert.equal(await store.find(digest), null)
     for (const session of live) {
       assert.deepEqual(await store.find(session.digest), session)
-      assert.deepEqual(await store.listOf(session.userId), [session.digest])
+      assert.deepEqual(await store.listOf(session.userId), [session])
     }
   })
 }

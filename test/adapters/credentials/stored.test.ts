@@ -11,6 +11,7 @@ import { faultOf } from '../../support/fault-of.ts'
 const digest = (token: string) => createHash('sha256').update(token).digest('base64url')
 const newToken = () => randomBytes(32).toString('base64url')
 const day = 86_400
+const traits = { network: '203.0.113.0/24', browser: 'Firefox', system: 'Linux' }
 
 /** Credentials whose store can be made to fail, and counts the uses that reach it. */
 function setUp(idleSeconds: number | null = day) {
@@ -32,7 +33,7 @@ function setUp(idleSeconds: number | null = day) {
   const credentials = storedCredentials({ sessions, digest, newToken, lifetimeSeconds: 30 * day, idleSeconds, clock })
   const user = aUser()
   const login = async () => {
-    const token = await credentials.issue(user)
+    const token = await credentials.issue(user, traits)
     const credential = await credentials.read(token)
     if (credential === null) throw new Error('a new session is not there')
     return { token, credential }
@@ -45,8 +46,7 @@ describe('a stored session', () => {
     const { sessions, login, user, clock } = setUp()
     const { token, credential } = await login()
     expect(token).to.match(/^[\w-]{43}$/)
-    expect(await sessions.listOf(user.id)).to.deep.equal([digest(token)])
-    expect(await sessions.find(digest(token))).to.deep.equal({
+    const stored = {
       digest: digest(token),
       userId: user.id,
       generation: user.sessions.generation,
@@ -54,7 +54,10 @@ describe('a stored session', () => {
       seenAt: clock(),
       idleSeconds: day,
       endsAt: new Date(clock().getTime() + 30 * day * 1000),
-    })
+      ...traits,
+    }
+    expect(await sessions.listOf(user.id)).to.deep.equal([stored])
+    expect(await sessions.find(digest(token))).to.deep.equal(stored)
     expect(credential).to.deep.include({
       id: digest(token),
       userId: user.id,
@@ -100,14 +103,19 @@ describe('a stored session', () => {
     expect(state.uses).to.equal(1)
   })
 
-  it('records no use if it has no idle limit', async () => {
-    const { login, credentials, clock, state } = setUp(null)
-    const { credential } = await login()
-    expect(credential.expiresAt).to.deep.equal(new Date(clock().getTime() + 30 * day * 1000))
-    clock.advance(29 * day)
-    await credentials.recordUse(credential)
-    expect(state.uses).to.equal(0)
-  })
+  for (const idleSeconds of [null, 30 * day]) {
+    it(`records a use after 15 minutes, however long the idle limit is (${idleSeconds})`, async () => {
+      const { login, credentials, clock, state } = setUp(idleSeconds)
+      const { credential } = await login()
+      expect(credential.expiresAt).to.deep.equal(new Date(clock().getTime() + 30 * day * 1000))
+      clock.advance(900)
+      await credentials.recordUse(credential)
+      expect(state.uses).to.equal(0)
+      clock.advance(1)
+      await credentials.recordUse(credential)
+      expect(state.uses).to.equal(1)
+    })
+  }
 
   it('is unavailable, not absent, while the store is down, and ignores a use that cannot be recorded', async () => {
     const { login, credentials, clock, user, state } = setUp()

@@ -92,7 +92,7 @@ describe('sessions, tokens and OAuth states in Redis', function () {
     expect(await sessions.listOf(session.userId)).to.deep.equal([])
     await sessions.removeAllOf(session.userId)
     await raw.set(`p:session:${session.digest}`, text ?? '', 'EX', 60)
-    expect(await sessions.listOf(session.userId)).to.deep.equal([session.digest])
+    expect(await sessions.listOf(session.userId)).to.deep.equal([session])
 
     await raw.del(`p:session:${session.digest}`)
     clock.advance(61)

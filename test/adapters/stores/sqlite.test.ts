@@ -10,7 +10,7 @@ import { schemaVersion } from '../../../src/adapters/stores/sqlite/schema.ts'
 import { sqliteBackend } from '../../../src/adapters/stores/sqlite/sqlite.ts'
 import { Unsuitable } from '../../../src/adapters/stores/store-backend.ts'
 import { Unavailable } from '../../../src/domain/refusal.ts'
-import { aTokenRequest, aUser } from '../../../src/testing/builders.ts'
+import { aSession, aTokenRequest, aUser } from '../../../src/testing/builders.ts'
 import { faultOf } from '../../support/fault-of.ts'
 import { sqliteFolder } from '../../support/sqlite.ts'
 
@@ -74,7 +74,7 @@ describe('the SQLite store', () => {
       expect(warnings[0]).to.contain('chmod 600')
     })
 
-    it('is updated from the tables of the former release, and keeps its records', async () => {
+    it('is updated from the tables of former releases, and keeps its records', async () => {
       const before = await at.handle()
       const request = aTokenRequest()
       await before.users.tokenRequests.ask(request)
@@ -85,10 +85,17 @@ describe('the SQLite store', () => {
         ALTER TABLE token_requests DROP COLUMN languages;
         ALTER TABLE token_requests DROP COLUMN user_id;
         ALTER TABLE token_requests DROP COLUMN reason;
+        ALTER TABLE sessions DROP COLUMN network;
+        ALTER TABLE sessions DROP COLUMN browser;
+        ALTER TABLE sessions DROP COLUMN system;
         PRAGMA user_version = 3`)
       former.close()
 
-      const { tokenRequests } = (await at.handle()).users
+      const { users, sessions } = await at.handle()
+      const { tokenRequests } = users
+      const session = aSession()
+      await sessions.put(session)
+      expect(await sessions.find(session.digest)).to.deep.equal(session)
       const untried = { request: { ...request, languages: [] }, userId: null, attempts: 0, reason: null, diedAt: null }
       expect(await tokenRequests.list('waiting', 10, null)).to.deep.equal({ items: [untried], next: null })
       await tokenRequests.bury(request, at.clock(), 'no')

@@ -27,9 +27,9 @@ export function memorySessionStore(clock: () => Date): SessionStore {
 
     remove: async (digest) => live(digest) !== null && sessions.delete(digest),
 
-    async listOf(userId) {
+    async listOf(userId, limit) {
       const listed = allOf(userId).filter((session) => !isOver(session))
-      return listed.map(({ digest }) => digest)
+      return listed.sort((one, other) => other.createdAt.getTime() - one.createdAt.getTime()).slice(0, limit)
     },
 
     async removeAllOf(userId) {

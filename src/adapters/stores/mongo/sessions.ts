@@ -35,11 +35,12 @@ export function mongoSessionStore({ sessions, now, run, upsert, sweep }: Connect
         return deletedCount === 1
       }),
 
-    listOf: (userId) =>
+    /** A limit of 0 is none for MongoDB. */
+    listOf: (userId, limit = 0) =>
       run(async () => {
         const filter = { userId: literal(userId), expiresAt: { $gt: now() } }
-        const documents = await sessions.find(filter, { projection: { _id: 1 } }).toArray()
-        return documents.map(({ _id }) => _id)
+        const documents = await sessions.find(filter).sort({ createdAt: -1 }).limit(limit).toArray()
+        return documents.map(sessionOf)
       }),
 
     removeAllOf: (userId) =>

@@ -52,24 +52,33 @@ export function redisSessionStore(ask: Ask, prefix: string, clock: () => Date): 
       return expiryOf(session) > clock()
     },
 
-    async listOf(userId) {
-      const members = await listed(userId)
-      const sessions = await eachOf(members, (member) => find(digestOf(member)))
-      const ended = members.filter((_, index) => sessions[index] === null)
+    async listOf(userId, limit = Number.POSITIVE_INFINITY) {
+      const members = (await listed(userId)).sort((one, other) => createdIn(other) - createdIn(one))
+      const live: Session[] = []
+      const ended: string[] = []
+      for (let start = 0; start < members.length && live.length < limit; start += batchSize) {
+        const batch = members.slice(start, start + batchSize)
+        const sessions = await Promise.all(batch.map((member) => find(digestOf(member))))
+        live.push(...sessions.filter((session) => session !== null))
+        ended.push(...batch.filter((_, index) => sessions[index] === null))
+      }
       await unlist(
         userId,
         ended.filter((member) => isSettled(member, clock())),
       )
-      return sessions.flatMap((session) => (session === null ? [] : [session.digest]))
+      return live.slice(0, limit)
     },
 
     async removeAllOf(userId) {
       const members = await listed(userId)
-      const deleted = await eachOf(members, (member) => ask((redis) => redis.del(keyOf(digestOf(member)))))
-      await unlist(
-        userId,
-        members.filter((member, index) => deleted[index] === 1 || isSettled(member, clock())),
-      )
+      for (let start = 0; start < members.length; start += batchSize) {
+        const batch = members.slice(start, start + batchSize)
+        const deleted = await Promise.all(batch.map((member) => ask((redis) => redis.del(keyOf(digestOf(member))))))
+        await unlist(
+          userId,
+          batch.filter((member, index) => deleted[index] === 1 || isSettled(member, clock())),
+        )
+      }
     },
 
     async sweep() {
@@ -87,23 +96,18 @@ return redis.call('PEXPIREAT', KEYS[1], last[2])`
 
 const memberOf = (session: Session): string => `${session.createdAt.getTime()}.${session.digest}`
 const digestOf = (member: string): string => member.slice(member.indexOf('.') + 1)
+const createdIn = (member: string): number => Number.parseInt(member, 10)
 
 /**
  * Whether the session of a listed member must have been written by now. A younger member without a session may still
  * get one: removing it would hide a live session for ever.
  */
 function isSettled(member: string, now: Date): boolean {
-  return now.getTime() - Number.parseInt(member, 10) > 60_000
+  return now.getTime() - createdIn(member) > 60_000
 }
 
-/** Batches of 200: one user may have thousands of sessions, and other commands must not wait behind them all. */
-async function eachOf<T>(members: readonly string[], act: (member: string) => Promise<T>): Promise<T[]> {
-  const results: T[] = []
-  for (let start = 0; start < members.length; start += 200) {
-    results.push(...(await Promise.all(members.slice(start, start + 200).map(act))))
-  }
-  return results
-}
+/** One user may have thousands of sessions, and other commands must not wait behind them all. */
+const batchSize = 200
 
 function toText({ digest, createdAt, seenAt, endsAt, ...fields }: Session): string {
   const times = { createdAt: createdAt.getTime(), seenAt: seenAt.getTime(), endsAt: endsAt.getTime() }

@@ -34,6 +34,9 @@ export interface SessionRow {
   readonly ends_at: number
   /** `expiryOf` the session, so that one comparison tells whether it has ended. */
   readonly expires_at: number
+  readonly network: string | null
+  readonly browser: string | null
+  readonly system: string | null
 }
 
 export interface TokenRow {

@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3'
 
-export const schemaVersion = 4
+export const schemaVersion = 5
 
 /** A request and its binding are JSON, because only the id of the event is searched for. */
 const deadTokenRequests = `
@@ -14,11 +14,17 @@ const deadTokenRequests = `
   CREATE INDEX dead_token_requests_dead ON dead_token_requests (dead_at);`
 
 /** Takes a file of version 3 to version 4. */
-const upgrade = `
+const upgradeTo4 = `
   ALTER TABLE token_requests ADD COLUMN languages TEXT NOT NULL DEFAULT '';
   ALTER TABLE token_requests ADD COLUMN user_id TEXT;
   ALTER TABLE token_requests ADD COLUMN reason TEXT;
   ${deadTokenRequests}`
+
+/** Takes a file of version 4 to version 5. */
+const upgradeTo5 = `
+  ALTER TABLE sessions ADD COLUMN network TEXT;
+  ALTER TABLE sessions ADD COLUMN browser TEXT;
+  ALTER TABLE sessions ADD COLUMN system TEXT;`
 
 /** Times are milliseconds since 1970. */
 const tables = `
@@ -115,7 +121,10 @@ ${deadTokenRequests}
     seen_at INTEGER NOT NULL,
     idle_seconds REAL,
     ends_at INTEGER NOT NULL,
-    expires_at INTEGER NOT NULL
+    expires_at INTEGER NOT NULL,
+    network TEXT,
+    browser TEXT,
+    system TEXT
   ) STRICT;
   CREATE INDEX sessions_user ON sessions (user_id);
   CREATE INDEX sessions_expiry ON sessions (expires_at);
@@ -148,7 +157,7 @@ export function updateTables(db: Database): void {
   const update = db.transaction(() => {
     const version = versionOf(db)
     if (version === schemaVersion) return
-    db.exec(version === 0 ? tables : upgrade)
+    db.exec(version === 0 ? tables : `${version < 4 ? upgradeTo4 : ''}${upgradeTo5}`)
     db.pragma(`user_version = ${schemaVersion}`)
   })
   if (versionOf(db) !== schemaVersion) update.immediate()

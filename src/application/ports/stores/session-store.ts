@@ -12,8 +12,8 @@ export interface SessionStore {
   recordUse(digest: string, at: Date): Promise<void>
   /** `true` for exactly one of the callers that remove a session. */
   remove(digest: string): Promise<boolean>
-  /** Digests of the user's live sessions. */
-  listOf(userId: UserId): Promise<readonly string[]>
+  /** The user's live sessions, the newest first: all of them, or at most `limit`. */
+  listOf(userId: UserId, limit?: number): Promise<readonly Session[]>
   removeAllOf(userId: UserId): Promise<void>
   /** Deletes at most `limit` ended ones; returns how many. */
   sweep(limit: number): Promise<number>

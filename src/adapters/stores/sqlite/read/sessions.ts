@@ -5,7 +5,9 @@ import type { SessionRow } from '../rows.ts'
 import type { Read } from './reader.ts'
 
 const byDigest = 'SELECT * FROM sessions WHERE digest = ? AND expires_at > ?'
-const byUser = 'SELECT digest FROM sessions WHERE user_id = ? AND expires_at > ? ORDER BY created_at'
+const byUser = 'SELECT * FROM sessions WHERE user_id = ? AND expires_at > ? ORDER BY created_at DESC LIMIT ?'
+/** SQLite reads a negative limit as none. */
+const unlimited = -1
 
 export function sqliteSessions(read: Read, writes: Writes['sessions'], clock: () => Date): SessionStore {
   return {
@@ -16,9 +18,11 @@ export function sqliteSessions(read: Read, writes: Writes['sessions'], clock: ()
       return row === undefined ? null : fromRow(row)
     },
 
-    async listOf(userId) {
-      const rows = read((sql) => sql<[string, number], SessionRow>(byUser).all(userId, clock().getTime()))
-      return rows.map(({ digest }) => digest)
+    async listOf(userId, limit = unlimited) {
+      const rows = read((sql) =>
+        sql<[string, number, number], SessionRow>(byUser).all(userId, clock().getTime(), limit),
+      )
+      return rows.map(fromRow)
     },
   }
 }
@@ -32,5 +36,8 @@ function fromRow(row: SessionRow): Session {
     seenAt: new Date(row.seen_at),
     idleSeconds: row.idle_seconds,
     endsAt: new Date(row.ends_at),
+    network: row.network,
+    browser: row.browser,
+    system: row.system,
   }
 }

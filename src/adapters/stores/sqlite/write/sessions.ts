@@ -47,5 +47,8 @@ function toRow(session: Session): SessionRow {
     idle_seconds: session.idleSeconds,
     ends_at: session.endsAt.getTime(),
     expires_at: expiryOf(session).getTime(),
+    network: session.network,
+    browser: session.browser,
+    system: session.system,
   }
 }
