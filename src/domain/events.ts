@@ -1,6 +1,7 @@
 import type { Email } from './email.ts'
 import type { EventId } from './ids.ts'
 import { newAddressFact } from './one-time-token.ts'
+import type { ClientTraits } from './session.ts'
 import { type User, type UserView, viewOf } from './user.ts'
 
 export interface LinkChange {
@@ -18,7 +19,7 @@ export interface UserChanges {
   readonly isActive?: boolean
   readonly isSuperuser?: boolean
   readonly isVerified?: boolean
-  /** The user ended all logins. */
+  /** The user or a superuser ended all logins. */
   readonly loggedOutEverywhere?: true
   readonly oauthLinked?: LinkChange
   readonly oauthUnlinked?: LinkChange
@@ -48,6 +49,8 @@ export type AccountEvent =
   | (Recorded & { readonly type: 'verified' })
   | (Recorded & { readonly type: 'password_reset' })
   | (Recorded & { readonly type: 'logged_in' })
+  /** A login from a browser that has not logged in to the account before. */
+  | (Recorded & { readonly type: 'new_sign_in'; readonly traits: ClientTraits })
   /** The wrong passwords for the account have reached their limit. */
   | (Recorded & { readonly type: 'account_under_attack' })
   | (Recorded & { readonly type: 'deleted' })

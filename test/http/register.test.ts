@@ -4,6 +4,7 @@ import {
   badAddress,
   boolParsing,
   boolType,
+  cookiesOf,
   invalid,
   listType,
   missing,
@@ -42,7 +43,7 @@ describe('the Register router', () => {
     )
     const { event, user } = await service.event(({ event, user }) => event === 'on_after_register' && user.id === id)
     expect({ event, user }).to.deep.equal({ event: 'on_after_register', user: answer.body })
-    expect(answer.headers.get('Set-Cookie')).to.equal(null)
+    expect(cookiesOf(answer)).to.deep.equal(['__Host-device'])
   })
 
   it('keeps the spelling of an address, and recognises every other spelling', async () => {

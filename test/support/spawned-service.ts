@@ -14,6 +14,7 @@ export interface PrintedEvent {
   readonly user: { readonly id: string; readonly email: string }
   readonly token?: string
   readonly changes?: Readonly<Record<string, unknown>>
+  readonly traits?: Readonly<Record<string, unknown>>
 }
 
 export const executable = fileURLToPath(new URL('../../dist/portcullis.js', import.meta.url))

@@ -1,9 +1,9 @@
 import type { EventHandlers } from '../../application/ports/event-handlers.ts'
-import { wireChanges, wireUser } from './handler-arguments.ts'
+import { wireChanges, wireTraits, wireUser } from './handler-arguments.ts'
 import { handlerNameOf } from './handler-names.ts'
 
 /**
- * Writes each event as one line of JSON: `{"event":"on_after_register","user":{…}}`, with `token` or `changes` if the
+ * Writes each event as one line of JSON: `{"event":"on_after_register","user":{…}}`, with `token`, `changes` or `traits` if the
  * handler has one, and `tenant` if there are several. For development: it prints tokens. It does not handle
  * `on_before_delete`, because it cannot refuse.
  *
@@ -16,13 +16,14 @@ export function consoleHandlers(
 ): EventHandlers {
   return {
     handles: (type) => type !== 'deletion_requested',
-    async call({ type, user, token, changes }) {
+    async call({ type, user, token, changes, traits }) {
       const line = {
         event: handlerNameOf[type],
         ...(tenant !== null && { tenant }),
         user: wireUser(user),
         ...(token !== undefined && { token }),
         ...(changes !== undefined && { changes: wireChanges(changes) }),
+        ...(traits !== undefined && { traits: wireTraits(traits) }),
       }
       await write(`${JSON.stringify(line)}\n`)
     },

@@ -1,6 +1,6 @@
 import type { EventHandlers, HandlerContext } from '../../application/ports/event-handlers.ts'
 import { inTime } from '../../lib/in-time.ts'
-import { argumentsOf, type WireChanges, type WireUser } from './handler-arguments.ts'
+import { argumentsOf, type WireChanges, type WireTraits, type WireUser } from './handler-arguments.ts'
 import { describe, failureOf, timedOut } from './handler-failure.ts'
 import { type HandlerName, handlerNameOf } from './handler-names.ts'
 
@@ -20,6 +20,7 @@ export interface Handlers {
   on_after_forgot_password?(user: WireUser, token: string, context: HandlerContext): Awaitable
   on_after_reset_password?(user: WireUser, context: HandlerContext): Awaitable
   on_after_login?(user: WireUser, context: HandlerContext): Awaitable
+  on_new_sign_in?(user: WireUser, traits: WireTraits, context: HandlerContext): Awaitable
   on_account_under_attack?(user: WireUser, context: HandlerContext): Awaitable
   on_before_delete?(user: WireUser, context: HandlerContext): Awaitable
   on_after_delete?(user: WireUser, context: HandlerContext): Awaitable

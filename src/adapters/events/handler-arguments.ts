@@ -1,5 +1,6 @@
 import type { HandlerCall, HandlerContext } from '../../application/ports/event-handlers.ts'
 import type { LinkChange, UserChanges } from '../../domain/events.ts'
+import type { ClientTraits } from '../../domain/session.ts'
 import type { UserView } from '../../domain/user.ts'
 
 /** A user in the arguments of a handler: the five fields of the HTTP answers, in their order. */
@@ -28,7 +29,7 @@ export interface WireChanges {
   readonly is_active?: boolean
   readonly is_superuser?: boolean
   readonly is_verified?: boolean
-  /** The user ended all logins, on every device. */
+  /** The user or a superuser ended all logins, on every device. */
   readonly logged_out_everywhere?: true
   readonly oauth_linked?: WireLink
   readonly oauth_unlinked?: WireLink
@@ -59,14 +60,21 @@ export function wireChanges(changes: UserChanges): WireChanges {
   }
 }
 
+/** The client of a sign-in, by the names of the HTTP answers. `null`: unknown. */
+export type WireTraits = ClientTraits
+
+export function wireTraits({ network, browser, system }: ClientTraits): WireTraits {
+  return { network, browser, system }
+}
+
 function wireLink({ provider, accountEmail }: LinkChange): WireLink {
   return { oauth_name: provider, account_email: accountEmail }
 }
 
 /** The arguments of the handler for a call, in the order of fastapi-users, with the context last. */
-export function argumentsOf({ user, token, changes, context }: HandlerCall): readonly unknown[] {
+export function argumentsOf({ user, token, changes, traits, context }: HandlerCall): readonly unknown[] {
   const { eventId, requestId, languages, tenant, at } = context
   const last: HandlerContext = { eventId, requestId, languages, tenant, at }
-  const extra = [...(token === undefined ? [] : [token]), ...(changes === undefined ? [] : [wireChanges(changes)])]
-  return [wireUser(user), ...extra, last]
+  const extra = [token, changes && wireChanges(changes), traits && wireTraits(traits)]
+  return [wireUser(user), ...extra.filter((one) => one !== undefined), last]
 }

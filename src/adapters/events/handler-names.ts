@@ -1,6 +1,6 @@
 import type { HandlerCallType } from '../../application/ports/event-handlers.ts'
 
-/** The names of the deployer's handlers: those of fastapi-users, and `on_account_under_attack`. */
+/** The names of the deployer's handlers: those of fastapi-users, `on_new_sign_in` and `on_account_under_attack`. */
 export const handlerNameOf = {
   registered: 'on_after_register',
   updated: 'on_after_update',
@@ -9,6 +9,7 @@ export const handlerNameOf = {
   reset_requested: 'on_after_forgot_password',
   password_reset: 'on_after_reset_password',
   logged_in: 'on_after_login',
+  new_sign_in: 'on_new_sign_in',
   account_under_attack: 'on_account_under_attack',
   deletion_requested: 'on_before_delete',
   deleted: 'on_after_delete',

@@ -54,6 +54,8 @@ export function mailHandlers(needs: Needs): EventHandlers {
           return isOn.passwordChanged
         case 'updated':
           return isOn.passwordChanged || isOn.addressChanged || isOn.accountLinked || isOn.accountUnlinked
+        case 'new_sign_in':
+          return isOn.newSignIn
         default:
           return false
       }
@@ -73,10 +75,10 @@ export function mailHandlers(needs: Needs): EventHandlers {
 }
 
 /**
- * The messages of an event. Those about a change go only to a verified address: otherwise anybody could register the
- * address of another person, and fill that person's mailbox by changing the account again and again.
+ * The messages of an event. Those about a change or a sign-in go only to a verified address. Otherwise anybody could register
+ * the address of another person, and fill that person's mailbox by changing the account again and again.
  */
-function messagesOf({ type, user, token = '', changes }: HandlerCall, needs: Needs): Outgoing[] {
+function messagesOf({ type, user, token = '', changes, traits, context }: HandlerCall, needs: Needs): Outgoing[] {
   const to = user.email
   switch (type) {
     case 'verification_requested':
@@ -87,6 +89,8 @@ function messagesOf({ type, user, token = '', changes }: HandlerCall, needs: Nee
       return [{ name: 'passwordChanged', to, fields: { removed: false } }]
     case 'updated':
       return changes !== undefined && wasVerified(user, changes) ? messagesOfChange(to, changes) : []
+    case 'new_sign_in':
+      return user.isVerified ? [{ name: 'newSignIn', to, fields: { ...traits, time: utc(context.at) } }] : []
     default:
       return []
   }
@@ -118,6 +122,11 @@ function linkFields(purpose: RequestPurpose, token: string, { page, lifetimes }:
   const hours = Math.floor(minutes / 60)
   const inHours = hours >= 2
   return { link: `${page(purpose)}#token=${token}`, hours: inHours ? hours : null, minutes: inHours ? null : minutes }
+}
+
+/** Such as `2026-11-23 19:30 UTC`. */
+function utc(at: Date): string {
+  return `${at.toISOString().slice(0, 16).replace('T', ' ')} UTC`
 }
 
 function accountFields({ provider, accountEmail }: LinkChange): MessageFields {

@@ -3,6 +3,7 @@ export const commonFields = ['service', 'email', 'support'] as const
 
 const linkFields = ['link', 'hours', 'minutes'] as const
 const providerFields = ['provider', 'account'] as const
+const signInFields = ['browser', 'system', 'network', 'time'] as const
 
 /** The messages, by the names of their settings, with the further fields of their templates. */
 export const ownFields = {
@@ -12,6 +13,7 @@ export const ownFields = {
   addressChanged: [],
   accountLinked: providerFields,
   accountUnlinked: providerFields,
+  newSignIn: signInFields,
 } as const satisfies Readonly<Record<string, readonly string[]>>
 
 export type MessageName = keyof typeof ownFields

@@ -1,4 +1,4 @@
-import type { AccountEvent, UserChanges } from '../../domain/events.ts'
+import type { AccountEvent } from '../../domain/events.ts'
 import type { UserId } from '../../domain/ids.ts'
 import { stands } from '../../domain/one-time-token.ts'
 import { Unavailable } from '../../domain/refusal.ts'
@@ -131,12 +131,15 @@ export class RelayEvents implements DueWork {
     if (!eventHandlers.handles(type)) return
     const token = type === 'verification_requested' ? await addressToken(this.#needs, event, userId) : undefined
     if (token === null) return
-    const changes: { changes?: UserChanges } = type === 'updated' ? { changes: event.changes } : {}
+    const more = {
+      ...(token !== undefined && { token }),
+      ...(type === 'updated' && { changes: event.changes }),
+      ...(type === 'new_sign_in' && { traits: event.traits }),
+    }
     const { id: eventId, requestId, languages, at } = event
     const context = { eventId, requestId, languages, tenant, at }
     try {
-      const call = { type, user: event.user, ...(token !== undefined && { token }), ...changes, context }
-      await eventHandlers.call(call, handlerTimeoutSeconds)
+      await eventHandlers.call({ type, user: event.user, ...more, context }, handlerTimeoutSeconds)
     } catch (error) {
       throw error instanceof Unavailable ? new NotBegun(error) : error
     }
@@ -181,14 +184,12 @@ export class RelayEvents implements DueWork {
    */
   async #removeDeadSessions(userId: UserId): Promise<void> {
     const { sessions, users } = this.#needs
-    const digests = await sessions.listOf(userId)
-    for (let first = 0; first < digests.length; first += sessionsAtOnce) {
-      const some = digests.slice(first, first + sessionsAtOnce)
-      const found = await Promise.all(some.map((digest) => sessions.find(digest)))
-      const user = await users.find(userId)
-      const lives = ({ digest: id, generation }: Session) => user !== null && isAlive(user, { id, generation })
-      const dead = found.filter((session) => session !== null && !lives(session))
-      await Promise.all(dead.map((session) => session && sessions.remove(session.digest)))
+    const listed = await sessions.listOf(userId)
+    const user = await users.find(userId)
+    const lives = ({ digest: id, generation }: Session) => user !== null && isAlive(user, { id, generation })
+    const dead = listed.filter((session) => !lives(session))
+    for (let first = 0; first < dead.length; first += sessionsAtOnce) {
+      await Promise.all(dead.slice(first, first + sessionsAtOnce).map(({ digest }) => sessions.remove(digest)))
     }
   }
 

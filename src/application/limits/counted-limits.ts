@@ -1,3 +1,4 @@
+import type { EmailKey } from '../../domain/email.ts'
 import { restSeconds } from '../../domain/one-time-token.ts'
 import { LimitReached, Refusal } from '../../domain/refusal.ts'
 import type { DeviceTokens } from '../ports/device-tokens.ts'
@@ -116,6 +117,11 @@ export class CountedLimits implements Limits {
     const { points } = await limiter.add(key, isFirst ? 1 : 0, windows.tokensPerAddress)
     if (isFirst && points === figures.tokensPerAddress + 1) withheld({ purpose, requestId })
     return points <= figures.tokensPerAddress
+  }
+
+  async mayTellSignIn(account: EmailKey): Promise<boolean> {
+    const { points } = await this.#count('tokensPerAddress', 'new_sign_in', account)
+    return points <= this.#needs.figures.tokensPerAddress
   }
 
   /** Takes one from each counter of the attempt, in the order in which they are judged. */

@@ -29,7 +29,7 @@ export interface TokenDemand {
 /** Requests that are limited for each client. */
 export type ClientLimit = 'registrations' | 'tokenRequests' | 'wrongTokens' | 'oauthRequests'
 
-/** Holds off guessing and floods. Every method except `maySendToken` throws `LimitReached`, before the work that costs. */
+/** Holds off guessing and floods. `password` and `request` throw `LimitReached`, before the work that costs. */
 export interface Limits {
   /** Verifies a password, and counts the attempt if `verify` resolves to `null`: the password is wrong. */
   password<R>(attempt: PasswordAttempt, verify: () => Promise<R | null>): Promise<R | null>
@@ -39,6 +39,9 @@ export interface Limits {
 
   /** Counts a token for an address. `false` when the address may get no more for now. */
   maySendToken(demand: TokenDemand): Promise<boolean>
+
+  /** Counts a notice of a sign-in. `false` when the user may get no more for now. */
+  mayTellSignIn(account: EmailKey): Promise<boolean>
 }
 
 /** Limits nothing. */
@@ -46,4 +49,5 @@ export const unlimited: Limits = {
   password: (_attempt, verify) => verify(),
   request: (_limit, _client, work) => work(),
   maySendToken: async () => true,
+  mayTellSignIn: async () => true,
 }

@@ -1,4 +1,5 @@
 import type { AccountEventType, UserChanges } from '../../domain/events.ts'
+import type { ClientTraits } from '../../domain/session.ts'
 import type { UserView } from '../../domain/user.ts'
 
 /** The context that each handler gets after its arguments. */
@@ -20,6 +21,7 @@ export interface HandlerCall {
   readonly user: UserView
   readonly token?: string
   readonly changes?: UserChanges
+  readonly traits?: ClientTraits
   readonly context: HandlerContext
 }
 

@@ -1,36 +1,67 @@
-import { accountEvent } from '../../domain/events.ts'
+import { emailKey } from '../../domain/email.ts'
+import { type AccountEvent, accountEvent } from '../../domain/events.ts'
 import { Refusal } from '../../domain/refusal.ts'
+import { type ClientTraits, unknownTraits } from '../../domain/session.ts'
 import type { User } from '../../domain/user.ts'
 import type { ChangeUser } from '../change-user.ts'
 import { type CausingRequest, eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
+import type { Caller, Limits } from '../limits/limits.ts'
+import type { DeviceTokens } from '../ports/device-tokens.ts'
 import type { EventHandlers } from '../ports/event-handlers.ts'
 import type { Backend } from './authenticate.ts'
 
 export interface IssueNeeds extends MetadataNeeds {
   changeUser: ChangeUser
   eventHandlers: EventHandlers
+  deviceTokens: Pick<DeviceTokens, 'idOf'>
+  limits: Pick<Limits, 'mayTellSignIn'>
 }
 
-interface Login extends CausingRequest {
+/** The client of a login. */
+export interface LoginClient {
+  /** Absent: nothing is known of the browser, so no event tells of it. */
+  readonly caller?: Caller | undefined
+  /** Stored with the session, for the list of the user's sessions. */
+  readonly traits?: ClientTraits | undefined
+}
+
+interface Login extends CausingRequest, LoginClient {
   /** The exact record whose password or provider account was verified. */
   readonly user: User
   readonly backend: Backend
   /** For sign-in through a provider that demands more than the backend. */
   readonly requiresVerification?: boolean
+  /** This request has created the user. */
+  readonly isRegistration?: boolean
 }
 
-/** Issues a credential if the user may log in through this backend, and writes the login's event if it has a handler. */
+/** Issues a credential if the user may log in through this backend, and writes the login's events that have a handler. */
 export async function issueCredential(needs: IssueNeeds, login: Login): Promise<string> {
-  const { user, backend, requiresVerification = false } = login
+  const { user, backend, requiresVerification = false, traits = unknownTraits } = login
   if (!user.isActive) throw new Refusal('LOGIN_BAD_CREDENTIALS')
   if ((requiresVerification || backend.requiresVerification) && !user.isVerified) {
     throw new Refusal('LOGIN_USER_NOT_VERIFIED')
   }
 
-  const credential = await backend.credentials.issue(user)
+  const credential = await backend.credentials.issue(user, traits)
+  const events: AccountEvent[] = []
   if (needs.eventHandlers.handles('logged_in')) {
-    const event = accountEvent('logged_in', user, eventMetadata(needs, login))
-    await needs.changeUser.execute(user.id, (fresh) => ({ type: 'replace', user: fresh, events: [event] }))
+    events.push(accountEvent('logged_in', user, eventMetadata(needs, login)))
+  }
+  if (await isNewSignIn(needs, login)) {
+    events.push({ ...accountEvent('new_sign_in', user, eventMetadata(needs, login)), traits })
+  }
+  if (events.length > 0) {
+    await needs.changeUser.execute(user.id, (fresh) => ({ type: 'replace', user: fresh, events }))
   }
   return credential
+}
+
+/** Whether to tell the user of this login. The limit keeps a program without cookies from filling the mailbox. */
+async function isNewSignIn(needs: IssueNeeds, { user, backend, caller, isRegistration }: Login): Promise<boolean> {
+  if (!backend.isForBrowsers || isRegistration || caller === undefined) return false
+  if (!needs.eventHandlers.handles('new_sign_in')) return false
+  const account = emailKey(user.email)
+  const isKnown = caller.device !== null && needs.deviceTokens.idOf(caller.device, account) !== null
+  return !isKnown && (await needs.limits.mayTellSignIn(account))
 }

@@ -119,6 +119,7 @@ export function countedLimits(limits: Limits, metrics: Meter): Limits {
       if (!may) metrics.limitReached('tokensPerAddress')
       return may
     },
+    mayTellSignIn: (account) => limits.mayTellSignIn(account),
   }
 }
 

@@ -7,6 +7,7 @@ import { type Mail, MailRefused } from '../../../src/application/ports/mailer.ts
 import type { Email } from '../../../src/domain/email.ts'
 import type { UserChanges } from '../../../src/domain/events.ts'
 import { Unavailable } from '../../../src/domain/refusal.ts'
+import { unknownTraits } from '../../../src/domain/session.ts'
 import { viewOf } from '../../../src/domain/user.ts'
 import { aUser } from '../../../src/testing/builders.ts'
 import { faultOf } from '../../support/fault-of.ts'
@@ -23,6 +24,7 @@ const context = {
   tenant: 'default',
   at: new Date(),
 }
+const traits = { network: '203.0.113.0/24', browser: 'Firefox', system: 'Linux' }
 
 function aCall(type: HandlerCall['type'], more: Partial<HandlerCall> = {}, isVerified = true): HandlerCall {
   return { type, user: viewOf(aUser({ email: ada, isVerified })), context, ...more }
@@ -95,6 +97,7 @@ describe('mail as a handler', () => {
       [updated({ oauthUnlinked: link }), [['accountUnlinked', ada]]],
       [updated({ isSuperuser: true }), []],
       [updated({ loggedOutEverywhere: true }), []],
+      [aCall('new_sign_in', { traits }), [['newSignIn', ada]]],
     ] as const) {
       const { own, sent, names } = handlers()
       await own.call(call, 1)
@@ -114,7 +117,18 @@ describe('mail as a handler', () => {
     await own.call(updated({ password: true }, false), 1)
     await own.call(updated({ passwordRemoved: true }, false), 1)
     await own.call(updated({ oauthLinked: link }, false), 1)
+    await own.call(aCall('new_sign_in', { traits }, false), 1)
     expect(sent).to.deep.equal([])
+  })
+
+  it('tells where and when somebody signed in by a new browser, as far as it is known', async () => {
+    const { own, sent } = handlers()
+    await own.call(aCall('new_sign_in', { traits }), 1)
+    expect(sent[0]?.subject).to.equal('Neue Anmeldung in Ihrem Konto')
+    expect(sent[0]?.text).to.contain('Browser: Firefox\nSystem: Linux\nNetz: 203.0.113.0/24\n')
+    expect(sent[0]?.text).to.match(/Zeit: \d{4}-\d\d-\d\d \d\d:\d\d UTC/)
+    await own.call(aCall('new_sign_in', { traits: unknownTraits, context: { ...context, languages: ['en'] } }), 1)
+    expect(sent[1]?.text).to.match(/Time: .* UTC\n\nIf you did this/)
   })
 
   it('asks for the verification of a new user, unless the address is verified or the setting is off', async () => {
@@ -137,6 +151,7 @@ describe('mail as a handler', () => {
       addressChanged: updated({ email: ada, previousEmail: 'old@example.com' as Email }),
       accountLinked: updated({ oauthLinked: { provider: 'acme', accountEmail: 'a' } }),
       accountUnlinked: updated({ oauthUnlinked: { provider: 'acme', accountEmail: 'a' } }),
+      newSignIn: aCall('new_sign_in', { traits }),
     }
     for (const off of messageNames) {
       const { own, sent } = handlers({ isOn: { ...on, [off]: false } })

@@ -35,6 +35,7 @@ function recordedLimits() {
       return verified
     },
     maySendToken: async () => !state.isReached,
+    mayTellSignIn: async () => true,
   }
   return { limits, state }
 }
@@ -63,6 +64,7 @@ async function scene() {
     eventHandlers: recordedHandlers(),
     newId,
     freshLoginSeconds: null,
+    deviceTokens: { idOf: () => null },
   }
   const user = aUser({
     passwordHash: await quickHasher.hash(password),

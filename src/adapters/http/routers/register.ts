@@ -1,15 +1,17 @@
 import type { RegisterUser } from '../../../application/accounts/register-user.ts'
 import { endpoint, type Router } from '../endpoint.ts'
 import { RegisterBody, UserSchema, userBody } from '../schemas.ts'
+import type { DeviceCookie } from '../transports/device-cookie.ts'
 import type { HttpBackend } from '../transports/http-backend.ts'
 
 interface Needs {
   registerUser: RegisterUser
   backends: readonly Pick<HttpBackend, 'transport'>[]
+  deviceCookie: DeviceCookie
   prefix: string
 }
 
-export function registerRouter({ registerUser, backends, prefix }: Needs): Router {
+export function registerRouter({ registerUser, backends, deviceCookie, prefix }: Needs): Router {
   return {
     tag: 'register',
     prefix,
@@ -28,7 +30,8 @@ export function registerRouter({ registerUser, backends, prefix }: Needs): Route
         refusals: ['REGISTER_USER_ALREADY_EXISTS', 'REGISTER_INVALID_PASSWORD'],
         async handle({ body: { email, password }, requestId, languages, caller: { client } }) {
           const user = await registerUser.execute({ email, password, requestId, languages, client })
-          return { status: 201, body: userBody(user) }
+          // The first sign-in from this browser is not news to its user.
+          return deviceCookie.given({ status: 201, body: userBody(user) }, user.email)
         },
       }),
     ],

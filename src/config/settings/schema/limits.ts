@@ -25,6 +25,6 @@ export const limits = Type.Object({
   ),
   tokensPerAddress: figure(
     5,
-    'Tokens of each kind for one address in an hour. Further requests get the same answer, and nothing is sent.',
+    'Tokens of each kind, and notices of new sign-ins, for one address in an hour. Further requests get the same answer, and nothing is sent.',
   ),
 })

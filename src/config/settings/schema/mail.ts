@@ -12,6 +12,7 @@ const descriptions: Readonly<Record<MessageName, string>> = {
   addressChanged: 'The notice of a new address, to the old one.',
   accountLinked: 'The notice of a linked account.',
   accountUnlinked: 'The notice of an unlinked account.',
+  newSignIn: 'The notice of a sign-in from a new browser.',
 }
 
 export const mail = Type.Object({
