@@ -6,19 +6,21 @@ const $ = (id) => document.getElementById(id)
 const config = await (await fetch('try/config.json')).json()
 const client = portcullis(config, location.pathname.slice(0, -'/try'.length)) // a tenant may have a path of its own
 
-/** The signed-in user with the linked accounts; `user` is null if nobody is signed in. */
-let session = { user: null, accounts: [] }
+/** The signed-in user with linked accounts and sessions; `user` is null if nobody is signed in. */
+const signedOutSession = { user: null, accounts: [], sessions: [] }
+let session = signedOutSession
 
 async function refresh() {
   const user = await client.me()
-  session = { user, accounts: user === null ? [] : await client.accounts() }
+  const [accounts, sessions] = user === null ? [[], []] : await Promise.all([client.accounts(), client.sessions()])
+  session = { user, accounts, sessions }
   show()
 }
 
 // ---- Display --------------------------------------------------------------------------------------------------------
 
 function show() {
-  const { user, accounts } = session
+  const { user, accounts, sessions } = session
   const states = {
     'signed-in': user !== null,
     'signed-out': user === null,
@@ -41,6 +43,8 @@ function show() {
   $('request-verification-email').value = user.email
   $('accounts').replaceChildren(...accounts.map(accountRow))
   $('no-accounts').hidden = accounts.length > 0
+  $('sessions').replaceChildren(...sessions.map(sessionRow))
+  $('no-sessions').hidden = sessions.length > 0
   $('links').replaceChildren(...config.providers.map((provider) => providerRow(provider, 'link')))
 }
 
@@ -69,6 +73,22 @@ function accountRow(account) {
     button.addEventListener('click', () => unlink(account))
     row.append(button)
   }
+  return row
+}
+
+function sessionRow(one) {
+  const name = [one.browser, one.system].filter((part) => part !== null).join(', ') || 'Unknown browser'
+  const used = new Date(one.last_used_at).toLocaleString('en-GB')
+  const row = element('li', {}, element('span', {}, element('b', {}, name), ` last used ${used}`))
+  if (one.is_current) {
+    row.append(element('span', { class: 'badge good' }, 'this browser'))
+    return row
+  }
+  const label = `Sign out ${name}, last used ${used}`
+  const button = element('button', { type: 'button', class: 'quiet', 'aria-label': label }, 'Sign out')
+  button.dataset.end = one.id
+  button.addEventListener('click', () => endSession(one, name))
+  row.append(button)
   return row
 }
 
@@ -117,7 +137,7 @@ async function attempt(act) {
 }
 
 async function signedOut(text) {
-  session = { user: null, accounts: [] }
+  session = signedOutSession
   show()
   say(text, false)
   $('login-heading').focus()
@@ -233,6 +253,15 @@ onSubmit('change', async (fields) => {
   say('Saved.')
   $('account-heading').focus()
 })
+
+async function endSession(one, name) {
+  const isDone = await attempt(async () => {
+    await client.endSession(one)
+    await refresh()
+    say(`${name} is signed out.`)
+  })
+  if (isDone) $('sessions-heading').focus()
+}
 
 async function unlink(account) {
   const isDone = await attempt(async () => {

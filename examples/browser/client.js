@@ -85,6 +85,10 @@ export function portcullis(config, base = '') {
     resetPassword: (token, password) =>
       request('POST', `${resetPassword}/reset-password`, { json: { token, password } }),
 
+    /** The sessions that the service stores. Bearer tokens are none of them. */
+    sessions: () => request('GET', `${users}/me/sessions`),
+    endSession: ({ id }) => request('DELETE', `${users}/me/sessions/${id}`),
+
     /** The linked accounts at providers. */
     accounts: () => request('GET', `${users}/me/oauth-accounts`),
     unlink: (account) => request('DELETE', `${providerOf(account.oauth_name).associatePrefix}/${account.id}`),

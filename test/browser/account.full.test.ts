@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import type { Page } from 'playwright-core'
 import { launchBrowser, needsBrowser, sessionCookies, type TestBrowser } from '../support/browser.ts'
-import { call, goodPassword } from '../support/client.ts'
+import { call, goodPassword, logInByCookie } from '../support/client.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { type WatchedPage, watchedPage } from '../support/watched-page.ts'
 
@@ -28,6 +28,19 @@ const languages = {
     everywhere: 'Alle Sitzungen sind beendet.',
     badLogin: 'Die Adresse oder das Passwort ist falsch.',
     short: 'Das Passwort muss mindestens 8 Zeichen haben.',
+  },
+}
+
+const sessionTexts = {
+  'en-GB': {
+    signOut: 'Sign out Unknown browser',
+    signedOut: 'Unknown browser is signed out.',
+    thisBrowser: 'this browser',
+  },
+  'de-AT': {
+    signOut: 'Unbekannter Browser abmelden',
+    signedOut: 'Unbekannter Browser ist abgemeldet.',
+    thisBrowser: 'dieser Browser',
   },
 }
 
@@ -160,6 +173,29 @@ describe('the pages at /account in a browser', () => {
     })
   }
 
+  for (const [locale, { signOut, signedOut, thisBrowser }] of Object.entries(sessionTexts)) {
+    it(`show where the user is signed in, and end the other sessions (${locale})`, async () => {
+      const email = `joan-${locale.toLowerCase()}@example.com`
+      await openBrowser(locale)
+      await signUp(email)
+      await says('#sessions li', thisBrowser)
+      expect(await page.locator('#sessions li').count()).to.equal(1)
+      const elsewhere = await logInByCookie(service.url, email)
+      await page.reload()
+      const others = page.locator('#sessions button')
+      await others.waitFor()
+      expect(await page.locator('#sessions li').allInnerTexts()).to.have.lengthOf(2)
+      await page.locator('#sessions li', { hasText: thisBrowser }).filter({ hasText: 'Chrome, Linux' }).waitFor()
+      expect(await others.getAttribute('aria-label')).to.contain(signOut)
+      await others.click()
+      await says('#message', signedOut)
+      expect(await watched.focused()).to.equal('title')
+      expect(await others.count()).to.equal(0)
+      expect((await call(service.url, 'GET', '/users/me', { cookie: elsewhere })).status).to.equal(401)
+      await says('#sessions li', thisBrowser)
+    })
+  }
+
   it('lead back to an allowed origin, also after the link of a message', async () => {
     const [email, other] = ['alan@example.com', 'turing@example.com']
     const back = 'http://localhost:1/started?by=pages'
@@ -239,6 +275,10 @@ describe('the pages at /account in a browser', () => {
       await watched.expectAccessible('faults')
       await signUp(`axe-${colorScheme}@example.com`)
       await watched.expectAccessible('/account')
+      await logInByCookie(service.url, `axe-${colorScheme}@example.com`)
+      await page.reload()
+      await page.locator('#sessions button').waitFor()
+      await watched.expectAccessible('/account with two sessions')
       for (const path of ['/account/address', '/account/password']) await inspect(path)
     })
   }

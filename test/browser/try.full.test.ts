@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import type { Page } from 'playwright-core'
 import { launchBrowser, needsBrowser, sessionCookies, type TestBrowser } from '../support/browser.ts'
-import { call, goodPassword } from '../support/client.ts'
+import { call, goodPassword, logInByCookie } from '../support/client.ts'
 import { type OpenIdProvider, startOpenIdProvider } from '../support/openid-provider.ts'
 import { freePort } from '../support/ports.ts'
 import { startTestService, type TestService } from '../support/service.ts'
@@ -116,6 +116,20 @@ describe('/try in a browser', () => {
         await signedInAs(other)
       })
     }
+
+    it('shows the sessions, and ends another one', async () => {
+      const email = 'hedy@example.com'
+      await open()
+      await signUp(email)
+      await says('#sessions li', /Chrome, Linux.*this browser/)
+      const elsewhere = await logInByCookie(service.url, email)
+      await page.reload()
+      await page.click('[data-end]')
+      await says('#message', 'Unknown browser is signed out.')
+      expect(await watched.focused()).to.equal('sessions-heading')
+      expect(await page.locator('[data-end]').count()).to.equal(0)
+      expect((await call(service.url, 'GET', '/users/me', { cookie: elsewhere })).status).to.equal(401)
+    })
 
     it('says that a session has ended', async () => {
       const email = 'edsger@example.com'

@@ -100,6 +100,10 @@ ${providers
   )}
 </ul>
 </section>
+<section id="signed-in" aria-labelledby="sessions-heading">
+<h2 id="sessions-heading">${texts.account.sessions}</h2>
+<ul id="sessions" class="rows"></ul>
+</section>
 <div class="group">
 <button type="button" id="sign-out">${texts.account.signOut}</button>
 <button type="button" id="everywhere" class="second" aria-describedby="everywhere-hint">${texts.account.everywhere}</button>

@@ -12,6 +12,16 @@ export interface LinkedAccount {
   readonly account_email: string
 }
 
+export interface StoredSession {
+  readonly id: string
+  readonly created_at: string
+  readonly last_used_at: string
+  readonly network: string | null
+  readonly browser: string | null
+  readonly system: string | null
+  readonly is_current: boolean
+}
+
 /** A refusal for people: `message` is about the whole form, `fields` has the message of each field. */
 export class Problem extends Error {
   readonly code: string

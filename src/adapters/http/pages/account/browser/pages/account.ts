@@ -9,6 +9,7 @@ import {
   requestVerification,
   signedIn,
 } from '../requests.ts'
+import { showSessions } from '../sessions.ts'
 
 const { routes, providers } = data
 const here = location.origin + location.pathname
@@ -84,7 +85,7 @@ async function show(): Promise<void> {
     await requestVerification(email)
     say(filled(texts.linkSent, { email }))
   })
-  await showAccounts()
+  await Promise.all([showAccounts(), showSessions(asUser)])
   if (parameters.has('error')) say(problemOf(parameters.get('error')).message, 'bad')
   byId('loading').hidden = true
   byId('step').hidden = false

@@ -1,0 +1,41 @@
+import { onClick } from './form.ts'
+import { byId, data, element, filled, say, texts } from './page.ts'
+import { request, type StoredSession } from './requests.ts'
+
+const path = `${data.routes.users}/me/sessions`
+const format = new Intl.DateTimeFormat(document.documentElement.lang, { dateStyle: 'medium', timeStyle: 'short' })
+
+/**
+ * Shows where the user is signed in.
+ *
+ * @param asUser runs what a click asks for
+ */
+export async function showSessions(asUser: (act: () => Promise<void>) => Promise<void>): Promise<void> {
+  const sessions = await request<readonly StoredSession[]>('GET', path)
+  byId('signed-in').hidden = sessions.length === 0 // for a cookie with a JWT, which is not stored
+  byId('sessions').replaceChildren(...sessions.map(rowOf))
+
+  function rowOf({ id, browser, system, network, is_current: isCurrent, ...times }: StoredSession): HTMLElement {
+    const [signedIn, time] = [times.created_at, times.last_used_at].map((at) => format.format(new Date(at)))
+    const name = [browser, system].filter((part) => part !== null).join(', ') || texts.unknownBrowser
+    const parts = [network, filled(texts.signedInAt, { time: signedIn }), filled(texts.lastUsed, { time })]
+    const details = element('p', { class: 'hint' }, parts.filter((part) => part !== null).join(', '))
+    const row = element('li', {}, element('div', {}, element('b', {}, name), details))
+    if (isCurrent) {
+      row.append(element('span', { class: 'badge good' }, texts.thisBrowser))
+      return row
+    }
+    const label = filled(texts.endSessionLabel, { name, time })
+    const button = element('button', { type: 'button', class: 'quiet', 'aria-label': label }, texts.endSession)
+    onClick(button, () =>
+      asUser(async () => {
+        await request('DELETE', `${path}/${id}`)
+        await showSessions(asUser)
+        say(filled(texts.sessionEnded, { name }))
+        byId('title').focus()
+      }),
+    )
+    row.append(button)
+    return row
+  }
+}
