@@ -38,6 +38,8 @@ export { FinishOAuth, type OAuthPolicy } from './application/oauth/finish-oauth.
 export { IssueResetToken } from './application/accounts/issue-reset-token.ts'
 export { LinkOAuth } from './application/oauth/link-oauth.ts'
 export { ListUsers } from './application/accounts/list-users.ts'
+export { EndSession } from './application/sign-in/end-session.ts'
+export { ListSessions, type SessionView } from './application/sign-in/list-sessions.ts'
 export { LogIn } from './application/sign-in/log-in.ts'
 export { LogOut } from './application/sign-in/log-out.ts'
 export { LogOutEverywhere } from './application/sign-in/log-out-everywhere.ts'
@@ -122,7 +124,7 @@ export type { OAuthFlow, OAuthState } from './domain/oauth-state.ts'
 export type { OneTimeToken, RequestPurpose, TokenPurpose, TokenRequest } from './domain/one-time-token.ts'
 export { maxPasswordBytes, passwordObjection, type PasswordPolicy, passwordScheme } from './domain/password.ts'
 export { LimitReached, Refusal, type RefusalCode, Unavailable } from './domain/refusal.ts'
-export { expiryOf, type Session } from './domain/session.ts'
+export { type ClientTraits, expiryOf, type Session } from './domain/session.ts'
 export { isAlive, mayBeEnded, newUser, type Sessions, type User, type UserView, viewOf } from './domain/user.ts'
 
 // Adapters: the needs of a use case that is made with `new`
@@ -137,7 +139,7 @@ export { providerVault } from './adapters/crypto/provider-vault.ts'
 export { functionHandlers, type Handlers } from './adapters/events/function-handlers.ts'
 export { deliveryLoop, type DeliveryLoop, type DeliveryLoopOptions } from './adapters/events/delivery-loop.ts'
 export { type HandlerName, handlerNames } from './adapters/events/handler-names.ts'
-export type { WireChanges, WireUser } from './adapters/events/handler-arguments.ts'
+export type { WireChanges, WireTraits, WireUser } from './adapters/events/handler-arguments.ts'
 export {
   type Lease,
   type OpenOptions,

@@ -1,5 +1,3 @@
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import Database from 'better-sqlite3'
 import { expect } from 'chai'
@@ -16,7 +14,6 @@ import { projectFile } from './support/readme-blocks.ts'
 import { needsRedisServer, type RedisServer, startRedis } from './support/redis.ts'
 import { startTestService, type TestService } from './support/service.ts'
 import { type SmtpStandIn, startSmtp } from './support/smtp.ts'
-import { scratchFolder } from './support/spawned-service.ts'
 import { superuserToken } from './support/superuser.ts'
 
 interface Rule {
@@ -143,25 +140,6 @@ describe('Prometheus', function () {
     const ours = text.split('\n').filter((line) => /^(# (HELP|TYPE) )?portcullis_/.test(line))
     const input = `${ours.join('\n')}\n`
     expect(promtool(['check', 'metrics'], { input })).to.deep.equal({ code: 0, output: '' })
-  })
-
-  it('waits before it raises an alert: a restart raises none', () => {
-    const down = 'up{job="portcullis", instance="a"}'
-    const nobody = [{ eval_time: '1m', alertname: 'PortcullisDown', exp_alerts: [] }]
-    const labels = { job: 'portcullis', instance: 'a', severity: 'critical' }
-    const annotations = { summary: 'a (portcullis) answers no scrape', steps: 'docs/alerts.md#portcullisdown' }
-    const raised = {
-      eval_time: '3m',
-      alertname: 'PortcullisDown',
-      exp_alerts: [{ exp_labels: labels, exp_annotations: annotations }],
-    }
-    const file = join(scratchFolder(), 'test.yml')
-    const tests = [
-      { interval: '15s', input_series: [{ series: down, values: '1 1 0 0 1x20' }], alert_rule_test: nobody },
-      { interval: '15s', input_series: [{ series: down, values: '1 1 0x20' }], alert_rule_test: [...nobody, raised] },
-    ]
-    writeFileSync(file, JSON.stringify({ rule_files: [join(deployFolder, 'prometheus-alerts.yml')], tests }))
-    expect(promtool(['test', 'rules', file])).to.include({ code: 0 })
   })
 
   it('has a series for each query of the dashboard, from a service under load', async () => {

@@ -2,6 +2,8 @@ import { isEmail } from '../domain/email.ts'
 import { isUserId } from '../domain/ids.ts'
 import { InvalidInput } from '../domain/invalid-input.ts'
 import { Refusal } from '../domain/refusal.ts'
+import { type ClientTraits, unknownTraits } from '../domain/session.ts'
+import type { User } from '../domain/user.ts'
 import type { CreateSuperuser } from './accounts/create-superuser.ts'
 import type { DeleteUser } from './accounts/delete-user.ts'
 import type { PromoteUser } from './accounts/promote-user.ts'
@@ -16,7 +18,9 @@ import type { CausingRequest } from './event-metadata.ts'
 import { type Caller, unknownCaller } from './limits/limits.ts'
 import type { ReadProviderToken } from './oauth/read-provider-token.ts'
 import type { UnlinkOAuth } from './oauth/unlink-oauth.ts'
-import type { Authenticate } from './sign-in/authenticate.ts'
+import type { Authenticate, Authenticated } from './sign-in/authenticate.ts'
+import type { EndSession } from './sign-in/end-session.ts'
+import type { ListSessions } from './sign-in/list-sessions.ts'
 import type { LogIn } from './sign-in/log-in.ts'
 import type { LogOut } from './sign-in/log-out.ts'
 import type { LogOutEverywhere } from './sign-in/log-out-everywhere.ts'
@@ -30,6 +34,8 @@ export interface CheckedAccounts {
   readonly logIn: Execute<LogIn>
   readonly logOut: Execute<LogOut>
   readonly logOutEverywhere: Execute<LogOutEverywhere>
+  readonly listSessions: Execute<ListSessions>
+  readonly endSession: Execute<EndSession>
   readonly authenticate: Execute<Authenticate>
   readonly requestToken: Execute<RequestToken>
   readonly resetPassword: Execute<ResetPassword>
@@ -47,7 +53,8 @@ export interface CheckedAccounts {
  * request, and a database could take an object for a query.
  */
 export function checkedAccounts(useCases: CheckedAccounts): CheckedAccounts {
-  const { authenticate, deleteUser, logIn, logOut, readProviderToken, readUser, updateUser, verifyUser } = useCases
+  const { authenticate, deleteUser, endSession, listSessions, logIn, logOut, logOutEverywhere } = useCases
+  const { readProviderToken, readUser, updateUser, verifyUser } = useCases
   return {
     registerUser: checked(useCases.registerUser, ['email', 'password', 'client']),
     createSuperuser: checked(useCases.createSuperuser, ['email', 'password']),
@@ -56,12 +63,36 @@ export function checkedAccounts(useCases: CheckedAccounts): CheckedAccounts {
     resetPassword: checked(useCases.resetPassword, ['token', 'password', 'client']),
     rejectAccount: checked(useCases.rejectAccount, ['token']),
     unlinkOAuth: checked(useCases.unlinkOAuth, ['by']),
-    logOutEverywhere: checked(useCases.logOutEverywhere, ['by']),
+    logOutEverywhere: {
+      async execute(input) {
+        checks.by(input.by)
+        // A program that found no user must not end its own logins instead.
+        if ('target' in input) requireTarget(input)
+        requireRequest(input)
+        await logOutEverywhere.execute(input)
+      },
+    },
+    listSessions: {
+      async execute(input) {
+        if (input.by !== 'program') checks.by(input.by)
+        requireTarget(input)
+        return await listSessions.execute(input)
+      },
+    },
+    endSession: {
+      async execute(input) {
+        if (input.by !== 'program') checks.by(input.by)
+        requireTarget(input)
+        checks.id(input.id)
+        await endSession.execute(input)
+      },
+    },
     logIn: checked(
       {
         execute: (input) => {
           const email = isEmail(input.email) ? input.email : null
-          return logIn.execute({ ...input, email, caller: callerOf(input) })
+          const caller = input.caller == null ? undefined : callerOf(input)
+          return logIn.execute({ ...input, email, caller, traits: traitsOf(input) })
         },
       },
       ['password'],
@@ -121,6 +152,8 @@ const checks = {
   currentPassword: text('currentPassword'),
   client: optionalText('client'),
   device: optionalText('device'),
+  trait: optionalText('traits'),
+  id: text('id'),
   purpose: must('purpose', 'be reset_password or verify_email', (value) =>
     ['reset_password', 'verify_email'].some((purpose) => purpose === value),
   ),
@@ -165,6 +198,12 @@ function callerOf({ caller }: { readonly caller?: Caller | undefined }): Caller 
   return { client: client ?? null, device: device ?? null }
 }
 
+function traitsOf({ traits }: { readonly traits?: ClientTraits | undefined }): ClientTraits {
+  const { network = null, browser = null, system = null } = traits ?? unknownTraits
+  for (const trait of [network, browser, system]) checks.trait(trait)
+  return { network, browser, system }
+}
+
 const checkId = text('requestId')
 const checkLanguages = must('languages', 'be a list of strings', (value) => {
   return Array.isArray(value) && value.every((tag) => typeof tag === 'string')
@@ -185,7 +224,7 @@ function requireAuthenticated(value: unknown): void {
 }
 
 /** Only superusers may learn whether there is such a user. */
-function requireTarget({ by, target }: Pick<Parameters<DeleteUser['execute']>[0], 'by' | 'target'>): void {
+function requireTarget({ by, target }: { by: Authenticated | 'program'; target?: User }): void {
   if (isUserId(target?.id)) return
   throw new Refusal(by === 'program' || by.user.isSuperuser ? 'NOT_FOUND' : 'FORBIDDEN')
 }

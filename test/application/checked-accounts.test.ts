@@ -15,13 +15,16 @@ import { VerifyUser } from '../../src/application/accounts/verify-user.ts'
 import { type CheckedAccounts, checkedAccounts } from '../../src/application/checked-accounts.ts'
 import { ReadProviderToken } from '../../src/application/oauth/read-provider-token.ts'
 import { UnlinkOAuth } from '../../src/application/oauth/unlink-oauth.ts'
-import { Authenticate, type Backend } from '../../src/application/sign-in/authenticate.ts'
+import { Authenticate, type Authenticated, type Backend } from '../../src/application/sign-in/authenticate.ts'
+import { EndSession } from '../../src/application/sign-in/end-session.ts'
+import { ListSessions } from '../../src/application/sign-in/list-sessions.ts'
 import { LogIn } from '../../src/application/sign-in/log-in.ts'
 import { LogOut } from '../../src/application/sign-in/log-out.ts'
 import { LogOutEverywhere } from '../../src/application/sign-in/log-out-everywhere.ts'
 import { type Email, isEmail, parseEmail } from '../../src/domain/email.ts'
 import { InvalidInput } from '../../src/domain/invalid-input.ts'
 import { Refusal } from '../../src/domain/refusal.ts'
+import type { User } from '../../src/domain/user.ts'
 import { aUser } from '../../src/testing/builders.ts'
 import { fixedClock } from '../../src/testing/fixed-clock.ts'
 import { quickHasher } from '../../src/testing/quick-hasher.ts'
@@ -82,6 +85,7 @@ async function scene() {
     eventHandlers: recordedHandlers(() => void writes.push('a handler')),
     newId,
     freshLoginSeconds: null,
+    deviceTokens: { idOf: () => null },
     requiresSession: true,
     providerNames: new Set<string>(),
     reportProvider: () => undefined,
@@ -113,6 +117,8 @@ async function scene() {
     logIn: new LogIn(needs),
     logOut: new LogOut(needs),
     logOutEverywhere: new LogOutEverywhere(needs),
+    listSessions: new ListSessions(needs),
+    endSession: new EndSession(needs),
     authenticate: new Authenticate(needs),
     requestToken: new RequestToken(needs),
     resetPassword: new ResetPassword(needs),
@@ -165,7 +171,23 @@ const useCases: Readonly<Record<string, UseCase>> = {
   logOut: { call: (to, { by }) => to.logOut.execute(by), input: ({ by }) => ({ by }) },
   logOutEverywhere: {
     call: (to, input) => to.logOutEverywhere.execute(input),
-    input: ({ by }) => ({ by, requestId }),
+    input: ({ by, plain: target }) => ({ by, target, requestId }),
+  },
+  listSessions: {
+    call: (to, input) => to.listSessions.execute(input),
+    input: ({ by, plain: target }) => ({ by, target }),
+  },
+  endSession: {
+    call: (to, { sessionId: id, ...input }: { by: Authenticated; target: User; sessionId: string }) =>
+      to.endSession.execute({ ...input, id }),
+    input: ({ by, plain: target }) => ({ by, target, sessionId: 'of-a-session' }),
+    answers: { sessionId: 'id' },
+  },
+  'endSession by a user': {
+    call: (to, { sessionId: id, ...input }: { by: Authenticated; target: User; sessionId: string }) =>
+      to.endSession.execute({ ...input, id }),
+    input: ({ byPlain, root: target }) => ({ by: byPlain, target, sessionId: 'of-a-session' }),
+    answers: { target: 'FORBIDDEN', sessionId: 'id' },
   },
   resetPassword: {
     call: (to, input) => to.resetPassword.execute(input),
@@ -231,6 +253,7 @@ const wrongValues: Readonly<Record<string, readonly unknown[]>> = {
   password: nonTexts,
   currentPassword: nonTexts,
   token: nonTexts,
+  sessionId: nonTexts,
   requestId: nonTexts,
   languages: ['de', ['de', 5], [null], { 0: 'de' }],
   purpose: [...nonStrings, '', 'deliver', 'constructor'],

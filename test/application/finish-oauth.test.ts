@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import { derivedKeys, newToken } from '../../src/adapters/crypto/derived-keys.ts'
 import { newId } from '../../src/adapters/crypto/new-id.ts'
 import { providerVault } from '../../src/adapters/crypto/provider-vault.ts'
+import { unlimited } from '../../src/application/limits/limits.ts'
 import { FinishOAuth } from '../../src/application/oauth/finish-oauth.ts'
 import { StartOAuth } from '../../src/application/oauth/start-oauth.ts'
 import type { OAuthProvider } from '../../src/application/ports/oauth-provider.ts'
@@ -58,6 +59,8 @@ describe('FinishOAuth', () => {
           eventHandlers: recording(),
           clock,
           newId,
+          limits: unlimited,
+          deviceTokens: { idOf: () => null },
         }
         const { credential } = await new FinishOAuth(needs).execute({
           response: { code: 'code', state, error: null, iss: null },

@@ -60,6 +60,7 @@ async function scene(verdict: 'match' | 'match_needs_rehash', fields: Partial<Us
     changeUser,
     hasher,
     limits: unlimited,
+    deviceTokens: { idOf: () => null },
     eventHandlers: { ...recordedHandlers(), handles: () => false },
     clock,
     newId,

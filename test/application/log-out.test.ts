@@ -39,7 +39,12 @@ async function scene() {
     clock,
     users,
     who,
-    logOutEverywhere: new LogOutEverywhere({ changeUser: changeUserOf(users), clock, newId: randomUUID }),
+    logOutEverywhere: new LogOutEverywhere({
+      changeUser: changeUserOf(users),
+      clock,
+      newId: randomUUID,
+      freshLoginSeconds: null,
+    }),
     logIn: (as: User = user) => credentials.issue(as),
     lives: async (value: string) => (await who(value)) !== null,
     async logOut(value: string) {

@@ -18,7 +18,12 @@ export function judgeBy(document: Json): Judge {
   // (JSON Schema validation, section 7.2.1).
   const ajv = new Ajv2020({
     strict: false,
-    formats: { uuid: /^[0-9a-f-]{36}$/, email: /^[^@\s]+@[^@\s]+$/, uri: /^https?:/ },
+    formats: {
+      uuid: /^[0-9a-f-]{36}$/,
+      email: /^[^@\s]+@[^@\s]+$/,
+      uri: /^https?:/,
+      'date-time': /^\d{4}-\d\d-\d\dT[\d:.]+Z$/,
+    },
   })
   ajv.addSchema(document, 'document')
   const paths = Object.keys(at(document, 'paths')).map((path) => ({ path, form: formOf(path) }))

@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from 'node:crypto'
+import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -253,11 +253,17 @@ describe('two tenants with the same people', () => {
         ] as const
       const credentials = [bearers, cookies]
       const change = { json: { password: 'changed by a stranger' } }
+      const sessionId = createHash('sha256').update(theirs.session).digest('base64url')
 
       for (const by of credentials) {
         await same('GET', '/users/me', by())
         await same('PATCH', '/users/me', by(change))
+        await same('GET', '/users/me/sessions', by())
         await same('DELETE', '/users/me/sessions', by())
+        await same('DELETE', `/users/me/sessions/${sessionId}`, by())
+        await same('GET', `/users/${theirs.id}/sessions`, by())
+        await same('DELETE', `/users/${theirs.id}/sessions`, by())
+        await same('DELETE', `/users/${theirs.id}/sessions/${sessionId}`, by())
         await same('GET', '/users/me/oauth-accounts', by())
         await same('POST', '/auth/jwt/logout', by())
         await same('POST', '/auth/cookie/logout', by())
@@ -277,10 +283,25 @@ describe('two tenants with the same people', () => {
         const changing = { ...root, ...change }
         await same('PATCH', '/users/:id', [changing, changing], paths)
         await same('DELETE', '/users/:id', [root, root], paths)
+        const sessions = paths.map((path) => `${path}/sessions`)
+        await same('GET', '/users/:id/sessions', [root, root], sessions)
+        await same('DELETE', '/users/:id/sessions', [root, root], sessions)
       }
       const me = { bearer: mine.jwt }
       const accounts = [theirs.accountId, noAccount].map((id) => `/auth/associate/prov/${id}`)
       await same('DELETE', '/auth/associate/prov/:id', [me, me], accounts)
+      const ids = [sessionId, randomToken()]
+      for (const [path, by] of [
+        ['/users/me/sessions', me],
+        [`/users/${mine.id}/sessions`, root],
+      ] as const) {
+        await same(
+          'DELETE',
+          `${path}/:id`,
+          [by, by],
+          ids.map((id) => `${path}/${id}`),
+        )
+      }
 
       const password = 'a password of a stranger'
       await same('POST', '/auth/reset-password', [
@@ -324,10 +345,10 @@ describe('two tenants with the same people', () => {
     const needing = Object.entries(document.paths).flatMap(([path, operations]) =>
       Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),
     )
-    const forms = [...asked].map((one) => one.replace(/[0-9a-f-]{36}|:id/, '{}'))
+    const forms = [...asked].map((one) => one.replace(/[\w-]{43}|[0-9a-f]{8}-[0-9a-f-]{27}|:id/g, '{}'))
     // The first two take no credential, the last two are not of a tenant; a form's callback equals that of a query.
     const rest = ['POST /auth/register', 'GET /auth/prov/authorize', 'GET /healthz', 'GET /readyz']
-    const unasked = needing.filter((one) => !forms.includes(one.replace(/\{\w+\}/, '{}')) && !rest.includes(one))
+    const unasked = needing.filter((one) => !forms.includes(one.replace(/\{\w+\}/g, '{}')) && !rest.includes(one))
     expect(unasked.filter((one) => !/^POST .*\/callback$/.test(one))).to.deep.equal([])
   })
 

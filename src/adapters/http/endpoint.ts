@@ -2,6 +2,7 @@ import type { Static, TSchema } from 'typebox'
 import type { Caller, ClientLimit } from '../../application/limits/limits.ts'
 import type { Authenticated } from '../../application/sign-in/authenticate.ts'
 import type { RefusalCode } from '../../domain/refusal.ts'
+import type { ClientTraits } from '../../domain/session.ts'
 import type { Reply } from './reply.ts'
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
@@ -50,6 +51,8 @@ export interface Incoming<Body, Target, Who> {
   readonly query: URLSearchParams
   readonly cookie: string | undefined
   readonly caller: Caller
+  /** Parses the headers. */
+  readonly traits: () => ClientTraits
   /** The host of the request without its port. */
   readonly host: string
   readonly requestId: string

@@ -80,7 +80,7 @@ export const statusOf: Record<RefusalCode, Answer> = {
     'Forbidden',
     'Only superusers may do this, or the request comes from a page of a foreign origin',
   ),
-  NOT_FOUND: worded(404, 'Not Found', 'No such user'),
+  NOT_FOUND: worded(404, 'Not Found', 'No such user, session or linked account'),
 }
 
 export function errorReply(status: number, detail: unknown, headers?: Readonly<Record<string, string>>): Reply {

@@ -1,6 +1,7 @@
 import { domainToUnicode } from 'node:url'
 import { type TSchema, Type } from 'typebox'
 import type { ProviderVault } from '../../application/ports/provider-vault.ts'
+import type { SessionView } from '../../application/sign-in/list-sessions.ts'
 import { type Email, type ParsedEmail, parseEmail } from '../../domain/email.ts'
 import type { OAuthAccount } from '../../domain/oauth-account.ts'
 import { type User, viewOf } from '../../domain/user.ts'
@@ -24,6 +25,9 @@ const optional = {
   list: (description: string) =>
     Type.Optional(Type.Unsafe<unknown[] | undefined>({ type: ['array', 'null'], description })),
 }
+
+const known = (description: string) =>
+  Type.Unsafe<string | null>({ type: ['string', 'null'], description: `${description}; null if unknown` })
 
 export const UserSchema = Type.Object(
   {
@@ -84,6 +88,35 @@ export function accountBody({ id, provider, expiresAt, accountId, accountEmail }
     expires_at: expiresAt === null ? null : String(Math.floor(expiresAt.getTime() / 1000)),
     account_id: accountId,
     account_email: accountEmail,
+  }
+}
+
+/** The sessions of a user. Their ids are no credentials. */
+export const SessionsSchema = Type.Array(
+  Type.Object(
+    {
+      id: Type.String({ description: 'For `DELETE`. It is no credential' }),
+      created_at: Type.String({ format: 'date-time', description: 'The time of the login' }),
+      last_used_at: Type.String({ format: 'date-time', description: 'At most 15 minutes before the last request' }),
+      network: known('The shortened address of the login: an IPv4 /24 or an IPv6 /48'),
+      browser: known('The browser of the login, such as `Firefox`'),
+      system: known('The system of the login, such as `Windows`'),
+      is_current: Type.Boolean({ description: 'Whether it is the session of this request' }),
+    },
+    { additionalProperties: false },
+  ),
+  { title: 'Sessions' },
+)
+
+export function sessionBody({ id, createdAt, usedAt, network, browser, system, isCurrent }: SessionView) {
+  return {
+    id,
+    created_at: createdAt.toISOString(),
+    last_used_at: usedAt.toISOString(),
+    network,
+    browser,
+    system,
+    is_current: isCurrent,
   }
 }
 

@@ -10,7 +10,7 @@ import { type CausingRequest, eventMetadata } from '../event-metadata.ts'
 import type { ProviderVault } from '../ports/provider-vault.ts'
 import type { UserStore } from '../ports/stores/user-store.ts'
 import type { Backend } from '../sign-in/authenticate.ts'
-import { type IssueNeeds, issueCredential } from '../sign-in/issue-credential.ts'
+import { type IssueNeeds, issueCredential, type LoginClient } from '../sign-in/issue-credential.ts'
 import { sealedAccount } from './link-account.ts'
 import { type Arrival, type AuthorizationResponse, identityOf, type ReturnNeeds } from './redeem-return.ts'
 import { takeOver } from './take-over.ts'
@@ -45,37 +45,42 @@ export class FinishOAuth {
   }
 
   async execute(
-    input: CausingRequest & {
-      response: AuthorizationResponse
-      arrival: Arrival
-      policy: OAuthPolicy
-      backend: Backend
-    },
+    input: CausingRequest &
+      LoginClient & {
+        response: AuthorizationResponse
+        arrival: Arrival
+        policy: OAuthPolicy
+        backend: Backend
+      },
   ): Promise<{ credential: string; email: Email }> {
-    const { response, arrival, policy, backend, requestId, languages } = input
+    const { response, arrival, policy, backend, caller, traits, requestId, languages } = input
     const identity = await identityOf(this.#needs, response, arrival, null)
-    const user = await this.#userOf({ identity, provider: arrival.provider.name, policy, requestId, languages })
+    const provider = arrival.provider.name
+    const { user, isNew } = await this.#userOf({ identity, provider, policy, requestId, languages })
     const { requiresVerification } = policy
-    const login = { user, backend, requestId, languages, requiresVerification }
+    const client = { caller, traits, isRegistration: isNew }
+    const login = { ...client, user, backend, requestId, languages, requiresVerification }
     return { credential: await issueCredential(this.#needs, login), email: user.email }
   }
 
   /** Retries when a concurrent login wrote first, so that two first logins of one account create one user. */
-  async #userOf(signIn: SignIn): Promise<User> {
+  async #userOf(signIn: SignIn): Promise<{ user: User; isNew: boolean }> {
     const { users } = this.#needs
     const { identity, provider } = signIn
     for (let attempt = 1; attempt <= maxAttempts; attempt++) {
       const linked = await users.findByOAuthAccount(provider, identity.accountId)
       if (linked !== null) {
         const renewed = await this.#renew(linked, signIn)
-        if (renewed !== null) return renewed
+        if (renewed !== null) return { user: renewed, isNew: false }
         continue
       }
       if (identity.email === null) throw new Refusal('OAUTH_NOT_AVAILABLE_EMAIL')
       const same = await users.findByEmail(emailKey(identity.email))
-      const user =
-        same === null ? await this.#create(identity.email, signIn) : await this.#associate(same, identity.email, signIn)
-      if (user !== null) return user
+      const isNew = same === null
+      const user = isNew
+        ? await this.#create(identity.email, signIn)
+        : await this.#associate(same, identity.email, signIn)
+      if (user !== null) return { user, isNew }
     }
     throw new Unavailable('other logins change an account all the time')
   }

@@ -7,6 +7,8 @@ export interface Backend {
   readonly name: string
   readonly credentials: Credentials
   readonly requiresVerification: boolean
+  /** Browsers send its credentials by themselves, so the user hears of a login from a browser without a device token. */
+  readonly isForBrowsers?: boolean
 }
 
 export interface Authenticated {

@@ -2,11 +2,11 @@ import { type Email, type EmailKey, emailKey } from '../../domain/email.ts'
 import { LimitReached, Refusal, Unavailable } from '../../domain/refusal.ts'
 import type { User } from '../../domain/user.ts'
 import type { CausingRequest } from '../event-metadata.ts'
-import { type Caller, type Limits, unknownCaller } from '../limits/limits.ts'
+import { type Limits, unknownCaller } from '../limits/limits.ts'
 import type { PasswordHasher } from '../ports/password-hasher.ts'
 import type { UserStore } from '../ports/stores/user-store.ts'
 import type { Backend } from './authenticate.ts'
-import { type IssueNeeds, issueCredential } from './issue-credential.ts'
+import { type IssueNeeds, issueCredential, type LoginClient } from './issue-credential.ts'
 
 interface Needs extends IssueNeeds {
   users: UserStore
@@ -26,19 +26,19 @@ export class LogIn {
    * @param input.email `null` for a text that is no address; refused after the same work
    */
   async execute(
-    input: CausingRequest & { email: Email | null; password: string; backend: Backend; caller?: Caller },
+    input: CausingRequest & LoginClient & { email: Email | null; password: string; backend: Backend },
   ): Promise<string> {
-    const { email, password, backend, requestId, languages, caller = unknownCaller } = input
-    const { client } = caller
+    const { email, password, backend, caller, traits, requestId, languages } = input
+    const { client, device } = caller ?? unknownCaller
     const account = email === null ? null : emailKey(email)
 
-    const verified = await this.#needs.limits.password({ ...caller, account, requestId }, () =>
+    const verified = await this.#needs.limits.password({ client, device, account, requestId }, () =>
       this.#verify(account, password, client),
     )
     if (verified === null) throw new Refusal('LOGIN_BAD_CREDENTIALS')
     const { user, needsRehash } = verified
     if (needsRehash) await this.#rehash(user, password, client)
-    return await issueCredential(this.#needs, { user, backend, requestId, languages })
+    return await issueCredential(this.#needs, { user, backend, caller, traits, requestId, languages })
   }
 
   async #verify(account: EmailKey | null, password: string, client: string | null) {

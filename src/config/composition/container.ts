@@ -21,6 +21,8 @@ import { ReadProviderToken } from '../../application/oauth/read-provider-token.t
 import { StartOAuth } from '../../application/oauth/start-oauth.ts'
 import { UnlinkOAuth } from '../../application/oauth/unlink-oauth.ts'
 import { Authenticate } from '../../application/sign-in/authenticate.ts'
+import { EndSession } from '../../application/sign-in/end-session.ts'
+import { ListSessions } from '../../application/sign-in/list-sessions.ts'
 import { LogIn } from '../../application/sign-in/log-in.ts'
 import { LogOut } from '../../application/sign-in/log-out.ts'
 import { LogOutEverywhere } from '../../application/sign-in/log-out-everywhere.ts'
@@ -36,8 +38,10 @@ const classes = {
   createSuperuser: CreateSuperuser,
   deleteUser: DeleteUser,
   deliverTokens: DeliverTokens,
+  endSession: EndSession,
   finishOAuth: FinishOAuth,
   linkOAuth: LinkOAuth,
+  listSessions: ListSessions,
   logIn: LogIn,
   logOut: LogOut,
   logOutEverywhere: LogOutEverywhere,

@@ -4,6 +4,7 @@ import type { Router } from '../../adapters/http/endpoint.ts'
 import { mailboxRouter } from '../../adapters/http/pages/mailbox-page.ts'
 import { type ComesBack, type TryConfig, tryRouter } from '../../adapters/http/pages/try-page.ts'
 import { clientAddresses } from '../../adapters/http/pipeline/client-address.ts'
+import { traitsOf } from '../../adapters/http/pipeline/client-traits.ts'
 import { identifying } from '../../adapters/http/pipeline/identify.ts'
 import { type RouteTable, routeTable } from '../../adapters/http/pipeline/route-table.ts'
 import { routesOf, type TenantHttp } from '../../adapters/http/pipeline/serve.ts'
@@ -15,6 +16,7 @@ import type { DeviceCookie } from '../../adapters/http/transports/device-cookie.
 import { ownOrigins } from '../../adapters/http/transports/http-backend.ts'
 import { unknownCaller, unlimited } from '../../application/limits/limits.ts'
 import { Refusal } from '../../domain/refusal.ts'
+import { unknownTraits } from '../../domain/session.ts'
 import { version } from '../../lib/version.ts'
 import { routers } from '../plugins/routers.ts'
 import type { Settings } from '../settings/schema/schema.ts'
@@ -63,9 +65,10 @@ export function tenantHttp(tenant: Tenant, needs: TenantNeeds): TenantHttp {
       identify,
       ownOrigins: origins,
       callerOf(request) {
-        if (!settings.limits.enabled) return unknownCaller // otherwise the hash pool would limit its client
-        return { client: clientOf(request), device: deviceCookie.read(request.headers.cookie) }
+        const client = settings.limits.enabled ? clientOf(request) : null // otherwise the hash pool would limit its client
+        return { client, device: deviceCookie.read(request.headers.cookie) }
       },
+      traitsOf: (request) => traitsOf(clientOf(request), request.headers['user-agent']),
       limits: ports.limits,
       strict,
     }),
@@ -93,6 +96,7 @@ export function processRoutes({ settings, tenants, strict }: ProcessNeeds): Rout
     },
     ownOrigins: () => new Set<string>(),
     callerOf: () => unknownCaller,
+    traitsOf: () => unknownTraits,
     limits: unlimited,
     strict,
   }

@@ -31,12 +31,11 @@ export function transportOf({ transport, strategy }: Pick<BackendSettings, 'tran
 
 /** The enabled backends, in order of declaration. */
 export function backendsOf(settings: Settings['backends'], needs: StrategyNeeds): HttpBackend[] {
-  return enabledOf(settings).map(([name, { transport, strategy, requiresVerification }]) => ({
-    name,
-    requiresVerification,
-    credentials: build(strategies, strategy, needs),
-    transport: transportOf({ transport, strategy }),
-  }))
+  return enabledOf(settings).map(([name, { transport: kind, strategy, requiresVerification }]) => {
+    const transport = transportOf({ transport: kind, strategy })
+    const credentials = build(strategies, strategy, needs)
+    return { name, requiresVerification, credentials, transport, isForBrowsers: transport.isAmbient }
+  })
 }
 
 /** The enabled providers by name, in order of declaration. */

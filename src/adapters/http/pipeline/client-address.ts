@@ -66,13 +66,26 @@ function parseAddress(text: string): Address | null {
   return mapped === undefined ? { address, version: 6 } : { address: mapped, version: 4 }
 }
 
-/** @param address of IPv6 in its canonical form, which may shorten other groups than that of the subnet */
 function clientOf({ address, version }: Address): string {
-  if (version === 4) return address
+  return version === 4 ? address : subnetOf(address, 4)
+}
+
+/** The network of a client, which tells its user the region and provider but not the person. */
+export function networkOf(client: string): string {
+  const [address = ''] = client.split('/')
+  return isIP(address) === 6 ? subnetOf(address, 3) : `${address.split('.').slice(0, 3).join('.')}.0/24`
+}
+
+/**
+ * The subnet of an IPv6 address by its first groups of 16 bits.
+ *
+ * @param address in its canonical form, which may shorten other groups than that of the subnet
+ */
+function subnetOf(address: string, groups: number): string {
   const [left = [], right = []] = address.split('::').map((half) => half.split(':').filter((group) => group !== ''))
   const zeros = Array<string>(8 - left.length - right.length).fill('0')
-  const subnet = [...left, ...zeros, ...right].slice(0, 4).join(':')
-  return `${new SocketAddress({ address: `${subnet}::`, family: 'ipv6' }).address}/64`
+  const subnet = [...left, ...zeros, ...right].slice(0, groups).join(':')
+  return `${new SocketAddress({ address: `${subnet}::`, family: 'ipv6' }).address}/${groups * 16}`
 }
 
 /** Reads an IP address, or a subnet such as 10.0.0.0/8. */

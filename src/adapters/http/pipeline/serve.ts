@@ -3,6 +3,7 @@ import type { Context } from 'koa'
 import { type Caller, type Limits, unknownCaller } from '../../../application/limits/limits.ts'
 import type { Authenticated } from '../../../application/sign-in/authenticate.ts'
 import { Refusal } from '../../../domain/refusal.ts'
+import type { ClientTraits } from '../../../domain/session.ts'
 import { acceptedLanguages } from '../../../lib/languages.ts'
 import { leadsToLoopback } from '../../../lib/loopback.ts'
 import { readBody } from '../body/read-body.ts'
@@ -87,6 +88,7 @@ export interface RoutesNeeds {
   /** Origins whose pages may use our cookies. Call it only after the service listens. */
   readonly ownOrigins: () => ReadonlySet<string>
   readonly callerOf: (request: IncomingMessage) => Caller
+  readonly traitsOf: (request: IncomingMessage) => ClientTraits
   readonly limits: Pick<Limits, 'request'>
   /** In tests, a refusal that its endpoint does not list is a fault. */
   readonly strict: boolean
@@ -133,6 +135,7 @@ function answerOf(endpoint: Endpoint, needs: RoutesNeeds): Operation {
         query: new URLSearchParams(ctx.querystring),
         cookie: ctx.req.headers.cookie,
         caller,
+        traits: () => needs.traitsOf(ctx.req),
         host: ctx.hostname,
         requestId: ctx.state.requestId,
         languages: acceptedLanguages(ctx.req.headers['accept-language']),

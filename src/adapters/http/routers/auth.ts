@@ -31,11 +31,12 @@ export function authRouter({ logIn, logOut, backend, deviceCookie, prefix }: Nee
         body: LoginForm,
         replies: transport.replies,
         refusals: ['LOGIN_BAD_CREDENTIALS', 'LOGIN_USER_NOT_VERIFIED'],
-        async handle({ body, requestId, languages, caller }) {
+        async handle({ body, requestId, languages, caller, traits: traitsOf }) {
           const parsed = parseAddress(body.username)
           const email = 'email' in parsed ? parsed.email : null
           const { password } = body
-          const credential = await logIn.execute({ email, password, backend, requestId, languages, caller })
+          const client = { caller, traits: traitsOf() }
+          const credential = await logIn.execute({ email, password, backend, requestId, languages, ...client })
           const reply = transport.deliver(credential)
           return email === null ? reply : deviceCookie.given(reply, email)
         },

@@ -66,7 +66,8 @@ export function oauthRouter({ startOAuth, finishOAuth, mounted, backend, deviceC
         ],
         handle: (incoming) =>
           finishJourney(mounted, incoming, ends, async (callback) => {
-            const { credential, email } = await finishOAuth.execute({ ...callback, policy, backend })
+            const client = { caller: incoming.caller, traits: incoming.traits() }
+            const { credential, email } = await finishOAuth.execute({ ...callback, ...client, policy, backend })
             return deviceCookie.given(backend.transport.deliver(credential), email)
           }),
       }),

@@ -1,22 +1,19 @@
 import type { DeleteUser } from '../../../application/accounts/delete-user.ts'
 import type { ReadUser } from '../../../application/accounts/read-user.ts'
 import type { UpdateUser } from '../../../application/accounts/update-user.ts'
-import type { LogOutEverywhere } from '../../../application/sign-in/log-out-everywhere.ts'
 import { endpoint, type Router } from '../endpoint.ts'
 import { AccountsSchema, accountBody, UpdateMeBody, UpdateUserBody, UserSchema, userBody } from '../schemas.ts'
-import type { HttpBackend } from '../transports/http-backend.ts'
+import { type SessionNeeds, sessionEndpoints } from './sessions.ts'
 
-interface Needs {
+interface Needs extends SessionNeeds {
   readUser: ReadUser
   updateUser: UpdateUser
   deleteUser: DeleteUser
-  logOutEverywhere: LogOutEverywhere
-  backends: readonly HttpBackend[]
   prefix: string
 }
 
 export function usersRouter(needs: Needs): Router {
-  const { readUser, updateUser, deleteUser, logOutEverywhere, backends, prefix } = needs
+  const { readUser, updateUser, deleteUser, prefix } = needs
   const target = ({ params }: { params: Readonly<Record<string, string>> }) => readUser.execute(params.user_id ?? '')
   const user = { 200: { description: 'The user', body: UserSchema } }
   const changing = [
@@ -73,19 +70,7 @@ export function usersRouter(needs: Needs): Router {
           return { status: 200, body: by.user.oauthAccounts.map(accountBody) }
         },
       }),
-      endpoint({
-        method: 'DELETE',
-        path: '/me/sessions',
-        operationId: 'users:log_out_everywhere',
-        summary: 'End every login of the own account, this one too',
-        access: 'user',
-        replies: { 204: { description: 'Every session and token is ended', body: null } },
-        async handle({ by, requestId, languages }) {
-          await logOutEverywhere.execute({ by, requestId, languages })
-          const backend = backends.find(({ name }) => name === by.backend.name)
-          return backend?.transport.clear() ?? { status: 204 }
-        },
-      }),
+      ...sessionEndpoints(needs, target),
       endpoint({
         method: 'GET',
         path: '/:user_id',

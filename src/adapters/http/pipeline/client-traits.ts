@@ -1,0 +1,24 @@
+import Bowser from 'bowser'
+import type { ClientTraits } from '../../../domain/session.ts'
+import { networkOf } from './client-address.ts'
+
+/** Headers of browsers are shorter. The library tries many patterns on the text. */
+const maxLength = 512
+
+/** For a client that it does not know, the library answers with a part of the header. */
+const browsers = new Set(Object.values(Bowser.BROWSER_MAP))
+const systems = new Set(Object.values(Bowser.OS_MAP))
+
+/** @param client as `ClientOf` answers it */
+export function traitsOf(client: string | null, userAgent = ''): ClientTraits {
+  const { browser, os } = Bowser.parse(userAgent.slice(0, maxLength) || ' ')
+  return {
+    network: client === null ? null : networkOf(client),
+    browser: known(browser.name, browsers),
+    system: known(os.name, systems),
+  }
+}
+
+function known(name: string | undefined, names: ReadonlySet<string>): string | null {
+  return name !== undefined && names.has(name) ? name : null
+}

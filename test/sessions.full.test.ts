@@ -1,0 +1,68 @@
+import { expect } from 'chai'
+import { oneProcess, type Site, startSite, twoProcesses } from './races/site.ts'
+import { notFound, seen } from './support/answers.ts'
+import { call, logInByCookie } from './support/client.ts'
+import { inMemory, needsDeployment, onMongo, onSqlite, onSqliteAndRedis } from './support/deployments.ts'
+
+interface Listed {
+  readonly id: string
+  readonly is_current: boolean
+}
+
+for (const { deployment, start } of [
+  { deployment: inMemory, start: oneProcess },
+  { deployment: onSqlite, start: twoProcesses },
+  { deployment: onMongo, start: twoProcesses },
+  { deployment: onSqliteAndRedis, start: twoProcesses },
+]) {
+  describe(`sessions that people end, on ${deployment.name}${start === twoProcesses ? ' and two processes' : ''}`, () => {
+    let started: Site | null = null
+    const site = (): Site => {
+      if (started === null) throw new Error('the site is not started')
+      return started
+    }
+
+    before(async function () {
+      await needsDeployment(this, deployment)
+      started = await startSite(deployment, start)
+    })
+    after(async () => {
+      await started?.stop()
+    })
+
+    const list = async (process: number, cookie: string) => {
+      const { body } = await call(site().url(process), 'GET', '/users/me/sessions', { cookie })
+      return body as Listed[] // safe: as described, or `call` throws
+    }
+    const end = async (process: number, cookie: string, id: string) =>
+      seen(await call(site().url(process), 'DELETE', `/users/me/sessions/${id}`, { cookie }))
+    const status = async (process: number, cookie: string) =>
+      (await call(site().url(process), 'GET', '/users/me', { cookie })).status
+
+    it('are gone at once on the other process', async () => {
+      const { email } = await site().person()
+      const stays = await logInByCookie(site().url(0), email)
+      for (let round = 0; round < 8; round++) {
+        const [one, other] = [round % 2, (round + 1) % 2]
+        const goes = await logInByCookie(site().url(other), email)
+        expect(await status(other, goes)).to.equal(200)
+        const listed = await list(one, stays)
+        expect(listed.map((session) => session.is_current)).to.deep.equal([false, true])
+        const id = listed[0]?.id ?? ''
+        expect((await end(one, stays, id)).status).to.equal(204)
+        expect(await status(other, goes)).to.equal(401)
+        expect(await list(other, stays)).to.deep.equal(listed.slice(1))
+        expect(await end(other, stays, id)).to.deep.equal(notFound)
+      }
+    })
+
+    it('of another user are answered like an unknown one, and go on', async () => {
+      const [one, other] = await site().people(2)
+      const mine = await logInByCookie(site().url(0), one?.email ?? '')
+      const theirs = await logInByCookie(site().url(1), other?.email ?? '')
+      const [{ id } = { id: '' }] = await list(1, theirs)
+      for (const wanted of [id, 'x'.repeat(43), 'x']) expect(await end(0, mine, wanted)).to.deep.equal(notFound)
+      expect(await status(0, theirs)).to.equal(200)
+    })
+  })
+}
