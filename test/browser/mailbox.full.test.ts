@@ -5,6 +5,7 @@ import { launchBrowser, needsBrowser, type TestBrowser } from '../support/browse
 import { goodPassword, register } from '../support/client.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { scratchFolder } from '../support/spawned-service.ts'
+import { watchedPage } from '../support/watched-page.ts'
 
 const hostileLayout = `<!doctype html><html><head><title>x</title></head><body>{{{content}}}
 <script>parent.postMessage('script ran', '*'); document.body.dataset.ran = 'script'</script>
@@ -63,4 +64,18 @@ describe('the mailbox in a browser', () => {
     await service.event(({ event, user }) => event === 'on_after_request_verify' && user.email === 'grace@example.com')
     await context.close()
   })
+
+  for (const colorScheme of ['light', 'dark'] as const) {
+    it(`has no fault of accessibility and fits a phone (${colorScheme})`, async () => {
+      const { page, expectAccessible, close } = await watchedPage(browser, {
+        colorScheme,
+        viewport: { width: 360, height: 740 },
+      })
+      for (const address of [service.mailboxUrl ?? '', `${service.url}/try/mailbox`]) {
+        await page.goto(address)
+        await expectAccessible(address)
+      }
+      await close()
+    })
+  }
 })
