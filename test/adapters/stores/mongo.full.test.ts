@@ -1,6 +1,7 @@
 import { expect } from 'chai'
-import { MongoClient } from 'mongodb'
-import { fullness } from '../../../src/adapters/stores/mongo/connection.ts'
+import * as driver from 'mongodb'
+import { openClient } from '../../../src/adapters/stores/mongo/client.ts'
+import { connectionOf, fullness } from '../../../src/adapters/stores/mongo/connection.ts'
 import { mongoBackend } from '../../../src/adapters/stores/mongo/mongo.ts'
 import { type StoreHandle, Unsuitable } from '../../../src/adapters/stores/store-backend.ts'
 import { emailKey } from '../../../src/domain/email.ts'
@@ -78,9 +79,20 @@ describe('the MongoDB store', () => {
     })
   })
 
+  // The stand-in for MongoDB stores documents of any size.
+  it('is unavailable for a change that makes a document too large', async () => {
+    const client = openClient(driver, (await sharedMongo()).url())
+    const connection = connectionOf(driver, { value: client, release: client.close }, 'large', clock)
+    for (const code of [10334, 17419, 17420]) {
+      const tooLarge = () => Promise.reject(new driver.MongoServerError({ code, errmsg: 'is larger than 16777216' }))
+      expect(await faultOf(connection.translate(tooLarge)), `${code}`).to.be.instanceOf(Unavailable)
+    }
+    await connection.close()
+  })
+
   it('is unavailable when its indexes cannot be created', async () => {
     const url = (await sharedMongo()).url()
-    const client = new MongoClient(url)
+    const client = new driver.MongoClient(url)
     await client
       .db()
       .collection('users')
@@ -95,13 +107,13 @@ describe('the MongoDB store', () => {
 
   describe('in use', () => {
     let opened: Opened
-    let client: MongoClient
+    let client: driver.MongoClient
 
     const stored = (id: UserId) => client.db().collection<{ _id: string }>('users').findOne({ _id: id })
 
     before(async () => {
       opened = await openMongo()
-      client = new MongoClient(opened.url)
+      client = new driver.MongoClient(opened.url)
     })
 
     after(async () => {
@@ -247,7 +259,7 @@ describe('the MongoDB store', () => {
 
   it('runs one count at a time for a flood of callers that meet a full collection', async () => {
     const url = (await sharedMongo()).url()
-    const client = new MongoClient(url, { monitorCommands: true })
+    const client = new driver.MongoClient(url, { monitorCommands: true })
     let running = 0
     let most = 0
     client.on('commandStarted', ({ commandName }) => {
