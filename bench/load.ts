@@ -35,7 +35,9 @@ export async function saturate({
   const { statusCodeStats, duration, errors } = await autocannon({
     url,
     connections,
-    ...(typeof shots === 'function' ? { requests: [{ setupRequest: shots }] } : shared(shots, connections)),
+    ...(typeof shots === 'function'
+      ? { requests: [{ setupRequest: (request) => ({ ...request, ...shots() }) }] }
+      : shared(shots, connections)),
     ...(amount === undefined ? { duration: seconds ?? 1 } : { amount }),
   })
   if (errors > 0) throw new Error(`${errors} requests to ${url} failed`)

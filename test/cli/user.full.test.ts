@@ -12,7 +12,7 @@ const none = { code: 1, out: '', err: 'portcullis: there is no such user\n' }
 
 for (const deployment of [onSqlite, onMongo, onSqliteAndRedis, onMongoAndRedis]) {
   describe(`portcullis user, beside a service on ${deployment.name}`, function () {
-    this.timeout(60_000)
+    this.timeout(180_000)
     const page = 'https://app.example.com/reset'
     const folder = scratchFolder()
     let env: Record<string, string>
