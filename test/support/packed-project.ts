@@ -23,6 +23,12 @@ export class PackedProject {
   readonly folder = mkdtempSync(join(tmpdir(), 'portcullis-packed-'))
   readonly installed = join(this.folder, 'node_modules', 'portcullis')
 
+  /** The path of the packed file. */
+  get tarball(): string {
+    const [name = ''] = readdirSync(this.folder).filter((file) => file.endsWith('.tgz'))
+    return join(this.folder, name)
+  }
+
   static async create(): Promise<PackedProject> {
     await build()
     writeApiPage()
@@ -36,9 +42,8 @@ export class PackedProject {
     const env = environmentOf({ npm_config_cache: join(folder, '.npm') })
     // The scripts would build again.
     await run('npm', ['pack', '--ignore-scripts', '--pack-destination', folder], { cwd: projectRoot, env })
-    const [tarball = ''] = readdirSync(folder).filter((name) => name.endsWith('.tgz'))
     mkdirSync(installed, { recursive: true })
-    await run('tar', ['-xzf', join(folder, tarball), '-C', installed, '--strip-components=1'])
+    await run('tar', ['-xzf', this.tarball, '-C', installed, '--strip-components=1'])
     // Safe: the project's own manifest.
     const { dependencies } = JSON.parse(projectFile('package.json')) as Manifest
     for (const name of [...Object.keys(dependencies), '@types/koa', '@types/node']) {

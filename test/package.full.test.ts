@@ -1,0 +1,126 @@
+import { execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core'
+import { expect } from 'chai'
+import { publint } from 'publint'
+import { environmentOf } from './support/commands.ts'
+import { PackedProject } from './support/packed-project.ts'
+
+/** Uses each entry of the package. */
+const body = `
+export async function main(): Promise<void> {
+  const portcullis = await openPortcullis({ stores: { users: { kind: 'memory' } }, logs: { level: 'warn' } })
+  const { registerUser } = portcullis.accounts
+  const user = await registerUser.execute({
+    email: toEmail('ada@example.com'),
+    password: 'a quite long pass phrase',
+    requestId: fixedClock()().toISOString(),
+  })
+  console.log(user.email, typeof koaAccounts)
+  await portcullis.close()
+}
+void main()
+`
+const entries = {
+  portcullis: 'openPortcullis, toEmail',
+  'portcullis/koa': 'koaAccounts',
+  'portcullis/testing': 'fixedClock',
+}
+const statements = (of: (name: string, names: string) => string) =>
+  `${Object.entries(entries)
+    .map(([name, names]) => of(name, names))
+    .join('\n')}\n`
+
+const program = statements((name, names) => `import { ${names} } from '${name}'`) + body
+const dynamic = body.replace('{\n', `{\n${statements((name, names) => `const { ${names} } = await import('${name}')`)}`)
+
+describe('the tarball', () => {
+  let project: PackedProject
+  before(async () => {
+    project = await PackedProject.create()
+  })
+  after(() => project?.remove())
+
+  it('has a README whose links lead to files of the package', () => {
+    const readme = readFileSync(join(project.installed, 'README.md'), 'utf8')
+    const links = [...readme.matchAll(/\]\(([^)\s#]+)[^)\s]*\)/g)].map(([, link = '']) => link)
+    const files = links.filter((link) => !/^https?:/.test(link))
+    expect(files).to.have.length.above(20)
+    expect(files.filter((file) => !existsSync(join(project.installed, file)))).to.deep.equal([])
+  })
+
+  it('passes publint', async () => {
+    const { messages } = await publint({ pkgDir: project.installed, pack: false, strict: true })
+    expect(messages).to.deep.equal([])
+  })
+
+  it('has types that ES modules resolve, and that CommonJS files resolve to the ES modules', async () => {
+    const tarball = createPackageFromTarballData(readFileSync(project.tarball))
+    const { types, problems } = { problems: [], ...(await checkPackage(tarball)) }
+    expect(types).to.not.equal(false)
+    // `moduleResolution: node` knows no `exports`.
+    const found = problems.filter((one) => !('resolutionKind' in one && one.resolutionKind === 'node10'))
+    expect(new Set(found.map(({ kind }) => kind))).to.deep.equal(new Set(['CJSResolvesToESM']))
+  })
+
+  for (const [module, files, options, faults] of [
+    ['nodenext', { 'nodenext.ts': program, 'static.cts': program }, {}, []],
+    ['node16', { 'node16.ts': program, 'dynamic.cts': dynamic }, {}, []],
+    ['esnext', { 'bundler.ts': program }, { moduleResolution: 'bundler' }, []],
+    ['node16', { 'wrong.cts': program }, {}, Object.keys(entries).map((_, at) => `wrong.cts(${at + 1}`)],
+  ] as const) {
+    const names = Object.keys(files)
+    const title = faults.length > 0 ? 'does not compile' : 'compiles and runs'
+    it(`${title} with ${module} in ${names.join(' and ')}`, async () => {
+      for (const [name, text] of Object.entries(files)) project.write(name, text)
+      const printed = await project.compile(names, { module, ...options })
+      expect(printed.match(/^[^,\s]+(?=,\d+\): error)/gm) ?? [], printed).to.deep.equal(faults)
+      if (faults.length > 0) expect(printed).to.include('TS1479') // as docs/embedding.md says
+      for (const name of faults.length > 0 ? [] : names) {
+        expect(await project.run(name.replace(/ts$/, 'js'))).to.equal('ada@example.com function\n')
+      }
+    })
+  }
+
+  it('runs in CommonJS files without TypeScript', async () => {
+    const javaScript = body.replace(/export |: Promise<void>/g, '')
+    project.write('require.cjs', statements((name, names) => `const { ${names} } = require('${name}')`) + javaScript)
+    expect(await project.run('require.cjs')).to.equal('ada@example.com function\n')
+  })
+
+  it('is refused by npm publish until somebody decides otherwise', async () => {
+    const written: string[] = []
+    const registry = createServer((request, response) => {
+      if (request.method === 'PUT') written.push(request.url ?? '')
+      response.writeHead(request.method === 'PUT' ? 201 : 404).end('{}')
+    }).listen(0, '127.0.0.1')
+    await once(registry, 'listening')
+    const { port } = registry.address() as AddressInfo // safe: it listens on TCP
+    const publish = (...more: string[]) => {
+      const address = `127.0.0.1:${port}`
+      const words = [
+        'publish',
+        project.tarball,
+        `--registry=http://${address}/`,
+        `--//${address}/:_authToken=x`,
+        ...more,
+      ]
+      const env = environmentOf({ npm_config_cache: join(project.folder, '.npm') })
+      return promisify(execFile)('npm', words, { cwd: project.folder, env }).catch(({ stderr }) => stderr)
+    }
+    try {
+      expect(await publish()).to.match(/EUNSCOPED|unscoped/)
+      expect(written).to.deep.equal([])
+      await publish('--access=public')
+      expect(written).to.deep.equal(['/portcullis'])
+    } finally {
+      registry.close()
+      registry.closeAllConnections()
+    }
+  })
+})
