@@ -146,4 +146,18 @@ export default [
     tests: ['test/config/profiles.test.ts'],
     only: 'leaves every given setting',
   },
+  {
+    title: 'users end the sessions of others',
+    file: 'src/application/sign-in/end-session.ts',
+    text: 'if (session?.userId !== target.id || ',
+    replacement: 'if (',
+    tests: ['test/http/sessions.test.ts'],
+  },
+  {
+    title: 'the text of a client is the name of a browser',
+    file: 'src/adapters/http/pipeline/client-traits.ts',
+    text: 'name !== undefined && names.has(name)',
+    replacement: 'name !== undefined',
+    tests: ['test/http/client-traits.test.ts'],
+  },
 ]

@@ -129,8 +129,8 @@ export default [
   {
     title: 'each address of a /64 is a client',
     file: 'src/adapters/http/pipeline/client-address.ts',
-    text: 'if (version === 4) return address',
-    replacement: 'if (version > 0) return address',
+    text: 'return version === 4 ? address : subnetOf(address, 4)',
+    replacement: 'return address',
     tests: ['test/http/client-address.test.ts'],
   },
   {
