@@ -23,7 +23,7 @@ export const sqliteBackend: StoreBackend = {
   backUp: ({ dataFolder }, to) => copyFile(pathIn(dataFolder), to),
 }
 
-const usualCacheMegabytes = 64
+const usualCacheMegabytes = 256
 /** For each of many tenants. */
 const smallCacheMegabytes = 0.5
 

@@ -27,7 +27,7 @@ const cacheMegabytes = Type.Optional(
   Type.Integer({
     minimum: 1,
     maximum: 65_536,
-    otherwise: '64; half a megabyte for each of several tenants',
+    otherwise: '256; half a megabyte for each of several tenants',
     description: '(sqlite) Memory in which a process keeps parts of the file, at most. It is taken as they are read.',
   }),
 )
