@@ -6,7 +6,9 @@ import { startTestService, type TestService } from './support/service.ts'
 
 const email = 'ada@example.com'
 
-describe('10 000 clients that guess one password each at one account', () => {
+const clients = 2_000
+
+describe(`${clients} clients that guess one password each at one account`, () => {
   let service: TestService
 
   before(async () => {
@@ -26,17 +28,17 @@ describe('10 000 clients that guess one password each at one account', () => {
     const cookie = login.headers.get('Set-Cookie')?.split(';')[0] ?? ''
     const logIn = async (more: object) => (await call(url, 'POST', '/auth/jwt/login', { form, ...more })).status
 
-    const crowd = sender(url, 2_000) // a refusal takes a second
-    let left = 10_000
-    const guesses = each(left, 2_000, async (at) => {
+    const crowd = sender(url, 500) // a refusal takes a second
+    let left = clients
+    const guesses = each(left, 500, async (at) => {
       const client = { 'X-Forwarded-For': `10.${at >> 16}.${(at >> 8) & 255}.${at & 255}` }
       const { status } = await crowd.postForm('/auth/jwt/login', { username: email, password: `guess ${at}` }, client)
       left--
       return status
     })
     const owner: number[] = []
-    for (const rest of [9_900, 7_500, 5_000, 2_500]) {
-      await eventually('the guesses', () => left <= rest)
+    for (const rest of [0.99, 0.75, 0.5, 0.25]) {
+      await eventually('the guesses', () => left <= rest * clients)
       owner.push(await logIn({ cookie }))
     }
     const statuses = await guesses
@@ -44,7 +46,7 @@ describe('10 000 clients that guess one password each at one account', () => {
 
     expect(owner).to.deep.equal([200, 200, 200, 200])
     expect(statuses.filter((status) => status === 400)).to.have.length(100)
-    expect(statuses.filter((status) => status === 429)).to.have.length(9_900)
+    expect(statuses.filter((status) => status === 429)).to.have.length(clients - 100)
     expect(await logIn({}), 'the owner from a new browser').to.equal(429)
   })
 })

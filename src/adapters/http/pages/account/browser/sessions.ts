@@ -16,7 +16,8 @@ export async function showSessions(asUser: (act: () => Promise<void>) => Promise
   byId('sessions').replaceChildren(...sessions.map(rowOf))
 
   function rowOf({ id, browser, system, network, is_current: isCurrent, ...times }: StoredSession): HTMLElement {
-    const [signedIn, time] = [times.created_at, times.last_used_at].map((at) => format.format(new Date(at)))
+    const signedIn = format.format(new Date(times.created_at))
+    const time = format.format(new Date(times.last_used_at))
     const name = [browser, system].filter((part) => part !== null).join(', ') || texts.unknownBrowser
     const parts = [network, filled(texts.signedInAt, { time: signedIn }), filled(texts.lastUsed, { time })]
     const details = element('p', { class: 'hint' }, parts.filter((part) => part !== null).join(', '))
