@@ -94,7 +94,7 @@ export default [
   {
     title: 'a client need not wait for the end of a pause',
     file: 'src/application/limits/counted-limits.ts',
-    text: "if (gate.points > 1) throw reached('passwordsBeforePauses', gate.expiresIn)",
+    text: "if (gate.points > 1) throw this.#refuse('passwordsBeforePauses', pauseOf(key), this.#now() + gate.expiresIn)",
     replacement: '',
     tests: ['test/application/limits/counted-limits.test.ts'],
   },

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import type { EmailKey } from '../../domain/email.ts'
 import { restSeconds } from '../../domain/one-time-token.ts'
 import { LimitReached, Refusal } from '../../domain/refusal.ts'
@@ -62,6 +63,16 @@ interface Taken {
   readonly expiresAt: number
 }
 
+interface Refused {
+  readonly name: CounterName
+  readonly refusedAt: number
+  readonly expiresAt: number
+}
+
+/** A flood would keep the store busy, so a counter that refused refuses this long without the store. In milliseconds. */
+const refusalMemory = 1000
+const mostRefusals = 10_000
+
 /** A point that is given back later than this before its counter expires could reach the next window. */
 const marginMilliseconds = 1000
 
@@ -71,6 +82,8 @@ const marginMilliseconds = 1000
  */
 export class CountedLimits implements Limits {
   readonly #needs: Needs
+  /** The refusals of this process, by the key of the counter that refused. */
+  readonly #refused = new LRUCache<string, Refused>({ max: mostRefusals })
   constructor(needs: Needs) {
     this.#needs = needs
   }
@@ -127,10 +140,16 @@ export class CountedLimits implements Limits {
   /** Takes one from each counter of the attempt, in the order in which they are judged. */
   async #takePassword({ client, account, device, requestId }: PasswordAttempt, taken: Taken[]): Promise<void> {
     const { deviceTokens, attacked } = this.#needs
-    if (client !== null) taken.push(await this.#take('passwordsPerClient', client))
+    const deviceId = device === null || account === null ? null : deviceTokens.idOf(device, account)
+    if (client !== null) {
+      this.#refuseAgain(this.#keyOf('passwordsPerClient', client))
+      if (account !== null && deviceId === null) {
+        this.#refuseAgain(pauseOf(this.#keyOf('passwordsBeforePauses', client, account)))
+      }
+      taken.push(await this.#take('passwordsPerClient', client))
+    }
     if (account === null) return
 
-    const deviceId = device === null ? null : deviceTokens.idOf(device, account)
     if (deviceId !== null) {
       taken.push(await this.#take('passwordsPerDevice', account, deviceId))
       return
@@ -154,14 +173,30 @@ export class CountedLimits implements Limits {
     const excess = points - figures.passwordsBeforePauses
     if (excess < 0) return
     const gate = await limiter.add(pauseOf(key), 1, Math.min(figures.longestPauseSeconds, 2 ** excess))
-    if (gate.points > 1) throw reached('passwordsBeforePauses', gate.expiresIn)
+    if (gate.points > 1) throw this.#refuse('passwordsBeforePauses', pauseOf(key), this.#now() + gate.expiresIn)
   }
 
   async #take(name: CounterName, ...subject: readonly string[]): Promise<Taken> {
+    this.#refuseAgain(this.#keyOf(name, ...subject))
     const taken = await this.#count(name, ...subject)
     if (taken.points <= this.#needs.figures[name]) return taken
     await this.#giveBack([taken])
-    throw reached(name, taken.expiresAt - this.#now())
+    throw this.#refuse(name, taken.key, taken.expiresAt)
+  }
+
+  #refuse(name: CounterName, key: string, expiresAt: number): LimitReached {
+    const refusedAt = this.#now()
+    this.#refused.set(key, { name, refusedAt, expiresAt })
+    return reached(name, expiresAt - refusedAt)
+  }
+
+  #refuseAgain(key: string): void {
+    const refused = this.#refused.get(key)
+    if (refused === undefined) return
+    const now = this.#now()
+    if (now < Math.min(refused.refusedAt + refusalMemory, refused.expiresAt)) {
+      throw reached(refused.name, refused.expiresAt - now)
+    }
   }
 
   async #count(name: CounterName, ...subject: readonly string[]): Promise<Taken> {
@@ -176,6 +211,7 @@ export class CountedLimits implements Limits {
 
   async #giveBack(taken: readonly Taken[]): Promise<void> {
     const now = this.#now()
+    for (const { key } of taken) this.#refused.delete(key)
     const open = taken.filter(({ expiresAt }) => expiresAt - now > marginMilliseconds)
     await Promise.all(open.map(({ name, key }) => this.#needs.limiter.add(key, -1, windows[name])))
   }
@@ -186,6 +222,7 @@ export class CountedLimits implements Limits {
     const isPair = ({ name }: Taken) => name === 'passwordsBeforePauses'
     const cleared = taken.filter(isPair).flatMap(({ key }) => [key, pauseOf(key)])
     const others = taken.filter((one) => !isPair(one))
+    for (const key of cleared) this.#refused.delete(key)
     await Promise.all([this.#giveBack(others), ...cleared.map((key) => limiter.clear(key))])
   }
 

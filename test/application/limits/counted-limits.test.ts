@@ -166,9 +166,9 @@ describe('the limits of passwords', () => {
   })
 
   it('judge the client first, then the client with the account, then the account', async () => {
-    const { guess, logIn, limiter, attacks } = scene({
+    const { clock, guess, logIn, limiter, attacks } = scene({
       passwordsPerClient: 2,
-      passwordsBeforePauses: 1,
+      passwordsBeforePauses: 0,
       passwordsPerAccount: 1,
     })
     await guess()
@@ -183,8 +183,34 @@ describe('the limits of passwords', () => {
     expect(await guess({ ...attempt, client: '192.0.2.2' })).to.match(/^passwordsPerAccount/)
     expect(attacks).to.have.length(1)
     await guess({ ...attempt, account: grace })
+    clock.advance(1) // the pause takes 2 s
     expect(await logIn()).to.match(/^passwordsPerClient/)
   })
+
+  it('refuse again without the store for a second', async () => {
+    const { clock, guess, limiter } = scene({ passwordsPerClient: 1 })
+    await guess()
+    expect(await guess()).to.match(/^passwordsPerClient/)
+    const before = limiter.additions()
+    clock.advance(0.999)
+    expect(await guess()).to.match(/^passwordsPerClient/)
+    expect(limiter.additions()).to.equal(before)
+    clock.advance(0.001)
+    expect(await guess()).to.match(/^passwordsPerClient/)
+    expect(limiter.additions()).to.be.above(before)
+  })
+
+  for (const limit of ['passwordsPerClient', 'passwordsBeforePauses']) {
+    it(`accept attempts as soon as a right password is verified, although ${limit} refused one`, async () => {
+      const { limits, guess } = scene({ [limit]: 1 })
+      const verified = Promise.withResolvers<string>()
+      const logIn = limits.password(attempt, () => verified.promise)
+      expect(await guess()).to.include(limit)
+      verified.resolve('right')
+      await logIn
+      expect(await guess()).to.equal('wrong')
+    })
+  }
 
   it('count nothing for a client that is unknown', async () => {
     const { guess, limiter } = scene({ passwordsPerClient: 1, passwordsBeforePauses: 1 })
