@@ -6,7 +6,7 @@ import { startTestService, type TestService } from './support/service.ts'
 
 const email = 'ada@example.com'
 
-const clients = 2_000
+const clients = 1_000
 
 describe(`${clients} clients that guess one password each at one account`, () => {
   let service: TestService

@@ -8,8 +8,8 @@ import { spreadOf } from '../statistics.ts'
 
 const clients = 32
 const guessingConnections = 500
-/** Answers beyond a limit are held back for up to two seconds, so by then each connection has had one. */
-const onsetSeconds = 4
+/** The longest time until each of the connections has had its first refusal. */
+const onsetSeconds = 10
 const asksPerSecond = 200
 /** So slow that these logins never wait for each other. */
 const loginsPerSecond = 5

@@ -150,7 +150,7 @@ export default [
   {
     title: 'an answer 429 is not held back',
     file: 'src/adapters/http/server/answer.ts',
-    text: 'if (thrown instanceof LimitReached) await setTimeout(randomInt(leastDelayMilliseconds, mostDelayMilliseconds))',
+    text: 'if (thrown instanceof LimitReached) await holdBack()',
     replacement: '',
     tests: ['test/http/limits.test.ts'],
     only: 'held back',

@@ -1,4 +1,3 @@
-import { LRUCache } from 'lru-cache'
 import type { EmailKey } from '../../domain/email.ts'
 import { restSeconds } from '../../domain/one-time-token.ts'
 import { LimitReached, Refusal } from '../../domain/refusal.ts'
@@ -83,7 +82,7 @@ const marginMilliseconds = 1000
 export class CountedLimits implements Limits {
   readonly #needs: Needs
   /** The refusals of this process, by the key of the counter that refused. */
-  readonly #refused = new LRUCache<string, Refused>({ max: mostRefusals })
+  readonly #refused = new Map<string, Refused>()
   constructor(needs: Needs) {
     this.#needs = needs
   }
@@ -186,6 +185,7 @@ export class CountedLimits implements Limits {
 
   #refuse(name: CounterName, key: string, expiresAt: number): LimitReached {
     const refusedAt = this.#now()
+    if (this.#refused.size >= mostRefusals) this.#refused.clear()
     this.#refused.set(key, { name, refusedAt, expiresAt })
     return reached(name, expiresAt - refusedAt)
   }

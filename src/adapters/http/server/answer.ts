@@ -34,6 +34,10 @@ const slowMilliseconds = 250
 const leastDelayMilliseconds = 1_000
 /** The delays differ, because connections of a flood that are refused at one moment would come back at one moment. */
 const mostDelayMilliseconds = 2_000
+/** For each other refused request that waits, so that the refusals of a flood stay below 200 a second. */
+const delayPerWaitingMilliseconds = 5
+/** Proxies and clients wait longer than this. */
+const longestExtraMilliseconds = 8_000
 
 const requestIdForm = /^[A-Za-z0-9._-]{8,64}$/
 
@@ -46,6 +50,15 @@ export function answering({ log, isTls, logRequests, answered }: AnsweringNeeds)
     log.warn({ limit: err.message, requestId, tenant, client, requests }, 'limit reached')
   })
   const logUnlisted = unlistedOrigins(log)
+  let waiting = 0
+
+  async function holdBack(): Promise<void> {
+    const extra = Math.min(delayPerWaitingMilliseconds * waiting, longestExtraMilliseconds)
+    waiting += 1
+    await setTimeout(extra + randomInt(leastDelayMilliseconds, mostDelayMilliseconds))
+    waiting -= 1
+  }
+
   return async (ctx, next, started = performance.now()) => {
     const requestId = requestIdOf(ctx)
     ctx.state.requestId = requestId
@@ -61,7 +74,7 @@ export function answering({ log, isTls, logRequests, answered }: AnsweringNeeds)
       if (thrown instanceof Unavailable) logUnavailable({ requestId, tenant, client, err: thrown })
       else if (thrown instanceof LimitReached) logLimited({ requestId, tenant, client, err: thrown })
       else if (reply === null) log.error({ requestId, err: thrown }, 'request failed')
-      if (thrown instanceof LimitReached) await setTimeout(randomInt(leastDelayMilliseconds, mostDelayMilliseconds))
+      if (thrown instanceof LimitReached) await holdBack()
       ctx.state.isForeign = thrown instanceof ForeignPage
       send(ctx, reply ?? faultReply)
     }

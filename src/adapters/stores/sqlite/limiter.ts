@@ -18,11 +18,14 @@ const lockMs = 1_900
 const tables = `
   CREATE TABLE IF NOT EXISTS limits (key TEXT PRIMARY KEY NOT NULL, points INTEGER NOT NULL, expire INTEGER NOT NULL) STRICT;
   CREATE INDEX IF NOT EXISTS limits_expire ON limits (expire);
+  CREATE TRIGGER IF NOT EXISTS limits_added AFTER INSERT ON limits WHEN NEW.points <= 0
+    BEGIN DELETE FROM limits WHERE key = NEW.key; END;
+  CREATE TRIGGER IF NOT EXISTS limits_empty AFTER UPDATE ON limits WHEN NEW.points <= 0
+    BEGIN DELETE FROM limits WHERE key = NEW.key; END;
 `
 const dropExpired = 'DELETE FROM limits WHERE rowid IN (SELECT rowid FROM limits WHERE expire <= ? LIMIT ?)'
 const dropOldest = `
   DELETE FROM limits WHERE rowid <= (SELECT rowid FROM limits ORDER BY rowid DESC LIMIT 1 OFFSET ?)`
-const dropEmpty = 'DELETE FROM limits WHERE key = ? AND points <= 0'
 
 interface Needs {
   readonly driver: Driver
@@ -77,13 +80,11 @@ export function sqliteLimiter({ driver, dataFolder, isSmall, warn, isOpen }: Nee
     counters?.sql(dropOldest).run(bound - trimEvery)
   }
 
-  async function add(key: string, points: number, seconds: number): Promise<Counted> {
-    const counted = await run((limiter) => {
+  function add(key: string, points: number, seconds: number): Promise<Counted> {
+    return run((limiter) => {
       if (++additions % trimEvery === 0) trim()
       return limiter.add(key, points, seconds)
     })
-    if (counted.points <= 0) await run(async () => void counters?.sql(dropEmpty).run(key))
-    return counted
   }
 
   const limiter: Limiter = {
@@ -106,8 +107,9 @@ function openCounters(driver: Driver, path: string, isSmall: boolean) {
     throw error
   }
   const sql = statementsOf(db)
-  // The library compiles its statement at each call; ours is compiled once.
-  const storeClient = { prepare: sql, transaction: (work: () => unknown) => db.transaction(work) }
+  // The library compiles its statement and its transaction at each call; ours are compiled once.
+  const inTransaction = db.transaction((work: () => unknown) => work())
+  const storeClient = { prepare: sql, transaction: (work: () => unknown) => () => inTransaction(work) }
   const options = { ...noLimit, storeClient, storeType: 'better-sqlite3', tableName: 'limits', tableCreated: true }
   return { db, sql, limiter: limiterOf(({ RateLimiterSQLite }) => new RateLimiterSQLite(options)) }
 }
