@@ -3,7 +3,7 @@ import { Command, CommanderError } from 'commander'
 import { version } from '../lib/version.ts'
 import type { ExitCode } from './exit-code.ts'
 import type { GlobalOptions } from './settings.ts'
-import { addUserCommands } from './user/commands.ts'
+import { addUserCommands } from './commands/user/add-user-commands.ts'
 
 /** Runs one command line and returns the exit code. Each command loads its own modules, so that it starts fast. */
 export async function main(argv: readonly string[]): Promise<ExitCode> {
@@ -42,7 +42,7 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
     .description('Serve the HTTP interface and deliver events, until SIGTERM or SIGINT')
     .action(async () => {
       outliveHangUp()
-      const { serve } = await import('./serve.ts')
+      const { serve } = await import('./commands/serve.ts')
       code = await serve(globalOptions())
     })
 
@@ -51,7 +51,7 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
     .description('Deliver events and remove expired data, without HTTP, until SIGTERM or SIGINT')
     .action(async () => {
       outliveHangUp()
-      const { work } = await import('./serve.ts')
+      const { work } = await import('./commands/serve.ts')
       code = await work(globalOptions())
     })
 
@@ -59,11 +59,11 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
   tenants
     .command('list')
     .description('List the tenants, or the one of --tenant, with the kinds of their stores')
-    .action(run(async (options) => (await import('./tenants.ts')).listTenants(options)))
+    .action(run(async (options) => (await import('./commands/tenants.ts')).listTenants(options)))
   tenants
     .command('check')
     .description('Print the faults of all tenants, or of the one of --tenant; exit code 2 if there are any')
-    .action(run(async (options) => (await import('./tenants.ts')).checkTenants(options)))
+    .action(run(async (options) => (await import('./commands/tenants.ts')).checkTenants(options)))
 
   const superuser = program
     .command('superuser')
@@ -79,7 +79,7 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
     )
     .action(
       run<{ email: string; passwordStdin?: true; promote?: true }>(async (options) =>
-        (await import('./superuser.ts')).createSuperuser(options),
+        (await import('./commands/superuser.ts')).createSuperuser(options),
       ),
     )
 
@@ -92,26 +92,26 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
     .command('check')
     .description('Print the effective settings with their sources, secrets masked; exit code 2 if they are wrong')
     .option('--env', 'print the environment variable of every setting instead')
-    .action(run<{ env?: true }>(async (options) => (await import('./config.ts')).checkConfig(options)))
+    .action(run<{ env?: true }>(async (options) => (await import('./commands/config.ts')).checkConfig(options)))
 
   const storage = program.command('storage').description('Check the stores')
   storage
     .command('check')
     .description('Check the data of SQLite, and connection and setup of servers; exit code 1 if there are faults')
-    .action(run(async (options) => (await import('./storage.ts')).checkStorage(options)))
+    .action(run(async (options) => (await import('./commands/storage.ts')).checkStorage(options)))
 
   program
     .command('backup')
     .description('Copy the users from SQLite to a new file, while the service runs')
     .requiredOption('--to <file>', 'the new file')
-    .action(run<{ to: string }>(async (options) => (await import('./storage.ts')).makeBackup(options)))
+    .action(run<{ to: string }>(async (options) => (await import('./commands/storage.ts')).makeBackup(options)))
 
   const mail = program.command('mail').description('Test the mail server')
   mail
     .command('test')
     .description('Send one message and print the answer of the server; exit code 1 if it was not taken')
     .requiredOption('--to <address>', 'the address')
-    .action(run<{ to: string }>(async (options) => (await import('./mail.ts')).testMail(options)))
+    .action(run<{ to: string }>(async (options) => (await import('./commands/mail.ts')).testMail(options)))
 
   const events = program
     .command('events')
@@ -120,14 +120,14 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
     .command('list')
     .description('List the dead letters, and then everything that waits')
     .option('--limit <count>', 'limit of the list', '100')
-    .action(run<{ limit: string }>(async (options) => (await import('./events.ts')).listEvents(options)))
+    .action(run<{ limit: string }>(async (options) => (await import('./commands/events.ts')).listEvents(options)))
   events
     .command('retry')
     .description('Deliver dead letters again')
     .argument('[id]', 'the id of one event')
     .option('--all', 'all of them')
     .action(async (id: string | undefined, options: { all?: true }) => {
-      const { retryEvents } = await import('./events.ts')
+      const { retryEvents } = await import('./commands/events.ts')
       code = await retryEvents({ ...globalOptions(), id, ...options })
     })
 

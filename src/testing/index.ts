@@ -3,11 +3,11 @@
 
 // The contract suites
 export { storeSuites } from './store-suites.ts'
-export type { OpenedStore, Runner, StoreParts, StoreUnderProof } from './contracts/cases.ts'
+export type { OpenedStore, Runner, StoreParts, StoreUnderProof } from './cases.ts'
 
 // Replacements for the clock, hasher, handlers and stores
 export { memoryStore } from './memory-store.ts'
-export { deliverAll } from './contracts/users-scene.ts'
+export { deliverAll } from './users-scene.ts'
 export { fixedClock, type FixedClock } from './fixed-clock.ts'
 export { quickHasher } from './quick-hasher.ts'
 export { recordedHandlers, type RecordedHandlers } from './recorded-handlers.ts'

@@ -1,4 +1,4 @@
-import { type Cases, casesOf, type Runner, type StoreParts, type StoreUnderProof } from './contracts/cases.ts'
+import { type Cases, casesOf, type Runner, type StoreParts, type StoreUnderProof } from './cases.ts'
 import { deadLetterContract } from './contracts/dead-letters.ts'
 import { expiringIdsContract } from './contracts/expiring-ids.ts'
 import { fullQueueContract } from './contracts/full-queues.ts'
@@ -10,7 +10,7 @@ import { sessionStoreContract } from './contracts/session-store.ts'
 import { tokenRequestsContract } from './contracts/token-requests.ts'
 import { tokenStoreContract } from './contracts/token-store.ts'
 import { userStoreContract } from './contracts/user-store.ts'
-import { forgetWaiting } from './contracts/users-scene.ts'
+import { forgetWaiting } from './users-scene.ts'
 
 /** Makes `runner` prove every promise of the ports that `store` implements, one test for each promise. */
 export function storeSuites(runner: Runner, store: StoreUnderProof): void {

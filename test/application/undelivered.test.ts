@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { RequestToken } from '../../src/application/accounts/request-token.ts'
+import { RequestToken } from '../../src/application/one-time-tokens/request-token.ts'
 import { DeliverTokens } from '../../src/application/deliveries/deliver-tokens.ts'
 import { runDue } from '../../src/application/deliveries/run-due.ts'
 import { ListUndelivered, RetryDeliveries, type Undelivered } from '../../src/application/deliveries/undelivered.ts'

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { newId } from '../../src/adapters/crypto/new-id.ts'
-import { VerifyUser } from '../../src/application/accounts/verify-user.ts'
+import { VerifyUser } from '../../src/application/one-time-tokens/verify-user.ts'
 import type { Authenticated } from '../../src/application/sign-in/authenticate.ts'
 import { factOf } from '../../src/domain/one-time-token.ts'
 import { endSessions } from '../../src/domain/user.ts'

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { Redis } from 'ioredis'
 import { memoryBackend } from '../../src/adapters/stores/memory/memory.ts'
-import { insuredLimiter } from '../../src/config/composition/limiter.ts'
+import { insuredLimiter } from '../../src/config/composition/stores/insured-limiter.ts'
 import { Unavailable } from '../../src/domain/refusal.ts'
 import { eventually } from '../support/eventually.ts'
 import { faultOf } from '../support/fault-of.ts'

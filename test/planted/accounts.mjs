@@ -36,7 +36,7 @@ export default [
   },
   {
     title: 'a token works twice',
-    file: 'src/application/accounts/redeem-token.ts',
+    file: 'src/application/one-time-tokens/redeem-token.ts',
     text: 'await tokens.remove(token.purpose, token.digest)',
     replacement: 'await Promise.resolve()',
     tests: ['test/http/one-time-tokens.test.ts'],
@@ -124,7 +124,7 @@ export default [
   },
   {
     title: 'the owner of a new address gets an account with the password of somebody else',
-    file: 'src/application/accounts/verify-user.ts',
+    file: 'src/application/one-time-tokens/verify-user.ts',
     text: 'email, isOwnerProved: isWithinSession }',
     replacement: 'email }',
     tests: ['test/application/change-email.test.ts'],

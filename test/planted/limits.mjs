@@ -63,7 +63,7 @@ export default [
   },
   {
     title: 'an address gets any number of tokens',
-    file: 'src/application/accounts/request-token.ts',
+    file: 'src/application/one-time-tokens/request-token.ts',
     text: 'if (!(await limits.maySendToken({ purpose, account: key, device, requestId }))) return',
     replacement: 'await limits.maySendToken({ purpose, account: key, device, requestId })',
     tests: ['test/application/limits/limited-use-cases.test.ts'],

@@ -94,7 +94,7 @@ export default [
   },
   {
     title: 'a link that nobody proved survives a reset',
-    file: 'src/application/accounts/reset-password.ts',
+    file: 'src/application/one-time-tokens/reset-password.ts',
     text: 'withVouchedAccounts(fresh)',
     replacement: '{ user: fresh, dropped: [] }',
     tests: ['test/oauth/pre-hijack.full.test.ts'],

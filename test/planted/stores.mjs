@@ -3,7 +3,7 @@
 export default [
   {
     title: 'a write to MongoDB counts with one server',
-    file: 'src/adapters/stores/mongo/connection.ts',
+    file: 'src/adapters/stores/mongo/connection/connection.ts',
     text: "w: 'majority' as const, journal: true",
     replacement: 'w: 1 as const, journal: false',
     tests: ['test/adapters/stores/mongo.full.test.ts'],
@@ -17,7 +17,7 @@ export default [
   },
   {
     title: 'users are served with the secret of another installation',
-    file: 'src/config/composition/stores.ts',
+    file: 'src/config/composition/stores/open-stores.ts',
     text: "isReady && roles.includes('users')",
     replacement: "roles.includes('users')",
     tests: ['test/config/open-stores.test.ts'],
@@ -95,7 +95,7 @@ export default [
   },
   {
     title: 'every login waits for a store of counters that is down',
-    file: 'src/config/composition/limiter.ts',
+    file: 'src/config/composition/stores/insured-limiter.ts',
     text: 'if (isDown) return act(standIn)',
     replacement: '',
     tests: ['test/config/limiter.full.test.ts'],

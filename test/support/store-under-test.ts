@@ -1,4 +1,4 @@
-import type { StoreUnderProof } from '../../src/testing/contracts/cases.ts'
+import type { StoreUnderProof } from '../../src/testing/cases.ts'
 
 export interface StoreUnderTest extends StoreUnderProof {
   readonly name: string

@@ -8,7 +8,7 @@ import {
 } from '../../domain/one-time-token.ts'
 import { scrub } from '../../domain/scrub.ts'
 import { type User, viewOf } from '../../domain/user.ts'
-import { issueToken } from '../accounts/issue-token.ts'
+import { issueToken } from '../one-time-tokens/issue-token.ts'
 import type { DueWork } from '../ports/due-work.ts'
 import type { KeyRing } from '../ports/key-ring.ts'
 import type { ExpiringIds } from '../ports/stores/expiring-ids.ts'

@@ -15,7 +15,7 @@ import { portsOf } from './ports.ts'
 import { markOf } from './secret.ts'
 import { openHasher, type SharedResources } from './shared-resources.ts'
 import { backendsOf, providersOf, reportProvider } from './sign-in.ts'
-import { openStores } from './stores.ts'
+import { openStores } from './stores/open-stores.ts'
 
 interface Needs extends SharedResources {
   readonly id: string

@@ -3,7 +3,7 @@ import { derivedKeys } from '../../adapters/crypto/derived-keys.ts'
 import { pathIn } from '../../adapters/stores/sqlite/data-file.ts'
 import { CreateSuperuser } from '../../application/accounts/create-superuser.ts'
 import { DeleteUser } from '../../application/accounts/delete-user.ts'
-import { IssueResetToken } from '../../application/accounts/issue-reset-token.ts'
+import { IssueResetToken } from '../../application/one-time-tokens/issue-reset-token.ts'
 import { ListUsers } from '../../application/accounts/list-users.ts'
 import { PromoteUser } from '../../application/accounts/promote-user.ts'
 import { UpdateUser } from '../../application/accounts/update-user.ts'
@@ -22,7 +22,7 @@ import { pageFor } from './mail.ts'
 import { lifetimesOf, userPortsOf } from './ports.ts'
 import { markOf } from './secret.ts'
 import { openHasher, openHashPool } from './shared-resources.ts'
-import { namingRoles } from './stores.ts'
+import { namingRoles } from './stores/open-stores.ts'
 
 /** The users' store for a command, beside a running service. */
 export type UserStoreSession = Awaited<ReturnType<typeof openUserStore>>

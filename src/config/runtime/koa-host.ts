@@ -1,6 +1,6 @@
 import type { TenantHttp } from '../../adapters/http/pipeline/serve.ts'
 import { accountsInKoa, type KoaAccounts } from '../../adapters/http/server/koa-accounts.ts'
-import { pathsOfTenants, tenantHttp } from '../composition/http.ts'
+import { pathsOfTenants, tenantHttp } from '../composition/http/routes.ts'
 import type { Tenant } from '../composition/tenant.ts'
 import { SettingsFault } from '../settings/schema/fault.ts'
 import type { Settings } from '../settings/schema/schema.ts'

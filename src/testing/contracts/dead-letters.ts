@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import type { UsersRole } from '../../adapters/stores/store-backend.ts'
 import type { LeasedEvent, Outbox } from '../../application/ports/stores/outbox.ts'
 import { anEvent, aUser } from '../builders.ts'
-import type { Cases } from './cases.ts'
-import { deadLetters, deliverAll, leaseNothing, leaseOne, withEvents } from './users-scene.ts'
+import type { Cases } from '../cases.ts'
+import { deadLetters, deliverAll, leaseNothing, leaseOne, withEvents } from '../users-scene.ts'
 
 /** Makes a dead letter of the one event that can be leased now. */
 async function buried(store: UsersRole, now: Date, reason = 'it threw'): Promise<LeasedEvent> {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import type { ExpiringIds } from '../../application/ports/stores/expiring-ids.ts'
-import { type Cases, range } from './cases.ts'
-import { callers } from './users-scene.ts'
+import { type Cases, range } from '../cases.ts'
+import { callers } from '../users-scene.ts'
 
 /** The promises of `ExpiringIds` of `application/ports`, which every store of users keeps. */
 export function expiringIdsContract({ on, onNew, assertSwept }: Cases<ExpiringIds>): void {

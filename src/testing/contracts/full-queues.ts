@@ -4,8 +4,8 @@ import { maxWaitingEvents } from '../../domain/events.ts'
 import type { UserId } from '../../domain/ids.ts'
 import type { User } from '../../domain/user.ts'
 import { anEvent } from '../builders.ts'
-import { type Cases, range } from './cases.ts'
-import { callers, count, deliverAll, leaseOne, stored, withEvents } from './users-scene.ts'
+import { type Cases, range } from '../cases.ts'
+import { callers, count, deliverAll, leaseOne, stored, withEvents } from '../users-scene.ts'
 
 /** The promises of `UserStore` and `Outbox` in `application/ports` about a user with as many events as may wait. */
 export function fullQueueContract({ on }: Cases<UsersRole>): void {

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Limiter } from '../../application/ports/stores/limiter.ts'
-import { type Cases, range } from './cases.ts'
-import { callers } from './users-scene.ts'
+import { type Cases, range } from '../cases.ts'
+import { callers } from '../users-scene.ts'
 
 /**
  * The promises of `Limiter` of `application/ports`, except the bound: 100 000 additions take too long. Counters expire by

@@ -4,8 +4,8 @@ import { emailKey } from '../../domain/email.ts'
 import type { OAuthAccount } from '../../domain/oauth-account.ts'
 import type { User } from '../../domain/user.ts'
 import { anAccount, anEvent, aUser } from '../builders.ts'
-import { type Cases, range } from './cases.ts'
-import { callers, count, deliverAll, replaced, stored } from './users-scene.ts'
+import { type Cases, range } from '../cases.ts'
+import { callers, count, deliverAll, replaced, stored } from '../users-scene.ts'
 
 /** The same account at the provider, linked again: with another link and other tokens. */
 const linkedAgain = ({ provider, accountId }: OAuthAccount): OAuthAccount => anAccount({ provider, accountId })

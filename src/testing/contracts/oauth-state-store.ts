@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { OAuthStateStore } from '../../application/ports/stores/oauth-state-store.ts'
 import type { OAuthState } from '../../domain/oauth-state.ts'
 import { anOAuthState } from '../builders.ts'
-import { type Cases, range, type Scene } from './cases.ts'
+import { type Cases, range, type Scene } from '../cases.ts'
 
 /** More journeys than any case here starts. */
 const plenty = 10_000

@@ -5,8 +5,8 @@ import type { Email } from '../../domain/email.ts'
 import type { AccountEvent } from '../../domain/events.ts'
 import type { EventId } from '../../domain/ids.ts'
 import { anEvent, aUser } from '../builders.ts'
-import { type Cases, range } from './cases.ts'
-import { deadLetters, deliverAll, everyPage, leaseNothing, leaseOne, relay, withEvents } from './users-scene.ts'
+import { type Cases, range } from '../cases.ts'
+import { deadLetters, deliverAll, everyPage, leaseNothing, leaseOne, relay, withEvents } from '../users-scene.ts'
 
 /** Asserts that the holder of the lease can change nothing any more. */
 async function hasLost({ outbox }: UsersRole, lease: LeasedEvent): Promise<void> {

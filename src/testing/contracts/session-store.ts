@@ -4,7 +4,7 @@ import type { SessionStore } from '../../application/ports/stores/session-store.
 import type { UserId } from '../../domain/ids.ts'
 import { type Session, unknownTraits } from '../../domain/session.ts'
 import { aSession } from '../builders.ts'
-import { type Cases, range } from './cases.ts'
+import { type Cases, range } from '../cases.ts'
 
 const aUserId = (): UserId => randomUUID() as UserId
 

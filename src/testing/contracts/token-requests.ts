@@ -8,8 +8,8 @@ import {
 } from '../../application/ports/stores/token-requests.ts'
 import type { TokenRequest } from '../../domain/one-time-token.ts'
 import { aTokenRequest, aUser } from '../builders.ts'
-import { type Cases, range } from './cases.ts'
-import { everyPage } from './users-scene.ts'
+import { type Cases, range } from '../cases.ts'
+import { everyPage } from '../users-scene.ts'
 
 const { id: userId } = aUser()
 

@@ -4,7 +4,7 @@ import type { TokenStore } from '../../application/ports/stores/token-store.ts'
 import type { UserId } from '../../domain/ids.ts'
 import type { OneTimeToken } from '../../domain/one-time-token.ts'
 import { aToken } from '../builders.ts'
-import { type Cases, range } from './cases.ts'
+import { type Cases, range } from '../cases.ts'
 
 /** The promises of `TokenStore` in `application/ports`. */
 export function tokenStoreContract({ on, onNew, assertSwept }: Cases<TokenStore>): void {

@@ -3,8 +3,8 @@ import { randomUUID } from 'node:crypto'
 import type { UsersRole } from '../../adapters/stores/store-backend.ts'
 import { type Email, emailKey } from '../../domain/email.ts'
 import { anEvent, aUser } from '../builders.ts'
-import { type Cases, range } from './cases.ts'
-import { callers, count, deliverAll, stored } from './users-scene.ts'
+import { type Cases, range } from '../cases.ts'
+import { callers, count, deliverAll, stored } from '../users-scene.ts'
 
 /** A new address. `spelling` returns any of its 2^32 spellings, which all have one key. */
 const freshAddress = (): Email => `abcdefghijklmnopqrstuvwxyzabcdef.${randomUUID().slice(0, 8)}@bücher.example` as Email

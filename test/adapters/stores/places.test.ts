@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { clientKey, partsOf } from '../../../src/adapters/stores/mongo/address.ts'
+import { clientKey, partsOf } from '../../../src/adapters/stores/mongo/connection/address.ts'
 import { mongoBackend } from '../../../src/adapters/stores/mongo/mongo.ts'
 import { connectionKey } from '../../../src/adapters/stores/redis/address.ts'
 import { redisBackend } from '../../../src/adapters/stores/redis/redis.ts'

@@ -1,5 +1,5 @@
-import type { RequestToken } from '../../../application/accounts/request-token.ts'
-import type { ResetPassword } from '../../../application/accounts/reset-password.ts'
+import type { RequestToken } from '../../../application/one-time-tokens/request-token.ts'
+import type { ResetPassword } from '../../../application/one-time-tokens/reset-password.ts'
 import { endpoint, type Router } from '../endpoint.ts'
 import { ResetPasswordBody } from '../schemas.ts'
 import type { DeviceCookie } from '../transports/device-cookie.ts'

@@ -1,4 +1,4 @@
-import type { RequestToken } from '../../../application/accounts/request-token.ts'
+import type { RequestToken } from '../../../application/one-time-tokens/request-token.ts'
 import type { RequestPurpose } from '../../../domain/one-time-token.ts'
 import { type Endpoint, endpoint } from '../endpoint.ts'
 import { EmailBody } from '../schemas.ts'

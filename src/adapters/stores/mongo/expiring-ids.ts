@@ -1,5 +1,5 @@
 import type { ExpiringIds } from '../../../application/ports/stores/expiring-ids.ts'
-import type { Connection } from './connection.ts'
+import type { Connection } from './connection/connection.ts'
 import { literal } from './documents.ts'
 
 export function mongoExpiringIds({ expiringIds, now, run, upsert, sweep }: Connection): ExpiringIds {

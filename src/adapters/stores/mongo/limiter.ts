@@ -1,7 +1,7 @@
 import type { Document, FindOneAndUpdateOptions } from 'mongodb'
 import type { Limiter } from '../../../application/ports/stores/limiter.ts'
 import { additionsPerTrim, limiterOf, maxCounters, noLimit } from '../limiter.ts'
-import type { Connection } from './connection.ts'
+import type { Connection } from './connection/connection.ts'
 
 /** The library's updates: the first adds to a counter or inserts it, the other one begins an expired counter again. */
 type Update = { readonly $setOnInsert: Document; readonly $inc: Document } | { readonly $set: Document }

@@ -1,5 +1,5 @@
 import type { OAuthStateStore } from '../../../application/ports/stores/oauth-state-store.ts'
-import { type Connection, fullness } from './connection.ts'
+import { type Connection, fullness } from './connection/connection.ts'
 import { literal } from './documents.ts'
 
 export function mongoOAuthStates({ oauthStates, now, run, sweep }: Connection): OAuthStateStore {

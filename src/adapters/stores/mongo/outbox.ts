@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { LeasedEvent, Outbox } from '../../../application/ports/stores/outbox.ts'
 import type { UserId } from '../../../domain/ids.ts'
-import type { Connection } from './connection.ts'
+import type { Connection } from './connection/connection.ts'
 import { type DeadLetter, literal, type UserDocument } from './documents.ts'
 
 /** Matches the records that the sparse index contains. */

@@ -1,6 +1,6 @@
 import type { SessionStore } from '../../../application/ports/stores/session-store.ts'
 import { expiryOf, type Session } from '../../../domain/session.ts'
-import type { Connection } from './connection.ts'
+import type { Connection } from './connection/connection.ts'
 import { literal, type SessionDocument } from './documents.ts'
 
 export function mongoSessionStore({ sessions, now, run, upsert, sweep }: Connection): SessionStore {

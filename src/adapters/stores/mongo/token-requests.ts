@@ -6,7 +6,7 @@ import {
   type UndeliveredRequest,
 } from '../../../application/ports/stores/token-requests.ts'
 import type { TokenRequest } from '../../../domain/one-time-token.ts'
-import { type Connection, fullness } from './connection.ts'
+import { type Connection, fullness } from './connection/connection.ts'
 import { type DeadRequestDocument, literal, type RequestDocument } from './documents.ts'
 
 /** Due for every process, whatever its clock says. */

@@ -1,7 +1,7 @@
 import type { TokenStore } from '../../../application/ports/stores/token-store.ts'
 import type { UserId } from '../../../domain/ids.ts'
 import type { OneTimeToken, TokenPurpose } from '../../../domain/one-time-token.ts'
-import { type Connection, latest } from './connection.ts'
+import { type Connection, latest } from './connection/connection.ts'
 import { literal, type TokenDocument } from './documents.ts'
 
 export function mongoTokenStore({ tokens, now, run, upsert, sweep }: Connection): TokenStore {

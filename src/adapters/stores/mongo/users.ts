@@ -4,7 +4,7 @@ import { type AccountEvent, haveRoom, maxWaitingEvents } from '../../../domain/e
 import { Unavailable } from '../../../domain/refusal.ts'
 import type { User } from '../../../domain/user.ts'
 import { accountUniqueKey, emailUniqueKey, uniqueKeysOf } from '../unique-keys.ts'
-import { type Connection, latest } from './connection.ts'
+import { type Connection, latest } from './connection/connection.ts'
 import { literal, personalFields, type UserDocument, userOf, waiting, writtenFields } from './documents.ts'
 
 /** The number of retries of a refused write when the holder of the key is gone by then. */

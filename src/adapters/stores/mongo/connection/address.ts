@@ -1,5 +1,5 @@
-import { percentDecoded } from '../../../lib/percent-decoded.ts'
-import type { StoreAddress } from '../store-backend.ts'
+import { percentDecoded } from '../../../../lib/percent-decoded.ts'
+import type { StoreAddress } from '../../store-backend.ts'
 
 /** The parts of an address, as written. It may list several hosts, so `URL` cannot parse it. */
 interface Parts {

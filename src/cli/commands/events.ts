@@ -1,7 +1,7 @@
-import { parseEventId } from '../domain/ids.ts'
-import type { ExitCode } from './exit-code.ts'
-import { printed } from './print.ts'
-import { type GlobalOptions, withUsers } from './settings.ts'
+import { parseEventId } from '../../domain/ids.ts'
+import type { ExitCode } from '../exit-code.ts'
+import { printed } from '../print.ts'
+import { type GlobalOptions, withUsers } from '../settings.ts'
 
 /** Prints the dead letters and then everything that waits, each as one line of JSON. */
 export async function listEvents(options: GlobalOptions & { readonly limit: string }): Promise<ExitCode> {

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import type { ExitCode } from '../exit-code.ts'
-import type { GlobalOptions } from '../settings.ts'
+import type { ExitCode } from '../../exit-code.ts'
+import type { GlobalOptions } from '../../settings.ts'
 
 /** Runs a command with the options of all commands, and keeps its exit code. */
 export type Run = (command: (options: GlobalOptions) => Promise<ExitCode>) => Promise<void>

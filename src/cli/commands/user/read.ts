@@ -1,9 +1,9 @@
-import { parseUserId } from '../../domain/ids.ts'
-import type { User } from '../../domain/user.ts'
-import type { ExitCode } from '../exit-code.ts'
-import { printed } from '../print.ts'
-import { type GlobalOptions, withUsers } from '../settings.ts'
-import { type OneUser, withUser } from './found.ts'
+import { parseUserId } from '../../../domain/ids.ts'
+import type { User } from '../../../domain/user.ts'
+import type { ExitCode } from '../../exit-code.ts'
+import { printed } from '../../print.ts'
+import { type GlobalOptions, withUsers } from '../../settings.ts'
+import { type OneUser, withUser } from './with-user.ts'
 
 /** Prints a user, one field in each line. */
 export async function showUser(options: OneUser): Promise<ExitCode> {

@@ -1,11 +1,11 @@
 import { isIPv6 } from 'node:net'
-import type { ExitCode } from './exit-code.ts'
-import { runProcess } from './run-process.ts'
-import type { GlobalOptions } from './settings.ts'
+import type { ExitCode } from '../exit-code.ts'
+import { runProcess } from '../run-process.ts'
+import type { GlobalOptions } from '../settings.ts'
 
 export function serve(options: GlobalOptions): Promise<ExitCode> {
   return runProcess({ ...options, listens: true }, async (needs) => {
-    const { startService } = await import('../config/runtime/service.ts')
+    const { startService } = await import('../../config/runtime/service.ts')
     const service = await startService(needs)
     const { log, settings } = needs
     const { host, publicUrl } = settings.http
@@ -21,7 +21,7 @@ export function serve(options: GlobalOptions): Promise<ExitCode> {
 
 export function work(options: GlobalOptions): Promise<ExitCode> {
   return runProcess({ ...options, listens: false }, async (needs) => {
-    const { startWorker } = await import('../config/runtime/worker.ts') // without HTTP
+    const { startWorker } = await import('../../config/runtime/worker.ts') // without HTTP
     const worker = await startWorker(needs)
     needs.log.info('working')
     process.stderr.write('Portcullis delivers events\n')

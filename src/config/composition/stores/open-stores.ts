@@ -1,20 +1,20 @@
-import type { Logger } from '../../adapters/logging/log.ts'
-import type { Metrics } from '../../adapters/metrics/metrics.ts'
-import { memoryLimiter } from '../../adapters/stores/memory/limiter.ts'
+import type { Logger } from '../../../adapters/logging/log.ts'
+import type { Metrics } from '../../../adapters/metrics/metrics.ts'
+import { memoryLimiter } from '../../../adapters/stores/memory/limiter.ts'
 import {
   type Shares,
   type StoreHandle,
   type StoreRole,
   Unsuitable,
   type UsersRole,
-} from '../../adapters/stores/store-backend.ts'
-import type { Limiter } from '../../application/ports/stores/limiter.ts'
-import { Unavailable } from '../../domain/refusal.ts'
-import { stores } from '../plugins/stores.ts'
-import type { Fault, Source } from '../settings/schema/fault.ts'
-import type { Settings, StoreSettings } from '../settings/schema/schema.ts'
-import { insuredLimiter } from './limiter.ts'
-import { measuredHandle } from './measured.ts'
+} from '../../../adapters/stores/store-backend.ts'
+import type { Limiter } from '../../../application/ports/stores/limiter.ts'
+import { Unavailable } from '../../../domain/refusal.ts'
+import { stores } from '../../plugins/stores.ts'
+import type { Fault, Source } from '../../settings/schema/fault.ts'
+import type { Settings, StoreSettings } from '../../settings/schema/schema.ts'
+import { insuredLimiter } from './insured-limiter.ts'
+import { measuredHandle } from '../measured.ts'
 
 /** A store that does not answer, and its roles. */
 export interface FailingStore {

@@ -1,6 +1,6 @@
-import { memoryLimiter } from '../../adapters/stores/memory/limiter.ts'
-import type { Limiter } from '../../application/ports/stores/limiter.ts'
-import { Unavailable } from '../../domain/refusal.ts'
+import { memoryLimiter } from '../../../adapters/stores/memory/limiter.ts'
+import type { Limiter } from '../../../application/ports/stores/limiter.ts'
+import { Unavailable } from '../../../domain/refusal.ts'
 
 /**
  * Counts in this process while the store is down: an outage neither lifts the limits nor makes every login wait for a

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import type { StoreHandle, StoreRole } from '../../adapters/stores/store-backend.ts'
-import type { FixedClock } from '../fixed-clock.ts'
+import type { StoreHandle, StoreRole } from '../adapters/stores/store-backend.ts'
+import type { FixedClock } from './fixed-clock.ts'
 
 /** The functions of a test runner: globals of Mocha and Jest, imports of `node:test` and Vitest (`afterAll`). */
 export interface Runner {

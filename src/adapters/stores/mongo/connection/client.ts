@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { MongoClient, ServerHeartbeatStartedEvent } from 'mongodb'
-import { Unsuitable } from '../store-backend.ts'
+import { Unsuitable } from '../../store-backend.ts'
 
 export type Driver = typeof import('mongodb')
 

@@ -1,10 +1,10 @@
-import { handlerFaults } from '../config/composition/handlers.ts'
-import { mailFaults } from '../config/composition/mail.ts'
-import { addressFaults } from '../config/composition/stores.ts'
-import { type Fault, renderFaults } from '../config/settings/schema/fault.ts'
-import type { LoadedTenants, TenantSettings } from '../config/settings/tenants.ts'
-import type { ExitCode } from './exit-code.ts'
-import { type GlobalOptions, noSuchTenant, settingsHere } from './settings.ts'
+import { handlerFaults } from '../../config/composition/handlers.ts'
+import { mailFaults } from '../../config/composition/mail.ts'
+import { addressFaults } from '../../config/composition/stores/open-stores.ts'
+import { type Fault, renderFaults } from '../../config/settings/schema/fault.ts'
+import type { LoadedTenants, TenantSettings } from '../../config/settings/tenants.ts'
+import type { ExitCode } from '../exit-code.ts'
+import { type GlobalOptions, noSuchTenant, settingsHere } from '../settings.ts'
 
 /** Prints each tenant with the kinds of its stores, or as disabled. */
 export async function listTenants(options: GlobalOptions): Promise<ExitCode> {

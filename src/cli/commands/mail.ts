@@ -1,8 +1,8 @@
-import { toEmail } from '../adapters/addresses/parse-email.ts'
-import { sendTestMail } from '../config/composition/mail.ts'
-import { InvalidInput } from '../domain/invalid-input.ts'
-import type { ExitCode } from './exit-code.ts'
-import { type GlobalOptions, tenantHere } from './settings.ts'
+import { toEmail } from '../../adapters/addresses/parse-email.ts'
+import { sendTestMail } from '../../config/composition/mail.ts'
+import { InvalidInput } from '../../domain/invalid-input.ts'
+import type { ExitCode } from '../exit-code.ts'
+import { type GlobalOptions, tenantHere } from '../settings.ts'
 
 /** Sends one message, and prints the answer of the server. Exit code 1 if the server did not take it. */
 export async function testMail(options: GlobalOptions & { readonly to: string }): Promise<ExitCode> {

@@ -1,12 +1,12 @@
-import type { Router } from '../../adapters/http/endpoint.ts'
-import { accountRouter } from '../../adapters/http/pages/account/account-router.ts'
-import type { PageProvider } from '../../adapters/http/pages/account/page-data.ts'
-import type { Site } from '../../adapters/http/pages/account/site.ts'
-import { frontDoorRouter } from '../../adapters/http/pages/front-door.ts'
-import { hasTryPage } from '../../adapters/http/pages/try-page.ts'
-import { isLocal } from '../settings/defaults.ts'
-import type { Settings } from '../settings/schema/schema.ts'
-import { enabledOf } from '../settings/schema/tree.ts'
+import type { Router } from '../../../adapters/http/endpoint.ts'
+import { accountRouter } from '../../../adapters/http/pages/account/account-router.ts'
+import type { PageProvider } from '../../../adapters/http/pages/account/page-data.ts'
+import type { Site } from '../../../adapters/http/pages/account/site.ts'
+import { frontDoorRouter } from '../../../adapters/http/pages/front-door.ts'
+import { hasTryPage } from '../../../adapters/http/pages/try-page.ts'
+import { isLocal } from '../../settings/defaults.ts'
+import type { Settings } from '../../settings/schema/schema.ts'
+import { enabledOf } from '../../settings/schema/tree.ts'
 
 interface Served {
   readonly publicUrl: () => string

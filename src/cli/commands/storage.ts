@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path'
-import { backUp, checkStores } from '../config/composition/storage.ts'
-import type { ExitCode } from './exit-code.ts'
-import { type GlobalOptions, tenantHere } from './settings.ts'
+import { backUp, checkStores } from '../../config/composition/stores/storage.ts'
+import type { ExitCode } from '../exit-code.ts'
+import { type GlobalOptions, tenantHere } from '../settings.ts'
 
 /** Prints a line for each store, and its faults. Exit code 1 if there is one. */
 export async function checkStorage(options: GlobalOptions): Promise<ExitCode> {

@@ -1,5 +1,5 @@
-import type { ExitCode } from '../exit-code.ts'
-import { type OneUser, withUser } from './found.ts'
+import type { ExitCode } from '../../exit-code.ts'
+import { type OneUser, withUser } from './with-user.ts'
 
 /** Disables or enables a user. Disabling ends all sessions. */
 export async function setActive(options: OneUser & { readonly isActive: boolean }): Promise<ExitCode> {

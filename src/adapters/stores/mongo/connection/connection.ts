@@ -1,7 +1,7 @@
 import type { Collection, Document, Filter, Sort, UpdateFilter } from 'mongodb'
-import type { Page } from '../../../application/ports/stores/page.ts'
-import { Unavailable } from '../../../domain/refusal.ts'
-import { type Lease, Unsuitable } from '../store-backend.ts'
+import type { Page } from '../../../../application/ports/stores/page.ts'
+import { Unavailable } from '../../../../domain/refusal.ts'
+import { type Lease, Unsuitable } from '../../store-backend.ts'
 import type { Client, Driver } from './client.ts'
 import type {
   DeadRequestDocument,
@@ -13,7 +13,7 @@ import type {
   SessionDocument,
   TokenDocument,
   UserDocument,
-} from './documents.ts'
+} from '../documents.ts'
 
 /** The time-out of an operation, whatever its number of steps. */
 const longestWaitMs = 1900

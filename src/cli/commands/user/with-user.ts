@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import { parseEmail } from '../../adapters/addresses/parse-email.ts'
-import { emailKey } from '../../domain/email.ts'
-import { parseUserId } from '../../domain/ids.ts'
-import type { User } from '../../domain/user.ts'
-import type { ExitCode } from '../exit-code.ts'
-import { type GlobalOptions, type UsersHere, withUsers } from '../settings.ts'
+import { parseEmail } from '../../../adapters/addresses/parse-email.ts'
+import { emailKey } from '../../../domain/email.ts'
+import { parseUserId } from '../../../domain/ids.ts'
+import type { User } from '../../../domain/user.ts'
+import type { ExitCode } from '../../exit-code.ts'
+import { type GlobalOptions, type UsersHere, withUsers } from '../../settings.ts'
 
 /** The options of every command for one user. */
 export interface OneUser extends GlobalOptions {

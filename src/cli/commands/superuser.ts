@@ -2,12 +2,12 @@ import { isUtf8 } from 'node:buffer'
 import { randomUUID } from 'node:crypto'
 import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
-import { parseEmail } from '../adapters/addresses/parse-email.ts'
-import { SettingsFault } from '../config/settings/schema/fault.ts'
-import type { Email } from '../domain/email.ts'
-import { Refusal } from '../domain/refusal.ts'
-import type { ExitCode } from './exit-code.ts'
-import { type GlobalOptions, usersHere } from './settings.ts'
+import { parseEmail } from '../../adapters/addresses/parse-email.ts'
+import { SettingsFault } from '../../config/settings/schema/fault.ts'
+import type { Email } from '../../domain/email.ts'
+import { Refusal } from '../../domain/refusal.ts'
+import type { ExitCode } from '../exit-code.ts'
+import { type GlobalOptions, usersHere } from '../settings.ts'
 
 interface Options extends GlobalOptions {
   readonly email: string

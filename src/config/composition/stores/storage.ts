@@ -1,8 +1,8 @@
-import type { OpenOptions, StoreBackend, StoreRole } from '../../adapters/stores/store-backend.ts'
-import { stores } from '../plugins/stores.ts'
-import { SettingsFault } from '../settings/schema/fault.ts'
-import type { Settings, StoreSettings } from '../settings/schema/schema.ts'
-import { distinctStores, namingRoles } from './stores.ts'
+import type { OpenOptions, StoreBackend, StoreRole } from '../../../adapters/stores/store-backend.ts'
+import { stores } from '../../plugins/stores.ts'
+import { SettingsFault } from '../../settings/schema/fault.ts'
+import type { Settings, StoreSettings } from '../../settings/schema/schema.ts'
+import { distinctStores, namingRoles } from './open-stores.ts'
 
 export interface CheckedStore {
   readonly kind: string

@@ -1,8 +1,8 @@
-import { warnOfNoHandlers } from '../config/composition/handlers.ts'
-import { renderSettings, renderVariables } from '../config/settings/describe.ts'
-import { SettingsFault } from '../config/settings/schema/fault.ts'
-import type { ExitCode } from './exit-code.ts'
-import { type GlobalOptions, only, settingsHere, tenantHere } from './settings.ts'
+import { warnOfNoHandlers } from '../../config/composition/handlers.ts'
+import { renderSettings, renderVariables } from '../../config/settings/describe.ts'
+import { SettingsFault } from '../../config/settings/schema/fault.ts'
+import type { ExitCode } from '../exit-code.ts'
+import { type GlobalOptions, only, settingsHere, tenantHere } from '../settings.ts'
 import { openingFaults, printDisabled } from './tenants.ts'
 
 /** Prints the effective settings and the source of each. Throws a `SettingsFault` with all faults if there are any. */
