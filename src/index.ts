@@ -118,12 +118,11 @@ export {
   type UserChanges,
 } from './domain/events.ts'
 export { type EventId, isUserId, parseEventId, parseUserId, type UserId } from './domain/ids.ts'
-export { InvalidInput } from './domain/invalid-input.ts'
 export type { OAuthAccount, OAuthIdentity, ProviderTokens } from './domain/oauth-account.ts'
 export type { OAuthFlow, OAuthState } from './domain/oauth-state.ts'
 export type { OneTimeToken, RequestPurpose, TokenPurpose, TokenRequest } from './domain/one-time-token.ts'
 export { maxPasswordBytes, passwordObjection, type PasswordPolicy, passwordScheme } from './domain/password.ts'
-export { LimitReached, Refusal, type RefusalCode, Unavailable } from './domain/refusal.ts'
+export { InvalidInput, LimitReached, Refusal, type RefusalCode, Unavailable } from './domain/refusal.ts'
 export { type ClientTraits, expiryOf, type Session } from './domain/session.ts'
 export { isAlive, mayBeEnded, newUser, type Sessions, type User, type UserView, viewOf } from './domain/user.ts'
 

@@ -1,7 +1,6 @@
 import { isEmail } from '../domain/email.ts'
 import { isUserId } from '../domain/ids.ts'
-import { InvalidInput } from '../domain/invalid-input.ts'
-import { Refusal } from '../domain/refusal.ts'
+import { InvalidInput, Refusal } from '../domain/refusal.ts'
 import { type ClientTraits, unknownTraits } from '../domain/session.ts'
 import type { User } from '../domain/user.ts'
 import type { CreateSuperuser } from './accounts/create-superuser.ts'

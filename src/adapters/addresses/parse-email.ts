@@ -1,6 +1,6 @@
 import { domainToUnicode } from 'node:url'
 import { type Email, type ParsedEmail, parseEmail as parse } from '../../domain/email.ts'
-import { InvalidInput } from '../../domain/invalid-input.ts'
+import { InvalidInput } from '../../domain/refusal.ts'
 
 /** Reads an email address. An objection is a sentence for the person who typed the text. */
 export function parseEmail(text: string): ParsedEmail {

@@ -1,7 +1,7 @@
 import { emailKey } from '../../domain/email.ts'
 import type { UserId } from '../../domain/ids.ts'
 import type { User } from '../../domain/user.ts'
-import { everyOne } from '../pages.ts'
+import { everyOne } from '../every-one.ts'
 import type { UserStore } from '../ports/stores/user-store.ts'
 
 const pageSize = 500

@@ -1,6 +1,6 @@
 import type { EventId, UserId } from '../../domain/ids.ts'
 import { hasExpired, type RequestPurpose } from '../../domain/one-time-token.ts'
-import { everyOne } from '../pages.ts'
+import { everyOne } from '../every-one.ts'
 import type { HandlerCallType } from '../ports/event-handlers.ts'
 import type { Outbox } from '../ports/stores/outbox.ts'
 import type { DeliveryState } from '../ports/stores/page.ts'

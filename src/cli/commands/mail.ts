@@ -1,6 +1,6 @@
 import { toEmail } from '../../adapters/addresses/parse-email.ts'
 import { sendTestMail } from '../../config/composition/mail.ts'
-import { InvalidInput } from '../../domain/invalid-input.ts'
+import { InvalidInput } from '../../domain/refusal.ts'
 import type { ExitCode } from '../exit-code.ts'
 import { type GlobalOptions, tenantHere } from '../settings.ts'
 
