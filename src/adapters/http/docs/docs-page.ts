@@ -2,7 +2,9 @@ import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname } from 'node:path'
 import { endpoint, type Router } from '../endpoint.ts'
-import { staticFile } from '../pages/static-page.ts'
+import { html } from '../pages/html.ts'
+import { documentOf } from '../pages/html-page.ts'
+import { staticFile } from '../pages/static-file.ts'
 
 /** Swagger UI uses `data:` images. */
 const policy =
@@ -10,22 +12,14 @@ const policy =
 
 const assets = ['swagger-ui.css', 'swagger-ui-bundle.js', 'favicon-32x32.png']
 
-const page = `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Portcullis API</title>
-<link rel="icon" href="docs/favicon-32x32.png">
-<link rel="stylesheet" href="docs/swagger-ui.css">
-</head>
-<body>
+const page = documentOf(
+  { title: 'Portcullis API', icon: 'docs/favicon-32x32.png', styles: ['docs/swagger-ui.css'] },
+  html`<body>
 <div id="ui"></div>
 <script src="docs/swagger-ui-bundle.js"></script>
 <script src="docs/start.js"></script>
-</body>
-</html>
-`
+</body>`,
+)
 
 /** The dialog for credentials has no cookies, because a page cannot choose the cookies that the browser sends. */
 const start = `SwaggerUIBundle({

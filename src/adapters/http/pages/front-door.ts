@@ -1,6 +1,6 @@
-import { leadsToLoopback } from '../../../lib/loopback.ts'
 import { endpoint, type Router } from '../endpoint.ts'
 import { type Html, html } from './html.ts'
+import { documentOf, pageReply, redirectHome } from './html-page.ts'
 import { mailboxPath } from './mailbox-page.ts'
 
 /** The pages that the start page links to. */
@@ -24,17 +24,11 @@ export function frontDoorRouter(door: FrontDoor, publicUrl: () => string): Route
         operationId: 'page:/',
         summary: 'The start page',
         access: 'public',
-        async handle({ host }) {
-          const home = new URL(publicUrl())
-          const isElsewhere = leadsToLoopback(home) && host !== home.hostname
+        async handle(incoming) {
           if (door.development === null) return { status: 303, headers: { Location: `${publicUrl()}/account` } }
-          if (isElsewhere) return { status: 303, headers: { Location: `${publicUrl()}/` } }
-          const base = home.pathname === '/' ? '' : home.pathname
-          return {
-            status: 200,
-            page: { type: 'text/html; charset=utf-8', content: startPage(base, door) },
-            headers: { 'Content-Security-Policy': policy },
-          }
+          const { pathname } = new URL(publicUrl())
+          const base = pathname === '/' ? '' : pathname
+          return redirectHome(publicUrl(), '/', incoming) ?? pageReply(startPage(base, door), policy)
         },
       }),
     ],
@@ -44,17 +38,12 @@ export function frontDoorRouter(door: FrontDoor, publicUrl: () => string): Route
 function startPage(base: string, { account, development }: FrontDoor): string {
   const entry = (href: string, title: string, text: string): Html =>
     html`<li><a href="${href}">${title}</a><p class="hint">${text}</p></li>`
-  const { markup } = html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Portcullis</title>
-<link rel="icon" href="${base}/try/icon.svg">
-<link rel="stylesheet" href="${base}/try/base.css">
-<link rel="stylesheet" href="${base}/try/style.css">
-</head>
-<body class="narrow">
+  const head = {
+    title: 'Portcullis',
+    icon: `${base}/try/icon.svg`,
+    styles: [`${base}/try/base.css`, `${base}/try/style.css`],
+  }
+  const body = html`<body class="narrow">
 <header>
 <img src="${base}/try/icon.svg" alt="" width="32" height="32">
 <h1>Portcullis</h1>
@@ -82,8 +71,6 @@ ${[
 </ul>
 </section>
 </main>
-</body>
-</html>
-`
-  return markup
+</body>`
+  return documentOf(head, body)
 }

@@ -3,7 +3,8 @@ import type { KeptMail, Mailbox } from '../../../application/ports/mailer.ts'
 import { endpoint, type Router } from '../endpoint.ts'
 import type { Reply } from '../reply.ts'
 import { type Html, html } from './html.ts'
-import { builtFile } from './static-page.ts'
+import { documentOf, pageReply } from './html-page.ts'
+import { builtFile } from './static-file.ts'
 
 interface Needs {
   readonly mailbox: Pick<Mailbox, 'newestFirst'>
@@ -27,7 +28,7 @@ export function mailboxRouter({ mailbox, key }: Needs): Router {
     return query.has('number') ? kept.find(({ number }) => `${number}` === query.get('number')) : kept[0]
   }
   const withKey = (query: URLSearchParams, act: () => Reply): Reply =>
-    isSame(query.get('key') ?? '', key) ? act() : pageReply(403, withoutKey, policy)
+    isSame(query.get('key') ?? '', key) ? act() : pageReply(withoutKey, policy, { status: 403 })
 
   return {
     tag: 'pages',
@@ -41,7 +42,7 @@ export function mailboxRouter({ mailbox, key }: Needs): Router {
         access: 'public',
         isLocal: true,
         handle: async ({ query }) =>
-          withKey(query, () => pageReply(200, listPage(mailbox.newestFirst(), find(query), key), policy)),
+          withKey(query, () => pageReply(listPage(mailbox.newestFirst(), find(query), key), policy)),
       }),
       endpoint({
         method: 'GET',
@@ -53,19 +54,11 @@ export function mailboxRouter({ mailbox, key }: Needs): Router {
         handle: async ({ query }) =>
           withKey(query, () => {
             const content = find(query)?.mail.html ?? ''
-            return pageReply(200, content.replace('<head>', '<head><base target="_blank">'), messagePolicy)
+            return pageReply(content.replace('<head>', '<head><base target="_blank">'), messagePolicy)
           }),
       }),
       { ...builtFile(`${mailboxPath}/mailbox.css`, 'mailbox.css'), isLocal: true },
     ],
-  }
-}
-
-function pageReply(status: number, content: string, contentPolicy: string): Reply {
-  return {
-    status,
-    page: { type: 'text/html; charset=utf-8', content },
-    headers: { 'Content-Security-Policy': contentPolicy },
   }
 }
 
@@ -75,24 +68,13 @@ function isSame(one: string, other: string): boolean {
 }
 
 function page(title: string, content: Html): string {
-  const { markup } = html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${title}</title>
-<link rel="icon" href="icon.svg">
-<link rel="stylesheet" href="mailbox/mailbox.css">
-</head>
-<body>
+  const body = html`<body>
 <main>
 <h1>Mailbox</h1>
 ${content}
 </main>
-</body>
-</html>
-`
-  return markup
+</body>`
+  return documentOf({ title, icon: 'icon.svg', styles: ['mailbox/mailbox.css'] }, body)
 }
 
 const withoutKey = page(

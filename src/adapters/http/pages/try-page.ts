@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
-import { leadsToLoopback } from '../../../lib/loopback.ts'
 import { endpoint, type Router } from '../endpoint.ts'
-import { builtFile, staticFile } from './static-page.ts'
+import { redirectHome, scriptedPagePolicy } from './html-page.ts'
+import { builtFile, staticFile } from './static-file.ts'
 
 /** The settings that the page needs. A real front end has them as constants. */
 export interface TryConfig {
@@ -24,10 +24,6 @@ export interface TryConfig {
 /** Where the browser returns from the provider: to the page itself, to our callback, which redirects to it, or elsewhere. */
 export type ComesBack = 'to this page' | 'by redirect' | 'elsewhere'
 
-/** Allows only own files and requests to the service. Forms work only through the script. */
-const policy =
-  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
-
 const assets = ['app.js', 'client.js', 'words.js', 'style.css', 'icon.svg']
 
 /** The source is four folders below the root of the package, the bundle one. */
@@ -40,17 +36,12 @@ export const hasTryPage = existsSync(folder)
 /** @param known called for each request, since the port is unknown before the service listens */
 export function tryRouter(known: () => { publicUrl: string; config: TryConfig }): Router {
   const read = (name: string) => () => readFile(new URL(name, folder))
-  const index = staticFile({ path: '/try', name: 'index.html', read: read('index.html'), policy })
+  const index = staticFile({ path: '/try', name: 'index.html', read: read('index.html'), policy: scriptedPagePolicy })
   const endpoints = [
     {
       ...index,
       async handle(incoming: Parameters<typeof index.handle>[0]) {
-        const { publicUrl } = known()
-        // A provider redirects to the public URL. The browser does not send it the cookies of another host name of this machine.
-        const home = new URL(publicUrl)
-        if (!leadsToLoopback(home) || incoming.host === home.hostname) return index.handle(incoming)
-        const query = incoming.query.size === 0 ? '' : `?${incoming.query}`
-        return { status: 303, headers: { Location: `${publicUrl}/try${query}` } }
+        return redirectHome(known().publicUrl, '/try', incoming) ?? index.handle(incoming)
       },
     },
     endpoint({

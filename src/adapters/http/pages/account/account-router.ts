@@ -1,19 +1,15 @@
 import { readFile } from 'node:fs/promises'
 import { extname } from 'node:path'
 import { bestLanguage } from '../../../../lib/languages.ts'
-import { leadsToLoopback } from '../../../../lib/loopback.ts'
 import { type Endpoint, endpoint, type Router } from '../../endpoint.ts'
 import { html } from '../html.ts'
-import { builtFile, staticFile } from '../static-page.ts'
+import { documentOf, pageReply, redirectHome, scriptedPagePolicy } from '../html-page.ts'
+import { builtFile, staticFile } from '../static-file.ts'
 import { bodies } from './bodies.ts'
 import { type PageData, type PageName, pageNames } from './page-data.ts'
 import { type Site, themeOf } from './site.ts'
 import { de } from './texts/de.ts'
 import { en, type Texts } from './texts/en.ts'
-
-/** Allows only own files and requests to the service. Forms work only through the script. */
-const policy =
-  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
 
 const languages: Readonly<Record<string, Texts>> = { en, de }
 
@@ -66,24 +62,17 @@ function pageEndpoint(name: PageName, site: Site, icons: string, publicUrl: () =
     operationId: `page:/account${path}`,
     summary: `The page ${name}`,
     access: 'public',
-    async handle({ host, query, languages: wanted }) {
-      const home = new URL(publicUrl())
-      // A provider redirects to the public URL. The browser does not send it the cookies of another host name of this machine.
-      if (leadsToLoopback(home) && host !== home.hostname) {
-        const search = query.size === 0 ? '' : `?${query}`
-        return { status: 303, headers: { Location: `${publicUrl()}/account${path}${search}` } }
-      }
-      const texts = languages[bestLanguage(wanted, Object.keys(languages)) ?? 'en'] ?? en
-      return {
-        status: 200,
-        page: { type: 'text/html; charset=utf-8', content: documentOf(name, texts, { site, icons, home }) },
-        headers: { 'Content-Security-Policy': policy, 'Content-Language': texts.language },
-      }
+    async handle(incoming) {
+      const redirect = redirectHome(publicUrl(), `/account${path}`, incoming)
+      if (redirect !== null) return redirect
+      const texts = languages[bestLanguage(incoming.languages, Object.keys(languages)) ?? 'en'] ?? en
+      const content = accountPage(name, texts, { site, icons, home: new URL(publicUrl()) })
+      return pageReply(content, scriptedPagePolicy, { language: texts.language })
     },
   })
 }
 
-function documentOf(name: PageName, texts: Texts, { site, icons, home }: { site: Site; icons: string; home: URL }) {
+function accountPage(name: PageName, texts: Texts, { site, icons, home }: { site: Site; icons: string; home: URL }) {
   const base = home.pathname === '/' ? '' : home.pathname
   const brand = site.name ?? home.hostname
   const { title, content } = bodies[name](texts, site)
@@ -95,18 +84,14 @@ function documentOf(name: PageName, texts: Texts, { site, icons, home }: { site:
     returns: { ownOrigin: home.origin, allowedOrigins: site.allowedOrigins },
     texts: texts.script,
   }
-  const { markup } = html`<!doctype html>
-<html lang="${texts.language}">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${title} – ${brand}</title>
-<link rel="icon" href="${base}/account/${icons}">
-<link rel="stylesheet" href="${base}/account/style.css">
-<link rel="stylesheet" href="${base}/account/theme.css">
-<script type="module" src="${base}/account/${name}.js"></script>
-</head>
-<body data-page="${JSON.stringify(data)}">
+  const head = {
+    title: `${title} – ${brand}`,
+    icon: `${base}/account/${icons}`,
+    styles: [`${base}/account/style.css`, `${base}/account/theme.css`],
+    script: `${base}/account/${name}.js`,
+    language: texts.language,
+  }
+  const body = html`<body data-page="${JSON.stringify(data)}">
 <header class="brand">${site.logo === null ? null : html`<img src="${base}/account/${icons}" alt="">`}<span>${brand}</span></header>
 <main>
 <h1 id="title" tabindex="-1">${title}</h1>
@@ -114,8 +99,6 @@ function documentOf(name: PageName, texts: Texts, { site, icons, home }: { site:
 <noscript><p>${texts.noScript}</p></noscript>
 ${content}
 </main>
-</body>
-</html>
-`
-  return markup
+</body>`
+  return documentOf(head, body)
 }
