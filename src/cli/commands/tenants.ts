@@ -1,6 +1,6 @@
 import { handlerFaults } from '../../config/composition/handlers.ts'
 import { mailFaults } from '../../config/composition/mail.ts'
-import { addressFaults } from '../../config/composition/stores/open-stores.ts'
+import { addressFaults } from '../../config/composition/stores/named-stores.ts'
 import { type Fault, renderFaults } from '../../config/settings/schema/fault.ts'
 import type { LoadedTenants, TenantSettings } from '../../config/settings/tenants.ts'
 import type { ExitCode } from '../exit-code.ts'

@@ -22,7 +22,7 @@ import { pageFor } from './mail.ts'
 import { lifetimesOf, userPortsOf } from './ports.ts'
 import { markOf } from './secret.ts'
 import { openHasher, openHashPool } from './shared-resources.ts'
-import { namingRoles } from './stores/open-stores.ts'
+import { namingRoles } from './stores/named-stores.ts'
 
 /** The users' store for a command, beside a running service. */
 export type UserStoreSession = Awaited<ReturnType<typeof openUserStore>>

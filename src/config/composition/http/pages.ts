@@ -3,7 +3,7 @@ import { accountRouter } from '../../../adapters/http/pages/account/account-rout
 import type { PageProvider } from '../../../adapters/http/pages/account/page-data.ts'
 import type { Site } from '../../../adapters/http/pages/account/site.ts'
 import { frontDoorRouter } from '../../../adapters/http/pages/front-door.ts'
-import { hasTryPage } from '../../../adapters/http/pages/try-page.ts'
+import { type ComesBack, hasTryPage, type TryConfig } from '../../../adapters/http/pages/try-page.ts'
 import { isLocal } from '../../settings/defaults.ts'
 import type { Settings } from '../../settings/schema/schema.ts'
 import { enabledOf } from '../../settings/schema/tree.ts'
@@ -54,6 +54,37 @@ function siteOf({ http, pages, backends, routers, passwords, providers, mail }: 
   }
 }
 
+/** The settings that the page at `/try` needs. */
+export function tryConfig({ backends, routers, providers, docs }: Settings, publicUrl: string): TryConfig {
+  const isHere = (page: string | undefined): boolean => {
+    if (page === undefined) return false
+    const { origin, pathname } = new URL(page)
+    return `${origin}${pathname}` === `${publicUrl}/try`
+  }
+  const comesBack = (byProvider: string | undefined, byUs: string | undefined): ComesBack => {
+    if (byProvider !== undefined) return isHere(byProvider) ? 'to this page' : 'elsewhere'
+    return isHere(byUs) ? 'by redirect' : 'elsewhere'
+  }
+  return {
+    backends: enabledOf(backends).map(([name, { transport, prefix }]) => ({ name, transport: transport.kind, prefix })),
+    docs: docs.enabled,
+    routers: Object.fromEntries(
+      Object.entries(routers).map(([name, router]) => [name, router.enabled ? router.prefix : null]),
+    ),
+    providers: enabledOf(providers).map(([name, provider]) => ({
+      name,
+      title: titleOf(name),
+      backend: provider.backend,
+      prefix: provider.prefix,
+      associatePrefix: provider.associatePrefix,
+      comesBack: {
+        login: comesBack(provider.redirectUrl, provider.redirects.success),
+        link: comesBack(provider.redirectUrlAssociate, provider.redirects.linked),
+      },
+    })),
+  }
+}
+
 const titles: Readonly<Record<string, string>> = {
   github: 'GitHub',
   gitlab: 'GitLab',
@@ -62,6 +93,6 @@ const titles: Readonly<Record<string, string>> = {
 }
 
 /** The name of a provider for people. */
-export function titleOf(name: string): string {
+function titleOf(name: string): string {
   return titles[name] ?? name.charAt(0).toUpperCase() + name.slice(1)
 }

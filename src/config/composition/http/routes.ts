@@ -2,7 +2,7 @@ import { docsRouter } from '../../../adapters/http/docs/docs-page.ts'
 import { openapi } from '../../../adapters/http/docs/openapi.ts'
 import type { Router } from '../../../adapters/http/endpoint.ts'
 import { mailboxRouter } from '../../../adapters/http/pages/mailbox-page.ts'
-import { type ComesBack, type TryConfig, tryRouter } from '../../../adapters/http/pages/try-page.ts'
+import { tryRouter } from '../../../adapters/http/pages/try-page.ts'
 import { clientAddresses } from '../../../adapters/http/pipeline/client-address.ts'
 import { traitsOf } from '../../../adapters/http/pipeline/client-traits.ts'
 import { identifying } from '../../../adapters/http/pipeline/identify.ts'
@@ -24,7 +24,7 @@ import { enabledOf } from '../../settings/schema/tree.ts'
 import { defaultTenant, type LoadedTenants } from '../../settings/tenants.ts'
 import { mountedOperations } from '../../settings/validate.ts'
 import type { OpenTenants } from '../../tenancy/directory.ts'
-import { pageRouters, titleOf } from './pages.ts'
+import { pageRouters, tryConfig } from './pages.ts'
 import { deviceCookieOf, mountedProviders, prefixOf, transportOf } from '../sign-in.ts'
 import type { FailingStore } from '../stores/open-stores.ts'
 import type { Tenant } from '../tenant.ts'
@@ -185,35 +185,4 @@ function oauthRouters(tenant: Mounted, publicUrl: () => string): Router[] {
       oauthAssociateRouter({ ...useCases, vault: ports.vault, mounted, prefix: own.associatePrefix }),
     ]
   })
-}
-
-/** The settings that the page at `/try` needs. */
-export function tryConfig({ backends, routers, providers, docs }: Settings, publicUrl: string): TryConfig {
-  const isHere = (page: string | undefined): boolean => {
-    if (page === undefined) return false
-    const { origin, pathname } = new URL(page)
-    return `${origin}${pathname}` === `${publicUrl}/try`
-  }
-  const comesBack = (byProvider: string | undefined, byUs: string | undefined): ComesBack => {
-    if (byProvider !== undefined) return isHere(byProvider) ? 'to this page' : 'elsewhere'
-    return isHere(byUs) ? 'by redirect' : 'elsewhere'
-  }
-  return {
-    backends: enabledOf(backends).map(([name, { transport, prefix }]) => ({ name, transport: transport.kind, prefix })),
-    docs: docs.enabled,
-    routers: Object.fromEntries(
-      Object.entries(routers).map(([name, router]) => [name, router.enabled ? router.prefix : null]),
-    ),
-    providers: enabledOf(providers).map(([name, provider]) => ({
-      name,
-      title: titleOf(name),
-      backend: provider.backend,
-      prefix: provider.prefix,
-      associatePrefix: provider.associatePrefix,
-      comesBack: {
-        login: comesBack(provider.redirectUrl, provider.redirects.success),
-        link: comesBack(provider.redirectUrlAssociate, provider.redirects.linked),
-      },
-    })),
-  }
 }

@@ -10,10 +10,9 @@ import {
 } from '../../../adapters/stores/store-backend.ts'
 import type { Limiter } from '../../../application/ports/stores/limiter.ts'
 import { Unavailable } from '../../../domain/refusal.ts'
-import { stores } from '../../plugins/stores.ts'
-import type { Fault, Source } from '../../settings/schema/fault.ts'
 import type { Settings, StoreSettings } from '../../settings/schema/schema.ts'
 import { insuredLimiter } from './insured-limiter.ts'
+import { addressOf, backendOf, distinctStores, namingRoles } from './named-stores.ts'
 import { measuredHandle } from '../measured.ts'
 
 /** A store that does not answer, and its roles. */
@@ -68,20 +67,16 @@ export async function openStores(needs: Needs) {
   let isClosed = false
   let lastPing: { at: number; failing: Promise<readonly FailingStore[]> } | null = null
 
-  async function open({ kind, url, prefix, cacheMegabytes }: StoreSettings): Promise<StoreHandle> {
-    const backend = stores.find((one) => one.kind === kind)
-    if (backend === undefined) throw new Error(`no store of kind ${kind}`)
+  async function open(store: StoreSettings): Promise<StoreHandle> {
+    const { kind, cacheMegabytes } = store
     const warn = (message: string): void => log.warn({ store: kind }, message)
-    const { dataFolder } = settings
-    const address = { url: url ?? null, prefix: prefix ?? null, dataFolder }
-    const cache = cacheMegabytes !== undefined && { cacheMegabytes }
-    const handle = await backend.open({
-      ...address,
+    const handle = await backendOf(kind).open({
+      ...addressOf(store, settings),
       tenant,
       clock,
       warn,
       isOneOfMany,
-      ...cache,
+      ...(cacheMegabytes !== undefined && { cacheMegabytes }),
       ...(shares && { shares }),
     })
     return measuredHandle(handle, kind, metrics)
@@ -196,54 +191,4 @@ export async function openStores(needs: Needs) {
       await Promise.allSettled(all.map(({ handle }) => handle.close()))
     },
   }
-}
-
-/** Roles with the same kind and address share one store. */
-export function distinctStores({ stores }: Pick<Settings, 'stores'>) {
-  const found = new Map<string, { readonly store: StoreSettings; readonly roles: StoreRole[] }>()
-  for (const role of ['users', 'sessions', 'tokens'] as const) {
-    const { kind, url, prefix } = stores[role]
-    const key = JSON.stringify([kind, url, prefix])
-    const known = found.get(key)
-    if (known === undefined) found.set(key, { store: stores[role], roles: [role] })
-    else known.roles.push(role)
-  }
-  return [...found.values()]
-}
-
-/** Adds the settings of the roles to the message of `Unsuitable`, because a store does not know its roles. */
-export async function namingRoles<T>(roles: readonly StoreRole[], work: () => Promise<T>): Promise<T> {
-  try {
-    return await work()
-  } catch (thrown) {
-    if (!(thrown instanceof Unsuitable)) throw thrown
-    const settings = roles.map((role) => `stores.${role}`).join(', ')
-    throw new Unsuitable(`${settings}: ${thrown.message}`, { cause: thrown.cause })
-  }
-}
-
-interface From {
-  readonly settings: Settings
-  readonly sources: ReadonlyMap<string, Source>
-}
-
-/** Finds addresses that a driver refuses, without any request to the network. */
-export async function addressFaults({ settings, sources }: From): Promise<Fault[]> {
-  const faults: Fault[] = []
-  for (const role of ['users', 'sessions', 'tokens'] as const) {
-    const { kind, url, prefix = null } = settings.stores[role]
-    const source = sources.get(`stores.${role}.url`)
-    if (source === undefined) continue // inherited from the users, whose fault is reported
-    const backend = stores.find((one) => one.kind === kind)
-    if (backend === undefined || url === undefined) continue
-    const { dataFolder } = settings
-    try {
-      const handle = await backend.open({ url, prefix, dataFolder, clock: () => new Date(), warn: () => undefined })
-      await handle.close()
-    } catch (thrown) {
-      if (!(thrown instanceof Unsuitable)) throw thrown
-      faults.push({ path: `stores.${role}.url`, message: thrown.message, source })
-    }
-  }
-  return faults
 }

@@ -1,8 +1,7 @@
 import type { OpenOptions, StoreBackend, StoreRole } from '../../../adapters/stores/store-backend.ts'
-import { stores } from '../../plugins/stores.ts'
 import { SettingsFault } from '../../settings/schema/fault.ts'
-import type { Settings, StoreSettings } from '../../settings/schema/schema.ts'
-import { distinctStores, namingRoles } from './open-stores.ts'
+import type { Settings } from '../../settings/schema/schema.ts'
+import { addressOf, backendOf, distinctStores, namingRoles } from './named-stores.ts'
 
 export interface CheckedStore {
   readonly kind: string
@@ -40,14 +39,4 @@ export async function backUp(settings: Settings, to: string): Promise<void> {
     throw new SettingsFault([{ path: 'stores.users.kind', message: `is ${users.kind}: ${advice}`, source: 'default' }])
   }
   await namingRoles(['users'], () => backUp(addressOf(users, settings), to))
-}
-
-function backendOf(kind: string): StoreBackend {
-  const backend = stores.find((one) => one.kind === kind)
-  if (backend === undefined) throw new Error(`no store of kind ${kind}`)
-  return backend
-}
-
-function addressOf({ url, prefix }: StoreSettings, { dataFolder }: Settings) {
-  return { url: url ?? null, prefix: prefix ?? null, dataFolder }
 }
