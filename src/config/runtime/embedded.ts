@@ -16,7 +16,7 @@ import type { Environment } from '../settings/sources/environment.ts'
 import { defaultTenant, type LoadedTenants } from '../settings/tenants.ts'
 import { type TenantDirectory, whenReady } from '../tenancy/directory.ts'
 import { publicUrlOf } from '../tenancy/public-url.ts'
-import { openTenants } from '../tenancy/tenant-pool.ts'
+import { openTenants } from '../tenancy/open-tenants.ts'
 
 /** The use cases of one tenant. */
 export interface Accounts extends CheckedAccounts {

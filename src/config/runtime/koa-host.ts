@@ -4,7 +4,7 @@ import { pathsOfTenants, tenantHttp } from '../composition/http/routes.ts'
 import type { Tenant } from '../composition/tenant.ts'
 import { SettingsFault } from '../settings/schema/fault.ts'
 import type { Settings } from '../settings/schema/schema.ts'
-import { whoseOf } from '../tenancy/addressing.ts'
+import { routingOf } from '../tenancy/routing.ts'
 import { pathOfTenant } from '../tenancy/public-url.ts'
 import { internalsOf, type Portcullis } from './embedded.ts'
 
@@ -30,7 +30,7 @@ export function koaAccounts(portcullis: Portcullis): KoaAccounts {
       knows: directory.knows,
       use: (id, work) => directory.use(id, (tenant) => work({ http: httpOf(tenant) })),
     },
-    whose: whoseOf(settings, () => tenants),
+    routing: routingOf(settings, () => tenants),
     paths: pathsOfTenants(settings, tenants),
     log,
     isTls,

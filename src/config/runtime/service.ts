@@ -11,9 +11,9 @@ import { processRoutes, tenantHttp } from '../composition/http/routes.ts'
 import { openSharedResources, type ProcessNeeds } from '../composition/shared-resources.ts'
 import { openTenant, type Tenant } from '../composition/tenant.ts'
 import { defaultTenant, type TenantSettings } from '../settings/tenants.ts'
-import { whoseOf } from '../tenancy/addressing.ts'
+import { routingOf } from '../tenancy/routing.ts'
 import { publicUrl, publicUrlOf } from '../tenancy/public-url.ts'
-import { openTenants } from '../tenancy/tenant-pool.ts'
+import { openTenants } from '../tenancy/open-tenants.ts'
 import { exposeMetrics, openMetrics } from './metrics.ts'
 import type { Worker } from './worker.ts'
 
@@ -63,8 +63,8 @@ export async function startService(needs: Needs): Promise<Service> {
 
   const answer = serve({
     tenants,
-    whose: whoseOf(settings, () => current),
-    process: processRoutes({ settings, tenants, strict }),
+    routing: routingOf(settings, () => current),
+    processRoutes: processRoutes({ settings, tenants, strict }),
   })
   const isTls = settings.http.publicUrl?.startsWith('https:') ?? false
   const koa = app({

@@ -4,7 +4,7 @@ import { openTenant } from '../composition/tenant.ts'
 import { SettingsFault } from '../settings/schema/fault.ts'
 import type { LoadedTenants } from '../settings/tenants.ts'
 import { publicUrlOf } from '../tenancy/public-url.ts'
-import { openTenants } from '../tenancy/tenant-pool.ts'
+import { openTenants } from '../tenancy/open-tenants.ts'
 import { exposeMetrics, openMetrics } from './metrics.ts'
 
 export interface Worker {

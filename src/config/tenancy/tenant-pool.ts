@@ -10,7 +10,6 @@ import type { Settings } from '../settings/schema/schema.ts'
 import { defaultTenant, type LoadedTenants, type TenantSettings } from '../settings/tenants.ts'
 import { type Closable, type Open, type OpenTenants, whenReady } from './directory.ts'
 import { aborted, drain, notInOrder } from './drain.ts'
-import { oneTenant } from './one-tenant.ts'
 import { wakeSchedule } from './wake-schedule.ts'
 
 interface Needs<T extends Closable> {
@@ -306,30 +305,6 @@ export function tenantPool<T extends Closable>(needs: Needs<T>): OpenTenants<T> 
       clearTimeout(timer)
     },
   }
-}
-
-interface DirectoryNeeds<T> {
-  readonly settings: Settings
-  readonly tenants: LoadedTenants
-  readonly open: Open<T>
-  /** Called when the only tenant of a deployment without tenants has become unusable. */
-  readonly failed: (fault: unknown) => void
-  /** For a worker: tenants stay open, and take turns if there are more than `maxOpen`. */
-  readonly keepsOpen?: boolean
-  readonly log: Logger
-  readonly clock: () => Date
-}
-
-/** Opens the directory of one tenant, or a pool. No other file makes this distinction. */
-export function openTenants<T extends Closable>({
-  settings,
-  tenants,
-  failed,
-  ...needs
-}: DirectoryNeeds<T>): OpenTenants<T> {
-  const only = tenants.enabled.get(defaultTenant)
-  if (settings.tenants.by === undefined && only !== undefined) return oneTenant({ ...needs, only, failed })
-  return tenantPool({ ...needs, tenants, limits: settings.tenants })
 }
 
 function stopping(): Unavailable {

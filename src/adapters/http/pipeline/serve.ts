@@ -16,7 +16,7 @@ import { type Identify, recordUse } from './identify.ts'
 import { type Operation, type RouteTable, routeTable } from './route-table.ts'
 import { send } from './send.ts'
 import { validator } from './validate.ts'
-import type { Whose } from './whose-request.ts'
+import type { TenantRouting } from './tenant-routing.ts'
 
 export interface TenantHttp {
   readonly routes: RouteTable
@@ -32,29 +32,29 @@ export interface Tenants {
 
 interface ServeNeeds {
   readonly tenants: Tenants
-  readonly whose: Whose
+  readonly routing: TenantRouting
   /** Routes that belong to no tenant; `null` in a Koa app. */
-  readonly process: RouteTable | null
+  readonly processRoutes: RouteTable | null
 }
 
-export function serve({ tenants, whose, process }: ServeNeeds): (ctx: Context) => Promise<void> {
+export function serve({ tenants, routing, processRoutes }: ServeNeeds): (ctx: Context) => Promise<void> {
   return async (ctx) => {
-    if (process !== null && process.methodsAt(ctx.path).length > 0) {
-      if (!(await whose.commonCors()(ctx))) await answerBy(process, ctx)
+    if (processRoutes !== null && processRoutes.methodsAt(ctx.path).length > 0) {
+      if (!(await routing.commonCors()(ctx))) await answerBy(processRoutes, ctx)
       return
     }
     // A preflight only names the headers of its request, so the tenant is unknown (W3C Fetch).
-    if (whose.header !== null && isPreflight(ctx)) {
-      if (!(await whose.corsOfAll()(ctx))) notFound(ctx)
+    if (routing.header !== null && isPreflight(ctx)) {
+      if (!(await routing.corsOfAll()(ctx))) notFound(ctx)
       return
     }
-    const { id: named, path } = whose.tell(ctx)
-    const id = named ?? whose.fallback
+    const { id: named, path } = routing.tenantOf(ctx)
+    const id = named ?? routing.fallback
     if (path !== ctx.path) ctx.path = path
     // Refusals need CORS headers too: without them a front end sees only a network error.
-    if (await whose.corsOf(id)(ctx)) return
+    if (await routing.corsOf(id)(ctx)) return
     if (!tenants.knows(id)) return notFound(ctx)
-    if (whose.areMany) ctx.state.tenant = id
+    if (routing.areMany) ctx.state.tenant = id
     await tenants.use(id, async ({ http: { routes, isTls } }) => {
       if (isTls) ctx.res.setHeader(...strictTransportSecurity)
       await answerBy(routes, ctx)

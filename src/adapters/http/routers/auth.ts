@@ -38,7 +38,7 @@ export function authRouter({ logIn, logOut, backend, deviceCookie, prefix }: Nee
           const client = { caller, traits: traitsOf() }
           const credential = await logIn.execute({ email, password, backend, requestId, languages, ...client })
           const reply = transport.deliver(credential)
-          return email === null ? reply : deviceCookie.given(reply, email)
+          return email === null ? reply : deviceCookie.addTo(reply, email)
         },
       }),
       endpoint({

@@ -68,7 +68,7 @@ export function oauthRouter({ startOAuth, finishOAuth, mounted, backend, deviceC
           finishJourney(mounted, incoming, ends, async (callback) => {
             const client = { caller: incoming.caller, traits: incoming.traits() }
             const { credential, email } = await finishOAuth.execute({ ...callback, ...client, policy, backend })
-            return deviceCookie.given(backend.transport.deliver(credential), email)
+            return deviceCookie.addTo(backend.transport.deliver(credential), email)
           }),
       }),
       ...postedCallback(mounted, `oauth:${name}.posted_callback`),

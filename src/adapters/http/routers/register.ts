@@ -31,7 +31,7 @@ export function registerRouter({ registerUser, backends, deviceCookie, prefix }:
         async handle({ body: { email, password }, requestId, languages, caller: { client } }) {
           const user = await registerUser.execute({ email, password, requestId, languages, client })
           // The first sign-in from this browser is not news to its user.
-          return deviceCookie.given({ status: 201, body: userBody(user) }, user.email)
+          return deviceCookie.addTo({ status: 201, body: userBody(user) }, user.email)
         },
       }),
     ],

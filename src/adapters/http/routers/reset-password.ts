@@ -34,7 +34,7 @@ export function resetPasswordRouter({ requestToken, resetPassword, deviceCookie,
         refusals: ['RESET_PASSWORD_BAD_TOKEN', 'RESET_PASSWORD_INVALID_PASSWORD'],
         async handle({ body: { token, password }, requestId, languages, caller: { client } }) {
           const { email } = await resetPassword.execute({ token, password, requestId, languages, client })
-          return deviceCookie.given({ status: 200 }, email)
+          return deviceCookie.addTo({ status: 200 }, email)
         },
       }),
     ],

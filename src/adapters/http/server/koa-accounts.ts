@@ -5,7 +5,7 @@ import { type User, type UserView, viewOf } from '../../../domain/user.ts'
 import { isPreflight } from '../pipeline/cors.ts'
 import { recordUse } from '../pipeline/identify.ts'
 import { serve, type Tenants } from '../pipeline/serve.ts'
-import type { Whose } from '../pipeline/whose-request.ts'
+import type { TenantRouting } from '../pipeline/tenant-routing.ts'
 import { type AnsweringNeeds, answering, isReadable } from './answer.ts'
 
 export interface SignedIn {
@@ -33,7 +33,7 @@ export interface KoaAccounts {
 
 interface Needs extends AnsweringNeeds {
   readonly tenants: Tenants
-  readonly whose: Whose
+  readonly routing: TenantRouting
   /** The paths of our routers, without opening a tenant. */
   readonly paths: {
     isOf(tenant: string, path: string): boolean
@@ -41,16 +41,16 @@ interface Needs extends AnsweringNeeds {
   }
 }
 
-export function accountsInKoa({ tenants, whose, paths, ...needs }: Needs): KoaAccounts {
-  const answerTenant = serve({ tenants, whose, process: null })
+export function accountsInKoa({ tenants, routing, paths, ...needs }: Needs): KoaAccounts {
+  const answerTenant = serve({ tenants, routing, processRoutes: null })
   const answer = answering(needs)
 
   /** Whether the path belongs to our routes. If a preflight does not name its tenant, the paths of all tenants count. */
   function isOurs(ctx: Context): boolean {
     if (!isReadable(ctx)) return false
-    const { id, path } = whose.tell(ctx)
-    if (whose.header !== null && isPreflight(ctx)) return paths.isOfAny(path)
-    return paths.isOf(id ?? whose.fallback, path)
+    const { id, path } = routing.tenantOf(ctx)
+    if (routing.header !== null && isPreflight(ctx)) return paths.isOfAny(path)
+    return paths.isOf(id ?? routing.fallback, path)
   }
 
   const routes: Middleware = (ctx, next) => {
@@ -74,7 +74,7 @@ export function accountsInKoa({ tenants, whose, paths, ...needs }: Needs): KoaAc
   }
 
   async function identify(ctx: Context, found: Found, admits: (user: User) => boolean): Promise<void> {
-    const id = whose.tell(ctx).id ?? whose.fallback
+    const id = routing.tenantOf(ctx).id ?? routing.fallback
     if (!tenants.knows(id)) throw new Refusal('NOT_FOUND')
     found.tenant = id
     await tenants.use(id, async ({ http }) => {

@@ -7,8 +7,8 @@ import { cookieValue } from './cookie-header.ts'
 export interface DeviceCookie {
   /** The token of a request, which may belong to any account; `null` without one. */
   read(header: string | undefined): string | null
-  /** The reply to a login or a reset, with a new token for this account. */
-  given(reply: Reply, email: Email): Reply
+  /** The reply to a login, a registration or a reset, with a new token for this account. */
+  addTo(reply: Reply, email: Email): Reply
 }
 
 const yearSeconds = 365 * 24 * 60 * 60
@@ -28,7 +28,7 @@ export function deviceCookie(tokens: DeviceTokens, isSecure: boolean, owner = ''
   }
   return {
     read: (header) => cookieValue(header, attributes.name),
-    given(reply, email) {
+    addTo(reply, email) {
       const cookie = { ...attributes, value: tokens.issue(emailKey(email)) }
       return { ...reply, cookies: [...(reply.cookies ?? []), cookie] }
     },

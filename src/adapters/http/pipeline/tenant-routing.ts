@@ -1,16 +1,16 @@
 import type { Context } from 'koa'
 import type { CrossOrigin } from './cors.ts'
 
-export interface Told {
+export interface NamedTenant {
   /** A name that may be unknown; `null` if the request names none. */
   readonly id: string | null
   readonly path: string
 }
 
-export type TellTenant = (ctx: Context) => Told
+export type FindTenant = (ctx: Context) => NamedTenant
 
-export interface Whose {
-  readonly tell: TellTenant
+export interface TenantRouting {
+  readonly tenantOf: FindTenant
   readonly fallback: string
   /** Whether there may be several tenants; the log names them then. */
   readonly areMany: boolean
@@ -24,7 +24,7 @@ export interface Whose {
 }
 
 /** Node joins a repeated header with a comma, which no tenant's name has. */
-export function byHeader(name: string): TellTenant {
+export function byHeader(name: string): FindTenant {
   const key = name.toLowerCase()
   return ({ req, path }) => {
     const value = req.headers[key]
@@ -33,7 +33,7 @@ export function byHeader(name: string): TellTenant {
 }
 
 /** `/t/acme/auth/register` is `/auth/register` of acme. */
-export function byPath(prefix: string): TellTenant {
+export function byPath(prefix: string): FindTenant {
   const start = `${prefix}/`
   return ({ path }) => {
     if (!path.startsWith(start)) return { id: null, path }
@@ -44,7 +44,7 @@ export function byPath(prefix: string): TellTenant {
 }
 
 /** By the `Host` of the request; `X-Forwarded-Host` could come from any client. */
-export function byHost(tenantOf: (host: string) => string | null): TellTenant {
+export function byHost(tenantOf: (host: string) => string | null): FindTenant {
   return ({ req, path }) => {
     const host = (req.headers.host ?? '').toLowerCase().replace(/:\d+$/, '')
     return { id: tenantOf(host), path }

@@ -1,10 +1,10 @@
 import { type CrossOrigin, crossOrigin } from '../../adapters/http/pipeline/cors.ts'
-import { byHeader, byHost, byPath, type TellTenant, type Whose } from '../../adapters/http/pipeline/whose-request.ts'
+import { byHeader, byHost, byPath, type FindTenant, type TenantRouting } from '../../adapters/http/pipeline/tenant-routing.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 import { defaultTenant, type LoadedTenants } from '../settings/tenants.ts'
 
 /** Finds the tenant of a request by the rule in `tenants.by`. */
-export function whoseOf(settings: Settings, current: () => LoadedTenants): Whose {
+export function routingOf(settings: Settings, current: () => LoadedTenants): TenantRouting {
   const { by, header } = settings.tenants
   const corsFor = (all: readonly Settings[]): CrossOrigin => {
     const headers = all.flatMap(({ http }) => http.allowedHeaders)
@@ -23,7 +23,7 @@ export function whoseOf(settings: Settings, current: () => LoadedTenants): Whose
   })
   const corsOf = (id: string) => known().cors.get(id) ?? commonCors
   return {
-    tell: tellerOf(settings, current),
+    tenantOf: finderOf(settings, current),
     fallback: defaultTenant,
     areMany: by !== undefined,
     header: by === 'header' ? header : null,
@@ -43,7 +43,7 @@ function latest<T>(current: () => LoadedTenants, compute: (tenants: LoadedTenant
   }
 }
 
-function tellerOf({ tenants }: Settings, current: () => LoadedTenants): TellTenant {
+function finderOf({ tenants }: Settings, current: () => LoadedTenants): FindTenant {
   const { by, header, pathPrefix } = tenants
   switch (by) {
     case 'path':
