@@ -55,6 +55,17 @@ describe('the documents', () => {
     }
   })
 
+  it('name existing source files', () => {
+    const paths = documents.flatMap(({ name, text }) => {
+      const prose = text.replace(/^( *)(`{3,})[\s\S]*?^\1\2$/gm, '')
+      return [...prose.matchAll(/`((?:[a-z-]+\/)+[a-z0-9-]+(?:\.[a-z]+)*\.ts)`/g)].map(([, path = '']) => ({ name, path }))
+    })
+    const written = 'src/adapters/stores/files/sessions.ts' // by the reader of extending.md
+    const isThere = (path: string) => ['', 'src'].some((folder) => existsSync(join(projectRoot, folder, path)))
+    expect(paths).to.have.length.above(60)
+    expect(paths.filter(({ path }) => path !== written && !isThere(path))).to.deep.equal([])
+  })
+
   it('run the executable of the clone, never a package of that name from a registry', () => {
     for (const { name, text } of documents) expect(text, name).not.to.match(/npx (?!--no-install )(\S+ )*portcullis/)
   })

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core'
 import { expect } from 'chai'
@@ -39,6 +39,12 @@ const statements = (of: (name: string, names: string) => string) =>
 const program = statements((name, names) => `import { ${names} } from '${name}'`) + body
 const dynamic = body.replace('{\n', `{\n${statements((name, names) => `const { ${names} } = await import('${name}')`)}`)
 
+/** The relative links of a page, without their anchors. */
+function linksIn(text: string): string[] {
+  const links = [...text.matchAll(/\]\(([^)\s#]+)[^)\s]*\)/g)].map(([, link = '']) => link)
+  return links.filter((link) => !/^[a-z]+:/.test(link))
+}
+
 describe('the tarball', () => {
   let project: PackedProject
   before(async () => {
@@ -46,12 +52,16 @@ describe('the tarball', () => {
   })
   after(() => project?.remove())
 
-  it('has a README whose links lead to files of the package', () => {
-    const readme = readFileSync(join(project.installed, 'README.md'), 'utf8')
-    const links = [...readme.matchAll(/\]\(([^)\s#]+)[^)\s]*\)/g)].map(([, link = '']) => link)
-    const files = links.filter((link) => !/^https?:/.test(link))
-    expect(files).to.have.length.above(20)
-    expect(files.filter((file) => !existsSync(join(project.installed, file)))).to.deep.equal([])
+  it('has pages whose links lead to files of the package', () => {
+    const links = project
+      .files()
+      .filter((file) => file.endsWith('.md'))
+      .flatMap((page) => linksIn(readFileSync(join(project.installed, page), 'utf8')).map((link) => ({ page, link })))
+    const pages = new Set(links.map(({ page }) => page))
+    expect([...pages]).to.include.members(['README.md', 'CONTRIBUTING.md', 'docs/architecture.md', 'docs/extending.md'])
+    const isBroken = ({ page, link }: { page: string; link: string }) =>
+      !existsSync(join(project.installed, dirname(page), link))
+    expect(links.filter(isBroken)).to.deep.equal([])
   })
 
   it('passes publint', async () => {
