@@ -7,7 +7,7 @@ import { overlay, treeOf } from './schema/tree.ts'
 import { readEnvironment } from './sources/environment.ts'
 import { type ConfigFile, readConfigFile, type Where } from './sources/file.ts'
 import { type LoadedTenants, loadTenants, onlyTenant } from './tenants.ts'
-import { doubtsOf } from './validate.ts'
+import { doubtsOf } from './rules/doubts.ts'
 
 export interface LoadedSettings {
   /** The settings that all tenants share, or those of the only tenant. */

@@ -5,7 +5,7 @@ import { missingSecret } from './master-secret.ts'
 import { type Assignment, readSettings } from './merge.ts'
 import type { Fault, Source } from './schema/fault.ts'
 import { type Settings, settingsSchema } from './schema/schema.ts'
-import { judgeSettings } from './validate.ts'
+import { judgeSettings } from './rules/validate.ts'
 
 interface Reading {
   readonly tree: unknown

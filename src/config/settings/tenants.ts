@@ -9,7 +9,7 @@ import { environmentSchema, type Settings, settingsSchema, tenantHosts, tenantSc
 import { allowsKey, isGroup, keysOf, memberOf, overlay, treeOf, valueAt } from './schema/tree.ts'
 import { readSettingsFile } from './sources/file.ts'
 import { collisionsOf, ownPlaces } from './tenant-places.ts'
-import { doubtsOf } from './validate.ts'
+import { doubtsOf } from './rules/doubts.ts'
 
 /** The tenant of a deployment without tenants. With tenants, it serves requests that name none. */
 export const defaultTenant = 'default'

@@ -1,0 +1,126 @@
+import { parseMailUrl } from '../../../adapters/mail/mail-url.ts'
+import { isLoopback, leadsToLoopback } from '../../../lib/loopback.ts'
+import { stores as storeKinds } from '../../plugins/stores.ts'
+import { isLocal } from '../defaults.ts'
+import type { Settings } from '../schema/schema.ts'
+import { enabledOf } from '../schema/tree.ts'
+import { areSameSite } from './same-site.ts'
+
+/** Warnings about settings that are allowed but probably a mistake. */
+export async function doubtsOf(settings: Settings): Promise<string[]> {
+  return [
+    ...doubtsOfStores(settings),
+    ...(enabledOf(settings.backends).length === 0 ? ['backends: none is enabled, so that nobody can log in'] : []),
+    ...doubtsOfProxies(settings),
+    ...doubtsOfProfile(settings),
+    ...doubtsOfEmailChange(settings),
+    ...doubtsOfCookies(settings),
+    ...(await doubtsOfSites(settings)),
+    ...doubtsOfProviders(settings),
+    ...doubtsOfDevelopment(settings),
+    ...doubtsOfMail(settings),
+  ]
+}
+
+function doubtsOfStores({ stores }: Settings): string[] {
+  const inClear = Object.entries(stores).flatMap(([role, { kind, url }]) => {
+    const hosts = url === undefined ? [] : (storeKinds.find((one) => one.kind === kind)?.hostsInClear?.(url) ?? [])
+    return hosts.every((host) => isLoopback(host) || isNeighbour(host)) ? [] : [`stores.${role}.url`]
+  })
+  return [
+    ...(stores.users.kind === 'memory' ? ['users are kept in memory: they are gone when the process ends'] : []),
+    ...(inClear.length === 0
+      ? []
+      : [`${inClear.join(', ')}: without TLS, so everybody on the network can read the traffic of these stores`]),
+  ]
+}
+
+/** A name without a dot belongs to a private network, such as that of Docker Compose. */
+function isNeighbour(host: string): boolean {
+  return /^[a-z0-9_-]+$/i.test(host)
+}
+
+function doubtsOfProxies({ http: { publicUrl, trustedProxies }, limits }: Settings): string[] {
+  if (!limits.enabled || trustedProxies !== undefined) return []
+  if (publicUrl === undefined || leadsToLoopback(new URL(publicUrl))) return []
+  return [
+    'http.trustedProxies is not set: name the proxies in front of the service, or give [] if there is none. Otherwise all users of a proxy elsewhere count as one client, and requests from loopback, as of a proxy on this machine, have no limits by client',
+  ]
+}
+
+function doubtsOfProfile({ http: { publicUrl }, security }: Settings): string[] {
+  if (security.profile !== undefined || publicUrl === undefined || leadsToLoopback(new URL(publicUrl))) return []
+  return [
+    'security.profile is not set: hardened is recommended for a public service (docs/configuration.md#profiles), compatible keeps the present defaults',
+  ]
+}
+
+function doubtsOfEmailChange({ security, routers: { verify } }: Settings): string[] {
+  if (!security.confirmEmailChange || verify.enabled) return []
+  return ['security.confirmEmailChange is on, and the router verify is off: no route confirms a new address']
+}
+
+/** After a redirect of a provider, the browser would show the bearer token as JSON, and no script would get it. */
+function doubtsOfProviders(settings: Settings): string[] {
+  return enabledOf(settings.providers).flatMap(([name, { backend, redirectUrl }]) => {
+    if (settings.backends[backend]?.transport.kind !== 'bearer' || redirectUrl !== undefined) return []
+    return [`providers.${name} answers its callback with a bearer token, which no page can read: set its redirectUrl`]
+  })
+}
+
+function doubtsOfDevelopment({ handlers, http }: Settings): string[] {
+  if (isLocal(http) || !handlers.console) return []
+  return ['handlers.console prints tokens: any reader of standard output can verify addresses and reset passwords']
+}
+
+function doubtsOfMail(settings: Settings): string[] {
+  return [...doubtsOfTls(settings), ...doubtsOfLinks(settings)]
+}
+
+/** The defaults of the links lead to the account pages. */
+function doubtsOfLinks({ mail, pages }: Settings): string[] {
+  if (mail.url === 'off' || mail.url === 'mailbox:' || pages.enabled) return []
+  const missing = (['verify', 'reset'] as const).filter((name) => mail.links[name] === undefined)
+  return missing.map(
+    (name) => `mail.links.${name} is not set, and pages.enabled is off: links in messages lead nowhere`,
+  )
+}
+
+function doubtsOfTls({ mail }: Settings): string[] {
+  const url = parseMailUrl(mail.url)
+  if (!('host' in url) || mail.requireTls !== false) return []
+  if (isLoopback(url.host) || isNeighbour(url.host)) return []
+  return [
+    'mail.requireTls is off: everybody on the way to the mail server can read tokens, and the password of mail.url',
+  ]
+}
+
+function doubtsOfCookies(settings: Settings): string[] {
+  const { publicUrl } = settings.http
+  if (publicUrl === undefined || leadsToLoopback(new URL(publicUrl))) return []
+  return enabledOf(settings.backends).flatMap(([name, { transport }]) => {
+    if (transport.kind !== 'cookie') return []
+    const cookie = `the cookie of the backend ${name}`
+    const isDropped = transport.secure && !publicUrl.startsWith('https:')
+    return [
+      ...(isDropped ? [`browsers will drop ${cookie}: it is Secure and http.publicUrl is not https`] : []),
+      ...(transport.secure ? [] : [`${cookie} is not Secure: browsers will send it where others listen`]),
+      ...(transport.httpOnly ? [] : [`${cookie} is not HttpOnly: every script in the page can read it`]),
+    ]
+  })
+}
+
+/** Otherwise the login of such a front end works, and its next request is 401. */
+async function doubtsOfSites({ http, backends }: Settings): Promise<string[]> {
+  const publicUrl = http.publicUrl ?? 'http://localhost'
+  const others: string[] = []
+  for (const origin of http.allowedOrigins) {
+    if (!(await areSameSite(new URL(origin), new URL(publicUrl)))) others.push(origin)
+  }
+  return enabledOf(backends).flatMap(([name, { transport }]) => {
+    if (others.length === 0 || transport.kind !== 'cookie' || transport.sameSite === 'none') return []
+    return [
+      `browsers do not send the cookie of the backend ${name} with requests of ${others.join(', ')} (http.allowedOrigins), which is another site than ${publicUrl}: use one host name or domain for both, or a backend with bearer tokens`,
+    ]
+  })
+}

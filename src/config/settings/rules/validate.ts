@@ -1,0 +1,162 @@
+import { leastCosts } from '../../../adapters/crypto/cost-bounds.ts'
+import { parseMailUrl } from '../../../adapters/mail/mail-url.ts'
+import type { StoreBackend } from '../../../adapters/stores/store-backend.ts'
+import { isLoopback, leadsToLoopback } from '../../../lib/loopback.ts'
+import { objectionsTo } from '../../plugins/plugin.ts'
+import { serviceOperations } from '../../plugins/routers.ts'
+import { stores as storeKinds } from '../../plugins/stores.ts'
+import { strategies } from '../../plugins/strategies.ts'
+import { transports } from '../../plugins/transports.ts'
+import { canHavePages } from '../defaults.ts'
+import { secretObjection } from '../master-secret.ts'
+import { mountedOperations } from '../mounted-operations.ts'
+import type { Settings, StoreSettings } from '../schema/schema.ts'
+import { enabledOf } from '../schema/tree.ts'
+
+/** Adds a fault at `path`, unless this setting or an `involved` one has a fault already, which may be the cause. */
+export type NoteFault = (path: string, message: string, involved?: readonly string[]) => void
+
+/** Applies the rules across settings. Each leaf of `settings` matches its schema. */
+export function judgeSettings(settings: Settings, note: NoteFault): void {
+  const { http, secret } = settings
+  if (http.publicUrl === undefined && !isLoopback(http.host)) {
+    note('http.publicUrl', 'is required unless http.host is a loopback address', ['http.host'])
+  }
+  const objection = secret === null ? null : secretObjection(secret)
+  if (objection !== null) note('secret', objection)
+  judgeStores(settings, note)
+  judgeBackends(settings, note)
+  judgeProviders(settings, note)
+  judgeVerification(settings, note)
+  judgePages(settings, note)
+  judgePaths(settings, note)
+  judgePasswords(settings, note)
+  judgeMail(settings, note)
+}
+
+function judgeStores({ stores }: Settings, note: NoteFault): void {
+  for (const [role, store] of Object.entries(stores)) {
+    const kind = storeKinds.find((one) => one.kind === store.kind)
+    const objection = kind === undefined ? null : addressObjection(kind, store)
+    // A role of the same kind inherits the address of the users, so a missing address is one fault.
+    const users = store.kind === stores.users.kind ? ['stores.users.kind', 'stores.users.url'] : []
+    const involved = [`stores.${role}.kind`, ...users]
+    if (objection !== null) note(`stores.${role}.url`, objection, involved)
+    if (store.prefix !== undefined && kind !== undefined && kind.takesPrefix !== true) {
+      note(`stores.${role}.prefix`, `must not be given: ${kind.kind} has no prefix`, involved)
+    }
+  }
+}
+
+/** Scheme, hosts, path. `URL` refuses MongoDB addresses with several hosts. */
+const address = /^([a-z][a-z0-9+.-]*:)\/\/[^/?#\s]+(\/[^?#\s]*)?(?:\?[^#\s]*)?$/i
+
+function addressObjection(storeKind: StoreBackend, { url }: StoreSettings): string | null {
+  const { kind, protocols, needsDatabase } = storeKind
+  if (protocols.length === 0) return url === undefined ? null : `must not be given: ${kind} has no address`
+  const wanted = protocols.map((protocol) => `${protocol}//…`).join(' or ')
+  if (url === undefined) return `is required for ${kind}: ${wanted}`
+  const [, protocol, path] = address.exec(url) ?? []
+  if (protocol === undefined || !protocols.includes(protocol.toLowerCase())) {
+    return `must be an address of ${kind}: ${wanted}`
+  }
+  if (needsDatabase === true && !/^\/[^/]+$/.test(path ?? '')) return `must name a database: ${protocol}//host/name`
+  return storeKind.objection?.(url) ?? null
+}
+
+function judgeBackends(settings: Settings, note: NoteFault): void {
+  const cookies = new Map<string, string>()
+  for (const [name, { transport, strategy }] of enabledOf(settings.backends)) {
+    for (const [half, options, kinds] of [
+      ['transport', transport, transports],
+      ['strategy', strategy, strategies],
+    ] as const) {
+      const path = `backends.${name}.${half}`
+      const involved = Object.keys(options).map((option) => `${path}.${option}`)
+      const found = objectionsTo(kinds, options)
+      for (const { option, message } of found) note(`${path}.${option}`, message, involved)
+    }
+    if (transport.kind !== 'cookie') continue
+    const path = `backends.${name}.transport.name`
+    const other = cookies.get(transport.name)
+    if (other === undefined) cookies.set(transport.name, path)
+    else note(path, `is the cookie of ${other} as well`, [other])
+  }
+}
+
+/** Otherwise a new user could neither log in before verification nor verify without a login. */
+function judgeVerification({ verification, backends }: Settings, note: NoteFault): void {
+  const enabled = enabledOf(backends)
+  if (!verification.requiresSession || enabled.length === 0) return
+  if (enabled.some(([, { requiresVerification }]) => !requiresVerification)) return
+  const message = 'needs a backend without requiresVerification, because users verify within a session'
+  note('verification.requiresSession', message, ['backends'])
+}
+
+function judgeProviders(settings: Settings, note: NoteFault): void {
+  const { publicUrl, allowedOrigins } = settings.http
+  for (const [name, provider] of enabledOf(settings.providers)) {
+    const path = `providers.${name}`
+    if (name in settings.backends) note(path, `is the name of a backend as well`, [`backends.${name}`])
+    const backend = enabledOf(settings.backends).find(([one]) => one === provider.backend)?.[1]
+    if (backend === undefined) note(`${path}.backend`, 'must be the name of an enabled backend', ['backends'])
+    for (const option of ['redirectUrl', 'redirectUrlAssociate'] as const) {
+      const url = provider[option]
+      if (url === undefined || isOurPage(url, publicUrl, allowedOrigins)) continue
+      note(`${path}.${option}`, 'must be a page of http.publicUrl or of one of http.allowedOrigins')
+    }
+  }
+}
+
+function judgePages(settings: Settings, note: NoteFault): void {
+  const { enabled, logo } = settings.pages
+  if (enabled && !canHavePages(settings)) {
+    note('pages.enabled', 'needs an enabled backend with a cookie, and the router users', ['backends', 'routers'])
+  }
+  if (logo !== null && !/\.(svg|png|jpg|webp)$/.test(logo)) note('pages.logo', 'must end in .svg, .png, .jpg or .webp')
+}
+
+/** Without a public URL the service listens on loopback, where it trusts every page of this machine. */
+function isOurPage(page: string, publicUrl: string | undefined, allowedOrigins: readonly string[]): boolean {
+  const url = new URL(page)
+  if (allowedOrigins.includes(url.origin)) return true
+  return publicUrl === undefined ? leadsToLoopback(url) : url.origin === publicUrl
+}
+
+/** Refuses two operations on one path, in any case of letters: requests would never reach the second one. */
+function judgePaths(settings: Settings, note: NoteFault): void {
+  const owners = new Map<string, string>(serviceOperations.map((one) => [one.toLowerCase(), 'the service itself']))
+  for (const { prefix, setting, operations } of mountedOperations(settings)) {
+    const taken = operations.flatMap((operation) => {
+      const route = operation.replace(' ', ` ${prefix}`)
+      const key = route.toLowerCase().replace(/:\w+/g, ':')
+      const owner = owners.get(key)
+      if (owner === undefined) owners.set(key, setting)
+      return owner === undefined ? [] : [{ route, owner }]
+    })
+    const [first] = taken
+    if (first !== undefined) note(setting, `puts ${first.route} where ${first.owner} already has it`, [first.owner])
+  }
+}
+
+function judgePasswords({ passwords }: Settings, note: NoteFault): void {
+  const { memoryKiB, timeCost, parallelism, concurrency } = passwords
+  const least = leastCosts.find((one) => timeCost >= one.timeCost && memoryKiB >= one.memoryKiB)
+  if (least === undefined) {
+    const pairs = leastCosts.map((one) => `${one.memoryKiB} KiB with ${one.timeCost}`).join(', ')
+    const path = memoryKiB < 19_456 ? 'passwords.memoryKiB' : 'passwords.timeCost'
+    const message = `hashes too cheaply: at least ${pairs} passes, or more`
+    note(path, message, ['passwords.memoryKiB', 'passwords.timeCost'])
+  }
+  if (concurrency !== undefined && concurrency < parallelism) {
+    note('passwords.concurrency', 'must be at least passwords.parallelism', ['passwords.parallelism'])
+  }
+}
+
+function judgeMail({ mail, try: tryPage }: Settings, note: NoteFault): void {
+  const url = parseMailUrl(mail.url)
+  if ('objection' in url) note('mail.url', url.objection)
+  else if (url.kind === 'mailbox' && !tryPage.enabled) {
+    note('mail.url', 'cannot be mailbox: without /try, which shows the messages', ['try.enabled'])
+  }
+}
