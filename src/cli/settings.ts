@@ -1,6 +1,6 @@
 import { openUserStore, type UserStoreSession } from '../config/composition/user-store.ts'
 import { type LoadedSettings, type LoadFrom, loadSettings } from '../config/settings/load.ts'
-import { SettingsFault } from '../config/settings/schema/fault.ts'
+import { SettingsFault, settingsFault } from '../config/settings/schema/fault.ts'
 import { defaultTenant, type LoadedTenants, type TenantSettings } from '../config/settings/tenants.ts'
 import { publicUrlOf } from '../config/tenancy/public-url.ts'
 import type { ExitCode } from './exit-code.ts'
@@ -51,7 +51,7 @@ export function noSuchTenant(tenant: string | undefined, { settings, tenants }: 
   const problem = tenant === undefined ? 'name a tenant' : `there is no tenant ${tenant}`
   const names = [...tenants.enabled.keys()].join(', ') || 'none is enabled'
   const message = settings.tenants.by === undefined ? 'there are no tenants in the settings' : `${problem}: ${names}`
-  return new SettingsFault([{ path: '--tenant', message, source: 'default' }])
+  return settingsFault('--tenant', message)
 }
 
 /** The users of a tenant, and the address under which browsers reach it. */

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
 import { parseEmail } from '../../adapters/addresses/parse-email.ts'
-import { SettingsFault } from '../../config/settings/schema/fault.ts'
+import { settingsFault } from '../../config/settings/schema/fault.ts'
 import type { Email } from '../../domain/email.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import type { ExitCode } from '../exit-code.ts'
@@ -43,7 +43,7 @@ export async function createSuperuser(options: Options): Promise<ExitCode> {
 function emailOf({ email: typed }: Options): Email {
   const parsed = parseEmail(typed)
   if ('email' in parsed) return parsed.email
-  throw new SettingsFault([{ path: '--email', message: parsed.objection, source: 'default' }])
+  throw settingsFault('--email', parsed.objection)
 }
 
 /** Reads standard input and removes only one newline at its end. */

@@ -5,7 +5,7 @@ import { type HandlerModuleOptions, handlerModule } from '../../adapters/events/
 import type { Logger } from '../../adapters/logging/log.ts'
 import { openShares, type Shares } from '../../adapters/stores/store-backend.ts'
 import type { EventHandlers } from '../../application/ports/event-handlers.ts'
-import { SettingsFault } from '../settings/schema/fault.ts'
+import { settingsFault } from '../settings/schema/fault.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 import type { LoadedTenants } from '../settings/tenants.ts'
 import { type MailNeeds, openMail } from './mail.ts'
@@ -85,7 +85,7 @@ async function lease(path: string, log: Pick<HandlerModuleOptions, 'log'>['log']
     return leased
   } catch (error) {
     await leased.release()
-    throw new SettingsFault([{ path: 'handlers.module', message: reasonOf(error), source: 'default' }])
+    throw settingsFault('handlers.module', reasonOf(error))
   }
 }
 

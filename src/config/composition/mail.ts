@@ -8,7 +8,7 @@ import type { EventHandlers, HandlerContext } from '../../application/ports/even
 import { type Mailbox, type Mailer, MailFailed, type Sender } from '../../application/ports/mailer.ts'
 import type { Email } from '../../domain/email.ts'
 import type { RequestPurpose } from '../../domain/one-time-token.ts'
-import { type Fault, SettingsFault, type Source } from '../settings/schema/fault.ts'
+import { type Fault, SettingsFault, type Source, settingsFault } from '../settings/schema/fault.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 import { parseAddress, parseSender } from '../settings/sender.ts'
 import { defaultTenant } from '../settings/tenants.ts'
@@ -119,10 +119,6 @@ async function templatesOf({ mail }: Pick<Settings, 'mail'>) {
     throw settingsFault('mail.language', `has no templates; there are templates in ${templates.languages.join(', ')}`)
   }
   return templates
-}
-
-function settingsFault(path: string, message: string): SettingsFault {
-  return new SettingsFault([{ path, message, source: 'default' }])
 }
 
 interface From {

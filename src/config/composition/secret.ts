@@ -1,7 +1,7 @@
 import { secretMark } from '../../adapters/crypto/derived-keys.ts'
 import type { UsersRole } from '../../adapters/stores/store-backend.ts'
 import { discardGenerated, type MasterSecret } from '../settings/master-secret.ts'
-import { type Fault, SettingsFault } from '../settings/schema/fault.ts'
+import { type SettingsFault, settingsFault } from '../settings/schema/fault.ts'
 
 /** Binds the store to the secret, or throws a `SettingsFault` if it is bound to another one. */
 export async function markOf(
@@ -12,10 +12,10 @@ export async function markOf(
   const mark = await users.checkSecret(secretMark(master.secret, keyOwner))
   if (mark !== 'other') return mark
   await discardGenerated(master)
-  throw new SettingsFault([otherSecret(master)])
+  throw otherSecret(master)
 }
 
-function otherSecret({ origin, path }: MasterSecret): Fault {
+function otherSecret({ origin, path }: MasterSecret): SettingsFault {
   const where = { given: 'is', read: `in ${path} is`, generated: `is missing: one made anew for ${path} is` }[origin]
-  return { path: 'secret', message: `${where} not the one this user store was started with`, source: 'default' }
+  return settingsFault('secret', `${where} not the one this user store was started with`)
 }

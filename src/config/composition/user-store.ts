@@ -14,7 +14,7 @@ import { unlimited } from '../../application/limits/limits.ts'
 import type { User } from '../../domain/user.ts'
 import { type OpenSessions, openStore, type SessionStoreAddress, type UserStoreAddress } from '../plugins/stores.ts'
 import { resolveSecret } from '../settings/master-secret.ts'
-import { SettingsFault } from '../settings/schema/fault.ts'
+import { settingsFault } from '../settings/schema/fault.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 import { defaultTenant, type TenantSettings } from '../settings/tenants.ts'
 import { openModule } from './handlers.ts'
@@ -42,7 +42,7 @@ export async function openUserStore(
   const newFile = file === null || existsSync(file) ? null : file
   if (mustExist && newFile !== null) {
     const message = `holds no users (${newFile} does not exist): run the command where the service runs, or set dataFolder`
-    throw new SettingsFault([{ path: 'dataFolder', message, source: 'default' }])
+    throw settingsFault('dataFolder', message)
   }
   // Safe: the schema allows only kinds that store users.
   const address = { ...stores.users, dataFolder } as UserStoreAddress
@@ -83,7 +83,7 @@ export async function openUserStore(
     async resetLink(user: User, publicUrl: string): Promise<{ link: string; expiresAt: Date } | null> {
       if (settings.mail.links.reset === undefined && !settings.pages.enabled) {
         const message = 'is not set, and pages.enabled is off: the link would lead nowhere'
-        throw new SettingsFault([{ path: 'mail.links.reset', message, source: 'default' }])
+        throw settingsFault('mail.links.reset', message)
       }
       const keyOwner = tenant === defaultTenant ? null : tenant
       const master = await resolveSecret(settings)
@@ -119,5 +119,5 @@ async function openTokens(
 function refuseMemory(role: 'users' | 'tokens', { stores }: Pick<Settings, 'stores'>): void {
   if (stores[role].kind !== 'memory') return
   const message = `is memory: only the serving process can reach such ${role}`
-  throw new SettingsFault([{ path: `stores.${role}.kind`, message, source: 'default' }])
+  throw settingsFault(`stores.${role}.kind`, message)
 }

@@ -2,7 +2,7 @@ import type { TenantHttp } from '../../adapters/http/pipeline/serve.ts'
 import { accountsInKoa, type KoaAccounts } from '../../adapters/http/server/koa-accounts.ts'
 import { pathsOfTenants, tenantHttp } from '../composition/http/routes.ts'
 import type { Tenant } from '../composition/tenant.ts'
-import { SettingsFault } from '../settings/schema/fault.ts'
+import { settingsFault } from '../settings/schema/fault.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 import { routingOf } from '../tenancy/routing.ts'
 import { pathOfTenant } from '../tenancy/public-url.ts'
@@ -41,5 +41,5 @@ export function koaAccounts(portcullis: Portcullis): KoaAccounts {
 function publicUrlOf({ http: { publicUrl } }: Settings): string {
   if (publicUrl !== undefined) return publicUrl
   const message = 'is required in a Koa app: the origin under which browsers reach it'
-  throw new SettingsFault([{ path: 'http.publicUrl', message, source: 'default' }])
+  throw settingsFault('http.publicUrl', message)
 }

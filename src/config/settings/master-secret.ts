@@ -3,7 +3,7 @@ import type { Stats } from 'node:fs'
 import { link, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { makeFolder } from '../../lib/private-folder.ts'
-import { SettingsFault } from './schema/fault.ts'
+import { SettingsFault, settingsFault } from './schema/fault.ts'
 import type { Settings } from './schema/schema.ts'
 import { memberOf } from './schema/tree.ts'
 
@@ -55,11 +55,11 @@ export async function resolveSecret({ secret, dataFolder }: Settings): Promise<M
       origin = await writeSecret(path, randomBytes(32).toString('base64url'))
       found = await readSecret(path)
     }
-    if (found === null) throw fault('secret', `${path} has vanished`)
+    if (found === null) throw settingsFault('secret', `${path} has vanished`)
     return { ...found, origin, path }
   } catch (error) {
     if (error instanceof SettingsFault) throw error
-    throw fault('dataFolder', `the secret cannot be kept in ${path} (${String(memberOf(error, 'code') ?? error)})`)
+    throw settingsFault('dataFolder', `the secret cannot be kept in ${path} (${String(memberOf(error, 'code') ?? error)})`)
   }
 }
 
@@ -72,28 +72,24 @@ export async function discardGenerated({ secret, origin, path }: MasterSecret): 
 
 export const missingSecret = 'is required when a server stores the users; all replicas need the same'
 
-function fault(path: string, message: string): SettingsFault {
-  return new SettingsFault([{ path, message, source: 'default' }])
-}
-
 async function readSecret(path: string): Promise<Omit<MasterSecret, 'origin' | 'path'> | null> {
   let text: string
   let found: Stats
   try {
     found = await stat(path)
     // Reading a pipe without a writer never ends, and the exit of the process would wait for it.
-    if (!found.isFile()) throw fault('dataFolder', `${path} is no regular file`)
+    if (!found.isFile()) throw settingsFault('dataFolder', `${path} is no regular file`)
     text = await readFile(path, 'utf8')
   } catch (error) {
     const code = memberOf(error, 'code')
     if (code === 'ENOENT') return null
     if (code !== 'EACCES' && code !== 'EPERM') throw error
     // After a restore, the file may belong to another user.
-    throw fault('secret', `this process may not read ${path} (${code}): check its owner`)
+    throw settingsFault('secret', `this process may not read ${path} (${code}): check its owner`)
   }
   const secret = text.replace(/\r?\n$/, '')
   const objection = secretObjection(secret)
-  if (objection !== null) throw fault('secret', `the text in ${path} ${objection}`)
+  if (objection !== null) throw settingsFault('secret', `the text in ${path} ${objection}`)
   const isPrivate = (found.mode & 0o077) === 0 || process.platform === 'win32'
   return {
     secret,

@@ -1,5 +1,5 @@
 import type { OpenOptions, StoreBackend, StoreRole } from '../../../adapters/stores/store-backend.ts'
-import { SettingsFault } from '../../settings/schema/fault.ts'
+import { settingsFault } from '../../settings/schema/fault.ts'
 import type { Settings } from '../../settings/schema/schema.ts'
 import { addressOf, backendOf, distinctStores, namingRoles } from './named-stores.ts'
 
@@ -36,7 +36,7 @@ export async function backUp(settings: Settings, to: string): Promise<void> {
   const { backUp, backupProgram } = backendOf(users.kind)
   if (backUp === undefined) {
     const advice = backupProgram === undefined ? 'there is nothing to back up' : `use ${backupProgram}`
-    throw new SettingsFault([{ path: 'stores.users.kind', message: `is ${users.kind}: ${advice}`, source: 'default' }])
+    throw settingsFault('stores.users.kind', `is ${users.kind}: ${advice}`)
   }
   await namingRoles(['users'], () => backUp(addressOf(users, settings), to))
 }

@@ -23,6 +23,11 @@ export class SettingsFault extends Error {
   }
 }
 
+/** A fault of one setting that was found after the sources were read. */
+export function settingsFault(path: string, message: string): SettingsFault {
+  return new SettingsFault([{ path, message, source: 'default' }])
+}
+
 /** One line for each fault. */
 export function renderFaults(faults: readonly Fault[]): string {
   const lines = faults.map(({ path, message, source }) => {
