@@ -12,7 +12,7 @@ import { deliveriesOf } from './deliveries.ts'
 import { openHandlers } from './handlers.ts'
 import { countedLimits, countedLogin } from './measured.ts'
 import { portsOf } from './ports.ts'
-import { markOf } from './secret.ts'
+import { bindSecret } from './bind-secret.ts'
 import { openHasher, type SharedResources } from './shared-resources.ts'
 import { backendsOf, providersOf, reportProvider } from './sign-in.ts'
 import { openStores } from './stores/open-stores.ts'
@@ -73,7 +73,7 @@ export async function openTenant(needs: Needs) {
     isOneOfMany,
     failed,
     async whenUsersAreThere(users) {
-      const mark = await markOf(users, master, keyOwner)
+      const mark = await bindSecret(users, master, keyOwner)
       if (origin === 'generated') log.info({ path }, 'generated a secret: keep this file with the data')
       if (mark === 'first' && isOfAnEarlierStart && settings.stores.users.kind !== 'memory') {
         log.warn({ path }, 'the user store is new, and its secret is not')

@@ -20,7 +20,7 @@ import { defaultTenant, type TenantSettings } from '../settings/tenants.ts'
 import { openModule } from './handlers.ts'
 import { pageFor } from './mail.ts'
 import { lifetimesOf, userPortsOf } from './ports.ts'
-import { markOf } from './secret.ts'
+import { bindSecret } from './bind-secret.ts'
 import { openHasher, openHashPool } from './shared-resources.ts'
 import { namingRoles } from './stores/named-stores.ts'
 
@@ -87,7 +87,7 @@ export async function openUserStore(
       }
       const keyOwner = tenant === defaultTenant ? null : tenant
       const master = await resolveSecret(settings)
-      await markOf(store, master, keyOwner)
+      await bindSecret(store, master, keyOwner)
       const keyRing = derivedKeys(master.secret, keyOwner)
       const { tokens, close } = await openTokens(settings, store)
       try {

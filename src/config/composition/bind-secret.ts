@@ -4,7 +4,7 @@ import { discardGenerated, type MasterSecret } from '../settings/master-secret.t
 import { type SettingsFault, settingsFault } from '../settings/schema/fault.ts'
 
 /** Binds the store to the secret, or throws a `SettingsFault` if it is bound to another one. */
-export async function markOf(
+export async function bindSecret(
   users: UsersRole,
   master: MasterSecret,
   keyOwner: string | null,
