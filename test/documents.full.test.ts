@@ -58,7 +58,10 @@ describe('the documents', () => {
   it('name existing source files', () => {
     const paths = documents.flatMap(({ name, text }) => {
       const prose = text.replace(/^( *)(`{3,})[\s\S]*?^\1\2$/gm, '')
-      return [...prose.matchAll(/`((?:[a-z-]+\/)+[a-z0-9-]+(?:\.[a-z]+)*\.ts)`/g)].map(([, path = '']) => ({ name, path }))
+      return [...prose.matchAll(/`((?:[a-z-]+\/)+[a-z0-9-]+(?:\.[a-z]+)*\.ts)`/g)].map(([, path = '']) => ({
+        name,
+        path,
+      }))
     })
     const written = 'src/adapters/stores/files/sessions.ts' // by the reader of extending.md
     const isThere = (path: string) => ['', 'src'].some((folder) => existsSync(join(projectRoot, folder, path)))

@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Command, CommanderError } from 'commander'
 import { version } from '../lib/version.ts'
+import { addUserCommands } from './commands/user/add-user-commands.ts'
 import type { ExitCode } from './exit-code.ts'
 import type { GlobalOptions } from './settings.ts'
-import { addUserCommands } from './commands/user/add-user-commands.ts'
 
 /** Runs one command line and returns the exit code. Each command loads its own modules, so that it starts fast. */
 export async function main(argv: readonly string[]): Promise<ExitCode> {

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
-import { RequestToken } from '../../src/application/one-time-tokens/request-token.ts'
 import { DeliverTokens } from '../../src/application/deliveries/deliver-tokens.ts'
 import { runDue } from '../../src/application/deliveries/run-due.ts'
+import { RequestToken } from '../../src/application/one-time-tokens/request-token.ts'
 import { HandlerFailed } from '../../src/application/ports/event-handlers.ts'
 import { MailRefused } from '../../src/application/ports/mailer.ts'
 import type { TokenRequests } from '../../src/application/ports/stores/token-requests.ts'

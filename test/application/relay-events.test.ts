@@ -8,8 +8,8 @@ import { factOf } from '../../src/domain/one-time-token.ts'
 import { Unavailable } from '../../src/domain/refusal.ts'
 import { endSessions } from '../../src/domain/user.ts'
 import { aSession, aToken, aUser } from '../../src/testing/builders.ts'
-import { deadLetters } from '../../src/testing/users-scene.ts'
 import { fixedClock } from '../../src/testing/fixed-clock.ts'
+import { deadLetters } from '../../src/testing/users-scene.ts'
 import { deliveryNeeds, hanging, metadataAt, passwordChanged, recording, registered } from '../support/delivery.ts'
 
 async function setUp(eventHandlers = recording()) {

@@ -2,9 +2,9 @@ import { accountEvent } from '../../domain/events.ts'
 import { stands } from '../../domain/one-time-token.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import type { User } from '../../domain/user.ts'
+import { askForObjection, type ObjectionNeeds } from '../accounts/deletion-objection.ts'
 import type { ChangeUser } from '../change-user.ts'
 import { type CausingRequest, eventMetadata } from '../event-metadata.ts'
-import { askForObjection, type ObjectionNeeds } from '../accounts/deletion-objection.ts'
 import { findRedeemable, type RedeemNeeds } from './redeem-token.ts'
 
 interface Needs extends ObjectionNeeds, RedeemNeeds {

@@ -1,13 +1,13 @@
 import { resolve } from 'node:path'
 import type { Assignment } from './merge.ts'
 import { readJudged } from './resolve.ts'
+import { doubtsOf } from './rules/doubts.ts'
 import { type Fault, SettingsFault, type Source } from './schema/fault.ts'
 import { environmentSchema, type Settings } from './schema/schema.ts'
 import { overlay, treeOf } from './schema/tree.ts'
 import { readEnvironment } from './sources/environment.ts'
 import { type ConfigFile, readConfigFile, type Where } from './sources/file.ts'
 import { type LoadedTenants, loadTenants, onlyTenant } from './tenants.ts'
-import { doubtsOf } from './rules/doubts.ts'
 
 export interface LoadedSettings {
   /** The settings that all tenants share, or those of the only tenant. */

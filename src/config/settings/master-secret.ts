@@ -59,7 +59,10 @@ export async function resolveSecret({ secret, dataFolder }: Settings): Promise<M
     return { ...found, origin, path }
   } catch (error) {
     if (error instanceof SettingsFault) throw error
-    throw settingsFault('dataFolder', `the secret cannot be kept in ${path} (${String(memberOf(error, 'code') ?? error)})`)
+    throw settingsFault(
+      'dataFolder',
+      `the secret cannot be kept in ${path} (${String(memberOf(error, 'code') ?? error)})`,
+    )
   }
 }
 

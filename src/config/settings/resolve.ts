@@ -3,9 +3,9 @@ import { stores as storeKinds } from '../plugins/stores.ts'
 import { completeSettings, type Given } from './defaults.ts'
 import { missingSecret } from './master-secret.ts'
 import { type Assignment, readSettings } from './merge.ts'
+import { judgeSettings } from './rules/validate.ts'
 import type { Fault, Source } from './schema/fault.ts'
 import { type Settings, settingsSchema } from './schema/schema.ts'
-import { judgeSettings } from './rules/validate.ts'
 
 interface Reading {
   readonly tree: unknown

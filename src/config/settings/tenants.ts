@@ -4,12 +4,12 @@ import { Check } from 'typebox/value'
 import { leadsToLoopback } from '../../lib/loopback.ts'
 import type { Assignment } from './merge.ts'
 import { readJudged } from './resolve.ts'
+import { doubtsOf } from './rules/doubts.ts'
 import { type Fault, SettingsFault, type Source } from './schema/fault.ts'
 import { environmentSchema, type Settings, settingsSchema, tenantHosts, tenantSchema } from './schema/schema.ts'
 import { allowsKey, isGroup, keysOf, memberOf, overlay, treeOf, valueAt } from './schema/tree.ts'
 import { readSettingsFile } from './sources/file.ts'
 import { collisionsOf, ownPlaces } from './tenant-places.ts'
-import { doubtsOf } from './rules/doubts.ts'
 
 /** The tenant of a deployment without tenants. With tenants, it serves requests that name none. */
 export const defaultTenant = 'default'

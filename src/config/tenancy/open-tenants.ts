@@ -18,12 +18,7 @@ interface Needs<T> {
 }
 
 /** Opens the directory of one tenant, or a pool. No other file makes this distinction. */
-export function openTenants<T extends Closable>({
-  settings,
-  tenants,
-  failed,
-  ...needs
-}: Needs<T>): OpenTenants<T> {
+export function openTenants<T extends Closable>({ settings, tenants, failed, ...needs }: Needs<T>): OpenTenants<T> {
   const only = tenants.enabled.get(defaultTenant)
   if (settings.tenants.by === undefined && only !== undefined) return oneTenant({ ...needs, only, failed })
   return tenantPool({ ...needs, tenants, limits: settings.tenants })

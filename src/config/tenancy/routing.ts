@@ -1,5 +1,11 @@
 import { type CrossOrigin, crossOrigin } from '../../adapters/http/pipeline/cors.ts'
-import { byHeader, byHost, byPath, type FindTenant, type TenantRouting } from '../../adapters/http/pipeline/tenant-routing.ts'
+import {
+  byHeader,
+  byHost,
+  byPath,
+  type FindTenant,
+  type TenantRouting,
+} from '../../adapters/http/pipeline/tenant-routing.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 import { defaultTenant, type LoadedTenants } from '../settings/tenants.ts'
 

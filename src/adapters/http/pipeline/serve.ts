@@ -15,8 +15,8 @@ import { isPreflight } from './cors.ts'
 import { type Identify, recordUse } from './identify.ts'
 import { type Operation, type RouteTable, routeTable } from './route-table.ts'
 import { send } from './send.ts'
-import { validator } from './validate.ts'
 import type { TenantRouting } from './tenant-routing.ts'
+import { validator } from './validate.ts'
 
 export interface TenantHttp {
   readonly routes: RouteTable

@@ -19,15 +19,15 @@ import { Refusal } from '../../../domain/refusal.ts'
 import { unknownTraits } from '../../../domain/session.ts'
 import { version } from '../../../lib/version.ts'
 import { routers } from '../../plugins/routers.ts'
+import { mountedOperations } from '../../settings/mounted-operations.ts'
 import type { Settings } from '../../settings/schema/schema.ts'
 import { enabledOf } from '../../settings/schema/tree.ts'
 import { defaultTenant, type LoadedTenants } from '../../settings/tenants.ts'
-import { mountedOperations } from '../../settings/mounted-operations.ts'
 import type { OpenTenants } from '../../tenancy/directory.ts'
-import { pageRouters, tryConfig } from './pages.ts'
 import { deviceCookieOf, mountedProviders, prefixOf, transportOf } from '../sign-in.ts'
 import type { FailingStore } from '../stores/open-stores.ts'
 import type { Tenant } from '../tenant.ts'
+import { pageRouters, tryConfig } from './pages.ts'
 
 /** The parts of a tenant that its routers need. */
 type Mounted = Pick<Tenant, 'id' | 'settings' | 'log' | 'useCases' | 'backends' | 'providers'> & {

@@ -11,9 +11,9 @@ import {
 import type { Limiter } from '../../../application/ports/stores/limiter.ts'
 import { Unavailable } from '../../../domain/refusal.ts'
 import type { Settings, StoreSettings } from '../../settings/schema/schema.ts'
+import { measuredHandle } from '../measured.ts'
 import { insuredLimiter } from './insured-limiter.ts'
 import { addressOf, backendOf, distinctStores, namingRoles } from './named-stores.ts'
-import { measuredHandle } from '../measured.ts'
 
 /** A store that does not answer, and its roles. */
 export interface FailingStore {

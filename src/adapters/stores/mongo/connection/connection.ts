@@ -2,7 +2,6 @@ import type { Collection, Document, Filter, Sort, UpdateFilter } from 'mongodb'
 import type { Page } from '../../../../application/ports/stores/page.ts'
 import { Unavailable } from '../../../../domain/refusal.ts'
 import { type Lease, Unsuitable } from '../../store-backend.ts'
-import type { Client, Driver } from './client.ts'
 import type {
   DeadRequestDocument,
   ExpiringDocument,
@@ -14,6 +13,7 @@ import type {
   TokenDocument,
   UserDocument,
 } from '../documents.ts'
+import type { Client, Driver } from './client.ts'
 import { isOutage } from './outages.ts'
 
 /** The time-out of an operation, whatever its number of steps. */
