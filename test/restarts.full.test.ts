@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'chai'
 import { goodPassword, logIn, register } from './support/client.ts'
 import { eventually } from './support/eventually.ts'
@@ -8,6 +7,7 @@ import { quickest } from './support/quickest.ts'
 import { type SpawnedService, scratchFolder, spawnService } from './support/spawned-service.ts'
 
 const clients = { read: 4, verify: 6, logIn: 2 }
+/** In one restart. */
 const mostFailedPosts = 4
 
 describe('two processes behind the documented nginx', function () {
@@ -58,7 +58,6 @@ describe('two processes behind the documented nginx', function () {
           )
           answered[kind] += 1
           if (fault !== null) failed[kind].push(fault)
-          await delay(10)
         }
       }),
     )
@@ -81,7 +80,11 @@ describe('two processes behind the documented nginx', function () {
     isOver = true
     await Promise.all(load)
     expect(failed.read).to.deep.equal([])
-    expect(Math.max(...failedPosts), `${failed.verify} ${failed.logIn}`).to.be.at.most(mostFailedPosts)
+    const broken = nginx.errors().filter((line) => !line.includes('Connection refused')) // those are repeated
+    const reasons = [...failed.verify, ...failed.logIn, ...broken].join('\n')
+    expect(Math.max(...failedPosts), reasons).to.be.at.most(mostFailedPosts)
+    // A stop that keeps connections alive until its grace period ends fails at least one POST each time.
+    expect(failedPosts.filter((count) => count > 0).length, reasons).to.be.at.most(4)
   })
 
   it('are spared a flood of sign-ins at providers, and serve other requests meanwhile', async () => {

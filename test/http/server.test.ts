@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import type { RequestListener } from 'node:http'
+import { setImmediate as nextIteration } from 'node:timers/promises'
 import { expect } from 'chai'
 import { type HttpServer, httpServer } from '../../src/adapters/http/server/http-server.ts'
 import { eventually } from '../support/eventually.ts'
@@ -173,6 +174,24 @@ describe('the HTTP server', () => {
     await new Promise((resolve) => process.nextTick(resolve)) // the system has connected all, and Node has accepted none
     const closed = own.close(60)
     for (const answer of await Promise.all(waiting)) expect(answer).to.match(/^Connection: close\r$.*fine$/ms)
+    await closed
+  })
+
+  it('answers connections that arrive while a request keeps it busy as it closes', async () => {
+    const late: Promise<string>[] = []
+    const [at, own] = await open((_request, response) => {
+      if (late.length === 0) {
+        for (let count = 0; count < 20; count += 1) late.push(exchangeUntilClosed(at, request))
+        for (const end = performance.now() + 20; performance.now() < end; );
+      }
+      response.end('fine')
+    })
+    const busy = await connected(at)
+    const closed = own.close(60)
+    await nextIteration() // the server has looked for connections once
+    busy.socket.write(request)
+    expect(await busy.closed()).to.match(/fine$/)
+    for (const answer of await Promise.all(late)) expect(answer).to.match(/^Connection: close\r$.*fine$/ms)
     await closed
   })
 

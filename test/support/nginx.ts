@@ -10,6 +10,8 @@ import { scratchFolder } from './spawned-service.ts'
 
 export interface Nginx {
   readonly url: string
+  /** The lines of its log so far. */
+  errors(): readonly string[]
   close(): Promise<void>
 }
 
@@ -39,6 +41,7 @@ export async function startNginx(ports: readonly [number, number]): Promise<Ngin
   })
   return {
     url,
+    errors: () => errors.split('\n'),
     async close() {
       process.off('exit', kill)
       kill()

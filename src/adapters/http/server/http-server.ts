@@ -24,6 +24,9 @@ const mostUnanswered = 16
 
 const lingerMilliseconds = 1_000
 
+/** While the event loop is busy, the end of listening waits up to this time for a short iteration. */
+const quietMilliseconds = 500
+
 export type HttpServer = ReturnType<typeof httpServer>
 
 interface Options {
@@ -115,15 +118,19 @@ export function httpServer(listener: RequestListener, options: Options) {
   })
 
   /**
-   * The end of listening resets the connections that wait in the queue. Node accepts one in each iteration of the event loop.
+   * The end of listening resets the connections that wait in the queue. Node accepts one in each iteration of the event loop,
+   * before its requests. So listening ends after an iteration that accepted none and was too short for new ones.
    * A flood does not prolong this, because the queue had at most `backlog` connections.
    */
   async function acceptWaiting(): Promise<void> {
     await nextIteration()
-    let before = -1
-    for (let left = backlog; left > 0 && before !== accepted; left -= 1) {
-      before = accepted
+    const quietUntil = performance.now() + quietMilliseconds
+    for (let left = backlog; left > 0; left -= 1) {
+      const before = accepted
+      const began = performance.now()
       await nextIteration()
+      const now = performance.now()
+      if (accepted === before && (now - began < 1 || now > quietUntil)) return
     }
   }
 
