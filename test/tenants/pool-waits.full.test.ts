@@ -15,6 +15,7 @@ describe('the pool of tenants, within its time-outs', () => {
     [
       { title: 'closes a tenant that is always in use when another tenant needs its place', run: closeTheOneInUse },
       { title: 'opens a tenant while deliveries of closed tenants take long', run: openBesideSlowDeliveries },
+      { title: 'delivers once what takes longer than others wait for a place', run: deliverSlowly },
       { title: 'stops although an opening hangs', run: stopAmidOpening },
       { title: 'stops although requests and a handler hang', run: stopAmidRequests },
     ].map(({ title, run }) => ({
@@ -54,6 +55,22 @@ async function openBesideSlowDeliveries(open: Open): Promise<void> {
   for (const id of ['tenant-0', 'tenant-1']) await called(id)
   await pool.use('tenant-2', nothing)
   done.resolve()
+}
+
+async function deliverSlowly(open: Open): Promise<void> {
+  const list = someTenants(1)
+  const first = await open({ list })
+  await first.addUser('tenant-0')
+  await first.pool.close(1)
+
+  const done = Promise.withResolvers<void>()
+  const { pool, calls, lookedAt } = await open({ list, folder: first.folder, handle: () => done.promise })
+  pool.startDeliveries()
+  await eventually('the call', () => calls.length === 1)
+  await delay(11_000)
+  done.resolve()
+  await lookedAt(1)
+  expect(calls).to.have.lengthOf(1)
 }
 
 async function stopAmidOpening(open: Open): Promise<void> {

@@ -3,6 +3,8 @@ import type { Logger } from '../../adapters/logging/log.ts'
 interface Needs {
   readonly id: string
   readonly log: Logger
+  /** For running deliveries. Those that take longer are released, and delivered again. */
+  readonly graceSeconds: number
   /** Aborted when the grace period of the process has ended. */
   readonly hurry: AbortSignal
   /** Whether the process may open the tenant again for due events. */
@@ -18,16 +20,17 @@ interface Open {
   close(): Promise<void>
 }
 
-const deliveryGraceSeconds = 10
+/** Longer than a handler may take, so that closing a tenant neither loses nor repeats a message on its way. */
+export const longestDeliverySeconds = 4000
 
 /** The line of the log when closing a tenant fails. */
 export const notInOrder = 'a tenant was not closed in order'
 
 /** Closes an unused tenant: deliveries end first, and `wakeAt` remembers the next event. Never rejects. */
-export async function drain(tenant: Open, { id, log, hurry, mayReopen, wakeAt }: Needs): Promise<void> {
+export async function drain(tenant: Open, { id, log, graceSeconds, hurry, mayReopen, wakeAt }: Needs): Promise<void> {
   const logged = (err: unknown): void => log.error({ err, tenant: id }, notInOrder)
   if (mayReopen()) await tenant.startDue().catch(() => undefined) // a store that is down keeps its events
-  await Promise.race([tenant.stopDeliveries(deliveryGraceSeconds), aborted(hurry)]).catch(logged)
+  await Promise.race([tenant.stopDeliveries(graceSeconds), aborted(hurry)]).catch(logged)
   if (hurry.aborted) await tenant.stopDeliveries(0).catch(logged)
   if (mayReopen()) {
     const due = await tenant.nextDue().catch(() => 'unknown' as const)

@@ -3,7 +3,7 @@ import type { Logger } from '../../adapters/logging/log.ts'
 import { Unavailable } from '../../domain/refusal.ts'
 import type { TenantSettings } from '../settings/tenants.ts'
 import { type Closable, type Open, type OpenTenants, whenReady } from './directory.ts'
-import { aborted, notInOrder } from './drain.ts'
+import { aborted, longestDeliverySeconds, notInOrder } from './drain.ts'
 
 interface Needs<T> {
   readonly only: TenantSettings
@@ -18,9 +18,6 @@ interface Entry<T> {
   readonly tenant: T
   readonly calls: Set<Promise<unknown>>
 }
-
-/** Longer than a handler may take, so that a reload neither loses nor repeats a message on its way. */
-const replacedGraceSeconds = 4000
 
 /**
  * The directory of a deployment without tenants: its tenant opens with the process and closes with it. A reload opens it
@@ -53,7 +50,7 @@ export function oneTenant<T extends Closable>({ only, open, failed, log }: Needs
   /** Closes a former opening when its calls and deliveries have ended. Never rejects. */
   async function retire({ tenant, calls }: Entry<T>): Promise<void> {
     try {
-      const ended = Promise.all([tenant.stopDeliveries(replacedGraceSeconds), Promise.allSettled(calls)])
+      const ended = Promise.all([tenant.stopDeliveries(longestDeliverySeconds), Promise.allSettled(calls)])
       await Promise.race([ended, aborted(hurry.signal)])
       if (hurry.signal.aborted) await tenant.stopDeliveries(0)
       await tenant.close()

@@ -9,7 +9,7 @@ import { SettingsFault } from '../settings/schema/fault.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 import { defaultTenant, type LoadedTenants, type TenantSettings } from '../settings/tenants.ts'
 import { type Closable, type Open, type OpenTenants, whenReady } from './directory.ts'
-import { aborted, drain, notInOrder } from './drain.ts'
+import { aborted, drain, longestDeliverySeconds, notInOrder } from './drain.ts'
 import { wakeSchedule } from './wake-schedule.ts'
 
 interface Needs<T extends Closable> {
@@ -43,6 +43,8 @@ interface Entry<T extends Closable> {
 const placeMilliseconds = 10_000
 /** A closing tenant gives up its place after this time, so that a slow handler does not block other tenants. */
 const slowMilliseconds = 400
+/** For the deliveries of a closing tenant that may not give up its place. */
+const blockingSeconds = 10
 /** For stores that do not close, after the grace period of `close`. */
 const lastMilliseconds = 1_000
 /** The pause of a worker between two rounds through more tenants than may be open. */
@@ -56,8 +58,6 @@ export function tenantPool<T extends Closable>(needs: Needs<T>): OpenTenants<T> 
   /** The openings that take new requests. */
   const entries = new Map<string, Entry<T>>()
   const draining = new Set<Entry<T>>()
-  /** The number of closing tenants that have given up their places. */
-  let lingering = 0
   let isDelivering = false
   let isClosed = false
   /** Aborted when the grace period of `close` has ended. */
@@ -219,18 +219,13 @@ export function tenantPool<T extends Closable>(needs: Needs<T>): OpenTenants<T> 
     if (entry.users > 0) await Promise.race([unused, aborted(hurry.signal)])
     const { id } = entry.settings
     const wakeAt = (due: Date | 'unknown'): void => schedule.set(id, due)
-    const finished = drain(tenant, { id, log, hurry: hurry.signal, mayReopen, wakeAt })
-    const end = await inTime(finished, slowMilliseconds)
-    // At most `maxOpen` closing tenants may have given up their places.
-    if (end === 'late' && lingering < limits.maxOpen) {
-      lingering++
-      leavePlace(entry)
-      await finished
-      lingering--
-    } else {
-      await finished
-      leavePlace(entry)
-    }
+    // At most `maxOpen` closing tenants give up their places, because each of them still has its stores open.
+    const mayLinger = draining.size <= limits.maxOpen
+    const graceSeconds = mayLinger ? longestDeliverySeconds : blockingSeconds
+    const finished = drain(tenant, { id, log, graceSeconds, hurry: hurry.signal, mayReopen, wakeAt })
+    await (mayLinger ? inTime(finished, slowMilliseconds) : finished)
+    leavePlace(entry)
+    await finished
   }
 
   function mayReopen(): boolean {
@@ -243,7 +238,7 @@ export function tenantPool<T extends Closable>(needs: Needs<T>): OpenTenants<T> 
       await tenant.oneRound()
       return entry
     })
-    if (!keepsOpen && entry.users === 0 && entry.lastUsed === 0) await close(entry)
+    if (!keepsOpen && entry.users === 0 && entry.lastUsed === 0) await inTime(close(entry), slowMilliseconds)
   }
 
   function inspect<R>(id: string, work: (tenant: T) => Promise<R>): Promise<R> {
