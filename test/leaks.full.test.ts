@@ -1,7 +1,6 @@
 // Secrets of users must not reach logs, errors or stores. A deleted user leaves no trace in a store, and no answer
 // tells about the inside of the service (ASVS 13.4, 14.2, 16.2, 16.5).
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'chai'
 import { type Answer, call, logIn, logInByCookie, type Sent } from './support/client.ts'
 import { type Deployment, needsDeployment, onMongoAndRedis, onSqlite } from './support/deployments.ts'
@@ -72,7 +71,11 @@ for (const { deployment, dump } of cases) {
       const dataFolder = join(scratchFolder(), 'data')
       service = await spawnService({ ...settings, PORTCULLIS_DATA_FOLDER: dataFolder, ...talkative })
       await enrol(settings, dataFolder, [superuserAddress], { isSuperuser: true })
-      told = await tell(service, async () => void dumps.push(await dump(settings, dataFolder)))
+      told = await tell(service, async () => {
+        const now = await dump(settings, dataFolder)
+        dumps.push(now)
+        return now
+      })
     })
 
     after(async () => {
@@ -131,7 +134,7 @@ interface Story {
 }
 
 /** A life of an account on every route, each step with its failures; `pause` is called where a store is worth a look. */
-async function tell(service: SpawnedService, pause: () => Promise<void>): Promise<Story> {
+async function tell(service: SpawnedService, pause: () => Promise<Dump>): Promise<Story> {
   const { url } = service
   const errors: string[] = []
   const credentials: string[] = []
@@ -266,8 +269,7 @@ async function tell(service: SpawnedService, pause: () => Promise<void>): Promis
   await eventually('on_after_delete', () =>
     service.events.some(({ event, user }) => event === 'on_after_delete' && user.id === id),
   )
-  await delay(300) // until the relay has removed the delivered event
-  await pause()
+  await eventually('the delivered event to be removed', async () => !(await pause()).rows.includes(id))
 
   return {
     secrets: [...Object.values(passwords), ...credentials, ...tokens],

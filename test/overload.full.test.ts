@@ -1,7 +1,7 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'chai'
 import { call, goodPassword, logIn, register } from './support/client.ts'
 import { eventually } from './support/eventually.ts'
+import { counted, withMetrics } from './support/metrics.ts'
 import { resetToken } from './support/one-time-tokens.ts'
 import { startTestService, type TestService } from './support/service.ts'
 
@@ -36,7 +36,7 @@ describe('an overload by one client', () => {
   let service: TestService
 
   before(async () => {
-    const slow = { PORTCULLIS_PASSWORDS__CONCURRENCY: '1', PORTCULLIS_PASSWORDS__TIME_COST: '24' }
+    const slow = { PORTCULLIS_PASSWORDS__CONCURRENCY: '1', PORTCULLIS_PASSWORDS__TIME_COST: '12' }
     const proxied = { PORTCULLIS_HTTP__TRUSTED_PROXIES: '127.0.0.1' }
     service = await startTestService({ ...slow, ...proxied, PORTCULLIS_PASSWORDS__MAX_WAIT_SECONDS: '8' })
   })
@@ -62,7 +62,7 @@ describe('an overload by one client', () => {
     await register(url, email)
     const json = { token: await resetToken(service, email), password: goodPassword }
     const headers = { 'X-Forwarded-For': '203.0.113.3' }
-    const crowd = Array.from({ length: 50 }, () => call(url, 'POST', '/auth/reset-password', { json, headers }))
+    const crowd = Array.from({ length: 90 }, () => call(url, 'POST', '/auth/reset-password', { json, headers }))
     const statuses = (await Promise.all(crowd)).map(({ status }) => status)
     expect(new Set(statuses)).to.include(200).and.to.include(429).and.not.to.include(503)
   })
@@ -74,7 +74,7 @@ describe('an overload', () => {
   before(async () => {
     // One hash at a time, and each takes longer than a request may wait.
     const slow = { PORTCULLIS_PASSWORDS__CONCURRENCY: '1', PORTCULLIS_PASSWORDS__TIME_COST: '24' }
-    service = await startTestService({ ...slow, PORTCULLIS_PASSWORDS__MAX_WAIT_SECONDS: '0.05' })
+    service = await startTestService({ ...slow, ...withMetrics, PORTCULLIS_PASSWORDS__MAX_WAIT_SECONDS: '0.05' })
   })
 
   after(() => service?.stop())
@@ -102,7 +102,7 @@ describe('an overload', () => {
     expect((await reset('short')).body).to.have.nested.property('detail.code', 'RESET_PASSWORD_INVALID_PASSWORD')
 
     const login = logIn(url, resident)
-    await delay(60)
+    await counted(service.logLines, 'portcullis_hash_jobs{state="running"}', 1)
     const crowded = await reset('a new and long pass phrase')
     await login
     expect([crowded.status, crowded.body]).to.deep.equal([503, { detail: 'SERVICE_UNAVAILABLE' }])

@@ -11,8 +11,7 @@ import { type SpawnedService, scratchFolder, spawnService } from '../support/spa
 const none = { code: 1, out: '', err: 'portcullis: there is no such user\n' }
 
 for (const deployment of [onSqlite, onMongo, onSqliteAndRedis, onMongoAndRedis]) {
-  describe(`portcullis user, beside a service on ${deployment.name}`, function () {
-    this.timeout(180_000)
+  describe(`portcullis user, beside a service on ${deployment.name}`, () => {
     const page = 'https://app.example.com/reset'
     const folder = scratchFolder()
     let env: Record<string, string>

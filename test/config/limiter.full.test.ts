@@ -22,8 +22,7 @@ async function opened(env: Readonly<Record<string, string>>) {
   }
 }
 
-describe('the limiter of a store that is down', function () {
-  this.timeout(30_000)
+describe('the limiter of a store that is down', () => {
   let server: RedisServer
   let proxy: FaultProxy
   let stores: Awaited<ReturnType<typeof opened>>

@@ -30,7 +30,11 @@ const hangingAtFirst = `
 export async function killAmidDeliveries(deployment: Deployment): Promise<void> {
   const settings = await deployment.settings()
   const module = scratchModule(hangingAtFirst)
-  const env = { ...settings, ...lease, PORTCULLIS_HANDLERS__MODULE: fileURLToPath(module.url) }
+  const handlers = {
+    PORTCULLIS_HANDLERS__MODULE: fileURLToPath(module.url),
+    PORTCULLIS_HANDLERS__TIMEOUT_SECONDS: '60', // so that none is called again before the kill
+  }
+  const env = { ...settings, ...lease, ...handlers }
   const folder = scratchFolder()
   const notes = () => module.notes() as Note[] // safe: the module above writes nothing else
 

@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { call, goodPassword, logIn } from '../support/client.ts'
+import { eventually } from '../support/eventually.ts'
 import { atOnce, callers, logsIn, newAddress, type Site, tally } from './site.ts'
 
 /** Races of changes that people make to their own accounts. */
@@ -86,11 +87,14 @@ export function superuserRaces(running: () => Site): void {
     const letIn = await Promise.all(some.map(({ email }, at) => logsIn(site.url(at), email, newPassword)))
     expect(letIn).not.to.include(false)
 
-    await site.settled()
-    for (const { id } of users) {
+    const changed = ({ id }: { id: string }) => {
       const told = site.events().filter(({ event, user }) => event === 'on_after_update' && user.id === id)
-      const changed = told.flatMap(({ changes = {} }) => Object.keys(changes))
-      expect(changed.sort()).to.deep.equal(['email', 'is_superuser', 'is_verified', 'password', 'previous_email'])
+      return told.flatMap(({ changes = {} }) => Object.keys(changes))
+    }
+    await eventually('the events of all changes', () => users.every((user) => changed(user).length >= 5))
+    await site.settled()
+    for (const user of users) {
+      expect(changed(user).sort()).to.deep.equal(['email', 'is_superuser', 'is_verified', 'password', 'previous_email'])
     }
   })
 
@@ -102,9 +106,10 @@ export function superuserRaces(running: () => Site): void {
     expect(tally(answers)).to.deep.equal({ 204: 1, '404 Not Found': callers - 1 })
     expect(await logsIn(site.url(), email)).to.equal(false)
 
+    const told = () => site.events().filter(({ user }) => user.id === id)
+    await eventually('both events', () => told().length >= 2)
     await site.settled()
-    const told = site.events().filter(({ user }) => user.id === id)
     // The events of two processes have no common order.
-    expect(told.map(({ event }) => event)).to.have.members(['on_after_register', 'on_after_delete'])
+    expect(told().map(({ event }) => event)).to.have.members(['on_after_register', 'on_after_delete'])
   })
 }

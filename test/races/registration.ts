@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { call, goodPassword } from '../support/client.ts'
+import { eventually } from '../support/eventually.ts'
 import { atOnce, callers, logsIn, newAddress, type Site, tally } from './site.ts'
 
 /** Sixteen ways to write one address: case, composed or not, spaces around it, Unicode or punycode. */
@@ -34,8 +35,10 @@ export function registrationRaces(running: () => Site): void {
     const loser = (winner + 1) % callers
     expect(await logsIn(site.url(), written[0] ?? '', passwordOf(loser))).to.equal(false)
 
+    const told = () =>
+      site.events().filter(({ event, user }) => event === 'on_after_register' && user.email.includes(tag))
+    await eventually('its event', () => told().length >= 1)
     await site.settled()
-    const told = site.events().filter(({ event, user }) => event === 'on_after_register' && user.email.includes(tag))
-    expect(told.map(({ user }) => user)).to.deep.equal([answers[winner]?.body])
+    expect(told().map(({ user }) => user)).to.deep.equal([answers[winner]?.body])
   })
 }

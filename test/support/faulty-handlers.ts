@@ -50,14 +50,14 @@ export interface FaultyService {
   remove(): void
 }
 
-/** A service with handlers that are at fault, each within half a second. */
+/** A service with handlers that are at fault, each within two seconds. */
 export async function startFaulty(): Promise<FaultyService> {
   const module = scratchModule(faulty)
   const dataFolder = join(scratchFolder(), 'data')
   const service = await spawnService({
     PORTCULLIS_DATA_FOLDER: dataFolder,
     PORTCULLIS_HANDLERS__MODULE: fileURLToPath(module.url),
-    PORTCULLIS_HANDLERS__TIMEOUT_SECONDS: '0.5',
+    PORTCULLIS_HANDLERS__TIMEOUT_SECONDS: '2',
     PORTCULLIS_PASSWORDS__MAX_WAIT_SECONDS: '60',
   })
   const notes = () => module.notes() as Note[] // safe: the module above writes nothing else

@@ -1,8 +1,6 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
-import { isDeepStrictEqual } from 'node:util'
 import { expect } from 'chai'
 import { toEmail } from '../../src/adapters/addresses/parse-email.ts'
 import { openUserStore } from '../../src/config/composition/user-store.ts'
@@ -11,6 +9,7 @@ import type { Settings } from '../../src/config/settings/schema/schema.ts'
 import { type Acme, aPerson, type Back, startAcme } from '../support/acme.ts'
 import { type Answer, call, goodPassword, logIn, logInByCookie, register, type Sent } from '../support/client.ts'
 import { needsDeployment, onMongo } from '../support/deployments.ts'
+import { eventually } from '../support/eventually.ts'
 import { dropDatabase } from '../support/mongo.ts'
 import { sharedMongo } from '../support/mongo-server.ts'
 import { Browser } from '../support/oauth-browser.ts'
@@ -117,14 +116,14 @@ describe('two tenants with the same people', () => {
     return [...sessions, ...keys.filter(({ key }) => String(key).includes(':session:'))]
   }
 
-  /** Waits until the deliveries have changed nothing for a while. */
+  /** Waits until every event and every request for a token is delivered. */
   async function settledContentsOf(tenant: string): Promise<Contents> {
-    for (let before = await contentsOf(tenant); ; ) {
-      await delay(300)
-      const after = await contentsOf(tenant)
-      if (isDeepStrictEqual(before, after)) return after
-      before = after
-    }
+    return eventually('all deliveries', async () => {
+      const contents = await contentsOf(tenant)
+      const { outbox = [], token_requests: requests = [], users = [] } = contents
+      const queues = users.map((user) => user.outbox as { dueAt?: Date } | undefined) // safe: as MongoDB holds it
+      return outbox.length + requests.length === 0 && queues.every((queue) => queue?.dueAt === undefined) && contents
+    })
   }
 
   async function makeRoot(tenant: string): Promise<void> {

@@ -85,10 +85,8 @@ async function deliverInTurns({ settle, service, worker }: Scene): Promise<void>
   const [serving, working] = await Promise.all([service(), worker()])
   for (const round of ['first', 'second']) {
     for (const name of names) await register(serving, name, `${round}@example.com`)
-    await eventually(
-      `events of the ${round} round`,
-      () => names.every((name) => told(working, name, `${round}@example.com`)),
-      20,
+    await eventually(`events of the ${round} round`, () =>
+      names.every((name) => told(working, name, `${round}@example.com`)),
     )
   }
   for (const name of names) await post(serving, name, '/auth/forgot-password', { email: 'first@example.com' })

@@ -12,9 +12,7 @@ const portcullis = await openPortcullis(
 await portcullis.close()
 `
 
-describe('names of handlers', function () {
-  this.timeout(20_000)
-
+describe('names of handlers', () => {
   it('are reported if no handler has them or their value is no function, also in a class', () => {
     class Mail {
       on_after_register() {}

@@ -6,6 +6,7 @@ import { openOutbound } from '../../../src/adapters/oauth/outbound.ts'
 import type { CallbackParameters, OAuthProvider } from '../../../src/application/ports/oauth-provider.ts'
 import type { OAuthIdentity } from '../../../src/domain/oauth-account.ts'
 import type { FakeProvider } from '../../support/fake-provider.ts'
+import { inTime } from '../../support/in-time.ts'
 
 export const now = new Date('2026-01-02T03:04:05Z')
 
@@ -60,6 +61,8 @@ export async function failureOf(work: Promise<unknown>): Promise<Error> {
 
 /** How many connections are open when they have had time to close. */
 export async function connectionsLeft(fake: FakeProvider): Promise<number> {
-  for (let waited = 0; fake.connections.size > 0 && waited < 2000; waited += 20) await sleep(20)
+  for (const deadline = performance.now() + inTime; fake.connections.size > 0 && performance.now() < deadline; ) {
+    await sleep(20)
+  }
   return fake.connections.size
 }

@@ -58,9 +58,7 @@ async function aSecondIsOver(limiter: Limiter): Promise<void> {
   while ((await limiter.add('second', 1, 1)).points > 1) await delay(20)
 }
 
-describe('the counters of limits', function () {
-  this.timeout(20_000)
-
+describe('the counters of limits', () => {
   describe('in memory', () => {
     it('keep the newest', () => expectNewest(memoryLimiter(bound)))
 
@@ -170,7 +168,7 @@ describe('the counters of limits', function () {
       }, 1)
       await expectUnavailable(() => limiter.add('key', 1, 60))
       clearInterval(ticks)
-      expect(longest, 'ms without a turn of the loop').to.be.below(500)
+      expect(longest, 'ms without a turn of the loop').to.be.below(1_500)
       locker.exec('ROLLBACK')
       locker.close()
       expect((await limiter.add('key', 1, 60)).points).to.equal(2)

@@ -17,8 +17,7 @@ interface Meta {
 const open = (url: string): Promise<StoreHandle> =>
   mongoBackend.open({ url, dataFolder: '', clock: () => new Date(), warn() {} })
 
-describe('a database of MongoDB at the start', function () {
-  this.timeout(30_000)
+describe('a database of MongoDB at the start', () => {
   let url: string
   let client: MongoClient
 

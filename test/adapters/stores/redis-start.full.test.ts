@@ -24,8 +24,7 @@ async function refusal(url: string): Promise<string> {
   return fault.message
 }
 
-describe('a Redis that can never be used', function () {
-  this.timeout(60_000)
+describe('a Redis that can never be used', () => {
   const servers: RedisServer[] = []
 
   before(function () {

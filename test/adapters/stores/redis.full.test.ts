@@ -21,8 +21,7 @@ import {
   tokensOf,
 } from '../../support/redis.ts'
 
-describe('sessions, tokens and OAuth states in Redis', function () {
-  this.timeout(20_000)
+describe('sessions, tokens and OAuth states in Redis', () => {
   let server: RedisServer
   let raw: Redis
   let handle: StoreHandle

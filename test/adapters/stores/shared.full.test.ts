@@ -83,8 +83,7 @@ function promises(tenants: () => Tenants, many = 20): void {
   })
 }
 
-describe('a Redis that tenants share by prefix', function () {
-  this.timeout(20_000)
+describe('a Redis that tenants share by prefix', () => {
   let server: RedisServer
   let proxy: FaultProxy
   let tenants: Tenants
