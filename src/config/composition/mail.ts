@@ -10,7 +10,7 @@ import type { Email } from '../../domain/email.ts'
 import type { RequestPurpose } from '../../domain/one-time-token.ts'
 import { type Fault, SettingsFault, type Source, settingsFault } from '../settings/schema/fault.ts'
 import type { Settings } from '../settings/schema/schema.ts'
-import { parseAddress, parseSender } from '../settings/sender.ts'
+import { addressIn, parseSender } from '../settings/sender.ts'
 import { defaultTenant } from '../settings/tenants.ts'
 import { publicUrl } from '../tenancy/public-url.ts'
 import { countedMailer } from './measured.ts'
@@ -179,5 +179,5 @@ export function senderOf(settings: Pick<Settings, 'mail'>, publicUrl: string): S
 }
 
 export function replyToOf({ mail }: Pick<Settings, 'mail'>): Email | null {
-  return mail.replyTo === undefined ? null : parseAddress(mail.replyTo)
+  return mail.replyTo === undefined ? null : addressIn(mail.replyTo)
 }

@@ -2,7 +2,7 @@ import Type from 'typebox'
 import { mailUrlForms } from '../../../adapters/mail/mail-url.ts'
 import { type MessageName, messageNames } from '../../../adapters/mail/message-fields.ts'
 import { isLanguageTag } from '../../../lib/languages.ts'
-import { parseAddress, parseSender } from '../sender.ts'
+import { addressIn, parseSender } from '../sender.ts'
 import { enabled, page } from './fields.ts'
 
 const descriptions: Readonly<Record<MessageName, string>> = {
@@ -49,7 +49,7 @@ export const mail = Type.Object({
         nullIsNone: true,
         description: 'Address for answers and questions. Notices name it.',
       }),
-      (text) => parseAddress(text) !== null,
+      (text) => addressIn(text) !== null,
     ),
   ),
   links: Type.Object({
