@@ -1,9 +1,11 @@
+import { exec } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { portcullis } from '../support/command-line.ts'
 import { goodSecret } from '../support/settings.ts'
-import { scratchFolder } from '../support/spawned-service.ts'
+import { executable, scratchFolder } from '../support/spawned-service.ts'
 
 describe('portcullis config check', () => {
   it('prints each value and its source, and never a secret', async () => {
@@ -104,5 +106,18 @@ describe('portcullis config check', () => {
     const { code, err } = await portcullis(['config', 'check'], { env })
     expect(code).to.equal(2)
     expect(err).to.include('PORTCULLIS_HTTP_PORT is ignored').and.to.include('http.port')
+  })
+
+  it('prints warnings below the settings, where a terminal still shows them', async () => {
+    const env = { PATH: process.env.PATH, PORTCULLIS_HTTP_PORT: '1' }
+    const command = `"${process.execPath}" "${executable}" config check 2>&1`
+    const { stdout } = await promisify(exec)(command, { cwd: scratchFolder(), env, timeout: 120_000 })
+    expect(stdout).to.match(/\ntenants\.scanSeconds .*\nportcullis: PORTCULLIS_HTTP_PORT is ignored/)
+  })
+
+  it('does not call a setting absent whose value is wrong', async () => {
+    const env = { PORTCULLIS_HTTP__PUBLIC_URL: 'https://accounts.example.com', PORTCULLIS_SECURITY__PROFILE: 'harden' }
+    const { err } = await portcullis(['config', 'check'], { env })
+    expect(err).to.include('security.profile: must be one of').and.not.to.include('security.profile is not set')
   })
 })

@@ -12,16 +12,17 @@ export async function checkConfig(options: GlobalOptions & { readonly env?: true
     return 0
   }
   const loaded = await (options.tenant === undefined ? settingsHere(options.configFile) : tenantHere(options))
-  for (const warning of loaded.warnings) printWarning(warning)
   const faults = await openingFaults([{ ...loaded, id: '', pathPrefix: '' }])
-  if (faults.size > 0) throw new SettingsFault([...faults.values()].flat())
+  if (faults.size > 0) throw new SettingsFault([...faults.values()].flat(), loaded.warnings)
+  // The warnings come after the long table, so that a terminal shows them.
+  process.stdout.write(`${renderSettings(loaded)}\n`)
+  for (const warning of loaded.warnings) printWarning(warning)
   const tenants = only(loaded, options.tenant)
   const areMany = loaded.settings.tenants.by !== undefined
   const warn = ({ count, tenants }: { count: number; tenants: readonly string[] }, message: string): void =>
     printWarning(areMany ? `${message} (${count}: ${tenants.join(', ')})` : message)
   warnOfNoHandlers({ warn }, tenants)
   printDisabled(tenants.disabled)
-  process.stdout.write(`${renderSettings(loaded)}\n`)
   return tenants.disabled.size === 0 ? 0 : 2
 }
 

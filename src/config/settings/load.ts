@@ -63,8 +63,11 @@ export async function settingsOf(file: ConfigFile, from: LoadFrom, faults: Fault
   if (by === undefined && !isJudged && areThere) {
     faults.push({ path: 'tenants.by', message: 'is required where there are tenants', source: 'default' })
   }
+  // A rejected value counts as not given, so a doubt about the whole settings would deny that it was given.
+  if (faults.length > 0) {
+    throw new SettingsFault(file.path === null ? faults.map(ofNoFile) : faults, environment.warnings)
+  }
   const warnings = [...environment.warnings, ...(await doubtsOf(settings))]
-  if (faults.length > 0) throw new SettingsFault(file.path === null ? faults.map(ofNoFile) : faults, warnings)
   if (by === undefined) return { settings, tenants: onlyTenant(settings, sources), sources, file: file.path, warnings }
   const tenants = await loadTenants({
     common: settings,
