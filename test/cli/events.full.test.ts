@@ -87,7 +87,7 @@ describe('portcullis events', () => {
     for (const args of [['list'], ['retry', '--all']]) {
       const { code, out, err } = await portcullis(['events', ...args], { cwd })
       expect({ code, out }).to.deep.equal({ code: 2, out: '' })
-      expect(err).to.match(/dataFolder\b.*portcullis\.sqlite does not exist\): run the command where the service runs/)
+      expect(err).to.match(/dataFolder\b.*portcullis\.sqlite\): run the command where the service runs and as its user/)
     }
     expect(readdirSync(cwd)).to.deep.equal([])
   })

@@ -41,7 +41,8 @@ export async function openUserStore(
   const file = stores.users.kind === 'sqlite' ? pathIn(dataFolder) : null
   const newFile = file === null || existsSync(file) ? null : file
   if (mustExist && newFile !== null) {
-    const message = `holds no users (${newFile} does not exist): run the command where the service runs, or set dataFolder`
+    // A folder of another user looks the same as a missing one.
+    const message = `holds no users that this user can read (${newFile}): run the command where the service runs and as its user, or set dataFolder`
     throw settingsFault('dataFolder', message)
   }
   // Safe: the schema allows only kinds that store users.
