@@ -3,7 +3,7 @@ import type { Logger } from '../../adapters/logging/log.ts'
 interface Needs {
   readonly id: string
   readonly log: Logger
-  /** For running deliveries. Those that take longer are released, and delivered again. */
+  /** For running deliveries. Longer deliveries are released, and repeated. */
   readonly graceSeconds: number
   /** Aborted when the grace period of the process has ended. */
   readonly hurry: AbortSignal
