@@ -272,7 +272,7 @@ describe('an outage of a store', () => {
       await mongo.set('pass')
       expect(await command.ended).to.equal(2)
       expect(command.output.error).to.match(
-        /^portcullis: wrong settings:\n.*secret.*is not the one this user store was started with$/m,
+        /^portcullis: wrong settings:\n.*secret.*is not the one this user store was started with: /m,
       )
     }
 

@@ -34,7 +34,9 @@ describe('portcullis serve', () => {
       env: { ...anyPort, PORTCULLIS_SECRET: another },
     })
     expect([code, out]).to.deep.equal([2, ''])
-    expect(words(err)).to.match(/secret: .*not the one this user store was started with/)
+    expect(words(err)).to.match(
+      /secret: .*not the one this user store was started with: .*docs\/stores\.md#replace-the-secret/,
+    )
     expect(err).not.to.include(another).and.not.to.include(goodSecret)
   })
 

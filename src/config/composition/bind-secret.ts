@@ -17,5 +17,6 @@ export async function bindSecret(
 
 function otherSecret({ origin, path }: MasterSecret): SettingsFault {
   const where = { given: 'is', read: `in ${path} is`, generated: `is missing: one made anew for ${path} is` }[origin]
-  return settingsFault('secret', `${where} not the one this user store was started with`)
+  const advice = 'put that one back, or replace it (docs/stores.md#replace-the-secret)'
+  return settingsFault('secret', `${where} not the one this user store was started with: ${advice}`)
 }
