@@ -1,4 +1,5 @@
 import type { Logger } from '../../adapters/logging/log.ts'
+import { unlessAborted } from '../../lib/unless-aborted.ts'
 
 interface Needs {
   readonly id: string
@@ -30,16 +31,11 @@ export const notInOrder = 'a tenant was not closed in order'
 export async function drain(tenant: Open, { id, log, graceSeconds, hurry, mayReopen, wakeAt }: Needs): Promise<void> {
   const logged = (err: unknown): void => log.error({ err, tenant: id }, notInOrder)
   if (mayReopen()) await tenant.startDue().catch(() => undefined) // a store that is down keeps its events
-  await Promise.race([tenant.stopDeliveries(graceSeconds), aborted(hurry)]).catch(logged)
+  await unlessAborted(tenant.stopDeliveries(graceSeconds), hurry).catch(logged)
   if (hurry.aborted) await tenant.stopDeliveries(0).catch(logged)
   if (mayReopen()) {
     const due = await tenant.nextDue().catch(() => 'unknown' as const)
     if (due !== null) wakeAt(due)
   }
   await tenant.close().catch(logged)
-}
-
-export function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve()
-  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
 }

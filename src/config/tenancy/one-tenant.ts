@@ -1,9 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Logger } from '../../adapters/logging/log.ts'
 import { Unavailable } from '../../domain/refusal.ts'
+import { unlessAborted } from '../../lib/unless-aborted.ts'
 import type { TenantSettings } from '../settings/tenants.ts'
 import { type Closable, type Open, type OpenTenants, whenReady } from './directory.ts'
-import { aborted, longestDeliverySeconds, notInOrder } from './drain.ts'
+import { longestDeliverySeconds, notInOrder } from './drain.ts'
 
 interface Needs<T> {
   readonly only: TenantSettings
@@ -51,7 +52,7 @@ export function oneTenant<T extends Closable>({ only, open, failed, log }: Needs
   async function retire({ tenant, calls }: Entry<T>): Promise<void> {
     try {
       const ended = Promise.all([tenant.stopDeliveries(longestDeliverySeconds), Promise.allSettled(calls)])
-      await Promise.race([ended, aborted(hurry.signal)])
+      await unlessAborted(ended, hurry.signal)
       if (hurry.signal.aborted) await tenant.stopDeliveries(0)
       await tenant.close()
     } catch (err) {

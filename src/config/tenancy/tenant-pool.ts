@@ -4,12 +4,13 @@ import type { Logger } from '../../adapters/logging/log.ts'
 import { Unavailable } from '../../domain/refusal.ts'
 import { inTime } from '../../lib/in-time.ts'
 import { semaphore } from '../../lib/semaphore.ts'
+import { unlessAborted } from '../../lib/unless-aborted.ts'
 import { stores } from '../plugins/stores.ts'
 import { SettingsFault } from '../settings/schema/fault.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 import { defaultTenant, type LoadedTenants, type TenantSettings } from '../settings/tenants.ts'
 import { type Closable, type Open, type OpenTenants, whenReady } from './directory.ts'
-import { aborted, drain, longestDeliverySeconds, notInOrder } from './drain.ts'
+import { drain, longestDeliverySeconds, notInOrder } from './drain.ts'
 import { wakeSchedule } from './wake-schedule.ts'
 
 interface Needs<T extends Closable> {
@@ -216,7 +217,7 @@ export function tenantPool<T extends Closable>(needs: Needs<T>): OpenTenants<T> 
     if (tenant === null) return
     const { promise: unused, resolve } = Promise.withResolvers<void>()
     entry.unused = resolve
-    if (entry.users > 0) await Promise.race([unused, aborted(hurry.signal)])
+    if (entry.users > 0) await unlessAborted(unused, hurry.signal)
     const { id } = entry.settings
     const wakeAt = (due: Date | 'unknown'): void => schedule.set(id, due)
     // At most `maxOpen` closing tenants give up their places, because each of them still has its stores open.
@@ -295,7 +296,7 @@ export function tenantPool<T extends Closable>(needs: Needs<T>): OpenTenants<T> 
       schedule.stop()
       for (const entry of entries.values()) void close(entry)
       const timer = setTimeout(() => hurry.abort(), graceSeconds * 1000)
-      const inVain = aborted(hurry.signal).then(() => delay(lastMilliseconds, undefined, { ref: false }))
+      const inVain = delay(graceSeconds * 1000 + lastMilliseconds, undefined, { ref: false })
       await Promise.race([Promise.all([...draining].map(({ closing }) => closing)), inVain])
       clearTimeout(timer)
     },
