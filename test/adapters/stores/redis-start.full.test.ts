@@ -42,11 +42,11 @@ describe('a Redis that can never be used', () => {
   }
 
   /** The port of TLS of a new server. */
-  async function withTls(): Promise<number> {
+  async function withTls(clientCertificates: 'no' | 'yes'): Promise<number> {
     const { keyFile, certFile } = certificate()
     const port = await freePort()
     const files = ['--tls-cert-file', certFile, '--tls-key-file', keyFile, '--tls-ca-cert-file', certFile]
-    await started('--tls-port', `${port}`, '--tls-auth-clients', 'no', ...files)
+    await started('--tls-port', `${port}`, '--tls-auth-clients', clientCertificates, ...files)
     return port
   }
 
@@ -72,7 +72,7 @@ describe('a Redis that can never be used', () => {
   }
 
   it('has a certificate of an unknown CA, and is reached once the service knows the CA', async () => {
-    const url = `rediss://localhost:${await withTls()}`
+    const url = `rediss://localhost:${await withTls('no')}`
     expect(await refusal(url))
       .to.include('DEPTH_ZERO_SELF_SIGNED_CERT')
       .and.to.include('NODE_EXTRA_CA_CERTS')
@@ -86,5 +86,14 @@ describe('a Redis that can never be used', () => {
     const cookie = await logInByCookie(service.url, 'ada@example.com')
     expect((await call(service.url, 'GET', '/users/me', { cookie })).status).to.equal(200)
     await service.end('SIGTERM')
+  })
+  it('demands a certificate of its clients', async () => {
+    const env = {
+      ...sessionsAt(`rediss://localhost:${await withTls('yes')}`),
+      NODE_EXTRA_CA_CERTS: certificate().certFile,
+    }
+    const { code, err } = await portcullis(['serve'], { env })
+    expect(code).to.equal(2)
+    expect(err).to.match(/^portcullis: stores\.sessions: redis: the server demands a certificate .* tls-auth-clients/m)
   })
 })

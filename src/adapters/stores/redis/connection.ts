@@ -132,12 +132,19 @@ function isOutage(error: unknown): boolean {
   return notNow.has(error.message.split(' ', 1)[0] ?? '') || error.message === 'ERR max number of clients reached'
 }
 
-/** The fault of a certificate that is not trusted, which stays until the operator changes something; `null` for others. */
+/** A fault of certificates, which stays until the operator changes something; `null` for others. */
 function certificateFault(stream: unknown, error: unknown): Unsuitable | null {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  // Redis demands it by default.
+  if (code.endsWith('_CERTIFICATE_REQUIRED')) {
+    return new Unsuitable(
+      'redis: the server demands a certificate of its clients, and the service has none. Set tls-auth-clients of the server to no or optional',
+    )
+  }
   if (!(stream instanceof TLSSocket && stream.authorizationError)) return null
-  const code = error instanceof Error && 'code' in error ? `${error.code}: ` : ''
+  const prefix = code === '' ? '' : `${code}: `
   return new Unsuitable(
-    `redis: the certificate of the server is not trusted (${code}${messageOf(error)}). If a CA of your own signed it, name the file of this CA in NODE_EXTRA_CA_CERTS`,
+    `redis: the certificate of the server is not trusted (${prefix}${messageOf(error)}). If a CA of your own signed it, name the file of this CA in NODE_EXTRA_CA_CERTS`,
   )
 }
 
