@@ -52,6 +52,11 @@ describe('portcullis backup', () => {
     expect(readFileSync(to, 'utf8')).to.equal('an earlier backup')
   })
 
+  it('works after a backup to the same file was killed', async () => {
+    writeFileSync(join(folder, 'again.sqlite.part'), 'a draft')
+    expect((await backUp('again.sqlite')).code).to.equal(0)
+  })
+
   it('creates no store in a wrong folder', async () => {
     const elsewhere = scratchFolder()
     const { code, err } = await backUp('copy.sqlite', elsewhere)

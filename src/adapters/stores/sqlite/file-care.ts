@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
@@ -46,7 +47,8 @@ export async function checkFile(path: string): Promise<readonly string[]> {
  */
 export async function copyFile(path: string, to: string): Promise<void> {
   if (existsSync(to)) throw new Error(`${to} exists: a backup overwrites nothing`)
-  const draft = `${to}.part`
+  // A name of its own, because a backup that was killed leaves its draft.
+  const draft = `${to}.${randomUUID()}.part`
   const file = await open(draft, 'wx', 0o600)
   try {
     await reading(path, (db) => db.prepare('VACUUM INTO ?').run(draft))
