@@ -146,12 +146,7 @@ describe('the pages at /account in a browser', () => {
   ] as const) {
     it(`show that a new address waits for its link (${locale})`, async () => {
       const [email, other] = ['grace@example.com', 'hopper@example.com']
-      const usual = service
-      service = await startTestService({
-        PORTCULLIS_STORES__USERS__KIND: 'memory',
-        PORTCULLIS_SECURITY__CONFIRM_EMAIL_CHANGE: 'true',
-      })
-      try {
+      await onServiceOfItsOwn({ PORTCULLIS_SECURITY__CONFIRM_EMAIL_CHANGE: 'true' }, async () => {
         await openBrowser(locale)
         await signUp(email)
         await page.click('a[data-page-name=address]')
@@ -166,12 +161,28 @@ describe('the pages at /account in a browser', () => {
         await says('#message', 'HOPPER@example.com')
         await page.click('a.button')
         await says('#email', 'HOPPER@example.com')
-      } finally {
-        await service.stop()
-        service = usual
-      }
+      })
     })
   }
+
+  it('ask people to sign in to the account of the link, also when they are signed in to another one', async () => {
+    const [email, other] = ['grace@example.com', 'hopper@example.com']
+    await onServiceOfItsOwn({ PORTCULLIS_VERIFICATION__REQUIRES_SESSION: 'true' }, async () => {
+      await openBrowser('en-GB')
+      await signUp(email)
+      await page.click('#resend')
+      await says('#message', email)
+      const link = `${service.url}/account/verify#token=${await tokenOf('on_after_request_verify', email)}`
+      await page.context().clearCookies()
+      await signUp(other)
+      await page.goto(link)
+      await page.click('#confirm')
+      await says('#message', 'Please sign in first.')
+      await submit({ username: email, password: goodPassword })
+      await page.click('#confirm')
+      await says('#message', `${email} is confirmed.`)
+    })
+  })
 
   for (const [locale, { signOut, signedOut, thisBrowser }] of Object.entries(sessionTexts)) {
     it(`show where the user is signed in, and end the other sessions (${locale})`, async () => {
@@ -281,6 +292,17 @@ describe('the pages at /account in a browser', () => {
       await watched.expectAccessible('/account with two sessions')
       for (const path of ['/account/address', '/account/password']) await inspect(path)
     })
+  }
+
+  async function onServiceOfItsOwn(env: Readonly<Record<string, string>>, work: () => Promise<void>): Promise<void> {
+    const usual = service
+    service = await startTestService({ PORTCULLIS_STORES__USERS__KIND: 'memory', ...env })
+    try {
+      await work()
+    } finally {
+      await service.stop()
+      service = usual
+    }
   }
 
   async function inspect(path: string): Promise<void> {

@@ -32,7 +32,7 @@ for (const { name, login } of data.providers) {
 if (parameters.has('error')) say(problemOf(parameters.get('error')).message, 'bad')
 else {
   await attempt(async () => {
-    // People who are signed in go on at once, unless they come to sign in again.
-    if (notice !== 'again' && (await signedIn()) !== null) goBack()
+    // People who are signed in go on at once. A page that sends them here with a message needs another or a newer login.
+    if (notice === null && (await signedIn()) !== null) goBack()
   })
 }
