@@ -233,6 +233,7 @@ describe('the pages at /account in a browser', () => {
       await page.goto(`${service.url}/account/sign-in?${new URLSearchParams({ return_to: bad })}`)
       await page.waitForURL(`${service.url}/account`)
     }
+    await says('#email', email) // before its cookie goes: without one the page would go to the sign-in
     await page.context().clearCookies()
     await page.goto(`${service.url}/account/sign-up?${new URLSearchParams({ return_to: 'https://evil.example' })}`)
     await submit({ email: other, password: goodPassword })

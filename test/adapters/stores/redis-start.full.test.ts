@@ -87,6 +87,7 @@ describe('a Redis that can never be used', () => {
     expect((await call(service.url, 'GET', '/users/me', { cookie })).status).to.equal(200)
     await service.end('SIGTERM')
   })
+
   it('demands a certificate of its clients', async () => {
     const env = {
       ...sessionsAt(`rediss://localhost:${await withTls('yes')}`),
