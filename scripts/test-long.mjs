@@ -8,7 +8,7 @@ const env = { ...process.env, TEST_LONG: '1' } // see test/support/long.ts
 const codes = [mocha(suites.long, { env }), mocha([...suites.full, ...inParallel], { env })]
 
 const everyNode = [
-  'test/{domain,http}/**/*.test.ts',
+  'test/{domain,http,adapters/http}/**/*.test.ts',
   'test/adapters/stores.test.ts',
   'test/adapters/stores/sqlite*.test.ts',
 ]

@@ -143,7 +143,7 @@ export default [
     file: 'src/config/settings/merge.ts',
     text: 'const value = own === undefined ? fallback : own',
     replacement: 'const value = own === undefined || preset !== undefined ? fallback : own',
-    tests: ['test/config/profiles.test.ts'],
+    tests: ['test/config/settings/profiles.test.ts'],
     only: 'leaves every given setting',
   },
   {
@@ -158,6 +158,6 @@ export default [
     file: 'src/adapters/http/pipeline/client-traits.ts',
     text: 'name !== undefined && names.has(name)',
     replacement: 'name !== undefined',
-    tests: ['test/http/client-traits.test.ts'],
+    tests: ['test/adapters/http/client-traits.test.ts'],
   },
 ]

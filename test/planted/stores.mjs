@@ -20,7 +20,7 @@ export default [
     file: 'src/config/composition/stores/open-stores.ts',
     text: "isReady && roles.includes('users')",
     replacement: "roles.includes('users')",
-    tests: ['test/config/open-stores.test.ts'],
+    tests: ['test/config/composition/stores/open-stores.test.ts'],
   },
   {
     title: 'SQLite links one account to two users',
@@ -75,7 +75,7 @@ export default [
     file: 'src/config/settings/tenant-places.ts',
     text: 'if (place !== null) add(',
     replacement: 'if (false) add(',
-    tests: ['test/config/tenants.test.ts'],
+    tests: ['test/config/settings/tenants.test.ts'],
   },
   {
     title: 'each guess prolongs a counter in Redis',
@@ -98,7 +98,7 @@ export default [
     file: 'src/config/composition/stores/insured-limiter.ts',
     text: 'if (isDown) return act(standIn)',
     replacement: '',
-    tests: ['test/config/limiter.full.test.ts'],
+    tests: ['test/config/composition/stores/insured-limiter.full.test.ts'],
     only: 'one probe',
   },
 ]

@@ -3,11 +3,11 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { renderSettings } from '../../src/config/settings/describe.ts'
-import { type Fault, renderFaults } from '../../src/config/settings/schema/fault.ts'
-import type { Settings } from '../../src/config/settings/schema/schema.ts'
-import type { LoadedTenants } from '../../src/config/settings/tenants.ts'
-import { goodSecret, settingsFolder } from '../support/settings.ts'
+import { renderSettings } from '../../../src/config/settings/describe.ts'
+import { type Fault, renderFaults } from '../../../src/config/settings/schema/fault.ts'
+import type { Settings } from '../../../src/config/settings/schema/schema.ts'
+import type { LoadedTenants } from '../../../src/config/settings/tenants.ts'
+import { goodSecret, settingsFolder } from '../../support/settings.ts'
 
 const mongo = { kind: 'mongo', url: 'mongodb://keeper:hunter2hunter2@db.internal/accounts' }
 const redis = { kind: 'redis', url: 'redis://:letmeinletmein@cache.internal' }

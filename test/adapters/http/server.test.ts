@@ -2,10 +2,10 @@ import { once } from 'node:events'
 import type { RequestListener } from 'node:http'
 import { setImmediate as nextIteration } from 'node:timers/promises'
 import { expect } from 'chai'
-import { type HttpServer, httpServer } from '../../src/adapters/http/server/http-server.ts'
-import { eventually } from '../support/eventually.ts'
-import { inTime } from '../support/in-time.ts'
-import { type Connection, connected, exchangeUntilClosed } from '../support/sockets.ts'
+import { type HttpServer, httpServer } from '../../../src/adapters/http/server/http-server.ts'
+import { eventually } from '../../support/eventually.ts'
+import { inTime } from '../../support/in-time.ts'
+import { type Connection, connected, exchangeUntilClosed } from '../../support/sockets.ts'
 
 const headersOnEvery = [
   'Content-Type: application/json; charset=utf-8',

@@ -1,8 +1,8 @@
 import { expect } from 'chai'
-import type { Authenticated } from '../../src/application/sign-in/authenticate.ts'
-import { requireFreshLogin } from '../../src/application/sign-in/fresh-login.ts'
-import { aUser } from '../../src/testing/builders.ts'
-import { fixedClock } from '../../src/testing/fixed-clock.ts'
+import type { Authenticated } from '../../../src/application/sign-in/authenticate.ts'
+import { requireFreshLogin } from '../../../src/application/sign-in/fresh-login.ts'
+import { aUser } from '../../../src/testing/builders.ts'
+import { fixedClock } from '../../../src/testing/fixed-clock.ts'
 
 describe('a login', () => {
   const clock = fixedClock()

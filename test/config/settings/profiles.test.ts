@@ -1,9 +1,9 @@
 import { expect } from 'chai'
-import { renderSettings } from '../../src/config/settings/describe.ts'
-import { annotations } from '../../src/config/settings/schema/fields.ts'
-import { settingsSchema } from '../../src/config/settings/schema/schema.ts'
-import { leavesOf, valueAt } from '../../src/config/settings/schema/tree.ts'
-import { settingsFolder } from '../support/settings.ts'
+import { renderSettings } from '../../../src/config/settings/describe.ts'
+import { annotations } from '../../../src/config/settings/schema/fields.ts'
+import { settingsSchema } from '../../../src/config/settings/schema/schema.ts'
+import { leavesOf, valueAt } from '../../../src/config/settings/schema/tree.ts'
+import { settingsFolder } from '../../support/settings.ts'
 
 const hardened = { security: { profile: 'hardened' } }
 /** The settings that the profile sets, in the default backends. */

@@ -1,8 +1,8 @@
 import { expect } from 'chai'
-import { renderSettings, renderVariables } from '../../src/config/settings/describe.ts'
-import { settingsSchema } from '../../src/config/settings/schema/schema.ts'
-import { leavesOf } from '../../src/config/settings/schema/tree.ts'
-import { goodSecret, settingsFolder } from '../support/settings.ts'
+import { renderSettings, renderVariables } from '../../../src/config/settings/describe.ts'
+import { settingsSchema } from '../../../src/config/settings/schema/schema.ts'
+import { leavesOf } from '../../../src/config/settings/schema/tree.ts'
+import { goodSecret, settingsFolder } from '../../support/settings.ts'
 
 describe('describing the settings', () => {
   const folder = settingsFolder()

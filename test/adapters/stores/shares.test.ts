@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect } from 'chai'
-import { openShares } from '../../src/adapters/stores/store-backend.ts'
+import { openShares } from '../../../src/adapters/stores/store-backend.ts'
 
 /** Opens numbered resources, and logs which were opened and closed. */
 function resources() {

@@ -2,9 +2,9 @@ import { execFileSync } from 'node:child_process'
 import { chmod, mkdir, readdir, readFile, stat, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { resolveSecret } from '../../src/config/settings/master-secret.ts'
-import type { Settings } from '../../src/config/settings/schema/schema.ts'
-import { faultsOf, goodSecret, settingsFolder } from '../support/settings.ts'
+import { resolveSecret } from '../../../src/config/settings/master-secret.ts'
+import type { Settings } from '../../../src/config/settings/schema/schema.ts'
+import { faultsOf, goodSecret, settingsFolder } from '../../support/settings.ts'
 
 describe('the master secret', () => {
   const folder = settingsFolder()

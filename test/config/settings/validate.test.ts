@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import { SettingsFault } from '../../src/config/settings/schema/fault.ts'
-import { goodSecret, settingsFolder } from '../support/settings.ts'
+import { SettingsFault } from '../../../src/config/settings/schema/fault.ts'
+import { goodSecret, settingsFolder } from '../../support/settings.ts'
 
 const mongo = { users: { kind: 'mongo', url: 'mongodb://127.0.0.1/accounts' } }
 /** Otherwise every public URL causes a warning. */

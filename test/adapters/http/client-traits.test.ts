@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import { networkOf } from '../../src/adapters/http/pipeline/client-address.ts'
-import { traitsOf } from '../../src/adapters/http/pipeline/client-traits.ts'
+import { networkOf } from '../../../src/adapters/http/pipeline/client-address.ts'
+import { traitsOf } from '../../../src/adapters/http/pipeline/client-traits.ts'
 
 const known = {
   'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0': ['Firefox', 'Linux'],

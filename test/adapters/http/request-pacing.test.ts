@@ -1,6 +1,6 @@
 import { setImmediate as nextIteration } from 'node:timers/promises'
 import { expect } from 'chai'
-import { requestPacing } from '../../src/adapters/http/server/request-pacing.ts'
+import { requestPacing } from '../../../src/adapters/http/server/request-pacing.ts'
 
 describe('the pacing of requests', () => {
   it('begins 16 tasks in an iteration of the event loop', async () => {

@@ -3,9 +3,9 @@ import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { renderSettings } from '../../src/config/settings/describe.ts'
-import { type LoadFrom, loadSettings, settingsOf } from '../../src/config/settings/load.ts'
-import { faultsOf, goodSecret, settingsFolder } from '../support/settings.ts'
+import { renderSettings } from '../../../src/config/settings/describe.ts'
+import { type LoadFrom, loadSettings, settingsOf } from '../../../src/config/settings/load.ts'
+import { faultsOf, goodSecret, settingsFolder } from '../../support/settings.ts'
 
 const mongo = { users: { kind: 'mongo', url: 'mongodb://127.0.0.1/accounts' } }
 

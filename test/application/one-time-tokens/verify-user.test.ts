@@ -1,12 +1,12 @@
 import { expect } from 'chai'
-import { newId } from '../../src/adapters/crypto/new-id.ts'
-import { VerifyUser } from '../../src/application/one-time-tokens/verify-user.ts'
-import type { Authenticated } from '../../src/application/sign-in/authenticate.ts'
-import { factOf } from '../../src/domain/one-time-token.ts'
-import { endSessions } from '../../src/domain/user.ts'
-import { aToken, aUser } from '../../src/testing/builders.ts'
-import { fixedClock } from '../../src/testing/fixed-clock.ts'
-import { changeUserOf, deliveryNeeds } from '../support/delivery.ts'
+import { newId } from '../../../src/adapters/crypto/new-id.ts'
+import { VerifyUser } from '../../../src/application/one-time-tokens/verify-user.ts'
+import type { Authenticated } from '../../../src/application/sign-in/authenticate.ts'
+import { factOf } from '../../../src/domain/one-time-token.ts'
+import { endSessions } from '../../../src/domain/user.ts'
+import { aToken, aUser } from '../../../src/testing/builders.ts'
+import { fixedClock } from '../../../src/testing/fixed-clock.ts'
+import { changeUserOf, deliveryNeeds } from '../../support/delivery.ts'
 
 describe('VerifyUser', () => {
   it('refuses a session that ended after the request was authenticated', async () => {

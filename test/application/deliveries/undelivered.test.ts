@@ -1,12 +1,12 @@
 import { expect } from 'chai'
-import { DeliverTokens } from '../../src/application/deliveries/deliver-tokens.ts'
-import { runDue } from '../../src/application/deliveries/run-due.ts'
-import { ListUndelivered, RetryDeliveries, type Undelivered } from '../../src/application/deliveries/undelivered.ts'
-import { RequestToken } from '../../src/application/one-time-tokens/request-token.ts'
-import { HandlerFailed } from '../../src/application/ports/event-handlers.ts'
-import { aTokenRequest, aUser } from '../../src/testing/builders.ts'
-import { fixedClock } from '../../src/testing/fixed-clock.ts'
-import { deliveryNeeds, metadataAt, recording, registered } from '../support/delivery.ts'
+import { DeliverTokens } from '../../../src/application/deliveries/deliver-tokens.ts'
+import { runDue } from '../../../src/application/deliveries/run-due.ts'
+import { ListUndelivered, RetryDeliveries, type Undelivered } from '../../../src/application/deliveries/undelivered.ts'
+import { RequestToken } from '../../../src/application/one-time-tokens/request-token.ts'
+import { HandlerFailed } from '../../../src/application/ports/event-handlers.ts'
+import { aTokenRequest, aUser } from '../../../src/testing/builders.ts'
+import { fixedClock } from '../../../src/testing/fixed-clock.ts'
+import { deliveryNeeds, metadataAt, recording, registered } from '../../support/delivery.ts'
 
 const lifetimes = { reset_password: 900, verify_email: 86_400 }
 

@@ -1,13 +1,13 @@
 import { createSecretKey, randomBytes, randomUUID } from 'node:crypto'
 import { expect } from 'chai'
-import { jwtCredentials } from '../../src/adapters/credentials/jwt.ts'
-import { Authenticate } from '../../src/application/sign-in/authenticate.ts'
-import { LogOut } from '../../src/application/sign-in/log-out.ts'
-import { LogOutEverywhere } from '../../src/application/sign-in/log-out-everywhere.ts'
-import type { User } from '../../src/domain/user.ts'
-import { aUser } from '../../src/testing/builders.ts'
-import { fixedClock } from '../../src/testing/fixed-clock.ts'
-import { changeUserOf, deliveryNeeds } from '../support/delivery.ts'
+import { jwtCredentials } from '../../../src/adapters/credentials/jwt.ts'
+import { Authenticate } from '../../../src/application/sign-in/authenticate.ts'
+import { LogOut } from '../../../src/application/sign-in/log-out.ts'
+import { LogOutEverywhere } from '../../../src/application/sign-in/log-out-everywhere.ts'
+import type { User } from '../../../src/domain/user.ts'
+import { aUser } from '../../../src/testing/builders.ts'
+import { fixedClock } from '../../../src/testing/fixed-clock.ts'
+import { changeUserOf, deliveryNeeds } from '../../support/delivery.ts'
 
 async function scene() {
   const clock = fixedClock(new Date('2030-01-01T00:00:00Z'))

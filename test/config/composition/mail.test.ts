@@ -1,10 +1,10 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { mailFaults, senderOf } from '../../src/config/composition/mail.ts'
-import { loadSettings } from '../../src/config/settings/load.ts'
-import { parseSender } from '../../src/config/settings/sender.ts'
-import { settingsFolder } from '../support/settings.ts'
+import { mailFaults, senderOf } from '../../../src/config/composition/mail.ts'
+import { loadSettings } from '../../../src/config/settings/load.ts'
+import { parseSender } from '../../../src/config/settings/sender.ts'
+import { settingsFolder } from '../../support/settings.ts'
 
 describe('the settings of mail', () => {
   const folder = settingsFolder()

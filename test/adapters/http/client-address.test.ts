@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { expect } from 'chai'
-import { clientAddresses, parseSubnet } from '../../src/adapters/http/pipeline/client-address.ts'
+import { clientAddresses, parseSubnet } from '../../../src/adapters/http/pipeline/client-address.ts'
 
 const proxies = ['10.0.0.0/8', '2001:db8:ff::/48', '192.0.2.7']
 
