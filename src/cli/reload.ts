@@ -3,7 +3,7 @@ import type { Logger } from '../adapters/logging/log.ts'
 import type { LoadedSettings } from '../config/settings/load.ts'
 import type { Settings } from '../config/settings/schema/schema.ts'
 import { isGroup, keysOf, memberOf, valueAt } from '../config/settings/schema/tree.ts'
-import { type LoadedTenants, onlyTenant, shared } from '../config/settings/tenants.ts'
+import { type LoadedTenants, onlyTenant, processSettingsIn } from '../config/settings/tenants.ts'
 
 interface Needs {
   /** The settings of the start. */
@@ -76,7 +76,7 @@ function changedForAll(before: Settings, after: Settings): string[] {
 
 function pathsOf(settings: Settings): string[] {
   const ofTenants = keysOf(settings.tenants).filter((key) => key !== 'list' && key !== 'folder')
-  const others = shared({ ...settings }).filter((path) => path !== 'tenants')
+  const others = processSettingsIn({ ...settings }).filter((path) => path !== 'tenants')
   return [...others, ...ofTenants.map((key) => `tenants.${key}`)]
 }
 

@@ -1,5 +1,3 @@
-export type Semaphore = ReturnType<typeof semaphore>
-
 /** A semaphore with a FIFO queue. */
 export function semaphore(permits: number) {
   const waiting = new Set<(isAcquired: boolean) => void>()

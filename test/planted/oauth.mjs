@@ -102,7 +102,7 @@ export default [
   },
   {
     title: 'tokens of providers are stored in plain text',
-    file: 'src/application/oauth/link-account.ts',
+    file: 'src/application/oauth/sealed-account.ts',
     text: 'sealedAccessToken: vault.seal(accessToken, userId, provider)',
     replacement: 'sealedAccessToken: accessToken',
     tests: ['test/oauth/at-rest.full.test.ts'],

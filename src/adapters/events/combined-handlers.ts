@@ -1,4 +1,4 @@
-import { type EventHandlers, HandlerFailed } from '../../application/ports/event-handlers.ts'
+import { type EventHandlers, isFinal } from '../../application/ports/event-handlers.ts'
 
 /** The most events of which it is remembered who has processed them. */
 const mostRemembered = 1000
@@ -31,8 +31,4 @@ export function combinedHandlers(all: readonly EventHandlers[]): EventHandlers {
       throw failures.find((failure) => !isFinal(failure)) ?? failures[0]
     },
   }
-}
-
-function isFinal(failure: unknown): boolean {
-  return failure instanceof HandlerFailed && failure.isFinal
 }

@@ -13,7 +13,7 @@ export interface WireUser {
 }
 
 /** A link to an account at a provider, by the names of the HTTP answers. */
-export interface WireLink {
+interface WireLink {
   readonly oauth_name: string
   readonly account_email: string
 }

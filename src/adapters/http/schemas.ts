@@ -6,7 +6,7 @@ import { type Email, type ParsedEmail, parseEmail } from '../../domain/email.ts'
 import type { OAuthAccount } from '../../domain/oauth-account.ts'
 import { type User, viewOf } from '../../domain/user.ts'
 
-/** Wire names occur only in this file. */
+/** The bodies of requests and answers, with the names of fastapi-users. */
 
 export const parseAddress = (text: string): ParsedEmail => parseEmail(text, domainToUnicode)
 
@@ -51,9 +51,9 @@ const accountFields = {
   oauth_name: Type.String({ description: 'Name of the provider' }),
   expires_at: Type.Unsafe<string | null>({
     type: ['string', 'null'],
-    description: 'Unix seconds at which the provider’s token expires; null when it does not say',
+    description: 'The expiry of the provider’s token in Unix seconds; null if the provider does not say',
   }),
-  account_id: Type.String({ description: 'The provider’s name for the account' }),
+  account_id: Type.String({ description: 'The provider’s id of the account' }),
   account_email: Type.String({ description: 'The address at the provider' }),
 }
 
@@ -160,7 +160,7 @@ export const UpdateMeBody = Type.Object(
     email: optional.address('A new address; it has to be verified again'),
     password: optional.text('A new password; ends every other session'),
     ...droppedFlags,
-    current_password: optional.text('Checked when given'),
+    current_password: optional.text('The present password; checked when given'),
   },
   { title: 'OwnUpdate' },
 )
@@ -169,12 +169,12 @@ export const UpdateUserBody = Type.Object(
   {
     email: optional.address('A new address; not verified unless is_verified says so'),
     password: optional.text(
-      'A new password; ends every session, but for the one that asks where it is about themselves',
+      'A new password; ends every session of the user, except that of this request',
     ),
     is_active: optional.flag('`false` ends every session'),
     is_superuser: optional.flag('Whether the user may use these routes'),
     is_verified: optional.flag('Whether the address counts as verified'),
-    current_password: optional.text('Of whoever asks; checked when given'),
+    current_password: optional.text('The password of the caller; checked when given'),
   },
   { title: 'Update' },
 )

@@ -6,7 +6,7 @@ import { bestLanguage, isLanguageTag } from '../../lib/languages.ts'
 import { commonFields, type MessageFields, type MessageName, messageNames, ownFields } from './message-fields.ts'
 import { templateFault } from './template-fault.ts'
 
-export interface RenderedMessage {
+interface RenderedMessage {
   readonly subject: string
   readonly text: string
   readonly html: string

@@ -5,7 +5,7 @@ import type { DeliveryState } from '../../application/ports/stores/page.ts'
 export type Backlog = Readonly<Record<'event' | 'token_request', Readonly<Record<DeliveryState, number>>>>
 
 /** Figures that are read at each scrape. None of them may wait for a store. */
-export interface Sources {
+interface Sources {
   readonly hashes: () => {
     readonly waiting: number
     readonly running: number

@@ -9,7 +9,7 @@ interface Options {
   readonly failed: (fault: unknown) => void
 }
 
-export interface MetricsServer {
+interface MetricsServer {
   readonly port: number
   close(): Promise<void>
 }

@@ -1,6 +1,6 @@
 import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client'
 
-export const loginOutcomes = [
+const loginOutcomes = [
   'success',
   'refused',
   'not_verified',

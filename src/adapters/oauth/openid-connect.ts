@@ -13,7 +13,7 @@ type Library = typeof import('openid-client')
 /** How a client authenticates at the token endpoint, by the library once it is loaded. */
 export type Authentication = (library: Library) => ClientAuth
 
-export interface OpenIdDefinition {
+interface OpenIdDefinition {
   readonly client: { readonly clientId: string; readonly scopes: readonly string[] }
   readonly needs: ProviderNeeds
   readonly issuer: string

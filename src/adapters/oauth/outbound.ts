@@ -14,7 +14,7 @@ export const limits = {
   responseBytes: 262_144,
 }
 
-export interface OutboundRequest {
+interface OutboundRequest {
   readonly method: string
   readonly headers: Readonly<Record<string, string>>
   readonly body?: string

@@ -10,11 +10,12 @@ import { scrub } from '../../domain/scrub.ts'
 import { type User, viewOf } from '../../domain/user.ts'
 import { issueToken } from '../one-time-tokens/issue-token.ts'
 import type { DueWork } from '../ports/due-work.ts'
+import { isFinal } from '../ports/event-handlers.ts'
 import type { KeyRing } from '../ports/key-ring.ts'
 import type { ExpiringIds } from '../ports/stores/expiring-ids.ts'
 import type { LeasedRequest, TokenRequests } from '../ports/stores/token-requests.ts'
 import { callTypeOf, type DeliveryNeeds, defaultLeaseSeconds } from './delivery-needs.ts'
-import { isFinal, problemOf, reasonOf, retryAt } from './delivery-problem.ts'
+import { problemOf, reasonOf, retryAt } from './delivery-problem.ts'
 import { TaskQueue } from './task-queue.ts'
 
 interface Needs extends DeliveryNeeds {

@@ -25,11 +25,6 @@ export function problemOf(
   return { ...delivery, outcome, error: nameOf(error), where }
 }
 
-/** Whether no later attempt can succeed. */
-export function isFinal(error: unknown): boolean {
-  return error instanceof HandlerFailed && error.isFinal
-}
-
 function nameOf(error: unknown): string {
   return error instanceof Error ? error.name : typeof error
 }

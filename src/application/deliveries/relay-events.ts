@@ -6,11 +6,12 @@ import type { Session } from '../../domain/session.ts'
 import { isAlive } from '../../domain/user.ts'
 import { addressToken } from '../one-time-tokens/address-token.ts'
 import type { DueWork } from '../ports/due-work.ts'
+import { isFinal } from '../ports/event-handlers.ts'
 import type { KeyRing } from '../ports/key-ring.ts'
 import type { LeasedEvent, Outbox } from '../ports/stores/outbox.ts'
 import type { SessionStore } from '../ports/stores/session-store.ts'
 import { type DeliveryNeeds, defaultLeaseSeconds } from './delivery-needs.ts'
-import { isFinal, problemOf, reasonOf, retryAt } from './delivery-problem.ts'
+import { problemOf, reasonOf, retryAt } from './delivery-problem.ts'
 import { TaskQueue } from './task-queue.ts'
 
 interface Needs extends DeliveryNeeds {

@@ -8,7 +8,7 @@ import { CodeRefused, type OAuthProvider, ProviderFailed } from '../ports/oauth-
 import type { ProviderVault } from '../ports/provider-vault.ts'
 import type { UserStore } from '../ports/stores/user-store.ts'
 import type { Timers } from '../ports/timers.ts'
-import { sealedTokens } from './link-account.ts'
+import { sealedTokens } from './sealed-account.ts'
 
 interface Needs {
   users: UserStore

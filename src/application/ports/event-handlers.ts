@@ -50,3 +50,8 @@ export class HandlerFailed extends Error {
     this.where = where
   }
 }
+
+/** Whether no later attempt can succeed. */
+export function isFinal(error: unknown): boolean {
+  return error instanceof HandlerFailed && error.isFinal
+}

@@ -29,7 +29,7 @@ export interface MailNeeds {
   readonly requestVerification: (email: Email, context: HandlerContext) => Promise<void>
 }
 
-export interface OpenMail {
+interface OpenMail {
   readonly eventHandlers: EventHandlers
   /** The messages that are kept for development; `null` where messages are sent. */
   readonly mailbox: Mailbox | null
@@ -69,7 +69,7 @@ export function pageFor(purpose: RequestPurpose, { mail }: Pick<Settings, 'mail'
 }
 
 /** `null` where mail is off. The rules of the settings have refused an address with an objection. */
-export function mailUrlOf({ mail }: Pick<Settings, 'mail'>): Exclude<MailUrl, { kind: 'off' }> | null {
+function mailUrlOf({ mail }: Pick<Settings, 'mail'>): Exclude<MailUrl, { kind: 'off' }> | null {
   const url = parseMailUrl(mail.url)
   return 'objection' in url || url.kind === 'off' ? null : url
 }
@@ -81,7 +81,7 @@ interface OpenMailer {
 }
 
 /** Tenants with the same server share its connections, because servers limit them for each account. */
-export async function openMailer(
+async function openMailer(
   { settings: { mail }, shares }: Pick<MailNeeds, 'settings' | 'shares'>,
   url: Exclude<MailUrl, { kind: 'mailbox' | 'off' }>,
 ): Promise<OpenMailer> {
@@ -178,6 +178,6 @@ export function senderOf(settings: Pick<Settings, 'mail'>, publicUrl: string): S
   return sender ?? { name: null, address: `no-reply@${new URL(publicUrl).hostname}` as Email }
 }
 
-export function replyToOf({ mail }: Pick<Settings, 'mail'>): Email | null {
+function replyToOf({ mail }: Pick<Settings, 'mail'>): Email | null {
   return mail.replyTo === undefined ? null : addressIn(mail.replyTo)
 }

@@ -1,7 +1,8 @@
 import type { LoginOutcome, MailOutcome, Metrics, StoreOperation } from '../../adapters/metrics/metrics.ts'
 import type { StoreHandle } from '../../adapters/stores/store-backend.ts'
 import type { Limits } from '../../application/limits/limits.ts'
-import { type Mailer, MailFailed } from '../../application/ports/mailer.ts'
+import { isFinal } from '../../application/ports/event-handlers.ts'
+import type { Mailer } from '../../application/ports/mailer.ts'
 import { LimitReached, Refusal, Unavailable } from '../../domain/refusal.ts'
 
 /** Each function below adds figures to a port or a use case. Without metrics it returns it unchanged. */
@@ -96,7 +97,7 @@ export function countedMailer(mailer: Mailer, metrics: Meter): Mailer {
 
 function mailOutcomeOf(error: unknown): MailOutcome {
   if (error instanceof Unavailable) return 'not_begun'
-  return error instanceof MailFailed && error.isFinal ? 'refused' : 'failed'
+  return isFinal(error) ? 'refused' : 'failed'
 }
 
 /** The names in `LimitReached` begin with their group. The hash queue, which counts for itself, is in another one. */

@@ -1,4 +1,4 @@
-import { oauthBrowser } from '../../adapters/http/oauth/journey-cookie.ts'
+import { journeyCookies } from '../../adapters/http/oauth/journey-cookies.ts'
 import type { MountedProvider } from '../../adapters/http/oauth/mounted-provider.ts'
 import { type DeviceCookie, deviceCookie } from '../../adapters/http/transports/device-cookie.ts'
 import type { HttpBackend } from '../../adapters/http/transports/http-backend.ts'
@@ -70,7 +70,7 @@ export function mountedProviders(
   { id, settings, log, providers: built }: Tenant,
   publicUrl: () => string,
 ): { own: ProviderSettings; mounted: MountedProvider }[] {
-  const browser = oauthBrowser(keepsSecureCookies(settings), oauthStateSeconds, id === defaultTenant ? '' : id)
+  const cookies = journeyCookies(keepsSecureCookies(settings), oauthStateSeconds, id === defaultTenant ? '' : id)
   return enabledOf(settings.providers).map(([name, own]) => ({ own, mounted: mounted(name, own) }))
 
   function mounted(name: string, own: ProviderSettings): MountedProvider {
@@ -87,7 +87,7 @@ export function mountedProviders(
       checkedReturn: (given) =>
         checkedReturn(given, { ownOrigin: new URL(publicUrl()).origin, allowedOrigins: settings.http.allowedOrigins }),
       failurePage: () => (settings.pages.enabled ? `${publicUrl()}/account` : null),
-      browser,
+      cookies,
       postsCallback: providers.some((one) => one.kind === own.kind && 'postsCallback' in one),
       report: (failure, requestId) => reportProvider(log, name, failure, requestId),
     }

@@ -12,7 +12,7 @@ import { usersRouter } from '../../adapters/http/routers/users.ts'
 import { verifyRouter } from '../../adapters/http/routers/verify.ts'
 import { bearerTransport } from '../../adapters/http/transports/bearer.ts'
 
-export interface RouterPlugin {
+interface RouterPlugin {
   /** Its key in the settings. */
   readonly name: string
   readonly description: string

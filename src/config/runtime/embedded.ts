@@ -125,7 +125,7 @@ export async function openPortcullis(given: object = {}, options: PortcullisOpti
 }
 
 /** The internals of an open `Portcullis`, for the Koa host. */
-export interface Internals {
+interface Internals {
   readonly settings: Settings
   readonly tenants: LoadedTenants
   readonly log: Logger

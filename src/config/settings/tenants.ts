@@ -146,7 +146,7 @@ async function readTenant(id: string, { tree, source, problem }: Given, from: Fr
   if (problem !== null) fault('', problem)
   if (!isGroup(tree)) fault('', 'must be an object that holds settings')
   const { hosts, ...own } = isGroup(tree) ? tree : {}
-  for (const path of shared(own)) fault(path, 'belongs to the whole service and cannot differ by tenant')
+  for (const path of processSettingsIn(own)) fault(path, 'belongs to the whole service and cannot differ by tenant')
 
   const given = overlay(own, treeOf(assignments))
   const hostNames = hostsOf(memberOf(given, 'hosts') ?? hosts, from, id, fault)
@@ -178,7 +178,7 @@ async function readTenant(id: string, { tree, source, problem }: Given, from: Fr
 }
 
 /** The paths of given settings that belong to the whole service. */
-export function shared(own: Readonly<Record<string, unknown>>): string[] {
+export function processSettingsIn(own: Readonly<Record<string, unknown>>): string[] {
   const whole = settingsSchema.properties
   const ofTenant = tenantSchema.properties
   const groups = (['http', 'passwords'] as const).flatMap((group) =>

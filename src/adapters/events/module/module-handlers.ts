@@ -14,7 +14,7 @@ export interface HandlerModuleOptions {
   readonly loadSeconds?: number
 }
 
-export interface HandlerModule extends EventHandlers {
+interface HandlerModule extends EventHandlers {
   /**
    * Loads the module and returns the handlers that it exports; until then there are none. Rejects when loading fails.
    */

@@ -33,7 +33,7 @@ export interface Thread {
   end(): Promise<void>
 }
 
-export interface ThreadOptions {
+interface ThreadOptions {
   readonly url: URL
   readonly loadSeconds: number
   readonly signal: AbortSignal

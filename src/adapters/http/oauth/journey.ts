@@ -11,7 +11,7 @@ import type { Reply } from '../reply.ts'
 import type { MountedProvider } from './mounted-provider.ts'
 
 export const AuthorizationUrl = Type.Object(
-  { authorization_url: Type.String({ format: 'uri', description: 'Where to send the browser' }) },
+  { authorization_url: Type.String({ format: 'uri', description: 'The address to open in the browser' }) },
   { title: 'AuthorizationUrl', additionalProperties: false },
 )
 
@@ -24,7 +24,7 @@ interface Callback extends Pick<Asked, 'requestId' | 'languages'> {
 
 export const scopesParameter: QueryParameter = {
   name: 'scopes',
-  description: 'Scopes to ask for, of those set up; all of them when there is none',
+  description: 'Scopes to request, among those of the settings; by default all of them',
   isRepeated: true,
 }
 
@@ -34,10 +34,10 @@ export const returnParameter: QueryParameter = {
 }
 
 export const callbackParameters: readonly QueryParameter[] = [
-  { name: 'code', description: 'As the provider gave it' },
+  { name: 'code', description: 'As the provider sent it' },
   { name: 'state', description: 'As the authorization URL had it' },
-  { name: 'error', description: 'As the provider gave it; never repeated in the answer' },
-  { name: 'iss', description: 'Who answers (RFC 9207)' },
+  { name: 'error', description: 'As the provider sent it; never repeated in the answer' },
+  { name: 'iss', description: 'The issuer of the response (RFC 9207)' },
 ]
 
 /** A repeated parameter counts as missing. An answer with two issuers is refused (RFC 9207). */
@@ -67,7 +67,7 @@ export async function startJourney(
   whose: { readonly flow: OAuthFlow; readonly by: Authenticated | null },
   { query, cookie, requestId }: Asked,
 ): Promise<Reply> {
-  const { provider, browser } = mounted
+  const { provider, cookies } = mounted
   const redirectUri = mounted.redirectUri(whose.flow)
   const scopes = query.has('scopes') ? query.getAll('scopes') : null
   const begun = await reporting(mounted, requestId, () =>
@@ -76,7 +76,7 @@ export async function startJourney(
   return {
     status: 200,
     body: { authorization_url: begun.authorizationUrl },
-    cookies: browser.begin(begun.state, begun.browser, mounted.checkedReturn(query.get('return_to')), cookie),
+    cookies: cookies.begin(begun.state, begun.browser, mounted.checkedReturn(query.get('return_to')), cookie),
   }
 }
 
@@ -98,11 +98,11 @@ export async function finishJourney(
   { page, canReturn }: Ends,
   act: (callback: Callback) => Promise<Reply>,
 ): Promise<Reply> {
-  const { provider, browser, redirects } = mounted
+  const { provider, cookies, redirects } = mounted
   const state = query.get('state') ?? ''
-  const back = canReturn ? mounted.checkedReturn(browser.backOf(state, cookie)) : null
-  const arrival = { provider, browserOf: (state: string) => browser.valueOf(state, cookie) }
-  const ended = browser.end(state)
+  const back = canReturn ? mounted.checkedReturn(cookies.backOf(state, cookie)) : null
+  const arrival = { provider, browserOf: (state: string) => cookies.valueOf(state, cookie) }
+  const ended = cookies.end(state)
   const withEnd = (reply: Reply): Reply => ({ ...reply, cookies: [...(reply.cookies ?? []), ...ended] })
   try {
     const callback = { response: responseOf(query), arrival, requestId, languages }
@@ -136,7 +136,7 @@ export function postedCallback(mounted: MountedProvider, operationId: string): E
       method: 'POST',
       path: '/callback',
       operationId,
-      summary: `Come back from ${mounted.provider.name}, which posts`,
+      summary: `Redirect the callback that ${mounted.provider.name} posts`,
       access: 'public',
       encoding: 'form',
       body: Type.Object(

@@ -1,7 +1,7 @@
 import type { OAuthPolicy } from '../../../application/oauth/finish-oauth.ts'
 import type { CodeRefused, OAuthProvider, ProviderFailed } from '../../../application/ports/oauth-provider.ts'
 import type { OAuthFlow } from '../../../domain/oauth-state.ts'
-import type { OAuthBrowser } from './journey-cookie.ts'
+import type { JourneyCookies } from './journey-cookies.ts'
 
 export interface MountedProvider {
   readonly provider: OAuthProvider
@@ -14,7 +14,7 @@ export interface MountedProvider {
   readonly checkedReturn: (given: string | null) => string | null
   /** Shows the refusal of a journey that has a way back, if `redirects.failure` is missing; `null` without account pages. */
   readonly failurePage: () => string | null
-  readonly browser: OAuthBrowser
+  readonly cookies: JourneyCookies
   /** Whether the provider uses `response_mode=form_post`. */
   readonly postsCallback: boolean
   /** Tells the operator the reason, which clients do not get. */

@@ -4,7 +4,7 @@ import { documentOf, pageReply, redirectHome } from './html-page.ts'
 import { mailboxPath } from './mailbox-page.ts'
 
 /** The pages that the start page links to. */
-export interface FrontDoor {
+interface FrontDoor {
   readonly account: boolean
   /** The development pages, for browsers of this machine; `null` on a public service. */
   readonly development: { readonly docs: boolean; readonly mailbox: boolean } | null

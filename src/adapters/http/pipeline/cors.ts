@@ -5,7 +5,7 @@ import type { Context } from 'koa'
 export type CrossOrigin = (ctx: Context) => Promise<boolean>
 
 /** The pages of other origins that may read answers, and the headers that they may send in addition to the usual ones. */
-export interface CorsPolicy {
+interface CorsPolicy {
   readonly origins: ReadonlySet<string>
   readonly headers: readonly string[]
 }

@@ -3,7 +3,7 @@ import type { Authenticate, Authenticated } from '../../../application/sign-in/a
 import { Refusal } from '../../../domain/refusal.ts'
 import { type HttpBackend, presentedBy, refuseForeign } from '../transports/http-backend.ts'
 
-export interface IdentifyNeeds {
+interface IdentifyNeeds {
   readonly authenticate: Pick<Authenticate, 'execute'>
   readonly backends: readonly HttpBackend[]
   /** Origins whose pages may use our cookies. Call it only after the service listens. */

@@ -83,7 +83,7 @@ function notFound(ctx: Context): void {
   send(ctx, errorReply(404, 'Not Found'))
 }
 
-export interface RoutesNeeds {
+interface RoutesNeeds {
   readonly identify: Identify
   /** Origins whose pages may use our cookies. Call it only after the service listens. */
   readonly ownOrigins: () => ReadonlySet<string>

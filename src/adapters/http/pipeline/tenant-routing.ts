@@ -1,7 +1,7 @@
 import type { Context } from 'koa'
 import type { CrossOrigin } from './cors.ts'
 
-export interface NamedTenant {
+interface NamedTenant {
   /** A name that may be unknown; `null` if the request names none. */
   readonly id: string | null
   readonly path: string

@@ -47,13 +47,13 @@ export function oauthAssociateRouter({ startOAuth, linkOAuth, unlinkOAuth, vault
         method: 'GET',
         path: '/callback',
         operationId: `oauth-associate:${name}.callback`,
-        summary: `Come back from ${name} with an account to link`,
+        summary: `Finish linking an account at ${name}`,
         access: 'user',
         limit: 'oauthRequests',
         query: callbackParameters,
         replies: {
           200: { description: 'Linked', body: UserWithAccountsSchema },
-          303: { description: 'Linked or refused; on to the page set up for it', body: null },
+          303: { description: 'Linked or refused: redirects to the page of the settings', body: null },
         },
         refusals: [
           'OAUTH_INVALID_STATE',

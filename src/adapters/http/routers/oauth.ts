@@ -29,7 +29,7 @@ export function oauthRouter({ startOAuth, finishOAuth, mounted, backend, deviceC
   // A redirect has no body that could carry a bearer token.
   const canReturn = backend.transport.isAmbient
   const ends = { page: canReturn ? redirects.success : undefined, canReturn }
-  const redirected = { 303: { description: 'Logged in or refused; on to the page set up for it', body: null } }
+  const redirected = { 303: { description: 'Logged in or refused: redirects to the page of the settings', body: null } }
   return {
     tag: 'oauth',
     prefix,
@@ -50,7 +50,7 @@ export function oauthRouter({ startOAuth, finishOAuth, mounted, backend, deviceC
         method: 'GET',
         path: '/callback',
         operationId: `oauth:${name}.${backend.name}.callback`,
-        summary: `Come back from ${name} and be logged in`,
+        summary: `Finish a sign-in with ${name}`,
         access: 'public',
         limit: 'oauthRequests',
         query: callbackParameters,

@@ -3,7 +3,7 @@ import { cookieValue } from './cookie-header.ts'
 import type { Transport } from './transport.ts'
 
 /** The service, not the browser, decides when a credential ends. */
-export type CookieAttributes = Omit<Cookie, 'value'>
+type CookieAttributes = Omit<Cookie, 'value'>
 
 export function cookieTransport(attributes: CookieAttributes): Transport {
   return {

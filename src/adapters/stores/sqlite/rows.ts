@@ -73,7 +73,7 @@ export interface DeadRequestRow {
 }
 
 /** A request and its binding. */
-export interface BoundRequest {
+interface BoundRequest {
   readonly request: TokenRequest
   readonly boundFact: string | null
   readonly userId: UserId | null

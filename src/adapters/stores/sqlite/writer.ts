@@ -117,7 +117,7 @@ function errorOf({ kind, message, cause }: Fault): Error {
 /** The thread's answer, or the reason why there is none. */
 type Answer = readonly Outcome[] | Fault
 
-export type WriterThread = ReturnType<typeof writerThread>
+type WriterThread = ReturnType<typeof writerThread>
 
 export function startThread(): Worker {
   return startWorker('sqlite-writer-thread', new URL('./write/thread.ts', import.meta.url))

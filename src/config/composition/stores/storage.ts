@@ -3,7 +3,7 @@ import { settingsFault } from '../../settings/schema/fault.ts'
 import type { Settings } from '../../settings/schema/schema.ts'
 import { addressOf, backendOf, distinctStores, namingRoles } from './named-stores.ts'
 
-export interface CheckedStore {
+interface CheckedStore {
   readonly kind: string
   readonly roles: readonly StoreRole[]
   readonly faults: readonly string[]

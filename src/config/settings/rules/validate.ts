@@ -14,7 +14,7 @@ import type { Settings, StoreSettings } from '../schema/schema.ts'
 import { enabledOf } from '../schema/tree.ts'
 
 /** Adds a fault at `path`, unless this setting or an `involved` one has a fault already, which may be the cause. */
-export type NoteFault = (path: string, message: string, involved?: readonly string[]) => void
+type NoteFault = (path: string, message: string, involved?: readonly string[]) => void
 
 /** Applies the rules across settings. Each leaf of `settings` matches its schema. */
 export function judgeSettings(settings: Settings, note: NoteFault): void {

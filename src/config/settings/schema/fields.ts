@@ -1,7 +1,7 @@
 import Type, { type TSchema } from 'typebox'
 
 /** The annotations of our schemas. */
-export interface Annotations {
+interface Annotations {
   readonly description?: string
   readonly default?: unknown
   /** The default in the profile `hardened`, if it differs. */

@@ -26,7 +26,7 @@ export const passwords = Type.Object({
       minimum: 1,
       maximum: 1024,
       otherwise: 'from the number of processors',
-      description: 'Limit of lanes in use at the same time. Each running hash uses `parallelism` lanes.',
+      description: 'Limit of threads that hash at the same time. Each hash uses `parallelism` of them.',
     }),
   ),
   memoryKiB: Type.Integer({
@@ -41,7 +41,7 @@ export const passwords = Type.Object({
     default: 2,
     description: 'Passes of one argon2id hash.',
   }),
-  parallelism: Type.Integer({ minimum: 1, maximum: 16, default: 1, description: 'Lanes of one argon2id hash.' }),
+  parallelism: Type.Integer({ minimum: 1, maximum: 16, default: 1, description: 'Threads (lanes) of one argon2id hash.' }),
 })
 
 export const tokens = Type.Object({

@@ -5,7 +5,7 @@ import { cookieNames, cookieValue } from '../transports/cookie-header.ts'
  * Binds each journey to the browser that began it, by a cookie of its own. Otherwise an attacker could let a victim finish the
  * attacker's journey (CVE-2025-68481).
  */
-export interface OAuthBrowser {
+export interface JourneyCookies {
   /** @param back the address to return to at the end */
   begin(state: string, value: string, back: string | null, header: string | undefined): readonly Cookie[]
   valueOf(state: string, header: string | undefined): string | null
@@ -22,7 +22,7 @@ const maxJourneys = 8
  * @param isSecure whether browsers use TLS or loopback, where they keep Secure cookies
  * @param owner distinguishes the cookies of several tenants on one host
  */
-export function oauthBrowser(isSecure: boolean, lifetimeSeconds: number, owner = ''): OAuthBrowser {
+export function journeyCookies(isSecure: boolean, lifetimeSeconds: number, owner = ''): JourneyCookies {
   const prefix = `${isSecure ? '__Host-' : ''}oauth-${owner === '' ? '' : `${owner}.`}`
   const nameFor = (state: string): string => `${prefix}${state.slice(0, 16).replace(/[^\w-]/g, '')}`
   const cookie = (name: string, value: string, maxAgeSeconds: number): Cookie => ({
