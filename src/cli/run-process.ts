@@ -7,7 +7,7 @@ import type { LoadedSettings } from '../config/settings/load.ts'
 import type { ExitCode } from './exit-code.ts'
 import { explain } from './explain.ts'
 import { reloader } from './reload.ts'
-import { type GlobalOptions, only, settingsHere } from './settings.ts'
+import { type GlobalOptions, settingsHere, tenantsOfCommand } from './settings.ts'
 
 interface Options extends GlobalOptions {
   /** Whether the process opens a port. */
@@ -34,7 +34,7 @@ export async function runProcess(options: Options, begin: Begin): Promise<ExitCo
 
   const read = async (): Promise<LoadedSettings> => {
     const settings = await settingsHere(options.configFile, options)
-    return { ...settings, tenants: only(settings, options.tenant) }
+    return { ...settings, tenants: tenantsOfCommand(settings, options.tenant) }
   }
   const loaded = await read()
   const log = createLog(loaded.settings.logs)

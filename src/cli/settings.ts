@@ -31,7 +31,7 @@ export async function tenantHere(
 }
 
 /** All tenants, or the tenant that the command is for. */
-export function only(loaded: LoadedSettings, tenant: string | undefined): LoadedTenants {
+export function tenantsOfCommand(loaded: LoadedSettings, tenant: string | undefined): LoadedTenants {
   if (tenant === undefined) return loaded.tenants
   const enabled = new Map([[tenant, servedTenant(loaded, tenant)]])
   return { ...loaded.tenants, enabled, disabled: new Map(), disabledHosts: new Map() }

@@ -2,7 +2,7 @@ import { warnOfNoHandlers } from '../../config/composition/handlers.ts'
 import { renderSettings, renderVariables } from '../../config/settings/describe.ts'
 import { SettingsFault } from '../../config/settings/schema/fault.ts'
 import type { ExitCode } from '../exit-code.ts'
-import { type GlobalOptions, only, settingsHere, tenantHere } from '../settings.ts'
+import { type GlobalOptions, settingsHere, tenantHere, tenantsOfCommand } from '../settings.ts'
 import { openingFaults, printDisabled } from './tenants.ts'
 
 /** Prints the effective settings and the source of each. Throws a `SettingsFault` with all faults if there are any. */
@@ -17,7 +17,7 @@ export async function checkConfig(options: GlobalOptions & { readonly env?: true
   // The warnings come after the long table, so that a terminal shows them.
   process.stdout.write(`${renderSettings(loaded)}\n`)
   for (const warning of loaded.warnings) printWarning(warning)
-  const tenants = only(loaded, options.tenant)
+  const tenants = tenantsOfCommand(loaded, options.tenant)
   const areMany = loaded.settings.tenants.by !== undefined
   const warn = ({ count, tenants }: { count: number; tenants: readonly string[] }, message: string): void =>
     printWarning(areMany ? `${message} (${count}: ${tenants.join(', ')})` : message)

@@ -13,7 +13,7 @@ import type { Settings } from '../settings/schema/schema.ts'
 import { addressIn, parseSender } from '../settings/sender.ts'
 import { defaultTenant } from '../settings/tenants.ts'
 import { publicUrl } from '../tenancy/public-url.ts'
-import { countedMailer } from './measured.ts'
+import { measuredMailer } from './measured.ts'
 
 export interface MailNeeds {
   /** `null` for the tenant `default`. */
@@ -47,7 +47,7 @@ export async function openMail(needs: MailNeeds): Promise<OpenMail | null> {
   const from = (): Sender => senderOf(settings, needs.publicUrl())
   const page = (purpose: RequestPurpose): string => pageFor(purpose, settings, needs.publicUrl())
   const eventHandlers = mailHandlers({
-    mailer: countedMailer(mailer, needs.metrics),
+    mailer: measuredMailer(mailer, needs.metrics),
     templates,
     from,
     replyTo: replyToOf(settings),

@@ -61,7 +61,7 @@ export interface Login<Input, Result> {
 }
 
 /** Counts the logins by their outcomes. */
-export function countedLogin<Input extends { readonly backend: { readonly name: string } }, Result>(
+export function measuredLogin<Input extends { readonly backend: { readonly name: string } }, Result>(
   login: Login<Input, Result>,
   metrics: Meter,
 ): Login<Input, Result> {
@@ -84,7 +84,7 @@ function loginOutcomeOf(error: unknown): LoginOutcome {
 }
 
 /** Counts the attempts to send a message by their outcomes. */
-export function countedMailer(mailer: Mailer, metrics: Meter): Mailer {
+export function measuredMailer(mailer: Mailer, metrics: Meter): Mailer {
   if (metrics === null) return mailer
   return {
     send: (mail) =>
@@ -104,7 +104,7 @@ function mailOutcomeOf(error: unknown): MailOutcome {
 const group = 'limits.'
 
 /** Counts the refusals by their limits. */
-export function countedLimits(limits: Limits, metrics: Meter): Limits {
+export function measuredLimits(limits: Limits, metrics: Meter): Limits {
   if (metrics === null) return limits
   const watched = <R>(work: () => Promise<R>): Promise<R> =>
     counted(work, (thrown) => {

@@ -11,7 +11,7 @@ import { bindSecret } from './bind-secret.ts'
 import { useCasesOf } from './container.ts'
 import { deliveriesOf } from './deliveries.ts'
 import { openHandlers } from './handlers.ts'
-import { countedLimits, countedLogin } from './measured.ts'
+import { measuredLimits, measuredLogin } from './measured.ts'
 import { portsOf } from './ports.ts'
 import { openHasher, type SharedResources } from './shared-resources.ts'
 import { backendsOf, providersOf, reportProvider } from './sign-in.ts'
@@ -113,13 +113,13 @@ export async function openTenant(needs: Needs) {
     warnOfAttack: (report) => log.warn(report, 'wrong passwords for an account reached limits.passwordsPerAccount'),
     wake: () => deliveries.wake(),
   })
-  const ports = { ...unmeasured, limits: countedLimits(unmeasured.limits, metrics) }
+  const ports = { ...unmeasured, limits: measuredLimits(unmeasured.limits, metrics) }
   const { expiringIds, outbox, tokenRequests } = users
   const all = useCasesOf(ports)
   const useCases = {
     ...all,
-    logIn: countedLogin(all.logIn, metrics),
-    finishOAuth: countedLogin(all.finishOAuth, metrics),
+    logIn: measuredLogin(all.logIn, metrics),
+    finishOAuth: measuredLogin(all.finishOAuth, metrics),
   }
   const deliveries = deliveriesOf({ useCases, ports, leavesEvents, failing: stores.failing, log })
   const backends = backendsOf(settings.backends, { sessions, expiringIds, keyRing, tenant: id, clock, newId })
