@@ -145,7 +145,7 @@ function expectation(schema: TSchema): string {
   if (expects !== undefined) return expects
   if (Type.IsEnum(schema)) return `one of ${schema.enum.join(', ')}`
   if (Type.IsBoolean(schema)) return 'true or false'
-  if (Type.IsArray(schema)) return `a list of which each is ${expectation(schema.items)}`
+  if (Type.IsArray(schema)) return `a list in which each item is ${expectation(schema.items)}`
   if (Type.IsInteger(schema)) return `a whole number from ${minimum} to ${maximum}`
   if (Type.IsNumber(schema)) return `a number from ${minimum} to ${maximum}`
   return 'text'
@@ -155,5 +155,5 @@ function expectation(schema: TSchema): string {
 function wrongItems(schema: TSchema, value: unknown): string {
   if (!Type.IsArray(schema) || !Array.isArray(value)) return ''
   const wrong = value.flatMap((item, index) => (Check(schema.items, item) ? [] : [index + 1]))
-  return wrong.length === 0 ? '' : `; not so: number ${wrong.join(', ')}`
+  return wrong.length === 0 ? '' : `; wrong: item ${wrong.join(', ')}`
 }

@@ -197,7 +197,7 @@ function hostsOf(
 ): readonly string[] {
   const hosts = given === undefined ? [] : given
   if (!Check(tenantHosts, hosts)) {
-    fault('hosts', 'must be a list of which each is a host name in lower case, without port')
+    fault('hosts', 'must be a list in which each item is a host name in lower case, without port')
     return []
   }
   if (common.tenants.by === 'host' && hosts.length === 0 && id !== defaultTenant) {

@@ -110,7 +110,7 @@ describe('loading the settings', () => {
       const good = 'https://a.example'
       const wrong = ['*', 'null', `${good}/`, `${good}:443`, 'https://A.example', 'https://*.a.example']
       const [fault] = await folder.faults({ http: { allowedOrigins: [good, ...wrong, 'http://localhost:5173'] } })
-      expect(fault?.message).to.match(/^must be a list .*; not so: number 2, 3, 4, 5, 6, 7$/)
+      expect(fault?.message).to.match(/^must be a list .*; wrong: item 2, 3, 4, 5, 6, 7$/)
     })
 
     it('accepts a file with a byte order mark', async () => {
