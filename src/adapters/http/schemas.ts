@@ -168,9 +168,7 @@ export const UpdateMeBody = Type.Object(
 export const UpdateUserBody = Type.Object(
   {
     email: optional.address('A new address; not verified unless is_verified says so'),
-    password: optional.text(
-      'A new password; ends every session of the user, except that of this request',
-    ),
+    password: optional.text('A new password; ends every session of the user, except that of this request'),
     is_active: optional.flag('`false` ends every session'),
     is_superuser: optional.flag('Whether the user may use these routes'),
     is_verified: optional.flag('Whether the address counts as verified'),

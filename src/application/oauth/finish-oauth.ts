@@ -11,8 +11,8 @@ import type { ProviderVault } from '../ports/provider-vault.ts'
 import type { UserStore } from '../ports/stores/user-store.ts'
 import type { Backend } from '../sign-in/authenticate.ts'
 import { type IssueNeeds, issueCredential, type LoginClient } from '../sign-in/issue-credential.ts'
-import { sealedAccount } from './sealed-account.ts'
 import { type Arrival, type AuthorizationResponse, identityOf, type ReturnNeeds } from './redeem-return.ts'
+import { sealedAccount } from './sealed-account.ts'
 import { takeOver } from './take-over.ts'
 
 interface Needs extends IssueNeeds, ReturnNeeds {

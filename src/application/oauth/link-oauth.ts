@@ -6,8 +6,8 @@ import type { ChangeUser } from '../change-user.ts'
 import { type CausingRequest, eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
 import type { ProviderVault } from '../ports/provider-vault.ts'
 import { type Authenticated, speaksFor } from '../sign-in/authenticate.ts'
-import { sealedAccount } from './sealed-account.ts'
 import { type Arrival, type AuthorizationResponse, identityOf, type ReturnNeeds } from './redeem-return.ts'
+import { sealedAccount } from './sealed-account.ts'
 
 interface Needs extends MetadataNeeds, ReturnNeeds {
   changeUser: ChangeUser

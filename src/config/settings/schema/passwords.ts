@@ -41,7 +41,12 @@ export const passwords = Type.Object({
     default: 2,
     description: 'Passes of one argon2id hash.',
   }),
-  parallelism: Type.Integer({ minimum: 1, maximum: 16, default: 1, description: 'Threads (lanes) of one argon2id hash.' }),
+  parallelism: Type.Integer({
+    minimum: 1,
+    maximum: 16,
+    default: 1,
+    description: 'Threads (lanes) of one argon2id hash.',
+  }),
 })
 
 export const tokens = Type.Object({
