@@ -97,7 +97,7 @@ export async function leaseNothing(outbox: Outbox, now: Date): Promise<void> {
 }
 
 /**
- * Leases and settles events until this number was delivered. Gives up after 10 s, because with a store that lost an
+ * Leases and settles events until this number was delivered. Gives up after a minute, because with a store that lost an
  * event the case would never end.
  */
 export async function relay(
@@ -106,7 +106,7 @@ export async function relay(
   howMany: number,
   clock: () => Date,
 ): Promise<void> {
-  const giveUpAt = Date.now() + 10_000
+  const giveUpAt = Date.now() + 60_000
   while (delivered.length < howMany) {
     assert.ok(Date.now() < giveUpAt, `${delivered.length} of ${howMany} events were delivered`)
     await nextTurn() // an empty lease may resolve at once, and other relays must get their turns

@@ -69,7 +69,7 @@ describe('the Users router', () => {
 
     it('refuses a session after its idle limit, and a token after its expiry', async () => {
       const { bearer, cookie } = await aUser()
-      late = 3_590_000
+      late = 3_500_000
       expect((await me({ bearer })).status).to.equal(200)
       late = 3_601_000
       expect(seen(await me({ bearer }))).to.deep.equal(unauthorized)

@@ -50,6 +50,7 @@ export async function startSmtp(behaviour: Behaviour = {}): Promise<SmtpStandIn>
     authOptional: login === undefined,
     allowInsecureAuth: tls === undefined,
     closeTimeout: 1,
+    disableReverseLookup: true, // the DNS of this machine may be slow
     onAuth({ username = '', password }, _session, callback) {
       if (username !== login?.user || password !== login.password)
         return callback(refusal({ status: 535, text: '5.7.8 no' }))
