@@ -8,11 +8,12 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 
 function run(script: string, ...args: readonly string[]): { status: number | null; output: string } {
   const words = ['run', '--silent', script, '--', ...args]
-  const { status, stdout, stderr } = spawnSync('npm', words, { cwd: root, encoding: 'utf8', timeout: 170_000 })
+  const { status, stdout, stderr } = spawnSync('npm', words, { cwd: root, encoding: 'utf8', timeout: 400_000 })
   return { status, output: `${stdout}${stderr}` }
 }
 
-describe('the sources', () => {
+describe('the sources', function () {
+  this.timeout(420_000) // the compiler alone takes a minute on a busy machine
   it('type-check', () => {
     // Alone it would be quicker in several threads, but they take twice the processor time, which other tests want.
     const { status, output } = run('types', '--singleThreaded')

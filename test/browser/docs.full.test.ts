@@ -52,6 +52,7 @@ describe('/docs in a browser', () => {
     await open('localhost')
     await page.getByRole('button', { name: 'Authorize' }).click()
     const dialog = page.locator('.dialog-ux')
+    await dialog.locator('h4').waitFor()
     expect(await dialog.locator('h4').allTextContents()).to.deep.equal(['jwt (OAuth2, password) '])
 
     await page.keyboard.type(email) // the dialog begins at the right field

@@ -5,6 +5,7 @@ import { expect } from 'chai'
 import type { BrowserContext, Page } from 'playwright-core'
 import { launchBrowser, needsBrowser, sessionCookies, type TestBrowser } from '../support/browser.ts'
 import { call, goodPassword, logIn, register } from '../support/client.ts'
+import { eventually } from '../support/eventually.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 
 const password = goodPassword
@@ -93,7 +94,7 @@ describe('a front end on another origin, in a browser', () => {
         expect(await send('GET', me, { headers: { [name]: 'anything' } }), name).to.include({ status: 401 })
       }
       expect(await send('GET', me, { headers: { 'X-Colour': 'blue' } })).to.equal(null)
-      expect(blocked).to.have.lengthOf(1)
+      await seesBlocked(1)
     })
 
     it('uses a bearer token on any site', async () => {
@@ -146,7 +147,7 @@ describe('a front end on another origin, in a browser', () => {
 
         expect(await send('POST', '/auth/register', { json: { email, password } })).to.equal(null)
         expect(await send('POST', '/auth/register', { text: json })).to.equal(null)
-        expect(blocked).to.have.lengthOf(2)
+        await seesBlocked(2)
         await sendBlindly('/auth/register', json)
         await submit('/auth/register', { [`${json.slice(0, -1)},"more":"`]: '"}' }, 'text/plain')
         expect(await shown()).to.equal('{"detail":"Forbidden"}')
@@ -170,7 +171,7 @@ describe('a front end on another origin, in a browser', () => {
         await page.goto(origin())
 
         expect(await send('POST', '/auth/cookie/login', { form: { username: email, password } })).to.equal(null)
-        expect(blocked).to.have.lengthOf(1)
+        await seesBlocked(1)
         await submit('/auth/cookie/login', { username: email, password })
         expect(await shown()).to.equal('{"detail":"Forbidden"}')
         expect(await sessionCookies(context)).to.deep.equal([])
@@ -185,7 +186,7 @@ describe('a front end on another origin, in a browser', () => {
         expect(await send('GET', me)).to.equal(null)
         expect(await send('PATCH', me, { json: { email: 'taken@example.com' } })).to.equal(null)
         expect(await send('POST', '/auth/cookie/logout')).to.equal(null)
-        expect(blocked).to.have.lengthOf(3)
+        await seesBlocked(3)
         await submit('/auth/cookie/logout', {})
         expect(await presented()).to.equal(200)
         await logIn(service.url, email)
@@ -208,6 +209,12 @@ describe('a front end on another origin, in a browser', () => {
       },
       { url: `${service.url}${path}`, method, ...written(what) },
     )
+  }
+
+  /** The browser tells of a request that it blocked some time after the page has learnt of it. */
+  async function seesBlocked(requests: number): Promise<void> {
+    await eventually(`${requests} blocked`, () => blocked.length >= requests)
+    expect(blocked).to.have.lengthOf(requests)
   }
 
   /** A request that no CORS policy is asked about, since its answer is not read. */

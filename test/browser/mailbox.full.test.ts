@@ -46,8 +46,7 @@ describe('the mailbox in a browser', () => {
     expect(await page.evaluate('document.documentElement.scrollWidth')).to.be.at.most(360)
 
     const [opened] = await Promise.all([context.waitForEvent('page'), frame.getByText('Confirm the address').click()])
-    await opened.waitForLoadState()
-    expect(opened.url()).to.match(/\/account\/verify#token=[\w-]{43}$/)
+    await opened.waitForURL(/\/account\/verify#token=[\w-]{43}$/)
     expect(await opened.evaluate('[window.origin, window.opener]')).to.deep.equal([service.url, null])
     await context.close()
   })

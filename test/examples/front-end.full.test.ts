@@ -34,6 +34,7 @@ describe('examples/front-end', () => {
     stopVite = await frontEnd.serve(port, 'preview')
     browser = await launchBrowser()
     page = await (await browser.newContext()).newPage()
+    page.setDefaultTimeout(60_000)
   })
   after(async () => {
     await browser?.close()
@@ -70,6 +71,7 @@ describe('examples/front-end', () => {
   it('says that the session has ended, and shows the form to sign in', async () => {
     await page.goto(site)
     await submit('sign-in', { email: 'ada@example.com', password: 'copper-violin-drift' }, 'Welcome back.')
+    await page.getByRole('heading', { name: 'ada@example.com' }).waitFor() // the last of its requests is answered
     await page.context().clearCookies()
     const passwords = { current: 'copper-violin-drift', password: 'garnet-orbit-fennel' }
     await submit('change-password', passwords, 'Your session has ended. Please sign in again.')

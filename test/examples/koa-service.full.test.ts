@@ -9,7 +9,7 @@ const steps = tourOf(blocks)
 
 describe('examples/koa-service', () => {
   it('works as its README shows, and stops in order', async () => {
-    const port = await freePort(3000)
+    const port = await freePort()
     const here = (text: string): string => text.replaceAll('localhost:3000', `localhost:${port}`)
     const env = environmentOf({ PORT: `${port}` })
     const folder = workingCopy()

@@ -171,7 +171,7 @@ for (const deployment of [onSqlite, onSqliteAndRedis, onMongo]) {
       const { visitor, back } = await underWay(scene)
       const head = await visitor.send('HEAD', `/auth/acme/callback?${new URLSearchParams(back)}`)
       expect([head.status, head.headers.get('Allow')]).to.deep.equal([405, 'GET'])
-      scene.site.late = 599_000
+      scene.site.late = 540_000
       expect((await visitor.comeBack(acme, back)).status).to.equal(200)
       scene.site.late = 0
     })

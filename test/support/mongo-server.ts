@@ -7,6 +7,7 @@ import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { MongoClient } from 'mongodb'
 import { buildMongoStandIn } from '../../scripts/mongo-stand-in.mjs'
 import { freePort } from './ports.ts'
 
@@ -60,7 +61,7 @@ export async function startMongo({ keeps = true } = {}): Promise<MongoServer> {
     child.unref()
     // A pipe to a child is a socket, though its type does not say so.
     ;(child.stdin as Socket | null)?.unref()
-    await listening(port, child)
+    await answering(port, child)
   }
 
   async function end(signal: NodeJS.Signals): Promise<void> {
@@ -152,13 +153,15 @@ function onPath(name: string): string | null {
   return null
 }
 
-async function listening(port: number, child: ChildProcess): Promise<void> {
-  for (let waited = 0; waited < 60_000; waited += 20) {
+/** Waits until the server has answered: its first answer takes long, and our stores wait for one less than 2 s. */
+async function answering(port: number, child: ChildProcess): Promise<void> {
+  for (const deadline = performance.now() + 60_000; !(await accepts(port)); await sleep(20)) {
     if (child.exitCode !== null) throw new NoMongo(`the server ended at once with exit code ${child.exitCode}`)
-    if (await accepts(port)) return
-    await sleep(20)
+    if (performance.now() > deadline) throw new NoMongo('the server did not start within 60 s')
   }
-  throw new NoMongo('the server did not start within 60 s')
+  const client = new MongoClient(`mongodb://127.0.0.1:${port}`, { serverSelectionTimeoutMS: 60_000 })
+  await client.db('admin').command({ ping: 1 })
+  await client.close()
 }
 
 async function accepts(port: number): Promise<boolean> {

@@ -4,6 +4,7 @@ import type { Shares, StoreHandle } from '../../src/adapters/stores/store-backen
 import { openShares } from '../../src/adapters/stores/store-backend.ts'
 import { fixedClock } from '../../src/testing/fixed-clock.ts'
 import { NoMongo, sharedMongo } from './mongo-server.ts'
+import { recovers } from './outages.ts'
 import type { StoreUnderTest } from './store-under-test.ts'
 
 const sharedClients = openShares()
@@ -20,7 +21,7 @@ export async function openMongo() {
   async function open(shares?: Shares): Promise<Required<StoreHandle>> {
     const handle = await mongoBackend.open({ url, dataFolder: '', clock, warn() {}, ...(shares && { shares }) })
     handles.push(handle)
-    await handle.prepare()
+    await recovers(() => handle.prepare()) // a busy server may answer too late
     const { users, sessions, tokens, oauthStates, limiter } = handle
     if (!users || !sessions || !tokens || !oauthStates || !limiter) throw new Error('the MongoDB store lacks a role')
     return { ...handle, users, sessions, tokens, oauthStates, limiter }

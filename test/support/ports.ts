@@ -1,8 +1,14 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 
-/** Outside the ephemeral range (RFC 6335 section 6), so that the system gives the port to no other program. */
-const anyPort = (): number => 20_000 + Math.floor(Math.random() * 12_000)
+/**
+ * Outside the ephemeral range (RFC 6335 section 6), so that the system gives the port to no other program. Each process of
+ * a parallel run has ports of its own, since a port stays free until the server that gets it listens.
+ */
+const [firstPort, portsOfProcess, processes] = [20_000, 750, 16]
+const ofProcess = firstPort + (Number(process.env.MOCHA_WORKER_ID ?? 0) % processes) * portsOfProcess
+let next = Math.floor(Math.random() * portsOfProcess)
+const anyPort = (): number => ofProcess + (next++ % portsOfProcess)
 
 /** `wanted` if no program listens there, otherwise another loopback port. */
 export async function freePort(wanted = anyPort()): Promise<number> {

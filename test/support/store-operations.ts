@@ -2,6 +2,7 @@ import type { StoreHandle } from '../../src/adapters/stores/store-backend.ts'
 import { emailKey } from '../../src/domain/email.ts'
 import { Unavailable } from '../../src/domain/refusal.ts'
 import { anEvent, anOAuthState, aSession, aToken, aTokenRequest, aUser } from '../../src/testing/builders.ts'
+import { eventually } from './eventually.ts'
 import { inTime } from './in-time.ts'
 
 type Operations = Readonly<Record<string, () => Promise<unknown>>>
@@ -87,4 +88,10 @@ export async function outcomesOf(calls: Operations): Promise<Set<string>> {
     return took > inTime ? `${name}: ${outcome} after ${took} ms` : outcome
   })
   return new Set(await Promise.all(each))
+}
+
+/** Waits until every operation succeeds: a busy server may answer some of them too late. */
+export async function everythingWorks(handle: StoreHandle): Promise<void> {
+  const isSuccess = (outcomes: Set<string>) => outcomes.size === 1 && outcomes.has('ok')
+  await eventually('every operation', async () => isSuccess(await outcomesOf(everyOperation(handle))))
 }

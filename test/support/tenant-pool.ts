@@ -155,6 +155,7 @@ export function pools() {
     async closeAll(): Promise<void> {
       const all = opened.splice(0)
       await Promise.all(all.map(({ pool }) => pool.close(1)))
+      await eventually('the last stores to close', () => all.every(({ open }) => open.now <= 0))
       expect(all.map(({ open }) => open.now)).to.deep.equal(all.map(() => 0))
     },
   }

@@ -16,7 +16,7 @@ import { dropDatabase, openMongo } from '../../support/mongo.ts'
 import { type MongoServer, NoMongo, sharedMongo, startMongo } from '../../support/mongo-server.ts'
 import { mongoSpy } from '../../support/mongo-spy.ts'
 import { recovers } from '../../support/outages.ts'
-import { everyOperation, outcomesOf } from '../../support/store-operations.ts'
+import { everyOperation, everythingWorks, outcomesOf } from '../../support/store-operations.ts'
 
 type Opened = Awaited<ReturnType<typeof openMongo>>
 
@@ -67,7 +67,7 @@ describe('the MongoDB store', () => {
     it('can be prepared by many clients at once', async () => {
       const url = (await sharedMongo()).url()
       const handles = await Promise.all(Array.from({ length: 8 }, () => open(url)))
-      await Promise.all(handles.map((handle) => handle.prepare()))
+      await Promise.all(handles.map((handle) => recovers(() => handle.prepare())))
       const user = aUser()
       const inserted = await Promise.all(
         handles.map((handle) => usersOf(handle).insert(aUser({ email: user.email }), [])),
@@ -184,7 +184,7 @@ describe('the MongoDB store', () => {
       const { users } = opened.handle.users
       const second = (await opened.second()).users.users
       const { email } = aUser()
-      const seen = { stored: 0, email_taken: 0, account_taken: 0, Unavailable: 0 }
+      const seen = { stored: 0, email_taken: 0, account_taken: 0, givenUp: 0 }
       /** Users of whom no answer came in time: they may have been stored. */
       const unknown: User[] = []
       const contender = async (store: typeof users): Promise<void> => {
@@ -196,7 +196,7 @@ describe('the MongoDB store', () => {
             if (outcome === 'stored') expect(await store.remove(user, [])).to.equal('removed')
           } catch (error) {
             if (!(error instanceof Unavailable)) throw error
-            seen.Unavailable++
+            if (error.message.includes('changes hands')) seen.givenUp++ // not for a busy server
             unknown.push(user)
           }
         }
@@ -205,7 +205,7 @@ describe('the MongoDB store', () => {
       expect(seen.stored).to.be.greaterThan(1)
       expect(seen.email_taken).to.be.greaterThan(1)
       // Without repetition it is every sixth call.
-      expect(seen.Unavailable).to.be.lessThan(5)
+      expect(seen.givenUp).to.be.lessThan(5)
       for (const user of unknown) await users.remove(user, [])
       expect(await users.findByEmail(emailKey(email))).to.equal(null)
     })
@@ -237,7 +237,7 @@ describe('the MongoDB store', () => {
       expect(await outcomesOf({ prepare, ping })).to.deep.equal(new Set(['Unavailable']))
       await server.restart()
       await recovers(() => handle.prepare())
-      expect(await outcomesOf(everyOperation(handle))).to.deep.equal(new Set(['ok']))
+      await everythingWorks(handle)
     })
 
     it('is unavailable within 2 s while the server hangs, and works again afterwards', async () => {
@@ -253,7 +253,7 @@ describe('the MongoDB store', () => {
         process.kill(pid, 'SIGCONT')
       }
       await recovers(() => handle.ping())
-      expect(await outcomesOf(everyOperation(handle))).to.deep.equal(new Set(['ok']))
+      await everythingWorks(handle)
     })
   })
 
