@@ -85,7 +85,7 @@ describe('portcullis config check', () => {
     const write = (settings: object) => writeFile(join(cwd, 'portcullis.config.json'), JSON.stringify(settings))
     const off = { handlers: { console: false }, try: { enabled: false } }
     const none =
-      'portcullis: there are no handlers and no mail: events are discarded, and nobody gets the tokens of reset and verification'
+      'portcullis: there are no handlers and no mail, so events are discarded and nobody gets tokens: set mail.url or handlers.module'
     await write(off)
     expect(await portcullis(['config', 'check'], { cwd })).to.include({ code: 0, err: `${none}\n` })
 

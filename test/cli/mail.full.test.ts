@@ -27,7 +27,7 @@ describe('portcullis mail test', () => {
   })
 
   it('needs a server and an address', async () => {
-    expect((await test('off')).err).to.contain('mail.url: is off, so that no server takes messages')
+    expect((await test('off')).err).to.contain('mail.url: is off, so no server takes messages')
     expect(await test('smtp://127.0.0.1:1', 'nobody')).to.deep.include({
       code: 2,
       err: 'portcullis: --to takes an address\n',

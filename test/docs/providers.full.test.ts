@@ -43,7 +43,6 @@ describe('docs/providers.md', () => {
         const { settings, warnings } = await folder.load({ ...inUse, ...example() }, env)
         expect(warnings).to.deep.equal([])
         expect(settings.providers[name]).to.include({ kind, enabled: true, backend: 'cookie' })
-        expect(settings.providers[name]?.redirects).to.have.all.keys('success', 'linked', 'failure')
       })
 
       it('has both callback URLs, the scopes, the vouching and the documentation', () => {

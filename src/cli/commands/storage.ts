@@ -21,7 +21,7 @@ export async function makeBackup(options: GlobalOptions & { readonly to: string 
   const { secret, dataFolder } = settings
   await backUp(settings, resolve(options.to))
   const where = secret === null ? ` in ${join(dataFolder, 'secret')}` : ''
-  process.stderr.write(`The backup is complete. It is of use only with the secret${where}: keep a copy of both\n`)
+  process.stderr.write(`The backup is complete. It works only with the secret${where}: keep a copy of both\n`)
   return 0
 }
 

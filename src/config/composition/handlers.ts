@@ -54,7 +54,7 @@ export function warnOfNoHandlers(log: Warnings, { enabled }: LoadedTenants): voi
   if (silent.length === 0) return
   log.warn(
     { count: silent.length, tenants: silent.slice(0, mostNamed).map(({ id }) => id) },
-    'there are no handlers and no mail: events are discarded, and nobody gets the tokens of reset and verification',
+    'there are no handlers and no mail, so events are discarded and nobody gets tokens: set mail.url or handlers.module',
   )
 }
 

@@ -142,7 +142,10 @@ export async function mailFaults({ settings, sources }: From): Promise<Fault[]> 
 export async function sendTestMail(settings: Settings, to: Email): Promise<{ isSent: boolean; outcome: string }> {
   const url = mailUrlOf(settings)
   if (url === null || url.kind === 'mailbox') {
-    throw settingsFault('mail.url', `is ${settings.mail.url}, so that no server takes messages`)
+    throw settingsFault(
+      'mail.url',
+      `is ${settings.mail.url}, so no server takes messages: set it to the address of an SMTP server`,
+    )
   }
   const { mailer, close } = await openMailer({ settings, shares: openShares() }, url)
   const address = publicUrl(settings, settings.http.port)

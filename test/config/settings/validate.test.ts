@@ -306,7 +306,7 @@ describe('judging the settings', () => {
         return (await folder.load({ http, backends, security, handlers: { console: false } })).warnings
       }
       const words = (origins: string, publicUrl: string) => [
-        `browsers do not send the cookie of the backend cookie with requests of ${origins} (http.allowedOrigins), which is another site than ${publicUrl}: use one host name or domain for both, or a backend with bearer tokens`,
+        `browsers do not send the cookie of the backend cookie with requests from pages of ${origins} (http.allowedOrigins), which is another site than ${publicUrl}: use one host name or domain for both, or a backend with bearer tokens`,
       ]
       const accounts = 'https://accounts.example.co.uk'
       for (const [publicUrl, origin] of [

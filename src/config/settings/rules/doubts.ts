@@ -44,7 +44,7 @@ function doubtsOfProxies({ http: { publicUrl, trustedProxies }, limits }: Settin
   if (!limits.enabled || trustedProxies !== undefined) return []
   if (publicUrl === undefined || leadsToLoopback(new URL(publicUrl))) return []
   return [
-    'http.trustedProxies is not set: name the proxies in front of the service, or give [] if there is none. Otherwise all users of a proxy elsewhere count as one client, and requests from loopback, as of a proxy on this machine, have no limits by client',
+    'http.trustedProxies is not set: name the proxies in front of the service, or give [] if there is none. Without it, all users of a proxy on another machine count as one client, and users of a proxy on this machine have no limits by client',
   ]
 }
 
@@ -64,7 +64,9 @@ function doubtsOfEmailChange({ security, routers: { verify } }: Settings): strin
 function doubtsOfProviders(settings: Settings): string[] {
   return enabledOf(settings.providers).flatMap(([name, { backend, redirectUrl }]) => {
     if (settings.backends[backend]?.transport.kind !== 'bearer' || redirectUrl !== undefined) return []
-    return [`providers.${name} answers its callback with a bearer token, which no page can read: set its redirectUrl`]
+    return [
+      `providers.${name}.backend is ${backend}: after the sign-in the browser shows a bearer token that no page can read. Choose a backend with a cookie, or set redirectUrl to a page that fetches the token (docs/providers.md)`,
+    ]
   })
 }
 
@@ -120,7 +122,7 @@ async function doubtsOfSites({ http, backends }: Settings): Promise<string[]> {
   return enabledOf(backends).flatMap(([name, { transport }]) => {
     if (others.length === 0 || transport.kind !== 'cookie' || transport.sameSite === 'none') return []
     return [
-      `browsers do not send the cookie of the backend ${name} with requests of ${others.join(', ')} (http.allowedOrigins), which is another site than ${publicUrl}: use one host name or domain for both, or a backend with bearer tokens`,
+      `browsers do not send the cookie of the backend ${name} with requests from pages of ${others.join(', ')} (http.allowedOrigins), which is another site than ${publicUrl}: use one host name or domain for both, or a backend with bearer tokens`,
     ]
   })
 }
