@@ -135,6 +135,7 @@ describe('the pages at /account in a browser', () => {
     await submit({ email: other, current_password: '' })
     await says('#message', 'Your address is changed.')
     await says('#email', other)
+    await tokenOf('on_after_request_verify', other) // as the hint beside the field promises
     await page.click('a[data-page-name=password]')
     await submit({ current_password: goodPassword, password: newPassword })
     await says('#message', 'Your password is changed')
@@ -164,6 +165,22 @@ describe('the pages at /account in a browser', () => {
       })
     })
   }
+
+  it('take a double click as one click', async () => {
+    const email = 'lovelace@example.com'
+    await openBrowser('en-GB')
+    await signUp(email)
+    await page.click('#resend')
+    await says('#message', email)
+    await page.goto(`${service.url}/account/verify#token=${await tokenOf('on_after_request_verify', email)}`)
+    const sent: string[] = []
+    page.on('request', (request) => {
+      if (request.method() === 'POST') sent.push(new URL(request.url()).pathname)
+    })
+    await page.dblclick('#confirm')
+    await says('#message', 'is confirmed.')
+    expect(sent).to.deep.equal(['/auth/verify'])
+  })
 
   it('ask people to sign in to the account of the link, also when they are signed in to another one', async () => {
     const [email, other] = ['grace@example.com', 'hopper@example.com']

@@ -33,9 +33,13 @@ function showFaults(form: HTMLFormElement, faults: Readonly<Record<string, strin
   first?.focus()
 }
 
-/** Calls `act` when the button is clicked, and shows its refusal. */
+/** Calls `act` when the button is clicked, and shows its refusal. The second click of a double click does nothing. */
 export function onClick(button: HTMLElement, act: () => Promise<void>): void {
-  button.addEventListener('click', () => void attempt(act))
+  button.addEventListener('click', () => {
+    if (button.getAttribute('aria-busy') === 'true') return
+    button.setAttribute('aria-busy', 'true')
+    void attempt(act).finally(() => button.removeAttribute('aria-busy'))
+  })
 }
 
 /** Shows the refusal of `act` as the message of the page. */

@@ -1,6 +1,6 @@
 import { attempt, finish, onSubmit } from './form.ts'
 import { byId, data, element, filled, type Notice, open, pageUrl, texts } from './page.ts'
-import { type Me, Problem, request, signedIn } from './requests.ts'
+import { type Me, Problem, request, requestVerification, signedIn } from './requests.ts'
 
 /** The form that changes one field of the own account. */
 export async function updateForm(field: 'email' | 'password', notice: Notice): Promise<void> {
@@ -8,8 +8,13 @@ export async function updateForm(field: 'email' | 'password', notice: Notice): P
     const { current_password = '' } = fields
     const changes = { [field]: fields[field], ...(current_password !== '' && { current_password }) }
     try {
-      const { email } = await request<Me>('PATCH', `${data.routes.users}/me`, { json: changes })
+      const { email, is_verified: isVerified } = await request<Me>('PATCH', `${data.routes.users}/me`, {
+        json: changes,
+      })
       if (fields.email !== undefined && isPending(fields.email, email)) return showPending(fields.email)
+      // If this fails, the address is changed all the same, and the page of the account has a button for the link.
+      const wantsLink = field === 'email' && !isVerified && data.routes.verify !== null
+      if (wantsLink) await requestVerification(email).catch(() => undefined)
       open('account', notice)
     } catch (problem) {
       if (problem instanceof Problem && problem.code === 'Unauthorized') return open('sign-in')
