@@ -127,6 +127,8 @@ describe('a front end on another origin, in a browser', () => {
       expect(await send('GET', me)).to.deep.include({ status: 200, body: await accountOf(email) })
       expect(await send('POST', '/auth/cookie/logout')).to.include({ status: 204 })
       expect(await send('GET', me)).to.include({ status: 401 })
+      const [device] = await context.cookies()
+      expect(device).to.include({ name: '__Host-device', sameSite: 'None' })
     })
   })
 

@@ -105,9 +105,16 @@ export function reportProvider(
   log.warn({ requestId, provider, cause: failure.message }, what)
 }
 
-/** The device cookie of a tenant. */
+/** The device cookie of a tenant. It reaches pages of other sites where a session cookie does. */
 export function deviceCookieOf({ id, settings, ports }: CookieOwner): DeviceCookie {
-  return deviceCookie(ports.deviceTokens, keepsSecureCookies(settings), id === defaultTenant ? '' : id)
+  const isForOtherSites = enabledOf(settings.backends).some(
+    ([, { transport }]) => transport.kind === 'cookie' && transport.sameSite === 'none',
+  )
+  return deviceCookie(ports.deviceTokens, {
+    isSecure: keepsSecureCookies(settings),
+    sameSite: isForOtherSites ? 'none' : 'lax',
+    owner: id === defaultTenant ? '' : id,
+  })
 }
 
 /** Whether browsers keep Secure cookies of the service (W3C Secure Contexts section 3.1). */

@@ -13,18 +13,23 @@ export interface DeviceCookie {
 
 const yearSeconds = 365 * 24 * 60 * 60
 
-/**
- * @param isSecure whether browsers use TLS or loopback, where they keep Secure cookies
- * @param owner distinguishes the cookies of several tenants on one host
- */
-export function deviceCookie(tokens: DeviceTokens, isSecure: boolean, owner = ''): DeviceCookie {
+interface Options {
+  /** Whether browsers use TLS or loopback, where they keep Secure cookies. */
+  readonly isSecure: boolean
+  /** Browsers drop a Lax cookie in an answer to a page of another site. */
+  readonly sameSite: Cookie['sameSite']
+  /** Distinguishes the cookies of several tenants on one host. */
+  readonly owner: string
+}
+
+export function deviceCookie(tokens: DeviceTokens, { isSecure, sameSite, owner }: Options): DeviceCookie {
   const attributes: Omit<Cookie, 'value'> = {
     name: `${isSecure ? '__Host-' : ''}device${owner === '' ? '' : `-${owner}`}`,
     maxAgeSeconds: yearSeconds,
     path: '/',
     httpOnly: true,
     secure: isSecure,
-    sameSite: 'lax',
+    sameSite,
   }
   return {
     read: (header) => cookieValue(header, attributes.name),
