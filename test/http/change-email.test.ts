@@ -51,6 +51,15 @@ describe('security.confirmEmailChange', () => {
     ])
   })
 
+  it('forgets a new address when the user enters the present one', async () => {
+    const { user, bearer } = await aUser()
+    const email = anAddress('typo')
+    await patchMe(bearer, { email })
+    const token = await tokenTo(email)
+    expect(seen(await patchMe(bearer, { email: user.email }))).to.deep.equal({ status: 200, body: user })
+    expect(seen(await verify(token))).to.deep.equal(badToken)
+  })
+
   it('refuses an address of somebody else, and reserves none', async () => {
     const { bearer } = await aUser()
     const { user: other } = await aUser()

@@ -67,7 +67,10 @@ export class UpdateUser {
     if (givesAccess && currentPassword === undefined) requireFreshLogin(this.#needs, by)
     const verified = await this.#verify(by.user, currentPassword, { ...caller, requestId })
     const isOther = email !== undefined && emailKey(email) !== emailKey(by.user.email)
-    const waits = isOther && this.#needs.confirmEmailChange
+    const { confirmEmailChange } = this.#needs
+    const waits = isOther && confirmEmailChange
+    // A user who has mistyped the new address may enter the present one again.
+    if (confirmEmailChange && email !== undefined && !isOther) await this.#forgetNewAddress(by.user)
     const newAddress = waits && (await this.#mayConfirm(email, by.user, { ...caller, requestId })) ? email : null
     // Field by field, because the object of a calling program may hold rights, too.
     const changes = { email: waits ? undefined : email, password }
@@ -137,15 +140,21 @@ export class UpdateUser {
    * the refusal here tells the user early. It invalidates the token of an earlier new address.
    */
   async #mayConfirm(email: Email, user: User, { client, requestId }: Caller & { requestId: string }) {
-    const { users, tokens, limits } = this.#needs
+    const { users, limits } = this.#needs
     return await limits.request('tokenRequests', client, async () => {
       const owner = await users.findByEmail(emailKey(email))
       if (owner !== null && owner.id !== user.id) throw new Refusal('UPDATE_USER_EMAIL_ALREADY_EXISTS')
-      const earlier = await tokens.current('change_email', user.id)
-      if (earlier !== null) await tokens.remove(earlier.purpose, earlier.digest)
+      await this.#forgetNewAddress(user)
       const account = emailKey(email)
       return await limits.maySendToken({ purpose: 'change_email', account, device: null, requestId })
     })
+  }
+
+  /** Invalidates the token that would confirm a new address. */
+  async #forgetNewAddress({ id }: User): Promise<void> {
+    const { tokens } = this.#needs
+    const token = await tokens.current('change_email', id)
+    if (token !== null) await tokens.remove(token.purpose, token.digest)
   }
 
   async #change(update: Update): Promise<User> {
