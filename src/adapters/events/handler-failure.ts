@@ -25,13 +25,20 @@ export function describe(thrown: unknown): Thrown {
             .replace(/[^\w$.-]/g, '_')
             .slice(0, maxNameLength)
         : 'NotAnError',
-      message: String(isError ? thrown.message : thrown),
+      message: isError ? messageOf(thrown) : String(thrown),
       where: isError ? whereOf(thrown) : null,
       refusal: refusalIn(thrown),
     }
   } catch {
     return { name: 'NotAnError', message: 'the thrown value cannot be read', where: null, refusal: null }
   }
+}
+
+/** With its cause: `fetch` says only "fetch failed", and several addresses that refuse a connection have only a code. */
+function messageOf({ message, cause }: Error): string {
+  if (!(cause instanceof Error)) return String(message)
+  const code = 'code' in cause ? cause.code : cause.name
+  return `${message}: ${cause.message || code}`
 }
 
 export function timedOut(name: HandlerName, seconds: number): HandlerFailed {

@@ -44,6 +44,22 @@ describe('handlers that are functions', () => {
     expect(late).to.be.instanceOf(HandlerFailed).and.to.include({ name: 'HandlerTimedOut' })
   })
 
+  it('fail with the cause of their error', async () => {
+    const cause = new Error('getaddrinfo ENOTFOUND mail.example.com')
+    const handlers = functionHandlers({
+      on_after_register() {
+        throw new TypeError('fetch failed', { cause })
+      },
+      on_after_login() {
+        throw new TypeError('fetch failed', { cause: Object.assign(new AggregateError([]), { code: 'ECONNREFUSED' }) })
+      },
+    })
+    const unknown = await faultOf(handlers.call(aCall('on_after_register'), 1))
+    expect(unknown).to.include({ message: 'fetch failed: getaddrinfo ENOTFOUND mail.example.com' })
+    const refused = await faultOf(handlers.call(aCall('on_after_login'), 1))
+    expect(refused).to.include({ message: 'fetch failed: ECONNREFUSED' })
+  })
+
   it('may refuse a deletion by throwing a reason', async () => {
     const handlers = functionHandlers({
       on_before_delete() {
