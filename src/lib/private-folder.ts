@@ -5,7 +5,7 @@ import { dirname, resolve } from 'node:path'
  * Creates a folder and its missing parents, for their owner alone. Node's `recursive` never ends if the system refuses a
  * folder in an existing parent, as in `/proc`.
  */
-export async function makeFolder(path: string): Promise<void> {
+export async function makePrivateFolder(path: string): Promise<void> {
   const missing: string[] = []
   for (let folder = resolve(path); !(await isThere(folder)); folder = dirname(folder)) missing.unshift(folder)
   for (const folder of missing) await mkdir(folder, { mode: 0o700 }).catch(unless('EEXIST'))

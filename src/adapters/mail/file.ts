@@ -3,7 +3,7 @@ import { rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createTransport } from 'nodemailer'
 import { type Mailer, MailFailed } from '../../application/ports/mailer.ts'
-import { makeFolder } from '../../lib/private-folder.ts'
+import { makePrivateFolder } from '../../lib/private-folder.ts'
 import { composed } from './composed.ts'
 
 /** Writes each message into the folder, as `<id>.eml`. A repetition replaces the file. */
@@ -15,7 +15,7 @@ export function fileMailer(folder: string): Mailer {
       const name = `${mail.id}.eml`
       const unfinished = join(folder, `.${randomUUID()}`)
       try {
-        await makeFolder(folder)
+        await makePrivateFolder(folder)
         const { message } = await transport.sendMail(composed(mail))
         if (!Buffer.isBuffer(message)) throw new TypeError('nodemailer was asked for a buffer')
         await writeFile(unfinished, message, { mode: 0o600 })

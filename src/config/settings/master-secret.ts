@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Stats } from 'node:fs'
 import { link, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { makeFolder } from '../../lib/private-folder.ts'
+import { makePrivateFolder } from '../../lib/private-folder.ts'
 import { SettingsFault, settingsFault } from './schema/fault.ts'
 import type { Settings } from './schema/schema.ts'
 import { memberOf } from './schema/tree.ts'
@@ -103,7 +103,7 @@ async function readSecret(path: string): Promise<Omit<MasterSecret, 'origin' | '
 
 /** The complete file appears at once, and only for one caller, because `link` refuses an existing name. */
 async function writeSecret(path: string, secret: string): Promise<'generated' | 'read'> {
-  await makeFolder(dirname(path))
+  await makePrivateFolder(dirname(path))
   const draft = `${path}.${randomBytes(6).toString('hex')}`
   try {
     await writeFile(draft, `${secret}\n`, { flag: 'wx', mode: 0o600, flush: true })

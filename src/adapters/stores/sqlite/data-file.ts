@@ -2,7 +2,7 @@ import { constants, type Stats, statSync } from 'node:fs'
 import { access, stat, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { Unavailable } from '../../../domain/refusal.ts'
-import { makeFolder, unless } from '../../../lib/private-folder.ts'
+import { makePrivateFolder, unless } from '../../../lib/private-folder.ts'
 import { Unsuitable } from '../store-backend.ts'
 import type { FoundPlace } from './protocol.ts'
 
@@ -17,7 +17,7 @@ export const limitsPathIn = (dataFolder: string): string => join(resolve(dataFol
 export async function createFile(path: string, warn: (message: string) => void): Promise<Omit<FoundPlace, 'isSmall'>> {
   const folder = dirname(path)
   try {
-    await makeFolder(folder)
+    await makePrivateFolder(folder)
     await access(folder, constants.R_OK | constants.W_OK | constants.X_OK)
     // `wx` fails for an existing file. Opening and closing that file would release SQLite's locks (POSIX).
     await writeFile(path, '', { flag: 'wx', mode: 0o600 }).catch(unless('EEXIST'))
