@@ -166,6 +166,22 @@ describe('the pages at /account in a browser', () => {
     })
   }
 
+  it('let the back button leave after a sign-in', async () => {
+    const email = 'hamilton@example.com'
+    await openBrowser('en-GB')
+    await signUp(email)
+    await page.context().clearCookies()
+    await page.goto('about:blank')
+    await page.goto(`${service.url}/account/password`)
+    await page.waitForURL(/\/account\/sign-in/)
+    await submit({ username: email, password: goodPassword })
+    await page.waitForURL(/\/account\/password$/)
+    await page.goBack()
+    await page.waitForURL(/\/account\/password$/)
+    await page.goBack()
+    expect(page.url()).to.equal('about:blank')
+  })
+
   it('take a double click as one click', async () => {
     const email = 'lovelace@example.com'
     await openBrowser('en-GB')

@@ -64,10 +64,8 @@ export function open(name: PageName, notice?: Notice, back: string | null = retu
   location.assign(pageUrl(name, back))
 }
 
-/** Leaves for the address to return to, or for the own start. */
-export function goBack(to: string | null = returnTo): void {
-  location.assign(checkedReturn(to, data.returns) ?? pageUrl('account', null))
-}
+/** The address after a sign-in: the one to return to, or the account. */
+export const wayOn = returnTo ?? new URL(pageUrl('account', null), location.href).href
 
 const mailKey = `portcullis.return${data.base}`
 const mailMilliseconds = 24 * 60 * 60 * 1000

@@ -23,7 +23,7 @@ export async function updateForm(field: 'email' | 'password', notice: Notice): P
   })
   await attempt(async () => {
     const user = await signedIn()
-    if (user === null) open('sign-in', undefined, location.href)
+    if (user === null) location.replace(pageUrl('sign-in', location.href))
     else byId<HTMLInputElement>('username').value = user.email
   })
 }

@@ -1,5 +1,5 @@
 import { finish, onClick, onSubmit } from '../form.ts'
-import { data, element, filled, goBack, keepReturn, open, returnTo, say, texts } from '../page.ts'
+import { data, element, filled, keepReturn, open, returnTo, say, texts, wayOn } from '../page.ts'
 import { logIn, Problem, request, requestVerification } from '../requests.ts'
 
 onSubmit(async ({ email = '', password = '' }) => {
@@ -8,7 +8,7 @@ onSubmit(async ({ email = '', password = '' }) => {
   try {
     await logIn(email, password)
     if (returnTo === null && data.sendsLinkOnSignUp) open('account', 'created')
-    else goBack()
+    else location.assign(wayOn)
   } catch (problem) {
     if (!(problem instanceof Problem) || problem.code !== 'LOGIN_USER_NOT_VERIFIED') throw problem
     const button = element('button', { type: 'button', class: 'second' }, texts.resend)
