@@ -7,8 +7,8 @@ import { Unsuitable } from '../store-backend.ts'
 
 /**
  * Sends one command and returns its reply. Throws `Unavailable` within 1 s when the server cannot answer now; any other
- * error of the server is a fault. All keys of a command must lie in one hash slot: then it works with Sentinel, and
- * through a proxy before a Cluster.
+ * error of the server is a fault. All keys of a command must lie in one hash slot, so that it works through a proxy before a
+ * Cluster, too.
  */
 export type Ask = <T>(command: (redis: Redis) => Promise<T>) => Promise<T>
 
