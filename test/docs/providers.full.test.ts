@@ -62,14 +62,13 @@ describe('docs/providers.md', () => {
 describe('the Google example of docs/settings.md', () => {
   const folder = settingsFolder()
 
-  it('has ten lines, and redirects to the page /try of the service', async () => {
+  it('has at most ten lines, and needs only the account pages', async () => {
     const text = theBlock(blocksOf(projectFile('docs/settings.md')), 'json', 'google')
     expect(text.trimEnd().split('\n')).to.have.lengthOf.at.most(10)
     const { settings, warnings } = await folder.load(JSON.parse(text), secretOf('google', 'google'))
     expect(warnings).to.deep.equal([])
-    expect(settings.try.enabled).to.equal(true)
-    const here = `http://localhost:${settings.http.port}/try`
-    expect(settings.providers.google).to.deep.include({ redirects: { success: here, linked: here, failure: here } })
+    expect(settings.pages.enabled).to.equal(true)
+    expect(settings.providers.google).to.include({ enabled: true, backend: 'cookie' })
   })
 })
 
