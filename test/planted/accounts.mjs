@@ -109,8 +109,8 @@ export default [
   {
     title: 'an earlier new address can still be confirmed',
     file: 'src/application/accounts/update-user.ts',
-    text: 'if (earlier !== null) await',
-    replacement: 'if (earlier === null) return true\n      if (false) await',
+    text: 'if (token !== null) await',
+    replacement: 'if (token === null) return\n    if (false) await',
     tests: ['test/application/change-email.test.ts'],
     only: 'is the last one',
   },
