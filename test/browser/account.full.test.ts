@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import type { Page } from 'playwright-core'
 import { launchBrowser, needsBrowser, sessionCookies, type TestBrowser } from '../support/browser.ts'
 import { call, goodPassword, logInByCookie } from '../support/client.ts'
+import { eventually } from '../support/eventually.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { type WatchedPage, watchedPage } from '../support/watched-page.ts'
 
@@ -262,10 +263,15 @@ describe('the pages at /account in a browser', () => {
     await page.click('a.button')
     await page.waitForURL(back)
 
+    let hints = 0
+    page.on('console', (message) => {
+      if (message.text().startsWith('return_to is ignored')) hints += 1
+    })
     for (const bad of ['https://evil.example/', '//evil.example', '/\\evil.example', 'javascript:alert(1)']) {
       await page.goto(`${service.url}/account/sign-in?${new URLSearchParams({ return_to: bad })}`)
       await page.waitForURL(`${service.url}/account`)
     }
+    await eventually('a hint for each address', () => hints === 4)
     await says('#email', email) // before its cookie goes: without one the page would go to the sign-in
     await page.context().clearCookies()
     await page.goto(`${service.url}/account/sign-up?${new URLSearchParams({ return_to: 'https://evil.example' })}`)

@@ -52,6 +52,10 @@ export const parameters = new URLSearchParams(location.search)
 
 /** The address to return to, if the link to this page names a permitted one. */
 export const returnTo = checkedReturn(parameters.get('return_to'), data.returns)
+// For the developer of the page with the link, who would see only that nobody comes back.
+if (returnTo === null && parameters.has('return_to')) {
+  console.info('return_to is ignored: it must be an address of an origin in http.allowedOrigins')
+}
 
 /** The address of one of our pages, which keeps the way back. */
 export function pageUrl(name: PageName, back: string | null = returnTo): string {
