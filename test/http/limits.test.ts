@@ -95,6 +95,7 @@ describe('limits', () => {
         ['POST', '/auth/register', 201, () => ({ json: { email: anAddress(), ...password } })],
         ['POST', '/auth/forgot-password', 202, () => ({ json: { email: anAddress() } })],
         ['POST', '/auth/request-verify-token', 202, () => ({ json: { email: anAddress() } })],
+        ['PATCH', '/users/me', 200, () => ({ bearer: admin, json: { email: anAddress() } })],
         ['POST', '/auth/reset-password', 400, () => ({ json: { token: 'wrong', ...password } })],
         ['POST', '/auth/verify', 400, () => ({ json: { token: 'wrong' } })],
         ['POST', '/auth/verify/reject', 400, () => ({ json: { token: 'wrong' } })],

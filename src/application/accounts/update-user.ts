@@ -71,7 +71,7 @@ export class UpdateUser {
     const waits = isOther && confirmEmailChange
     // A user who has mistyped the new address may enter the present one again.
     if (confirmEmailChange && email !== undefined && !isOther) await this.#forgetNewAddress(by.user)
-    const newAddress = waits && (await this.#mayConfirm(email, by.user, { ...caller, requestId })) ? email : null
+    const newAddress = isOther ? await this.#toConfirm(email, by.user, { ...caller, requestId }) : null
     // Field by field, because the object of a calling program may hold rights, too.
     const changes = { email: waits ? undefined : email, password }
     const hash = await this.#hash(changes, by.user, caller)
@@ -136,17 +136,20 @@ export class UpdateUser {
   }
 
   /**
-   * `false` if the address has got its messages of the hour. Only the use of the token decides whether the address is free;
-   * the refusal here tells the user early. It invalidates the token of an earlier new address.
+   * The new address if a token has to confirm it; `null` if it counts at once, or has got its messages of the hour. The
+   * answer tells whether the address has an account, so each client may ask only so often.
    */
-  async #mayConfirm(email: Email, user: User, { client, requestId }: Caller & { requestId: string }) {
-    const { users, limits } = this.#needs
+  async #toConfirm(email: Email, user: User, { client, requestId }: Caller & { requestId: string }) {
+    const { users, limits, confirmEmailChange } = this.#needs
     return await limits.request('tokenRequests', client, async () => {
-      const owner = await users.findByEmail(emailKey(email))
+      if (!confirmEmailChange) return null
+      const account = emailKey(email)
+      const owner = await users.findByEmail(account)
+      // Only the use of the token decides whether the address is free; this refusal tells the user early.
       if (owner !== null && owner.id !== user.id) throw new Refusal('UPDATE_USER_EMAIL_ALREADY_EXISTS')
       await this.#forgetNewAddress(user)
-      const account = emailKey(email)
-      return await limits.maySendToken({ purpose: 'change_email', account, device: null, requestId })
+      const maySend = await limits.maySendToken({ purpose: 'change_email', account, device: null, requestId })
+      return maySend ? email : null
     })
   }
 

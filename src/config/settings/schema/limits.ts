@@ -17,7 +17,10 @@ export const limits = Type.Object({
   ),
   passwordsPerDevice: figure(10, 'Wrong passwords for one account in an hour from a browser with its device cookie.'),
   registrationsPerClient: figure(100, 'Registrations of one client in an hour.'),
-  tokenRequestsPerClient: figure(100, 'Requests for reset or verification tokens of one client in an hour.'),
+  tokenRequestsPerClient: figure(
+    100,
+    'Requests for reset or verification tokens, and for new addresses of the own account, of one client in an hour.',
+  ),
   wrongTokensPerClient: figure(60, 'Wrong reset or verification tokens of one client in 10 minutes.'),
   oauthRequestsPerClient: figure(
     300,
