@@ -332,7 +332,7 @@ describe('an outage of a store', () => {
     }
 
     it('is not assumed when the store is only slow', async () => {
-      const slow: Fault = { latency: 100 } // each way
+      const slow: Fault = { latency: 50 } // each way
       await one.redis.set(slow)
       await one.mongo.set(slow)
       await expectStatuses(first.url, first.withEverything())
