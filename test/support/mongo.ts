@@ -8,6 +8,7 @@ import { recovers } from './outages.ts'
 import type { StoreUnderTest } from './store-under-test.ts'
 
 const sharedClients = openShares()
+const connections = 16
 
 /**
  * A database of its own on the shared server, and two handles on it: the first shares its client with those of other
@@ -22,6 +23,8 @@ export async function openMongo() {
     const handle = await mongoBackend.open({ url, dataFolder: '', clock, warn() {}, ...(shares && { shares }) })
     handles.push(handle)
     await recovers(() => handle.prepare()) // a busy server may answer too late
+    // The callers of a case come at once. A busy machine takes too long to connect so many of them at that moment.
+    await recovers(() => Promise.all(Array.from({ length: connections }, () => handle.ping())))
     const { users, sessions, tokens, oauthStates, limiter } = handle
     if (!users || !sessions || !tokens || !oauthStates || !limiter) throw new Error('the MongoDB store lacks a role')
     return { ...handle, users, sessions, tokens, oauthStates, limiter }
