@@ -1,5 +1,5 @@
 import type { Logger } from '../../adapters/logging/log.ts'
-import { unlessAborted } from '../../lib/unless-aborted.ts'
+import { unlessAborted } from './unless-aborted.ts'
 
 interface Needs {
   readonly id: string

@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Logger } from '../../adapters/logging/log.ts'
 import { Unavailable } from '../../domain/refusal.ts'
-import { unlessAborted } from '../../lib/unless-aborted.ts'
 import type { TenantSettings } from '../settings/tenants.ts'
 import { type Closable, type Open, type OpenTenants, whenReady } from './directory.ts'
 import { longestDeliverySeconds, notInOrder } from './drain.ts'
+import { unlessAborted } from './unless-aborted.ts'
 
 interface Needs<T> {
   readonly only: TenantSettings
