@@ -13,6 +13,7 @@ import type { OpenedStore } from '../../../src/testing/cases.ts'
 import { recording } from '../../support/delivery.ts'
 import { memoryUnderTest } from '../../support/memory.ts'
 import { mongoUnderTest } from '../../support/mongo.ts'
+import { recovers } from '../../support/outages.ts'
 import { sqliteUnderTest } from '../../support/sqlite.ts'
 
 function over({ store, clock }: OpenedStore, eventHandlers: EventHandlers) {
@@ -64,17 +65,18 @@ for (const store of [memoryUnderTest, sqliteUnderTest, mongoUnderTest]) {
       const flood = async () => {
         for (let round = 0; round < 10; round++) {
           let isOver = false
-          const asked = Promise.all(Array.from({ length: 50 }, () => ask(email))).then(() => {
+          const asking = Array.from({ length: 50 }, () => recovers(() => ask(email)))
+          const asked = Promise.all(asking).finally(() => {
             isOver = true
           })
           do {
-            await delivery.startDue()
+            await recovers(() => delivery.startDue())
             await delivery.idle()
             await new Promise(setImmediate) // an empty look does not yield to the requests
           } while (!isOver)
           await asked
         }
-        await delivery.startDue()
+        await recovers(() => delivery.startDue())
         await delivery.idle()
       }
       await flood()
