@@ -1,9 +1,9 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { parseSender } from '../../../src/adapters/addresses/parse-sender.ts'
 import { mailFaults, senderOf } from '../../../src/config/composition/mail.ts'
 import { loadSettings } from '../../../src/config/settings/load.ts'
-import { parseSender } from '../../../src/config/settings/sender.ts'
 import { settingsFolder } from '../../support/settings.ts'
 
 describe('the settings of mail', () => {

@@ -4,7 +4,6 @@ import { stores as storeKinds } from '../../plugins/stores.ts'
 import { isLocal } from '../defaults.ts'
 import type { Settings } from '../schema/schema.ts'
 import { enabledOf } from '../schema/tree.ts'
-import { areSameSite } from './same-site.ts'
 
 /** Warnings about settings that are allowed but probably a mistake. */
 export async function doubtsOf(settings: Settings): Promise<string[]> {
@@ -125,4 +124,17 @@ async function doubtsOfSites({ http, backends }: Settings): Promise<string[]> {
       `browsers do not send the cookie of the backend ${name} with requests from pages of ${others.join(', ')} (http.allowedOrigins), which is another site than ${publicUrl}: use one host name or domain for both, or a backend with bearer tokens`,
     ]
   })
+}
+
+/**
+ * Whether browsers count two origins as one site: the same scheme and the same registrable domain (RFC 6265bis section 5.2).
+ * Loads the list of public suffixes only when the hosts differ.
+ */
+async function areSameSite(one: URL, other: URL): Promise<boolean> {
+  if (one.protocol !== other.protocol) return false
+  if (one.hostname === other.hostname) return true
+  const { getDomain } = await import('tldts')
+  const domainOf = ({ hostname }: URL) => getDomain(hostname, { allowPrivateDomains: true })
+  const domain = domainOf(one)
+  return domain !== null && domain === domainOf(other)
 }

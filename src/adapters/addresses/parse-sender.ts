@@ -1,6 +1,6 @@
-import { parseEmail } from '../../adapters/addresses/parse-email.ts'
 import type { Sender } from '../../application/ports/mailer.ts'
 import type { Email } from '../../domain/email.ts'
+import { parseEmail } from './parse-email.ts'
 
 /** Reads `Acme <accounts@example.com>` or `accounts@example.com`; `null` for other texts. */
 export function parseSender(text: string): Sender | null {
