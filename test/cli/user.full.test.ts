@@ -75,6 +75,9 @@ for (const deployment of [onSqlite, onMongo, onSqliteAndRedis, onMongoAndRedis])
       const all = (await user('list')).out.split('\n').slice(0, -1)
       expect(all.length).to.be.at.least(people.length)
       expect(listed).to.deep.equal(all)
+      // A part with the accent as a character of its own, as file names of macOS have it.
+      await register(service.url, 'zo\u00eb@people.example')
+      expect((await user('list', '--search', 'zoe\u0308')).out).to.include('zo\u00eb@people.example')
       expect((await user('list', '--search', 'nobody')).err).to.equal('There are no such users\n')
     })
 

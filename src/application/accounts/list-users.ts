@@ -19,7 +19,7 @@ export class ListUsers {
    * @param input.after the last user of an earlier list
    */
   async *execute(input: { search?: string; after?: UserId | null } = {}): AsyncGenerator<User> {
-    const wanted = (input.search ?? '').toLowerCase()
+    const wanted = (input.search ?? '').normalize('NFC').toLowerCase()
     for await (const user of everyOne((after) => this.#users.list(pageSize, after), input.after)) {
       if (user.email.toLowerCase().includes(wanted) || emailKey(user.email).includes(wanted)) yield user
     }
