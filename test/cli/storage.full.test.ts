@@ -8,6 +8,13 @@ import { needsDeployment, onMongo, onSqliteAndRedis } from '../support/deploymen
 import { type SpawnedService, scratchFolder, spawnService } from '../support/spawned-service.ts'
 import { inSqlite } from '../support/store-contents.ts'
 
+function folderWithFile(content: string | Uint8Array): string {
+  const folder = scratchFolder()
+  mkdirSync(join(folder, 'data'), { mode: 0o700 })
+  writeFileSync(join(folder, 'data', 'portcullis.sqlite'), content, { mode: 0o600 })
+  return folder
+}
+
 describe('portcullis backup', () => {
   const folder = scratchFolder()
   let service: SpawnedService
@@ -66,6 +73,19 @@ describe('portcullis backup', () => {
     expect(() => statSync(join(elsewhere, 'data'))).to.throw('ENOENT')
   })
 
+  it('names a folder that does not exist', async () => {
+    const { code, err } = await backUp('nowhere/copy.sqlite')
+    expect([code, err]).to.deep.equal([1, `portcullis: there is no folder ${join(folder, 'nowhere')}\n`])
+  })
+
+  it('makes no backup of an empty file', async () => {
+    const emptied = folderWithFile('')
+    const { code, err } = await backUp('copy.sqlite', emptied)
+    expect(code).to.equal(2)
+    expect(err).to.match(/portcullis\.sqlite holds no data of Portcullis\n$/)
+    expect(() => statSync(join(emptied, 'copy.sqlite'))).to.throw('ENOENT')
+  })
+
   it('names the program for users elsewhere', async () => {
     const env = {
       PORTCULLIS_STORES__USERS__KIND: 'mongo',
@@ -104,6 +124,21 @@ describe('portcullis storage check', () => {
     const broken = await check(folder)
     expect([broken.code, broken.out]).to.deep.equal([1, 'sqlite (users, sessions, tokens): has faults\n'])
     expect(broken.err).to.include('is damaged, or no SQLite file')
+
+    const ofIndex = bytes.fill(0xff, 4096 * (page - 1) + 8, 4096 * (page - 1) + 40)
+    const named = await check(folderWithFile(ofIndex))
+    expect(named.code).to.equal(1)
+    expect(named.err).to.match(/^portcullis: sqlite: Tree \d+ page \d+/m)
+  })
+
+  it('finds that a file is empty, or of another program', async () => {
+    const folder = folderWithFile('')
+    for (const statement of ['SELECT 1', 'CREATE TABLE users (id TEXT)']) {
+      inSqlite(join(folder, 'data'), (db) => db.exec(statement))
+      const { code, err } = await check(folder)
+      expect(code).to.equal(1)
+      expect(err).to.match(/^portcullis: sqlite: \S+portcullis\.sqlite holds no data of Portcullis$/m)
+    }
   })
 
   it('checks each store', async function () {

@@ -29,29 +29,44 @@ async function reading<T>(path: string, work: (db: Database) => T): Promise<T> {
 
 /** The faults that SQLite finds in the whole file. */
 export async function checkFile(path: string): Promise<readonly string[]> {
+  const faults: string[] = []
   try {
-    return await reading(path, (db) => {
+    await reading(path, (db) => {
       refuseNewerSchema(versionOf(db), schemaVersion)
-      // Safe: the pragma returns rows of this one column.
-      const found = db.pragma('integrity_check') as { readonly integrity_check: string }[]
-      return found.map((row) => row.integrity_check).filter((line) => line !== 'ok')
+      if (isForeign(db)) faults.push(foreign(path))
+      // Row by row: SQLite lists what it finds before damage that ends the check.
+      for (const row of db.prepare('PRAGMA integrity_check').pluck().iterate()) {
+        faults.push(...String(row).split('\n').filter(isFault))
+      }
     })
   } catch (error) {
-    if (error instanceof Unsuitable && isDamaged(error.cause)) return [error.message]
-    throw error
+    if (!(error instanceof Unsuitable && isDamaged(error.cause))) throw error
+    faults.push(error.message)
   }
+  return faults
 }
+
+const isFault = (line: string): boolean => line !== 'ok' && !line.startsWith('*** in database')
+
+/** An empty file, for example of a copy that failed, or the database of another program. */
+const isForeign = (db: Database): boolean => versionOf(db) === 0
+
+const foreign = (path: string): string => `${path} holds no data of Portcullis`
 
 /**
  * Copies the file to the new file `to`, as it is at one moment. The copy gets its name when it is complete and on the disk.
  */
 export async function copyFile(path: string, to: string): Promise<void> {
   if (existsSync(to)) throw new Error(`${to} exists: a backup overwrites nothing`)
+  if (!existsSync(dirname(to))) throw new Error(`there is no folder ${dirname(to)}`)
   // A name of its own, because a backup that was killed leaves its draft.
   const draft = `${to}.${randomUUID()}.part`
   const file = await open(draft, 'wx', 0o600)
   try {
-    await reading(path, (db) => db.prepare('VACUUM INTO ?').run(draft))
+    await reading(path, (db) => {
+      if (isForeign(db)) throw new Unsuitable(foreign(path))
+      db.prepare('VACUUM INTO ?').run(draft)
+    })
     await file.sync()
     await rename(draft, to)
     await syncFolder(dirname(to))
