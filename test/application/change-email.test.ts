@@ -31,21 +31,25 @@ async function scene({
   requiresSession = false,
   fields = {},
   act = () => undefined,
+  maySend = () => true,
 }: {
   requiresSession?: boolean
+  maySend?: () => boolean
   fields?: Partial<User>
   act?: () => void
 } = {}) {
   const clock = fixedClock()
   const eventHandlers = recording(act)
+  const delivery = await deliveryNeeds(clock)
   const needs = {
-    ...(await deliveryNeeds(clock)),
+    ...delivery,
     eventHandlers,
     handlerTimeoutSeconds: 10,
     hasher: quickHasher,
+    limits: { ...delivery.limits, maySendToken: async () => maySend() },
     policy: { minLength: 8, isCommon: () => false },
     freshLoginSeconds: null,
-    confirmEmailChange: true,
+    newAddressTokens: delivery,
     requiresSession,
     newId,
   }
@@ -156,6 +160,47 @@ describe('a new address that has to be confirmed', () => {
     expect(await find()).to.include({ email: wanted })
   })
 
+  it('gets no token once the user has asked for another one', async () => {
+    const { ask, relay, tokens, redeem } = await scene()
+    await ask(other)
+    await ask()
+    for (let round = 0; round < 2; round++) await runDue(relay)
+    expect(tokens()).to.have.length(1)
+    expect(await redeem(tokens()[0] ?? '')).to.include({ email: wanted })
+  })
+
+  it('gets the same token when the user asks again, and keeps it when no message may be sent', async () => {
+    let isFull = false
+    const { tokenFor, tokens, redeem } = await scene({ maySend: () => !isFull })
+    const token = await tokenFor()
+    expect(await tokenFor()).to.equal(token)
+    isFull = true
+    await tokenFor()
+    expect(tokens()).to.deep.equal([token, token])
+    expect(await redeem(token)).to.include({ email: wanted })
+  })
+
+  it('is void after a later one that may get no message', async () => {
+    let isFull = false
+    const { ask, relay, tokens, tokenFor, redeem } = await scene({ maySend: () => !isFull })
+    const token = await tokenFor()
+    await ask()
+    isFull = true
+    await ask(other)
+    await runDue(relay)
+    expect(tokens()).to.deep.equal([token])
+    expect(await redeem(token)).to.equal('VERIFY_USER_BAD_TOKEN')
+  })
+
+  it('keeps its token when a later change is refused', async () => {
+    const { all, by, tokenFor, redeem } = await scene()
+    const token = await tokenFor()
+    const changes = { email: other, password: 'short' }
+    const refused = new UpdateUser(all).own({ by, changes, requestId })
+    expect(await refused.catch(codeOf)).to.equal('UPDATE_USER_INVALID_PASSWORD')
+    expect(await redeem(token)).to.include({ email: wanted })
+  })
+
   const voids: Record<string, (at: Awaited<ReturnType<typeof scene>>) => Promise<unknown>> = {
     'every login ends': ({ all, by }) => new LogOutEverywhere(all).execute({ by, requestId }),
     'the password is reset': async ({ all, by, tokens: _, ...at }) => {
@@ -175,6 +220,7 @@ describe('a new address that has to be confirmed', () => {
         await update.any({ by: root, target: by.user, changes: { isActive }, requestId })
       }
     },
+    'the user enters the present address': ({ ask }) => ask(present),
     'a superuser sets another address': async ({ all, by, insert }) => {
       const root = await insert({ isSuperuser: true })
       await new UpdateUser(all).any({ by: root, target: by.user, changes: { email: other }, requestId })

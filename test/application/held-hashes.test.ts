@@ -43,7 +43,7 @@ const backend: Backend = {
 
 async function scene(verdict: 'match' | 'match_needs_rehash', fields: Partial<User> = {}) {
   const clock = fixedClock()
-  const { users, tokens, outbox } = await deliveryNeeds(clock)
+  const { users, outbox } = await deliveryNeeds(clock)
   const user = aUser({
     isActive: true,
     passwordHash: '$old$',
@@ -67,8 +67,7 @@ async function scene(verdict: 'match' | 'match_needs_rehash', fields: Partial<Us
   })
   const updateUser = new UpdateUser({
     users,
-    tokens,
-    confirmEmailChange: false,
+    newAddressTokens: null,
     changeUser,
     hasher,
     limits: unlimited,

@@ -25,7 +25,7 @@ export async function deliveryNeeds(clock: () => Date) {
     clock,
     keyRing: derivedKeys('a master secret of a test, long enough'),
     limits: unlimited,
-    confirmEmailChange: false,
+    newAddressTokens: null,
     lifetimes: { reset_password: 900, verify_email: 86_400 },
     random: () => 0,
     timers,

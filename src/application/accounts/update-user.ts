@@ -1,13 +1,14 @@
 import { type Email, emailKey } from '../../domain/email.ts'
-import { newAddressEvent, type UserChanges, updatedEvent } from '../../domain/events.ts'
+import { type EventMetadata, newAddressEvent, type UserChanges, updatedEvent } from '../../domain/events.ts'
+import { newAddressFact } from '../../domain/one-time-token.ts'
 import { type PasswordPolicy, passwordObjection } from '../../domain/password.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import { endSessions, type User, withPassword } from '../../domain/user.ts'
 import type { Change, ChangeUser } from '../change-user.ts'
 import { type CausingRequest, eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
 import { type Caller, type Limits, unknownCaller } from '../limits/limits.ts'
+import { type IssueNeeds, issueToken } from '../one-time-tokens/issue-token.ts'
 import type { PasswordHasher } from '../ports/password-hasher.ts'
-import type { TokenStore } from '../ports/stores/token-store.ts'
 import type { UserStore } from '../ports/stores/user-store.ts'
 import { type Authenticated, speaksFor } from '../sign-in/authenticate.ts'
 import { type FreshLoginNeeds, requireFreshLogin } from '../sign-in/fresh-login.ts'
@@ -26,21 +27,26 @@ export interface AnyChanges extends OwnChanges {
 
 interface Needs extends MetadataNeeds, FreshLoginNeeds {
   users: UserStore
-  tokens: TokenStore
   changeUser: ChangeUser
   hasher: PasswordHasher
   limits: Limits
   policy: PasswordPolicy
-  /** Whether users have to confirm a new address by a token before it counts. */
-  confirmEmailChange: boolean
+  /** For the tokens by which users confirm a new address; `null` if it counts at once. */
+  newAddressTokens: IssueNeeds | null
+}
+
+interface NewAddress {
+  readonly email: Email
+  /** Whether a token for it is to be sent. */
+  readonly isSent: boolean
 }
 
 interface Update extends CausingRequest {
   readonly target: User
   readonly changes: AnyChanges
   readonly hash: string | null
-  /** The new address that a token has to confirm first; `null` without one. */
-  readonly newAddress: Email | null
+  /** The address that a user enters who has to confirm a new one. Of another address, a token is invalid from now on. */
+  readonly newAddress: NewAddress | null
   readonly keptCredentialId: string | null
   /** Repeats every check of the update on the current record. */
   readonly check: (fresh: User) => void | Promise<void>
@@ -67,13 +73,10 @@ export class UpdateUser {
     if (givesAccess && currentPassword === undefined) requireFreshLogin(this.#needs, by)
     const verified = await this.#verify(by.user, currentPassword, { ...caller, requestId })
     const isOther = email !== undefined && emailKey(email) !== emailKey(by.user.email)
-    const { confirmEmailChange } = this.#needs
-    const waits = isOther && confirmEmailChange
-    // A user who has mistyped the new address may enter the present one again.
-    if (confirmEmailChange && email !== undefined && !isOther) await this.#forgetNewAddress(by.user)
-    const newAddress = isOther ? await this.#toConfirm(email, by.user, { ...caller, requestId }) : null
+    const waits = isOther && this.#needs.newAddressTokens !== null
     // Field by field, because the object of a calling program may hold rights, too.
     const changes = { email: waits ? undefined : email, password }
+    const newAddress = email === undefined ? null : await this.#entered(email, by.user, { ...caller, requestId })
     const hash = await this.#hash(changes, by.user, caller)
     const check = async (fresh: User): Promise<void> => {
       await requireAlive(fresh, by)
@@ -136,28 +139,46 @@ export class UpdateUser {
   }
 
   /**
-   * The new address if a token has to confirm it; `null` if it counts at once, or has got its messages of the hour. The
-   * answer tells whether the address has an account, so each client may ask only so often.
+   * The address as one that a token has to confirm; `null` if it counts at once. The answer tells whether the address has an
+   * account, so each client may ask only so often.
    */
-  async #toConfirm(email: Email, user: User, { client, requestId }: Caller & { requestId: string }) {
-    const { users, limits, confirmEmailChange } = this.#needs
+  async #entered(
+    email: Email,
+    user: User,
+    { client, requestId }: Caller & { requestId: string },
+  ): Promise<NewAddress | null> {
+    const { users, limits, newAddressTokens } = this.#needs
+    const account = emailKey(email)
+    // A user who has mistyped the new address may enter the present one again.
+    if (account === emailKey(user.email)) return newAddressTokens && { email, isSent: false }
     return await limits.request('tokenRequests', client, async () => {
-      if (!confirmEmailChange) return null
-      const account = emailKey(email)
+      if (newAddressTokens === null) return null
       const owner = await users.findByEmail(account)
       // Only the use of the token decides whether the address is free; this refusal tells the user early.
       if (owner !== null && owner.id !== user.id) throw new Refusal('UPDATE_USER_EMAIL_ALREADY_EXISTS')
-      await this.#forgetNewAddress(user)
-      const maySend = await limits.maySendToken({ purpose: 'change_email', account, device: null, requestId })
-      return maySend ? email : null
+      const isSent = await limits.maySendToken({ purpose: 'change_email', account, device: null, requestId })
+      return { email, isSent }
     })
   }
 
-  /** Invalidates the token that would confirm a new address. */
-  async #forgetNewAddress({ id }: User): Promise<void> {
-    const { tokens } = this.#needs
-    const token = await tokens.current('change_email', id)
-    if (token !== null) await tokens.remove(token.purpose, token.digest)
+  /**
+   * Puts the token before its event is written. The delivery hands out only a token that it finds, so a user who withdraws
+   * the address can be sure that no waiting event brings it back.
+   */
+  async #putToken(user: User, { email, isSent }: NewAddress, metadata: EventMetadata) {
+    const { newAddressTokens } = this.#needs
+    if (newAddressTokens === null) return []
+    const purpose = 'change_email'
+    const fact = newAddressFact(user, email)
+    if (isSent) {
+      const { eventId } = metadata
+      await issueToken(newAddressTokens, { purpose, user, fact, eventId, isRepeated: false })
+      return [newAddressEvent(user, email, metadata)]
+    }
+    const { tokens } = newAddressTokens
+    const token = await tokens.current(purpose, user.id)
+    if (token !== null && token.fact !== fact) await tokens.remove(purpose, token.digest)
+    return []
   }
 
   async #change(update: Update): Promise<User> {
@@ -170,7 +191,7 @@ export class UpdateUser {
       const metadata = () => eventMetadata(this.#needs, update)
       const isChanged = Object.keys(changed).length > 0
       const events = isChanged ? [updatedEvent(user, changed, metadata(), { sessionsEnded })] : []
-      if (newAddress !== null) events.push(newAddressEvent(user, newAddress, metadata()))
+      if (newAddress !== null) events.push(...(await this.#putToken(user, newAddress, metadata())))
       return events.length === 0 ? { type: 'keep' } : { type: 'replace', user, events }
     })
     switch (outcome.type) {

@@ -17,9 +17,7 @@ import { TaskQueue } from './task-queue.ts'
 interface Needs extends DeliveryNeeds {
   outbox: Outbox
   sessions: SessionStore
-  keyRing: Pick<KeyRing, 'digest' | 'tokenFor'>
-  /** In seconds. */
-  lifetimes: Readonly<Record<'verify_email', number>>
+  keyRing: Pick<KeyRing, 'tokenFor'>
 }
 
 const maxRunning = 16

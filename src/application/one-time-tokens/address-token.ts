@@ -8,27 +8,17 @@ import type { UserStore } from '../ports/stores/user-store.ts'
 interface Needs {
   users: UserStore
   tokens: TokenStore
-  keyRing: Pick<KeyRing, 'digest' | 'tokenFor'>
-  clock: () => Date
-  /** In seconds. */
-  lifetimes: Readonly<Record<'verify_email', number>>
+  keyRing: Pick<KeyRing, 'tokenFor'>
 }
 
-/**
- * The token that confirms a new address, the same at each delivery of its event. It replaces the token of an earlier event,
- * since the events of a user come in order. `null` if the change is void, or if the token would have expired.
- */
+/** The token that confirms the new address of an event; `null` if it is void, used or expired. */
 export async function addressToken(
-  { users, tokens, keyRing, clock, lifetimes }: Needs,
-  { id: eventId, fact, at }: Extract<AccountEvent, { type: 'verification_requested' }>,
+  { users, tokens, keyRing }: Needs,
+  { fact }: Extract<AccountEvent, { type: 'verification_requested' }>,
   userId: UserId,
 ): Promise<string | null> {
-  const expiresAt = new Date(at.getTime() + lifetimes.verify_email * 1000)
+  const token = await tokens.current('change_email', userId)
   const user = await users.find(userId)
-  if (user === null || newAddressOf(fact, user) === null || expiresAt <= clock()) return null
-
-  const purpose = 'change_email'
-  const token = keyRing.tokenFor(purpose, eventId, userId, fact)
-  await tokens.put({ purpose, userId, digest: keyRing.digest(token), eventId, fact, createdAt: at, expiresAt })
-  return token
+  if (token?.fact !== fact || user === null || newAddressOf(fact, user) === null) return null
+  return keyRing.tokenFor('change_email', token.eventId, userId, fact)
 }

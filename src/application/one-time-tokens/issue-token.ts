@@ -1,5 +1,5 @@
 import type { EventId } from '../../domain/ids.ts'
-import { isFresh, type RequestPurpose } from '../../domain/one-time-token.ts'
+import { isFresh, type RequestPurpose, type TokenPurpose } from '../../domain/one-time-token.ts'
 import type { User } from '../../domain/user.ts'
 import type { KeyRing } from '../ports/key-ring.ts'
 import type { TokenStore } from '../ports/stores/token-store.ts'
@@ -13,7 +13,7 @@ export interface IssueNeeds {
 }
 
 interface Issue {
-  readonly purpose: RequestPurpose
+  readonly purpose: TokenPurpose
   readonly user: User
   /** The fact that the token is bound to. */
   readonly fact: string
@@ -39,7 +39,8 @@ export async function issueToken(needs: IssueNeeds, issue: Issue): Promise<{ tok
   }
 
   const made = token(eventId)
-  const expiresAt = new Date(now.getTime() + lifetimes[purpose] * 1000)
+  const lifetime = lifetimes[purpose === 'change_email' ? 'verify_email' : purpose]
+  const expiresAt = new Date(now.getTime() + lifetime * 1000)
   await tokens.put({ purpose, userId: user.id, digest: keyRing.digest(made), eventId, fact, createdAt: now, expiresAt })
   return { token: made, expiresAt }
 }

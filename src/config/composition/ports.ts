@@ -42,6 +42,7 @@ export function portsOf(settings: Settings, opened: Opened) {
   const { users, keyRing, attacked, withheld, wake, ...others } = opened
   const { clock, hasher, limiter } = opened
   const devices = deviceTokens(keyRing.deviceTokenKey, clock)
+  const lifetimes = lifetimesOf(settings)
   const counted = { limiter, keyRing, deviceTokens: devices, figures: settings.limits, clock, attacked, withheld }
   return {
     ...others,
@@ -56,10 +57,12 @@ export function portsOf(settings: Settings, opened: Opened) {
     newToken,
     providerNames: new Set(enabledOf(settings.providers).map(([name]) => name)),
     freshLoginSeconds: settings.security.freshLoginSeconds || null,
-    confirmEmailChange: settings.security.confirmEmailChange,
+    newAddressTokens: settings.security.confirmEmailChange
+      ? { tokens: others.tokens, keyRing, clock, lifetimes }
+      : null,
     requiresSession: settings.verification.requiresSession,
     maxOpenJourneys: settings.security.maxOpenJourneys,
-    lifetimes: lifetimesOf(settings),
+    lifetimes,
     leaseSeconds: settings.events.leaseSeconds,
     handlerTimeoutSeconds: settings.handlers.timeoutSeconds,
   }

@@ -48,7 +48,7 @@ export async function openUserStore(
   // Safe: the schema allows only kinds that store users.
   const address = { ...stores.users, dataFolder } as UserStoreAddress
   const store = await namingRoles(['users'], () => openStore(address, { warn: () => undefined }))
-  const { users, outbox, tokenRequests, tokens } = store
+  const { users, outbox, tokenRequests } = store
   const hasher = openHasher(settings, openHashPool(passwords))
   const ports = userPortsOf(settings, { users, hasher, clock: () => new Date() })
   const deliveries = { ...ports, outbox, tokenRequests, lifetimes: lifetimesOf(settings) }
@@ -59,7 +59,7 @@ export async function openUserStore(
     createSuperuser: new CreateSuperuser(ports),
     promoteUser: new PromoteUser(needs),
     listUsers: new ListUsers(ports),
-    updateUser: new UpdateUser({ ...needs, tokens, limits: unlimited, confirmEmailChange: false }),
+    updateUser: new UpdateUser({ ...needs, limits: unlimited, newAddressTokens: null }),
     listUndelivered: new ListUndelivered(deliveries),
     retryDeliveries: new RetryDeliveries(deliveries),
     /** The file of the users, if this command has created it. */
