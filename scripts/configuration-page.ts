@@ -129,7 +129,7 @@ const introduction = `# Configuration
 <!-- Generated from the schema of the settings by \`npm run docs\`. -->
 
 This page lists every setting. [settings.md](settings.md) has the settings to know first. Every setting has a default:
-without any, Portcullis listens on \`127.0.0.1:3000\` and stores its data in \`./data\`.
+without settings, Portcullis listens on \`127.0.0.1:3000\` and stores its data in \`./data\`.
 
 Settings come from a JSON file and from the environment. A variable takes precedence over the file.
 
@@ -146,10 +146,10 @@ Give the secret and the addresses of stores in the environment, not in the file.
   folder, if that file exists.
 - **Variables.** \`PORTCULLIS_A__B_C\` sets \`a.bC\`. Write numbers in digits, booleans as \`true\` or \`false\` (or \`1\`, \`0\`,
   \`yes\`, \`no\`, \`on\`, \`off\`), and lists with commas. The service ignores an empty variable.
-- **Names.** \`<NAME>\` in a variable is the name of an entry. It matches an entry of the file in any case. Otherwise it adds
-  an entry in lower case.
-- **Secrets in files.** \`PORTCULLIS_SECRET_FILE\` and \`PORTCULLIS_STORES__USERS__URL_FILE\` name files that hold the value,
-  and so do the variables of the other secrets and addresses. The service removes the last newline.
+- **Names.** \`<NAME>\` in a variable is the name of an entry. Upper and lower case do not matter. If the file has no such
+  entry, the variable adds one in lower case.
+- **Secrets in files.** \`PORTCULLIS_SECRET_FILE\`, \`PORTCULLIS_STORES__USERS__URL_FILE\` and the same variables for the other
+  secrets and addresses name files that hold the value. The service removes the last newline.
 - **Relative paths** start in the current folder.
 - **Faults.** A wrong or unknown setting stops the start with exit code 2, and the message lists all faults. An unknown
   variable without \`__\` causes only a warning, because Kubernetes sets such variables by itself.

@@ -45,7 +45,8 @@ Every error has the body \`{"detail": …}\`. A \`detail\` in capitals is a code
 reason: \`{"detail": {"code": "…", "reason": "…"}}\`. The reason is for people, and its wording may change.
 
 This page describes a service with one provider, \`<provider>\`. A running service describes its own routes at
-\`/openapi.json\`, with the values of each \`detail\` as an enum. [openapi.json](openapi.json) is the document of a service without settings.`
+\`/openapi.json\`, with the values of each \`detail\` as an enum. [openapi.json](openapi.json) is the document of a service without
+settings.`
 
 const generalErrors = `## On any path
 

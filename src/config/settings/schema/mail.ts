@@ -69,7 +69,7 @@ export const mail = Type.Object({
     Type.String({
       expects: 'the tag of a language, such as en or de',
       default: 'en',
-      description: 'Language of messages to people whose request names none that has templates.',
+      description: 'Language of a message if no language of the request has templates.',
     }),
     isLanguageTag,
   ),

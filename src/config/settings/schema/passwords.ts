@@ -64,7 +64,7 @@ export const verification = Type.Object({
         'Nobody verifies an account that a stranger registered (Sudhodanan and Paverd, "Pre-hijacked accounts").',
     },
     description:
-      '`POST /verify` needs a session of the account; otherwise it is 401. So the owner of an address cannot verify an account that an attacker registered.',
+      '`POST /verify` needs a session of the account; otherwise it answers 401. So the owner of an address cannot verify an account that an attacker registered.',
   }),
 })
 
@@ -93,7 +93,7 @@ export const security = Type.Object({
       because: 'The address that resets the password belongs to the user (NIST SP 800-63B-4 section 4.2.1.2).',
     },
     description:
-      'A new address that users set for themselves counts once they open the link that is sent there. Until then, `PATCH /users/me` answers with the present address.',
+      'A new address that users set for themselves takes effect when they open the link that is sent to it. Until then, `PATCH /users/me` answers with the present address.',
   }),
   maxOpenJourneys: Type.Integer({
     minimum: 1,

@@ -28,7 +28,8 @@ const cacheMegabytes = Type.Optional(
     minimum: 1,
     maximum: 65_536,
     otherwise: '256; half a megabyte for each of several tenants',
-    description: '(sqlite) Memory in which a process keeps parts of the file, at most. It is taken as they are read.',
+    description:
+      '(sqlite) Limit of the memory in which a process keeps parts of the file. The process takes it as it reads the file.',
   }),
 )
 
