@@ -160,6 +160,14 @@ describe('a new address that has to be confirmed', () => {
     expect(await find()).to.include({ email: wanted })
   })
 
+  it('is not undone by a request that began before it was confirmed', async () => {
+    const { ask, find, redeem, tokenFor } = await scene()
+    await redeem(await tokenFor())
+    // `by` has the record as it was before.
+    expect(await ask(present)).to.include({ email: wanted, isVerified: true })
+    expect(await find()).to.include({ email: wanted, isVerified: true })
+  })
+
   it('gets no token once the user has asked for another one', async () => {
     const { ask, relay, tokens, redeem } = await scene()
     await ask(other)

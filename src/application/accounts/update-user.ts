@@ -72,12 +72,10 @@ export class UpdateUser {
     const givesAccess = email !== undefined || password !== undefined
     if (givesAccess && currentPassword === undefined) requireFreshLogin(this.#needs, by)
     const verified = await this.#verify(by.user, currentPassword, { ...caller, requestId })
-    const isOther = email !== undefined && emailKey(email) !== emailKey(by.user.email)
-    const waits = isOther && this.#needs.newAddressTokens !== null
     // Field by field, because the object of a calling program may hold rights, too.
-    const changes = { email: waits ? undefined : email, password }
+    const changes = { email, password }
     const newAddress = email === undefined ? null : await this.#entered(email, by.user, { ...caller, requestId })
-    const hash = await this.#hash(changes, by.user, caller)
+    const hash = await this.#hash(atOnce({ changes, newAddress }, by.user), by.user, caller)
     const check = async (fresh: User): Promise<void> => {
       await requireAlive(fresh, by)
       requireSamePassword(fresh, verified)
@@ -182,11 +180,12 @@ export class UpdateUser {
   }
 
   async #change(update: Update): Promise<User> {
-    const { target, changes, newAddress, check } = update
+    const { target, newAddress, check } = update
     const outcome = await this.#needs.changeUser.execute(target.id, async (fresh): Promise<Change> => {
       await check(fresh)
+      const changes = atOnce(update, fresh)
       this.#requireGoodPassword(changes, fresh)
-      const { user, changed } = applied(fresh, update, this.#needs.clock())
+      const { user, changed } = applied(fresh, { ...update, changes }, this.#needs.clock())
       const sessionsEnded = user.sessions.generation !== fresh.sessions.generation
       const metadata = () => eventMetadata(this.#needs, update)
       const isChanged = Object.keys(changed).length > 0
@@ -235,6 +234,12 @@ function requireSamePassword(fresh: User, verified: number | null): void {
 /** Refuses a credential that has ended meanwhile, because the new password would keep its session. */
 async function requireAlive(fresh: User, by: Authenticated): Promise<void> {
   if (!(await speaksFor(fresh, by))) throw new Refusal('UNAUTHORIZED')
+}
+
+/** The changes without a new address that a token has to confirm first. */
+function atOnce({ changes, newAddress }: Pick<Update, 'changes' | 'newAddress'>, fresh: User): AnyChanges {
+  const waits = newAddress !== null && emailKey(newAddress.email) !== emailKey(fresh.email)
+  return waits ? { ...changes, email: undefined } : changes
 }
 
 /** The updated record, and the fields that really changed. */
