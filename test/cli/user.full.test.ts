@@ -148,6 +148,17 @@ describe('portcullis user', () => {
     expect((await portcullis(['user', 'list', '--after', 'ada@example.com'])).code).to.equal(2)
   })
 
+  it('prints no reset link that no route would take', async () => {
+    const folder = scratchFolder()
+    const service = await spawnService({}, folder)
+    const { id } = await register(service.url, 'forgetful@example.com')
+    await service.end('SIGTERM')
+    const env = { PORTCULLIS_ROUTERS__RESET_PASSWORD__ENABLED: 'false' }
+    const { code, out, err } = await portcullis(['user', 'reset-link', id], { cwd: folder, env })
+    expect([code, out]).to.deep.equal([2, ''])
+    expect(err).to.match(/routers\.resetPassword\.enabled.* is off: no route/)
+  })
+
   it('asks the handler that may object to a deletion', async () => {
     const folder = scratchFolder()
     const module = join(folder, 'handlers.mjs')

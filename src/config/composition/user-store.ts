@@ -86,6 +86,9 @@ export async function openUserStore(
         const message = 'is not set, and pages.enabled is off: the link would lead nowhere'
         throw settingsFault('mail.links.reset', message)
       }
+      if (!settings.routers.resetPassword?.enabled) {
+        throw settingsFault('routers.resetPassword.enabled', 'is off: no route would take the token of the link')
+      }
       const keyOwner = tenant === defaultTenant ? null : tenant
       const master = await resolveSecret(settings)
       await bindSecret(store, master, keyOwner)
