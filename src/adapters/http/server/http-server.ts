@@ -162,6 +162,8 @@ export function httpServer(listener: RequestListener, options: Options) {
       await drained
       await nextIteration() // connections whose requests have arrived are not idle
       server.closeIdleConnections()
+      // Node does not count a connection as idle before its first request. Browsers open such connections in advance.
+      for (const socket of connections.keys()) if (socket.bytesRead === 0) socket.destroy()
       const timer = setTimeout(() => server.closeAllConnections(), graceSeconds * 1000)
       await closed
       clearTimeout(timer)
