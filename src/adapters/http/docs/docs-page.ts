@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname } from 'node:path'
-import { endpoint, type Router } from '../endpoint.ts'
+import type { Router } from '../endpoint.ts'
 import { html } from '../pages/html.ts'
-import { documentOf } from '../pages/html-page.ts'
-import { staticFile } from '../pages/static-file.ts'
+import { documentOf, pageReply } from '../pages/html-page.ts'
+import { fileEndpoint, pageEndpoint } from '../pages/page-endpoint.ts'
 
 /** Swagger UI uses `data:` images. */
 const policy =
@@ -45,19 +45,10 @@ export function docsRouter(document: unknown): Router {
     tag: 'pages',
     prefix: '',
     endpoints: [
-      endpoint({
-        method: 'GET',
-        path: '/openapi.json',
-        operationId: 'page:/openapi.json',
-        summary: 'The OpenAPI document',
-        access: 'public',
-        handle: async () => ({ status: 200, body: document }),
-      }),
-      staticFile({ path: '/docs', name: 'index.html', read: () => page, policy }),
-      staticFile({ path: '/docs/start.js', name: 'start.js', read: () => start }),
-      ...assets.map((name) =>
-        staticFile({ path: `/docs/${name}`, name, read: () => readFile(`${swaggerFolder}/${name}`) }),
-      ),
+      pageEndpoint('/openapi.json', () => ({ status: 200, body: document })),
+      pageEndpoint('/docs', () => pageReply(page, policy)),
+      fileEndpoint('/docs/start.js', () => start),
+      ...assets.map((name) => fileEndpoint(`/docs/${name}`, () => readFile(`${swaggerFolder}/${name}`))),
     ],
   }
 }

@@ -1,7 +1,8 @@
-import { endpoint, type Router } from '../endpoint.ts'
+import type { Router } from '../endpoint.ts'
 import { type Html, html } from './html.ts'
 import { documentOf, pageReply, redirectHome } from './html-page.ts'
 import { mailboxPath } from './mailbox-page.ts'
+import { pageEndpoint } from './page-endpoint.ts'
 
 /** The pages that the start page links to. */
 interface FrontDoor {
@@ -18,18 +19,11 @@ export function frontDoorRouter(door: FrontDoor, publicUrl: () => string): Route
     tag: 'pages',
     prefix: '',
     endpoints: [
-      endpoint({
-        method: 'GET',
-        path: '/',
-        operationId: 'page:/',
-        summary: 'The start page',
-        access: 'public',
-        async handle(incoming) {
-          if (door.development === null) return { status: 303, headers: { Location: `${publicUrl()}/account` } }
-          const { pathname } = new URL(publicUrl())
-          const base = pathname === '/' ? '' : pathname
-          return redirectHome(publicUrl(), '/', incoming) ?? pageReply(startPage(base, door), policy)
-        },
+      pageEndpoint('/', (incoming) => {
+        if (door.development === null) return { status: 303, headers: { Location: `${publicUrl()}/account` } }
+        const { pathname } = new URL(publicUrl())
+        const base = pathname === '/' ? '' : pathname
+        return redirectHome(publicUrl(), '/', incoming) ?? pageReply(startPage(base, door), policy)
       }),
     ],
   }

@@ -1,6 +1,6 @@
 import { leadsToLoopback } from '../../../lib/loopback.ts'
 import type { Incoming } from '../endpoint.ts'
-import type { Reply } from '../reply.ts'
+import type { Page, Reply } from '../reply.ts'
 import { type Html, html } from './html.ts'
 
 /** Allows only own files and requests to the service. Forms work only through the script. */
@@ -35,7 +35,11 @@ ${body}
 }
 
 /** The answer with a document. */
-export function pageReply(content: string, policy: string, more: { status?: number; language?: string } = {}): Reply {
+export function pageReply(
+  content: Page['content'],
+  policy: string,
+  more: { status?: number; language?: string } = {},
+): Reply {
   const { status = 200, language } = more
   return {
     status,

@@ -1,10 +1,10 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { KeptMail, Mailbox } from '../../../application/ports/mailer.ts'
-import { endpoint, type Router } from '../endpoint.ts'
+import type { Router } from '../endpoint.ts'
 import type { Reply } from '../reply.ts'
 import { type Html, html } from './html.ts'
 import { documentOf, pageReply } from './html-page.ts'
-import { builtFile } from './static-file.ts'
+import { builtFile, pageEndpoint } from './page-endpoint.ts'
 
 interface Needs {
   readonly mailbox: Pick<Mailbox, 'newestFirst'>
@@ -30,36 +30,19 @@ export function mailboxRouter({ mailbox, key }: Needs): Router {
   const withKey = (query: URLSearchParams, act: () => Reply): Reply =>
     isSame(query.get('key') ?? '', key) ? act() : pageReply(withoutKey, policy, { status: 403 })
 
-  return {
-    tag: 'pages',
-    prefix: '',
-    endpoints: [
-      endpoint({
-        method: 'GET',
-        path: mailboxPath,
-        operationId: `page:${mailboxPath}`,
-        summary: 'The messages of the mailbox',
-        access: 'public',
-        isLocal: true,
-        handle: async ({ query }) =>
-          withKey(query, () => pageReply(listPage(mailbox.newestFirst(), find(query), key), policy)),
+  const endpoints = [
+    pageEndpoint(mailboxPath, ({ query }) =>
+      withKey(query, () => pageReply(listPage(mailbox.newestFirst(), find(query), key), policy)),
+    ),
+    pageEndpoint(`${mailboxPath}/message`, ({ query }) =>
+      withKey(query, () => {
+        const content = find(query)?.mail.html ?? ''
+        return pageReply(content.replace('<head>', '<head><base target="_blank">'), messagePolicy)
       }),
-      endpoint({
-        method: 'GET',
-        path: `${mailboxPath}/message`,
-        operationId: `page:${mailboxPath}/message`,
-        summary: 'The HTML of a message',
-        access: 'public',
-        isLocal: true,
-        handle: async ({ query }) =>
-          withKey(query, () => {
-            const content = find(query)?.mail.html ?? ''
-            return pageReply(content.replace('<head>', '<head><base target="_blank">'), messagePolicy)
-          }),
-      }),
-      { ...builtFile(`${mailboxPath}/mailbox.css`, 'mailbox.css'), isLocal: true },
-    ],
-  }
+    ),
+    builtFile(`${mailboxPath}/mailbox.css`),
+  ]
+  return { tag: 'pages', prefix: '', endpoints: endpoints.map((one) => ({ ...one, isLocal: true })) }
 }
 
 function isSame(one: string, other: string): boolean {

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
-import { endpoint, type Router } from '../endpoint.ts'
-import { redirectHome, scriptedPagePolicy } from './html-page.ts'
-import { builtFile, staticFile } from './static-file.ts'
+import type { Router } from '../endpoint.ts'
+import { pageReply, redirectHome, scriptedPagePolicy } from './html-page.ts'
+import { builtFile, fileEndpoint, pageEndpoint } from './page-endpoint.ts'
 
 /** The settings that the page needs. A real front end has them as constants. */
 export interface TryConfig {
@@ -35,25 +35,16 @@ export const hasTryPage = existsSync(folder)
 
 /** @param known called for each request, since the port is unknown before the service listens */
 export function tryRouter(known: () => { publicUrl: string; config: TryConfig }): Router {
-  const read = (name: string) => () => readFile(new URL(name, folder))
-  const index = staticFile({ path: '/try', name: 'index.html', read: read('index.html'), policy: scriptedPagePolicy })
+  const read = (name: string) => readFile(new URL(name, folder))
   const endpoints = [
-    {
-      ...index,
-      async handle(incoming: Parameters<typeof index.handle>[0]) {
-        return redirectHome(known().publicUrl, '/try', incoming) ?? index.handle(incoming)
-      },
-    },
-    endpoint({
-      method: 'GET',
-      path: '/try/config.json',
-      operationId: 'page:/try/config.json',
-      summary: 'What the page has to know',
-      access: 'public',
-      handle: async () => ({ status: 200, body: known().config }),
-    }),
-    builtFile('/try/base.css', 'base.css'),
-    ...assets.map((name) => staticFile({ path: `/try/${name}`, name, read: read(name) })),
+    pageEndpoint(
+      '/try',
+      async (incoming) =>
+        redirectHome(known().publicUrl, '/try', incoming) ?? pageReply(await read('index.html'), scriptedPagePolicy),
+    ),
+    pageEndpoint('/try/config.json', () => ({ status: 200, body: known().config })),
+    builtFile('/try/base.css'),
+    ...assets.map((name) => fileEndpoint(`/try/${name}`, () => read(name))),
   ]
   const local = endpoints.map((one) => ({ ...one, isLocal: true }))
   return { tag: 'pages', prefix: '', endpoints: hasTryPage ? local : [] }

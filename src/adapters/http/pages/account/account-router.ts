@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises'
 import { extname } from 'node:path'
 import { bestLanguage } from '../../../../lib/languages.ts'
-import { type Endpoint, endpoint, type Router } from '../../endpoint.ts'
+import type { Endpoint, Router } from '../../endpoint.ts'
 import { html } from '../html.ts'
 import { documentOf, pageReply, redirectHome, scriptedPagePolicy } from '../html-page.ts'
-import { builtFile, staticFile } from '../static-file.ts'
+import { builtFile, fileEndpoint, pageEndpoint } from '../page-endpoint.ts'
 import { bodies } from './bodies.ts'
 import { type PageData, type PageName, pageNames } from './page-data.ts'
 import { type Site, themeOf } from './site.ts'
@@ -27,11 +27,11 @@ export function accountRouter(site: Site, publicUrl: () => string): Router {
     tag: 'pages',
     prefix: '/account',
     endpoints: [
-      ...offered.map((name) => pageEndpoint(name, site, icons, publicUrl)),
-      ...offered.map((name) => builtFile(`/${name}.js`, `${name}.js`)),
-      builtFile('/style.css', 'style.css'),
-      staticFile({ path: '/theme.css', name: 'theme.css', read: () => readTheme(site) }),
-      staticFile({ path: `/${icons}`, name: icons, read: () => (site.logo === null ? icon : readFile(site.logo)) }),
+      ...offered.map((name) => accountEndpoint(name, site, icons, publicUrl)),
+      ...offered.map((name) => builtFile(`/${name}.js`)),
+      builtFile('/style.css'),
+      fileEndpoint('/theme.css', () => readTheme(site)),
+      fileEndpoint(`/${icons}`, () => (site.logo === null ? icon : readFile(site.logo))),
     ],
   }
 }
@@ -54,22 +54,16 @@ async function readTheme({ color, css }: Site): Promise<string> {
   return themeOf(color) + (css === null ? '' : await readFile(css, 'utf8'))
 }
 
-function pageEndpoint(name: PageName, site: Site, icons: string, publicUrl: () => string): Endpoint {
+function accountEndpoint(name: PageName, site: Site, icons: string, publicUrl: () => string): Endpoint {
   const path = name === 'account' ? '' : `/${name}`
-  return endpoint({
-    method: 'GET',
-    path,
-    operationId: `page:/account${path}`,
-    summary: `The page ${name}`,
-    access: 'public',
-    async handle(incoming) {
-      const redirect = redirectHome(publicUrl(), `/account${path}`, incoming)
-      if (redirect !== null) return redirect
-      const texts = languages[bestLanguage(incoming.languages, Object.keys(languages)) ?? 'en'] ?? en
-      const content = accountPage(name, texts, { site, icons, home: new URL(publicUrl()) })
-      return pageReply(content, scriptedPagePolicy, { language: texts.language })
-    },
+  const page = pageEndpoint(path, (incoming) => {
+    const redirect = redirectHome(publicUrl(), `/account${path}`, incoming)
+    if (redirect !== null) return redirect
+    const texts = languages[bestLanguage(incoming.languages, Object.keys(languages)) ?? 'en'] ?? en
+    const content = accountPage(name, texts, { site, icons, home: new URL(publicUrl()) })
+    return pageReply(content, scriptedPagePolicy, { language: texts.language })
   })
+  return { ...page, operationId: `page:/account${path}` }
 }
 
 function accountPage(name: PageName, texts: Texts, { site, icons, home }: { site: Site; icons: string; home: URL }) {

@@ -1,0 +1,42 @@
+import { readFile } from 'node:fs/promises'
+import { basename, extname } from 'node:path'
+import { type Endpoint, endpoint, type Incoming } from '../endpoint.ts'
+import type { Page, Reply } from '../reply.ts'
+
+/** An operation that answers a page or one of its files. */
+export function pageEndpoint(
+  path: string,
+  handle: (incoming: Incoming<null, null, null>) => Promise<Reply> | Reply,
+): Endpoint {
+  return endpoint({
+    method: 'GET',
+    path,
+    operationId: `page:${path}`,
+    summary: '', // of the OpenAPI document, which leaves pages out
+    access: 'public',
+    handle: async (incoming) => handle(incoming),
+  })
+}
+
+const types: Readonly<Record<string, string>> = {
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.png': 'image/png',
+  '.jpg': 'image/jpeg',
+  '.webp': 'image/webp',
+  '.svg': 'image/svg+xml',
+}
+
+/** An operation that answers a file. The ending of the path decides the content type. */
+export function fileEndpoint(path: string, read: () => Page['content'] | Promise<Page['content']>): Endpoint {
+  const type = types[extname(path)] ?? 'application/octet-stream'
+  return pageEndpoint(path, async () => ({ status: 200, page: { type, content: await read() } }))
+}
+
+/** The build writes the scripts and style sheets there. */
+const built = new URL(import.meta.url.endsWith('.ts') ? '../../../../dist/pages/' : './pages/', import.meta.url)
+
+/** An operation that answers the file of the build that has the name at the end of the path. */
+export function builtFile(path: string): Endpoint {
+  return fileEndpoint(path, () => readFile(new URL(basename(path), built)))
+}
