@@ -16,8 +16,8 @@ export const bodies: Readonly<Record<PageName, Compose>> = {
     title: texts.signIn.title,
     content: html`<div id="step">
 ${form(texts.signIn.button, [
-  field('username', texts.email, { type: 'email', autocomplete: 'username' }),
-  field('password', texts.password, { type: 'password', autocomplete: 'current-password' }),
+  field('username', texts.email, { autocomplete: 'username' }),
+  field('password', texts.password, { autocomplete: 'current-password' }),
 ])}
 ${buttonsOf(texts, providers)}
 ${links([
@@ -31,12 +31,8 @@ ${links([
     title: texts.signUp.title,
     content: html`<div id="step">
 ${form(texts.signUp.button, [
-  field('email', texts.email, { type: 'email', autocomplete: 'username' }),
-  field('password', texts.password, {
-    type: 'password',
-    autocomplete: 'new-password',
-    hint: lengthHint(texts, minPasswordLength),
-  }),
+  field('email', texts.email, { autocomplete: 'username' }),
+  newPassword(texts.password, texts, minPasswordLength),
 ])}
 ${links([link('sign-in', texts.signUp.signIn)])}
 </div>`,
@@ -46,7 +42,7 @@ ${links([link('sign-in', texts.signUp.signIn)])}
     title: texts.forgot.title,
     content: html`<div id="step">
 <p>${texts.forgot.intro}</p>
-${form(texts.forgot.button, [field('email', texts.email, { type: 'email', autocomplete: 'username' })])}
+${form(texts.forgot.button, [field('email', texts.email, { autocomplete: 'username' })])}
 ${links([link('sign-in', texts.forgot.signIn)])}
 </div>`,
   }),
@@ -54,13 +50,7 @@ ${links([link('sign-in', texts.forgot.signIn)])}
   reset: (texts, { minPasswordLength }) => ({
     title: texts.reset.title,
     content: html`<div id="step">
-${form(texts.reset.button, [
-  field('password', texts.newPassword, {
-    type: 'password',
-    autocomplete: 'new-password',
-    hint: lengthHint(texts, minPasswordLength),
-  }),
-])}
+${form(texts.reset.button, [newPassword(texts.newPassword, texts, minPasswordLength)])}
 ${links([link('forgot', texts.reset.again)])}
 </div>`,
   }),
@@ -118,7 +108,6 @@ ${providers
 ${form(texts.address.button, [
   username,
   field('email', texts.address.field, {
-    type: 'email',
     autocomplete: 'email',
     ...(routes.verify !== null && { hint: texts.address.hint }),
   }),
@@ -134,11 +123,7 @@ ${links([link('account', texts.back)])}
 ${form(texts.changePassword.button, [
   username,
   currentPassword(texts),
-  field('password', texts.newPassword, {
-    type: 'password',
-    autocomplete: 'new-password',
-    hint: lengthHint(texts, minPasswordLength),
-  }),
+  newPassword(texts.newPassword, texts, minPasswordLength),
 ])}
 ${links([link('account', texts.back)])}
 </div>`,
@@ -155,16 +140,17 @@ ${fields}
 }
 
 interface FieldOptions {
-  readonly type: 'email' | 'password'
-  readonly autocomplete: string
+  readonly autocomplete: 'username' | 'email' | 'current-password' | 'new-password'
   readonly hint?: string
+  readonly isOptional?: boolean
 }
 
-function field(name: string, label: string, { type, autocomplete, hint }: FieldOptions): Html {
+function field(name: string, label: string, { autocomplete, hint, isOptional = false }: FieldOptions): Html {
+  const type = autocomplete.endsWith('password') ? 'password' : 'email'
   const described = hint === undefined ? `${name}-fault` : `${name}-hint ${name}-fault`
   return html`<div class="field">
 <label for="${name}">${label}</label>
-<input id="${name}" name="${name}" type="${type}" autocomplete="${autocomplete}" aria-describedby="${described}" required>
+<input id="${name}" name="${name}" type="${type}" autocomplete="${autocomplete}" aria-describedby="${described}"${isOptional ? null : ' required'}>
 ${hint === undefined ? null : html`<p class="hint" id="${name}-hint">${hint}</p>`}
 <p class="fault" id="${name}-fault"></p>
 </div>`
@@ -174,16 +160,13 @@ ${hint === undefined ? null : html`<p class="hint" id="${name}-hint">${hint}</p>
 const username = html`<input id="username" name="username" type="email" autocomplete="username" hidden>`
 
 function currentPassword(texts: Texts): Html {
-  return html`<div class="field">
-<label for="current_password">${texts.currentPassword}</label>
-<input id="current_password" name="current_password" type="password" autocomplete="current-password" aria-describedby="current_password-hint current_password-fault">
-<p class="hint" id="current_password-hint">${texts.currentHint}</p>
-<p class="fault" id="current_password-fault"></p>
-</div>`
+  const options = { autocomplete: 'current-password', hint: texts.currentHint, isOptional: true } as const
+  return field('current_password', texts.currentPassword, options)
 }
 
-function lengthHint(texts: Texts, length: number): string {
-  return texts.signUp.hint.replace('{length}', String(length))
+function newPassword(label: string, texts: Texts, minLength: number): Html {
+  const hint = texts.signUp.hint.replace('{length}', String(minLength))
+  return field('password', label, { autocomplete: 'new-password', hint })
 }
 
 function buttonsOf(texts: Texts, providers: Site['providers']): Html | null {
