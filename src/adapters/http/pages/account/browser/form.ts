@@ -1,5 +1,5 @@
-import { byId, say } from './page.ts'
-import { Problem } from './requests.ts'
+import { byId, filled, say, texts } from './page.ts'
+import { Problem, requestVerification } from './requests.ts'
 
 /** Passes the fields of the form to `act`. Faults appear beside their fields, and the first one gets the focus. */
 export function onSubmit(act: (fields: Readonly<Record<string, string>>) => Promise<void>): void {
@@ -39,6 +39,14 @@ export function onClick(button: HTMLElement, act: () => Promise<void>): void {
     if (button.getAttribute('aria-busy') === 'true') return
     button.setAttribute('aria-busy', 'true')
     void attempt(act).finally(() => button.removeAttribute('aria-busy'))
+  })
+}
+
+/** Sends the link that confirms the address when the button is clicked. */
+export function sendLinkOnClick(button: HTMLElement, email: string): void {
+  onClick(button, async () => {
+    await requestVerification(email)
+    say(filled(texts.linkSent, { email }))
   })
 }
 

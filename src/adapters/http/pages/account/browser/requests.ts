@@ -34,6 +34,11 @@ export class Problem extends Error {
   }
 }
 
+/** The code of a refusal; `null` for any other fault. */
+export function codeOf(thrown: unknown): string | null {
+  return thrown instanceof Problem ? thrown.code : null
+}
+
 /** The fields that some codes are about. */
 const fieldOf: Readonly<Record<string, string>> = {
   REGISTER_USER_ALREADY_EXISTS: 'email',
@@ -101,7 +106,7 @@ export async function signedIn(): Promise<Me | null> {
   try {
     return await request<Me>('GET', `${data.routes.users}/me`)
   } catch (thrown) {
-    if (thrown instanceof Problem && thrown.code === 'Unauthorized') return null
+    if (codeOf(thrown) === 'Unauthorized') return null
     throw thrown
   }
 }

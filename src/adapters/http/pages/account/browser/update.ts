@@ -1,6 +1,6 @@
 import { attempt, finish, onSubmit } from './form.ts'
 import { byId, data, element, filled, type Notice, open, pageUrl, texts } from './page.ts'
-import { type Me, Problem, request, requestVerification, signedIn } from './requests.ts'
+import { codeOf, type Me, Problem, request, requestVerification, signedIn } from './requests.ts'
 
 /** The form that changes one field of the own account. */
 export async function updateForm(field: 'email' | 'password', notice: Notice): Promise<void> {
@@ -11,14 +11,20 @@ export async function updateForm(field: 'email' | 'password', notice: Notice): P
       const { email, is_verified: isVerified } = await request<Me>('PATCH', `${data.routes.users}/me`, {
         json: changes,
       })
-      if (fields.email !== undefined && isPending(fields.email, email)) return showPending(fields.email)
+      if (fields.email !== undefined && isPending(fields.email, email)) {
+        const way = element('a', { class: 'button', href: pageUrl('account') }, texts.goOn)
+        return finish(filled(texts.addressPending, { email: fields.email }), way)
+      }
       // If this fails, the address is changed all the same, and the page of the account has a button for the link.
       const wantsLink = field === 'email' && !isVerified && data.routes.verify !== null
       if (wantsLink) await requestVerification(email).catch(() => undefined)
       open('account', notice)
     } catch (problem) {
-      if (problem instanceof Problem && problem.code === 'Unauthorized') return open('sign-in')
-      throw asNeedsPassword(problem)
+      const code = codeOf(problem)
+      if (code === 'Unauthorized') return open('sign-in')
+      // A login that is too old needs the current password.
+      if (code === 'FRESH_LOGIN_REQUIRED') throw new Problem('', '', { current_password: texts.fieldMissing })
+      throw problem
     }
   })
   await attempt(async () => {
@@ -31,17 +37,4 @@ export async function updateForm(field: 'email' | 'password', notice: Notice): P
 /** Whether the address counts only after a link in a message was opened. The service writes domains in lower case. */
 function isPending(wanted: string, email: string): boolean {
   return email === byId<HTMLInputElement>('username').value && wanted.trim().toLowerCase() !== email.toLowerCase()
-}
-
-function showPending(email: string): void {
-  finish(
-    filled(texts.addressPending, { email }),
-    element('a', { class: 'button', href: pageUrl('account') }, texts.goOn),
-  )
-}
-
-/** A login that is too old needs the current password. */
-function asNeedsPassword(problem: unknown): unknown {
-  if (!(problem instanceof Problem) || problem.code !== 'FRESH_LOGIN_REQUIRED') return problem
-  return new Problem('', '', { current_password: data.texts.fieldMissing })
 }

@@ -1,28 +1,20 @@
-import { attempt, onClick } from '../form.ts'
+import { attempt, onClick, sendLinkOnClick } from '../form.ts'
 import { byId, data, element, filled, open, parameters, say, texts } from '../page.ts'
-import {
-  type LinkedAccount,
-  leaveFor,
-  Problem,
-  problemOf,
-  request,
-  requestVerification,
-  signedIn,
-} from '../requests.ts'
+import { codeOf, type LinkedAccount, leaveFor, problemOf, request, signedIn } from '../requests.ts'
 import { showSessions } from '../sessions.ts'
 
 const { routes, providers } = data
 const here = location.origin + location.pathname
 const titleOf = (name: string): string => providers.find((one) => one.name === name)?.title ?? name
 
-/** Runs an action that only the user may do, and leads people without a session or a fresh one to the sign-in. */
+/** Runs an action that needs a session, or a fresh one. Without it, opens the sign-in. */
 async function asUser(act: () => Promise<void>): Promise<void> {
   try {
     await act()
   } catch (problem) {
-    if (!(problem instanceof Problem)) throw problem
-    if (problem.code === 'FRESH_LOGIN_REQUIRED') open('sign-in', 'again')
-    else if (problem.code === 'Unauthorized') open('sign-in')
+    const code = codeOf(problem)
+    if (code === 'FRESH_LOGIN_REQUIRED') open('sign-in', 'again')
+    else if (code === 'Unauthorized') open('sign-in')
     else throw problem
   }
 }
@@ -56,7 +48,7 @@ function rowOf({ id, oauth_name: name, account_email: email }: LinkedAccount): H
 
 onClick(byId('sign-out'), async () => {
   await request('POST', `${routes.login}/logout`).catch((problem: unknown) => {
-    if (!(problem instanceof Problem) || problem.code !== 'Unauthorized') throw problem
+    if (codeOf(problem) !== 'Unauthorized') throw problem
   })
   open('sign-in', 'signedOut')
 })
@@ -81,10 +73,7 @@ async function show(): Promise<void> {
   byId('state').classList.toggle('good', isVerified)
   const resend = byId('resend')
   resend.hidden = isVerified || routes.verify === null
-  onClick(resend, async () => {
-    await requestVerification(email)
-    say(filled(texts.linkSent, { email }))
-  })
+  sendLinkOnClick(resend, email)
   await Promise.all([showAccounts(), showSessions(asUser)])
   if (parameters.has('error')) say(problemOf(parameters.get('error')).message, 'bad')
   byId('loading').hidden = true

@@ -1,26 +1,18 @@
-import { attempt, finish, onClick, onSubmit } from '../form.ts'
-import { byId, data, element, filled, notice, parameters, say, texts, wayOn } from '../page.ts'
-import { leaveFor, logIn, Problem, problemOf, requestVerification, signedIn } from '../requests.ts'
+import { attempt, finish, onClick, onSubmit, sendLinkOnClick } from '../form.ts'
+import { byId, data, element, notice, parameters, say, texts, wayOn } from '../page.ts'
+import { codeOf, leaveFor, logIn, problemOf, signedIn } from '../requests.ts'
 
 onSubmit(async ({ username = '', password = '' }) => {
   try {
     await logIn(username, password)
     location.assign(wayOn)
   } catch (problem) {
-    const isUnverified = problem instanceof Problem && problem.code === 'LOGIN_USER_NOT_VERIFIED'
-    if (!isUnverified || data.routes.verify === null) throw problem
-    askToVerify(username)
+    if (codeOf(problem) !== 'LOGIN_USER_NOT_VERIFIED' || data.routes.verify === null) throw problem
+    const button = element('button', { type: 'button' }, texts.resend)
+    sendLinkOnClick(button, username)
+    finish(texts.errors.LOGIN_USER_NOT_VERIFIED ?? '', button)
   }
 })
-
-function askToVerify(email: string): void {
-  const button = element('button', { type: 'button' }, texts.resend)
-  onClick(button, async () => {
-    await requestVerification(email)
-    say(filled(texts.linkSent, { email }))
-  })
-  finish(texts.errors.LOGIN_USER_NOT_VERIFIED ?? '', button)
-}
 
 for (const { name, login } of data.providers) {
   if (login === null) continue

@@ -1,6 +1,6 @@
 import { finish, onClick } from '../form.ts'
 import { byId, data, element, filled, keptReturn, open, pageUrl, say, texts } from '../page.ts'
-import { type Me, Problem, request } from '../requests.ts'
+import { codeOf, type Me, request } from '../requests.ts'
 import { forgetToken, keepToken, linkToken } from '../token.ts'
 
 const token = linkToken()
@@ -17,7 +17,7 @@ onClick(byId('confirm'), async () => {
     const to = keptReturn() ?? pageUrl('account', null)
     finish(filled(texts.verifiedNow, { email }), element('a', { class: 'button', href: to }, texts.goOn))
   } catch (problem) {
-    if (!(problem instanceof Problem) || problem.code !== 'Unauthorized') throw problem
+    if (codeOf(problem) !== 'Unauthorized') throw problem
     keepToken(token ?? '')
     open('sign-in', 'signInFirst', new URL(pageUrl('verify', null), location.href).href)
   }
