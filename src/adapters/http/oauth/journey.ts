@@ -2,7 +2,6 @@ import { Type } from 'typebox'
 import type { Arrival, AuthorizationResponse } from '../../../application/oauth/redeem-return.ts'
 import type { StartOAuth } from '../../../application/oauth/start-oauth.ts'
 import { CodeRefused, ProviderFailed } from '../../../application/ports/oauth-provider.ts'
-import type { Authenticated } from '../../../application/sign-in/authenticate.ts'
 import type { OAuthFlow } from '../../../domain/oauth-state.ts'
 import { Refusal } from '../../../domain/refusal.ts'
 import { type Endpoint, endpoint, type Incoming, type QueryParameter } from '../endpoint.ts'
@@ -10,7 +9,7 @@ import { statusOf } from '../errors.ts'
 import type { Reply } from '../reply.ts'
 import type { MountedProvider } from './mounted-provider.ts'
 
-export const AuthorizationUrl = Type.Object(
+const AuthorizationUrl = Type.Object(
   { authorization_url: Type.String({ format: 'uri', description: 'The address to open in the browser' }) },
   { title: 'AuthorizationUrl', additionalProperties: false },
 )
@@ -22,13 +21,13 @@ interface Callback extends Pick<Asked, 'requestId' | 'languages'> {
   readonly arrival: Arrival
 }
 
-export const scopesParameter: QueryParameter = {
+const scopesParameter: QueryParameter = {
   name: 'scopes',
   description: 'Scopes to request, among those of the settings; by default all of them',
   isRepeated: true,
 }
 
-export const returnParameter: QueryParameter = {
+const returnParameter: QueryParameter = {
   name: 'return_to',
   description: 'Page to redirect to at the end, of `http.publicUrl` or `http.allowedOrigins`; any other is ignored',
 }
@@ -60,24 +59,33 @@ async function reporting<T>({ report }: MountedProvider, requestId: string, act:
   }
 }
 
-/** Begins a journey: the reply has the URL at the provider and the cookie of the journey. */
-export async function startJourney(
+/** The operation that begins a journey: its answer has the URL at the provider and the cookie of the journey. */
+export function authorizeEndpoint(
   startOAuth: StartOAuth,
   mounted: MountedProvider,
-  whose: { readonly flow: OAuthFlow; readonly by: Authenticated | null },
-  { query, cookie, requestId }: Asked,
-): Promise<Reply> {
-  const { provider, cookies } = mounted
-  const redirectUri = mounted.redirectUri(whose.flow)
-  const scopes = query.has('scopes') ? query.getAll('scopes') : null
-  const begun = await reporting(mounted, requestId, () =>
-    startOAuth.execute({ provider, by: whose.by, scopes, redirectUri }),
-  )
-  return {
-    status: 200,
-    body: { authorization_url: begun.authorizationUrl },
-    cookies: cookies.begin(begun.state, begun.browser, mounted.checkedReturn(query.get('return_to')), cookie),
-  }
+  flow: OAuthFlow,
+  described: Pick<Endpoint, 'operationId' | 'summary' | 'refusals'>,
+): Endpoint {
+  return endpoint({
+    ...described,
+    method: 'GET',
+    path: '/authorize',
+    access: flow === 'link' ? 'user' : 'public',
+    limit: 'oauthRequests',
+    query: [scopesParameter, returnParameter],
+    replies: { 200: { description: 'The journey has begun; its cookie is set', body: AuthorizationUrl } },
+    async handle({ by, query, cookie, requestId }) {
+      const { provider, cookies } = mounted
+      const redirectUri = mounted.redirectUri(flow)
+      const scopes = query.has('scopes') ? query.getAll('scopes') : null
+      const begun = await reporting(mounted, requestId, () => startOAuth.execute({ provider, by, scopes, redirectUri }))
+      return {
+        status: 200,
+        body: { authorization_url: begun.authorizationUrl },
+        cookies: cookies.begin(begun.state, begun.browser, mounted.checkedReturn(query.get('return_to')), cookie),
+      }
+    },
+  })
 }
 
 /** Where a browser goes at the end of a journey, instead of reading an answer. */

@@ -3,15 +3,7 @@ import type { StartOAuth } from '../../../application/oauth/start-oauth.ts'
 import type { UnlinkOAuth } from '../../../application/oauth/unlink-oauth.ts'
 import type { ProviderVault } from '../../../application/ports/provider-vault.ts'
 import { endpoint, type Router } from '../endpoint.ts'
-import {
-  AuthorizationUrl,
-  callbackParameters,
-  finishJourney,
-  postedCallback,
-  returnParameter,
-  scopesParameter,
-  startJourney,
-} from '../oauth/journey.ts'
+import { authorizeEndpoint, callbackParameters, finishJourney, postedCallback } from '../oauth/journey.ts'
 import type { MountedProvider } from '../oauth/mounted-provider.ts'
 import { UserWithAccountsSchema, userWithAccountsBody } from '../schemas.ts'
 
@@ -31,17 +23,10 @@ export function oauthAssociateRouter({ startOAuth, linkOAuth, unlinkOAuth, vault
     tag: 'oauth-associate',
     prefix,
     endpoints: [
-      endpoint({
-        method: 'GET',
-        path: '/authorize',
+      authorizeEndpoint(startOAuth, mounted, 'link', {
         operationId: `oauth-associate:${name}.authorize`,
         summary: `Begin to link an account at ${name}`,
-        access: 'user',
-        limit: 'oauthRequests',
-        query: [scopesParameter, returnParameter],
-        replies: { 200: { description: 'The journey has begun; its cookie is set', body: AuthorizationUrl } },
         refusals: ['OAUTH_SCOPE_NOT_ALLOWED', 'OAUTH_PROVIDER_ERROR', 'FRESH_LOGIN_REQUIRED'],
-        handle: (incoming) => startJourney(startOAuth, mounted, { flow: 'link', by: incoming.by }, incoming),
       }),
       endpoint({
         method: 'GET',

@@ -1,15 +1,7 @@
 import type { FinishOAuth } from '../../../application/oauth/finish-oauth.ts'
 import type { StartOAuth } from '../../../application/oauth/start-oauth.ts'
 import { endpoint, type Router } from '../endpoint.ts'
-import {
-  AuthorizationUrl,
-  callbackParameters,
-  finishJourney,
-  postedCallback,
-  returnParameter,
-  scopesParameter,
-  startJourney,
-} from '../oauth/journey.ts'
+import { authorizeEndpoint, callbackParameters, finishJourney, postedCallback } from '../oauth/journey.ts'
 import type { MountedProvider } from '../oauth/mounted-provider.ts'
 import type { DeviceCookie } from '../transports/device-cookie.ts'
 import type { HttpBackend } from '../transports/http-backend.ts'
@@ -34,17 +26,10 @@ export function oauthRouter({ startOAuth, finishOAuth, mounted, backend, deviceC
     tag: 'oauth',
     prefix,
     endpoints: [
-      endpoint({
-        method: 'GET',
-        path: '/authorize',
+      authorizeEndpoint(startOAuth, mounted, 'login', {
         operationId: `oauth:${name}.${backend.name}.authorize`,
         summary: `Begin to sign in with ${name}`,
-        access: 'public',
-        limit: 'oauthRequests',
-        query: [scopesParameter, returnParameter],
-        replies: { 200: { description: 'The journey has begun; its cookie is set', body: AuthorizationUrl } },
         refusals: ['OAUTH_SCOPE_NOT_ALLOWED', 'OAUTH_PROVIDER_ERROR'],
-        handle: (incoming) => startJourney(startOAuth, mounted, { flow: 'login', by: null }, incoming),
       }),
       endpoint({
         method: 'GET',
