@@ -5,7 +5,6 @@ import type { HttpBackend } from '../../adapters/http/transports/http-backend.ts
 import type { Transport } from '../../adapters/http/transports/transport.ts'
 import type { Logger } from '../../adapters/logging/log.ts'
 import type { ProviderNeeds } from '../../adapters/oauth/kind.ts'
-import { oauthStateSeconds } from '../../application/oauth/start-oauth.ts'
 import type { DeviceTokens } from '../../application/ports/device-tokens.ts'
 import { CodeRefused, type OAuthProvider, type ProviderFailed } from '../../application/ports/oauth-provider.ts'
 import { isLoopback, leadsToLoopback } from '../../lib/loopback.ts'
@@ -70,7 +69,7 @@ export function mountedProviders(
   { id, settings, log, providers: built }: Tenant,
   publicUrl: () => string,
 ): { own: ProviderSettings; mounted: MountedProvider }[] {
-  const cookies = journeyCookies(keepsSecureCookies(settings), oauthStateSeconds, id === defaultTenant ? '' : id)
+  const cookies = journeyCookies(keepsSecureCookies(settings), id === defaultTenant ? '' : id)
   return enabledOf(settings.providers).map(([name, own]) => ({ own, mounted: mounted(name, own) }))
 
   function mounted(name: string, own: ProviderSettings): MountedProvider {

@@ -1,3 +1,4 @@
+import { oauthStateSeconds } from '../../../application/oauth/start-oauth.ts'
 import type { Cookie } from '../reply.ts'
 import { cookieNames, cookieValue } from '../transports/cookie-header.ts'
 
@@ -22,7 +23,7 @@ const maxJourneys = 8
  * @param isSecure whether browsers use TLS or loopback, where they keep Secure cookies
  * @param owner distinguishes the cookies of several tenants on one host
  */
-export function journeyCookies(isSecure: boolean, lifetimeSeconds: number, owner = ''): JourneyCookies {
+export function journeyCookies(isSecure: boolean, owner: string): JourneyCookies {
   const prefix = `${isSecure ? '__Host-' : ''}oauth-${owner === '' ? '' : `${owner}.`}`
   const nameFor = (state: string): string => `${prefix}${state.slice(0, 16).replace(/[^\w-]/g, '')}`
   const cookie = (name: string, value: string, maxAgeSeconds: number): Cookie => ({
@@ -44,7 +45,7 @@ export function journeyCookies(isSecure: boolean, lifetimeSeconds: number, owner
       const forgotten = left.length < maxJourneys ? [] : left
       return [
         ...forgotten.map((name) => cookie(name, '', 0)),
-        cookie(nameFor(state), withBack(value, back), lifetimeSeconds),
+        cookie(nameFor(state), withBack(value, back), oauthStateSeconds),
       ]
     },
     valueOf: (state, header) => partOf(header, state, 0),
