@@ -23,11 +23,10 @@ export class Invalid extends Error {
 export class Unreadable extends Error {
   override readonly name = 'Unreadable'
   readonly status: 400 | 413 | 415 | 501
-  readonly detail: string
-  constructor(status: 400 | 413 | 415 | 501, detail: string) {
+  /** @param detail the `detail` of the answer */
+  constructor(status: Unreadable['status'], detail: string) {
     super(detail)
     this.status = status
-    this.detail = detail
   }
 }
 
@@ -95,7 +94,7 @@ export function replyTo(thrown: unknown): Reply | null {
     return errorReply(status, detailOf(thrown.code, thrown.reason ?? ''), headers)
   }
   if (thrown instanceof Invalid) return errorReply(422, thrown.faults)
-  if (thrown instanceof Unreadable) return errorReply(thrown.status, thrown.detail)
+  if (thrown instanceof Unreadable) return errorReply(thrown.status, thrown.message)
   if (thrown instanceof Unavailable) return errorReply(503, 'SERVICE_UNAVAILABLE', retryAfter(thrown))
   if (thrown instanceof LimitReached) return errorReply(429, 'TOO_MANY_REQUESTS', retryAfter(thrown))
   return null

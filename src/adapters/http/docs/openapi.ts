@@ -13,7 +13,7 @@ interface Described {
   readonly loginPath: string | null
 }
 
-export interface Tenants {
+interface Tenants {
   readonly server: Json
   /** The header that names the tenant; `null` with tenants by path or host. */
   readonly header: string | null
@@ -119,7 +119,7 @@ function responses(endpoint: Endpoint, refer: Refer): Json {
     )
     all[status] = {
       description: failures.map(({ name }) => `\`${name}\``).join(', '),
-      ...(failures.some(({ isTemporary }) => isTemporary) && { headers: retryAfter }),
+      ...((status === 429 || status === 503) && { headers: retryAfter }),
       content: { 'application/json': { schema, examples } },
     }
   }
@@ -135,8 +135,6 @@ interface Failure {
   readonly name: string
   readonly meaning: string
   readonly detail: unknown
-  /** The answer has `Retry-After`. */
-  readonly isTemporary: boolean
 }
 
 const retryAfter = {
@@ -151,7 +149,7 @@ function schemaOf(failures: readonly Failure[]): TSchema {
 }
 
 function failure(status: number, name: string, meaning: string, detail: unknown = name): Failure {
-  return { status, name, meaning, detail, isTemporary: status === 429 || status === 503 }
+  return { status, name, meaning, detail }
 }
 
 const bodyFailures = [
