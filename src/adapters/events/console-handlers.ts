@@ -10,10 +10,7 @@ import { handlerNameOf } from './handler-names.ts'
  * @param write gets the line with its newline; the event is delivered when it resolves
  * @param tenant the tenant of the events; `null` for the only one
  */
-export function consoleHandlers(
-  write: (line: string) => void | Promise<void>,
-  tenant: string | null = null,
-): EventHandlers {
+export function consoleHandlers(write: (line: string) => void | Promise<void>, tenant: string | null): EventHandlers {
   return {
     handles: (type) => type !== 'deletion_requested',
     async call({ type, user, token, changes, traits }) {

@@ -1,4 +1,4 @@
-import type { HandlerCall, HandlerContext } from '../../application/ports/event-handlers.ts'
+import type { HandlerCall } from '../../application/ports/event-handlers.ts'
 import type { LinkChange, UserChanges } from '../../domain/events.ts'
 import type { ClientTraits } from '../../domain/session.ts'
 import type { UserView } from '../../domain/user.ts'
@@ -73,8 +73,6 @@ function wireLink({ provider, accountEmail }: LinkChange): WireLink {
 
 /** The arguments of the handler for a call, in the order of fastapi-users, with the context last. */
 export function argumentsOf({ user, token, changes, traits, context }: HandlerCall): readonly unknown[] {
-  const { eventId, requestId, languages, tenant, at } = context
-  const last: HandlerContext = { eventId, requestId, languages, tenant, at }
   const extra = [token, changes && wireChanges(changes), traits && wireTraits(traits)]
-  return [wireUser(user), ...extra.filter((one) => one !== undefined), last]
+  return [wireUser(user), ...extra.filter((one) => one !== undefined), context]
 }

@@ -74,7 +74,7 @@ describe('handlers that are functions', () => {
 describe('the console as a handler', () => {
   const printing = () => {
     const lines: string[] = []
-    return { lines, handlers: consoleHandlers((line) => void lines.push(line)) }
+    return { lines, handlers: consoleHandlers((line) => void lines.push(line), null) }
   }
 
   it('handles every event except on_before_delete', () => {

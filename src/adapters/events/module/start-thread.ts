@@ -2,10 +2,6 @@ import { startWorker } from '../../../lib/worker-file.ts'
 import { describe, type Thrown } from '../handler-failure.ts'
 import type { HandlerName } from '../handler-names.ts'
 
-export interface ThreadData {
-  readonly url: string
-}
-
 export interface ToThread {
   readonly id: number
   readonly name: HandlerName
@@ -47,9 +43,8 @@ interface ThreadOptions {
 export function startThread(options: ThreadOptions): Promise<Thread> {
   const { url, loadSeconds, signal, output, onMessage, onEnd } = options
   return new Promise((resolve, reject) => {
-    const workerData: ThreadData = { url: url.href }
     const source = new URL('./thread.ts', import.meta.url)
-    const worker = startWorker('handler-thread', source, { workerData, stdout: true, stderr: true })
+    const worker = startWorker('handler-thread', source, { workerData: url.href, stdout: true, stderr: true })
     worker.stdout.pipe(output, { end: false })
     worker.stderr.pipe(output, { end: false })
 

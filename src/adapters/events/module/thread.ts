@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { describe } from '../handler-failure.ts'
 import { handlerNames, misnamedHandlers } from '../handler-names.ts'
-import type { FromThread, ThreadData, ToThread } from './start-thread.ts'
+import type { FromThread, ToThread } from './start-thread.ts'
 
 /**
  * The entry of the thread for the deployer's module: loads it, reports its handlers, and calls them. When the module
@@ -34,5 +34,4 @@ async function load(url: string): Promise<void> {
   post({ type: 'loaded', names, unknown })
 }
 
-// Safe: only `startThread` starts this file, and it passes a `ThreadData`.
-void load((workerData as ThreadData).url)
+void load(String(workerData)) // the URL of the module, from `startThread`
