@@ -16,19 +16,12 @@ const maxNameLength = 60
 
 /** Never throws: JavaScript can throw any value, and the fields of an error can have any type. */
 export function describe(thrown: unknown): Thrown {
-  const isError = thrown instanceof Error
   try {
-    return {
-      // The log holds the name but not the message, so the name is reduced to the characters of names of errors.
-      name: isError
-        ? String(thrown.name)
-            .replace(/[^\w$.-]/g, '_')
-            .slice(0, maxNameLength)
-        : 'NotAnError',
-      message: isError ? messageOf(thrown) : String(thrown),
-      where: isError ? whereOf(thrown) : null,
-      refusal: refusalIn(thrown),
-    }
+    const refusal = refusalIn(thrown)
+    if (!(thrown instanceof Error)) return { name: 'NotAnError', message: String(thrown), where: null, refusal }
+    // The log holds the name but not the message, so the name is reduced to the characters of names of errors.
+    const name = String(thrown.name).replace(/[^\w$.-]/g, '_')
+    return { name: name.slice(0, maxNameLength), message: messageOf(thrown), where: whereOf(thrown), refusal }
   } catch {
     return { name: 'NotAnError', message: 'the thrown value cannot be read', where: null, refusal: null }
   }
