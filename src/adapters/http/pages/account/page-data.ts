@@ -6,7 +6,7 @@ export const pageNames = ['account', 'sign-in', 'sign-up', 'forgot', 'reset', 'v
 export type PageName = (typeof pageNames)[number]
 
 /** The public routes that the pages call. The prefix of a disabled router is `null`. */
-export interface PageRoutes {
+interface PageRoutes {
   /** Of the cookie backend. */
   readonly login: string
   readonly users: string

@@ -1,7 +1,7 @@
-import type { PageProvider, PageRoutes } from './page-data.ts'
+import type { PageData } from './page-data.ts'
 
 /** The settings and paths of one tenant, as its pages show them. */
-export interface Site {
+export interface Site extends Pick<PageData, 'routes' | 'providers' | 'sendsLinkOnSignUp'> {
   /** Shown above each page; `null` for the host of the public URL. */
   readonly name: string | null
   /** The absolute path of an image, or `null`. */
@@ -11,10 +11,7 @@ export interface Site {
   /** The absolute path of a CSS file, or `null`. */
   readonly css: string | null
   readonly minPasswordLength: number
-  readonly routes: PageRoutes
-  readonly providers: readonly PageProvider[]
   readonly allowedOrigins: readonly string[]
-  readonly sendsLinkOnSignUp: boolean
 }
 
 /** The colour of buttons, with black or white text on it, whichever has the higher contrast (WCAG 2.2, 1.4.3). */
