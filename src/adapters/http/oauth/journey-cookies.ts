@@ -43,10 +43,9 @@ export function journeyCookies(isSecure: boolean, owner: string): JourneyCookies
     begin(state, value, back, header) {
       const left = cookieNames(header, prefix)
       const forgotten = left.length < maxJourneys ? [] : left
-      return [
-        ...forgotten.map((name) => cookie(name, '', 0)),
-        cookie(nameFor(state), withBack(value, back), oauthStateSeconds),
-      ]
+      // The value is base64url, which has no dot.
+      const both = back === null ? value : `${value}.${Buffer.from(back).toString('base64url')}`
+      return [...forgotten.map((name) => cookie(name, '', 0)), cookie(nameFor(state), both, oauthStateSeconds)]
     },
     valueOf: (state, header) => partOf(header, state, 0),
     backOf(state, header) {
@@ -58,9 +57,4 @@ export function journeyCookies(isSecure: boolean, owner: string): JourneyCookies
       return name === prefix ? [] : [cookie(name, '', 0)]
     },
   }
-}
-
-/** The value is base64url, which has no dot. */
-function withBack(value: string, back: string | null): string {
-  return back === null ? value : `${value}.${Buffer.from(back).toString('base64url')}`
 }
