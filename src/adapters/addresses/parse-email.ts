@@ -7,7 +7,7 @@ export function parseEmail(text: string): ParsedEmail {
   return typeof text === 'string' ? parse(text, domainToUnicode) : { objection: 'An email address must be a string.' }
 }
 
-/** Reads an email address. Throws `InvalidInput` when `parseEmail` objects. */
+/** Reads an email address. Throws `InvalidInput` if `parseEmail` has an objection. */
 export function toEmail(text: string): Email {
   const parsed = parseEmail(text)
   if ('email' in parsed) return parsed.email

@@ -1,6 +1,6 @@
 import { type EventHandlers, isFinal } from '../../application/ports/event-handlers.ts'
 
-/** The most events of which it is remembered who has processed them. */
+/** The limit of events whose successful handlers are remembered. */
 const mostRemembered = 1000
 
 /**

@@ -27,7 +27,7 @@ export function describe(thrown: unknown): Thrown {
   }
 }
 
-/** With its cause: `fetch` says only "fetch failed", and several addresses that refuse a connection have only a code. */
+/** The message with its cause, because `fetch` says only "fetch failed". The cause may have a code and no message. */
 function messageOf({ message, cause }: Error): string {
   if (!(cause instanceof Error)) return String(message)
   const code = 'code' in cause ? cause.code : cause.name

@@ -19,7 +19,7 @@ export class Invalid extends Error {
   }
 }
 
-/** A request that cannot be read, for a reason with an HTTP status. */
+/** A request that cannot be read. */
 export class Unreadable extends Error {
   override readonly name = 'Unreadable'
   readonly status: 400 | 413 | 415 | 501

@@ -18,7 +18,7 @@ interface Needs {
   readonly page: (purpose: RequestPurpose) => string
   /** In seconds. */
   readonly lifetimes: Readonly<Record<RequestPurpose, number>>
-  /** The language of messages to people who want none of those that have templates. */
+  /** The language of a message if no language of its reader has templates. */
   readonly language: string
   readonly isOn: Readonly<Record<MessageName, boolean>>
   /** Asks for the verification token of a new user; `null` where users ask for it themselves. */
@@ -75,8 +75,8 @@ export function mailHandlers(needs: Needs): EventHandlers {
 }
 
 /**
- * The messages of an event. Those about a change or a sign-in go only to a verified address. Otherwise anybody could register
- * the address of another person, and fill that person's mailbox by changing the account again and again.
+ * The messages of an event. Messages about a change or a sign-in go only to a verified address. Otherwise anybody could
+ * register the address of another person, and fill that person's mailbox by changing the account again and again.
  */
 function messagesOf({ type, user, token = '', changes, traits, context }: HandlerCall, needs: Needs): Outgoing[] {
   const to = user.email

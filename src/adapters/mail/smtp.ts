@@ -8,7 +8,7 @@ import type { SmtpServer } from './mail-url.ts'
 
 interface Options {
   readonly server: SmtpServer
-  /** Whether a message may only be sent with TLS and a valid certificate. By default it may, except on loopback. */
+  /** Whether a message needs TLS and a valid certificate. The default is `true`, except on loopback. */
   readonly requiresTls?: boolean | undefined
   readonly timeoutSeconds?: number
 }

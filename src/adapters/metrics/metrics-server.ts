@@ -14,7 +14,7 @@ interface MetricsServer {
   close(): Promise<void>
 }
 
-/** Serves `GET /metrics` and nothing else. Rejects with the error of `listen`, marked as that of this listener. */
+/** Serves `GET /metrics` and nothing else. Rejects with the error of `listen`, whose `listener` is `metrics`. */
 export function serveMetrics(registry: Registry, { host, port, failed }: Options): Promise<MetricsServer> {
   const server = createServer((request, response) => {
     if (request.method !== 'GET' || request.url !== '/metrics') return void response.writeHead(404).end()

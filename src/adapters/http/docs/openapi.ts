@@ -141,7 +141,7 @@ const retryAfter = {
   'Retry-After': { description: 'Seconds after which the request may be repeated', schema: { type: 'integer' } },
 }
 
-/** Every `detail` is a text, but for a code with a reason, which is the name of its failure. */
+/** A `detail` is a text, or an object with a code and a reason. That code is the name of the failure. */
 function schemaOf(failures: readonly Failure[]): TSchema {
   const details = failures.map(({ detail }) => detail).filter((detail) => typeof detail === 'string')
   const codes = failures.filter(({ detail }) => typeof detail !== 'string').map(({ name }) => name)

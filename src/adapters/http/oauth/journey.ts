@@ -97,8 +97,8 @@ interface Ends {
 }
 
 /**
- * Ends a journey: the reply of `act`, or a redirect to the page that the journey named or to the configured one. All remove the
- * cookie of the journey.
+ * Ends a journey: the reply of `act`, or a redirect to the page that the journey named or to the configured one. The reply
+ * removes the cookie of the journey.
  */
 export async function finishJourney(
   mounted: MountedProvider,

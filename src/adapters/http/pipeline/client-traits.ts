@@ -5,7 +5,7 @@ import { networkOf } from './client-address.ts'
 /** Headers of browsers are shorter. The library tries many patterns on the text. */
 const maxLength = 512
 
-/** For a client that it does not know, the library answers with a part of the header. */
+/** The names that the library knows. For any other client it answers with a part of the header. */
 const browsers = new Set(Object.values(Bowser.BROWSER_MAP))
 const systems = new Set(Object.values(Bowser.OS_MAP))
 

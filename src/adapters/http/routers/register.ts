@@ -30,7 +30,7 @@ export function registerRouter({ registerUser, backends, deviceCookie, prefix }:
         refusals: ['REGISTER_USER_ALREADY_EXISTS', 'REGISTER_INVALID_PASSWORD'],
         async handle({ body: { email, password }, requestId, languages, caller: { client } }) {
           const user = await registerUser.execute({ email, password, requestId, languages, client })
-          // The first sign-in from this browser is not news to its user.
+          // With this cookie, the first sign-in from this browser causes no message about a new sign-in.
           return deviceCookie.addTo({ status: 201, body: userBody(user) }, user.email)
         },
       }),

@@ -32,9 +32,9 @@ const slowMilliseconds = 250
 
 /** A refused client often tries again at once. The delay bounds a flood to one request per second and connection. */
 const leastDelayMilliseconds = 1_000
-/** The delays differ, because connections of a flood that are refused at one moment would come back at one moment. */
+/** The delays differ. Otherwise connections that are refused at one moment would come back at one moment. */
 const mostDelayMilliseconds = 2_000
-/** For each other refused request that waits, so that the refusals of a flood stay below 200 a second. */
+/** Each refused request that already waits adds this time, so that the refusals of a flood stay below 200 a second. */
 const delayPerWaitingMilliseconds = 5
 /** Proxies and clients wait longer than this. */
 const longestExtraMilliseconds = 8_000

@@ -5,7 +5,7 @@ import type { Logger } from 'pino'
 const mostOrigins = 100
 
 /**
- * Logs each origin once whose pages cannot read our answers or are refused, because `http.allowedOrigins` does not list it.
+ * Logs an origin once if `http.allowedOrigins` does not list it, and its pages are refused or cannot read our answers.
  * The front end itself sees only a network error (W3C Fetch, CORS protocol) or a 403 without a reason.
  */
 export function unlistedOrigins(log: Logger): (ctx: Context) => void {

@@ -2,7 +2,7 @@ import type { Cookie } from '../reply.ts'
 import { cookieValue } from './cookie-header.ts'
 import type { Transport } from './transport.ts'
 
-/** The service, not the browser, decides when a credential ends. */
+/** `maxAgeSeconds` only bounds how long a browser keeps the cookie. The service decides when the credential ends. */
 type CookieAttributes = Omit<Cookie, 'value'>
 
 export function cookieTransport(attributes: CookieAttributes): Transport {

@@ -41,7 +41,7 @@ export function refuseForeign(headers: IncomingHttpHeaders, ownOrigins: Readonly
 
 const loopbackNames = ['localhost', '127.0.0.1', '[::1]']
 
-/** The public URL, with all names of loopback if it is on loopback, and the allowed origins. */
+/** The origins of the public URL and of `http.allowedOrigins`. A public URL on loopback counts with each of its names. */
 export function ownOrigins(publicUrl: string, allowedOrigins: readonly string[]): ReadonlySet<string> {
   const { origin, hostname, protocol, port } = new URL(publicUrl)
   const own = new Set([origin, ...allowedOrigins])

@@ -18,7 +18,7 @@ interface PageRoutes {
 export interface PageProvider {
   readonly name: string
   readonly title: string
-  /** The prefixes of its routes; `null` where its settings lead to pages of others. */
+  /** The prefixes of its routes; `null` if its settings name a page of a front end, or a backend without a cookie. */
   readonly login: string | null
   readonly associate: string | null
 }

@@ -31,7 +31,7 @@ export function element(name: string, attributes: Readonly<Record<string, string
   return made
 }
 
-/** A message is shown on the next page, too: a closed set of names, so that no link can choose the words. */
+/** The messages that a page leaves for the next one. The set is closed, so that no link can choose the words. */
 export type Notice =
   | 'created'
   | 'signedOut'
@@ -52,7 +52,7 @@ export const parameters = new URLSearchParams(location.search)
 
 /** The address to return to, if the link to this page names a permitted one. */
 export const returnTo = checkedReturn(parameters.get('return_to'), data.returns)
-// For the developer of the page with the link, who would see only that nobody comes back.
+// Otherwise the developer of the page with the link would see only that people do not come back.
 if (returnTo === null && parameters.has('return_to')) {
   console.info('return_to is ignored: it must be an address of an origin in http.allowedOrigins')
 }

@@ -39,7 +39,7 @@ export function codeOf(thrown: unknown): string | null {
   return thrown instanceof Problem ? thrown.code : null
 }
 
-/** The fields that some codes are about. */
+/** The field of the form that shows a refusal. Other refusals are about the whole form. */
 const fieldOf: Readonly<Record<string, string>> = {
   REGISTER_USER_ALREADY_EXISTS: 'email',
   REGISTER_INVALID_PASSWORD: 'password',

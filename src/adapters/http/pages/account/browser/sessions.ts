@@ -8,7 +8,7 @@ const format = new Intl.DateTimeFormat(document.documentElement.lang, { dateStyl
 /**
  * Shows where the user is signed in.
  *
- * @param asUser runs what a click asks for
+ * @param asUser runs the action of a button
  */
 export async function showSessions(asUser: (act: () => Promise<void>) => Promise<void>): Promise<void> {
   const sessions = await request<readonly StoredSession[]>('GET', path)
