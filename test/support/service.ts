@@ -61,7 +61,6 @@ export async function startTestService(
     settings,
     tenants,
     log: createLog(settings.logs, lines),
-    strict: true,
     drained: options.drained ?? (async () => undefined),
     failed: (fault) => logLines.push(`failed: ${String(fault)}`),
     write: (line) => void events.push(JSON.parse(line)),

@@ -20,7 +20,7 @@ export function koaAccounts(portcullis: Portcullis): KoaAccounts {
   /** Builds the routes of a tenant on first use, and drops them when it closes. */
   function httpOf(tenant: Tenant): TenantHttp {
     const publicUrl = (): string => publicUrlOf(tenant.settings) + pathOfTenant(tenant.id, settings)
-    const http = built.get(tenant) ?? tenantHttp(tenant, { publicUrl, strict: false })
+    const http = built.get(tenant) ?? tenantHttp(tenant, { publicUrl })
     built.set(tenant, http)
     return http
   }

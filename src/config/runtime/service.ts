@@ -26,8 +26,6 @@ export interface Service extends Worker {
 }
 
 interface Needs extends ProcessNeeds {
-  /** For tests: a refusal that its endpoint does not list is a fault. */
-  readonly strict?: boolean
   /** For tests: resolves when a stopping service closes its idle connections. */
   readonly drained?: () => Promise<unknown>
 }
@@ -39,7 +37,7 @@ interface ServedTenant extends Tenant {
 const graceSeconds = { requests: 6, deliveries: 2 }
 
 export async function startService(needs: Needs): Promise<Service> {
-  const { settings, log, failed, strict = false, drained = () => delay(500) } = needs
+  const { settings, log, failed, drained = () => delay(500) } = needs
   if (settings.try.enabled && !hasTryPage) log.warn('/try is not served: the folder examples/browser is missing')
   const metrics = await openMetrics(settings)
   const shared = openSharedResources({ ...needs, metrics })
@@ -58,13 +56,13 @@ export async function startService(needs: Needs): Promise<Service> {
       showsMailbox: true,
       failed,
     })
-    return { ...tenant, http: tenantHttp(tenant, { strict, publicUrl, mailboxKey }) }
+    return { ...tenant, http: tenantHttp(tenant, { publicUrl, mailboxKey }) }
   }
 
   const answer = serve({
     tenants,
     routing: routingOf(settings, () => current),
-    processRoutes: processRoutes({ settings, tenants, strict }),
+    processRoutes: processRoutes(settings, tenants),
   })
   const isTls = settings.http.publicUrl?.startsWith('https:') ?? false
   const koa = app({

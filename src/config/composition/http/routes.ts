@@ -40,13 +40,11 @@ interface TenantNeeds {
   readonly publicUrl: () => string
   /** The key of the mailbox; absent where the process shows none. */
   readonly mailboxKey?: string
-  /** For tests: a refusal that its endpoint does not list is a fault. */
-  readonly strict: boolean
 }
 
 /** Every route of one tenant. */
 export function tenantHttp(tenant: Tenant, needs: TenantNeeds): TenantHttp {
-  const { publicUrl, mailboxKey: key, strict } = needs
+  const { publicUrl, mailboxKey: key } = needs
   const { settings, useCases, backends, ports, mailbox } = tenant
   const deviceCookie = deviceCookieOf(tenant)
   const clientOf = clientAddresses(settings.http.trustedProxies)
@@ -70,21 +68,14 @@ export function tenantHttp(tenant: Tenant, needs: TenantNeeds): TenantHttp {
       },
       traitsOf: (request) => traitsOf(clientOf(request), request.headers['user-agent']),
       limits: ports.limits,
-      strict,
     }),
     identify,
     isTls: settings.http.publicUrl?.startsWith('https:') ?? false,
   }
 }
 
-interface ProcessNeeds {
-  readonly settings: Settings
-  readonly tenants: OpenTenants<Tenant>
-  readonly strict: boolean
-}
-
 /** The routes of the service itself: health, readiness and, unless turned off, the description of the API. */
-export function processRoutes({ settings, tenants, strict }: ProcessNeeds): RouteTable {
+export function processRoutes(settings: Settings, tenants: OpenTenants<Tenant>): RouteTable {
   const operations = operationsRouter(
     () => failingOf(tenants),
     settings.tenants.by === undefined ? undefined : tenants.counts,
@@ -98,7 +89,6 @@ export function processRoutes({ settings, tenants, strict }: ProcessNeeds): Rout
     callerOf: () => unknownCaller,
     traitsOf: () => unknownTraits,
     limits: unlimited,
-    strict,
   }
   return routesOf([operations, ...docs], needs)
 }
