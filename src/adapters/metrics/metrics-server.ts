@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Registry } from 'prom-client'
@@ -15,7 +16,7 @@ interface MetricsServer {
 }
 
 /** Serves `GET /metrics` and nothing else. Rejects with the error of `listen`, whose `listener` is `metrics`. */
-export function serveMetrics(registry: Registry, { host, port, failed }: Options): Promise<MetricsServer> {
+export async function serveMetrics(registry: Registry, { host, port, failed }: Options): Promise<MetricsServer> {
   const server = createServer((request, response) => {
     if (request.method !== 'GET' || request.url !== '/metrics') return void response.writeHead(404).end()
     registry.metrics().then(
@@ -26,18 +27,17 @@ export function serveMetrics(registry: Registry, { host, port, failed }: Options
       },
     )
   })
-  return new Promise((resolve, reject) => {
-    server.once('error', (error) => reject(Object.assign(error, { listener: 'metrics' })))
-    server.listen({ host, port }, () => {
-      server.removeAllListeners('error').on('error', failed)
-      resolve({
-        port: (server.address() as AddressInfo).port, // safe: a listening TCP server has one
-        close() {
-          const closed = new Promise<void>((done) => server.close(() => done()))
-          server.closeAllConnections()
-          return closed
-        },
-      })
-    })
+  await once(server.listen({ host, port }), 'listening').catch((error: Error) => {
+    throw Object.assign(error, { listener: 'metrics' })
   })
+  server.on('error', failed)
+  return {
+    port: (server.address() as AddressInfo).port, // safe: a listening TCP server has one
+    async close() {
+      const closed = once(server, 'close')
+      server.close()
+      server.closeAllConnections()
+      await closed
+    },
+  }
 }

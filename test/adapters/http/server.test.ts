@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import type { RequestListener } from 'node:http'
 import { setImmediate as nextIteration } from 'node:timers/promises'
 import { expect } from 'chai'
-import { type HttpServer, httpServer } from '../../../src/adapters/http/server/http-server.ts'
+import { httpServer } from '../../../src/adapters/http/server/http-server.ts'
 import { eventually } from '../../support/eventually.ts'
 import { inTime } from '../../support/in-time.ts'
 import { type Connection, connected, exchangeUntilClosed } from '../../support/sockets.ts'
@@ -24,6 +24,8 @@ const limits = {
   notAccepted: (_fault: Error): void => undefined,
 }
 const request = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n'
+
+type HttpServer = ReturnType<typeof httpServer>
 
 describe('the HTTP server', () => {
   let server: HttpServer

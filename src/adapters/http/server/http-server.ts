@@ -27,8 +27,6 @@ const lingerMilliseconds = 1_000
 /** While the event loop is busy, the end of listening waits up to this time for a short iteration. */
 const quietMilliseconds = 500
 
-export type HttpServer = ReturnType<typeof httpServer>
-
 interface Options {
   readonly isTls: boolean
   /** At this limit, idle connections are closed. If none is idle, new ones are refused. */
@@ -136,15 +134,10 @@ export function httpServer(listener: RequestListener, options: Options) {
 
   return {
     /** Resolves to the port. */
-    listen(host: string, port: number): Promise<number> {
-      return new Promise((resolve, reject) => {
-        server.once('error', reject)
-        server.listen({ port, host, backlog }, () => {
-          server.off('error', reject)
-          server.on('error', notAccepted)
-          resolve((server.address() as AddressInfo).port) // safe: a listening TCP server has one
-        })
-      })
+    async listen(host: string, port: number): Promise<number> {
+      await once(server.listen({ port, host, backlog }), 'listening')
+      server.on('error', notAccepted)
+      return (server.address() as AddressInfo).port // safe: a listening TCP server has one
     },
     /**
      * Accepts no more connections. Until `drained` resolves, each connection closes after its next answer. Then closes idle
