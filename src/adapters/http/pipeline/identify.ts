@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import type { Authenticate, Authenticated } from '../../../application/sign-in/authenticate.ts'
 import { Refusal } from '../../../domain/refusal.ts'
 import { type HttpBackend, presentedBy, refuseForeign } from '../transports/http-backend.ts'
@@ -11,12 +11,7 @@ interface IdentifyNeeds {
 }
 
 /** Returns the user of a request. Throws `UNAUTHORIZED`, or `FORBIDDEN` for a page of another origin. */
-export type Identify = (request: Asking) => Promise<Authenticated>
-
-interface Asking {
-  readonly method?: string | undefined
-  readonly headers: IncomingHttpHeaders
-}
+export type Identify = (request: Pick<IncomingMessage, 'method' | 'headers'>) => Promise<Authenticated>
 
 /** RFC 9110 section 9.2.1: these methods change nothing, so pages of other origins may send them. */
 const safeMethods: ReadonlySet<string | undefined> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE'])
