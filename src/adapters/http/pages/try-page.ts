@@ -4,26 +4,6 @@ import type { Router } from '../endpoint.ts'
 import { pageReply, redirectHome, scriptedPagePolicy } from './html-page.ts'
 import { builtFile, fileEndpoint, pageEndpoint } from './page-endpoint.ts'
 
-/** The settings that the page needs. A real front end has them as constants. */
-export interface TryConfig {
-  readonly backends: readonly { readonly name: string; readonly transport: string; readonly prefix: string }[]
-  /** Whether `/docs` is served. */
-  readonly docs: boolean
-  /** The prefix of each router; `null` for a disabled one. */
-  readonly routers: Readonly<Record<string, string | null>>
-  readonly providers: readonly {
-    readonly name: string
-    readonly title: string
-    readonly backend: string
-    readonly prefix: string
-    readonly associatePrefix: string
-    readonly comesBack: Readonly<Record<'login' | 'link', ComesBack>>
-  }[]
-}
-
-/** Where the browser returns from the provider: to the page itself, to our callback, which redirects to it, or elsewhere. */
-export type ComesBack = 'to this page' | 'by redirect' | 'elsewhere'
-
 const assets = ['app.js', 'client.js', 'words.js', 'style.css', 'icon.svg']
 
 /** The source is four folders below the root of the package, the bundle one. */
@@ -33,8 +13,11 @@ const folder = new URL(`${up}/examples/browser/`, import.meta.url)
 /** A deployment may lack `examples/browser`. */
 export const hasTryPage = existsSync(folder)
 
-/** @param known called for each request, since the port is unknown before the service listens */
-export function tryRouter(known: () => { publicUrl: string; config: TryConfig }): Router {
+/**
+ * @param known called for each request, since the port is unknown before the service listens. The page needs `config`; a real
+ *   front end has it as constants.
+ */
+export function tryRouter(known: () => { readonly publicUrl: string; readonly config: object }): Router {
   const read = (name: string) => readFile(new URL(name, folder))
   const endpoints = [
     pageEndpoint(

@@ -3,7 +3,7 @@ import { accountRouter } from '../../../adapters/http/pages/account/account-rout
 import type { PageProvider } from '../../../adapters/http/pages/account/page-data.ts'
 import type { Site } from '../../../adapters/http/pages/account/site.ts'
 import { frontDoorRouter } from '../../../adapters/http/pages/front-door.ts'
-import { type ComesBack, hasTryPage, type TryConfig } from '../../../adapters/http/pages/try-page.ts'
+import { hasTryPage } from '../../../adapters/http/pages/try-page.ts'
 import { isLocal } from '../../settings/defaults.ts'
 import type { Settings } from '../../settings/schema/schema.ts'
 import { enabledOf } from '../../settings/schema/tree.ts'
@@ -54,8 +54,11 @@ function siteOf({ http, pages, backends, routers, passwords, providers, mail }: 
   }
 }
 
+/** Where the browser returns from the provider: to the page itself, to our callback, which redirects to it, or elsewhere. */
+type ComesBack = 'to this page' | 'by redirect' | 'elsewhere'
+
 /** The settings that the page at `/try` needs. */
-export function tryConfig({ backends, routers, providers, docs }: Settings, publicUrl: string): TryConfig {
+export function tryConfig({ backends, routers, providers, docs }: Settings, publicUrl: string) {
   const isHere = (page: string | undefined): boolean => {
     if (page === undefined) return false
     const { origin, pathname } = new URL(page)
