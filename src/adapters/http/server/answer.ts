@@ -21,13 +21,6 @@ export interface AnsweringNeeds {
   readonly answered?: (operation: string | null, status: number, milliseconds: number) => void
 }
 
-/**
- * Middleware that answers what `next` throws.
- *
- * @param started the time at which work on the request began, by `performance.now`; now by default
- */
-type Answering = (ctx: Context, next: () => unknown, started?: number) => Promise<void>
-
 const slowMilliseconds = 250
 
 /** A refused client often tries again at once. The delay bounds a flood to one request per second and connection. */
@@ -41,8 +34,8 @@ const longestExtraMilliseconds = 8_000
 
 const requestIdForm = /^[A-Za-z0-9._-]{8,64}$/
 
-/** Gives every answer its request id, its headers, its error and its line in the log. */
-export function answering({ log, isTls, logRequests, answered }: AnsweringNeeds): Answering {
+/** Middleware that gives every answer its request id, its headers, its error and its line in the log. */
+export function answering({ log, isTls, logRequests, answered }: AnsweringNeeds) {
   const logUnavailable = countedLines(({ requestId, tenant, err }, requests) => {
     log.error({ requestId, tenant, err, requests }, 'service unavailable')
   })
@@ -59,7 +52,8 @@ export function answering({ log, isTls, logRequests, answered }: AnsweringNeeds)
     waiting -= 1
   }
 
-  return async (ctx, next, started = performance.now()) => {
+  /** @param started the time at which the work on the request began, by `performance.now` */
+  return async (ctx: Context, next: () => unknown, started = performance.now()): Promise<void> => {
     const requestId = requestIdOf(ctx)
     ctx.state.requestId = requestId
     for (const [name, value] of standardHeaders) ctx.res.setHeader(name, value)
