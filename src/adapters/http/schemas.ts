@@ -1,5 +1,5 @@
 import { domainToUnicode } from 'node:url'
-import { type TSchema, Type } from 'typebox'
+import { Type } from 'typebox'
 import type { ProviderVault } from '../../application/ports/provider-vault.ts'
 import type { SessionView } from '../../application/sign-in/list-sessions.ts'
 import { type Email, type ParsedEmail, parseEmail } from '../../domain/email.ts'
@@ -176,17 +176,6 @@ export const UpdateUserBody = Type.Object(
   },
   { title: 'Update' },
 )
-
-const oneOf = (values: readonly string[]) => Type.Unsafe<string>({ type: 'string', enum: [...new Set(values)] })
-
-/** The body of an error. `details` are texts; `codes` come with a reason. */
-export function errorSchema(details: readonly string[], codes: readonly string[]): TSchema {
-  const reasoned = Type.Object({ code: oneOf(codes), reason: Type.String() }, { additionalProperties: false })
-  if (codes.length === 0) return ofDetail(oneOf(details))
-  return ofDetail(details.length === 0 ? reasoned : Type.Union([oneOf(details), reasoned]))
-}
-
-const ofDetail = (detail: TSchema) => Type.Object({ detail }, { additionalProperties: false })
 
 export const InvalidSchema = Type.Object(
   {

@@ -1,8 +1,8 @@
-import type { TSchema } from 'typebox'
+import { type TSchema, Type } from 'typebox'
 import type { RefusalCode } from '../../../domain/refusal.ts'
 import type { Endpoint, ReplySchema, Router } from '../endpoint.ts'
 import { detailOf, statusOf } from '../errors.ts'
-import { errorSchema, InvalidSchema } from '../schemas.ts'
+import { InvalidSchema } from '../schemas.ts'
 import type { HttpBackend } from '../transports/http-backend.ts'
 
 type Json = Record<string, unknown>
@@ -24,20 +24,30 @@ export function openapi(
   routers: readonly Router[],
   backends: readonly Described[],
   version: string,
-  tenants: Tenants | null = null,
+  tenants: Tenants | null,
 ): Json {
   const schemas: Json = {}
   const paths: Record<string, Json> = {}
   const security = backends.map(({ backend }) => ({ [backend.name]: [] }))
+  const refer: Refer = (schema) => reference(schema, schemas)
 
   for (const { tag, prefix, endpoints } of routers) {
+    const own = tag === 'operations' ? null : tenants // health and readiness are the same for all tenants
     for (const endpoint of endpoints) {
+      const { method, operationId, summary, access, body } = endpoint
       const path = `${prefix}${endpoint.path}`.replace(/:(\w+)/g, '{$1}')
-      const isOfAll = tag === 'operations' && tenants !== null
-      const described = isOfAll ? endpoint : atTenant(endpoint, tenants)
-      const operation = operationOf(described, tag, security, (schema) => reference(schema, schemas))
-      const ofAll = { ...operation, ...(isOfAll && { servers: [{ url: '/' }] }) }
-      paths[path] = { ...paths[path], [endpoint.method.toLowerCase()]: ofAll }
+      const parameters = parametersOf(endpoint, own?.header ?? null)
+      const operation = {
+        operationId,
+        summary,
+        tags: [tag],
+        ...(parameters.length > 0 && { parameters }),
+        ...(body !== null && { requestBody: requestBody(endpoint.encoding, refer(body)) }),
+        ...(access !== 'public' && { security: access === 'anybody' ? [{}, ...security] : security }),
+        responses: responses(endpoint, own !== null, refer),
+        ...(own !== tenants && { servers: [{ url: '/' }] }),
+      }
+      paths[path] = { ...paths[path], [method.toLowerCase()]: operation }
     }
   }
   const securitySchemes = Object.fromEntries(
@@ -60,30 +70,7 @@ export function openapi(
 
 type Refer = (schema: TSchema) => Json
 
-type DescribedEndpoint = Endpoint & { readonly tenantHeader?: string }
-
-/** Every operation of an unknown tenant is 404. */
-function atTenant(endpoint: Endpoint, tenants: Tenants | null): DescribedEndpoint {
-  if (tenants === null) return endpoint
-  const refusals: readonly RefusalCode[] =
-    endpoint.target === null ? ['NOT_FOUND', ...endpoint.refusals] : endpoint.refusals
-  return { ...endpoint, refusals, ...(tenants.header !== null && { tenantHeader: tenants.header }) }
-}
-
-function operationOf(endpoint: DescribedEndpoint, tag: string, security: readonly Json[], refer: Refer): Json {
-  const parameters = parametersOf(endpoint)
-  return {
-    operationId: endpoint.operationId,
-    summary: endpoint.summary,
-    tags: [tag],
-    ...(parameters.length > 0 && { parameters }),
-    ...(endpoint.body !== null && { requestBody: requestBody(endpoint, refer) }),
-    ...(endpoint.access !== 'public' && { security: endpoint.access === 'anybody' ? [{}, ...security] : security }),
-    responses: responses(endpoint, refer),
-  }
-}
-
-function parametersOf({ path, query = [], tenantHeader }: DescribedEndpoint): Json[] {
+function parametersOf({ path, query = [] }: Endpoint, tenantHeader: string | null): Json[] {
   const text = { type: 'string' }
   const ids = [...path.matchAll(/:(\w+)/g)].map(([, name]) => ({
     name,
@@ -98,20 +85,19 @@ function parametersOf({ path, query = [], tenantHeader }: DescribedEndpoint): Js
     schema: isRepeated ? { type: 'array', items: text } : text,
   }))
   const header = { name: tenantHeader, in: 'header', description: 'The name of the tenant.', schema: text }
-  return [...ids, ...fields, ...(tenantHeader === undefined ? [] : [header])]
+  return [...ids, ...fields, ...(tenantHeader === null ? [] : [header])]
 }
 
-function requestBody({ encoding, body }: Endpoint, refer: Refer): Json {
+function requestBody(encoding: Endpoint['encoding'], schema: Json): Json {
   const types =
     encoding === 'form' ? ['application/x-www-form-urlencoded', 'multipart/form-data'] : ['application/json']
-  const schema = body === null ? {} : refer(body)
   return { required: true, content: Object.fromEntries(types.map((type) => [type, { schema }])) }
 }
 
-function responses(endpoint: Endpoint, refer: Refer): Json {
+function responses(endpoint: Endpoint, isOfTenant: boolean, refer: Refer): Json {
   const all: Json = {}
   for (const [status, reply] of Object.entries(endpoint.replies)) all[status] = success(reply, refer)
-  for (const [status, failures] of Map.groupBy(failuresOf(endpoint), (one) => one.status)) {
+  for (const [status, failures] of Map.groupBy(failuresOf(endpoint, isOfTenant), (one) => one.status)) {
     if (status in all) continue
     const schema = refer(status === 422 ? InvalidSchema : schemaOf(failures))
     const examples = Object.fromEntries(
@@ -141,11 +127,16 @@ const retryAfter = {
   'Retry-After': { description: 'Seconds after which the request may be repeated', schema: { type: 'integer' } },
 }
 
+const closed = { additionalProperties: false }
+const oneOf = (values: readonly string[]) => Type.Unsafe<string>({ type: 'string', enum: [...new Set(values)] })
+
 /** A `detail` is a text, or an object with a code and a reason. That code is the name of the failure. */
 function schemaOf(failures: readonly Failure[]): TSchema {
-  const details = failures.map(({ detail }) => detail).filter((detail) => typeof detail === 'string')
+  const texts = failures.map(({ detail }) => detail).filter((detail) => typeof detail === 'string')
   const codes = failures.filter(({ detail }) => typeof detail !== 'string').map(({ name }) => name)
-  return errorSchema(details, codes)
+  const reasoned = Type.Object({ code: oneOf(codes), reason: Type.String() }, closed)
+  if (codes.length === 0) return Type.Object({ detail: oneOf(texts) }, closed)
+  return Type.Object({ detail: texts.length === 0 ? reasoned : Type.Union([oneOf(texts), reasoned]) }, closed)
 }
 
 function failure(status: number, name: string, meaning: string, detail: unknown = name): Failure {
@@ -178,12 +169,13 @@ const serviceFailures = [
   ),
 ]
 
-function failuresOf({ access, refusals, body, target, limit, ownOriginsOnly, method }: Endpoint): Failure[] {
+function failuresOf(endpoint: Endpoint, isOfTenant: boolean): Failure[] {
+  const { access, refusals, body, target, limit, ownOriginsOnly, method } = endpoint
   const codes: RefusalCode[] = []
   const needsLogin = access === 'user' || access === 'superuser'
   if (needsLogin) codes.push('UNAUTHORIZED')
   if (access === 'superuser' || ownOriginsOnly || (needsLogin && method !== 'GET')) codes.push('FORBIDDEN')
-  if (target !== null) codes.push('NOT_FOUND')
+  if (target !== null || isOfTenant) codes.push('NOT_FOUND') // the tenant may be unknown
   return [
     ...(body === null ? [] : bodyFailures),
     ...[...codes, ...refusals].map(refusal),

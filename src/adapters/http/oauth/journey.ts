@@ -154,7 +154,6 @@ export function postedCallback(mounted: MountedProvider, operationId: string): E
         { title: 'PostedCallback' },
       ),
       replies: { 303: { description: 'On to the same callback by GET', body: null } },
-      refusals: [],
       handle: async ({ body }) => seeOther(`?${new URLSearchParams(body as Record<string, string>)}`),
     }),
   ]
