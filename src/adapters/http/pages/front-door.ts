@@ -47,20 +47,16 @@ function startPage(base: string, { account, development }: FrontDoor): string {
 <p>The service runs. Only browsers on this machine see this page.</p>
 <ul class="entries">
 ${[
-  ...(account
-    ? [entry(`${base}/account`, 'Account', 'The pages for your users: sign up, sign in, reset, verify.')]
-    : []),
+  account ? entry(`${base}/account`, 'Account', 'The pages for your users: sign up, sign in, reset, verify.') : null,
   entry(`${base}/try`, 'Try', 'Every feature of a front end on one page, in plain JavaScript.'),
-  ...(development?.mailbox
-    ? [
-        entry(
-          `${base}${mailboxPath}`,
-          'Mailbox',
-          'The messages of the service. The terminal shows its address with the key.',
-        ),
-      ]
-    : []),
-  ...(development?.docs ? [entry('/docs', 'Docs', 'Every route, with a form to call it.')] : []),
+  development?.mailbox
+    ? entry(
+        `${base}${mailboxPath}`,
+        'Mailbox',
+        'The messages of the service. The terminal shows its address with the key.',
+      )
+    : null,
+  development?.docs ? entry('/docs', 'Docs', 'Every route, with a form to call it.') : null,
 ]}
 </ul>
 </section>

@@ -3,7 +3,7 @@ export interface Html {
   readonly markup: string
 }
 
-type Part = Html | string | null | readonly Html[]
+type Part = Html | string | null | readonly (Html | null)[]
 
 const entities: Readonly<Record<string, string>> = {
   '&': '&amp;',
@@ -21,5 +21,5 @@ export function html(texts: TemplateStringsArray, ...parts: readonly Part[]): Ht
 function markupOf(part: Part): string {
   if (part === null) return ''
   if (typeof part === 'string') return part.replace(/[&<>"']/g, (character) => entities[character] ?? character)
-  return 'markup' in part ? part.markup : part.map(({ markup }) => markup).join('')
+  return 'markup' in part ? part.markup : part.map(markupOf).join('')
 }

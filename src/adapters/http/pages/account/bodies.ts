@@ -184,7 +184,7 @@ ${items}
 
 function links(all: readonly (Html | null)[]): Html {
   return html`<nav class="links">
-${all.filter((one) => one !== null)}
+${all}
 </nav>`
 }
 
