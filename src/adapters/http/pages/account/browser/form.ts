@@ -1,5 +1,5 @@
-import { byId, filled, say, texts } from './page.ts'
-import { Problem, requestVerification } from './requests.ts'
+import { byId, filled, open, say, texts } from './page.ts'
+import { codeOf, Problem, requestVerification } from './requests.ts'
 
 /** Passes the fields of the form to `act`. Faults appear beside their fields, and the first one gets the focus. */
 export function onSubmit(act: (fields: Readonly<Record<string, string>>) => Promise<void>): void {
@@ -57,6 +57,18 @@ export async function attempt(act: () => Promise<void>): Promise<void> {
   } catch (problem) {
     if (!(problem instanceof Problem)) throw problem
     say(problem.message, 'bad')
+  }
+}
+
+/** Runs an action that needs a session, or a fresh one. Without it, opens the sign-in. */
+export async function asUser(act: () => Promise<void>): Promise<void> {
+  try {
+    await act()
+  } catch (problem) {
+    const code = codeOf(problem)
+    if (code === 'FRESH_LOGIN_REQUIRED') open('sign-in', 'again')
+    else if (code === 'Unauthorized') open('sign-in')
+    else throw problem
   }
 }
 

@@ -1,16 +1,12 @@
-import { onClick } from './form.ts'
+import { asUser, onClick } from './form.ts'
 import { byId, data, element, filled, say, texts } from './page.ts'
 import { request, type StoredSession } from './requests.ts'
 
 const path = `${data.routes.users}/me/sessions`
 const format = new Intl.DateTimeFormat(document.documentElement.lang, { dateStyle: 'medium', timeStyle: 'short' })
 
-/**
- * Shows where the user is signed in.
- *
- * @param asUser runs the action of a button
- */
-export async function showSessions(asUser: (act: () => Promise<void>) => Promise<void>): Promise<void> {
+/** Shows where the user is signed in. */
+export async function showSessions(): Promise<void> {
   const sessions = await request<readonly StoredSession[]>('GET', path)
   byId('signed-in').hidden = sessions.length === 0 // for a cookie with a JWT, which is not stored
   byId('sessions').replaceChildren(...sessions.map(rowOf))
@@ -31,7 +27,7 @@ export async function showSessions(asUser: (act: () => Promise<void>) => Promise
     onClick(button, () =>
       asUser(async () => {
         await request('DELETE', `${path}/${id}`)
-        await showSessions(asUser)
+        await showSessions()
         say(filled(texts.sessionEnded, { name }))
         byId('title').focus()
       }),

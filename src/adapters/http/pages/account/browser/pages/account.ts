@@ -1,4 +1,4 @@
-import { attempt, onClick, sendLinkOnClick } from '../form.ts'
+import { asUser, attempt, onClick, sendLinkOnClick } from '../form.ts'
 import { byId, data, element, filled, open, parameters, say, texts } from '../page.ts'
 import { codeOf, type LinkedAccount, leaveFor, problemOf, request, signedIn } from '../requests.ts'
 import { showSessions } from '../sessions.ts'
@@ -6,18 +6,6 @@ import { showSessions } from '../sessions.ts'
 const { routes, providers } = data
 const here = location.origin + location.pathname
 const titleOf = (name: string): string => providers.find((one) => one.name === name)?.title ?? name
-
-/** Runs an action that needs a session, or a fresh one. Without it, opens the sign-in. */
-async function asUser(act: () => Promise<void>): Promise<void> {
-  try {
-    await act()
-  } catch (problem) {
-    const code = codeOf(problem)
-    if (code === 'FRESH_LOGIN_REQUIRED') open('sign-in', 'again')
-    else if (code === 'Unauthorized') open('sign-in')
-    else throw problem
-  }
-}
 
 async function showAccounts(): Promise<void> {
   const accounts = await request<readonly LinkedAccount[]>('GET', `${routes.users}/me/oauth-accounts`)
@@ -74,7 +62,7 @@ async function show(): Promise<void> {
   const resend = byId('resend')
   resend.hidden = isVerified || routes.verify === null
   sendLinkOnClick(resend, email)
-  await Promise.all([showAccounts(), showSessions(asUser)])
+  await Promise.all([showAccounts(), showSessions()])
   if (parameters.has('error')) say(problemOf(parameters.get('error')).message, 'bad')
   byId('loading').hidden = true
   byId('step').hidden = false
