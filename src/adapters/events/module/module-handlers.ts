@@ -15,10 +15,8 @@ export interface HandlerModuleOptions {
 }
 
 interface HandlerModule extends EventHandlers {
-  /**
-   * Loads the module and returns the handlers that it exports; until then there are none. Rejects when loading fails.
-   */
-  start(): Promise<readonly HandlerName[]>
+  /** Loads the module; until then it handles nothing. Rejects when loading fails. */
+  start(): Promise<void>
   /** Ends the thread, and rejects running and waiting calls. */
   close(): Promise<void>
 }
@@ -43,23 +41,19 @@ export function handlerModule(options: HandlerModuleOptions): HandlerModule {
   const waiting = new Map<number, Waiting>()
   let handled: ReadonlySet<HandlerName> = new Set()
   let thread: Thread | null = null
-  let starting: Promise<unknown> = Promise.resolve()
+  let starting: Promise<void> = Promise.resolve()
   let restart: NodeJS.Timeout | undefined
   let endsInARow = 0
   let lastId = 0
   const closing = new AbortController()
   const { signal } = closing
 
-  async function startOne(): Promise<readonly HandlerName[]> {
+  async function startOne(): Promise<void> {
     const started = await startThread({ url, loadSeconds, signal, output, onMessage, onEnd })
-    if (signal.aborted) {
-      await started.end()
-      return []
-    }
+    if (signal.aborted) return started.end()
     thread = started
     handled = new Set(started.loaded.names)
     for (const one of waiting.values()) send(one)
-    return started.loaded.names
   }
 
   function send(one: Waiting): void {
@@ -136,12 +130,11 @@ export function handlerModule(options: HandlerModuleOptions): HandlerModule {
     async start() {
       const first = startOne()
       starting = first.catch(() => undefined)
-      const names = await first
+      await first
       for (const name of thread?.loaded.unknown ?? []) {
         log.warn({ export: name }, 'the handler module exports a name that is not a handler')
       }
-      if (names.length === 0) log.warn({}, 'the handler module exports no handler')
-      return names
+      if (handled.size === 0) log.warn({}, 'the handler module exports no handler')
     },
 
     handles: (type) => handled.has(handlerNameOf[type]),
