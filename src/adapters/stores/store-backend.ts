@@ -50,11 +50,12 @@ export class Unsuitable extends Error {
   override readonly name = 'Unsuitable'
 }
 
-/** Refuses data of a newer release, whose records this one could misread. */
-export function refuseNewerSchema(found: number, known: number): void {
-  if (found <= known) return
+/** Refuses data of another release, whose records this one could misread. `found` is 0 if there are no data yet. */
+export function refuseOtherSchema(found: number, known: number): void {
+  if (found === 0 || found === known) return
+  const age = found > known ? 'a newer' : 'an older'
   throw new Unsuitable(
-    `the data was written by a newer release (schema ${found}, this one knows ${known}): start that one`,
+    `the data was written by ${age} release (schema ${found}, this one knows ${known}): start that one`,
   )
 }
 

@@ -10,7 +10,7 @@ import { schemaVersion } from '../../../src/adapters/stores/sqlite/schema.ts'
 import { sqliteBackend } from '../../../src/adapters/stores/sqlite/sqlite.ts'
 import { Unsuitable } from '../../../src/adapters/stores/store-backend.ts'
 import { Unavailable } from '../../../src/domain/refusal.ts'
-import { aSession, aTokenRequest, aUser } from '../../../src/testing/builders.ts'
+import { aUser } from '../../../src/testing/builders.ts'
 import { faultOf } from '../../support/fault-of.ts'
 import { sqliteFolder } from '../../support/sqlite.ts'
 
@@ -74,34 +74,6 @@ describe('the SQLite store', () => {
       expect(warnings[0]).to.contain('chmod 600')
     })
 
-    it('is updated from the tables of former releases, and keeps its records', async () => {
-      const before = await at.handle()
-      const request = aTokenRequest()
-      await before.users.tokenRequests.ask(request)
-      await before.close()
-      const former = new Database(at.path)
-      former.exec(`
-        DROP TABLE dead_token_requests;
-        ALTER TABLE token_requests DROP COLUMN languages;
-        ALTER TABLE token_requests DROP COLUMN user_id;
-        ALTER TABLE token_requests DROP COLUMN reason;
-        ALTER TABLE sessions DROP COLUMN network;
-        ALTER TABLE sessions DROP COLUMN browser;
-        ALTER TABLE sessions DROP COLUMN system;
-        PRAGMA user_version = 3`)
-      former.close()
-
-      const { users, sessions } = await at.handle()
-      const { tokenRequests } = users
-      const session = aSession()
-      await sessions.put(session)
-      expect(await sessions.find(session.digest)).to.deep.equal(session)
-      const untried = { request: { ...request, languages: [] }, userId: null, attempts: 0, reason: null, diedAt: null }
-      expect(await tokenRequests.list('waiting', 10, null)).to.deep.equal({ items: [untried], next: null })
-      await tokenRequests.bury(request, at.clock(), 'no')
-      expect(await tokenRequests.revive(request)).to.equal(true)
-    })
-
     it('leaves one file with all writes when it is closed', async () => {
       const handle = await at.handle()
       const users = Array.from({ length: 250 }, () => aUser())
@@ -149,12 +121,17 @@ describe('the SQLite store', () => {
       return fault instanceof Error ? fault.message : ''
     }
 
-    it('data of a newer release, and does not change it', async () => {
-      const db = writerAlone()
-      db.pragma(`user_version = ${schemaVersion + 1}`)
-      db.close()
-      expect(await objection(at.folder)).to.contain(`newer release (schema ${schemaVersion + 1}`)
-    })
+    for (const [version, age] of [
+      [schemaVersion + 1, 'a newer'],
+      [schemaVersion - 1, 'an older'],
+    ] as const) {
+      it(`data of ${age} release`, async () => {
+        const db = writerAlone()
+        db.pragma(`user_version = ${version}`)
+        db.close()
+        expect(await objection(at.folder)).to.contain(`${age} release (schema ${version}`)
+      })
+    }
 
     it('a file of another kind', async () => {
       await writeFile(at.path, 'no database, but long enough to be taken for one'.repeat(100))

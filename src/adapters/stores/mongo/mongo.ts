@@ -1,6 +1,6 @@
 import { Unavailable } from '../../../domain/refusal.ts'
 import { inTime } from '../../../lib/in-time.ts'
-import { type OpenOptions, openShares, refuseNewerSchema, type StoreBackend, Unsuitable } from '../store-backend.ts'
+import { type OpenOptions, openShares, refuseOtherSchema, type StoreBackend, Unsuitable } from '../store-backend.ts'
 import { clientKey, databaseOf, hostsInClear, inherited, objection, partsOf, placeOf } from './connection/address.ts'
 import { openClient } from './connection/client.ts'
 import { type Connection, connectionOf, latest } from './connection/connection.ts'
@@ -61,7 +61,7 @@ export const mongoBackend: StoreBackend = {
     try {
       return await explained(connection, async () => {
         await connection.ping()
-        refuseNewerSchema(await versionOf(connection), schemaVersion)
+        refuseOtherSchema(await versionOf(connection), schemaVersion)
         const missing = await missingIndexes(connection)
         return missing.map((name) => `the index ${name} is missing; the service creates it at its start`)
       })
@@ -120,7 +120,7 @@ function preparation(connection: Connection): () => Promise<void> {
 async function recordSchema(connection: Connection): Promise<void> {
   const { meta, upsert, translate } = connection
   const found = await versionOf(connection)
-  refuseNewerSchema(found, schemaVersion)
+  refuseOtherSchema(found, schemaVersion)
   if (found === schemaVersion) return
   const record = () => meta.updateOne({ _id: 'schema' }, { $max: { version: schemaVersion } }, { upsert: true })
   await translate(() => upsert(record))

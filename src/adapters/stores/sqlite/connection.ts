@@ -1,19 +1,19 @@
 import type Database from 'better-sqlite3'
-import { refuseNewerSchema, Unsuitable } from '../store-backend.ts'
+import { refuseOtherSchema, Unsuitable } from '../store-backend.ts'
 import { isDamaged } from './faults.ts'
 import type { Place } from './protocol.ts'
-import { schemaVersion, updateTables, versionOf } from './schema.ts'
+import { createTables, schemaVersion, versionOf } from './schema.ts'
 
 export type Driver = typeof Database
 
-/** The connection of the writer's thread, which creates or updates the tables. */
+/** The connection of the writer's thread, which creates the tables. */
 export function connectWriter(driver: Driver, place: Place): Database.Database {
   return connected(driver, place, (db) => {
     if (db.pragma('journal_mode = WAL', { simple: true }) !== 'wal') {
       throw new Unsuitable(`SQLite cannot keep a write-ahead log beside ${place.path}: use a local disk`)
     }
     if (place.isSmall) db.pragma('cache_size = -512') // in KiB; the driver's default is 16 MB
-    updateTables(db)
+    createTables(db)
   })
 }
 
@@ -32,7 +32,7 @@ function connected(driver: Driver, { path }: Place, setUp: (db: Database.Databas
     db.pragma('synchronous = FULL') // the driver's default with a WAL is NORMAL, which may lose answered writes
     db.pragma('foreign_keys = ON')
     db.pragma('mmap_size = 0') // with a memory map, a disk error would end the process by SIGBUS
-    refuseNewerSchema(versionOf(db), schemaVersion)
+    refuseOtherSchema(versionOf(db), schemaVersion)
     setUp(db)
     return db
   } catch (error) {

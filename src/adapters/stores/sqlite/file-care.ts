@@ -4,7 +4,7 @@ import { open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Database } from 'better-sqlite3'
 import { Unavailable } from '../../../domain/refusal.ts'
-import { refuseNewerSchema, Unsuitable } from '../store-backend.ts'
+import { refuseOtherSchema, Unsuitable } from '../store-backend.ts'
 import { codeOf, isDamaged } from './faults.ts'
 import { schemaVersion, versionOf } from './schema.ts'
 
@@ -32,7 +32,7 @@ export async function checkFile(path: string): Promise<readonly string[]> {
   const faults: string[] = []
   try {
     await reading(path, (db) => {
-      refuseNewerSchema(versionOf(db), schemaVersion)
+      refuseOtherSchema(versionOf(db), schemaVersion)
       if (isForeign(db)) faults.push(foreign(path))
       // Row by row: SQLite lists what it finds before damage that ends the check.
       for (const row of db.prepare('PRAGMA integrity_check').pluck().iterate()) {

@@ -2,30 +2,6 @@ import type { Database } from 'better-sqlite3'
 
 export const schemaVersion = 5
 
-/** A request and its binding are JSON, because only the id of the event is searched for. */
-const deadTokenRequests = `
-  CREATE TABLE dead_token_requests (
-    event_id TEXT PRIMARY KEY NOT NULL,
-    request TEXT NOT NULL,
-    attempts INTEGER NOT NULL,
-    reason TEXT NOT NULL,
-    dead_at INTEGER NOT NULL
-  ) STRICT;
-  CREATE INDEX dead_token_requests_dead ON dead_token_requests (dead_at);`
-
-/** Takes a file of version 3 to version 4. */
-const upgradeTo4 = `
-  ALTER TABLE token_requests ADD COLUMN languages TEXT NOT NULL DEFAULT '';
-  ALTER TABLE token_requests ADD COLUMN user_id TEXT;
-  ALTER TABLE token_requests ADD COLUMN reason TEXT;
-  ${deadTokenRequests}`
-
-/** Takes a file of version 4 to version 5. */
-const upgradeTo5 = `
-  ALTER TABLE sessions ADD COLUMN network TEXT;
-  ALTER TABLE sessions ADD COLUMN browser TEXT;
-  ALTER TABLE sessions ADD COLUMN system TEXT;`
-
 /** Times are milliseconds since 1970. */
 const tables = `
   CREATE TABLE users (
@@ -97,7 +73,15 @@ const tables = `
   CREATE INDEX token_requests_ready ON token_requests (ready_at, asked_at);
   CREATE INDEX token_requests_asked ON token_requests (asked_at, ready_at);
 
-${deadTokenRequests}
+  -- A request and its binding are JSON, because only the id of the event is searched for.
+  CREATE TABLE dead_token_requests (
+    event_id TEXT PRIMARY KEY NOT NULL,
+    request TEXT NOT NULL,
+    attempts INTEGER NOT NULL,
+    reason TEXT NOT NULL,
+    dead_at INTEGER NOT NULL
+  ) STRICT;
+  CREATE INDEX dead_token_requests_dead ON dead_token_requests (dead_at);
 
   CREATE TABLE tokens (
     purpose TEXT NOT NULL,
@@ -152,17 +136,17 @@ ${deadTokenRequests}
   CREATE INDEX expiring_ids_expiry ON expiring_ids (expires_at);
 `
 
-/** Brings a new or older file up to date. Of several processes that start at once one does it, the others wait for it. */
-export function updateTables(db: Database): void {
-  const update = db.transaction(() => {
-    const version = versionOf(db)
-    if (version === schemaVersion) return
-    db.exec(version === 0 ? tables : `${version < 4 ? upgradeTo4 : ''}${upgradeTo5}`)
+/** Creates the tables of a new file. Of several processes that start at once one creates them, and the others wait for it. */
+export function createTables(db: Database): void {
+  const create = db.transaction(() => {
+    if (versionOf(db) !== 0) return
+    db.exec(tables)
     db.pragma(`user_version = ${schemaVersion}`)
   })
-  if (versionOf(db) !== schemaVersion) update.immediate()
+  if (versionOf(db) === 0) create.immediate()
 }
 
+/** 0 for a new file. */
 export function versionOf(db: Database): number {
   return Number(db.pragma('user_version', { simple: true }))
 }
