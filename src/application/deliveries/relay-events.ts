@@ -4,7 +4,6 @@ import { stands } from '../../domain/one-time-token.ts'
 import { Unavailable } from '../../domain/refusal.ts'
 import type { Session } from '../../domain/session.ts'
 import { isAlive } from '../../domain/user.ts'
-import { addressToken } from '../one-time-tokens/address-token.ts'
 import type { DueWork } from '../ports/due-work.ts'
 import { isFinal } from '../ports/event-handlers.ts'
 import type { KeyRing } from '../ports/key-ring.ts'
@@ -128,7 +127,7 @@ export class RelayEvents implements DueWork {
     const { eventHandlers, tenant, handlerTimeoutSeconds } = this.#needs
     const { type } = event
     if (!eventHandlers.handles(type)) return
-    const token = type === 'verification_requested' ? await addressToken(this.#needs, event, userId) : undefined
+    const token = type === 'verification_requested' ? await this.#addressToken(event.fact, userId) : undefined
     if (token === null) return
     const more = {
       ...(token !== undefined && { token }),
@@ -142,6 +141,15 @@ export class RelayEvents implements DueWork {
     } catch (error) {
       throw error instanceof Unavailable ? new NotBegun(error) : error
     }
+  }
+
+  /** The token that confirms the new address of an event; `null` if it is void, used or expired. */
+  async #addressToken(fact: string, userId: UserId): Promise<string | null> {
+    const { users, tokens, keyRing } = this.#needs
+    const token = await tokens.current('change_email', userId)
+    const user = await users.find(userId)
+    if (token?.fact !== fact || user === null || !stands(token, user)) return null
+    return keyRing.tokenFor('change_email', token.eventId, userId, fact)
   }
 
   async #tidy(event: AccountEvent, userId: UserId): Promise<void> {
