@@ -84,7 +84,10 @@ export class DeliverTokens implements DueWork {
       for (const [at, lease] of leases.entries()) {
         if (wanted[at] === null) unwanted.push(lease.request)
         else if (this.#queued.size >= maxQueued) surplus.push(lease.request)
-        else this.#begin(lease, ended)
+        else {
+          this.#queued.set(lease.request, this.#keepRenewing(lease.request))
+          this.#tasks.run(() => this.#handle(lease).finally(ended))
+        }
       }
       if (unwanted.length > 0) await tokenRequests.settle(unwanted)
       begun += leases.length
@@ -93,18 +96,11 @@ export class DeliverTokens implements DueWork {
     for (let at = 0; at < surplus.length; at += leaseLimit) {
       await tokenRequests.postpone(surplus.slice(at, at + leaseLimit), clock())
     }
-    if (scans) this.#restAfterScan(now)
+    if (scans) {
+      const scannedAt = clock().getTime()
+      this.#scanFrom = Math.max(this.#scanFrom, scannedAt + scanRest * (scannedAt - now))
+    }
     return begun - surplus.length
-  }
-
-  #restAfterScan(began: number): void {
-    const ended = this.#needs.clock().getTime()
-    this.#scanFrom = Math.max(this.#scanFrom, ended + scanRest * (ended - began))
-  }
-
-  #begin(lease: LeasedRequest, ended?: () => void): void {
-    this.#queued.set(lease.request, this.#keepRenewing(lease.request))
-    this.#tasks.run(() => this.#handle(lease).finally(ended))
   }
 
   /** Unknown, so each poll looks. If requests woke this process, the time of answers would reveal which addresses have users. */

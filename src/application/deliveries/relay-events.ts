@@ -44,19 +44,15 @@ export class RelayEvents implements DueWork {
     while (this.#tasks.free > 0) {
       const wanted = this.#tasks.free
       const leases = await outbox.lease(clock(), wanted, this.#needs.leaseSeconds ?? defaultLeaseSeconds)
-      for (const lease of leases) this.#begin(lease, ended)
+      for (const lease of leases) {
+        // Two concurrent polls may lease more events than may run at once. The queue of tasks holds the others.
+        this.#queued.add(lease)
+        this.#tasks.run(() => this.#handle(lease).finally(ended))
+      }
       begun += leases.length
       if (leases.length < wanted) break
     }
     return begun
-  }
-
-  /**
-   * Two concurrent polls may lease more events than may run at once. The others wait here, and their leases are renewed.
-   */
-  #begin(lease: LeasedEvent, ended?: () => void): void {
-    this.#queued.add(lease)
-    this.#tasks.run(() => this.#handle(lease).finally(ended))
   }
 
   async nextDue(): Promise<Date | null> {
