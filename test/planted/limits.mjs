@@ -48,8 +48,8 @@ export default [
   {
     title: 'a device token holds for every account',
     file: 'src/adapters/crypto/device-tokens.ts',
-    text: 'framed(id, expiry, account)',
-    replacement: 'framed(id, expiry)',
+    text: 'keyedHash(key, id, expiry, account)',
+    replacement: 'keyedHash(key, id, expiry)',
     tests: ['test/adapters/crypto/device-tokens.test.ts'],
   },
   {

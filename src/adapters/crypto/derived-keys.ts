@@ -47,19 +47,15 @@ export function derivedKeys(master: Buffer | string, tenant: string | null = nul
     },
 
     tokenFor(purpose, eventId, userId, fact) {
-      return createHmac('sha256', tokenKeys[purpose])
-        .update(framed(eventId, userId, fact))
-        .digest('base64url')
+      return keyedHash(tokenKeys[purpose], eventId, userId, fact)
     },
 
     requestId(purpose, key) {
-      return createHmac('sha256', requestKey).update(framed(purpose, key)).digest('base64url')
+      return keyedHash(requestKey, purpose, key)
     },
 
     counterKey(...subject) {
-      return createHmac('sha256', counterKey)
-        .update(framed(...subject))
-        .digest('base64url')
+      return keyedHash(counterKey, ...subject)
     },
 
     sealEmail(key, requestId) {
@@ -98,16 +94,15 @@ export function newToken(): string {
   return randomBytes(32).toString('base64url')
 }
 
-/** Each field follows its length, so no two lists of fields have the same bytes. */
-export function framed(...fields: readonly string[]): Buffer {
-  return Buffer.concat(
-    fields.flatMap((field) => {
-      const bytes = Buffer.from(field)
-      const length = Buffer.alloc(4)
-      length.writeUInt32BE(bytes.length)
-      return [length, bytes]
-    }),
-  )
+/** The HMAC of a list of fields, in base64url. Each field follows its length, so no two lists have the same bytes. */
+export function keyedHash(key: KeyObject, ...fields: readonly string[]): string {
+  const mac = createHmac('sha256', key)
+  for (const field of fields) {
+    const length = Buffer.alloc(4)
+    length.writeUInt32BE(Buffer.byteLength(field))
+    mac.update(length).update(field)
+  }
+  return mac.digest('base64url')
 }
 
 /** Of fixed length, so the stored length reveals nothing about the address. */

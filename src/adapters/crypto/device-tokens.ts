@@ -1,17 +1,14 @@
-import { createHmac, type KeyObject, randomBytes, timingSafeEqual } from 'node:crypto'
+import { type KeyObject, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { DeviceTokens } from '../../application/ports/device-tokens.ts'
 import type { EmailKey } from '../../domain/email.ts'
-import { framed } from './derived-keys.ts'
+import { keyedHash } from './derived-keys.ts'
 
 export const deviceTokenSeconds = 365 * 86_400
 
 /** Tokens of the form `id.expiry.mac`, where `expiry` is in seconds since 1970. */
 export function deviceTokens(key: KeyObject, clock: () => Date): DeviceTokens {
   const now = () => Math.floor(clock().getTime() / 1000)
-  const macOf = (id: string, expiry: string, account: EmailKey): string =>
-    createHmac('sha256', key)
-      .update(framed(id, expiry, account))
-      .digest('base64url')
+  const macOf = (id: string, expiry: string, account: EmailKey): string => keyedHash(key, id, expiry, account)
 
   return {
     issue(account) {
