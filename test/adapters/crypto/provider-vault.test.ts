@@ -25,14 +25,13 @@ describe("the vault of providers' tokens", () => {
 
   it('opens no token that was changed, cut or sealed with another secret', () => {
     const sealed = vault.seal('a token', id, 'acme')
-    const [keyId, box = ''] = sealed.split('.')
-    const bytes = Buffer.from(box, 'base64url')
+    const bytes = Buffer.from(sealed, 'base64url')
     for (let at = 0; at < bytes.length; at++) {
       const changed = Buffer.from(bytes)
       changed[at] = (changed[at] ?? 0) ^ 1
-      expect(vault.unseal(`${keyId}.${changed.toString('base64url')}`, id, 'acme')).to.equal(null)
+      expect(vault.unseal(changed.toString('base64url'), id, 'acme')).to.equal(null)
     }
-    for (const odd of ['', '.', box, `${keyId}.`, `${keyId}.AAAA`, `x${sealed}`, sealed.slice(0, -4)]) {
+    for (const odd of ['', 'AAAA', `x${sealed}`, sealed.slice(0, -4)]) {
       expect(vault.unseal(odd, id, 'acme'), odd).to.equal(null)
     }
     const other = providerVault(derivedKeys(`${goodSecret}!`).providerTokenKey)
