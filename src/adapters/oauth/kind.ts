@@ -59,11 +59,3 @@ export const providerUrl = (description: string, standard?: string) =>
 export const clientAuthentication = {
   description: 'Authentication at the token endpoint: HTTP Basic, or id and secret in the body.',
 }
-
-/** A host name, e.g. `example.okta.com`. */
-export const hostName = (description: string) =>
-  Type.String({
-    pattern: '^[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)+$',
-    expects: 'a host name, without https:// and path',
-    description,
-  })

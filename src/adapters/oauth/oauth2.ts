@@ -11,7 +11,7 @@ import { identityOf, type Profile, refusalIn, tokensOf, valueAt } from './identi
 import { clientAuthentication, clientOptions, type ProviderNeeds, providerKind, providerUrl } from './kind.ts'
 import { limits, underDeadline } from './outbound.ts'
 
-export interface OAuth2Definition {
+interface OAuth2Definition {
   readonly client: Client
   readonly needs: ProviderNeeds
   readonly authorizeUrl: string
@@ -142,6 +142,19 @@ export function oauth2Provider({ client, needs, ...definition }: OAuth2Definitio
       })
     },
   }
+}
+
+/** A known provider that needs no options but those of the client. */
+export function oauth2Preset<const Kind extends string>(
+  kind: Kind,
+  standardScopes: readonly string[],
+  definition: Omit<OAuth2Definition, 'client' | 'needs'>,
+) {
+  return providerKind({
+    kind,
+    options: clientOptions(standardScopes),
+    build: (client, needs) => oauth2Provider({ client, needs, ...definition }),
+  })
 }
 
 /** RFC 7636 section 4.2. */

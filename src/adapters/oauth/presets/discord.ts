@@ -1,5 +1,5 @@
 import { valueAt } from '../identity.ts'
-import { oauth2Preset } from '../oauth2-preset.ts'
+import { oauth2Preset } from '../oauth2.ts'
 
 /**
  * Discord Developer Portal, "OAuth2" and "Users Resource": `verified`, "whether the email on this account has been

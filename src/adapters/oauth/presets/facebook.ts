@@ -1,5 +1,5 @@
 import { valueAt } from '../identity.ts'
-import { oauth2Preset } from '../oauth2-preset.ts'
+import { oauth2Preset } from '../oauth2.ts'
 
 /**
  * Meta for Developers, "Manually Build a Login Flow" and "Graph API Reference: User". Accounts made with a telephone

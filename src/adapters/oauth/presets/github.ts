@@ -1,6 +1,5 @@
 import { type Profile, valueAt } from '../identity.ts'
-import type { Answers } from '../oauth2.ts'
-import { oauth2Preset } from '../oauth2-preset.ts'
+import { type Answers, oauth2Preset } from '../oauth2.ts'
 
 /**
  * GitHub Docs, "Authorizing OAuth apps", "REST API endpoints for users" and "… for emails". The address in a profile is

@@ -1,5 +1,5 @@
 import { valueAt } from '../identity.ts'
-import { oauth2Preset } from '../oauth2-preset.ts'
+import { oauth2Preset } from '../oauth2.ts'
 
 /**
  * Kakao Developers, "Kakao Login: REST API". A verified address becomes invalid (`is_email_valid` is false) when

@@ -1,5 +1,5 @@
 import { valueAt } from '../identity.ts'
-import { oauth2Preset } from '../oauth2-preset.ts'
+import { oauth2Preset } from '../oauth2.ts'
 
 /**
  * Microsoft Learn, "Sign In with LinkedIn using OpenID Connect" and "Authorization Code Flow (3-legged OAuth)".

@@ -1,6 +1,6 @@
 import { ProviderFailed } from '../../../application/ports/oauth-provider.ts'
 import { valueAt } from '../identity.ts'
-import { oauth2Preset } from '../oauth2-preset.ts'
+import { oauth2Preset } from '../oauth2.ts'
 
 /**
  * NAVER Developers, "네이버 로그인 API 명세" (login) and "네이버 회원 프로필 조회 API 명세" (profile). There are no scopes. The member

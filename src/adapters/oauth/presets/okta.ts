@@ -1,5 +1,5 @@
 import Type from 'typebox'
-import { clientOptions, hostName, providerKind } from '../kind.ts'
+import { clientOptions, providerKind } from '../kind.ts'
 import { openIdConnectProvider, secretAuthentication } from '../openid-connect.ts'
 
 /** Okta Developer, "OpenID Connect & OAuth 2.0 API": the org's authorization server, or a custom one by its id. */
@@ -7,7 +7,11 @@ export const oktaKind = providerKind({
   kind: 'okta',
   options: {
     ...clientOptions(['openid', 'email', 'profile']),
-    domain: hostName('The domain of the organization, for example `example.okta.com`.'),
+    domain: Type.String({
+      pattern: '^[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)+$',
+      expects: 'a host name, without https:// and path',
+      description: 'The domain of the organization, for example `example.okta.com`.',
+    }),
     authorizationServer: Type.Optional(
       Type.String({
         pattern: '^[A-Za-z0-9]+$',
