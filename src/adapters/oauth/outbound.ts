@@ -3,6 +3,7 @@ import { Agent as HttpsAgent } from 'node:https'
 import { addAbortSignal } from 'node:stream'
 import type { Agent, buildConnector } from 'undici'
 import { CodeRefused, ProviderFailed } from '../../application/ports/oauth-provider.ts'
+import { isLoopback } from '../../lib/loopback.ts'
 import { valueAt } from './identity.ts'
 
 /** The limits of one call to a provider. */
@@ -79,8 +80,7 @@ function demandSecure(url: string): void {
 export function isSecure(url: string): boolean {
   if (!URL.canParse(url)) return false
   const { protocol, hostname } = new URL(url)
-  if (protocol === 'https:') return true
-  return protocol === 'http:' && (/^127(\.\d+){3}$/.test(hostname) || hostname === 'localhost' || hostname === '[::1]')
+  return protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname.replace(/[[\]]/g, '')))
 }
 
 /**
