@@ -19,8 +19,8 @@ describe('a client of MongoDB without an answer to its heartbeat', () => {
   })
 
   beforeEach(async () => {
-    client = new MongoClient((await sharedMongo()).url(), { heartbeatFrequencyMS: 500 })
-    stop = reviveLostMonitors(client, limits)
+    client = new MongoClient((await sharedMongo()).url(), limits)
+    stop = reviveLostMonitors(client)
     await client.connect()
   })
 

@@ -36,12 +36,6 @@ function clientOf(driver: Driver, url: string): MongoClient {
   }
 }
 
-/** The driver's time-outs of a heartbeat: to connect, to get an answer, and to wait for news. */
-interface Limits {
-  readonly connectTimeoutMS: number
-  readonly heartbeatFrequencyMS: number
-}
-
 const marginMs = 500
 const betweenAttemptsMs = 500
 
@@ -52,14 +46,15 @@ const betweenAttemptsMs = 500
  *
  * @returns stops the watch; call it before closing the client for good
  */
-export function reviveLostMonitors(client: MongoClient, limits: Limits = client.options): () => void {
-  const { connectTimeoutMS, heartbeatFrequencyMS } = limits
+export function reviveLostMonitors(client: MongoClient): () => void {
+  const { connectTimeoutMS, heartbeatFrequencyMS } = client.options
   const timers = new Map<string, NodeJS.Timeout>()
   let reviving: Promise<void> | null = null
   let isStopped = false
 
   function onStarted({ connectionId, awaited }: ServerHeartbeatStartedEvent): void {
     onEnded({ connectionId })
+    // To connect, to get an answer, and to wait for news.
     const limit = 2 * connectTimeoutMS + (awaited ? heartbeatFrequencyMS : 0) + marginMs
     timers.set(connectionId, setTimeout(lost, limit).unref())
   }
