@@ -152,21 +152,15 @@ export function mongoOutbox({ users, now, run, lease, page }: Connection): Outbo
     },
   }
 
-  interface DeadSelection {
-    readonly filter: object
-    /** The projection of the dead letters. */
-    readonly shown: object
-    readonly limit: number
-  }
-
   /**
    * Calls `act` for users with dead letters, the oldest letter first, until it has settled `limit` letters or settles no
    * more. A user may have thousands, so each turn reads only some of them.
    *
+   * @param shown the projection of the dead letters
    * @param act settles at most `most` letters of the user, and returns how many
    */
   async function eachUser(
-    { filter, shown, limit }: DeadSelection,
+    { filter, shown, limit }: { filter: object; shown: object; limit: number },
     act: (document: UserDocument, most: number) => Promise<number>,
   ): Promise<number> {
     const projection = { _id: 1, removed: 1, 'outbox.dead': shown }

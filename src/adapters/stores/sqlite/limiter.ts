@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Counted, Limiter } from '../../../application/ports/stores/limiter.ts'
+import type { Limiter } from '../../../application/ports/stores/limiter.ts'
 import { Unavailable } from '../../../domain/refusal.ts'
 import { additionsPerTrim, limiterOf, maxCounters, noLimit } from '../limiter.ts'
 import { Unsuitable } from '../store-backend.ts'
@@ -80,15 +80,12 @@ export function sqliteLimiter({ driver, dataFolder, isSmall, warn, isOpen }: Nee
     counters?.sql(dropOldest).run(bound - trimEvery)
   }
 
-  function add(key: string, points: number, seconds: number): Promise<Counted> {
-    return run((limiter) => {
-      if (++additions % trimEvery === 0) trim()
-      return limiter.add(key, points, seconds)
-    })
-  }
-
   const limiter: Limiter = {
-    add,
+    add: (key, points, seconds) =>
+      run((limiter) => {
+        if (++additions % trimEvery === 0) trim()
+        return limiter.add(key, points, seconds)
+      }),
     clear: (key) => run((limiter) => limiter.clear(key)),
   }
   return { limiter, close }

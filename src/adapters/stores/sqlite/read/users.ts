@@ -20,8 +20,10 @@ const schemes = `
   SELECT scheme FROM found WHERE scheme IS NOT NULL`
 
 export function sqliteUsers(read: Read, writes: Writes['users']): UserStore {
-  const one = (text: string, ...keys: string[]): User | null =>
-    foundIn(read((sql) => sql<string[], UserRow>(text).get(...keys)))
+  const one = (text: string, ...keys: string[]): User | null => {
+    const row = read((sql) => sql<string[], UserRow>(text).get(...keys))
+    return row === undefined ? null : fromRow(row)
+  }
 
   return {
     ...writes,
@@ -38,10 +40,6 @@ export function sqliteUsers(read: Read, writes: Writes['users']): UserStore {
       return read((sql) => sql<[], { scheme: string }>(schemes).all()).map(({ scheme }) => scheme)
     },
   }
-}
-
-function foundIn(row: UserRow | undefined): User | null {
-  return row === undefined ? null : fromRow(row)
 }
 
 function fromRow(row: UserRow): User {
