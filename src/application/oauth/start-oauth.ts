@@ -43,7 +43,10 @@ export class StartOAuth {
 
     const [state, browser, codeVerifier, nonce] = [newToken(), newToken(), newToken(), newToken()]
     const journey = { redirectUri, codeVerifier, nonce }
-    const authorizationUrl = await urlOf(provider, { ...journey, state, scopes })
+    const authorizationUrl = await provider.authorizationUrl({ ...journey, state, scopes }).catch((thrown: unknown) => {
+      if (thrown instanceof ProviderFailed) throw new Refusal('OAUTH_PROVIDER_ERROR', null, { cause: thrown })
+      throw thrown
+    })
     const record: OAuthState = {
       ...journey,
       digest: keyRing.digest(state),
@@ -57,17 +60,5 @@ export class StartOAuth {
     const outcome = await oauthStates.put(record, maxOpenJourneys)
     if (outcome === 'full') throw new Unavailable('too many open OAuth journeys', { retryAfterSeconds: 5 })
     return { authorizationUrl, state, browser }
-  }
-}
-
-async function urlOf(
-  provider: OAuthProvider,
-  journey: Parameters<OAuthProvider['authorizationUrl']>[0],
-): Promise<string> {
-  try {
-    return await provider.authorizationUrl(journey)
-  } catch (thrown) {
-    if (thrown instanceof ProviderFailed) throw new Refusal('OAUTH_PROVIDER_ERROR', null, { cause: thrown })
-    throw thrown
   }
 }
