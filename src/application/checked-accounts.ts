@@ -66,22 +66,20 @@ export function checkedAccounts(useCases: CheckedAccounts): CheckedAccounts {
       async execute(input) {
         checks.by(input.by)
         // A program that found no user must not end its own logins instead.
-        if ('target' in input) requireTarget(input)
+        if ('target' in input) requireActorAndTarget(input)
         requireRequest(input)
         await logOutEverywhere.execute(input)
       },
     },
     listSessions: {
       async execute(input) {
-        if (input.by !== 'program') checks.by(input.by)
-        requireTarget(input)
+        requireActorAndTarget(input)
         return await listSessions.execute(input)
       },
     },
     endSession: {
       async execute(input) {
-        if (input.by !== 'program') checks.by(input.by)
-        requireTarget(input)
+        requireActorAndTarget(input)
         checks.id(input.id)
         await endSession.execute(input)
       },
@@ -122,16 +120,14 @@ export function checkedAccounts(useCases: CheckedAccounts): CheckedAccounts {
         return await updateUser.own({ ...input, ...changesOf(input), caller: callerOf(input) })
       },
       async any(input) {
-        if (input.by !== 'program') checks.by(input.by)
-        requireTarget(input)
+        requireActorAndTarget(input)
         requireRequest(input)
         return await updateUser.any({ ...input, ...changesOf(input), caller: callerOf(input) })
       },
     },
     deleteUser: {
       async execute(input) {
-        if (input.by !== 'program') checks.by(input.by)
-        requireTarget(input)
+        requireActorAndTarget(input)
         requireRequest(input)
         await deleteUser.execute(input)
       },
@@ -222,8 +218,9 @@ function requireAuthenticated(value: unknown): void {
   }
 }
 
-/** Only superusers may learn whether there is such a user. */
-function requireTarget({ by, target }: { by: Authenticated | 'program'; target?: User }): void {
+/** Checks who acts, and on which user. Only superusers may learn whether there is such a user. */
+function requireActorAndTarget({ by, target }: { by: Authenticated | 'program'; target?: User }): void {
+  if (by !== 'program') requireAuthenticated(by)
   if (isUserId(target?.id)) return
   throw new Refusal(by === 'program' || by.user.isSuperuser ? 'NOT_FOUND' : 'FORBIDDEN')
 }
