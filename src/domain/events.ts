@@ -25,14 +25,19 @@ export interface UserChanges {
   readonly oauthUnlinked?: LinkChange
 }
 
-interface Recorded {
-  readonly id: EventId
-  /** The user as it was written together with this event. */
-  readonly user: UserView
+/** The part of an event that is the same for all types: its id, time and request. */
+export interface EventMetadata {
+  readonly eventId: EventId
   readonly at: Date
   readonly requestId: string
   /** The languages that the client of the request wants, the preferred one first. */
   readonly languages: readonly string[]
+}
+
+interface Recorded extends Omit<EventMetadata, 'eventId'> {
+  readonly id: EventId
+  /** The user as it was written together with this event. */
+  readonly user: UserView
 }
 
 /** A change of an account, stored by the same atomic write as the change itself; or something that happened to it. */
@@ -71,20 +76,12 @@ export function haveRoom(events: readonly AccountEvent[], waiting: number): bool
   return events.length === 0 || waiting + events.length <= maxWaitingEvents || events.some(endsAccess)
 }
 
-/** The part of an event that is the same for all types: its id, time and request. */
-export interface EventMetadata {
-  readonly eventId: EventId
-  readonly at: Date
-  readonly requestId: string
-  readonly languages: readonly string[]
-}
-
 export function accountEvent<T extends AccountEventType>(
   type: T,
   user: User,
-  { eventId, at, requestId, languages }: EventMetadata,
+  { eventId: id, ...metadata }: EventMetadata,
 ) {
-  return { type, id: eventId, user: viewOf(user), at, requestId, languages }
+  return { type, id, user: viewOf(user), ...metadata }
 }
 
 export function updatedEvent(
