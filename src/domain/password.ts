@@ -16,7 +16,7 @@ export function normalisePassword(password: string): string {
 }
 
 /** Whether a password is too long to be hashed. No account can have such a password. */
-export function isOversized(password: string): boolean {
+function isOversized(password: string): boolean {
   return password.length > maxPasswordBytes || new TextEncoder().encode(password).length > maxPasswordBytes
 }
 
