@@ -28,7 +28,6 @@ export function aUser(fields: Partial<User> = {}): User {
     sessions: { generation: 7, keptCredentialId: digest() },
     endedUntil: new Date(Date.now() + 3_600_000),
     oauthAccounts: [anAccount()],
-    version: 1,
     ...fields,
   }
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { UsersRole } from '../adapters/stores/store-backend.ts'
+import { everyOne } from '../application/every-one.ts'
 import type { LeasedEvent, Outbox, UndeliveredEvent } from '../application/ports/stores/outbox.ts'
 import type { Page } from '../application/ports/stores/page.ts'
 import type { AccountEvent } from '../domain/events.ts'
@@ -58,12 +59,7 @@ export async function deliverAll(outbox: Outbox): Promise<AccountEvent[]> {
 /** Every record of a list, read in pages of two. */
 export async function everyPage<T>(read: (limit: number, after: string | null) => Promise<Page<T>>): Promise<T[]> {
   const all: T[] = []
-  let after: string | null = null
-  do {
-    const { items, next }: Page<T> = await read(2, after)
-    all.push(...items)
-    after = next
-  } while (after !== null)
+  for await (const one of everyOne((after) => read(2, after))) all.push(one)
   return all
 }
 
