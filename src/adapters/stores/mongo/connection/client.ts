@@ -54,7 +54,7 @@ export function reviveLostMonitors(client: MongoClient): () => void {
 
   function onStarted({ connectionId, awaited }: ServerHeartbeatStartedEvent): void {
     onEnded({ connectionId })
-    // To connect, to get an answer, and to wait for news.
+    // The driver's time-outs to connect, to get an answer, and to wait for news.
     const limit = 2 * connectTimeoutMS + (awaited ? heartbeatFrequencyMS : 0) + marginMs
     timers.set(connectionId, setTimeout(lost, limit).unref())
   }
