@@ -33,9 +33,9 @@ export function argon2Hasher(options: Options): Argon2Hasher {
   const parameters = { memoryKiB, timeCost, parallelism }
   const today = schemeOfPrefix(argon2idPrefix(parameters))
   if (today === null)
-    throw new RangeError(`argon2id with m=${memoryKiB} KiB, t=${timeCost}, p=${parallelism} cannot be had`)
+    throw new RangeError(`argon2id with m=${memoryKiB} KiB, t=${timeCost}, p=${parallelism} is not supported`)
   if (!leastCosts.some((least) => memoryKiB >= least.memoryKiB && timeCost >= least.timeCost)) {
-    throw new RangeError(`argon2id with m=${memoryKiB} KiB and t=${timeCost} is too weak to keep passwords with`)
+    throw new RangeError(`argon2id with m=${memoryKiB} KiB and t=${timeCost} is too weak for passwords`)
   }
 
   const queue = pool.queue()
@@ -53,7 +53,7 @@ export function argon2Hasher(options: Options): Argon2Hasher {
 
   return {
     async hash(password, client = null) {
-      if (!isHashable(password)) throw new RangeError('a password that no policy lets through')
+      if (!isHashable(password)) throw new RangeError('the password is too long or no valid Unicode')
       const text = normalisePassword(password)
       const { value } = await queue.run(today.lanes, () => argon2idHash(text, parameters), { client })
       return value

@@ -17,7 +17,7 @@ export function isForManyTenants(issuer: string): boolean {
 export function accountInTenant(idToken: unknown): string {
   const tenant = valueAt(idToken, 'tid')
   const subject = valueAt(idToken, 'sub')
-  if (typeof tenant !== 'string' || !guid.test(tenant)) throw new ProviderFailed('the ID token is of no tenant')
+  if (typeof tenant !== 'string' || !guid.test(tenant)) throw new ProviderFailed('the ID token names no tenant')
   if (typeof subject !== 'string' || subject === '') throw new ProviderFailed('the account has no usable name')
   return `${tenant}/${subject}`
 }
@@ -37,5 +37,6 @@ export function demandKeyOfIssuer(idToken: unknown, keys: readonly object[], jwt
     const tenant = () => String(valueAt(idToken, 'tid')) // a function, because a string may hold the pattern `$&`
     return typeof owner === 'string' && owner.replace(placeholder, tenant) === valueAt(idToken, 'iss')
   }
-  if (named.length === 0 || !named.every(isTheirs)) throw new ProviderFailed('another issuer signs')
+  if (named.length === 0 || !named.every(isTheirs))
+    throw new ProviderFailed('the key of the ID token belongs to another issuer')
 }

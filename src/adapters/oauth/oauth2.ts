@@ -117,8 +117,9 @@ export function oauth2Provider({ client, needs, ...definition }: OAuth2Definitio
 
     async identify(back, { redirectUri, codeVerifier }) {
       const { code, state, iss } = back
-      if (iss !== null && issuer !== undefined && iss !== issuer) throw new CodeRefused('another issuer answers')
-      if (definition.isSigned?.(back) === false) throw new CodeRefused('somebody else answers')
+      if (iss !== null && issuer !== undefined && iss !== issuer)
+        throw new CodeRefused('the callback is from another issuer')
+      if (definition.isSigned?.(back) === false) throw new CodeRefused('the signature of the callback is wrong')
       return await underDeadline(async (signal) => {
         const parameters = {
           code,

@@ -106,7 +106,7 @@ export function openIdConnectProvider({ client, needs, ...definition }: OpenIdDe
    * when there are several audiences.
    */
   function demandOurs({ azp }: Readonly<Record<string, unknown>>): void {
-    if (azp !== undefined && azp !== client.clientId) throw new ProviderFailed('the ID token is for somebody else')
+    if (azp !== undefined && azp !== client.clientId) throw new ProviderFailed('the ID token is for another client')
   }
 
   async function accountOf(config: Configuration, idToken: Readonly<Record<string, unknown>>, jwt: string) {
@@ -192,7 +192,7 @@ export function openIdConnectProvider({ client, needs, ...definition }: OpenIdDe
 /** RFC 9207 section 2.4: checked before the code is sent to a token endpoint. */
 function demandIssuer(config: Configuration, iss: string | null): void {
   const { issuer, authorization_response_iss_parameter_supported: isPromised } = config.serverMetadata()
-  if (iss === null ? isPromised === true : iss !== issuer) throw new CodeRefused('another issuer answers')
+  if (iss === null ? isPromised === true : iss !== issuer) throw new CodeRefused('the callback is from another issuer')
 }
 
 function standardClaims(claims: unknown) {

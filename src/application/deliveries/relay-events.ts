@@ -74,7 +74,7 @@ export class RelayEvents implements DueWork {
     try {
       if (lease.attempts > maxAttempts) {
         // The last attempt has no recorded result, so the event may have killed the process.
-        await outbox.bury(lease, clock(), `no attempt of ${maxAttempts} came to an end`)
+        await outbox.bury(lease, clock(), `none of ${maxAttempts} attempts ended`)
         report(problemOf(deliveryOf(lease), 'buried', new Unfinished()))
       } else {
         await this.#attempt(lease)
@@ -211,7 +211,7 @@ export class RelayEvents implements DueWork {
 /** The handler did not see the event, so the attempt does not count. */
 class NotBegun extends Error {
   constructor(cause: Unavailable) {
-    super('the handler was not begun', { cause })
+    super('the handler was not called', { cause })
   }
 }
 

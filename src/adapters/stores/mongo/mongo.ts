@@ -145,10 +145,10 @@ const unmendable: Record<string, string> = {
   tooOld: 'the server is too old, 4.4 is the least',
   13: 'the user named in its address may not use this database',
   18: 'it refuses the user name or the password in its address',
-  67: 'an index cannot be created; is this database another program’s?',
+  67: 'an index cannot be created; perhaps another program uses this database',
   85: 'an index of the same name or keys exists with other options; drop it',
   86: 'an index of the same name exists with other keys; drop it',
-  11000: 'an index finds the same address or account twice; is this database another program’s?',
+  11000: 'an index finds the same address or account twice; perhaps another program uses this database',
 }
 
 /** Of two first starts at once, the unique `_id` makes one the first. */

@@ -58,7 +58,7 @@ export function mongoUserStore({ users, now, run, page, isDuplicate }: Connectio
       if (holders.some((holder) => holder.uniqueKeys.includes(uniqueKeys[0]))) return 'email_taken'
       if (holders.length > 0) return 'account_taken'
     }
-    throw new Unavailable('an address or an account changes hands faster than we can write')
+    throw new Unavailable('other writes take and release an address or account all the time')
   }
 
   const one = (filter: object): Promise<User | null> =>
@@ -121,7 +121,7 @@ export function mongoUserStore({ users, now, run, page, isDuplicate }: Connectio
           if (matchedCount === 1) return 'removed'
           if ((await users.findOne(same, { projection: { _id: 1 }, ...latest })) === null) return 'stale'
         }
-        throw new Unavailable('the events of a user change faster than we can remove it')
+        throw new Unavailable('other processes change the events of a removed user all the time')
       }),
 
     async list(limit, after) {

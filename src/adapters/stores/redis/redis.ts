@@ -106,11 +106,11 @@ async function checkSettings(ask: Ask, warn: (message: string) => void): Promise
   const policy = settings.get('maxmemory-policy')
   if (policy !== undefined && policy !== 'noeviction') {
     throw new Unsuitable(
-      `redis: maxmemory-policy is ${policy}, so that a full server would end logins; set it to noeviction`,
+      `redis: maxmemory-policy is ${policy}, so a full server would delete sessions; set it to noeviction`,
     )
   }
   if (settings.get('appendonly') === 'no') {
-    warn('redis: appendonly is no, so that a crash of the server forgets sessions and log-outs; set it to yes')
+    warn('redis: appendonly is no, so a crash of the server loses sessions and logouts; set it to yes')
   }
 }
 

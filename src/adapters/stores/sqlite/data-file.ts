@@ -47,7 +47,7 @@ export function demandSameFile({ path, device, inode }: FoundPlace): void {
   try {
     found = statSync(path)
   } catch (cause) {
-    throw new Unavailable(`${path}, which is not to be found`, { cause })
+    throw new Unavailable(`${path} was removed`, { cause })
   }
-  if (found.dev !== device || found.ino !== inode) throw new Unavailable(`${path}, which was replaced`)
+  if (found.dev !== device || found.ino !== inode) throw new Unavailable(`${path} was replaced by another file`)
 }

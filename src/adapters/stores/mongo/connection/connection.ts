@@ -69,7 +69,7 @@ export function connectionOf(
       return await operation()
     } catch (error) {
       if (isOutage(driver, error)) throw new Unavailable('MongoDB does not answer', { cause: error })
-      // The driver finds both out when it connects: a package for a log-in mechanism or a compression, a file for TLS.
+      // When the driver connects, it loads packages for a login mechanism or a compression, and files for TLS.
       if (error instanceof driver.MongoMissingDependencyError) {
         throw new Unsuitable(`the address of MongoDB needs a package that is not installed: ${error.message}`)
       }
@@ -130,7 +130,7 @@ export function connectionOf(
           if (!isDuplicate(error)) throw error
         }
       }
-      throw new Unavailable('a record comes and goes faster than we can write it')
+      throw new Unavailable('other processes insert and delete a record all the time')
     },
 
     /**
