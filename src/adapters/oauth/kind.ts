@@ -11,7 +11,7 @@ export interface ProviderNeeds {
 /**
  * A kind of provider in the settings: `{ kind, …options }`. A new one is a file here and a line in `config/plugins`.
  */
-interface ProviderKind<Kind extends string = string, Options extends TProperties = TProperties> {
+interface ProviderKind<Kind extends string, Options extends TProperties> {
   readonly kind: Kind
   readonly options: Options
   /** Apple sends the browser back with a POST (OAuth 2.0 Form Post Response Mode). */

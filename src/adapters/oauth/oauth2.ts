@@ -12,7 +12,7 @@ import { clientAuthentication, clientOptions, type ProviderNeeds, providerKind, 
 import { limits, underDeadline } from './outbound.ts'
 
 interface OAuth2Definition {
-  readonly client: Client
+  readonly client: { readonly clientId: string; readonly clientSecret: string; readonly scopes: readonly string[] }
   readonly needs: ProviderNeeds
   readonly authorizeUrl: string
   readonly tokenUrl: string
@@ -33,18 +33,12 @@ interface OAuth2Definition {
   readonly isSigned?: (back: CallbackParameters) => boolean
 }
 
-export interface Answers {
+interface Answers {
   readonly token: unknown
   /** Sends a GET with the access token. Throws `ProviderFailed` unless the answer is JSON with status 200. */
   get(url: string): Promise<unknown>
   /** Like `get`, but `null` when the user has not granted the request (403, 404). */
   getIfGranted(url: string): Promise<unknown>
-}
-
-export interface Client {
-  readonly clientId: string
-  readonly clientSecret: string
-  readonly scopes: readonly string[]
 }
 
 /** A provider of OAuth 2.0 (RFC 6749, authorization code) with PKCE (RFC 7636), whatever its endpoints. */

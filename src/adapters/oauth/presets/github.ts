@@ -1,5 +1,5 @@
-import { type Profile, valueAt } from '../identity.ts'
-import { type Answers, oauth2Preset } from '../oauth2.ts'
+import { valueAt } from '../identity.ts'
+import { oauth2Preset } from '../oauth2.ts'
 
 /**
  * GitHub Docs, "Authorizing OAuth apps", "REST API endpoints for users" and "… for emails". The address in a profile is
@@ -10,16 +10,14 @@ export const githubKind = oauth2Preset('github', ['user:email'], {
   tokenUrl: 'https://github.com/login/oauth/access_token',
   clientAuthentication: 'post',
   hasIntegerIds: true,
-  read,
+  async read({ get, getIfGranted }) {
+    const profile = await get('https://api.github.com/user')
+    const emails = await getIfGranted('https://api.github.com/user/emails?per_page=100')
+    const primary = Array.isArray(emails) ? emails.find((one) => valueAt(one, 'primary') === true) : undefined
+    return {
+      accountId: valueAt(profile, 'id'),
+      email: valueAt(primary, 'email'),
+      emailVerified: valueAt(primary, 'verified'),
+    }
+  },
 })
-
-async function read({ get, getIfGranted }: Answers): Promise<Profile> {
-  const profile = await get('https://api.github.com/user')
-  const emails = await getIfGranted('https://api.github.com/user/emails?per_page=100')
-  const primary = Array.isArray(emails) ? emails.find((one) => valueAt(one, 'primary') === true) : undefined
-  return {
-    accountId: valueAt(profile, 'id'),
-    email: valueAt(primary, 'email'),
-    emailVerified: valueAt(primary, 'verified'),
-  }
-}
