@@ -106,12 +106,7 @@ export function endCredential(user: User, id: string, recordedUntil: Date | null
   }
 }
 
-/** `user` with a newly chosen password. It invalidates earlier reset tokens. */
-export function withPassword(user: User, passwordHash: string): User {
+/** `user` with a newly chosen password, or with none (`null`). It invalidates reset tokens and earlier checks of a password. */
+export function withPassword(user: User, passwordHash: string | null): User {
   return { ...user, passwordHash, passwordVersion: user.passwordVersion + 1 }
-}
-
-/** `user` without a password. It invalidates earlier reset tokens and verifications of the password. */
-export function withoutPassword(user: User): User {
-  return { ...user, passwordHash: null, passwordVersion: user.passwordVersion + 1 }
 }

@@ -1,6 +1,6 @@
 import { type AccountEvent, type UserChanges, updatedEvent } from '../../domain/events.ts'
 import { withVouchedAccounts } from '../../domain/linked-accounts.ts'
-import { endSessions, type User, withoutPassword } from '../../domain/user.ts'
+import { endSessions, type User, withPassword } from '../../domain/user.ts'
 import { type CausingRequest, eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
 
 /**
@@ -16,7 +16,7 @@ export function takeOver(
   const hadPassword = before.passwordHash !== null
   if (!hadPassword && dropped.length === 0) return { user: vouched, events: [] }
 
-  const user = endSessions(hadPassword ? withoutPassword(vouched) : vouched, needs.clock())
+  const user = endSessions(hadPassword ? withPassword(vouched, null) : vouched, needs.clock())
   const changes: UserChanges[] = dropped.map((link) => ({ oauthUnlinked: link }))
   if (hadPassword) changes.unshift({ passwordRemoved: true })
   const events = changes.map((one) => updatedEvent(user, one, eventMetadata(needs, request), { sessionsEnded: true }))
