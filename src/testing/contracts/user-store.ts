@@ -233,6 +233,7 @@ export function userStoreContract({ on, onNew }: Cases<UsersRole>): void {
     assert.equal(await store.users.remove(hashedByBcrypt, [anEvent(hashedByBcrypt, { type: 'deleted' })]), 'removed')
     assert.deepEqual(await store.users.passwordSchemes(), [cheap])
   })
+
   onNew('stores the mark of the first secret and compares later ones with it', async ({ store, second }) => {
     assert.equal(await store.checkSecret('mark'), 'first')
     assert.equal(await store.checkSecret('mark'), 'same')
@@ -240,6 +241,7 @@ export function userStoreContract({ on, onNew }: Cases<UsersRole>): void {
     assert.equal(await second.checkSecret('another'), 'other')
     assert.equal(await second.checkSecret('mark'), 'same')
   })
+
   onNew('answers first to exactly one of many concurrent first starts', async ({ atOnce }) => {
     const marks = range(16).map((at) => (at < 8 ? 'mark' : 'another'))
     const outcomes = await atOnce(marks, (one, mark) => one.checkSecret(mark))

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
 import {
-  type LeasedRequest,
   maxWaitingRequests,
   type TokenRequests,
   type UndeliveredRequest,
@@ -48,7 +47,7 @@ export function mongoTokenRequests(connection: Connection): TokenRequests {
           marked: { leaseId },
           limit,
         })
-        return leased.map(leasedRequestOf)
+        return leased.map((one) => ({ request: requestOf(one), boundFact: one.boundFact, attempts: one.attempts }))
       }),
 
     bind: (request, fact, userId) =>
@@ -116,11 +115,6 @@ export function mongoTokenRequests(connection: Connection): TokenRequests {
 
     sweepDead: (diedBefore, limit) => sweep('dead_token_requests', { diedAt: { $lt: diedBefore } }, limit),
   }
-}
-
-function leasedRequestOf(document: RequestDocument): LeasedRequest {
-  const { boundFact, attempts } = document
-  return { request: requestOf(document), boundFact, attempts }
 }
 
 function waitingRequestOf(document: RequestDocument): UndeliveredRequest {
