@@ -25,7 +25,7 @@ export function memoryLimiter(bound = maxCounters): Limiter {
       else running.delete(key)
 
       if (counted.points <= 0) {
-        if (others === 0) await remove(key) // another addition may have counted since, and then decides by its own result
+        if (others === 0) await remove(key) // another addition that still runs decides by its own result
         return counted
       }
       const isNew = counted.expiresIn === seconds * 1000

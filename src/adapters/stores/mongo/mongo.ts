@@ -151,7 +151,7 @@ const unmendable: Record<string, string> = {
   11000: 'an index finds the same address or account twice; perhaps another program uses this database',
 }
 
-/** Of two first starts at once, the unique `_id` makes one the first. */
+/** The unique `_id` makes exactly one of several concurrent first starts the first. */
 async function checkSecret({ meta, run, isDuplicate }: Connection, mark: string): Promise<'first' | 'same' | 'other'> {
   return run(async () => {
     try {

@@ -30,7 +30,7 @@ export function mongoTokenRequests(connection: Connection): TokenRequests {
         if (await isFull(maxWaitingRequests)) return 'full'
         const { id, ...fields } = request
         const $setOnInsert = { ...fields, ...untried, boundFact: null }
-        // A repetition is counted, since it would be answered sooner than a first request if it left nothing to journal.
+        // A repetition is counted, too: without a write it would not wait for the journal, and its faster answer would reveal it.
         const update = { $setOnInsert, $inc: { asks: 1 } }
         await upsert(() => tokenRequests.updateOne({ _id: literal(id) }, update, { upsert: true }))
         return 'asked'

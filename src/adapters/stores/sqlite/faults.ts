@@ -1,6 +1,6 @@
 import { Unavailable } from '../../../domain/refusal.ts'
 
-/** Result codes that speak of the file or its disk, not of the statement; extended codes begin with them. */
+/** Result codes of faults in the file or its disk, not in the statement. Extended codes begin with them. */
 const outages = [
   'SQLITE_BUSY',
   'SQLITE_LOCKED',

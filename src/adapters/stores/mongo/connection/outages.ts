@@ -41,7 +41,7 @@ export function isOutage(driver: Driver, error: unknown): boolean {
   // An error of Node: a closed socket, or a failed DNS look-up of a `mongodb+srv` address.
   if (!(error instanceof driver.MongoError)) {
     if (!(error instanceof Error)) return false
-    const isOfNetwork = 'syscall' in error && !('path' in error) // what has a path is about a file
+    const isOfNetwork = 'syscall' in error && !('path' in error) // an error with a path is about a file
     return isOfNetwork || ('code' in error && endedSocketCodes.has(error.code))
   }
   if (error instanceof driver.MongoServerError) {

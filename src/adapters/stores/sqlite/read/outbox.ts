@@ -12,12 +12,12 @@ interface ListedRow {
   readonly dead_at: number | null
 }
 
-/** By an index, each page would sort all that follows. */
+/** With an index, SQLite would sort all later rows for each page. */
 const listed = (state: DeliveryState) => `
   SELECT seq, payload, attempts, reason, dead_at FROM outbox NOT INDEXED
   WHERE seq > ? AND dead_at IS ${state === 'dead' ? 'NOT NULL' : 'NULL'} ORDER BY seq LIMIT ?`
 
-/** One of the partial indexes has all that it needs. */
+/** A partial index contains everything that the count needs. */
 const counted = (state: DeliveryState) => `
   SELECT count(*) AS found FROM
     (SELECT 1 FROM outbox WHERE dead_at IS ${state === 'dead' ? 'NOT NULL' : 'NULL'} LIMIT ?)`
