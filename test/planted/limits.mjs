@@ -166,16 +166,8 @@ export default [
   {
     title: 'a counter in memory is kept without points',
     file: 'src/adapters/stores/memory/limiter.ts',
-    text: 'if (others === 0) await remove(key)',
-    replacement: '',
-    tests: ['test/adapters/stores.test.ts'],
-    only: 'the memory store as a limiter',
-  },
-  {
-    title: 'a counter in memory is removed while another caller counts',
-    file: 'src/adapters/stores/memory/limiter.ts',
-    text: 'if (others === 0) await remove(key)',
-    replacement: 'await remove(key)',
+    text: 'if (counter.points > 0) counters.set',
+    replacement: 'counters.set',
     tests: ['test/adapters/stores.test.ts'],
     only: 'the memory store as a limiter',
   },

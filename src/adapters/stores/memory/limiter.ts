@@ -1,39 +1,31 @@
 import type { Limiter } from '../../../application/ports/stores/limiter.ts'
-import { limiterOf, maxCounters, noLimit } from '../limiter.ts'
+import { maxCounters } from '../limiter.ts'
 
-/** The library removes each counter by a timer when it expires, and has no bound of its own. */
+/** Without the library: its counters need a timer each, and have no bound. */
 export function memoryLimiter(bound = maxCounters): Limiter {
-  const { add, clear } = limiterOf(({ RateLimiterMemory }) => new RateLimiterMemory(noLimit))
-  /** By creation, and also those of counters that have expired. */
-  const keys = new Set<string>()
-  /** The number of running additions, by key. */
-  const running = new Map<string, number>()
-
-  async function remove(key: string): Promise<void> {
-    keys.delete(key)
-    await clear(key)
-  }
+  /** By creation. Some have expired. Times are milliseconds since 1970. */
+  const counters = new Map<string, { readonly points: number; readonly expiresAt: number }>()
 
   return {
-    clear: remove,
-
     async add(key, points, seconds) {
-      running.set(key, (running.get(key) ?? 0) + 1)
-      const counted = await add(key, points, seconds)
-      const others = (running.get(key) ?? 1) - 1
-      if (others > 0) running.set(key, others)
-      else running.delete(key)
+      const now = Date.now()
+      const known = counters.get(key)
+      const isNew = known === undefined || known.expiresAt <= now
+      const counter = isNew
+        ? { points, expiresAt: now + seconds * 1000 }
+        : { points: known.points + points, expiresAt: known.expiresAt }
+      if (isNew || counter.points <= 0) counters.delete(key)
+      if (counter.points > 0) counters.set(key, counter)
 
-      if (counted.points <= 0) {
-        if (others === 0) await remove(key) // another addition that still runs decides by its own result
-        return counted
+      for (const [oldest, { expiresAt }] of counters) {
+        if (counters.size <= bound && expiresAt > now) break
+        counters.delete(oldest)
       }
-      const isNew = counted.expiresIn === seconds * 1000
-      if (isNew) keys.delete(key)
-      keys.add(key)
-      const [oldest] = keys
-      if (keys.size > bound && oldest !== undefined) await remove(oldest)
-      return counted
+      return { points: counter.points, expiresIn: counter.expiresAt - now }
+    },
+
+    async clear(key) {
+      counters.delete(key)
     },
   }
 }
