@@ -3,9 +3,6 @@ import { LimitReached, Unavailable } from '../../domain/refusal.ts'
 
 export type HashPool = ReturnType<typeof hashPool>
 
-/** The jobs of one tenant. */
-export type HashQueue = ReturnType<HashPool['queue']>
-
 interface Options {
   /** Permits: how many lanes may compute at the same time. */
   readonly size: number

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { expect } from 'chai'
-import { defaultHashConcurrency, type HashQueue, hashPool } from '../../../src/adapters/crypto/hash-pool.ts'
+import { defaultHashConcurrency, type HashPool, hashPool } from '../../../src/adapters/crypto/hash-pool.ts'
 import { LimitReached, Unavailable } from '../../../src/domain/refusal.ts'
 import { faultOf } from '../../support/fault-of.ts'
 
@@ -127,7 +127,7 @@ async function busyPool({ maxWaitSeconds = 4 } = {}) {
   const pool = hashPool({ size: 1, maxWaitSeconds, monotonic: clock.monotonic })
   const order: string[] = []
   const cost = async () => clock.step(costMs)
-  const tenants = new Map<string, HashQueue>()
+  const tenants = new Map<string, ReturnType<HashPool['queue']>>()
   for (const name of ['acme', 'bolt', 'core']) tenants.set(name, pool.queue())
   const held = heldJob()
   const other = pool.queue()
