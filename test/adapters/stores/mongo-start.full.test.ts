@@ -1,7 +1,12 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect } from 'node:net'
+import { pipeline } from 'node:stream'
+import { createServer as createTlsServer } from 'node:tls'
 import { expect } from 'chai'
 import { MongoClient } from 'mongodb'
 import { mongoBackend } from '../../../src/adapters/stores/mongo/mongo.ts'
 import { type StoreHandle, Unsuitable } from '../../../src/adapters/stores/store-backend.ts'
+import { certificate } from '../../support/certificate.ts'
 import { needsDeployment, onMongo } from '../../support/deployments.ts'
 import { faultOf } from '../../support/fault-of.ts'
 import { dropDatabase } from '../../support/mongo.ts'
@@ -52,6 +57,32 @@ describe('a database of MongoDB at the start', () => {
     expect(String(fault)).to.include(`newer release (schema ${known + 1}, this one knows ${known})`)
     const names = (await users.indexes()).map(({ name }) => name)
     expect(names, 'the indexes of the newer release').to.not.include('passwordScheme')
+  })
+
+  it('is refused when its certificate is not trusted, and is used once its CA is known', async () => {
+    const { key, cert, certFile } = certificate()
+    const server = createTlsServer({ key, cert }, (socket) => {
+      const plain = connect(Number(new URL(url).port), '127.0.0.1')
+      pipeline(socket, plain, socket, () => undefined)
+    })
+    server.on('tlsClientError', () => undefined)
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const address = new URL(url)
+    address.port = String((server.address() as AddressInfo).port) // safe: it listens on a port
+    address.searchParams.set('tls', 'true')
+
+    const stranger = await open(address.href)
+    const fault = await faultOf(stranger.prepare())
+    await stranger.close()
+    expect(fault).to.be.instanceOf(Unsuitable)
+    expect(String(fault)).to.match(/certificate of the server is not trusted.*NODE_EXTRA_CA_CERTS/)
+
+    address.searchParams.set('tlsCAFile', certFile)
+    const handle = await open(address.href)
+    await handle.prepare()
+    await handle.close()
+    server.close()
   })
 
   it('is unavailable until its indexes are built, however long that takes, and each build begins once', async () => {

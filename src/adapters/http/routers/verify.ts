@@ -45,7 +45,9 @@ export function verifyRouter({ requestToken, verifyUser, rejectAccount, prefix }
         access: 'public',
         limit: 'wrongTokens',
         body: VerifyBody,
-        replies: { 204: { description: 'The account is deleted, or the change of its address is cancelled', body: null } },
+        replies: {
+          204: { description: 'The account is deleted, or the change of its address is cancelled', body: null },
+        },
         refusals: ['VERIFY_USER_BAD_TOKEN', 'VERIFY_USER_ALREADY_VERIFIED', 'DELETE_USER_REFUSED'],
         async handle({ body: { token }, requestId, languages }) {
           await rejectAccount.execute({ token, requestId, languages })

@@ -143,6 +143,8 @@ async function explained<T>(connection: Connection, work: () => Promise<T>): Pro
 
 const unmendable: Record<string, string> = {
   tooOld: 'the server is too old, 4.4 is the least',
+  untrusted:
+    'the certificate of the server is not trusted. If a CA of your own signed it, name the file of this CA in NODE_EXTRA_CA_CERTS, or in tlsCAFile of the address',
   13: 'the user named in its address may not use this database',
   18: 'it refuses the user name or the password in its address',
   67: 'an index cannot be created; perhaps another program uses this database',

@@ -213,15 +213,20 @@ export function connectionOf(
       await release()
     },
 
-    /** The error code of the server; `tooOld` when the driver does not support the server. */
+    /** The error code of the server, or why the driver does not use the server: `tooOld` or `untrusted`. */
     refusalOf(error: unknown): string {
       if (error instanceof driver.MongoServerError) return String(error.code)
-      if (error instanceof driver.MongoServerSelectionError && error.cause instanceof driver.MongoCompatibilityError) {
-        return 'tooOld'
-      }
-      return ''
+      if (!(error instanceof driver.MongoServerSelectionError)) return ''
+      if (error.cause instanceof driver.MongoCompatibilityError) return 'tooOld'
+      return isOfCertificate(error.cause?.cause) ? 'untrusted' : ''
     },
   }
+}
+
+/** Whether Node does not trust the certificate of a server (OpenSSL's names of the faults). */
+function isOfCertificate(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  return /^(CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERR_TLS_CERT_)/.test(code)
 }
 
 /**
