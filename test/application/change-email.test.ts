@@ -168,6 +168,21 @@ describe('a new address that has to be confirmed', () => {
     expect(await find()).to.include({ email: wanted, isVerified: true })
   })
 
+  it('keeps a token that waits for its record while an earlier event is cleaned up', async () => {
+    const { all, by, users, relay, tokens, redeem, tokenFor, clock, find } = await scene()
+    await redeem(await tokenFor())
+    clock.advance(1)
+    const slow: typeof users.replace = async (user, events) => {
+      await runDue(relay) // cleans up after the change of the address
+      return await users.replace(user, events)
+    }
+    const changeUser = changeUserOf({ ...users, replace: slow })
+    const changes = { email: other, password: 'a new pass phrase' }
+    await new UpdateUser({ ...all, changeUser }).own({ by: { ...by, user: await find() }, changes, requestId })
+    await runDue(relay)
+    expect(await redeem(tokens().at(-1) ?? '')).to.include({ email: other })
+  })
+
   it('gets no token once the user has asked for another one', async () => {
     const { ask, relay, tokens, redeem } = await scene()
     await ask(other)

@@ -66,7 +66,7 @@ export default [
   {
     title: 'a user makes himself a superuser',
     file: 'src/application/accounts/update-user.ts',
-    text: 'const changes = { email: waits ? undefined : email, password }',
+    text: 'const changes = { email, password }',
     replacement: 'const changes = { ...input.changes, email, password }',
     tests: ['test/application/checked-accounts.test.ts'],
   },
@@ -101,8 +101,8 @@ export default [
   {
     title: 'a new address counts before it is confirmed',
     file: 'src/application/accounts/update-user.ts',
-    text: 'email: waits ? undefined : email, password }',
-    replacement: 'email, password }',
+    text: 'return waits ? { ...changes, email: undefined } : changes',
+    replacement: 'return waits ? changes : changes',
     tests: ['test/application/change-email.test.ts'],
     only: 'counts once its token is used',
   },
