@@ -1,5 +1,5 @@
 import type { Logger } from '../../adapters/logging/log.ts'
-import { unlessAborted } from './unless-aborted.ts'
+import type { Closable } from './directory.ts'
 
 interface Needs {
   readonly id: string
@@ -14,13 +14,6 @@ interface Needs {
   readonly wakeAt: (due: Date | 'unknown') => void
 }
 
-interface Open {
-  startDue(): Promise<void>
-  nextDue(): Promise<Date | null>
-  stopDeliveries(graceSeconds: number): Promise<void>
-  close(): Promise<void>
-}
-
 /** Longer than a handler may take, so that closing a tenant neither loses nor repeats a message on its way. */
 export const longestDeliverySeconds = 4000
 
@@ -28,7 +21,10 @@ export const longestDeliverySeconds = 4000
 export const notInOrder = 'a tenant was not closed in order'
 
 /** Closes an unused tenant: deliveries end first, and `wakeAt` remembers the next event. Never rejects. */
-export async function drain(tenant: Open, { id, log, graceSeconds, hurry, mayReopen, wakeAt }: Needs): Promise<void> {
+export async function drain(
+  tenant: Closable,
+  { id, log, graceSeconds, hurry, mayReopen, wakeAt }: Needs,
+): Promise<void> {
   const logged = (err: unknown): void => log.error({ err, tenant: id }, notInOrder)
   if (mayReopen()) await tenant.startDue().catch(() => undefined) // a store that is down keeps its events
   await unlessAborted(tenant.stopDeliveries(graceSeconds), hurry).catch(logged)
@@ -38,4 +34,17 @@ export async function drain(tenant: Open, { id, log, graceSeconds, hurry, mayReo
     if (due !== null) wakeAt(due)
   }
   await tenant.close().catch(logged)
+}
+
+/** Settles like `work`, or resolves when the signal is aborted. A lasting signal keeps no listener of it. */
+export async function unlessAborted(work: Promise<unknown>, signal: AbortSignal): Promise<void> {
+  const { promise: aborted, resolve } = Promise.withResolvers<void>()
+  const onAbort = (): void => resolve()
+  if (signal.aborted) resolve()
+  signal.addEventListener('abort', onAbort)
+  try {
+    await Promise.race([work, aborted])
+  } finally {
+    signal.removeEventListener('abort', onAbort)
+  }
 }

@@ -3,8 +3,7 @@ import type { Logger } from '../../adapters/logging/log.ts'
 import { Unavailable } from '../../domain/refusal.ts'
 import type { TenantSettings } from '../settings/tenants.ts'
 import { type Closable, type Open, type OpenTenants, whenReady } from './directory.ts'
-import { longestDeliverySeconds, notInOrder } from './drain.ts'
-import { unlessAborted } from './unless-aborted.ts'
+import { longestDeliverySeconds, notInOrder, unlessAborted } from './drain.ts'
 
 interface Needs<T> {
   readonly only: TenantSettings

@@ -9,8 +9,7 @@ import { SettingsFault } from '../settings/schema/fault.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 import { defaultTenant, type LoadedTenants, type TenantSettings } from '../settings/tenants.ts'
 import { type Closable, type Open, type OpenTenants, whenReady } from './directory.ts'
-import { drain, longestDeliverySeconds, notInOrder } from './drain.ts'
-import { unlessAborted } from './unless-aborted.ts'
+import { drain, longestDeliverySeconds, notInOrder, unlessAborted } from './drain.ts'
 import { wakeSchedule } from './wake-schedule.ts'
 
 interface Needs<T extends Closable> {
