@@ -1,8 +1,10 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Logger } from '../../adapters/logging/log.ts'
+import { Unavailable } from '../../domain/refusal.ts'
 import type { Settings } from '../settings/schema/schema.ts'
-import { defaultTenant, type LoadedTenants } from '../settings/tenants.ts'
-import type { Closable, Open, OpenTenants } from './directory.ts'
-import { oneTenant } from './one-tenant.ts'
+import { defaultTenant, type LoadedTenants, type TenantSettings } from '../settings/tenants.ts'
+import { type Closable, type Open, type OpenTenants, whenReady } from './directory.ts'
+import { longestDeliverySeconds, notInOrder, unlessAborted } from './drain.ts'
 import { tenantPool } from './tenant-pool.ts'
 
 interface Needs<T> {
@@ -18,8 +20,89 @@ interface Needs<T> {
 }
 
 /** Opens the directory of one tenant, or a pool. No other file makes this distinction. */
-export function openTenants<T extends Closable>({ settings, tenants, failed, ...needs }: Needs<T>): OpenTenants<T> {
-  const only = tenants.enabled.get(defaultTenant)
-  if (settings.tenants.by === undefined && only !== undefined) return oneTenant({ ...needs, only, failed })
-  return tenantPool({ ...needs, tenants, limits: settings.tenants })
+export function openTenants<T extends Closable>(needs: Needs<T>): OpenTenants<T> {
+  const { tenants: limits } = needs.settings
+  const only = needs.tenants.enabled.get(defaultTenant)
+  return limits.by === undefined && only !== undefined ? oneTenant(only, needs) : tenantPool({ ...needs, limits })
+}
+
+/** One opening of the tenant. */
+interface Entry<T> {
+  readonly settings: TenantSettings
+  readonly tenant: T
+  readonly calls: Set<Promise<unknown>>
+}
+
+/**
+ * The directory of a deployment without tenants: its tenant opens with the process and closes with it. A reload opens it
+ * with the new settings before the former opening closes, so no request waits, and a fault changes nothing.
+ */
+function oneTenant<T extends Closable>(only: TenantSettings, { open, failed, log }: Needs<T>): OpenTenants<T> {
+  let current: Entry<T> | null = null
+  const replaced = new Set<Promise<void>>()
+  let isDelivering = false
+  let isClosed = false
+  /** Aborted when the grace period of `close` has ended. */
+  const hurry = new AbortController()
+
+  async function openWith(settings: TenantSettings): Promise<Entry<T>> {
+    return { settings, tenant: await open(settings, failed), calls: new Set() }
+  }
+
+  async function inspect<R>(_id: string, work: (tenant: T) => Promise<R>): Promise<R> {
+    if (current === null || isClosed) throw new Unavailable('Portcullis, which is closed')
+    const { tenant, calls } = current
+    const call = work(tenant)
+    calls.add(call)
+    try {
+      return await call
+    } finally {
+      calls.delete(call)
+    }
+  }
+
+  /** Closes a former opening when its calls and deliveries have ended. Never rejects. */
+  async function retire({ tenant, calls }: Entry<T>): Promise<void> {
+    try {
+      const ended = Promise.all([tenant.stopDeliveries(longestDeliverySeconds), Promise.allSettled(calls)])
+      await unlessAborted(ended, hurry.signal)
+      if (hurry.signal.aborted) await tenant.stopDeliveries(0)
+      await tenant.close()
+    } catch (err) {
+      log.error({ err }, notInOrder)
+    }
+  }
+
+  return {
+    knows: (id) => id === only.id,
+    inspect,
+    use: (id, work) => inspect(id, (tenant) => whenReady(tenant, work)),
+    async prepare() {
+      current = await openWith(only)
+    },
+    startDeliveries() {
+      isDelivering = true
+      current?.tenant.startDeliveries()
+    },
+    async replace({ enabled }) {
+      const settings = enabled.get(only.id)
+      if (current === null || settings === undefined || isDeepStrictEqual(settings, current.settings)) return
+      const next = await openWith(settings)
+      if (isClosed) return next.tenant.close()
+      const former = retire(current).finally(() => replaced.delete(former))
+      replaced.add(former)
+      current = next
+      if (isDelivering) next.tenant.startDeliveries()
+    },
+    counts: () => ({ open: current === null ? 0 : 1, disabled: 0 }),
+    opened: () => (current === null ? [] : [current.tenant]),
+    async close(graceSeconds) {
+      isClosed = true
+      const timer = setTimeout(() => hurry.abort(), graceSeconds * 1000)
+      await Promise.all(replaced)
+      clearTimeout(timer)
+      await current?.tenant.stopDeliveries(graceSeconds)
+      await current?.tenant.close()
+    },
+  }
 }
