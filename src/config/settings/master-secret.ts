@@ -2,6 +2,8 @@ import { randomBytes } from 'node:crypto'
 import type { Stats } from 'node:fs'
 import { link, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { secretMark } from '../../adapters/crypto/derived-keys.ts'
+import type { UsersRole } from '../../adapters/stores/store-backend.ts'
 import { makePrivateFolder } from '../../lib/private-folder.ts'
 import { SettingsFault, settingsFault } from './schema/fault.ts'
 import type { Settings } from './schema/schema.ts'
@@ -66,14 +68,27 @@ export async function resolveSecret({ secret, dataFolder }: Settings): Promise<M
   }
 }
 
+/** Binds the store to the secret, or throws a `SettingsFault` if it is bound to another one. */
+export async function bindSecret(
+  users: UsersRole,
+  master: MasterSecret,
+  keyOwner: string | null,
+): Promise<'first' | 'same'> {
+  const mark = await users.checkSecret(secretMark(master.secret, keyOwner))
+  if (mark !== 'other') return mark
+  await discardGenerated(master)
+  const { origin, path } = master
+  const where = { given: 'is', read: `in ${path} is`, generated: `is missing: one made anew for ${path} is` }[origin]
+  const advice = 'put that one back, or replace it (docs/stores.md#replace-the-secret)'
+  throw settingsFault('secret', `${where} not the one this user store was started with: ${advice}`)
+}
+
 /** Removes a secret that this failed start has generated. Otherwise the next start would use it. */
-export async function discardGenerated({ secret, origin, path }: MasterSecret): Promise<void> {
+async function discardGenerated({ secret, origin, path }: MasterSecret): Promise<void> {
   if (origin !== 'generated' || path === null) return
   const found = await readSecret(path)
   if (found?.secret === secret) await rm(path, { force: true })
 }
-
-export const missingSecret = 'is required when a server stores the users; all replicas need the same'
 
 async function readSecret(path: string): Promise<Omit<MasterSecret, 'origin' | 'path'> | null> {
   let text: string

@@ -1,7 +1,6 @@
 import { stat } from 'node:fs/promises'
 import { stores as storeKinds } from '../plugins/stores.ts'
 import { completeSettings, type Given } from './defaults.ts'
-import { missingSecret } from './master-secret.ts'
 import { type Assignment, readSettings } from './merge.ts'
 import { judgeSettings } from './rules/validate.ts'
 import type { Fault, Source } from './schema/fault.ts'
@@ -33,7 +32,8 @@ export async function readJudged(from: Reading): Promise<{ settings: Settings; s
   }
   judgeSettings(settings, note)
   if (settings.secret === null && needsSecret(settings) && hasUsersOnServer(settings)) {
-    note('secret', missingSecret, ['stores.users.kind'])
+    const message = 'is required when a server stores the users; all replicas need the same'
+    note('secret', message, ['stores.users.kind'])
   }
   const { handlers, pages } = settings
   const files = { 'handlers.module': handlers.module, 'pages.logo': pages.logo, 'pages.css': pages.css }
