@@ -2,7 +2,13 @@ import { memoryBackend } from '../../adapters/stores/memory/memory.ts'
 import { mongoBackend } from '../../adapters/stores/mongo/mongo.ts'
 import { redisBackend } from '../../adapters/stores/redis/redis.ts'
 import { sqliteBackend } from '../../adapters/stores/sqlite/sqlite.ts'
-import { type StoreBackend, type StoreHandle, Unsuitable, type UsersRole } from '../../adapters/stores/store-backend.ts'
+import {
+  type StoreAddress,
+  type StoreBackend,
+  type StoreHandle,
+  Unsuitable,
+  type UsersRole,
+} from '../../adapters/stores/store-backend.ts'
 import type { Limiter } from '../../application/ports/stores/limiter.ts'
 import type { OAuthStateStore } from '../../application/ports/stores/oauth-state-store.ts'
 import type { SessionStore } from '../../application/ports/stores/session-store.ts'
@@ -10,6 +16,27 @@ import type { TokenStore } from '../../application/ports/stores/token-store.ts'
 
 /** Every kind of store. A driver is loaded when a store of its kind is opened. */
 export const stores: readonly StoreBackend[] = [memoryBackend, sqliteBackend, mongoBackend, redisBackend]
+
+export function backendOf(kind: string): StoreBackend {
+  const backend = stores.find((one) => one.kind === kind)
+  if (backend === undefined) throw new Unsuitable(`there is no store of the kind ${kind}`)
+  return backend
+}
+
+export interface StoreSettings {
+  readonly kind: string
+  /** Absent for a store in the process or in the data folder. */
+  readonly url?: string
+  /** The prefix of every key, for stores that have one. */
+  readonly prefix?: string
+  /** Of SQLite, for the users. */
+  readonly cacheMegabytes?: number
+}
+
+/** The address of a store by its settings. */
+export function addressOf({ url, prefix }: StoreSettings, dataFolder: string): StoreAddress {
+  return { url: url ?? null, prefix: prefix ?? null, dataFolder }
+}
 
 /** Sessions, one-time tokens, OAuth states and the counters of limits of one opened store. */
 export interface OpenSessions {
@@ -54,12 +81,9 @@ export async function openStore(
   address: UserStoreAddress | SessionStoreAddress,
   { clock = () => new Date(), warn = (message) => process.emitWarning(message) }: OpenStoreOptions = {},
 ): Promise<OpenSessions> {
-  const backend = stores.find(({ kind }) => kind === address.kind)
-  if (backend === undefined) throw new Unsuitable(`there is no store of the kind ${String(address.kind)}`)
-  const handle = await backend.open({
-    url: 'url' in address ? address.url : null,
-    prefix: 'prefix' in address ? (address.prefix ?? null) : null,
-    dataFolder: 'dataFolder' in address ? address.dataFolder : '',
+  const dataFolder = 'dataFolder' in address ? address.dataFolder : ''
+  const handle = await backendOf(address.kind).open({
+    ...addressOf(address, dataFolder),
     clock,
     warn,
   })

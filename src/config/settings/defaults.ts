@@ -1,8 +1,9 @@
 import { resolve } from 'node:path'
 import type { Static } from 'typebox'
 import { isLoopback, leadsToLoopback } from '../../lib/loopback.ts'
+import type { StoreSettings } from '../plugins/stores.ts'
 import type { pages } from './schema/pages.ts'
-import type { BackendSettings, GivenProvider, Settings, StoreSettings } from './schema/schema.ts'
+import type { BackendSettings, GivenProvider, Settings } from './schema/schema.ts'
 import { enabledOf } from './schema/tree.ts'
 
 /** The settings without the defaults that depend on other settings. */

@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises'
-import { stores as storeKinds } from '../plugins/stores.ts'
+import { backendOf } from '../plugins/stores.ts'
 import { completeSettings, type Given } from './defaults.ts'
 import { type Assignment, readSettings } from './merge.ts'
 import { judgeSettings } from './rules/validate.ts'
@@ -31,7 +31,8 @@ export async function readJudged(from: Reading): Promise<{ settings: Settings; s
     faults.push({ path, message, source: sources.get(path) ?? 'default' })
   }
   judgeSettings(settings, note)
-  if (settings.secret === null && needsSecret(settings) && hasUsersOnServer(settings)) {
+  const areUsersOnServer = backendOf(settings.stores.users.kind).protocols.length > 0
+  if (settings.secret === null && needsSecret(settings) && areUsersOnServer) {
     const message = 'is required when a server stores the users; all replicas need the same'
     note('secret', message, ['stores.users.kind'])
   }
@@ -41,11 +42,6 @@ export async function readJudged(from: Reading): Promise<{ settings: Settings; s
     if (file !== null && !(await isFile(file))) note(path, `there is no file ${file}`)
   }
   return { settings, sources }
-}
-
-/** Whether the kind of the users' store needs an address, given or not. */
-function hasUsersOnServer({ stores }: Settings): boolean {
-  return storeKinds.some(({ kind, protocols }) => kind === stores.users.kind && protocols.length > 0)
 }
 
 /** Whether the fault is about the value at `path` or about a group around it. */

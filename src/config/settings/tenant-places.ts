@@ -1,7 +1,7 @@
 import type { StoreRole } from '../../adapters/stores/store-backend.ts'
-import { stores as storeKinds } from '../plugins/stores.ts'
+import { addressOf, backendOf, type StoreSettings } from '../plugins/stores.ts'
 import type { Fault } from './schema/fault.ts'
-import type { Settings, StoreSettings } from './schema/schema.ts'
+import type { Settings } from './schema/schema.ts'
 
 interface Placed {
   readonly id: string
@@ -39,8 +39,8 @@ export function collisionsOf(tenants: readonly Placed[]): Map<string, Fault[]> {
 }
 
 function placeOf(role: StoreRole, { stores, dataFolder }: NonNullable<Placed['settings']>): string | null {
-  const { kind, url = null, prefix = null } = stores[role]
-  const place = storeKinds.find((one) => one.kind === kind)?.placeOf?.({ url, prefix, dataFolder }) ?? null
+  const { kind } = stores[role]
+  const place = backendOf(kind).placeOf?.(addressOf(stores[role], dataFolder)) ?? null
   return place === null ? null : `${kind} ${place}`
 }
 
@@ -62,15 +62,10 @@ export function ownPlaces({ id, stores, dataFolder, isOwn }: Inheriting): Settin
     const isTheUsers =
       !isOwn(`stores.${role}.url`) && store.url === stores.users.url && store.kind === stores.users.kind
     const namedBy = isTheUsers ? 'users' : role
-    const { inherited } = storeKinds.find((one) => one.kind === store.kind) ?? {}
+    const { inherited } = backendOf(store.kind)
     if (inherited === undefined || isOwn(`stores.${namedBy}.url`)) return store
-    const { url = null, prefix = null } = store
-    const own = inherited({ url, prefix, dataFolder }, id)
-    const ownPrefix = isOwn(`stores.${namedBy}.prefix`) ? prefix : (own.prefix ?? null)
-    return {
-      kind: store.kind,
-      ...(own.url !== null && { url: own.url }),
-      ...(ownPrefix !== null && { prefix: ownPrefix }),
-    }
+    const own = inherited(addressOf(store, dataFolder), id)
+    const prefix = isOwn(`stores.${namedBy}.prefix`) ? store.prefix : own.prefix
+    return { kind: store.kind, ...(own.url !== null && { url: own.url }), ...(prefix != null && { prefix }) }
   }
 }

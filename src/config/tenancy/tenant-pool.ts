@@ -4,7 +4,7 @@ import type { Logger } from '../../adapters/logging/log.ts'
 import { Unavailable } from '../../domain/refusal.ts'
 import { inTime } from '../../lib/in-time.ts'
 import { semaphore } from '../../lib/semaphore.ts'
-import { stores } from '../plugins/stores.ts'
+import { backendOf } from '../plugins/stores.ts'
 import { SettingsFault } from '../settings/schema/fault.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 import { defaultTenant, type LoadedTenants, type TenantSettings } from '../settings/tenants.ts'
@@ -312,7 +312,7 @@ function unavailable(id: string, cause: unknown): never {
 
 /** Whether no store of the tenant loses its records when it closes. */
 function keepsAll({ settings }: TenantSettings): boolean {
-  return Object.values(settings.stores).every(({ kind }) => stores.find((one) => one.kind === kind)?.placeOf)
+  return Object.values(settings.stores).every(({ kind }) => backendOf(kind).placeOf)
 }
 
 function logDisabled(log: Logger, { disabled }: LoadedTenants): void {

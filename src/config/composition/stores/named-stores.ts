@@ -1,17 +1,7 @@
-import { type StoreBackend, type StoreRole, Unsuitable } from '../../../adapters/stores/store-backend.ts'
-import { stores } from '../../plugins/stores.ts'
+import { type StoreRole, Unsuitable } from '../../../adapters/stores/store-backend.ts'
+import { addressOf, backendOf, type StoreSettings } from '../../plugins/stores.ts'
 import type { Fault, Source } from '../../settings/schema/fault.ts'
-import type { Settings, StoreSettings } from '../../settings/schema/schema.ts'
-
-export function backendOf(kind: string): StoreBackend {
-  const backend = stores.find((one) => one.kind === kind)
-  if (backend === undefined) throw new Error(`no store of kind ${kind}`)
-  return backend
-}
-
-export function addressOf({ url, prefix }: StoreSettings, { dataFolder }: Settings) {
-  return { url: url ?? null, prefix: prefix ?? null, dataFolder }
-}
+import type { Settings } from '../../settings/schema/schema.ts'
 
 /** Roles with the same kind and address share one store. */
 export function distinctStores({ stores }: Pick<Settings, 'stores'>) {
@@ -50,7 +40,7 @@ export async function addressFaults({ settings, sources }: From): Promise<Fault[
     const source = sources.get(`stores.${role}.url`)
     if (source === undefined || url === undefined) continue // inherited from the users, whose fault is reported
     try {
-      const address = addressOf(settings.stores[role], settings)
+      const address = addressOf(settings.stores[role], settings.dataFolder)
       const handle = await backendOf(kind).open({ ...address, clock: () => new Date(), warn: () => undefined })
       await handle.close()
     } catch (thrown) {

@@ -10,10 +10,11 @@ import {
 } from '../../../adapters/stores/store-backend.ts'
 import type { Limiter } from '../../../application/ports/stores/limiter.ts'
 import { Unavailable } from '../../../domain/refusal.ts'
-import type { Settings, StoreSettings } from '../../settings/schema/schema.ts'
+import { addressOf, backendOf, type StoreSettings } from '../../plugins/stores.ts'
+import type { Settings } from '../../settings/schema/schema.ts'
 import { measuredHandle } from '../measured.ts'
 import { insuredLimiter } from './insured-limiter.ts'
-import { addressOf, backendOf, distinctStores, namingRoles } from './named-stores.ts'
+import { distinctStores, namingRoles } from './named-stores.ts'
 
 /** A store that does not answer, and its roles. */
 export interface FailingStore {
@@ -71,7 +72,7 @@ export async function openStores(needs: Needs) {
     const { kind, cacheMegabytes } = store
     const warn = (message: string): void => log.warn({ store: kind }, message)
     const handle = await backendOf(kind).open({
-      ...addressOf(store, settings),
+      ...addressOf(store, settings.dataFolder),
       tenant,
       clock,
       warn,

@@ -1,7 +1,8 @@
 import type { OpenOptions, StoreBackend, StoreRole } from '../../../adapters/stores/store-backend.ts'
+import { addressOf, backendOf } from '../../plugins/stores.ts'
 import { settingsFault } from '../../settings/schema/fault.ts'
 import type { Settings } from '../../settings/schema/schema.ts'
-import { addressOf, backendOf, distinctStores, namingRoles } from './named-stores.ts'
+import { distinctStores, namingRoles } from './named-stores.ts'
 
 interface CheckedStore {
   readonly kind: string
@@ -13,7 +14,7 @@ interface CheckedStore {
 export async function* checkStores(settings: Settings, warn: (message: string) => void): AsyncGenerator<CheckedStore> {
   for (const { store, roles } of distinctStores(settings)) {
     const { kind } = store
-    const options = { ...addressOf(store, settings), clock: () => new Date(), warn }
+    const options = { ...addressOf(store, settings.dataFolder), clock: () => new Date(), warn }
     const faults = await namingRoles(roles, () => check(backendOf(kind), options))
     yield { kind, roles, faults }
   }
@@ -38,5 +39,5 @@ export async function backUp(settings: Settings, to: string): Promise<void> {
     const advice = backupProgram === undefined ? 'there is nothing to back up' : `use ${backupProgram}`
     throw settingsFault('stores.users.kind', `is ${users.kind}: ${advice}`)
   }
-  await namingRoles(['users'], () => backUp(addressOf(users, settings), to))
+  await namingRoles(['users'], () => backUp(addressOf(users, settings.dataFolder), to))
 }

@@ -1,6 +1,6 @@
 import { parseMailUrl } from '../../../adapters/mail/mail-url.ts'
 import { isLoopback, leadsToLoopback } from '../../../lib/loopback.ts'
-import { stores as storeKinds } from '../../plugins/stores.ts'
+import { backendOf } from '../../plugins/stores.ts'
 import { isLocal } from '../defaults.ts'
 import type { Settings } from '../schema/schema.ts'
 import { enabledOf } from '../schema/tree.ts'
@@ -23,7 +23,7 @@ export async function doubtsOf(settings: Settings): Promise<string[]> {
 
 function doubtsOfStores({ stores }: Settings): string[] {
   const inClear = Object.entries(stores).flatMap(([role, { kind, url }]) => {
-    const hosts = url === undefined ? [] : (storeKinds.find((one) => one.kind === kind)?.hostsInClear?.(url) ?? [])
+    const hosts = url === undefined ? [] : (backendOf(kind).hostsInClear?.(url) ?? [])
     return hosts.every((host) => isLoopback(host) || isNeighbour(host)) ? [] : [`stores.${role}.url`]
   })
   return [

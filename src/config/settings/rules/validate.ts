@@ -4,13 +4,13 @@ import type { StoreBackend } from '../../../adapters/stores/store-backend.ts'
 import { isLoopback, leadsToLoopback } from '../../../lib/loopback.ts'
 import { objectionsTo } from '../../plugins/plugin.ts'
 import { serviceOperations } from '../../plugins/routers.ts'
-import { stores as storeKinds } from '../../plugins/stores.ts'
+import { backendOf, type StoreSettings } from '../../plugins/stores.ts'
 import { strategies } from '../../plugins/strategies.ts'
 import { transports } from '../../plugins/transports.ts'
 import { canHavePages } from '../defaults.ts'
 import { secretObjection } from '../master-secret.ts'
 import { mountedOperations } from '../mounted-operations.ts'
-import type { Settings, StoreSettings } from '../schema/schema.ts'
+import type { Settings } from '../schema/schema.ts'
 import { enabledOf } from '../schema/tree.ts'
 
 /** Adds a fault at `path`, unless this setting or an `involved` one has a fault already, which may be the cause. */
@@ -45,14 +45,14 @@ function judgeMetrics({ http, metrics }: Settings, note: NoteFault): void {
 
 function judgeStores({ stores }: Settings, note: NoteFault): void {
   for (const [role, store] of Object.entries(stores)) {
-    const kind = storeKinds.find((one) => one.kind === store.kind)
-    const objection = kind === undefined ? null : addressObjection(kind, store)
+    const backend = backendOf(store.kind)
+    const objection = addressObjection(backend, store)
     // A role of the same kind inherits the address of the users, so a missing address is one fault.
     const users = store.kind === stores.users.kind ? ['stores.users.kind', 'stores.users.url'] : []
     const involved = [`stores.${role}.kind`, ...users]
     if (objection !== null) note(`stores.${role}.url`, objection, involved)
-    if (store.prefix !== undefined && kind !== undefined && kind.takesPrefix !== true) {
-      note(`stores.${role}.prefix`, `must not be given: ${kind.kind} has no prefix`, involved)
+    if (store.prefix !== undefined && backend.takesPrefix !== true) {
+      note(`stores.${role}.prefix`, `must not be given: ${store.kind} has no prefix`, involved)
     }
   }
 }
@@ -60,8 +60,8 @@ function judgeStores({ stores }: Settings, note: NoteFault): void {
 /** Scheme, hosts, path. `URL` refuses MongoDB addresses with several hosts. */
 const address = /^([a-z][a-z0-9+.-]*:)\/\/[^/?#\s]+(\/[^?#\s]*)?(?:\?[^#\s]*)?$/i
 
-function addressObjection(storeKind: StoreBackend, { url }: StoreSettings): string | null {
-  const { kind, protocols, needsDatabase } = storeKind
+function addressObjection(backend: StoreBackend, { url }: StoreSettings): string | null {
+  const { kind, protocols, needsDatabase } = backend
   if (protocols.length === 0) return url === undefined ? null : `must not be given: ${kind} has no address`
   const wanted = protocols.map((protocol) => `${protocol}//…`).join(' or ')
   if (url === undefined) return `is required for ${kind}: ${wanted}`
@@ -70,7 +70,7 @@ function addressObjection(storeKind: StoreBackend, { url }: StoreSettings): stri
     return `must be an address of ${kind}: ${wanted}`
   }
   if (needsDatabase === true && !/^\/[^/]+$/.test(path ?? '')) return `must name a database: ${protocol}//host/name`
-  return storeKind.objection?.(url) ?? null
+  return backend.objection?.(url) ?? null
 }
 
 function judgeBackends(settings: Settings, note: NoteFault): void {

@@ -2,6 +2,7 @@ import Type, { type Static, type TObject, type TSchema } from 'typebox'
 import type { StoreRole } from '../../../adapters/stores/store-backend.ts'
 import type { OptionsOf } from '../../plugins/plugin.ts'
 import type { routers } from '../../plugins/routers.ts'
+import type { StoreSettings } from '../../plugins/stores.ts'
 import type { strategies } from '../../plugins/strategies.ts'
 import type { transports } from '../../plugins/transports.ts'
 import { events, handlers } from './events.ts'
@@ -139,16 +140,6 @@ export const environmentSchema = Type.Object({ ...common, tenants: tenantsSchema
 
 /** The schema of given settings. A setting is optional in it if its default depends on others. */
 export const settingsSchema = Type.Object({ ...common, tenants: tenantsSchema(opaqueTenants) })
-
-export interface StoreSettings {
-  readonly kind: string
-  /** Absent for a store in the process or in the data folder. */
-  readonly url?: string
-  /** The prefix of every key, for stores that have one. */
-  readonly prefix?: string
-  /** Of SQLite, for the users. */
-  readonly cacheMegabytes?: number
-}
 
 export interface BackendSettings {
   readonly enabled: boolean
