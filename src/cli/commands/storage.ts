@@ -1,5 +1,5 @@
 import { join, resolve } from 'node:path'
-import { backUp, checkStores } from '../../config/composition/stores/storage.ts'
+import { backUp, checkStores } from '../../config/composition/stores/named-stores.ts'
 import type { ExitCode } from '../exit-code.ts'
 import { type GlobalOptions, tenantHere } from '../settings.ts'
 
