@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import type { Static } from 'typebox'
 import { isLoopback, leadsToLoopback } from '../../lib/loopback.ts'
 import type { StoreSettings } from '../plugins/stores.ts'
-import type { pages } from './schema/pages.ts'
+import type { pages } from './schema/http.ts'
 import type { BackendSettings, GivenProvider, Settings } from './schema/schema.ts'
 import { enabledOf } from './schema/tree.ts'
 
