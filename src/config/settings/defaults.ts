@@ -1,14 +1,13 @@
 import { resolve } from 'node:path'
-import type { Static } from 'typebox'
 import { isLoopback, leadsToLoopback } from '../../lib/loopback.ts'
 import type { StoreSettings } from '../plugins/stores.ts'
-import type { pages } from './schema/http.ts'
-import type { BackendSettings, GivenProvider, Settings } from './schema/schema.ts'
+import type { BackendSettings, GivenProvider, Sections, Settings } from './schema/schema.ts'
 import { enabledOf } from './schema/tree.ts'
 
 /** The settings without the defaults that depend on other settings. */
 export interface Given
-  extends Omit<Settings, 'secret' | 'stores' | 'backends' | 'providers' | 'handlers' | 'mail' | 'try' | 'pages'> {
+  extends Omit<Settings, 'secret' | 'stores' | 'backends' | 'providers' | 'handlers' | 'mail' | 'try' | 'pages'>,
+    Sections<'handlers' | 'mail' | 'try' | 'pages'> {
   readonly secret?: string
   readonly stores: {
     readonly users: StoreSettings
@@ -17,10 +16,6 @@ export interface Given
   }
   readonly backends: Readonly<Record<string, Omit<BackendSettings, 'prefix'> & { readonly prefix?: string }>>
   readonly providers: Readonly<Record<string, GivenProvider>>
-  readonly handlers: Readonly<{ module?: string; console?: boolean; timeoutSeconds: number }>
-  readonly mail: Omit<Settings['mail'], 'url'> & { readonly url?: string }
-  readonly try: Readonly<{ enabled?: boolean }>
-  readonly pages: Readonly<Static<typeof pages>>
 }
 
 /** Fills in the defaults that depend on other settings. Relative paths start at `cwd`. */

@@ -151,9 +151,16 @@ export type GivenProvider = { readonly kind: string } & Readonly<Static<TObject<
 
 export type ProviderSettings = GivenProvider & Required<Pick<GivenProvider, 'prefix' | 'associatePrefix' | 'backend'>>
 
+/** The given settings of some sections. */
+export type Sections<Name extends keyof typeof common> = {
+  readonly [Key in Name]: Readonly<Static<(typeof common)[Key]>>
+}
+
 /** Complete and valid settings. */
-export interface Settings {
-  readonly http: Readonly<Static<typeof http>>
+export interface Settings
+  extends Sections<
+    'http' | 'events' | 'passwords' | 'tokens' | 'verification' | 'security' | 'limits' | 'logs' | 'metrics' | 'docs'
+  > {
   /** An absolute path. */
   readonly dataFolder: string
   /** `null` if the service generates it into the data folder. */
@@ -171,16 +178,7 @@ export interface Settings {
     timeoutSeconds: number
   }>
   /** The folder of templates is an absolute path. */
-  readonly mail: Readonly<Static<typeof mail> & { url: string }>
-  readonly events: Readonly<Static<typeof events>>
-  readonly passwords: Readonly<Static<typeof passwords>>
-  readonly tokens: Readonly<Static<typeof tokens>>
-  readonly verification: Readonly<Static<typeof verification>>
-  readonly security: Readonly<Static<typeof security>>
-  readonly limits: Readonly<Static<typeof limits>>
-  readonly logs: Readonly<Static<typeof logs>>
-  readonly metrics: Readonly<Static<typeof metrics>>
-  readonly docs: Readonly<Static<typeof docs>>
+  readonly mail: Sections<'mail'>['mail'] & { readonly url: string }
   readonly try: Readonly<{ enabled: boolean }>
   readonly pages: Readonly<{
     enabled: boolean
