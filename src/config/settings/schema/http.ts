@@ -1,7 +1,6 @@
 import Type from 'typebox'
 import { parseSubnet } from '../../../adapters/http/pipeline/client-address.ts'
-import { operationsOf, routers } from '../../plugins/routers.ts'
-import { enabled, host, origin, prefix, seconds } from './fields.ts'
+import { enabled, host, origin, seconds } from './fields.ts'
 
 export const http = Type.Object({
   host: host('Address to listen on; `0.0.0.0` or `::` for all.'),
@@ -136,19 +135,3 @@ export const pages = Type.Object({
   ),
   css: file('the path of a .css file', 'CSS file that the pages load after their own.'),
 })
-
-function listed(words: readonly string[]): string {
-  return words.map((word) => `\`${word}\``).join(', ')
-}
-
-export const routersSchema = Type.Object(
-  Object.fromEntries(
-    routers.map((router) => [
-      router.name,
-      Type.Object({
-        enabled: enabled(`${router.description}: ${listed(operationsOf(router))}.`),
-        prefix: prefix({ default: router.prefix }),
-      }),
-    ]),
-  ),
-)

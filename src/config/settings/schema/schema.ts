@@ -7,10 +7,9 @@ import type { strategies } from '../../plugins/strategies.ts'
 import type { transports } from '../../plugins/transports.ts'
 import { events, handlers, mail } from './deliveries.ts'
 import { prefix, seconds } from './fields.ts'
-import { docs, http, logs, metrics, pages, routersSchema, tryPage } from './http.ts'
+import { docs, http, logs, metrics, pages, tryPage } from './http.ts'
+import { backendsSchema, type mounting, providersSchema, routersSchema, storeSchema } from './plugins.ts'
 import { limits, passwords, security, tokens, verification } from './security.ts'
-import { backendsSchema, type mounting, providersSchema } from './sign-in.ts'
-import { storeSchema } from './stores.ts'
 import { isGroup } from './tree.ts'
 
 /** Lower case, because host names and MongoDB's database names ignore case. */
