@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Command, CommanderError } from 'commander'
 import { version } from '../lib/version.ts'
 import { addUserCommands } from './commands/user/add-user-commands.ts'
-import type { ExitCode } from './exit-code.ts'
+import { type ExitCode, warn } from './output.ts'
 import type { GlobalOptions } from './settings.ts'
 
 /** Runs one command line and returns the exit code. Each command loads its own modules, so that it starts fast. */
@@ -11,7 +11,7 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
   process.stderr.on('error', () => undefined) // nobody is left to tell
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') return // the reader has read enough, like `head`
-    process.stderr.write(`portcullis: standard output cannot be written (${error.code})\n`)
+    warn(`standard output cannot be written (${error.code})`)
     process.exit(1)
   })
   const program = new Command('portcullis')
@@ -140,8 +140,8 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
     if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? 0 : 2
     const { explain } = await import('./explain.ts')
     const { text, blame, warnings } = explain(thrown)
-    for (const warning of warnings) process.stderr.write(`portcullis: ${warning}\n`)
-    process.stderr.write(`portcullis: ${text}\n`)
+    for (const warning of warnings) warn(warning)
+    warn(text)
     return blame === 'settings' ? 2 : 1
   }
 }

@@ -4,8 +4,8 @@ import { printLine } from '../adapters/logging/print-line.ts'
 import type { ProcessNeeds } from '../config/composition/shared-resources.ts'
 import type { Worker } from '../config/runtime/worker.ts'
 import type { LoadedSettings } from '../config/settings/load.ts'
-import type { ExitCode } from './exit-code.ts'
 import { explain } from './explain.ts'
+import { type ExitCode, warn } from './output.ts'
 import { reloader } from './reload.ts'
 import { type GlobalOptions, settingsHere, tenantsOfCommand } from './settings.ts'
 
@@ -72,7 +72,7 @@ function endOfProcess(log: Logger): { reached: Promise<ExitCode>; failed: (fault
   }
   const failed = (fault: unknown): void => {
     const { text, blame } = explain(fault)
-    process.stderr.write(`portcullis: ${text}\n`)
+    warn(text)
     end(blame === 'settings' ? 2 : 1)
   }
   const crashed = (err: unknown): void => {

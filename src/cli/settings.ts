@@ -3,7 +3,7 @@ import { type LoadedSettings, type LoadFrom, loadSettings } from '../config/sett
 import { SettingsFault, settingsFault } from '../config/settings/schema/fault.ts'
 import { defaultTenant, type LoadedTenants, type TenantSettings } from '../config/settings/tenants.ts'
 import { publicUrlOf } from '../config/tenancy/public-url.ts'
-import type { ExitCode } from './exit-code.ts'
+import { type ExitCode, warn } from './output.ts'
 
 /** The options of every command. */
 export interface GlobalOptions {
@@ -68,7 +68,7 @@ export async function usersHere(
   const tenant = servedTenant(loaded, options.tenant)
   const store = await openUserStore(tenant, demands)
   const { newFile } = store
-  if (newFile !== null) process.stderr.write(`portcullis: ${newFile} is new: it has no users yet\n`)
+  if (newFile !== null) warn(`${newFile} is new: it has no users yet`)
   return { ...store, publicUrl: publicUrlOf(tenant, loaded.settings, loaded.settings.http.port) }
 }
 

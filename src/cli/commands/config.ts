@@ -1,7 +1,7 @@
 import { warnOfNoHandlers } from '../../config/composition/handlers.ts'
 import { renderSettings, renderVariables } from '../../config/settings/describe.ts'
 import { SettingsFault } from '../../config/settings/schema/fault.ts'
-import type { ExitCode } from '../exit-code.ts'
+import { type ExitCode, warn } from '../output.ts'
 import { type GlobalOptions, settingsHere, tenantHere, tenantsOfCommand } from '../settings.ts'
 import { openingFaults, printDisabled } from './tenants.ts'
 
@@ -16,16 +16,13 @@ export async function checkConfig(options: GlobalOptions & { readonly env?: true
   if (faults.size > 0) throw new SettingsFault([...faults.values()].flat(), loaded.warnings)
   // The warnings come after the long table, so that a terminal shows them.
   process.stdout.write(`${renderSettings(loaded)}\n`)
-  for (const warning of loaded.warnings) printWarning(warning)
+  for (const warning of loaded.warnings) warn(warning)
   const tenants = tenantsOfCommand(loaded, options.tenant)
   const areMany = loaded.settings.tenants.by !== undefined
-  const warn = ({ count, tenants }: { count: number; tenants: readonly string[] }, message: string): void =>
-    printWarning(areMany ? `${message} (${count}: ${tenants.join(', ')})` : message)
-  warnOfNoHandlers({ warn }, tenants)
+  warnOfNoHandlers(
+    { warn: ({ count, tenants }, text) => warn(areMany ? `${text} (${count}: ${tenants.join(', ')})` : text) },
+    tenants,
+  )
   printDisabled(tenants.disabled)
   return tenants.disabled.size === 0 ? 0 : 2
-}
-
-function printWarning(text: string): void {
-  process.stderr.write(`portcullis: ${text}\n`)
 }

@@ -1,13 +1,12 @@
 import { parseEventId } from '../../domain/ids.ts'
-import type { ExitCode } from '../exit-code.ts'
-import { printed } from '../print.ts'
+import { type ExitCode, printed, warn } from '../output.ts'
 import { type GlobalOptions, withUsers } from '../settings.ts'
 
 /** Prints the dead letters and then everything that waits, each as one line of JSON. */
 export async function listEvents(options: GlobalOptions & { readonly limit: string }): Promise<ExitCode> {
   const limit = Number(options.limit)
   if (!Number.isInteger(limit) || limit < 1) {
-    process.stderr.write('portcullis: --limit takes a whole number from 1\n')
+    warn('--limit takes a whole number from 1')
     return 2
   }
   return await withUsers(options, async ({ listUndelivered }) => {
@@ -36,7 +35,7 @@ export async function retryEvents(options: GlobalOptions & Selection): Promise<E
   const id = options.id === undefined ? null : parseEventId(options.id)
   const objection = objectionTo(options, id)
   if (objection !== null) {
-    process.stderr.write(`portcullis: ${objection}\n`)
+    warn(objection)
     return 2
   }
   return await withUsers(options, async ({ retryDeliveries }) => {
@@ -48,7 +47,7 @@ export async function retryEvents(options: GlobalOptions & Selection): Promise<E
       process.stderr.write('There are no dead letters\n')
       return 0
     }
-    process.stderr.write('portcullis: no dead letter has this id. The service itself retries everything that waits\n')
+    warn('no dead letter has this id. The service itself retries everything that waits')
     return 1
   })
 }

@@ -1,7 +1,7 @@
 import { toEmail } from '../../adapters/addresses/parse-email.ts'
 import { sendTestMail } from '../../config/composition/mail.ts'
 import { InvalidInput } from '../../domain/refusal.ts'
-import type { ExitCode } from '../exit-code.ts'
+import { type ExitCode, warn } from '../output.ts'
 import { type GlobalOptions, tenantHere } from '../settings.ts'
 
 /** Sends one message, and prints the answer of the server. Exit code 1 if the server did not take it. */
@@ -14,7 +14,7 @@ export async function testMail(options: GlobalOptions & { readonly to: string })
     return isSent ? 0 : 1
   } catch (thrown) {
     if (!(thrown instanceof InvalidInput)) throw thrown
-    process.stderr.write('portcullis: --to takes an address\n')
+    warn('--to takes an address')
     return 2
   }
 }

@@ -1,5 +1,5 @@
 import { isIPv6 } from 'node:net'
-import type { ExitCode } from '../exit-code.ts'
+import type { ExitCode } from '../output.ts'
 import { runProcess } from '../run-process.ts'
 import type { GlobalOptions } from '../settings.ts'
 

@@ -1,6 +1,6 @@
 import { join, resolve } from 'node:path'
 import { backUp, checkStores } from '../../config/composition/stores/named-stores.ts'
-import type { ExitCode } from '../exit-code.ts'
+import { type ExitCode, warn } from '../output.ts'
 import { type GlobalOptions, tenantHere } from '../settings.ts'
 
 /** Prints a line for each store, and its faults. Exit code 1 if there is one. */
@@ -23,8 +23,4 @@ export async function makeBackup(options: GlobalOptions & { readonly to: string 
   const where = secret === null ? ` in ${join(dataFolder, 'secret')}` : ''
   process.stderr.write(`The backup is complete. It works only with the secret${where}: keep a copy of both\n`)
   return 0
-}
-
-function warn(text: string): void {
-  process.stderr.write(`portcullis: ${text}\n`)
 }

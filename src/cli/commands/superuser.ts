@@ -6,7 +6,7 @@ import { parseEmail } from '../../adapters/addresses/parse-email.ts'
 import { settingsFault } from '../../config/settings/schema/fault.ts'
 import type { Email } from '../../domain/email.ts'
 import { Refusal } from '../../domain/refusal.ts'
-import type { ExitCode } from '../exit-code.ts'
+import { type ExitCode, warn } from '../output.ts'
 import { type GlobalOptions, usersHere } from '../settings.ts'
 
 interface Options extends GlobalOptions {
@@ -33,7 +33,7 @@ export async function createSuperuser(options: Options): Promise<ExitCode> {
     return 0
   } catch (thrown) {
     if (!(thrown instanceof Refusal && thrown.code === 'REGISTER_USER_ALREADY_EXISTS')) throw thrown
-    process.stderr.write('portcullis: this address has an account already; --promote makes it a superuser\n')
+    warn('this address has an account already; --promote makes it a superuser')
     return 1
   } finally {
     await users.close()

@@ -3,7 +3,7 @@ import { mailFaults } from '../../config/composition/mail.ts'
 import { addressFaults } from '../../config/composition/stores/named-stores.ts'
 import { type Fault, renderFaults } from '../../config/settings/schema/fault.ts'
 import type { LoadedTenants, TenantSettings } from '../../config/settings/tenants.ts'
-import type { ExitCode } from '../exit-code.ts'
+import { type ExitCode, warn } from '../output.ts'
 import { type GlobalOptions, noSuchTenant, settingsHere } from '../settings.ts'
 
 /** Prints each tenant with the kinds of its stores, or as disabled. */
@@ -26,7 +26,7 @@ export async function checkTenants(options: GlobalOptions): Promise<ExitCode> {
   const { enabled, disabled, warnings } = await tenantsHere(options)
   const all = enabled.size + disabled.size
   if (all === 0) return 0
-  for (const warning of warnings) process.stderr.write(`portcullis: ${warning}\n`)
+  for (const warning of warnings) warn(warning)
   const faults = new Map([...disabled, ...(await openingFaults([...enabled.values()]))])
   printDisabled(faults)
   process.stdout.write(`${all - faults.size} served, ${faults.size} disabled\n`)
@@ -35,7 +35,7 @@ export async function checkTenants(options: GlobalOptions): Promise<ExitCode> {
 
 export function printDisabled(faults: ReadonlyMap<string, readonly Fault[]>): void {
   for (const [id, found] of faults) {
-    process.stderr.write(`portcullis: the tenant ${id} is disabled:\n${renderFaults(found).replace(/^/gm, '  ')}\n`)
+    warn(`the tenant ${id} is disabled:\n${renderFaults(found).replace(/^/gm, '  ')}`)
   }
 }
 
@@ -44,7 +44,7 @@ export async function openingFaults(
   tenants: readonly Pick<TenantSettings, 'id' | 'settings' | 'sources' | 'pathPrefix'>[],
 ): Promise<Map<string, readonly Fault[]>> {
   const modules = tenants.map(({ settings }) => settings.handlers.module)
-  const ofModules = await handlerFaults(modules, (warning) => process.stderr.write(`portcullis: ${warning}\n`))
+  const ofModules = await handlerFaults(modules, warn)
   const found = new Map<string, readonly Fault[]>()
   for (const tenant of tenants) {
     const { id, settings, sources, pathPrefix } = tenant

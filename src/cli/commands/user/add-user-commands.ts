@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { ExitCode } from '../../exit-code.ts'
+import type { ExitCode } from '../../output.ts'
 import type { GlobalOptions } from '../../settings.ts'
 
 /** Runs a command with the options of all commands, and keeps its exit code. */

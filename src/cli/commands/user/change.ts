@@ -1,4 +1,4 @@
-import type { ExitCode } from '../../exit-code.ts'
+import { type ExitCode, warn } from '../../output.ts'
 import { type OneUser, withUser } from './with-user.ts'
 
 /** Disables or enables a user. Disabling ends all sessions. */
@@ -14,7 +14,6 @@ export async function setActive(options: OneUser & { readonly isActive: boolean 
 /** Deletes a user, unless a handler of the deployer objects. */
 export async function deleteUser(options: OneUser): Promise<ExitCode> {
   return await withUser(options, async ({ user: target, users, requestId }) => {
-    const warn = (text: string): void => void process.stderr.write(`portcullis: ${text}\n`)
     await users.deleteUser({ target, requestId }, warn)
     process.stderr.write(`deleted ${target.email} (${target.id})\n`)
     return 0
@@ -26,7 +25,7 @@ export async function printResetLink(options: OneUser): Promise<ExitCode> {
   return await withUser({ ...options, withoutSecret: false }, async ({ user, users }) => {
     const issued = await users.resetLink(user, users.publicUrl)
     if (issued === null) {
-      process.stderr.write(`portcullis: ${user.email} is disabled: enable the account first\n`)
+      warn(`${user.email} is disabled: enable the account first`)
       return 1
     }
     const { link, expiresAt } = issued

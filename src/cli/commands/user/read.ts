@@ -1,7 +1,6 @@
 import { parseUserId } from '../../../domain/ids.ts'
 import type { User } from '../../../domain/user.ts'
-import type { ExitCode } from '../../exit-code.ts'
-import { printed } from '../../print.ts'
+import { type ExitCode, printed, warn } from '../../output.ts'
 import { type GlobalOptions, withUsers } from '../../settings.ts'
 import { type OneUser, withUser } from './with-user.ts'
 
@@ -38,7 +37,7 @@ export async function listUsers({ search = '', after, limit: given, ...options }
   const limit = Number(given)
   const start = after === undefined ? null : parseUserId(after)
   if (!Number.isInteger(limit) || limit < 1 || (after !== undefined && start === null)) {
-    process.stderr.write('portcullis: --limit takes a whole number from 1, and --after the id of a user\n')
+    warn('--limit takes a whole number from 1, and --after the id of a user')
     return 2
   }
   return await withUsers(options, async ({ listUsers }) => {

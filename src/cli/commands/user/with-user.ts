@@ -3,7 +3,7 @@ import { parseEmail } from '../../../adapters/addresses/parse-email.ts'
 import { emailKey } from '../../../domain/email.ts'
 import { parseUserId } from '../../../domain/ids.ts'
 import type { User } from '../../../domain/user.ts'
-import type { ExitCode } from '../../exit-code.ts'
+import { type ExitCode, warn } from '../../output.ts'
 import { type GlobalOptions, type UsersHere, withUsers } from '../../settings.ts'
 
 /** The options of every command for one user. */
@@ -25,14 +25,14 @@ export async function withUser(
 ): Promise<ExitCode> {
   const wanted = parsed(options.who)
   if ('objection' in wanted) {
-    process.stderr.write(`portcullis: give the address or the id of a user. ${wanted.objection}\n`)
+    warn(`give the address or the id of a user. ${wanted.objection}`)
     return 2
   }
   return await withUsers(options, async (users) => {
     const store = users.users
     const user = await ('id' in wanted ? store.find(wanted.id) : store.findByEmail(emailKey(wanted.email)))
     if (user !== null) return await work({ user, users, requestId: `cli-${randomUUID()}` })
-    process.stderr.write('portcullis: there is no such user\n')
+    warn('there is no such user')
     return 1
   })
 }
