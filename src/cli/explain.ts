@@ -2,11 +2,11 @@ import { Unsuitable } from '../adapters/stores/store-backend.ts'
 import { SettingsFault } from '../config/settings/schema/fault.ts'
 import { Refusal, Unavailable } from '../domain/refusal.ts'
 import { scrub } from '../domain/scrub.ts'
+import type { ExitCode } from './output.ts'
 
 interface Explained {
   readonly text: string
-  /** Whether wrong settings or arguments ended the command. */
-  readonly blame: 'settings' | 'circumstances'
+  readonly code: ExitCode
   readonly warnings: readonly string[]
 }
 
@@ -15,10 +15,10 @@ export function explain(thrown: unknown): Explained {
   if (thrown instanceof SettingsFault) {
     const isOfArguments = thrown.faults.every(({ path }) => path.startsWith('--'))
     const text = `wrong ${isOfArguments ? 'arguments' : 'settings'}:\n${thrown.message.replace(/^/gm, '  ')}`
-    return { text, blame: 'settings', warnings: thrown.warnings }
+    return { text, code: 2, warnings: thrown.warnings }
   }
-  if (thrown instanceof Unsuitable) return { text: thrown.message, blame: 'settings', warnings: [] }
-  return { text: inWords(thrown), blame: 'circumstances', warnings: [] }
+  if (thrown instanceof Unsuitable) return { text: thrown.message, code: 2, warnings: [] }
+  return { text: inWords(thrown), code: 1, warnings: [] }
 }
 
 /** The errors of `listen`, by their codes, worded to follow `http.` or `metrics.`. */

@@ -139,10 +139,10 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
     // Commander has printed the message. A request for help is no error.
     if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? 0 : 2
     const { explain } = await import('./explain.ts')
-    const { text, blame, warnings } = explain(thrown)
+    const { text, code, warnings } = explain(thrown)
     for (const warning of warnings) warn(warning)
     warn(text)
-    return blame === 'settings' ? 2 : 1
+    return code
   }
 }
 

@@ -71,9 +71,9 @@ function endOfProcess(log: Logger): { reached: Promise<ExitCode>; failed: (fault
     })
   }
   const failed = (fault: unknown): void => {
-    const { text, blame } = explain(fault)
+    const { text, code } = explain(fault)
     warn(text)
-    end(blame === 'settings' ? 2 : 1)
+    end(code)
   }
   const crashed = (err: unknown): void => {
     log.fatal({ err }, 'unexpected fault; stopping')

@@ -23,7 +23,7 @@ describe('the message of a failed command', () => {
   })
 
   it('names the store that does not answer, and the cause', () => {
-    const { text, blame } = explain(new Unavailable('MongoDB does not answer', { cause: new Error('timed out') }))
-    expect([text, blame]).to.deep.equal(['cannot be done now: MongoDB does not answer (timed out)', 'circumstances'])
+    const { text, code } = explain(new Unavailable('MongoDB does not answer', { cause: new Error('timed out') }))
+    expect([text, code]).to.deep.equal(['cannot be done now: MongoDB does not answer (timed out)', 1])
   })
 })
