@@ -59,27 +59,23 @@ export interface UsersHere extends UserStoreSession {
   readonly publicUrl: string
 }
 
-/** Opens the users' store of the tenant and says so if it is new, because the command may run in the wrong folder. */
-export async function usersHere(
-  options: GlobalOptions,
-  { withoutSecret = true, ...demands }: { withoutSecret?: boolean; mustExist?: boolean } = {},
-): Promise<UsersHere> {
-  const loaded = await settingsHere(options.configFile, { withoutSecret })
-  const tenant = servedTenant(loaded, options.tenant)
-  const store = await openUserStore(tenant, demands)
-  const { newFile } = store
-  if (newFile !== null) warn(`${newFile} is new: it has no users yet`)
-  return { ...store, publicUrl: publicUrlOf(tenant, loaded.settings, loaded.settings.http.port) }
+interface Demands {
+  readonly withoutSecret?: boolean
+  /** Refuses a folder without users. Otherwise a warning tells of the new file: the folder may be the wrong one. */
+  readonly mustExist?: boolean
 }
 
-/** Opens the users' store for `work`, and closes it. Refuses a folder without users. */
+/** Opens the users' store of the tenant for `work`, and closes it. */
 export async function withUsers(
-  { withoutSecret = true, ...options }: GlobalOptions & { readonly withoutSecret?: boolean },
+  { configFile, tenant, withoutSecret = true, mustExist = true }: GlobalOptions & Demands,
   work: (users: UsersHere) => Promise<ExitCode>,
 ): Promise<ExitCode> {
-  const users = await usersHere(options, { withoutSecret, mustExist: true })
+  const loaded = await settingsHere(configFile, { withoutSecret })
+  const served = servedTenant(loaded, tenant)
+  const users = await openUserStore(served, { mustExist })
   try {
-    return await work(users)
+    if (users.newFile !== null) warn(`${users.newFile} is new: it has no users yet`)
+    return await work({ ...users, publicUrl: publicUrlOf(served, loaded.settings, loaded.settings.http.port) })
   } finally {
     await users.close()
   }

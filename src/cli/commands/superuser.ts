@@ -2,12 +2,12 @@ import { isUtf8 } from 'node:buffer'
 import { randomUUID } from 'node:crypto'
 import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
 import { parseEmail } from '../../adapters/addresses/parse-email.ts'
 import { settingsFault } from '../../config/settings/schema/fault.ts'
-import type { Email } from '../../domain/email.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import { type ExitCode, warn } from '../output.ts'
-import { type GlobalOptions, usersHere } from '../settings.ts'
+import { type GlobalOptions, withUsers } from '../settings.ts'
 
 interface Options extends GlobalOptions {
   readonly email: string
@@ -17,10 +17,11 @@ interface Options extends GlobalOptions {
 
 /** Creates a superuser, or promotes a user. */
 export async function createSuperuser(options: Options): Promise<ExitCode> {
-  const email = emailOf(options)
+  const parsed = parseEmail(options.email)
+  if ('objection' in parsed) throw settingsFault('--email', parsed.objection)
+  const { email } = parsed
   const requestId = `cli-${randomUUID()}`
-  const users = await usersHere(options)
-  try {
+  return await withUsers({ ...options, mustExist: false }, async (users) => {
     const promoted = options.promote ? await users.promoteUser.execute({ email, requestId }) : null
     if (promoted !== null) {
       process.stderr.write(`${promoted.email} is a superuser now (${promoted.id})\n`)
@@ -28,29 +29,21 @@ export async function createSuperuser(options: Options): Promise<ExitCode> {
       return 0
     }
     const password = options.passwordStdin ? await readPassword() : await askForPassword()
-    const user = await users.createSuperuser.execute({ email, password, requestId })
-    process.stderr.write(`created superuser ${user.email} (${user.id})\n`)
-    return 0
-  } catch (thrown) {
-    if (!(thrown instanceof Refusal && thrown.code === 'REGISTER_USER_ALREADY_EXISTS')) throw thrown
-    warn('this address has an account already; --promote makes it a superuser')
-    return 1
-  } finally {
-    await users.close()
-  }
-}
-
-function emailOf({ email: typed }: Options): Email {
-  const parsed = parseEmail(typed)
-  if ('email' in parsed) return parsed.email
-  throw settingsFault('--email', parsed.objection)
+    try {
+      const user = await users.createSuperuser.execute({ email, password, requestId })
+      process.stderr.write(`created superuser ${user.email} (${user.id})\n`)
+      return 0
+    } catch (thrown) {
+      if (!(thrown instanceof Refusal && thrown.code === 'REGISTER_USER_ALREADY_EXISTS')) throw thrown
+      warn('this address has an account already; --promote makes it a superuser')
+      return 1
+    }
+  })
 }
 
 /** Reads standard input and removes only one newline at its end. */
 async function readPassword(): Promise<string> {
-  const chunks: Buffer[] = []
-  for await (const chunk of process.stdin) chunks.push(Buffer.from(chunk))
-  const bytes = Buffer.concat(chunks)
+  const bytes = await buffer(process.stdin)
   if (!isUtf8(bytes)) throw new Error('the password on standard input is not UTF-8')
   const text = bytes.toString()
   return text.endsWith('\n') ? text.slice(0, -1) : text
