@@ -1,7 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Command, CommanderError } from 'commander'
 import { version } from '../lib/version.ts'
-import { addUserCommands } from './commands/user/add-user-commands.ts'
 import { type ExitCode, warn } from './output.ts'
 import type { GlobalOptions } from './settings.ts'
 
@@ -83,9 +82,45 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
       ),
     )
 
-  addUserCommands(program, async (command) => {
-    code = await command(globalOptions())
-  })
+  const user = program
+    .command('user')
+    .description('Find, disable and delete users, and make links that reset passwords')
+  type UserCommands = typeof import('./commands/user.ts')
+  const forOne = (
+    name: string,
+    description: string,
+    command: (of: UserCommands, options: GlobalOptions & { who: string }) => Promise<ExitCode>,
+  ): void => {
+    user
+      .command(name)
+      .description(description)
+      .argument('<address>', 'the address of the user, or the id')
+      .action(async (who: string) => {
+        code = await command(await import('./commands/user.ts'), { ...globalOptions(), who })
+      })
+  }
+  forOne('show', 'Print a user', (of, options) => of.showUser(options))
+  user
+    .command('list')
+    .description('List users, the oldest first: id, address, flags, time of creation')
+    .option('--search <text>', 'only users with this text in their address')
+    .option('--after <id>', 'only users behind this one')
+    .option('--limit <count>', 'limit of the list', '100')
+    .action(
+      run<{ search?: string; after?: string; limit: string }>(async (options) =>
+        (await import('./commands/user.ts')).listUsers(options),
+      ),
+    )
+  forOne('disable', 'Let a user no longer log in, and end all sessions of the user', (of, options) =>
+    of.setActive({ ...options, isActive: false }),
+  )
+  forOne('enable', 'Let a disabled user log in again', (of, options) => of.setActive({ ...options, isActive: true }))
+  forOne('delete', 'Delete a user with all sessions, unless your handler on_before_delete objects', (of, options) =>
+    of.deleteUser(options),
+  )
+  forOne('reset-link', 'Print a link with which the user can set a new password, once', (of, options) =>
+    of.printResetLink(options),
+  )
 
   const config = program.command('config').description('Check the settings')
   config
