@@ -1,4 +1,5 @@
 import { createLog } from '../../src/adapters/logging/log.ts'
+import { openShares } from '../../src/adapters/stores/store-backend.ts'
 import { openStores } from '../../src/config/composition/stores/open-stores.ts'
 import { loadSettings } from '../../src/config/settings/load.ts'
 
@@ -11,6 +12,9 @@ export async function openedStores(env: Readonly<Record<string, string>>) {
     settings,
     log: createLog({ ...settings.logs, level: 'info' }, { write: (line) => void lines.push(line) }),
     clock: () => new Date(),
+    shares: openShares(),
+    metrics: null,
+    isOneOfMany: false,
     whenUsersAreThere: async () => {},
     failed: () => {},
   })

@@ -29,10 +29,10 @@ interface Needs {
   readonly settings: Settings
   readonly clock: () => Date
   readonly log: Logger
-  readonly shares?: Shares
-  readonly metrics?: Metrics | null
+  readonly shares: Shares
+  readonly metrics: Metrics | null
   /** The process opens many tenants, so each store should be small. */
-  readonly isOneOfMany?: boolean
+  readonly isOneOfMany: boolean
   /** Called when the users' store answers for the first time, before anybody uses it. This may be after `prepare`. */
   readonly whenUsersAreThere: (users: UsersRole) => Promise<void>
   /** Called when a store that was down at the start turns out to be unsuitable. */
@@ -53,7 +53,7 @@ const pingMemoryMilliseconds = 1000
 
 /** Opens the stores of all roles. Roles with the same kind and address share one handle. */
 export async function openStores(needs: Needs) {
-  const { tenant, settings, clock, log, shares, metrics = null, isOneOfMany = false, whenUsersAreThere, failed } = needs
+  const { tenant, settings, clock, log, shares, metrics, isOneOfMany, whenUsersAreThere, failed } = needs
   const all: Opened[] = []
   try {
     for (const { store, roles } of distinctStores(settings)) {
@@ -78,7 +78,7 @@ export async function openStores(needs: Needs) {
       warn,
       isOneOfMany,
       ...(cacheMegabytes !== undefined && { cacheMegabytes }),
-      ...(shares && { shares }),
+      shares,
     })
     return measuredHandle(handle, kind, metrics)
   }
@@ -145,6 +145,7 @@ export async function openStores(needs: Needs) {
     if (!port) throw new Unsuitable(`${settings.stores[role].kind} cannot store ${role}`)
     return port
   }
+
   /** The limiter of the store of sessions. */
   function limiter(): Limiter {
     const store = all.find(({ roles }) => roles.includes('sessions'))
@@ -158,16 +159,8 @@ export async function openStores(needs: Needs) {
     if (settings.limits.enabled) log.info({ store: store?.kind }, 'limits are counted in this process only')
     return memoryLimiter()
   }
-  const ofUsers = <T extends object>(pick: (users: UsersRole) => T): T =>
-    portOf('users', ({ users }) => users && pick(users))
-
   return {
-    users: {
-      users: ofUsers((role) => role.users),
-      outbox: ofUsers((role) => role.outbox),
-      tokenRequests: ofUsers((role) => role.tokenRequests),
-      expiringIds: ofUsers((role) => role.expiringIds),
-    },
+    users: portOf('users', (handle) => handle.users),
     sessions: portOf('sessions', (handle) => handle.sessions),
     tokens: portOf('tokens', (handle) => handle.tokens),
     oauthStates: portOf('tokens', (handle) => handle.oauthStates),

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'chai'
 import { createLog } from '../../../../src/adapters/logging/log.ts'
+import { openShares } from '../../../../src/adapters/stores/store-backend.ts'
 import { openStores } from '../../../../src/config/composition/stores/open-stores.ts'
 import { loadSettings } from '../../../../src/config/settings/load.ts'
 import { eventually } from '../../../support/eventually.ts'
@@ -21,6 +22,9 @@ describe('the stores', () => {
       settings,
       log,
       clock: () => new Date(),
+      shares: openShares(),
+      metrics: null,
+      isOneOfMany: false,
       whenUsersAreThere,
       failed: () => {},
     })
