@@ -84,6 +84,11 @@ function completeStore(store: Partial<StoreSettings>, users: StoreSettings): Sto
 }
 
 /** Whether only this machine reaches the service. The defaults for development apply only then. */
-export function isLocal({ host, publicUrl }: Pick<Settings['http'], 'host' | 'publicUrl'>): boolean {
-  return isLoopback(host) && (publicUrl === undefined || leadsToLoopback(new URL(publicUrl)))
+export function isLocal(http: Pick<Settings['http'], 'host' | 'publicUrl'>): boolean {
+  return isLoopback(http.host) && !isPublic(http)
+}
+
+/** Whether the public URL leads browsers to another machine. */
+export function isPublic({ publicUrl }: Pick<Settings['http'], 'publicUrl'>): boolean {
+  return publicUrl !== undefined && !leadsToLoopback(new URL(publicUrl))
 }

@@ -1,7 +1,7 @@
 import { parseMailUrl } from '../../../adapters/mail/mail-url.ts'
-import { isLoopback, leadsToLoopback } from '../../../lib/loopback.ts'
+import { isLoopback } from '../../../lib/loopback.ts'
 import { backendOf } from '../../plugins/stores.ts'
-import { isLocal } from '../defaults.ts'
+import { isLocal, isPublic } from '../defaults.ts'
 import type { Settings } from '../schema/schema.ts'
 import { enabledOf } from '../schema/tree.ts'
 
@@ -17,7 +17,8 @@ export async function doubtsOf(settings: Settings): Promise<string[]> {
     ...(await doubtsOfSites(settings)),
     ...doubtsOfProviders(settings),
     ...doubtsOfDevelopment(settings),
-    ...doubtsOfMail(settings),
+    ...doubtsOfTls(settings),
+    ...doubtsOfLinks(settings),
   ]
 }
 
@@ -39,16 +40,15 @@ function isNeighbour(host: string): boolean {
   return /^[a-z0-9_-]+$/i.test(host)
 }
 
-function doubtsOfProxies({ http: { publicUrl, trustedProxies }, limits }: Settings): string[] {
-  if (!limits.enabled || trustedProxies !== undefined) return []
-  if (publicUrl === undefined || leadsToLoopback(new URL(publicUrl))) return []
+function doubtsOfProxies({ http, limits }: Settings): string[] {
+  if (!limits.enabled || http.trustedProxies !== undefined || !isPublic(http)) return []
   return [
     'http.trustedProxies is not set: name the proxies in front of the service, or give [] if there is none. Without it, all users of a proxy on another machine count as one client, and users of a proxy on this machine have no limits by client',
   ]
 }
 
-function doubtsOfProfile({ http: { publicUrl }, security }: Settings): string[] {
-  if (security.profile !== undefined || publicUrl === undefined || leadsToLoopback(new URL(publicUrl))) return []
+function doubtsOfProfile({ http, security }: Settings): string[] {
+  if (security.profile !== undefined || !isPublic(http)) return []
   return [
     'security.profile is not set: hardened is recommended for a public service (docs/configuration.md#profiles), compatible keeps the present defaults',
   ]
@@ -74,10 +74,6 @@ function doubtsOfDevelopment({ handlers, http }: Settings): string[] {
   return ['handlers.console prints tokens: any reader of standard output can verify addresses and reset passwords']
 }
 
-function doubtsOfMail(settings: Settings): string[] {
-  return [...doubtsOfTls(settings), ...doubtsOfLinks(settings)]
-}
-
 /** The defaults of the links lead to the account pages. */
 function doubtsOfLinks({ mail, pages }: Settings): string[] {
   if (mail.url === 'off' || mail.url === 'mailbox:' || pages.enabled) return []
@@ -96,13 +92,12 @@ function doubtsOfTls({ mail }: Settings): string[] {
   ]
 }
 
-function doubtsOfCookies(settings: Settings): string[] {
-  const { publicUrl } = settings.http
-  if (publicUrl === undefined || leadsToLoopback(new URL(publicUrl))) return []
-  return enabledOf(settings.backends).flatMap(([name, { transport }]) => {
+function doubtsOfCookies({ http, backends }: Settings): string[] {
+  if (!isPublic(http)) return []
+  return enabledOf(backends).flatMap(([name, { transport }]) => {
     if (transport.kind !== 'cookie') return []
     const cookie = `the cookie of the backend ${name}`
-    const isDropped = transport.secure && !publicUrl.startsWith('https:')
+    const isDropped = transport.secure && !http.publicUrl?.startsWith('https:')
     return [
       ...(isDropped ? [`browsers will drop ${cookie}: it is Secure and http.publicUrl is not https`] : []),
       ...(transport.secure ? [] : [`${cookie} is not Secure: browsers will send it where others listen`]),
