@@ -95,8 +95,6 @@ async function readSecret(path: string): Promise<Omit<MasterSecret, 'origin' | '
   let found: Stats
   try {
     found = await stat(path)
-    // Reading a pipe without a writer never ends, and the exit of the process would wait for it.
-    if (!found.isFile()) throw settingsFault('dataFolder', `${path} is no regular file`)
     text = await readFile(path, 'utf8')
   } catch (error) {
     const code = memberOf(error, 'code')

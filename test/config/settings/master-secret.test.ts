@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process'
 import { chmod, mkdir, readdir, readFile, stat, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -76,14 +75,6 @@ describe('the master secret', () => {
     const found = await resolveSecret(settings)
     expect(found.secret).to.equal(secret)
     expect(found.warnings).to.deep.equal([`${pathOf(settings)} can be read by others: chmod 600 ${pathOf(settings)}`])
-  })
-
-  it('is not read from a pipe, which could block the start for ever', async () => {
-    const { settings } = await folder.load()
-    await mkdir(settings.dataFolder)
-    execFileSync('mkfifo', [pathOf(settings)])
-    const [fault] = await faultsOf(resolveSecret(settings))
-    expect(fault).to.include({ path: 'dataFolder', message: `${pathOf(settings)} is no regular file` })
   })
 
   it('is reported as unreadable, not as missing, when its file cannot be read', async () => {

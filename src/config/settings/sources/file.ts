@@ -35,7 +35,6 @@ export async function readConfigFile({ configFile, env, cwd }: Where, faults: Fa
   return { path, value: undefined }
 }
 
-const maxBytes = 1024 * 1024
 const missing = 'does not exist'
 const problemOf = new Map<unknown, string>([
   ['ENOENT', missing],
@@ -49,9 +48,7 @@ export async function readSettingsFile(
   let text: string
   try {
     // Reading a pipe without a writer never ends, and the exit of the process would wait for it.
-    const status = await stat(path)
-    if (!status.isFile()) return { problem: 'is no regular file' }
-    if (status.size > maxBytes) return { problem: `has more than ${maxBytes} bytes` }
+    if (!(await stat(path)).isFile()) return { problem: 'is no regular file' }
     text = new TextDecoder('utf-8', { fatal: true }).decode(await readFile(path))
   } catch (error) {
     const code = memberOf(error, 'code')
