@@ -254,8 +254,7 @@ export function tenantPool<T extends Closable>(needs: Needs<T>): OpenTenants<T> 
 
   logDisabled(log, tenants)
   return {
-    // The settings may hold an empty name, which belongs to no tenant.
-    knows: (id) => id !== '' && (tenants.enabled.has(id) || tenants.disabled.has(id)),
+    knows: (id) => tenants.enabled.has(id) || tenants.disabled.has(id),
     inspect,
     use: (id, work) => inspect(id, (tenant) => whenReady(tenant, work)),
 
