@@ -50,7 +50,9 @@ describe('portcullis serve', () => {
     for (let start = 0; start < 2; start++) {
       const { code, err } = await portcullis(['serve'], { cwd: folder, env: anyPort })
       expect(code).to.equal(2)
-      expect(words(err)).to.match(/secret: is missing: .*secret is not the one this user store was started with/)
+      expect(words(err)).to.match(
+        /secret: is missing: .*secret does not exist, and this user store was started with a secret/,
+      )
       expect(err).not.to.include('generated a secret')
       expect(existsSync(path)).to.equal(false)
     }

@@ -78,9 +78,13 @@ export async function bindSecret(
   if (mark !== 'other') return mark
   await discardGenerated(master)
   const { origin, path } = master
-  const where = { given: 'is', read: `in ${path} is`, generated: `is missing: one made anew for ${path} is` }[origin]
-  const advice = 'put that one back, or replace it (docs/stores.md#replace-the-secret)'
-  throw settingsFault('secret', `${where} not the one this user store was started with: ${advice}`)
+  const problem = {
+    given: 'is not the one this user store was started with',
+    read: `in ${path} is not the one this user store was started with`,
+    generated: `is missing: ${path} does not exist, and this user store was started with a secret`,
+  }[origin]
+  const advice = 'restore the first secret, or replace it (docs/stores.md#replace-the-secret)'
+  throw settingsFault('secret', `${problem}: ${advice}`)
 }
 
 /** Removes a secret that this failed start has generated. Otherwise the next start would use it. */

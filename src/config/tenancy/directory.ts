@@ -26,7 +26,7 @@ export interface TenantDirectory<T> {
   knows(id: string): boolean
   /**
    * Opens the tenant if necessary, keeps it open and does `work`. Throws `Unavailable` when the tenant is disabled, not
-   * ready or cannot be opened, when opening takes longer than 10 s, or when `maxOpen` other tenants stay open for 10 s.
+   * ready or cannot be opened. Opening, and the wait for one of `maxOpen` places, may take 10 s each.
    */
   use<R>(id: string, work: (tenant: T) => Promise<R>): Promise<R>
   /** As `use`, but the tenant need not be ready. */
