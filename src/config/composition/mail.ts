@@ -14,6 +14,7 @@ import type { Settings } from '../settings/schema/schema.ts'
 import { defaultTenant } from '../settings/tenants.ts'
 import { publicUrl } from '../tenancy/public-url.ts'
 import { measuredMailer } from './measured.ts'
+import { lifetimesOf } from './ports.ts'
 
 export interface MailNeeds {
   /** `null` for the tenant `default`. */
@@ -39,21 +40,20 @@ interface OpenMail {
 /** Opens the messages to users; `null` where mail is off. */
 export async function openMail(needs: MailNeeds): Promise<OpenMail | null> {
   const { settings, requestVerification } = needs
-  const { mail, tokens } = settings
+  const { mail } = settings
   const url = mailUrlOf(settings)
   if (url === null) return null
   const templates = await templatesOf(settings)
   const { mailer, mailbox = null, close } = url.kind === 'mailbox' ? openMailbox(needs) : await openMailer(needs, url)
   const from = (): Sender => senderOf(settings, needs.publicUrl())
-  const page = (purpose: RequestPurpose): string => pageFor(purpose, settings, needs.publicUrl())
   const eventHandlers = mailHandlers({
     mailer: measuredMailer(mailer, needs.metrics),
     templates,
     from,
     replyTo: replyToOf(settings),
     service: () => from().name ?? new URL(needs.publicUrl()).hostname,
-    page,
-    lifetimes: { reset_password: tokens.resetLifetimeSeconds, verify_email: tokens.verifyLifetimeSeconds },
+    page: (purpose) => pageFor(purpose, settings, needs.publicUrl()),
+    lifetimes: lifetimesOf(settings),
     language: mail.language,
     isOn: mail.messages,
     requestVerification: mail.verifyOnRegister ? requestVerification : null,

@@ -20,7 +20,7 @@ export interface SharedResources {
   /** Prints a line of `handlers.console`, which ends in a newline. */
   readonly write: (line: string) => void | Promise<void>
   /** Replaces the handlers of the settings. */
-  readonly eventHandlers?: EventHandlers
+  readonly eventHandlers?: EventHandlers | undefined
   /** Whether the process may open many tenants. */
   readonly isOneOfMany: boolean
 }
@@ -48,7 +48,7 @@ export function openSharedResources(needs: Needs): SharedResources {
     hashPool: openHashPool(settings.passwords),
     outbound: openOutbound(),
     metrics,
-    ...(eventHandlers && { eventHandlers }),
+    eventHandlers,
   }
 }
 

@@ -73,13 +73,7 @@ export async function openPortcullis(given: object = {}, options: PortcullisOpti
     log.warn({ handler: name }, 'the handlers contain a name that is not a handler')
   }
   const eventHandlers = handlers && functionHandlers(handlers)
-  const shared = openSharedResources({
-    settings,
-    log,
-    write: printLine,
-    metrics: null,
-    ...(eventHandlers && { eventHandlers }),
-  })
+  const shared = openSharedResources({ settings, log, write: printLine, metrics: null, eventHandlers })
   const delivers = options.delivers ?? settings.events.relay === 'on'
   const leavesEvents = (of: Settings): boolean =>
     options.delivers === undefined && handlers === undefined && !reachesHandler(of)
