@@ -5,7 +5,6 @@ import { isLoopback, leadsToLoopback } from '../../../lib/loopback.ts'
 import { objectionsTo } from '../../plugins/plugin.ts'
 import { serviceOperations } from '../../plugins/routers.ts'
 import { backendOf, type StoreSettings } from '../../plugins/stores.ts'
-import { strategies } from '../../plugins/strategies.ts'
 import { transports } from '../../plugins/transports.ts'
 import { canHavePages } from '../defaults.ts'
 import { secretObjection } from '../master-secret.ts'
@@ -75,21 +74,15 @@ function addressObjection(backend: StoreBackend, { url }: StoreSettings): string
 
 function judgeBackends(settings: Settings, note: NoteFault): void {
   const cookies = new Map<string, string>()
-  for (const [name, { transport, strategy }] of enabledOf(settings.backends)) {
-    for (const [half, options, kinds] of [
-      ['transport', transport, transports],
-      ['strategy', strategy, strategies],
-    ] as const) {
-      const path = `backends.${name}.${half}`
-      const involved = Object.keys(options).map((option) => `${path}.${option}`)
-      const found = objectionsTo(kinds, options)
-      for (const { option, message } of found) note(`${path}.${option}`, message, involved)
-    }
+  for (const [name, { transport }] of enabledOf(settings.backends)) {
+    const path = `backends.${name}.transport`
+    const involved = Object.keys(transport).map((option) => `${path}.${option}`)
+    const found = objectionsTo(transports, transport)
+    for (const { option, message } of found) note(`${path}.${option}`, message, involved)
     if (transport.kind !== 'cookie') continue
-    const path = `backends.${name}.transport.name`
     const other = cookies.get(transport.name)
-    if (other === undefined) cookies.set(transport.name, path)
-    else note(path, `is the cookie of ${other} as well`, [other])
+    if (other === undefined) cookies.set(transport.name, `${path}.name`)
+    else note(`${path}.name`, `is the cookie of ${other} as well`, [other])
   }
 }
 
