@@ -88,14 +88,7 @@ export async function openPortcullis(given: object = {}, options: PortcullisOpti
     open: (own, failed) => {
       const given = withSecret(own.settings)
       const publicUrl = () => publicUrlOf(own, settings, settings.http.port)
-      return openTenant({
-        ...shared,
-        id: own.id,
-        settings: given,
-        publicUrl,
-        leavesEvents: leavesEvents(given),
-        failed,
-      })
+      return openTenant({ ...shared, ...own, settings: given, publicUrl, leavesEvents: leavesEvents(given), failed })
     },
   })
   await directory.prepare()

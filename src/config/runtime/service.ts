@@ -48,14 +48,7 @@ export async function startService(needs: Needs): Promise<Service> {
 
   async function open(own: TenantSettings, failed: (fault: unknown) => void): Promise<ServedTenant> {
     const publicUrl = () => publicUrlOf(own, settings, port)
-    const tenant = await openTenant({
-      ...shared,
-      id: own.id,
-      settings: own.settings,
-      publicUrl,
-      showsMailbox: true,
-      failed,
-    })
+    const tenant = await openTenant({ ...shared, ...own, publicUrl, showsMailbox: true, failed })
     return { ...tenant, http: tenantHttp(tenant, { publicUrl, mailboxKey }) }
   }
 

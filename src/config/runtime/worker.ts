@@ -30,7 +30,7 @@ export async function startWorker(needs: ProcessNeeds): Promise<Worker> {
     tenants: given,
     open: (own, failed) => {
       const publicUrl = () => publicUrlOf(own, settings, settings.http.port)
-      return openTenant({ ...shared, id: own.id, settings: own.settings, publicUrl, failed })
+      return openTenant({ ...shared, ...own, publicUrl, failed })
     },
     failed,
     keepsOpen: true,
