@@ -1,8 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { createLog, type Logger } from '../adapters/logging/log.ts'
 import { printLine } from '../adapters/logging/print-line.ts'
-import type { ProcessNeeds } from '../config/composition/shared-resources.ts'
-import type { Worker } from '../config/runtime/worker.ts'
+import type { ProcessNeeds, RunningProcess } from '../config/composition/shared-resources.ts'
 import type { LoadedSettings } from '../config/settings/load.ts'
 import { explain } from './explain.ts'
 import { type ExitCode, warn } from './output.ts'
@@ -15,7 +14,7 @@ interface Options extends GlobalOptions {
 }
 
 /** Starts a service or a worker. */
-type Begin = (needs: ProcessNeeds) => Promise<Worker>
+type Begin = (needs: ProcessNeeds) => Promise<RunningProcess>
 
 /** The documentation promises an end within 10 s of the signal. */
 const deadlineMilliseconds = 9_700

@@ -34,6 +34,14 @@ export interface ProcessNeeds extends Pick<SharedResources, 'log' | 'write'> {
   readonly clock?: () => Date
 }
 
+/** A service or a worker. */
+export interface RunningProcess {
+  /** Applies changed tenants; returns them, with the tenants disabled whose events no worker can reach. */
+  reload(tenants: LoadedTenants): Promise<LoadedTenants>
+  /** Ends running deliveries, releases the other leases and closes the stores. */
+  stop(): Promise<void>
+}
+
 type Needs = Pick<ProcessNeeds, 'settings' | 'log' | 'write' | 'clock'> &
   Pick<SharedResources, 'eventHandlers' | 'metrics'>
 

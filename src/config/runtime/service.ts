@@ -8,17 +8,16 @@ import { app } from '../../adapters/http/server/app.ts'
 import { httpServer } from '../../adapters/http/server/http-server.ts'
 import { warnOfNoHandlers } from '../composition/handlers.ts'
 import { processRoutes, tenantHttp } from '../composition/http/routes.ts'
-import { openSharedResources, type ProcessNeeds } from '../composition/shared-resources.ts'
+import { openSharedResources, type ProcessNeeds, type RunningProcess } from '../composition/shared-resources.ts'
 import { openTenant, type Tenant } from '../composition/tenant.ts'
 import { defaultTenant, type TenantSettings } from '../settings/tenants.ts'
 import { openTenants } from '../tenancy/open-tenants.ts'
 import { publicUrl, publicUrlOf } from '../tenancy/public-url.ts'
 import { routingOf } from '../tenancy/routing.ts'
 import { exposeMetrics, openMetrics } from './metrics.ts'
-import type { Worker } from './worker.ts'
 
 /** Stopping it also finishes requests, within 10 s. */
-export interface Service extends Worker {
+export interface Service extends RunningProcess {
   readonly port: number
   readonly publicUrl: string
   /** The address of the mailbox with its key; `null` where messages are sent. */

@@ -1,5 +1,5 @@
 import { warnOfNoHandlers } from '../composition/handlers.ts'
-import { openSharedResources, type ProcessNeeds } from '../composition/shared-resources.ts'
+import { openSharedResources, type ProcessNeeds, type RunningProcess } from '../composition/shared-resources.ts'
 import { openTenant } from '../composition/tenant.ts'
 import { SettingsFault } from '../settings/schema/fault.ts'
 import type { LoadedTenants } from '../settings/tenants.ts'
@@ -7,17 +7,10 @@ import { openTenants } from '../tenancy/open-tenants.ts'
 import { publicUrlOf } from '../tenancy/public-url.ts'
 import { exposeMetrics, openMetrics } from './metrics.ts'
 
-export interface Worker {
-  /** Applies changed tenants; returns them, with the tenants disabled whose events no worker can reach. */
-  reload(tenants: LoadedTenants): Promise<LoadedTenants>
-  /** Ends running deliveries, releases the other leases and closes the stores. */
-  stop(): Promise<void>
-}
-
 const graceSeconds = 8
 
 /** Delivers events and sweeps expired records, without HTTP. Any number of workers share the work. */
-export async function startWorker(needs: ProcessNeeds): Promise<Worker> {
+export async function startWorker(needs: ProcessNeeds): Promise<RunningProcess> {
   const { settings, log, failed } = needs
   const given = reachable(needs.tenants)
   if (needs.tenants.enabled.size > 0 && given.enabled.size === 0)

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path'
+import { loadTenants } from './load-tenants.ts'
 import type { Assignment } from './merge.ts'
 import { readJudged } from './resolve.ts'
 import { doubtsOf } from './rules/doubts.ts'
@@ -7,7 +8,7 @@ import { environmentSchema, type Settings } from './schema/schema.ts'
 import { overlay, treeOf } from './schema/tree.ts'
 import { readEnvironment } from './sources/environment.ts'
 import { type ConfigFile, readConfigFile, type Where } from './sources/file.ts'
-import { type LoadedTenants, loadTenants, onlyTenant } from './tenants.ts'
+import { type LoadedTenants, onlyTenant } from './tenants.ts'
 
 export interface LoadedSettings {
   /** The settings that all tenants share, or those of the only tenant. */

@@ -1,0 +1,220 @@
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Check } from 'typebox/value'
+import { leadsToLoopback } from '../../lib/loopback.ts'
+import type { Assignment } from './merge.ts'
+import { readJudged } from './resolve.ts'
+import { doubtsOf } from './rules/doubts.ts'
+import { type Fault, SettingsFault, type Source } from './schema/fault.ts'
+import { environmentSchema, type Settings, settingsSchema, tenantHosts, tenantSchema } from './schema/schema.ts'
+import { allowsKey, isGroup, keysOf, memberOf, overlay, treeOf, valueAt } from './schema/tree.ts'
+import { readSettingsFile } from './sources/file.ts'
+import { collisionsOf, ownPlaces } from './tenant-places.ts'
+import { defaultTenant, type LoadedTenants, type TenantSettings } from './tenants.ts'
+
+interface From {
+  readonly common: Settings
+  /** The settings that all tenants inherit, as given. */
+  readonly base: unknown
+  readonly folder: string | null
+  readonly folderSource: Source
+  /** Variables below `tenants.list.<tenant>`, and their faults. */
+  readonly assignments: readonly Assignment[]
+  readonly faults: readonly Fault[]
+  readonly cwd: string
+  readonly withoutSecret: boolean
+}
+
+/** Reads the settings of each tenant over the common ones. A fault in one tenant disables only this tenant. */
+export async function loadTenants(from: From): Promise<LoadedTenants> {
+  const { common, folder, folderSource, assignments, faults } = from
+  const given = new Map<string, Given>()
+  const inlined = common.tenants.list
+  for (const id of keysOf(inlined)) given.set(id, { tree: memberOf(inlined, id), source: 'file', problem: null })
+  for (const [id, file] of await readFolder(folder, folderSource)) {
+    const isTwice = given.has(id)
+    given.set(id, isTwice ? { ...file, problem: 'is in tenants.list as well' } : file)
+  }
+  for (const { path } of [...assignments, ...faults.map((fault) => ({ path: fault.path.split('.') }))]) {
+    const id = path[2] ?? ''
+    if (!given.has(id)) given.set(id, { tree: {}, source: 'default', problem: null })
+  }
+
+  const read = await Promise.all([...given].map(([id, one]) => readTenant(id, one, from)))
+  const collisions = collisionsOf(
+    read.map(({ id, hosts, settings, faults }) => ({ id, hosts, settings: faults.length === 0 ? settings : null })),
+  )
+  const judged = read.map((one) => ({ ...one, faults: [...one.faults, ...(collisions.get(one.id) ?? [])] }))
+  const enabled = judged.filter((one) => one.faults.length === 0)
+  const disabled = judged.filter((one) => one.faults.length > 0)
+  const known = new Set(await doubtsOf(common))
+  const warnings = await Promise.all(
+    enabled.map(async ({ id, settings }) => {
+      const doubts = await doubtsOf(settings)
+      return doubts.filter((doubt) => !known.has(doubt)).map((doubt) => `tenant ${id}: ${doubt}`)
+    }),
+  )
+  return {
+    enabled: new Map(enabled.map(({ faults: _, ...tenant }) => [tenant.id, tenant])),
+    disabled: new Map(disabled.map((one) => [one.id, one.faults])),
+    disabledHosts: new Map(disabled.flatMap(({ id, hosts }) => hosts.map((host) => [host, id] as const))),
+    warnings: warnings.flat(),
+  }
+}
+
+interface Given {
+  readonly tree: unknown
+  readonly source: Source
+  /** The reason why the file cannot be read. */
+  readonly problem: string | null
+}
+
+/** Throws when the folder cannot be read, because that concerns all tenants. */
+async function readFolder(folder: string | null, source: Source): Promise<Map<string, Given>> {
+  if (folder === null) return new Map()
+  let names: string[]
+  try {
+    names = await readdir(folder)
+  } catch (error) {
+    const message = `${folder} cannot be read (${String(memberOf(error, 'code') ?? error)})`
+    throw new SettingsFault([{ path: 'tenants.folder', message, source }])
+  }
+  // Editors and Kubernetes add files whose names begin with a dot.
+  const files = names.filter((name) => name.endsWith('.json') && !name.startsWith('.')).sort()
+  return new Map(
+    await Promise.all(
+      files.map(async (name): Promise<[string, Given]> => {
+        const read = await readSettingsFile(join(folder, name))
+        const tree = 'value' in read ? read.value : {}
+        return [
+          name.slice(0, -'.json'.length),
+          { tree, source: `file ${name}`, problem: 'problem' in read ? read.problem : null },
+        ]
+      }),
+    ),
+  )
+}
+
+interface ReadTenant extends TenantSettings {
+  readonly faults: readonly Fault[]
+}
+
+async function readTenant(id: string, { tree, source, problem }: Given, from: From): Promise<ReadTenant> {
+  const { base, cwd, withoutSecret } = from
+  const { tenants: _, ...inherited } = isGroup(base) ? base : {}
+  const prefix = ['tenants', 'list', id]
+  const assignments = from.assignments
+    .filter(({ path }) => path[2] === id)
+    .map((one) => ({ ...one, path: one.path.slice(prefix.length) }))
+  const faults: Fault[] = from.faults
+    .filter(({ path }) => path === prefix.join('.') || path.startsWith(`${prefix.join('.')}.`))
+    .map((fault) => ({ ...fault, path: fault.path.slice(prefix.join('.').length + 1) }))
+
+  const fault = (path: string, message: string): void => {
+    faults.push({ path, message, source })
+  }
+  const list = environmentSchema.properties.tenants.properties.list
+  if (!allowsKey(list, id)) fault('', `a tenant's name has lower-case letters, digits and -, at most 32`)
+  if (problem !== null) fault('', problem)
+  if (!isGroup(tree)) fault('', 'must be an object that holds settings')
+  const { hosts, ...own } = isGroup(tree) ? tree : {}
+  for (const path of processSettingsIn(own)) fault(path, 'belongs to the whole service and cannot differ by tenant')
+
+  const given = overlay(own, treeOf(assignments))
+  const hostNames = hostsOf(memberOf(given, 'hosts') ?? hosts, from, id, fault)
+  const { settings, sources } = await readJudged({
+    tree: overlay(
+      overlay(overlay(overlay(byHeader(from), atPublicHost(hostNames, from)), inherited), atOwnHost(hostNames, from)),
+      own,
+    ),
+    assignments: assignments.filter(({ path }) => path[0] !== 'hosts'),
+    cwd,
+    faults,
+    needsSecret: () => !withoutSecret,
+    ...(id !== defaultTenant && { owned: (settings) => asTenant(id, settings, given, from) }),
+  })
+  return {
+    id,
+    hosts: hostNames,
+    pathPrefix: `${prefix.join('.')}.`,
+    sources: new Map(
+      [...sources].map(([path, found]) => [path, found === 'file' && isGiven(own, path) ? source : found]),
+    ),
+    settings,
+    faults: faults.map((one) => ({
+      ...one,
+      path: [...prefix, ...(one.path === '' ? [] : [one.path])].join('.'),
+      source: one.source === 'file' ? source : one.source,
+    })),
+  }
+}
+
+/** The paths of given settings that belong to the whole service. */
+export function processSettingsIn(own: Readonly<Record<string, unknown>>): string[] {
+  const whole = settingsSchema.properties
+  const ofTenant = tenantSchema.properties
+  const groups = (['http', 'passwords'] as const).flatMap((group) =>
+    keysOf(own[group])
+      .filter((key) => Object.hasOwn(whole[group].properties, key) && !Object.hasOwn(ofTenant[group].properties, key))
+      .map((key) => `${group}.${key}`),
+  )
+  return [...Object.keys(own).filter((key) => Object.hasOwn(whole, key) && !Object.hasOwn(ofTenant, key)), ...groups]
+}
+
+function hostsOf(
+  given: unknown,
+  { common }: From,
+  id: string,
+  fault: (path: string, message: string) => void,
+): readonly string[] {
+  const hosts = given === undefined ? [] : given
+  if (!Check(tenantHosts, hosts)) {
+    fault('hosts', 'must be a list in which each item is a host name in lower case, without port')
+    return []
+  }
+  if (common.tenants.by === 'host' && hosts.length === 0 && id !== defaultTenant) {
+    fault('hosts', 'is required where tenants are told by host')
+  }
+  return hosts
+}
+
+/** Gives the tenant its own folder, places in inherited stores, and cookies. */
+function asTenant(id: string, settings: Settings, given: unknown, from: From): Settings {
+  const { common } = from
+  const dataFolder = isGiven(given, 'dataFolder') ? settings.dataFolder : join(common.dataFolder, 'tenants', id)
+  const backends = Object.entries(settings.backends).map(([name, backend]) => {
+    const { transport } = backend
+    if (transport.kind !== 'cookie') return [name, backend]
+    return [name, { ...backend, transport: { ...transport, name: `${transport.name}-${id}` } }]
+  })
+  return {
+    ...settings,
+    dataFolder,
+    stores: ownPlaces({ id, stores: settings.stores, dataFolder, isOwn: (path) => isGiven(given, path) }),
+    backends: Object.fromEntries(backends),
+  }
+}
+
+/** The inherited public URL with the host of the tenant. Pages are compared with it, so it is part of the input. */
+function atOwnHost([host]: readonly string[], { common }: From): object {
+  const { publicUrl } = common.http
+  if (common.tenants.by !== 'host' || publicUrl === undefined || host === undefined) return {}
+  const url = new URL(publicUrl)
+  url.hostname = host
+  return { http: { publicUrl: url.origin } }
+}
+
+/** Turns off the defaults for development if a host of the tenant is public. */
+function atPublicHost(hosts: readonly string[], { common }: From): object {
+  if (common.tenants.by !== 'host' || hosts.every((host) => leadsToLoopback({ hostname: host }))) return {}
+  return { handlers: { console: false }, try: { enabled: false } }
+}
+
+/** A browser that opens a page names no tenant in a header. */
+function byHeader({ common }: From): object {
+  return common.tenants.by === 'header' ? { pages: { enabled: false } } : {}
+}
+
+function isGiven(tree: unknown, path: string): boolean {
+  return valueAt(tree, path) !== undefined
+}
