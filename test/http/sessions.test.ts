@@ -145,15 +145,6 @@ describe('the sessions of users', () => {
     expect(seen(await ask('GET', `${stranger.user.id}/sessions`, { cookie }))).to.deep.equal(forbidden)
   })
 
-  it('end only by requests of own pages', async () => {
-    const { cookie } = await aUser()
-    const [one] = await list({ cookie })
-    const headers = { Origin: 'https://evil.example', 'Sec-Fetch-Site': 'cross-site' }
-    expect(seen(await end({ cookie, headers }, one?.id ?? ''))).to.deep.equal(forbidden)
-    expect(seen(await end({}, one?.id ?? ''))).to.deep.equal(unauthorized)
-    expect(await list({ cookie })).to.have.lengthOf(2)
-  })
-
   describe('for superusers', () => {
     const byAdmin = {
       get bearer() {

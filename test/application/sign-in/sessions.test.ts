@@ -76,15 +76,6 @@ describe('the sessions of a user', () => {
     expect(await list.execute({ by: old, target })).to.have.lengthOf(2)
   })
 
-  it('end for exactly one of many callers', async () => {
-    const { begun, somebody, end } = await scene()
-    const target = await somebody()
-    const { digest: id } = await begun(target)
-    const ends = Array.from({ length: 16 }, () => end.execute({ by: 'program', target, id }))
-    const outcomes = await Promise.allSettled(ends)
-    expect(outcomes.filter(({ status }) => status === 'fulfilled')).to.have.lengthOf(1)
-  })
-
   it('are no longer named by the user record when they have ended', async () => {
     const { users, begun, somebody, end } = await scene()
     const kept = aSession()
