@@ -184,21 +184,6 @@ describe('DeliverTokens', () => {
     expect(calls).to.have.length(1)
   })
 
-  it('hands out the same token while more than half of its life remains, and then a new one', async () => {
-    const { delivery, ask, stored, handedOut, calls, clock, keyRing, tokens } = await setUp()
-    const user = await stored()
-    for (const pause of [380, 80, 0]) {
-      await ask(user)
-      await runDue(delivery)
-      clock.advance(pause)
-    }
-    const [first, second, third] = handedOut()
-    expect(second).to.equal(first)
-    expect(third).not.to.equal(first)
-    expect(await tokens.find('reset_password', keyRing.digest(first ?? ''))).to.equal(null)
-    expect(new Set(calls.map((call) => call.context.eventId)).size).to.equal(3)
-  })
-
   it('makes a new token when the fact of the current one has changed', async () => {
     const { delivery, ask, stored, users, handedOut, keyRing, tokens, clock } = await setUp()
     const user = await stored()

@@ -263,22 +263,6 @@ describe('RelayEvents', () => {
   })
 
   describe('before it calls the handler', () => {
-    it('removes the sessions and tokens of a deleted user', async () => {
-      const { users, sessions, tokens, relay, clock } = await setUp()
-      const user = aUser()
-      await users.insert(user, [])
-      const session = aSession({ userId: user.id })
-      const stranger = aSession()
-      const token = aToken({ userId: user.id })
-      for (const one of [session, stranger]) await sessions.put(one)
-      await tokens.put(token)
-      await users.remove(user, [accountEvent('deleted', user, metadataAt(clock()))])
-      await runDue(relay)
-      expect(await sessions.find(session.digest)).to.equal(null)
-      expect(await sessions.find(stranger.digest)).not.to.equal(null)
-      expect(await tokens.current(token.purpose, user.id)).to.equal(null)
-    })
-
     it('removes ended sessions, but not the kept one and not later ones', async () => {
       const { users, sessions, relay, clock } = await setUp()
       const asking = aSession({ generation: 0 })
