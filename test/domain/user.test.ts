@@ -1,18 +1,8 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import type { Email } from '../../src/domain/email.ts'
-import { parseUserId, type UserId } from '../../src/domain/ids.ts'
-import { factOf } from '../../src/domain/one-time-token.ts'
-import {
-  endCredential,
-  endSessions,
-  isAlive,
-  mayBeEnded,
-  newUser,
-  type User,
-  viewOf,
-  withPassword,
-} from '../../src/domain/user.ts'
+import type { UserId } from '../../src/domain/ids.ts'
+import { endCredential, endSessions, isAlive, mayBeEnded, newUser, type User } from '../../src/domain/user.ts'
 
 const now = new Date('2030-01-01T00:00:00Z')
 const later = (seconds: number) => new Date(now.getTime() + seconds * 1000)
@@ -20,36 +10,6 @@ const id = '01890a5d-ac96-774b-bcce-b302099a8057' as UserId
 const arthur = newUser(id, 'king.arthur@camelot.bt' as Email, '$argon2id$…', now)
 /** The credential of a login with this record. */
 const loggedIn = (user: User, credentialId: string) => ({ id: credentialId, generation: user.sessions.generation })
-
-describe('the id of a user', () => {
-  it('is read in both cases and returned in lower case', () => {
-    expect(parseUserId(id)).to.equal(id)
-    expect(parseUserId(id.toUpperCase())).to.equal(id)
-  })
-
-  for (const text of ['', 'me', `${id} `, `{${id}}`, id.replaceAll('-', ''), `${id}\n`, `urn:uuid:${id}`]) {
-    it(`is not ${JSON.stringify(text)}`, () => {
-      expect(parseUserId(text)).to.equal(null)
-    })
-  }
-})
-
-describe('a new user', () => {
-  it('is active, not verified and no superuser, and all its counters are at the start', () => {
-    expect(viewOf(arthur)).to.deep.equal({
-      id,
-      email: 'king.arthur@camelot.bt',
-      isActive: true,
-      isSuperuser: false,
-      isVerified: false,
-    })
-    expect(arthur).to.deep.include({
-      version: 1,
-      passwordVersion: 1,
-      sessions: { generation: 0, keptCredentialId: null },
-    })
-  })
-})
 
 describe('a credential', () => {
   it('is valid during its generation', () => {
@@ -126,14 +86,5 @@ describe('a credential', () => {
   it('ends with its generation even if the clock was set back', () => {
     const moved = endSessions(endSessions(arthur, later(60)), now)
     expect(moved.sessions.generation).to.equal(later(60).getTime() + 1)
-  })
-})
-
-describe('a new password of a user', () => {
-  it('invalidates reset tokens and keeps verification tokens valid', () => {
-    const changed = withPassword(arthur, 'other')
-    expect(changed.passwordHash).to.equal('other')
-    expect(factOf('reset_password', changed)).not.to.equal(factOf('reset_password', arthur))
-    expect(factOf('verify_email', changed)).to.equal(factOf('verify_email', arthur))
   })
 })
