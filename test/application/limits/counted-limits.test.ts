@@ -159,12 +159,6 @@ describe('the limits of passwords', () => {
     expect(await logIn(owner)).to.equal('right')
   })
 
-  it('take the device token of another account as absent', async () => {
-    const { guess, devices, limiter } = scene()
-    await guess({ ...attempt, device: devices.issue(grace) })
-    expect(limiter.points()).to.deep.equal({ passwordsPerClient: 1, passwordsBeforePauses: 1, passwordsPerAccount: 1 })
-  })
-
   it('judge the client first, then the client with the account, then the account', async () => {
     const { clock, guess, logIn, limiter, attacks } = scene({
       passwordsPerClient: 2,
