@@ -22,30 +22,6 @@ function resources() {
 }
 
 describe('a shared resource', () => {
-  it('is opened once for several holders, and closed when the last one releases it', async () => {
-    const { lease } = openShares()
-    const { log, open, close } = resources()
-    const [one, other] = [lease('key', open, close), lease('key', open, close)]
-    expect(one.value).to.equal(other.value)
-    await one.release()
-    expect(log).to.deep.equal(['open 1'])
-    const third = lease('key', open, close)
-    await other.release()
-    expect(log).to.deep.equal(['open 1'])
-    await third.release()
-    expect(log).to.deep.equal(['open 1', 'closing 1', 'closed 1'])
-  })
-
-  it('counts a holder that releases it twice as one', async () => {
-    const { lease } = openShares()
-    const { log, open, close } = resources()
-    const [one, other] = [lease('key', open, close), lease('key', open, close)]
-    await Promise.all([one.release(), one.release()])
-    expect(log).to.deep.equal(['open 1'])
-    await Promise.all([other.release(), other.release()])
-    expect(log).to.deep.equal(['open 1', 'closing 1', 'closed 1'])
-  })
-
   it('is opened again while the former one is being closed', async () => {
     const { lease } = openShares()
     const { log, open, close } = resources()
