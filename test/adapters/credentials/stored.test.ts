@@ -75,15 +75,6 @@ describe('a stored session', () => {
     }
   })
 
-  it('ends when it is revoked, and a second revocation does nothing', async () => {
-    const { login, credentials } = setUp()
-    const { token, credential } = await login()
-    for (let time = 0; time < 2; time++) {
-      expect(await credentials.revoke(credential)).to.equal('ended')
-      expect(await credentials.read(token)).to.equal(null)
-    }
-  })
-
   it('records a use only when the last recorded one is older than a 96th of the idle limit', async () => {
     const { login, credentials, clock, sessions, state } = setUp()
     const { token, credential } = await login()

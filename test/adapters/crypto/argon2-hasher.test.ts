@@ -51,12 +51,6 @@ describe('hashing a password', () => {
 describe('verifying a password', () => {
   const hasher = patientHasher()
 
-  it('accepts the password and no other', async () => {
-    const hash = await hasher.hash(password)
-    expect(await hasher.verify(password, hash)).to.equal('match')
-    for (const wrong of [`${password}.`, '']) expect(await hasher.verify(wrong, hash)).to.equal('mismatch')
-  })
-
   it('verifies hashes of other programs, and asks for a re-hash', async () => {
     const ofBcrypt = await bcrypt.hash(password, 4)
     for (const hash of [
