@@ -117,13 +117,6 @@ describe('a message by SMTP', () => {
     })
   }
 
-  it('is not sent without TLS where TLS is required', async () => {
-    const smtp = await server()
-    const failure = await faultOf(mailer({ server: plainServer(smtp.port), requiresTls: true }).send(aMail()))
-    expect(failure).to.be.instanceOf(MailFailed).and.to.include({ isFinal: false, where: 'STARTTLS: 500' })
-    expect(smtp.received).to.deep.equal([])
-  })
-
   it('is refused for good only by a 5xx to the recipient or to the message', async () => {
     const text = '5.1.1 nobody <grace@example.com>'
     const replies = [
