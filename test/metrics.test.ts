@@ -1,10 +1,7 @@
-import { createServer } from 'node:net'
 import { expect } from 'chai'
 import { limitNames } from '../src/application/limits/counted-limits.ts'
-import { explain } from '../src/cli/explain.ts'
 import { call, goodPassword, logIn, register } from './support/client.ts'
 import { eventually } from './support/eventually.ts'
-import { faultOf } from './support/fault-of.ts'
 import { counted, metricsUrlIn, type Scrape, scrape, withMetrics } from './support/metrics.ts'
 import { startTestService, type TestService } from './support/service.ts'
 
@@ -153,18 +150,4 @@ describe('metrics', () => {
   async function atLeast(series: string, value: number): Promise<void> {
     await eventually(series, async () => ((await metrics()).get(series) ?? 0) >= value)
   }
-
-  it('name their setting when their port is taken', async () => {
-    const other = createServer()
-    await new Promise<void>((listening) => other.listen(0, '127.0.0.1', listening))
-    const address = other.address()
-    if (address === null || typeof address === 'string') throw new Error('a TCP server has an address')
-    try {
-      const env = { PORTCULLIS_STORES__USERS__KIND: 'memory', PORTCULLIS_METRICS__PORT: `${address.port}` }
-      const { text } = explain(await faultOf(startTestService(env)))
-      expect(text).to.match(/^metrics\.port: another program listens there already/)
-    } finally {
-      other.close()
-    }
-  })
 })

@@ -13,11 +13,6 @@ describe('the message of a failed command', () => {
     expect(failed('ENOTFOUND', 'getaddrinfo')).to.match(/^http\.host: is no address, and no name/)
   })
 
-  it('names the setting of the port for metrics', () => {
-    const fault = Object.assign(new Error('listen EADDRINUSE'), { code: 'EADDRINUSE', syscall: 'listen' })
-    expect(explain(Object.assign(fault, { listener: 'metrics' })).text).to.match(/^metrics\.port: another program/)
-  })
-
   it('names no setting for a file that cannot be opened', () => {
     expect(failed('EACCES', 'open', 'EACCES: permission denied')).to.equal('EACCES: permission denied')
   })

@@ -21,10 +21,6 @@ describe('the command line', () => {
     }
   })
 
-  it('accepts `help` in place of --help', async () => {
-    expect(await portcullis(['help', 'serve'])).to.deep.equal(await portcullis(['serve', '--help']))
-  })
-
   it('refuses wrong arguments with exit code 2, and names them', async () => {
     for (const [command, word] of [
       ['sevre', "'sevre'"],
