@@ -23,6 +23,8 @@ describe('portcullis config check', () => {
     expect(out).to.match(/http\.port.*4321.*file/)
     expect(out).to.match(/stores\.users\.kind.*mongo.*PORTCULLIS_STORES__USERS__KIND/)
     expect(out).to.match(/passwords\.minLength.*8.*default/)
+    expect(out).to.match(/stores\.tokens\.kind.*mongo.*default: the kind of the users/)
+    expect(out).to.match(/handlers\.module +not set +default: none/)
     expect(out.match(/\[secret\]/g)).to.have.length.at.least(3)
     for (const secret of [goodSecret, 'hunter2', 'letmein', 'internal.example']) expect(out).not.to.include(secret)
   })

@@ -158,12 +158,6 @@ describe('settings from the environment', () => {
         'PORTCULLIS_HTTP_PORT is ignored: no such setting; did you mean PORTCULLIS_HTTP__PORT?',
       ])
     })
-
-    it('refuses an option that the configured kind does not have', async () => {
-      const faults = await folder.faults({}, { PORTCULLIS_BACKENDS__JWT__TRANSPORT__PATH: '/' })
-      expect(faults).to.have.length(1)
-      expect(faults[0]).to.include({ path: 'backends.jwt.transport.path' })
-    })
   })
 
   it('reads the variable of every setting', async () => {

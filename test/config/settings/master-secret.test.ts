@@ -94,11 +94,4 @@ describe('the master secret', () => {
       if (isRoot) process.seteuid?.(0)
     }
   })
-
-  it('causes a fault of the data folder when it cannot be written there', async () => {
-    const dataFolder = join(await folder.write('file', ''), 'data')
-    const { settings } = await folder.load({ dataFolder })
-    const faults = await faultsOf(resolveSecret(settings))
-    expect(faults.map(({ path }) => path)).to.deep.equal(['dataFolder'])
-  })
 })

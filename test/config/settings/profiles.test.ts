@@ -1,5 +1,4 @@
 import { expect } from 'chai'
-import { renderSettings } from '../../../src/config/settings/describe.ts'
 import { annotations } from '../../../src/config/settings/schema/fields.ts'
 import { settingsSchema } from '../../../src/config/settings/schema/schema.ts'
 import { leavesOf, valueAt } from '../../../src/config/settings/schema/tree.ts'
@@ -72,12 +71,6 @@ describe('security.profile', () => {
       ['dyne', 9],
     ])
     expect(tenants.enabled.get('bolt')?.settings.security.confirmEmailChange).to.equal(false)
-  })
-
-  it('is shown as the source of a value', async () => {
-    const rows = renderSettings(await folder.load(hardened)).split('\n')
-    const row = rows.find((one) => one.startsWith('security.freshLoginSeconds '))
-    expect(row?.split(/ {2,}/)).to.deep.equal(['security.freshLoginSeconds', '900', 'profile hardened'])
   })
 
   it('is recommended once where the service is public, unless it is given', async () => {

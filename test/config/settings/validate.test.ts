@@ -1,5 +1,4 @@
 import { expect } from 'chai'
-import { SettingsFault } from '../../../src/config/settings/schema/fault.ts'
 import { goodSecret, settingsFolder } from '../../support/settings.ts'
 
 const mongo = { users: { kind: 'mongo', url: 'mongodb://127.0.0.1/accounts' } }
@@ -190,14 +189,6 @@ describe('judging the settings', () => {
         const [fault] = await folder.faults(given)
         expect(fault?.message).to.equal(`no such setting${meant === null ? '' : `; did you mean ${meant}?`}`)
       }
-    })
-
-    it('are reported together with the warnings of the variables, and without doubts about the whole settings', async () => {
-      const env = { PORTCULLIS_LOGS_LEVEL: 'info', PORTCULLIS_STORES__USERS__KIND: 'memory' }
-      const thrown = await folder.load({ http: { port: -1 } }, env).catch((error: unknown) => error)
-      const warnings = thrown instanceof SettingsFault ? thrown.warnings : []
-      expect(warnings).to.have.length(1)
-      expect(warnings[0]).to.include('PORTCULLIS_LOGS_LEVEL')
     })
 
     it('name the setting whose routes conflict', async () => {
