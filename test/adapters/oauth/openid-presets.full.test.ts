@@ -9,7 +9,7 @@ import { gitlabKind } from '../../../src/adapters/oauth/presets/gitlab.ts'
 import { googleKind } from '../../../src/adapters/oauth/presets/google.ts'
 import { microsoftKind } from '../../../src/adapters/oauth/presets/microsoft.ts'
 import { oktaKind } from '../../../src/adapters/oauth/presets/okta.ts'
-import { CodeRefused, type OAuthProvider, ProviderFailed } from '../../../src/application/ports/oauth-provider.ts'
+import { type OAuthProvider, ProviderFailed } from '../../../src/application/ports/oauth-provider.ts'
 import { fakeIssuer, type IdToken } from '../../support/fake-issuer.ts'
 import { type FakeProvider, startFakeProvider } from '../../support/fake-provider.ts'
 import { aJourney, failureOf, needsOf, signIn } from './scene.ts'
@@ -165,11 +165,6 @@ for (const one of documented) {
         expect(exchange?.form.has('code_verifier')).to.equal(one.hasPkce !== false)
       })
     }
-
-    it('is refused by the error of RFC 6749', async () => {
-      const refused = provider.identify({ code: 'no-such-code', state: 's', iss: null }, aJourney())
-      expect(await failureOf(refused)).to.be.instanceOf(CodeRefused)
-    })
   })
 }
 
