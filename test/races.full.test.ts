@@ -2,15 +2,8 @@ import { ownChangeRaces, superuserRaces } from './races/changes.ts'
 import { loginRaces } from './races/logins.ts'
 import { redemptionRaces } from './races/redemption.ts'
 import { registrationRaces } from './races/registration.ts'
-import { oneProcess, type Site, startSite, twoProcesses } from './races/site.ts'
-import {
-  inMemory,
-  needsDeployment,
-  onMongo,
-  onMongoAndRedis,
-  onSqlite,
-  onSqliteAndRedis,
-} from './support/deployments.ts'
+import { oneProcess, siteOf, twoProcesses } from './races/site.ts'
+import { inMemory, onMongo, onMongoAndRedis, onSqlite, onSqliteAndRedis } from './support/deployments.ts'
 import { isLong } from './support/long.ts'
 
 const sites = [
@@ -29,19 +22,7 @@ const repeatedByLong = [
 
 for (const { deployment, start, holds } of isLong ? [...sites, ...repeatedByLong] : sites) {
   describe(`a race over HTTP, on ${deployment.name}${start === twoProcesses ? ' and two processes' : ''}`, () => {
-    let started: Site | null = null
-    const site = (): Site => {
-      if (started === null) throw new Error('the site is not started')
-      return started
-    }
-
-    before(async function () {
-      await needsDeployment(this, deployment)
-      started = await startSite(deployment, start)
-    })
-    after(async () => {
-      await started?.stop()
-    })
+    const site = siteOf(deployment, start)
 
     if (isLong || holds === 'everything') {
       registrationRaces(site)

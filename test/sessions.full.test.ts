@@ -1,8 +1,8 @@
 import { expect } from 'chai'
-import { oneProcess, type Site, startSite, twoProcesses } from './races/site.ts'
+import { oneProcess, siteOf, twoProcesses } from './races/site.ts'
 import { notFound, seen } from './support/answers.ts'
 import { call, logInByCookie } from './support/client.ts'
-import { inMemory, needsDeployment, onMongo, onSqlite, onSqliteAndRedis } from './support/deployments.ts'
+import { inMemory, onMongo, onSqlite, onSqliteAndRedis } from './support/deployments.ts'
 
 interface Listed {
   readonly id: string
@@ -16,19 +16,7 @@ for (const { deployment, start } of [
   { deployment: onSqliteAndRedis, start: twoProcesses },
 ]) {
   describe(`sessions that people end, on ${deployment.name}${start === twoProcesses ? ' and two processes' : ''}`, () => {
-    let started: Site | null = null
-    const site = (): Site => {
-      if (started === null) throw new Error('the site is not started')
-      return started
-    }
-
-    before(async function () {
-      await needsDeployment(this, deployment)
-      started = await startSite(deployment, start)
-    })
-    after(async () => {
-      await started?.stop()
-    })
+    const site = siteOf(deployment, start)
 
     const list = async (process: number, cookie: string) => {
       const { body } = await call(site().url(process), 'GET', '/users/me/sessions', { cookie })

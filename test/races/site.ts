@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { call, goodPassword, register } from '../support/client.ts'
-import type { Deployment } from '../support/deployments.ts'
+import { type Deployment, needsDeployment } from '../support/deployments.ts'
 import { enrol } from '../support/enrol.ts'
 import { eventually } from '../support/eventually.ts'
 import { quickest } from '../support/quickest.ts'
@@ -73,7 +73,7 @@ function processes(count: number): Start {
 export const twoProcesses = processes(2)
 export const fourProcesses = processes(4)
 
-export async function startSite(deployment: Deployment, start: Start): Promise<Site> {
+async function startSite(deployment: Deployment, start: Start): Promise<Site> {
   const env = { ...(await deployment.settings()), ...quickest }
   const dataFolder = join(scratchFolder(), 'data')
   const { urls, events, stop } = await start(env, dataFolder)
@@ -116,6 +116,22 @@ export async function startSite(deployment: Deployment, start: Start): Promise<S
       await stop()
       await deployment.remove(env)
     },
+  }
+}
+
+/** Starts a site before the tests of a suite, and stops it after them. */
+export function siteOf(deployment: Deployment, start: Start): () => Site {
+  let started: Site | null = null
+  before(async function () {
+    await needsDeployment(this, deployment)
+    started = await startSite(deployment, start)
+  })
+  after(async () => {
+    await started?.stop()
+  })
+  return () => {
+    if (started === null) throw new Error('the site is not started')
+    return started
   }
 }
 
