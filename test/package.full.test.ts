@@ -1,8 +1,6 @@
 import { execFile } from 'node:child_process'
-import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core'
@@ -10,6 +8,7 @@ import { expect } from 'chai'
 import { publint } from 'publint'
 import { environmentOf } from './support/commands.ts'
 import { PackedProject } from './support/packed-project.ts'
+import { listen } from './support/ports.ts'
 
 /** Uses each entry of the package. */
 const body = `
@@ -108,9 +107,8 @@ describe('the tarball', () => {
     const registry = createServer((request, response) => {
       if (request.method === 'PUT') written.push(request.url ?? '')
       response.writeHead(request.method === 'PUT' ? 201 : 404).end('{}')
-    }).listen(0, '127.0.0.1')
-    await once(registry, 'listening')
-    const { port } = registry.address() as AddressInfo // safe: it listens on TCP
+    })
+    const port = await listen(registry)
     const publish = (...more: string[]) => {
       const address = `127.0.0.1:${port}`
       const words = [

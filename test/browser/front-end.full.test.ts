@@ -1,11 +1,10 @@
-import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { expect } from 'chai'
 import type { BrowserContext, Page } from 'playwright-core'
 import { launchBrowser, needsBrowser, sessionCookies, type TestBrowser } from '../support/browser.ts'
 import { call, goodPassword, logIn, register } from '../support/client.ts'
 import { eventually } from '../support/eventually.ts'
+import { listen } from '../support/ports.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 
 const password = goodPassword
@@ -35,9 +34,8 @@ describe('a front end on another origin, in a browser', () => {
   before(async function () {
     needsBrowser(this)
     browser = await launchBrowser()
-    frontEnd = createServer(servePage).listen(0, '127.0.0.1')
-    await once(frontEnd, 'listening')
-    const { port } = frontEnd.address() as AddressInfo // safe: it listens on a port
+    frontEnd = createServer(servePage)
+    const port = await listen(frontEnd)
     sameSite = `http://localhost:${port}`
     crossSite = `http://127.0.0.1:${port}`
     // One for all: a new one costs more than most of the tests, of which each begins on a page of its own.

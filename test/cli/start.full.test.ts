@@ -1,10 +1,10 @@
-import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { chmod, mkdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { portcullis } from '../support/command-line.ts'
+import { listen } from '../support/ports.ts'
 import { startTestService } from '../support/service.ts'
 import { goodSecret } from '../support/settings.ts'
 import { scratchFolder, spawnService } from '../support/spawned-service.ts'
@@ -79,10 +79,8 @@ describe('portcullis serve', () => {
   })
 
   it('ends with exit code 1 when the port is in use, and says so', async () => {
-    const other = createServer().listen(0, '127.0.0.1')
-    await once(other, 'listening')
-    const address = other.address()
-    const port = typeof address === 'object' && address !== null ? address.port : 0
+    const other = createServer()
+    const port = await listen(other)
     const { code, err } = await portcullis(['serve'], { env: { PORTCULLIS_HTTP__PORT: `${port}` } })
     other.close()
     expect(code).to.equal(1)

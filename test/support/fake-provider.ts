@@ -1,8 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
-import { type AddressInfo, connect, type Socket } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import type { buildConnector } from 'undici'
+import { listen } from './ports.ts'
 
 /** A request as the provider got it. */
 export interface Asked {
@@ -70,9 +71,7 @@ export async function startFakeProvider(): Promise<FakeProvider> {
     socket.on('close', () => connections.delete(socket))
     socket.on('error', () => undefined)
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo // safe: it listens on a port
+  const port = await listen(server)
 
   return {
     origin: `http://127.0.0.1:${port}`,

@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import Koa from 'koa'
@@ -7,6 +6,7 @@ import { toEmail } from '../../src/adapters/addresses/parse-email.ts'
 import { openPortcullis, type Portcullis, type PortcullisOptions } from '../../src/config/runtime/embedded.ts'
 import { type KoaAccounts, koaAccounts } from '../../src/koa.ts'
 import { call, goodPassword, logIn, register } from './client.ts'
+import { listen } from './ports.ts'
 import { scratchFolder } from './spawned-service.ts'
 
 export interface KoaApp {
@@ -31,11 +31,8 @@ interface Options extends PortcullisOptions {
 export async function startKoaApp({ settings = {}, dataFolder, compose, ...options }: Options): Promise<KoaApp> {
   const scratch = scratchFolder()
   const folder = dataFolder ?? join(scratch, 'data')
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('a TCP server has an address')
-  const url = `http://localhost:${address.port}`
+  const server = createServer()
+  const url = `http://localhost:${await listen(server)}`
 
   const portcullis = await openPortcullis(
     {

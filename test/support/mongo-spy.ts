@@ -1,5 +1,6 @@
 import { connect, createServer } from 'node:net'
 import { BSON } from 'mongodb'
+import { listen } from './ports.ts'
 
 /** A command as a MongoDB server got it. */
 export interface MongoCommand {
@@ -48,11 +49,8 @@ export async function mongoSpy(targetPort: number): Promise<MongoSpy> {
       one.on('close', () => other.destroy())
     }
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('a TCP server has an address')
   return {
-    port: address.port,
+    port: await listen(server),
     commands,
     hold(name) {
       const { promise: released, resolve } = Promise.withResolvers<void>()

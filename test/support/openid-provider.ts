@@ -1,9 +1,9 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import Provider, { type Interaction } from 'oidc-provider'
 import MemoryAdapter from 'oidc-provider/lib/adapters/memory_adapter.js'
+import { listen } from './ports.ts'
 
 /** The built-in class prints a warning when it is used itself. */
 class OurStorage extends MemoryAdapter {}
@@ -33,9 +33,7 @@ export interface OpenIdProvider {
 export async function startOpenIdProvider(clients: readonly OpenIdClient[]): Promise<OpenIdProvider> {
   const accounts = new Map<string, Account>()
   const server = createServer()
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo // safe: it listens on a port
+  const port = await listen(server)
   const issuer = `http://127.0.0.1:${port}`
 
   const key = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({ format: 'jwk' })

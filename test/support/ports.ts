@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { createServer } from 'node:net'
+import { type AddressInfo, createServer, type Server } from 'node:net'
 
 /**
  * Outside the ephemeral range (RFC 6335 section 6), so that the system gives the port to no other program. Each process of
@@ -23,4 +23,11 @@ export async function freePort(wanted = anyPort()): Promise<number> {
     await once(server, 'close')
     return port
   }
+}
+
+/** Makes a server listen on a free loopback port. Returns the port. */
+export async function listen(server: Server): Promise<number> {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return (server.address() as AddressInfo).port // safe: it listens on a port
 }

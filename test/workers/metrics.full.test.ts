@@ -4,6 +4,7 @@ import { register } from '../support/client.ts'
 import { portcullis } from '../support/command-line.ts'
 import { eventually } from '../support/eventually.ts'
 import { counted, metricsUrlIn, scrape, withMetrics } from '../support/metrics.ts'
+import { listen } from '../support/ports.ts'
 import { scratchFolder, spawnService, spawnWorker } from '../support/spawned-service.ts'
 
 describe('the metrics of a worker', () => {
@@ -29,10 +30,7 @@ describe('the metrics of a worker', () => {
   for (const command of ['serve', 'worker']) {
     it(`end the start of ${command} with a clear message when their port is taken`, async () => {
       const other = createServer()
-      await new Promise<void>((listening) => other.listen(0, '127.0.0.1', listening))
-      const address = other.address()
-      if (address === null || typeof address === 'string') throw new Error('a TCP server has an address')
-      const env = { PORTCULLIS_HTTP__PORT: '0', PORTCULLIS_METRICS__PORT: `${address.port}` }
+      const env = { PORTCULLIS_HTTP__PORT: '0', PORTCULLIS_METRICS__PORT: `${await listen(other)}` }
       const { code, err } = await portcullis([command], { env })
       other.close()
       expect(code).to.equal(1)

@@ -13,6 +13,7 @@ import { Unavailable } from '../../../src/domain/refusal.ts'
 import { certificate } from '../../support/certificate.ts'
 import { eventually } from '../../support/eventually.ts'
 import { faultOf } from '../../support/fault-of.ts'
+import { listen } from '../../support/ports.ts'
 import { startSmtp } from '../../support/smtp.ts'
 import { scratchFolder } from '../../support/spawned-service.ts'
 
@@ -140,10 +141,7 @@ describe('a message by SMTP', () => {
 
     const silent = createServer(() => {})
     open.push(silent)
-    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
-    const address = silent.address()
-    const port = typeof address === 'object' && address !== null ? address.port : 0
-    const late = await faultOf(mailer({ server: plainServer(port), timeoutSeconds: 0.2 }).send(aMail()))
+    const late = await faultOf(mailer({ server: plainServer(await listen(silent)), timeoutSeconds: 0.2 }).send(aMail()))
     expect(late).to.be.instanceOf(MailFailed).and.to.include({ isFinal: false, where: 'no end within 0.2 s' })
 
     await smtp.kill()
