@@ -1,17 +1,14 @@
 import { expect } from 'chai'
 import { newId } from '../../../src/adapters/crypto/new-id.ts'
-import { RegisterUser } from '../../../src/application/accounts/register-user.ts'
 import { UpdateUser } from '../../../src/application/accounts/update-user.ts'
 import { type Limits, type PasswordAttempt, unlimited } from '../../../src/application/limits/limits.ts'
 import { RequestToken } from '../../../src/application/one-time-tokens/request-token.ts'
-import { ResetPassword } from '../../../src/application/one-time-tokens/reset-password.ts'
 import type { PasswordHasher } from '../../../src/application/ports/password-hasher.ts'
 import type { Backend } from '../../../src/application/sign-in/authenticate.ts'
 import { LogIn } from '../../../src/application/sign-in/log-in.ts'
 import { type Email, emailKey } from '../../../src/domain/email.ts'
-import { factOf } from '../../../src/domain/one-time-token.ts'
 import { LimitReached, Refusal } from '../../../src/domain/refusal.ts'
-import { aToken, aUser } from '../../../src/testing/builders.ts'
+import { aUser } from '../../../src/testing/builders.ts'
 import { fixedClock } from '../../../src/testing/fixed-clock.ts'
 import { quickHasher } from '../../../src/testing/quick-hasher.ts'
 import { recordedHandlers } from '../../../src/testing/recorded-handlers.ts'
@@ -160,16 +157,5 @@ describe('the use cases under limits', () => {
     state.isReached = false
     await ask()
     expect(await tokenRequests.lease(clock(), 10, 60)).to.have.length(1)
-  })
-
-  it('RegisterUser and ResetPassword hash in the turn of their client', async () => {
-    const { needs, user, tokens, clients } = await scene()
-    const email = 'new@example.com' as Email // safe: it is an address
-    await new RegisterUser(needs).execute({ email, password, requestId, client: '192.0.2.2' })
-    const digest = needs.keyRing.digest('the token')
-    await tokens.put(aToken({ userId: user.id, digest, fact: factOf('reset_password', user) }))
-    const input = { token: 'the token', password: 'another pass phrase', requestId, client: '192.0.2.3' }
-    expect(await new ResetPassword(needs).execute(input)).to.deep.equal({ email: user.email })
-    expect(clients).to.deep.equal(['192.0.2.2', '192.0.2.3'])
   })
 })
