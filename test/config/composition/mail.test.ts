@@ -22,12 +22,6 @@ describe('the settings of mail', () => {
     expect((await loadSettings({ env: {}, cwd: folder.path, listens: false })).settings.mail.url).to.equal('off')
   })
 
-  it('are all on', async () => {
-    const { settings } = await folder.load()
-    expect(settings.mail.messages).to.include.keys('verify', 'reset', 'newSignIn')
-    expect(new Set(Object.values(settings.mail.messages))).to.deep.equal(new Set([true]))
-  })
-
   it('come from the environment, the address also from a file', async () => {
     const path = await folder.write('url', 'smtp://ada%40example.com:secret@mail.example.com\n')
     const { settings } = await folder.load(undefined, {

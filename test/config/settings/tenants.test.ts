@@ -361,12 +361,6 @@ describe('settings of tenants', () => {
       expect([...disabledHosts.keys()]).to.have.members(['one.example', 'two.example'])
     })
 
-    it('include two tenants with the same folder', async () => {
-      const { enabled, disabled } = await load(list({ acme: {}, bolt: { dataFolder: 'data/tenants/acme/' }, cove: {} }))
-      expect([...enabled.keys()]).to.deep.equal(['cove'])
-      expect([...disabled.keys()]).to.deep.equal(['acme', 'bolt'])
-    })
-
     it('include users on a server without a secret', async () => {
       const { enabled, disabled } = await load(list({ acme: { stores: { users: mongo } }, bolt: {} }))
       expect([...enabled.keys()]).to.deep.equal(['bolt'])
