@@ -170,7 +170,7 @@ async function openInhabited(site: Site) {
     withEverything,
     stop: () => service.stop(),
 
-    /** That after the end of an outage everything works again, and goes on working. */
+    /** After the end of an outage everything works again, and goes on working. */
     async recovers(): Promise<void> {
       for (let round = 0; round < 3; round++) await passes(() => expectStatuses(url, withEverything()))
     },

@@ -299,7 +299,7 @@ describe('limits', () => {
     })
   })
 
-  describe('that are met', () => {
+  describe('when a client meets them', () => {
     const one = { ...inMemory, ...proxied, PORTCULLIS_LIMITS__TOKEN_REQUESTS_PER_CLIENT: '1' }
     const ask = (url: string) =>
       call(url, 'POST', '/auth/forgot-password', {

@@ -38,7 +38,7 @@ describe('a mail server with a fault', () => {
     await again.mail(({ to }) => to[0] === 'ada@example.com')
   })
 
-  it('that refuses one recipient for good ends that message only', async () => {
+  it('loses only the message whose recipient it refuses for good', async () => {
     const refused = { status: 550, text: '5.1.1 <gone@example.com> is unknown' }
     const smtp = await server({ onRecipient: (address) => (address.startsWith('gone') ? refused : null) })
     const service = await serviceAt(smtp.port)
@@ -50,7 +50,7 @@ describe('a mail server with a fault', () => {
     expect(service.logLines.join('')).to.not.contain('example.com')
   })
 
-  it('that refuses a notice makes it a dead letter with a reason', async () => {
+  it('makes a refused notice a dead letter with a reason', async () => {
     const smtp = await server({
       onMessage: ({ parsed }) =>
         parsed.subject === 'Your password was changed' ? { status: 554, text: `5.7.1 ${parsed.text}` } : null,
@@ -67,7 +67,7 @@ describe('a mail server with a fault', () => {
     expect(out).to.not.contain('ada@example.com')
   })
 
-  it('that drops a connection gets the message once more', async () => {
+  it('gets the message again after it has dropped the connection', async () => {
     let drops = 0
     const smtp = await server({ onMessage: () => (drops++ < 2 ? 'drop' : null) })
     const service = await serviceAt(smtp.port)
@@ -77,7 +77,7 @@ describe('a mail server with a fault', () => {
     expect(drops).to.equal(3)
   })
 
-  it('without TLS gets nothing where TLS is required', async () => {
+  it('gets no message without TLS where TLS is required', async () => {
     const smtp = await server()
     const service = await serviceAt(smtp.port, { PORTCULLIS_MAIL__REQUIRE_TLS: 'true' })
     await register(service.url, 'ada@example.com')

@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import { Unavailable } from '../../src/domain/refusal.ts'
 import { inTime } from './in-time.ts'
 
-/** That `operation` throws `Unavailable`, as every store promises to within 2 s. Answers the error. */
+/** Requires `operation` to throw `Unavailable` within 2 s, as every store promises. Answers the error. */
 export async function expectUnavailable(operation: () => Promise<unknown>): Promise<Unavailable> {
   const start = performance.now()
   const outcome = await operation().then(
