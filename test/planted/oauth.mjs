@@ -30,7 +30,8 @@ export default [
     title: 'a state for signing in links an account',
     file: 'src/application/oauth/redeem-return.ts',
     text: `begun.flow === (by === null ? 'login' : 'link') &&
-    begun.userId === (by?.user.id ?? null) &&`,
+    begun.userId === (by?.user.id ?? null) &&
+    begun.credentialId === (by?.credential.id ?? null) &&`,
     replacement: '',
     tests: ['test/oauth/attacks.full.test.ts'],
     only: 'a state kept on SQLite is',
@@ -38,8 +39,9 @@ export default [
   {
     title: 'a state of one user links to another user',
     file: 'src/application/oauth/redeem-return.ts',
-    text: 'begun.userId === (by?.user.id ?? null)',
-    replacement: 'true',
+    text: `begun.userId === (by?.user.id ?? null) &&
+    begun.credentialId === (by?.credential.id ?? null) &&`,
+    replacement: '',
     tests: ['test/oauth/attacks.full.test.ts'],
     only: 'a state kept on SQLite is',
   },
