@@ -166,7 +166,8 @@ describe('portcullis user', () => {
       module,
       `export const on_before_delete = () => {
         throw Object.assign(new Error(), { reason: 'an invoice is open' })
-      }`,
+      }
+      export const on_after_delte = () => undefined`,
     )
     const service = await spawnService({}, folder)
     const { id } = await register(service.url, 'owing@example.com')
@@ -175,6 +176,7 @@ describe('portcullis user', () => {
     const { code, out, err } = await portcullis(['user', 'delete', 'owing@example.com'], { cwd: folder, env })
     expect([code, out]).to.deep.equal([1, ''])
     expect(err).to.include('an invoice is open')
+    expect(err).to.include(`${module}: the handler module exports a name that is not a handler: on_after_delte`)
     expect((await portcullis(['user', 'show', id], { cwd: folder })).code).to.equal(0)
   })
 

@@ -67,11 +67,11 @@ const mostNamed = 20
  */
 export async function openModule({ handlers: { module } }: Settings, warn: (text: string) => void) {
   if (module === null) return { eventHandlers: combinedHandlers([]), close: async () => undefined }
-  const leased = await lease(module, { warn: (_fields, message) => warn(message) }, openShares())
+  const leased = await lease(module, asText(module, warn), openShares())
   return { eventHandlers: leased.value.module, close: leased.release }
 }
 
-async function lease(path: string, log: Pick<HandlerModuleOptions, 'log'>['log'], shares: Shares) {
+async function lease(path: string, log: HandlerModuleOptions['log'], shares: Shares) {
   const leased = shares.lease(
     `handlers ${path}`,
     () => {
@@ -101,14 +101,16 @@ export async function handlerFaults(
   const faults = new Map<string, string>()
   for (const path of new Set(modules)) {
     if (path === null) continue
-    const log = {
-      warn: (fields: object, message: string) => warn([path, message, ...Object.values(fields)].join(': ')),
-    }
-    const module = handlerModule({ url: pathToFileURL(path), log })
+    const module = handlerModule({ url: pathToFileURL(path), log: asText(path, warn) })
     await module.start().catch((error: unknown) => faults.set(path, reasonOf(error)))
     await module.close()
   }
   return faults
+}
+
+/** The log of the module at `path` for a command, which prints text. */
+function asText(path: string, warn: (text: string) => void): HandlerModuleOptions['log'] {
+  return { warn: (fields, message) => warn([path, message, ...Object.values(fields)].join(': ')) }
 }
 
 function reasonOf(error: unknown): string {
