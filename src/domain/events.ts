@@ -49,7 +49,7 @@ export type AccountEvent =
       /** The change ended sessions, so the delivery removes the stored ones. */
       readonly sessionsEnded: boolean
     })
-  /** A user asked for a new address, which `user` has here. Its delivery makes the token that confirms the address. */
+  /** A user asked for a new address, which `user` has here. The token that confirms the address is stored already. */
   | (Recorded & { readonly type: 'verification_requested'; readonly fact: string })
   | (Recorded & { readonly type: 'verified' })
   | (Recorded & { readonly type: 'password_reset' })

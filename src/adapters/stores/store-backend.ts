@@ -45,12 +45,12 @@ export interface StoreHandle {
   close(): Promise<void>
 }
 
-/** The store must not be used as it is set up. The message says what to change. It stops the start. */
+/** The setup of the store is wrong, so the process does not start. The message says what to change. */
 export class Unsuitable extends Error {
   override readonly name = 'Unsuitable'
 }
 
-/** Refuses data of another release, whose records this one could misread. `found` is 0 if there are no data yet. */
+/** Refuses data of another schema, whose records this release could misread. `found` is 0 for a new store. */
 export function refuseOtherSchema(found: number, known: number): void {
   if (found === 0 || found === known) return
   const age = found > known ? 'a newer' : 'an older'

@@ -65,7 +65,7 @@ function finderOf({ tenants }: Settings, current: () => LoadedTenants): FindTena
   }
 }
 
-/** The id for an unknown host. No tenant has this name. */
+/** The id for an unknown host. No enabled tenant has this name. */
 const nobody = ''
 
 function hostsOf({ enabled, disabledHosts }: LoadedTenants): ReadonlyMap<string, string> {

@@ -99,7 +99,7 @@ export async function openStores(needs: Needs) {
     }
   }
 
-  /** Repeats `attempt` each second until it succeeds, and logs that. */
+  /** Repeats `attempt` each second until it succeeds, and logs the success. */
   function retry(store: Opened, attempt: () => Promise<void>, success: string): void {
     const timer = setTimeout(async () => {
       retries.delete(timer)
@@ -115,7 +115,7 @@ export async function openStores(needs: Needs) {
     retries.add(timer)
   }
 
-  /** Logs the start and the end of an outage. Each failed request has its own line in the log. */
+  /** Logs the start and the end of an outage. Failed requests have lines of their own. */
   function lost(store: Opened, err: unknown): void {
     if (isClosed || !store.isReady || store.isLost || !(err instanceof Unavailable)) return
     store.isLost = true
@@ -175,7 +175,7 @@ export async function openStores(needs: Needs) {
       if (lastPing === null || now - lastPing.at > pingMemoryMilliseconds) lastPing = { at: now, failing: ping() }
       return lastPing.failing
     },
-    /** As of the last requests to the stores, without a request of its own. */
+    /** The states at the last requests to the stores. It makes no request of its own. */
     storeStates: () => all.map(({ kind, isReady, isLost }) => ({ store: kind, isDown: !isReady || isLost })),
     /** Whether `whenUsersAreThere` has succeeded. */
     isReady: () => !isClosed && all.some(({ roles, isReady }) => isReady && roles.includes('users')),

@@ -15,7 +15,7 @@ import { isGroup } from './tree.ts'
 /** Lower case, because host names and MongoDB's database names ignore case. */
 const tenantIdPattern = '^[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?$'
 
-/** `tenants.ts` validates each tenant separately, because a fault in one tenant must not affect the others. */
+/** `load-tenants.ts` validates each tenant separately, because a fault in one tenant must not affect the others. */
 const opaqueTenants = Type.Refine(
   Type.Unknown({
     expects: 'an object that holds the settings of each tenant by its name',
