@@ -59,7 +59,7 @@ export { type AnyChanges, type OwnChanges, UpdateUser } from './application/acco
 export { ListUndelivered, RetryDeliveries, type Undelivered } from './application/deliveries/undelivered.ts'
 export { VerifyUser } from './application/one-time-tokens/verify-user.ts'
 
-// Limits: what the use cases need to hold off guessing
+// Limits: the needs of use cases that limit guessing
 export { CountedLimits, type LimitFigures } from './application/limits/counted-limits.ts'
 export { type Attack, type AttackReport, ReportAttack } from './application/limits/report-attack.ts'
 export {

@@ -61,7 +61,7 @@ export interface UsersHere extends UserStoreSession {
 
 interface Demands {
   readonly withoutSecret?: boolean
-  /** Refuses a folder without users. Otherwise a warning tells of the new file: the folder may be the wrong one. */
+  /** Whether a folder without users is refused. Otherwise it gets a new file, and a warning, as it may be the wrong one. */
   readonly mustExist?: boolean
 }
 

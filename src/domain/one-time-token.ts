@@ -34,8 +34,8 @@ export function factOf(purpose: RequestPurpose, user: User): string {
 }
 
 /**
- * The fact of a token that confirms a new address, which is its end. The generation invalidates the token when all sessions
- * end: after a reset, a new password, a deactivation, or a logout everywhere.
+ * The fact of a token that confirms a new address. It ends with the new address. The generation invalidates
+ * the token when all sessions end: after a reset, a new password, a deactivation, or a logout everywhere.
  */
 export function newAddressFact(user: User, newAddress: Email | ''): string {
   return `generation:${user.sessions.generation} email:${emailKey(user.email)} new:${newAddress}`

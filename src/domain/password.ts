@@ -1,7 +1,7 @@
 import { type Email, emailKey, localPart } from './email.ts'
 
 export interface PasswordPolicy {
-  /** In code points (NIST SP 800-63B-4 section 3.1.1.2 counts each as one character). */
+  /** The length in code points (NIST SP 800-63B-4 section 3.1.1.2 counts each as one character). */
   readonly minLength: number
   /** Whether attackers try this lower-case password first. */
   readonly isCommon: (lowerCased: string) => boolean

@@ -106,7 +106,7 @@ export function endCredential(user: User, id: string, recordedUntil: Date | null
   }
 }
 
-/** `user` with a newly chosen password, or with none (`null`). It invalidates reset tokens and earlier checks of a password. */
+/** `user` with a new password, or with none (`null`). The change invalidates reset tokens and checks of the old one. */
 export function withPassword(user: User, passwordHash: string | null): User {
   return { ...user, passwordHash, passwordVersion: user.passwordVersion + 1 }
 }

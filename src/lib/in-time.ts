@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 export async function inTime<T>(work: Promise<T>, milliseconds: number): Promise<T | 'late'> {
   const end = new AbortController()
   const late = delay(milliseconds, 'late' as const, { signal: end.signal })
-  late.catch(() => undefined) // aborted
+  late.catch(() => undefined) // `work` was faster, so the delay was aborted
   try {
     return await Promise.race([work, late])
   } finally {

@@ -1,7 +1,7 @@
 import { inTime } from './in-time.ts'
 
 interface Limits {
-  /** How long an answer stays recent. */
+  /** The time for which an answer stays recent. */
   readonly memoryMilliseconds: number
   /** The longest wait of a caller. */
   readonly waitMilliseconds: number

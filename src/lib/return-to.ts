@@ -1,4 +1,4 @@
-/** In characters of a URL. A longer address would not fit into a cookie beside others. */
+/** The length in characters of a URL. A longer address would not fit into a cookie beside others. */
 const longestAddress = 512
 /** Begins like a URL or a path. Browsers drop control characters and read \ as /, so such an address looks different. */
 const plainAddress = /^(https?:\/\/|\/(?!\/))[^\\\s\p{Cc}]*$/iu

@@ -31,7 +31,7 @@ export interface StoreUnderProof {
   readonly hasLimiter?: boolean
 }
 
-/** The world of one case. `Part` is the part of the store that the suite proves. */
+/** The stores and helpers of one case. `Part` is the part of the store that the suite proves. */
 export interface Scene<Part> {
   readonly store: Part
   readonly second: Part

@@ -105,7 +105,7 @@ export function keyedHash(key: KeyObject, ...fields: readonly string[]): string 
   return mac.digest('base64url')
 }
 
-/** Of fixed length, so the stored length reveals nothing about the address. */
+/** Pads the text to a fixed length, so the stored length reveals nothing about the address. */
 function padded(text: string): Buffer {
   const bytes = Buffer.from(text)
   if (bytes.length > paddedBytes - 2) throw new RangeError(`cannot seal ${bytes.length} bytes`)

@@ -4,7 +4,7 @@ import { LimitReached, Unavailable } from '../../domain/refusal.ts'
 export type HashPool = ReturnType<typeof hashPool>
 
 interface Options {
-  /** Permits: how many lanes may compute at the same time. */
+  /** The number of permits. Each lane that computes needs one. */
   readonly size: number
   readonly maxWaitSeconds: number
   /** Milliseconds since any fixed moment. */
@@ -153,7 +153,7 @@ const defaultThreadPoolSize = 4
 const sparedThreads = 2
 
 /**
- * How many hashes to compute at once: one for each processor, and never all of libuv's threads.
+ * The number of hashes to compute at once: one for each processor, and fewer than libuv has threads.
  *
  * @param threadPoolSize the value of `UV_THREADPOOL_SIZE`; `null` when it is not set
  */

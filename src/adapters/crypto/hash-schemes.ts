@@ -96,7 +96,7 @@ function bcryptScheme(prefix: string): HashScheme {
   }
 }
 
-/** In the spelling of libargon2, which other programs read (PHC string format). */
+/** The hash in the spelling of libargon2, which other programs read (PHC string format). */
 function phcString(prefix: string, salt: Buffer, tag: Buffer): string {
   return `${prefix}$${unpadded(salt)}$${unpadded(tag)}`
 }

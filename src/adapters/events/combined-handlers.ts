@@ -1,6 +1,6 @@
 import { type EventHandlers, isFinal } from '../../application/ports/event-handlers.ts'
 
-/** The limit of events whose successful handlers are remembered. */
+/** The largest number of events for which the successful handlers are remembered. */
 const mostRemembered = 1000
 
 /**

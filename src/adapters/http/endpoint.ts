@@ -56,7 +56,7 @@ export interface Incoming<Body, Target, Who> {
   /** The host of the request without its port. */
   readonly host: string
   readonly requestId: string
-  /** Of `Accept-Language`, the preferred one first. */
+  /** The languages of `Accept-Language`, the preferred one first. */
   readonly languages: readonly string[]
 }
 

@@ -20,10 +20,10 @@ export interface SmtpMailer extends Mailer {
 
 /** Microsoft 365 allows three at a time. */
 const connections = 3
-/** Servers that examine a message take several seconds for it. An attempt that ends too early sends it twice. */
+/** Servers that examine a message take several seconds. If an attempt ends too early, the next one sends it again. */
 const standardTimeoutSeconds = 30
 
-/** Sends messages over a few lasting connections. A message waits, and is sent, for at most one time-out each. */
+/** Sends messages over a few lasting connections. The wait for a connection and the sending may take one time-out each. */
 export function smtpMailer({ server, requiresTls, timeoutSeconds = standardTimeoutSeconds }: Options): SmtpMailer {
   const { host, port, isTlsFirst, login } = server
   const isTlsRequired = requiresTls ?? !isLoopback(host)

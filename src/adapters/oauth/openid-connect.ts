@@ -10,7 +10,7 @@ import { limits, underDeadline } from './outbound.ts'
 
 type Library = typeof import('openid-client')
 
-/** How a client authenticates at the token endpoint, by the library once it is loaded. */
+/** The way in which a client authenticates at the token endpoint. It needs the loaded library. */
 export type Authentication = (library: Library) => ClientAuth
 
 interface OpenIdDefinition {

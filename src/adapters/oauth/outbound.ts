@@ -9,7 +9,7 @@ import { valueAt } from './identity.ts'
 /** The limits of one call to a provider. */
 export const limits = {
   connectMs: 2000,
-  /** For all steps of one call together. */
+  /** The time for all steps of one call together. */
   totalMs: 5000,
   /** Tokens, profiles and keys have some kilobytes. Reading more would slow down other logins. */
   responseBytes: 262_144,

@@ -9,7 +9,7 @@ export const maxCounters = 100_000
 /** The number of additions after which a process removes the oldest counters, in a store where that takes time. */
 export const additionsPerTrim = (bound: number): number => Math.ceil(bound / 100)
 
-/** The library demands a limit. Ours are judged by the use cases, and each addition has its own duration. */
+/** The library needs a limit and a duration. The use cases apply our limits, and each addition has its own duration. */
 export const noLimit = { points: 1, duration: 1, keyPrefix: '' }
 
 /** A limiter of the library as the port. The first call loads the library. */

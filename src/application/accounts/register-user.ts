@@ -17,7 +17,7 @@ export interface RegisterNeeds extends MetadataNeeds {
 export interface Registration extends CausingRequest {
   readonly email: Email
   readonly password: string
-  /** Shares the hash pool fairly; `null` when unknown. */
+  /** The client, for its fair share of the hash pool; `null` if unknown. */
   readonly client?: string | null
 }
 

@@ -31,13 +31,13 @@ interface Needs extends MetadataNeeds, FreshLoginNeeds {
   hasher: PasswordHasher
   limits: Limits
   policy: PasswordPolicy
-  /** For the tokens by which users confirm a new address; `null` if it counts at once. */
+  /** The needs of the tokens that confirm new addresses; `null` if a new address takes effect at once. */
   newAddressTokens: IssueNeeds | null
 }
 
 interface NewAddress {
   readonly email: Email
-  /** Whether a token for it is to be sent. */
+  /** Whether the user gets a token for it. */
   readonly isSent: boolean
 }
 
@@ -45,7 +45,7 @@ interface Update extends CausingRequest {
   readonly target: User
   readonly changes: AnyChanges
   readonly hash: string | null
-  /** The address that a user enters who has to confirm a new one. Of another address, a token is invalid from now on. */
+  /** The address that the user entered, where a token confirms new ones. Tokens for other addresses become invalid. */
   readonly newAddress: NewAddress | null
   readonly keptCredentialId: string | null
   /** Repeats every check of the update on the current record. */
@@ -58,7 +58,7 @@ export class UpdateUser {
     this.#needs = needs
   }
 
-  /** Returns the user as it is now. Its address is still the present one if a token has to confirm the new one first. */
+  /** Returns the user as it is now. A new address that a token has to confirm is not yet part of it. */
   async own(
     input: CausingRequest & {
       by: Authenticated
@@ -137,8 +137,8 @@ export class UpdateUser {
   }
 
   /**
-   * The address as one that a token has to confirm; `null` if it counts at once. The answer tells whether the address has an
-   * account, so each client may ask only so often.
+   * Returns the entered address; `null` if a new one takes effect at once. The refusal reveals whether the address has an
+   * account, so the requests of each client are limited.
    */
   async #entered(
     email: Email,
@@ -160,7 +160,7 @@ export class UpdateUser {
   }
 
   /**
-   * Puts the token before its event is written. The delivery hands out only a token that it finds, so a user who withdraws
+   * Stores the token before its event is written. The delivery hands out only a token that it finds, so a user who withdraws
    * the address can be sure that no waiting event brings it back.
    */
   async #putToken(user: User, { email, isSent }: NewAddress, metadata: EventMetadata) {

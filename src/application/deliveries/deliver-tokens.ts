@@ -103,7 +103,10 @@ export class DeliverTokens implements DueWork {
     return begun - surplus.length
   }
 
-  /** Unknown, so each poll looks. If requests woke this process, the time of answers would reveal which addresses have users. */
+  /**
+   * Always unknown, so each poll looks for work. If requests woke this process, the time of answers would reveal which
+   * addresses have users.
+   */
   async nextDue(): Promise<null> {
     return null
   }

@@ -15,7 +15,7 @@ export interface DeliveryNeeds {
   timers: Timers
   random: () => number
   handlerTimeoutSeconds: number
-  /** After so long, other processes take up the work of one that no longer renews its leases; 20 by default. */
+  /** The length of a lease; 20 by default. After it, other processes take over the work of a process that has died. */
   leaseSeconds?: number
   report: (problem: DeliveryProblem) => void
 }

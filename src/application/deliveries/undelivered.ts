@@ -16,7 +16,7 @@ export interface Undelivered {
   readonly userId: UserId | null
   readonly at: Date
   readonly attempts: number
-  /** Of the last failure; `null` if there was none. */
+  /** The reason of the last failure; `null` if there was none. */
   readonly reason: string | null
   /** `null` while it waits. */
   readonly diedAt: Date | null

@@ -29,7 +29,7 @@ interface Needs {
   clock: () => Date
   /** Called for each attempt that the counter of an account refuses. */
   attacked: (attack: Attack) => void
-  /** Called for the first request in a window of which an address gets no token. */
+  /** Called for the first request of a window that gets no token, because the address has reached its limit. */
   withheld: (demand: Pick<TokenDemand, 'purpose' | 'requestId'>) => void
 }
 
@@ -51,10 +51,10 @@ const windows = {
 
 type CounterName = keyof typeof windows
 
-/** The settings whose limits can be reached. */
+/** The names of the limits that requests can reach. */
 export const limitNames: readonly string[] = Object.keys(windows)
 
-/** One more in a counter. */
+/** A point that an attempt has added to a counter. */
 interface Taken {
   readonly name: CounterName
   readonly key: string
@@ -68,11 +68,11 @@ interface Refused {
   readonly expiresAt: number
 }
 
-/** A flood would keep the store busy, so a counter that refused refuses this long without the store. In milliseconds. */
+/** After a refusal, a counter refuses for this time without the store, which a flood would keep busy. In milliseconds. */
 const refusalMemory = 1000
 const mostRefusals = 10_000
 
-/** A point that is given back later than this before its counter expires could reach the next window. */
+/** No point is given back within this time before its counter expires, because it could reach the next window. */
 const marginMilliseconds = 1000
 
 /**
@@ -118,13 +118,13 @@ export class CountedLimits implements Limits {
 
   async maySendToken({ purpose, account, device, requestId }: TokenDemand): Promise<boolean> {
     const { limiter, deviceTokens, figures, withheld } = this.#needs
-    // Strangers use up the tokens of an address. A browser of its owner has its own.
+    // Strangers can use up the tokens of an address. So a browser of its owner has a counter of its own.
     const deviceId = device === null ? null : deviceTokens.idOf(device, account)
     const key = this.#keyOf('tokensPerAddress', purpose, account, ...(deviceId === null ? [] : [deviceId]))
 
-    // The requests of a minute get one token, so they count once. An impatient user would use up the tokens of the hour.
+    // The requests of a minute get one token, so they count once. Otherwise an impatient user would get no more tokens.
     const minute = Math.floor(this.#now() / 1000 / restSeconds)
-    // Each request for a new address gets a token.
+    // Each request for a new address sends a message, so each one counts.
     const isFirst = purpose === 'change_email' || (await limiter.add(`${key}:${minute}`, 1, restSeconds)).points === 1
     const { points } = await limiter.add(key, isFirst ? 1 : 0, windows.tokensPerAddress)
     if (isFirst && points === figures.tokensPerAddress + 1) withheld({ purpose, requestId })
@@ -136,7 +136,7 @@ export class CountedLimits implements Limits {
     return points <= this.#needs.figures.tokensPerAddress
   }
 
-  /** Takes one from each counter of the attempt, in the order in which they are judged. */
+  /** Adds a point to each counter of the attempt, and refuses at the first counter that is over its limit. */
   async #takePassword({ client, account, device, requestId }: PasswordAttempt, taken: Taken[]): Promise<void> {
     const { deviceTokens, attacked } = this.#needs
     const deviceId = device === null || account === null ? null : deviceTokens.idOf(device, account)
@@ -216,7 +216,7 @@ export class CountedLimits implements Limits {
     await Promise.all(open.map(({ name, key }) => this.#needs.limiter.add(key, -1, windows[name])))
   }
 
-  /** After a right password. The client may make as many mistakes with this account as before. */
+  /** Called after a right password. It clears the counter of client and account, and gives the other points back. */
   async #forgive(taken: readonly Taken[]): Promise<void> {
     const { limiter } = this.#needs
     const isPair = ({ name }: Taken) => name === 'passwordsBeforePauses'

@@ -3,7 +3,7 @@ import type { TokenPurpose } from '../../domain/one-time-token.ts'
 
 /** The client and browser that try a password. */
 export interface Caller {
-  /** An IPv4 address or an IPv6 /64; `null` when unknown, which leaves out the counters of clients. */
+  /** An IPv4 address or an IPv6 /64; `null` if unknown, and then no counter of clients applies. */
   readonly client: string | null
   /** The text of the device cookie; `null` without one. */
   readonly device: string | null
@@ -29,7 +29,7 @@ export interface TokenDemand {
 /** Requests that are limited for each client. */
 export type ClientLimit = 'registrations' | 'tokenRequests' | 'wrongTokens' | 'oauthRequests'
 
-/** Holds off guessing and floods. `password` and `request` throw `LimitReached`, before the work that costs. */
+/** Limits guessing and floods. `password` and `request` throw `LimitReached` before any expensive work. */
 export interface Limits {
   /** Verifies a password, and counts the attempt if `verify` resolves to `null`: the password is wrong. */
   password<R>(attempt: PasswordAttempt, verify: () => Promise<R | null>): Promise<R | null>

@@ -108,8 +108,8 @@ export class FinishOAuth {
   }
 
   /**
-   * Only if both sides have verified the address. Otherwise an attacker who enters the address of a victim first, here or
-   * at the provider, would share the account with the victim (CVE-2026-53516, CVE-2024-38351).
+   * Links the account only if both sides have verified the address. Otherwise an attacker who enters a victim's address
+   * first, here or at the provider, would share the account with the victim (CVE-2026-53516, CVE-2024-38351).
    */
   async #associate({ id }: User, email: Email, signIn: SignIn): Promise<User | null> {
     const { identity, provider, policy } = signIn

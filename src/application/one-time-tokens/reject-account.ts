@@ -14,8 +14,8 @@ interface Needs extends ObjectionNeeds, RedeemNeeds {
 const rejectableMilliseconds = 7 * 24 * 60 * 60 * 1000
 
 /**
- * Deletes an account that somebody else created with the address of the holder of a verification token. Only a recent account:
- * a user who enters a wrong new address must not lose an old one to the owner of that address. A token that confirms a new
+ * Deletes an account that somebody else created with the address of the token holder. The account must be recent: a user
+ * who enters a wrong new address must not lose an old one to the owner of that address. A token that confirms a new
  * address only becomes invalid.
  */
 export class RejectAccount {

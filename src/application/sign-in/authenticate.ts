@@ -7,7 +7,7 @@ export interface Backend {
   readonly name: string
   readonly credentials: Credentials
   readonly requiresVerification: boolean
-  /** Browsers send its credentials by themselves, so the user hears of a login from a browser without a device token. */
+  /** Whether browsers send its credentials by themselves. The user is told of logins without a device token only then. */
   readonly isForBrowsers?: boolean
 }
 

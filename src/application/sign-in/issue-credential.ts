@@ -19,7 +19,7 @@ export interface IssueNeeds extends MetadataNeeds {
 
 /** The client of a login. */
 export interface LoginClient {
-  /** Absent: nothing is known of the browser, so no event tells of it. */
+  /** Absent if the browser is unknown: then no event reports a new sign-in. */
   readonly caller?: Caller | undefined
   /** Stored with the session, for the list of the user's sessions. */
   readonly traits?: ClientTraits | undefined
@@ -29,9 +29,9 @@ interface Login extends CausingRequest, LoginClient {
   /** The exact record whose password or provider account was verified. */
   readonly user: User
   readonly backend: Backend
-  /** For sign-in through a provider that demands more than the backend. */
+  /** Whether the provider demands a verified user, even if the backend does not. */
   readonly requiresVerification?: boolean
-  /** This request has created the user. */
+  /** Whether this request has created the user. */
   readonly isRegistration?: boolean
 }
 

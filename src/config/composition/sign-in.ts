@@ -104,7 +104,7 @@ export function reportProvider(
   log.warn({ requestId, provider, cause: failure.message }, what)
 }
 
-/** The device cookie of a tenant. It reaches pages of other sites where a session cookie does. */
+/** The device cookie of a tenant. Requests of other sites carry it if they carry a session cookie. */
 export function deviceCookieOf({ id, settings, ports }: CookieOwner): DeviceCookie {
   const isForOtherSites = enabledOf(settings.backends).some(
     ([, { transport }]) => transport.kind === 'cookie' && transport.sameSite === 'none',

@@ -31,7 +31,7 @@ interface Needs extends SharedResources {
 
 export type Tenant = Awaited<ReturnType<typeof openTenant>>
 
-/** For each tenant, so that counting stays quick while millions wait. */
+/** The largest number that is counted for each tenant, so that counting stays fast while millions wait. */
 const mostCounted = 10_000
 
 /**

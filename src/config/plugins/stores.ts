@@ -29,7 +29,7 @@ export interface StoreSettings {
   readonly url?: string
   /** The prefix of every key, for stores that have one. */
   readonly prefix?: string
-  /** Of SQLite, for the users. */
+  /** The cache of SQLite, for the users. */
   readonly cacheMegabytes?: number
 }
 

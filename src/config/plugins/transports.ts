@@ -4,7 +4,7 @@ import { cookieTransport } from '../../adapters/http/transports/cookie.ts'
 import { type Objection, part } from './plugin.ts'
 
 interface Login {
-  /** How long a browser may keep the credential. */
+  /** The time for which a browser may keep the credential. */
   readonly maxAgeSeconds: number
 }
 

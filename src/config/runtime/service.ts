@@ -16,7 +16,7 @@ import { publicUrl, publicUrlOf } from '../tenancy/public-url.ts'
 import { routingOf } from '../tenancy/routing.ts'
 import { exposeMetrics, openMetrics } from './metrics.ts'
 
-/** Stopping it also finishes requests, within 10 s. */
+/** Its `stop` also finishes running requests, within 10 s. */
 export interface Service extends RunningProcess {
   readonly port: number
   readonly publicUrl: string

@@ -70,7 +70,7 @@ export function completeSettings(given: Given, cwd: string): Settings {
   }
 }
 
-/** The pages log in by cookie and show the own account. */
+/** The pages need a cookie backend to log in, and the router `users` to show the account. */
 export function canHavePages({ backends, routers }: Pick<Given, 'backends' | 'routers'>): boolean {
   return routers.users.enabled && enabledOf(backends).some(([, { transport }]) => transport.kind === 'cookie')
 }

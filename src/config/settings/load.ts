@@ -64,7 +64,7 @@ export async function settingsOf(file: ConfigFile, from: LoadFrom, faults: Fault
   if (by === undefined && !isJudged && areThere) {
     faults.push({ path: 'tenants.by', message: 'is required where there are tenants', source: 'default' })
   }
-  // A rejected value counts as not given, so a doubt about the whole settings would deny that it was given.
+  // A rejected value counts as not given, so a warning about the whole settings could call it missing.
   if (faults.length > 0) {
     throw new SettingsFault(file.path === null ? faults.map(ofNoFile) : faults, environment.warnings)
   }

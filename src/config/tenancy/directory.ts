@@ -13,7 +13,7 @@ export interface Closable {
   startDue(): Promise<void>
   /** Resolves when every due delivery has started and expired records are swept. */
   oneRound(): Promise<void>
-  /** When the next event falls due; `null` if no event waits. */
+  /** The time at which the next event falls due; `null` if no event waits. */
   nextDue(): Promise<Date | null>
   /** Starts no more deliveries. Running ones have `graceSeconds` to end. */
   stopDeliveries(graceSeconds: number): Promise<void>

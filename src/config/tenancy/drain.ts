@@ -4,7 +4,7 @@ import type { Closable } from './directory.ts'
 interface Needs {
   readonly id: string
   readonly log: Logger
-  /** For running deliveries. Longer deliveries are released, and repeated. */
+  /** The time for running deliveries. Longer ones are released and repeated. */
   readonly graceSeconds: number
   /** Aborted when the grace period of the process has ended. */
   readonly hurry: AbortSignal

@@ -43,9 +43,9 @@ interface Entry<T extends Closable> {
 const placeMilliseconds = 10_000
 /** A closing tenant gives up its place after this time, so that a slow handler does not block other tenants. */
 const slowMilliseconds = 400
-/** For the deliveries of a closing tenant that may not give up its place. */
+/** The time for the deliveries of a closing tenant that may not give up its place. */
 const blockingSeconds = 10
-/** For stores that do not close, after the grace period of `close`. */
+/** The wait for stores that do not close, after the grace period of `close`. */
 const lastMilliseconds = 1_000
 /** The pause of a worker between two rounds through more tenants than may be open. */
 const turnMilliseconds = 1_000

@@ -88,7 +88,7 @@ export function authorizeEndpoint(
   })
 }
 
-/** Where a browser goes at the end of a journey, instead of reading an answer. */
+/** The redirect at the end of a journey, in place of an answer. */
 interface Ends {
   /** The configured page. */
   readonly page: string | undefined

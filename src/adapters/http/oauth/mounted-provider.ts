@@ -12,7 +12,7 @@ export interface MountedProvider {
   readonly redirects: { readonly success?: string; readonly linked?: string; readonly failure?: string }
   /** The address to return to if it is permitted, otherwise `null`. Call it only after the service listens. */
   readonly checkedReturn: (given: string | null) => string | null
-  /** Shows the refusal of a journey that has a way back, if `redirects.failure` is missing; `null` without account pages. */
+  /** The page that shows a refusal if the journey has a way back and `redirects.failure` is missing; `null` for none. */
   readonly failurePage: () => string | null
   readonly cookies: JourneyCookies
   /** Whether the provider uses `response_mode=form_post`. */

@@ -1,4 +1,4 @@
-/** Markup that may be part of a page as it is. */
+/** Markup that becomes part of a page without escaping. */
 export interface Html {
   readonly markup: string
 }

@@ -3,7 +3,7 @@ import { basename, extname } from 'node:path'
 import { type Endpoint, endpoint, type Incoming } from '../endpoint.ts'
 import type { Page, Reply } from '../reply.ts'
 
-/** An operation that answers a page or one of its files. */
+/** An operation that answers with a page or one of its files. */
 export function pageEndpoint(
   path: string,
   handle: (incoming: Incoming<null, null, null>) => Promise<Reply> | Reply,
@@ -12,7 +12,7 @@ export function pageEndpoint(
     method: 'GET',
     path,
     operationId: `page:${path}`,
-    summary: '', // of the OpenAPI document, which leaves pages out
+    summary: '', // only the OpenAPI document shows summaries, and it has no pages
     access: 'public',
     handle: async (incoming) => handle(incoming),
   })
@@ -27,7 +27,7 @@ const types: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 }
 
-/** An operation that answers a file. The ending of the path decides the content type. */
+/** An operation that answers with a file. The ending of the path decides the content type. */
 export function fileEndpoint(path: string, read: () => Page['content'] | Promise<Page['content']>): Endpoint {
   const type = types[extname(path)] ?? 'application/octet-stream'
   return pageEndpoint(path, async () => ({ status: 200, page: { type, content: await read() } }))
@@ -36,7 +36,7 @@ export function fileEndpoint(path: string, read: () => Page['content'] | Promise
 /** The build writes the scripts and style sheets there. */
 const built = new URL(import.meta.url.endsWith('.ts') ? '../../../../dist/pages/' : './pages/', import.meta.url)
 
-/** An operation that answers the file of the build that has the name at the end of the path. */
+/** An operation that answers with a file of the build. The last part of the path is the name of the file. */
 export function builtFile(path: string): Endpoint {
   return fileEndpoint(path, () => readFile(new URL(basename(path), built)))
 }

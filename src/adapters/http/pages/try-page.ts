@@ -6,7 +6,7 @@ import { builtFile, fileEndpoint, pageEndpoint } from './page-endpoint.ts'
 
 const assets = ['app.js', 'client.js', 'words.js', 'style.css', 'icon.svg']
 
-/** The source is four folders below the root of the package, the bundle one. */
+/** The source is four folders below the root of the package, and the bundle is one folder below it. */
 const up = import.meta.url.endsWith('.ts') ? '../../../..' : '..'
 const folder = new URL(`${up}/examples/browser/`, import.meta.url)
 
@@ -14,8 +14,8 @@ const folder = new URL(`${up}/examples/browser/`, import.meta.url)
 export const hasTryPage = existsSync(folder)
 
 /**
- * @param known called for each request, since the port is unknown before the service listens. The page needs `config`; a real
- *   front end has it as constants.
+ * @param known called for each request, since the port is unknown before the service listens. `config` holds settings
+ *   that a real front end has as constants.
  */
 export function tryRouter(known: () => { readonly publicUrl: string; readonly config: object }): Router {
   const read = (name: string) => readFile(new URL(name, folder))

@@ -70,7 +70,7 @@ async function answerBy(routes: RouteTable, ctx: Context): Promise<void> {
   })
 }
 
-/** Through a proxy, other machines could reach the page. By DNS rebinding, a page of another site could. */
+/** A proxy could let other machines reach the page, and DNS rebinding could let pages of other sites reach it. */
 function isFromThisMachine({ req, host }: Context): boolean {
   const isForwarded = Object.keys(req.headers).some((name) => name === 'forwarded' || name.startsWith('x-forwarded-'))
   // nginx without any `proxy_set_header` sends the name of its upstream as `Host`, but uses HTTP/1.0, as no browser does.

@@ -2,7 +2,7 @@ import type { Context } from 'koa'
 import type { CrossOrigin } from './cors.ts'
 
 interface NamedTenant {
-  /** A name that may be unknown; `null` if the request names none. */
+  /** The named tenant, which may not exist; `null` if the request names none. */
   readonly id: string | null
   readonly path: string
 }
@@ -16,9 +16,9 @@ export interface TenantRouting {
   readonly areMany: boolean
   /** The header that names the tenant; `null` with tenants by path or host. */
   readonly header: string | null
-  /** For the answers of a tenant, also 404 for an unknown one. */
+  /** The CORS headers of answers for a tenant, also of the 404 for an unknown one. */
   corsOf(id: string): CrossOrigin
-  /** For routes that belong to no tenant. */
+  /** The CORS headers of routes that belong to no tenant. */
   commonCors(): CrossOrigin
   corsOfAll(): CrossOrigin
 }
@@ -43,7 +43,7 @@ export function byPath(prefix: string): FindTenant {
   }
 }
 
-/** By the `Host` of the request; `X-Forwarded-Host` could come from any client. */
+/** Finds the tenant by `Host` alone, because any client could send `X-Forwarded-Host`. */
 export function byHost(tenantOf: (host: string) => string | null): FindTenant {
   return ({ req, path }) => {
     const host = (req.headers.host ?? '').toLowerCase().replace(/:\d+$/, '')

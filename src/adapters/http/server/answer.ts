@@ -101,7 +101,7 @@ export function answering({ log, isTls, logRequests, answered }: AnsweringNeeds)
   }
 }
 
-/** 503 and 429 have lines of their own, which count: one for each answer would fill the disk in an outage or a flood. */
+/** 503 and 429 have lines of their own with a number. A line for each answer would fill the disk in an outage or a flood. */
 function isWorthALine(status: number, milliseconds: number): boolean {
   return status !== 503 && status !== 429 && (status >= 500 || milliseconds >= slowMilliseconds)
 }

@@ -19,7 +19,7 @@ const limits = {
 /** A full backlog drops SYNs, and then a client tries again only after 1, 3 and 7 s. Linux caps it at `somaxconn`. */
 const backlog = 4_096
 
-/** For one connection. Real clients do not pipeline, but an attacker could fill the memory with 2 KiB per request. */
+/** The limit for one connection. Real clients do not pipeline, but an attacker could fill the memory by 2 KiB each. */
 const mostUnanswered = 16
 
 const lingerMilliseconds = 1_000
@@ -51,7 +51,7 @@ export function httpServer(listener: RequestListener, options: Options) {
     try {
       return clientOf(request)
     } catch {
-      return null // it has reset the connection, so its address is gone
+      return null // the client has reset the connection, so its address is gone
     }
   }
 

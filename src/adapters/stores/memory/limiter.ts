@@ -1,9 +1,9 @@
 import type { Limiter } from '../../../application/ports/stores/limiter.ts'
 import { maxCounters } from '../limiter.ts'
 
-/** Without the library: its counters need a timer each, and have no bound. */
+/** A map in place of the library, whose counters need a timer each and have no bound. */
 export function memoryLimiter(bound = maxCounters): Limiter {
-  /** By creation. Some have expired. Times are milliseconds since 1970. */
+  /** In the order of creation. Some have expired. Times are milliseconds since 1970. */
   const counters = new Map<string, { readonly points: number; readonly expiresAt: number }>()
 
   return {

@@ -8,7 +8,7 @@ import type { Session } from '../../../domain/session.ts'
 import type { User } from '../../../domain/user.ts'
 
 interface WaitingEvent extends Pick<UndeliveredEvent, 'event' | 'attempts'> {
-  /** Of the last failure. */
+  /** The reason of the last failure. */
   readonly reason?: string
 }
 
@@ -46,9 +46,9 @@ export interface RequestDocument extends Omit<TokenRequest, 'id'> {
   /** The user of the bound fact. */
   readonly userId?: UserId | null
   readonly attempts: number
-  /** Of the last failure. */
+  /** The reason of the last failure. */
   readonly reason?: string
-  /** How often it was made while it waited. */
+  /** The number of times that it was made while it waited. */
   readonly asks: number
   /** The time from which it may be leased, or the end of its lease. */
   readonly dueAt: Date
@@ -91,7 +91,7 @@ export interface LimitDocument {
 export interface MetaDocument {
   readonly _id: string
   readonly mark?: string
-  /** Of the schema. */
+  /** The version of the schema. */
   readonly version?: number
 }
 

@@ -42,7 +42,7 @@ export function mongoLimiter({ limits, run }: Connection, bound = maxCounters): 
   }
 }
 
-/** With the time of creation, so that the oldest counters can go first. */
+/** Adds the time of creation, so that the oldest counters can be removed first. */
 function dated(update: Update): Document {
   const createdAt = new Date()
   if ('$set' in update) return { $set: { ...update.$set, createdAt } }

@@ -86,7 +86,7 @@ async function connect({ url, clock, shares = openShares() }: OpenOptions): Prom
   return connectionOf(driver, client, database, clock)
 }
 
-/** Raised by a release that writes records which an older one would misread. */
+/** A release raises it if it writes records that an older release would misread. */
 const schemaVersion = 1
 /** Less than the 2 s within which `prepare` answers. */
 const indexWaitMs = 1_500

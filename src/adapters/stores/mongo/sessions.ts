@@ -35,7 +35,7 @@ export function mongoSessionStore({ sessions, now, run, upsert, sweep }: Connect
         return deletedCount === 1
       }),
 
-    /** A limit of 0 is none for MongoDB. */
+    /** For MongoDB, a limit of 0 means no limit. */
     listOf: (userId, limit = 0) =>
       run(async () => {
         const filter = { userId: literal(userId), expiresAt: { $gt: now() } }

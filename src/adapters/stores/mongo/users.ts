@@ -37,8 +37,8 @@ export function mongoUserStore({ users, now, run, page, isDuplicate }: Connectio
       : { $push: { 'outbox.events': { $each: waiting(events) } }, $max: { 'outbox.dueAt': now() } }
 
   /**
-   * Finds out which key of a refused write is taken by a look-up, because the error does not reliably name it. If the
-   * holder has gone by then, the write is repeated.
+   * Looks up which key of a refused write is taken, because the error does not reliably name it. If the holder has gone
+   * by then, the write is repeated.
    */
   async function unlessTaken<T>(
     user: User,

@@ -5,7 +5,7 @@ const usualPrefix = 'portcullis:'
 
 export const prefixOf = ({ prefix }: StoreAddress): string => prefix ?? usualPrefix
 
-/** Why ioredis would misread this address, in words that follow the name of the setting; `null` when it would not. */
+/** The reason why ioredis would misread this address, worded to follow the name of the setting; `null` without one. */
 export function objection(url: string): string | null {
   if (!URL.canParse(url)) return 'must be a URL such as redis://user:password@host:6379/0'
   const { username, password, pathname, searchParams } = new URL(url)

@@ -74,7 +74,7 @@ export function sqliteLimiter({ driver, dataFolder, isSmall, warn, isOpen }: Nee
     }
   }
 
-  /** At most twice as many as were added, because a longer deletion would block the event loop. */
+  /** Removes at most twice as many counters as were added, because a longer deletion would block the event loop. */
   function trim(): void {
     counters?.sql(dropExpired).run(Date.now(), 2 * trimEvery)
     counters?.sql(dropOldest).run(bound - trimEvery)

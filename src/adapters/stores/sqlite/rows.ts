@@ -55,7 +55,7 @@ export interface RequestRow {
   readonly purpose: RequestPurpose
   readonly sealed_email: string
   readonly request_id: string
-  /** Separated by commas. */
+  /** The languages, separated by commas. */
   readonly languages: string
   readonly asked_at: number
   readonly bound_fact: string | null

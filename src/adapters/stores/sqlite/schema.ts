@@ -136,7 +136,7 @@ const tables = `
   CREATE INDEX expiring_ids_expiry ON expiring_ids (expires_at);
 `
 
-/** Creates the tables of a new file. Of several processes that start at once one creates them, and the others wait for it. */
+/** Creates the tables of a new file. If several processes start at once, one creates them and the others wait for it. */
 export function createTables(db: Database): void {
   const create = db.transaction(() => {
     if (versionOf(db) !== 0) return
@@ -146,7 +146,7 @@ export function createTables(db: Database): void {
   if (versionOf(db) === 0) create.immediate()
 }
 
-/** 0 for a new file. */
+/** The version of the schema; 0 for a new file. */
 export function versionOf(db: Database): number {
   return Number(db.pragma('user_version', { simple: true }))
 }

@@ -24,7 +24,7 @@ export const sqliteBackend: StoreBackend = {
 }
 
 const usualCacheMegabytes = 256
-/** For each of many tenants. */
+/** The size for each of many tenants. */
 const smallCacheMegabytes = 0.5
 
 /** As `sqliteBackend.open`, with the writer's thread started by `start`. */

@@ -7,7 +7,7 @@ import type { Database, Statement } from 'better-sqlite3'
  */
 export type Statements = <Parameters extends unknown[], Row = unknown>(sql: string) => Statement<Parameters, Row>
 
-/** Compiles each statement when it is first used: it takes 5 kB, and most of many tenants use a quarter of them. */
+/** Compiles each statement when it is first used. It takes 5 kB, and most tenants use a quarter of all statements. */
 export function statementsOf(db: Database): Statements {
   const compiled = new Map<string, Statement>()
   return <Parameters extends unknown[], Row>(sql: string) => {

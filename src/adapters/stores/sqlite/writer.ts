@@ -21,7 +21,7 @@ const maxBatch = 200
 const answerMs = 1_950
 /** Starting the thread, loading the driver and creating the tables may take longer than a write. */
 const openMs = 10_000
-/** How long closing waits for a disk that hangs. */
+/** The longest wait of closing for a disk that hangs. */
 const closeMs = 2_000
 
 interface Pending {
@@ -125,7 +125,7 @@ export function startThread(): Worker {
 
 /**
  * The event loop's handle on the thread that writes. Files that share the thread wait for each other's fsyncs, and for
- * nothing else. The thread is started by the first write, and by the first one after it died.
+ * nothing else. The first write starts the thread, and so does the first one after it died.
  */
 export function writerThread(start: () => Worker) {
   let worker: Worker | null = null

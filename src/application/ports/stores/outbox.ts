@@ -15,7 +15,7 @@ export interface LeasedEvent {
 export interface UndeliveredEvent {
   readonly event: AccountEvent
   readonly attempts: number
-  /** Of the last failure; `null` if there was none. */
+  /** The reason of the last failure; `null` if there was none. */
   readonly reason: string | null
   /** `null` while it waits. */
   readonly diedAt: Date | null
@@ -47,7 +47,7 @@ export interface Outbox {
   /** Releases the lease without counting the attempt. */
   release(lease: LeasedEvent): Promise<boolean>
 
-  /** When the next lease may succeed; `null` when no event waits. */
+  /** The time at which the next lease may succeed; `null` when no event waits. */
   nextDue(): Promise<Date | null>
 
   /**

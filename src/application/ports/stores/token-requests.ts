@@ -22,7 +22,7 @@ export interface UndeliveredRequest {
   /** The user of the last `bind`; `null` if there was none. */
   readonly userId: UserId | null
   readonly attempts: number
-  /** Of the last failure; `null` if there was none. */
+  /** The reason of the last failure; `null` if there was none. */
   readonly reason: string | null
   /** `null` while it waits. */
   readonly diedAt: Date | null
@@ -30,7 +30,7 @@ export interface UndeliveredRequest {
 
 /**
  * Requests for reset and verification tokens, before it is known whether a user has the address. They are stored with
- * the users. Every method except `ask` leaves a later request of the same id alone.
+ * the users. Every method except `ask` ignores a later request of the same id.
  */
 export interface TokenRequests {
   /**

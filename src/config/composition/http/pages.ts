@@ -54,7 +54,7 @@ function siteOf({ http, pages, backends, routers, passwords, providers, mail }: 
   }
 }
 
-/** Where the browser returns from the provider: to the page itself, to our callback, which redirects to it, or elsewhere. */
+/** The place where the browser returns from the provider: the page, our callback, which redirects to it, or another. */
 type ComesBack = 'to this page' | 'by redirect' | 'elsewhere'
 
 /** The settings that the page at `/try` needs. */

@@ -63,7 +63,7 @@ export function tenantHttp(tenant: Tenant, needs: TenantNeeds): TenantHttp {
       identify,
       ownOrigins: origins,
       callerOf(request) {
-        const client = settings.limits.enabled ? clientOf(request) : null // otherwise the hash pool would limit its client
+        const client = settings.limits.enabled ? clientOf(request) : null // the hash pool does not limit unknown clients
         return { client, device: deviceCookie.read(request.headers.cookie) }
       },
       traitsOf: (request) => traitsOf(clientOf(request), request.headers['user-agent']),

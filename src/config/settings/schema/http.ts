@@ -21,7 +21,7 @@ export const http = Type.Object({
     description: 'Origins of front ends that may call the service with credentials (CORS). Never `*` or `null`.',
   }),
   allowedHeaders: Type.Array(
-    // A token (RFC 9110 section 5.6.2). With credentials, browsers do not take * for all headers (W3C Fetch).
+    // A token (RFC 9110 section 5.6.2). In requests with credentials, * does not stand for all headers (W3C Fetch).
     Type.String({
       pattern: "^(?!\\*$)[!#$%&'*+.^_`|~0-9A-Za-z-]+$",
       expects: 'the name of a header, such as X-Requested-With; * is none',

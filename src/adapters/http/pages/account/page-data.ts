@@ -7,7 +7,7 @@ export type PageName = (typeof pageNames)[number]
 
 /** The public routes that the pages call. The prefix of a disabled router is `null`. */
 interface PageRoutes {
-  /** Of the cookie backend. */
+  /** The prefix of the cookie backend. */
   readonly login: string
   readonly users: string
   readonly register: string | null

@@ -4,12 +4,12 @@ import type { StoreAddress } from '../../store-backend.ts'
 /** The parts of an address, as written. It may list several hosts, so `URL` cannot parse it. */
 interface Parts {
   readonly protocol: 'mongodb' | 'mongodb+srv'
-  /** `user:password@`, or empty. */
+  /** `user:password@`, or an empty text. */
   readonly credentials: string
   readonly hosts: readonly string[]
   /** Percent-encoded. */
   readonly database: string
-  /** With its question mark, or empty. */
+  /** The query with its question mark, or an empty text. */
   readonly query: string
 }
 

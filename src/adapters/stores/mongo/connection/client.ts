@@ -31,7 +31,7 @@ function clientOf(driver: Driver, url: string): MongoClient {
       ...(/[?&]maxPoolSize=/i.test(url) ? {} : { maxPoolSize: 50 }),
     })
   } catch (error) {
-    // Without the cause, whose message may repeat the address with its password.
+    // The cause is left out, because its message may repeat the address with its password.
     throw new Unsuitable(`the address of MongoDB cannot be used (${error instanceof Error ? error.name : 'unknown'})`)
   }
 }

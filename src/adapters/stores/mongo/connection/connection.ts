@@ -213,7 +213,7 @@ export function connectionOf(
       await release()
     },
 
-    /** The error code of the server, or why the driver does not use the server: `tooOld` or `untrusted`. */
+    /** The error code of the server, or the reason why the driver does not use it: `tooOld` or `untrusted`. */
     refusalOf(error: unknown): string {
       if (error instanceof driver.MongoServerError) return String(error.code)
       if (!(error instanceof driver.MongoServerSelectionError)) return ''
@@ -223,7 +223,7 @@ export function connectionOf(
   }
 }
 
-/** Whether Node does not trust the certificate of a server (OpenSSL's names of the faults). */
+/** Whether Node does not trust the certificate of the server. Most of the codes are names of OpenSSL. */
 function isOfCertificate(error: unknown): boolean {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   return /^(CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERR_TLS_CERT_)/.test(code)

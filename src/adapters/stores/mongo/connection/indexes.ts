@@ -29,7 +29,7 @@ const indexes: Readonly<Record<string, readonly (IndexDescription & { readonly n
   ],
 }
 
-/** In place of the client's time-out of a socket. The driver passes it on, but does not declare it here. */
+/** Replaces the client's time-out of a socket. The driver passes this option on, but does not declare it here. */
 const untimed: CreateIndexesOptions & { readonly socketTimeoutMS: number } = { socketTimeoutMS: 0 }
 
 /** Creates the missing indexes, however long the server takes. */

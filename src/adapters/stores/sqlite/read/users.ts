@@ -10,7 +10,7 @@ const byEmail = 'SELECT * FROM users WHERE email_key = ?'
 const byAccount = `
   SELECT * FROM users WHERE id = (SELECT user_id FROM oauth_claims WHERE provider = ? AND account_id = ?)`
 const behind = 'SELECT * FROM users WHERE id > ? ORDER BY id LIMIT ?'
-// Steps from one value of the index to the next, so that the cost is that of the schemes, not of the users.
+// Steps from one value of the index to the next, so the cost depends on the number of schemes, not of users.
 const schemes = `
   WITH RECURSIVE found (scheme) AS (
     SELECT min(password_scheme) FROM users

@@ -60,7 +60,7 @@ export async function attempt(act: () => Promise<void>): Promise<void> {
   }
 }
 
-/** Runs an action that needs a session, or a fresh one. Without it, opens the sign-in. */
+/** Runs an action that needs a session or a fresh login. Without it, the sign-in page opens. */
 export async function asUser(act: () => Promise<void>): Promise<void> {
   try {
     await act()

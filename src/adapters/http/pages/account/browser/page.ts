@@ -43,7 +43,7 @@ export type Notice =
 
 const noticeKey = `portcullis.notice${data.base}`
 
-/** The message that the page before has left. */
+/** The message that the previous page has left. */
 export const notice = sessionStorage.getItem(noticeKey) as Notice | null // safe: only `open` writes it
 sessionStorage.removeItem(noticeKey)
 if (notice !== null) say(texts[notice])
@@ -80,7 +80,7 @@ export function keepReturn(): void {
   else localStorage.setItem(mailKey, JSON.stringify({ to: returnTo, at: Date.now() }))
 }
 
-/** The way back of a page that a message links to: of the link, or kept by this browser. */
+/** The address to return to from a page that a message links to: the link names it, or this browser has kept it. */
 export function keptReturn(): string | null {
   if (returnTo !== null) return returnTo
   const { to = null, at = 0 } = JSON.parse(localStorage.getItem(mailKey) ?? '{}')

@@ -8,7 +8,7 @@ const format = new Intl.DateTimeFormat(document.documentElement.lang, { dateStyl
 /** Shows where the user is signed in. */
 export async function showSessions(): Promise<void> {
   const sessions = await request<readonly StoredSession[]>('GET', path)
-  byId('signed-in').hidden = sessions.length === 0 // for a cookie with a JWT, which is not stored
+  byId('signed-in').hidden = sessions.length === 0 // a cookie with a JWT has no stored session
   byId('sessions').replaceChildren(...sessions.map(rowOf))
 
   function rowOf({ id, browser, system, network, is_current: isCurrent, ...times }: StoredSession): HTMLElement {

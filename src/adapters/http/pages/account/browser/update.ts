@@ -34,7 +34,7 @@ export async function updateForm(field: 'email' | 'password', notice: Notice): P
   })
 }
 
-/** Whether the address counts only after a link in a message was opened. The service writes domains in lower case. */
+/** Whether the address takes effect only when its link is opened. The service writes domains in lower case. */
 function isPending(wanted: string, email: string): boolean {
   return email === byId<HTMLInputElement>('username').value && wanted.trim().toLowerCase() !== email.toLowerCase()
 }

@@ -89,7 +89,7 @@ export const en = {
     fieldInvalid: 'This is not a valid email address.',
     unreachable: 'The service does not answer. Please try again.',
     unknown: 'That did not work. Please try again later.',
-    /** By the codes of the service. `$1` is the time to wait, in minutes. */
+    /** The messages, by the codes of the service. `$1` is the time to wait, in minutes. */
     errors: {
       LOGIN_BAD_CREDENTIALS: 'The address or the password is wrong.',
       LOGIN_USER_NOT_VERIFIED: 'Please confirm your address first.',
