@@ -72,7 +72,6 @@ describe('judging the settings', () => {
       ['groups that are no objects', { http: 3000, stores: [] }, 'http', 'stores'],
       ['no public URL beyond loopback', { http: { host: '0.0.0.0' } }, 'http.publicUrl'],
       ['a wrong public URL beyond loopback', { http: { host: '::', publicUrl: 'x' } }, 'http.publicUrl'],
-      ['metrics on the port of the service', { http: { port: 4000 }, metrics: { port: 4000 } }, 'metrics.port'],
       ['no secret beside MongoDB', { stores: mongo }, 'secret'],
       ['users in Redis', { stores: { users: { kind: 'redis', url: 'redis://h' } } }, 'stores.users.kind'],
       ['Redis without an address', redisAt(), 'stores.sessions.url'],

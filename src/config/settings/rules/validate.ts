@@ -23,7 +23,6 @@ export function judgeSettings(settings: Settings, note: NoteFault): void {
   }
   const objection = secret === null ? null : secretObjection(secret)
   if (objection !== null) note('secret', objection)
-  judgeMetrics(settings, note)
   judgeStores(settings, note)
   judgeBackends(settings, note)
   judgeProviders(settings, note)
@@ -32,14 +31,6 @@ export function judgeSettings(settings: Settings, note: NoteFault): void {
   judgePaths(settings, note)
   judgePasswords(settings, note)
   judgeMail(settings, note)
-}
-
-function judgeMetrics({ http, metrics }: Settings, note: NoteFault): void {
-  const isSameHost = [metrics.host, '0.0.0.0', '::'].includes(http.host)
-  // Port 0 stands for any free port.
-  if (metrics.port !== 0 && metrics.port === http.port && isSameHost) {
-    note('metrics.port', `must differ from http.port, which is ${http.port}`, ['http.port'])
-  }
 }
 
 function judgeStores({ stores }: Settings, note: NoteFault): void {
