@@ -218,15 +218,17 @@ export function connectionOf(
       if (error instanceof driver.MongoServerError) return String(error.code)
       if (!(error instanceof driver.MongoServerSelectionError)) return ''
       if (error.cause instanceof driver.MongoCompatibilityError) return 'tooOld'
-      return isOfCertificate(error.cause?.cause) ? 'untrusted' : ''
+      // During a fail-over, one member with a bad certificate must not end a start that another member could serve.
+      const servers = [...(error.reason?.servers.values() ?? [])]
+      return servers.length > 0 && servers.every((server) => isOfCertificate(server.error?.cause)) ? 'untrusted' : ''
     },
   }
 }
 
-/** Whether Node does not trust the certificate of the server. Most of the codes are names of OpenSSL. */
+/** Whether Node does not trust the certificate of the server. After a start, the clock may still be wrong. */
 function isOfCertificate(error: unknown): boolean {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  return /^(CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERR_TLS_CERT_)/.test(code)
+  return /^(CERT_(?!NOT_YET_VALID)|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERR_TLS_CERT_)/.test(code)
 }
 
 /**
