@@ -47,6 +47,16 @@ export function newAddressOf(fact: string, user: User): Email | null {
   return fact.startsWith(beginning) ? (fact.slice(beginning.length) as Email) : null // safe: `newAddressFact` had an Email
 }
 
+/**
+ * Whether the token is bound to the present address. The token for a new address is stored before the record of its request,
+ * so its generation may be one that the user does not have yet.
+ */
+export function isOfAddress(token: OneTimeToken, user: User): boolean {
+  return token.purpose === 'change_email'
+    ? token.fact.includes(` email:${emailKey(user.email)} new:`)
+    : stands(token, user)
+}
+
 /** Whether the fact that the token is bound to is still true. */
 export function stands({ purpose, fact }: OneTimeToken, user: User): boolean {
   return purpose === 'change_email' ? newAddressOf(fact, user) !== null : fact === factOf(purpose, user)

@@ -176,6 +176,38 @@ describe('a new address that has to be confirmed', () => {
     expect(await redeem(tokens().at(-1) ?? '')).to.include({ email: other })
   })
 
+  it('stays void when the user returns to the former address, whatever the clocks of processes say', async () => {
+    const { all, by, clock, find, insert, redeem, relay, tokenFor } = await scene()
+    const root = await insert({ isSuperuser: true })
+    const setAddress = async (email: typeof present) => {
+      await new UpdateUser(all).any({ by: root, target: await find(), changes: { email }, requestId })
+      await runDue(relay)
+    }
+    clock.advance(10)
+    const token = await tokenFor()
+    clock.advance(-7)
+    await setAddress(other)
+    await setAddress(by.user.email)
+    expect(await redeem(token)).to.equal('VERIFY_USER_BAD_TOKEN')
+  })
+
+  it('gets no further token if it is confirmed while the request hashes a password', async () => {
+    const { all, by, calls, find, redeem, relay, tokenFor } = await scene()
+    const token = await tokenFor()
+    const hasher = {
+      ...quickHasher,
+      hash: async (password: string) => {
+        await redeem(token)
+        return await quickHasher.hash(password)
+      },
+    }
+    const changes = { email: wanted, password: 'a new pass phrase' }
+    await new UpdateUser({ ...all, hasher }).own({ by, changes, requestId })
+    await runDue(relay)
+    expect(await find()).to.include({ email: wanted, isVerified: true })
+    expect(calls.filter(({ type }) => type === 'verification_requested')).to.have.length(1)
+  })
+
   it('gets no token once the user has asked for another one', async () => {
     const { ask, relay, tokens, redeem } = await scene()
     await ask(other)

@@ -168,7 +168,7 @@ export class UpdateUser {
     if (newAddressTokens === null) return []
     const purpose = 'change_email'
     const fact = newAddressFact(user, email)
-    if (isSent) {
+    if (isSent && emailKey(email) !== emailKey(user.email)) {
       const { eventId } = metadata
       await issueToken(newAddressTokens, { purpose, user, fact, eventId, isRepeated: false })
       return [newAddressEvent(user, email, metadata)]

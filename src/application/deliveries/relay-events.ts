@@ -1,6 +1,6 @@
 import type { AccountEvent } from '../../domain/events.ts'
 import type { UserId } from '../../domain/ids.ts'
-import { stands } from '../../domain/one-time-token.ts'
+import { isOfAddress, stands } from '../../domain/one-time-token.ts'
 import { Unavailable } from '../../domain/refusal.ts'
 import type { Session } from '../../domain/session.ts'
 import { isAlive } from '../../domain/user.ts'
@@ -156,7 +156,7 @@ export class RelayEvents implements DueWork {
     }
     const endedSessions = event.type === 'password_reset' || (event.type === 'updated' && event.sessionsEnded)
     if (endedSessions) await this.#removeDeadSessions(userId)
-    if (event.type === 'updated' && event.changes.email !== undefined) await this.#removeDeadTokens(userId, event.at)
+    if (event.type === 'updated' && event.changes.email !== undefined) await this.#removeDeadTokens(userId)
     if (event.type === 'verified') await this.#removeSpentToken(userId, event.at)
   }
 
@@ -171,14 +171,12 @@ export class RelayEvents implements DueWork {
   }
 
   /** Tokens for a former address would become valid again when the user returns to that address. */
-  async #removeDeadTokens(userId: UserId, changedAt: Date): Promise<void> {
+  async #removeDeadTokens(userId: UserId): Promise<void> {
     const { tokens, users } = this.#needs
     for (const purpose of ['reset_password', 'verify_email', 'change_email'] as const) {
       const token = await tokens.current(purpose, userId)
       const user = await users.find(userId)
-      if (token === null || (user !== null && stands(token, user))) continue
-      // `UpdateUser` stores the token of a new address before the record that it is bound to.
-      if (purpose === 'change_email' && token.createdAt > changedAt) continue
+      if (token === null || (user !== null && isOfAddress(token, user))) continue
       await tokens.remove(purpose, token.digest)
     }
   }
