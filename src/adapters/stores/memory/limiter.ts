@@ -3,12 +3,12 @@ import { maxCounters } from '../limiter.ts'
 
 /** A map in place of the library, whose counters need a timer each and have no bound. */
 export function memoryLimiter(bound = maxCounters): Limiter {
-  /** In the order of creation. Some have expired. Times are milliseconds since 1970. */
+  /** In the order of creation. Some have expired. Times are those of `performance.now`. */
   const counters = new Map<string, { readonly points: number; readonly expiresAt: number }>()
 
   return {
     async add(key, points, seconds) {
-      const now = Date.now()
+      const now = performance.now()
       const known = counters.get(key)
       const isNew = known === undefined || known.expiresAt <= now
       const counter = isNew

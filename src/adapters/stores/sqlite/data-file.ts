@@ -47,7 +47,8 @@ export function demandSameFile({ path, device, inode }: FoundPlace): void {
   try {
     found = statSync(path)
   } catch (cause) {
-    throw new Unavailable(`${path} was removed`, { cause })
+    const wasRemoved = cause instanceof Error && 'code' in cause && cause.code === 'ENOENT'
+    throw new Unavailable(wasRemoved ? `${path} was removed` : `${path} cannot be found`, { cause })
   }
   if (found.dev !== device || found.ino !== inode) throw new Unavailable(`${path} was replaced by another file`)
 }
