@@ -25,7 +25,7 @@ export function explain(thrown: unknown): Explained {
 const whyNotListening: Readonly<Record<string, string>> = {
   EADDRINUSE: 'port: another program listens there already',
   EADDRNOTAVAIL: 'host: is no address of this machine',
-  ENOTFOUND: 'host: is no address, and no name that is known here',
+  ENOTFOUND: 'host: is neither an address nor a host name that this machine can resolve',
   EACCES: 'port: this user may not listen there',
 }
 

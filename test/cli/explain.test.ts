@@ -10,7 +10,7 @@ describe('the message of a failed command', () => {
     expect(failed('EADDRINUSE', 'listen')).to.match(/^http\.port: another program/)
     expect(failed('EACCES', 'listen')).to.match(/^http\.port: this user/)
     expect(failed('EADDRNOTAVAIL', 'listen')).to.match(/^http\.host: is no address of this machine/)
-    expect(failed('ENOTFOUND', 'getaddrinfo')).to.match(/^http\.host: is no address, and no name/)
+    expect(failed('ENOTFOUND', 'getaddrinfo')).to.match(/^http\.host: is neither an address nor a host name/)
   })
 
   it('names no setting for a file that cannot be opened', () => {

@@ -33,7 +33,7 @@ function accountIdOf(value: unknown, hasIntegerIds: boolean): string {
     throw new ProviderFailed('the account is named by a number (integerAccountId)')
   }
   const isUsable = typeof value === 'string' && value.trim() !== '' && value.length <= maxAccountIdLength
-  if (!isUsable || /\p{Cc}/u.test(value) || isMangled(value)) throw new ProviderFailed('the account has no usable name')
+  if (!isUsable || /\p{Cc}/u.test(value) || isMangled(value)) throw new ProviderFailed('the account has no usable id')
   return value
 }
 

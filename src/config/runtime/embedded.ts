@@ -123,7 +123,8 @@ const internals = new WeakMap<Portcullis, Internals>()
 
 export function internalsOf(portcullis: Portcullis): Internals {
   const found = internals.get(portcullis)
-  if (found === undefined) throw new TypeError('this is not what openPortcullis of the same package resolved to')
+  if (found === undefined)
+    throw new TypeError('the argument is not the object that openPortcullis of the same package resolved to')
   return found
 }
 

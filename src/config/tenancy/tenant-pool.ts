@@ -148,7 +148,7 @@ export function tenantPool<T extends Closable>(needs: Needs<T>): OpenTenants<T> 
     clearInterval(insisting)
     if (entry.holdsPlace) return
     forget(entry)
-    throw new Unavailable(`no room beside ${limits.maxOpen} others`)
+    throw new Unavailable(`a place among the ${limits.maxOpen} open tenants (tenants.maxOpen)`)
   }
 
   function leavePlace(entry: Entry<T>): void {
