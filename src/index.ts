@@ -135,9 +135,9 @@ export { deviceTokens, deviceTokenSeconds } from './adapters/crypto/device-token
 export { newId } from './adapters/crypto/new-id.ts'
 export { derivedKeys, type DerivedKeys, newToken, secretMark } from './adapters/crypto/derived-keys.ts'
 export { providerVault } from './adapters/crypto/provider-vault.ts'
-export { functionHandlers, type Handlers } from './adapters/events/function-handlers.ts'
+export { functionHandlers } from './adapters/events/function-handlers.ts'
 export { deliveryLoop, type DeliveryLoop, type DeliveryLoopOptions } from './adapters/events/delivery-loop.ts'
-export { type HandlerName, handlerNames } from './adapters/events/handler-names.ts'
+export { type HandlerName, type Handlers, handlerNames } from './adapters/events/handlers.ts'
 export type { WireChanges, WireTraits, WireUser } from './adapters/events/handler-arguments.ts'
 export {
   type Lease,

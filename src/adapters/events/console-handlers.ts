@@ -1,6 +1,6 @@
 import type { EventHandlers } from '../../application/ports/event-handlers.ts'
 import { wireChanges, wireTraits, wireUser } from './handler-arguments.ts'
-import { handlerNameOf } from './handler-names.ts'
+import { handlerNameOf } from './handlers.ts'
 
 /**
  * Writes each event as one line of JSON: `{"event":"on_after_register","user":{…}}`, with `token`, `changes` or `traits` if the

@@ -1,6 +1,6 @@
 import { HandlerFailed } from '../../application/ports/event-handlers.ts'
 import { Refusal } from '../../domain/refusal.ts'
-import type { HandlerName } from './handler-names.ts'
+import type { HandlerName } from './handlers.ts'
 
 /** A description of a value that a handler threw. Plain data, because it crosses threads. */
 export interface Thrown {

@@ -1,7 +1,7 @@
 import { isCommonPassword } from '../../adapters/crypto/common-passwords.ts'
 import { derivedKeys } from '../../adapters/crypto/derived-keys.ts'
 import { newId } from '../../adapters/crypto/new-id.ts'
-import { handlerNameOf } from '../../adapters/events/handler-names.ts'
+import { handlerNameOf } from '../../adapters/events/handlers.ts'
 import type { Backlog } from '../../adapters/metrics/gauges.ts'
 import { Unavailable } from '../../domain/refusal.ts'
 import { bindSecret, resolveSecret } from '../settings/master-secret.ts'

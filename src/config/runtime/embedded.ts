@@ -1,6 +1,6 @@
 import { newToken } from '../../adapters/crypto/derived-keys.ts'
-import { functionHandlers, type Handlers } from '../../adapters/events/function-handlers.ts'
-import { misnamedHandlers } from '../../adapters/events/handler-names.ts'
+import { functionHandlers } from '../../adapters/events/function-handlers.ts'
+import { type Handlers, misnamedHandlers } from '../../adapters/events/handlers.ts'
 import { createLog, type Logger } from '../../adapters/logging/log.ts'
 import { printLine } from '../../adapters/logging/print-line.ts'
 import { type CheckedAccounts, checkedAccounts } from '../../application/checked-accounts.ts'

@@ -3,7 +3,7 @@ import { combinedHandlers } from '../../../src/adapters/events/combined-handlers
 import { consoleHandlers } from '../../../src/adapters/events/console-handlers.ts'
 import { functionHandlers } from '../../../src/adapters/events/function-handlers.ts'
 import { wireUser } from '../../../src/adapters/events/handler-arguments.ts'
-import { handlerNames } from '../../../src/adapters/events/handler-names.ts'
+import { handlerNames } from '../../../src/adapters/events/handlers.ts'
 import { HandlerFailed } from '../../../src/application/ports/event-handlers.ts'
 import { Refusal } from '../../../src/domain/refusal.ts'
 import { recording } from '../../support/delivery.ts'

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { wireUser } from '../../../src/adapters/events/handler-arguments.ts'
-import { handlerNameOf } from '../../../src/adapters/events/handler-names.ts'
+import { handlerNameOf } from '../../../src/adapters/events/handlers.ts'
 import { handlerModule } from '../../../src/adapters/events/module/module-handlers.ts'
 import { HandlerFailed } from '../../../src/application/ports/event-handlers.ts'
 import { Refusal, Unavailable } from '../../../src/domain/refusal.ts'

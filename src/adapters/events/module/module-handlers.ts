@@ -2,7 +2,7 @@ import { type EventHandlers, HandlerFailed } from '../../../application/ports/ev
 import { Unavailable } from '../../../domain/refusal.ts'
 import { argumentsOf } from '../handler-arguments.ts'
 import { failureOf, timedOut } from '../handler-failure.ts'
-import { type HandlerName, handlerNameOf } from '../handler-names.ts'
+import { type HandlerName, handlerNameOf } from '../handlers.ts'
 import { type CallMessage, startThread, type Thread, type ToThread } from './start-thread.ts'
 
 export interface HandlerModuleOptions {

@@ -1,6 +1,6 @@
 import { startWorker } from '../../../lib/worker-file.ts'
 import { describe, type Thrown } from '../handler-failure.ts'
-import type { HandlerName } from '../handler-names.ts'
+import type { HandlerName } from '../handlers.ts'
 
 export interface ToThread {
   readonly id: number

@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { describe } from '../handler-failure.ts'
-import { handlerNames, misnamedHandlers } from '../handler-names.ts'
+import { handlerNames, misnamedHandlers } from '../handlers.ts'
 import type { FromThread, ToThread } from './start-thread.ts'
 
 /**

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { misnamedHandlers } from '../../../src/adapters/events/handler-names.ts'
+import { misnamedHandlers } from '../../../src/adapters/events/handlers.ts'
 import { environmentOf, startCommand } from '../../support/commands.ts'
 import { projectRoot } from '../../support/readme-blocks.ts'
 
