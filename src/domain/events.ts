@@ -40,7 +40,7 @@ interface Recorded extends Omit<EventMetadata, 'eventId'> {
   readonly user: UserView
 }
 
-/** A change of an account, stored by the same atomic write as the change itself; or something that happened to it. */
+/** A change of an account, or a login to it. The same atomic write stores the change and its event. */
 export type AccountEvent =
   | (Recorded & { readonly type: 'registered' })
   | (Recorded & {

@@ -24,5 +24,7 @@ export async function checkConfig(options: GlobalOptions & { readonly env?: true
     tenants,
   )
   printDisabled(tenants.disabled)
-  return tenants.disabled.size === 0 ? 0 : 2
+  if (tenants.disabled.size > 0) return 2
+  process.stderr.write('The settings are valid\n')
+  return 0
 }
