@@ -3,12 +3,12 @@ import { maxCounters } from '../limiter.ts'
 
 /** A map in place of the library, whose counters need a timer each and have no bound. */
 export function memoryLimiter(bound = maxCounters): Limiter {
-  /** In the order of creation. Some have expired. Times are those of `performance.now`. */
+  /** In the order of creation. Some have expired. Times are milliseconds of `performance.now`. */
   const counters = new Map<string, { readonly points: number; readonly expiresAt: number }>()
 
   return {
     async add(key, points, seconds) {
-      const now = performance.now()
+      const now = Math.floor(performance.now()) // sums of fractions would exceed the life of a counter
       const known = counters.get(key)
       const isNew = known === undefined || known.expiresAt <= now
       const counter = isNew
