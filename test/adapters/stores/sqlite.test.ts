@@ -9,6 +9,7 @@ import { connectReader, connectWriter } from '../../../src/adapters/stores/sqlit
 import { schemaVersion } from '../../../src/adapters/stores/sqlite/schema.ts'
 import { sqliteBackend } from '../../../src/adapters/stores/sqlite/sqlite.ts'
 import { Unsuitable } from '../../../src/adapters/stores/store-backend.ts'
+import type { UserId } from '../../../src/domain/ids.ts'
 import { Unavailable } from '../../../src/domain/refusal.ts'
 import { aUser } from '../../../src/testing/builders.ts'
 import { faultOf } from '../../support/fault-of.ts'
@@ -84,6 +85,15 @@ describe('the SQLite store', () => {
       expect(await faultOf(handle.users.users.insert(aUser(), []))).to.be.instanceOf(Unavailable)
       const again = await at.handle()
       for (const user of users) expect(await again.users.users.find(user.id)).to.deep.equal(user)
+    })
+
+    it('keeps users whose ids differ only at their ends, as imported ones may', async () => {
+      const { users } = (await at.handle()).users
+      const ids = [1, 2, 3].map((end) => `00000000-0000-0000-0000-00000000000${end}` as UserId) // safe: UUIDs
+      const everybody = ids.map((id) => aUser({ id }))
+      for (const user of everybody) expect(await users.insert(user, [])).to.equal('stored')
+      for (const user of everybody) expect(await users.find(user.id)).to.deep.equal(user)
+      expect((await users.list(3, null)).items).to.deep.equal(everybody)
     })
 
     it('does not keep a program alive that has not closed it', async () => {

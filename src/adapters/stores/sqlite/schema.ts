@@ -1,11 +1,13 @@
 import type { Database } from 'better-sqlite3'
 
-export const schemaVersion = 5
+export const schemaVersion = 6
 
 /** Times are milliseconds since 1970. */
 const tables = `
   CREATE TABLE users (
-    id TEXT PRIMARY KEY NOT NULL,
+    -- From the id, so that a read by id is fast.
+    row_id INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
     email TEXT NOT NULL,
     email_key TEXT NOT NULL UNIQUE,
     password_hash TEXT,
@@ -119,7 +121,7 @@ const tables = `
   CREATE TABLE oauth_claims (
     provider TEXT NOT NULL,
     account_id TEXT NOT NULL,
-    user_id TEXT NOT NULL REFERENCES users ON DELETE CASCADE,
+    user_id TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
     PRIMARY KEY (provider, account_id)
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX oauth_claims_user ON oauth_claims (user_id);

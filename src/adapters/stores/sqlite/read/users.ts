@@ -2,9 +2,10 @@ import type { UserStore } from '../../../../application/ports/stores/user-store.
 import type { OAuthAccount } from '../../../../domain/oauth-account.ts'
 import type { User } from '../../../../domain/user.ts'
 import type { Writes } from '../protocol.ts'
-import type { UserRow } from '../rows.ts'
+import { rowIdOf, type UserRow } from '../rows.ts'
 import type { Read } from './reader.ts'
 
+const byRowId = 'SELECT * FROM users WHERE row_id = ? AND id = ?'
 const byId = 'SELECT * FROM users WHERE id = ?'
 const byEmail = 'SELECT * FROM users WHERE email_key = ?'
 const byAccount = `
@@ -20,14 +21,14 @@ const schemes = `
   SELECT scheme FROM found WHERE scheme IS NOT NULL`
 
 export function sqliteUsers(read: Read, writes: Writes['users']): UserStore {
-  const one = (text: string, ...keys: string[]): User | null => {
-    const row = read((sql) => sql<string[], UserRow>(text).get(...keys))
+  const one = (text: string, ...keys: (string | bigint)[]): User | null => {
+    const row = read((sql) => sql<(string | bigint)[], UserRow>(text).get(...keys))
     return row === undefined ? null : fromRow(row)
   }
 
   return {
     ...writes,
-    find: async (id) => one(byId, id),
+    find: async (id) => one(byRowId, rowIdOf(id), id) ?? one(byId, id),
     findByEmail: async (key) => one(byEmail, key),
     findByOAuthAccount: async (provider, accountId) => one(byAccount, provider, accountId),
 

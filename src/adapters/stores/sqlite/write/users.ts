@@ -4,7 +4,7 @@ import type { UserId } from '../../../../domain/ids.ts'
 import { passwordScheme } from '../../../../domain/password.ts'
 import type { User } from '../../../../domain/user.ts'
 import type { InThread, Writes } from '../protocol.ts'
-import type { UserRow } from '../rows.ts'
+import { rowIdOf, type UserRow } from '../rows.ts'
 import { insertInto, type Statements } from '../statements.ts'
 import { appendEvents, waitingOf } from './outbox.ts'
 
@@ -32,11 +32,17 @@ export function userWrites(sql: Statements): InThread<Writes['users']> {
     return isTaken ? 'account_taken' : null
   }
 
+  /** `null`: SQLite chooses another rowid. */
+  function freeRowId(id: UserId): bigint | null {
+    const rowId = rowIdOf(id)
+    return sql<[bigint]>('SELECT 1 FROM users WHERE row_id = ?').get(rowId) === undefined ? rowId : null
+  }
+
   return {
     insert(now, user, events) {
       const conflict = conflictOf(user, null)
       if (conflict !== null) return conflict
-      const row = toRow(user)
+      const row = { row_id: freeRowId(user.id), ...toRow(user) }
       sql<[UserRow]>(insertInto('users', row)).run(row)
       putAccounts(user)
       appendEvents(sql, user.id, events, now)
