@@ -54,10 +54,13 @@ type CounterName = keyof typeof windows
 /** The names of the limits that requests can reach. */
 export const limitNames: readonly string[] = Object.keys(windows)
 
-/** A point that an attempt has added to a counter. */
-interface Taken {
+interface Counter {
   readonly name: CounterName
   readonly key: string
+}
+
+/** A point that an attempt has added to a counter. */
+interface Taken extends Counter {
   readonly points: number
   readonly expiresAt: number
 }
@@ -102,7 +105,7 @@ export class CountedLimits implements Limits {
 
   async request<R>(limit: ClientLimit, client: string | null, work: () => Promise<R>): Promise<R> {
     if (client === null) return await work()
-    const taken = await this.#take(`${limit}PerClient`, client)
+    const taken = await this.#take(this.#counter(`${limit}PerClient`, client))
     if (limit !== 'wrongTokens') return await work()
 
     let isWrong = false
@@ -120,7 +123,7 @@ export class CountedLimits implements Limits {
     const { limiter, deviceTokens, figures, withheld } = this.#needs
     // Strangers can use up the tokens of an address. So a browser of its owner has a counter of its own.
     const deviceId = device === null ? null : deviceTokens.idOf(device, account)
-    const key = this.#keyOf('tokensPerAddress', purpose, account, ...(deviceId === null ? [] : [deviceId]))
+    const { key } = this.#counter('tokensPerAddress', purpose, account, ...(deviceId === null ? [] : [deviceId]))
 
     // The requests of a minute get one token, so they count once. Otherwise an impatient user would get no more tokens.
     const minute = Math.floor(this.#now() / 1000 / restSeconds)
@@ -132,7 +135,7 @@ export class CountedLimits implements Limits {
   }
 
   async mayTellSignIn(account: EmailKey): Promise<boolean> {
-    const { points } = await this.#count('tokensPerAddress', 'new_sign_in', account)
+    const { points } = await this.#count(this.#counter('tokensPerAddress', 'new_sign_in', account))
     return points <= this.#needs.figures.tokensPerAddress
   }
 
@@ -140,26 +143,25 @@ export class CountedLimits implements Limits {
   async #takePassword({ client, account, device, requestId }: PasswordAttempt, taken: Taken[]): Promise<void> {
     const { deviceTokens, attacked } = this.#needs
     const deviceId = device === null || account === null ? null : deviceTokens.idOf(device, account)
-    if (client !== null) {
-      this.#refuseAgain(this.#keyOf('passwordsPerClient', client))
-      if (account !== null && deviceId === null) {
-        this.#refuseAgain(pauseOf(this.#keyOf('passwordsBeforePauses', client, account)))
-      }
-      taken.push(await this.#take('passwordsPerClient', client))
-    }
-    if (account === null) return
+    const perClient = client === null ? null : this.#counter('passwordsPerClient', client)
+    const isStranger = client !== null && account !== null && deviceId === null
+    const pair = isStranger ? this.#counter('passwordsBeforePauses', client, account) : null
+    if (perClient !== null) this.#refuseAgain(perClient.key)
+    if (pair !== null) this.#refuseAgain(pauseOf(pair.key))
 
+    if (perClient !== null) taken.push(await this.#take(perClient))
+    if (account === null) return
     if (deviceId !== null) {
-      taken.push(await this.#take('passwordsPerDevice', account, deviceId))
+      taken.push(await this.#take(this.#counter('passwordsPerDevice', account, deviceId)))
       return
     }
-    if (client !== null) {
-      const pair = await this.#count('passwordsBeforePauses', client, account)
-      taken.push(pair)
-      await this.#pause(pair)
+    if (pair !== null) {
+      const counted = await this.#count(pair)
+      taken.push(counted)
+      await this.#pause(counted)
     }
     try {
-      taken.push(await this.#take('passwordsPerAccount', account))
+      taken.push(await this.#take(this.#counter('passwordsPerAccount', account)))
     } catch (thrown) {
       if (thrown instanceof LimitReached) attacked({ account, client, requestId })
       throw thrown
@@ -175,12 +177,12 @@ export class CountedLimits implements Limits {
     if (gate.points > 1) throw this.#refuse('passwordsBeforePauses', pauseOf(key), this.#now() + gate.expiresIn)
   }
 
-  async #take(name: CounterName, ...subject: readonly string[]): Promise<Taken> {
-    this.#refuseAgain(this.#keyOf(name, ...subject))
-    const taken = await this.#count(name, ...subject)
-    if (taken.points <= this.#needs.figures[name]) return taken
+  async #take(counter: Counter): Promise<Taken> {
+    this.#refuseAgain(counter.key)
+    const taken = await this.#count(counter)
+    if (taken.points <= this.#needs.figures[counter.name]) return taken
     await this.#giveBack([taken])
-    throw this.#refuse(name, taken.key, taken.expiresAt)
+    throw this.#refuse(counter.name, counter.key, taken.expiresAt)
   }
 
   #refuse(name: CounterName, key: string, expiresAt: number): LimitReached {
@@ -199,14 +201,13 @@ export class CountedLimits implements Limits {
     }
   }
 
-  async #count(name: CounterName, ...subject: readonly string[]): Promise<Taken> {
-    const key = this.#keyOf(name, ...subject)
+  async #count({ name, key }: Counter): Promise<Taken> {
     const { points, expiresIn } = await this.#needs.limiter.add(key, 1, windows[name])
     return { name, key, points, expiresAt: this.#now() + expiresIn }
   }
 
-  #keyOf(name: CounterName, ...subject: readonly string[]): string {
-    return `${name}:${this.#needs.keyRing.counterKey(...subject)}`
+  #counter(name: CounterName, ...subject: readonly string[]): Counter {
+    return { name, key: `${name}:${this.#needs.keyRing.counterKey(...subject)}` }
   }
 
   async #giveBack(taken: readonly Taken[]): Promise<void> {
