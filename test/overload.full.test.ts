@@ -94,3 +94,21 @@ describe('an overload', () => {
     await logIn(url, resident, 'a new and long pass phrase')
   })
 })
+
+describe('slow answers', () => {
+  it('have at most one line per second for each route, with their number', async () => {
+    const slow = { PORTCULLIS_PASSWORDS__CONCURRENCY: '1', PORTCULLIS_PASSWORDS__TIME_COST: '24' }
+    const { url, logLines, stop } = await startTestService({ ...slow, PORTCULLIS_PASSWORDS__MAX_WAIT_SECONDS: '60' })
+    try {
+      await register(url, 'one-of-many@example.com')
+      const lines = () => logLines.map((line) => JSON.parse(line)).filter(({ route }) => route === '/auth/jwt/login')
+      const began = performance.now()
+      await Promise.all(Array.from({ length: 20 }, () => logIn(url, 'one-of-many@example.com')))
+      const counted = () => lines().reduce((sum, { requests }) => sum + requests, 0)
+      await eventually('a line that counts the last logins', () => counted() >= 15)
+      expect(lines().length).to.be.at.most((performance.now() - began) / 1000 + 1)
+    } finally {
+      await stop()
+    }
+  })
+})

@@ -36,12 +36,16 @@ const requestIdForm = /^[A-Za-z0-9._-]{8,64}$/
 
 /** Middleware that gives every answer its request id, its headers, its error and its line in the log. */
 export function answering({ log, isTls, logRequests, answered }: AnsweringNeeds) {
-  const logUnavailable = countedLines(({ requestId, tenant, err }, requests) => {
+  const logUnavailable = countedLines<Refused>(causeOf, ({ requestId, tenant, err }, requests) => {
     log.error({ requestId, tenant, err, requests }, 'service unavailable')
   })
-  const logLimited = countedLines(({ requestId, tenant, client, err }, requests) => {
+  const logLimited = countedLines<Refused>(causeOf, ({ requestId, tenant, client, err }, requests) => {
     log.warn({ limit: err.message, requestId, tenant, client, requests }, 'limit reached')
   })
+  const logSlow = countedLines<RequestLine>(
+    ({ tenant, method, route }) => `${tenant} ${method} ${route}`,
+    (line, requests) => log.info({ ...line, requests }, 'request'),
+  )
   const logUnlisted = unlistedOrigins(log)
   let waiting = 0
 
@@ -83,27 +87,43 @@ export function answering({ log, isTls, logRequests, answered }: AnsweringNeeds)
     const isAborted = ctx.req.readableAborted && ctx.res.statusCode === 400
     const status = isAborted ? 499 : ctx.res.statusCode
     answered?.(ctx.state.operation ?? null, status, milliseconds)
-    if (logRequests !== 'all' && !isWorthALine(status, milliseconds)) return
+    const isFailed = status >= 500 && status !== 503
+    const isSlow = milliseconds >= slowMilliseconds && status !== 503 && status !== 429
+    if (logRequests !== 'all' && !isFailed && !isSlow) return
     // The pattern of the route, because a path may contain private data. A guard runs in a route of the app.
     const route: unknown = ctx.state.route ?? ctx.routerPath ?? ctx._matchedRoute
-    log.info(
-      {
-        requestId: ctx.state.requestId,
-        method: ctx.method,
-        tenant: ctx.state.tenant,
-        route: typeof route === 'string' ? route : null,
-        status,
-        milliseconds: Math.round(milliseconds),
-        userId: ctx.state.by?.user.id,
-      },
-      'request',
-    )
+    const line: RequestLine = {
+      requestId: ctx.state.requestId,
+      method: ctx.method,
+      tenant: ctx.state.tenant,
+      route: typeof route === 'string' ? route : null,
+      status,
+      milliseconds: Math.round(milliseconds),
+      userId: ctx.state.by?.user.id,
+    }
+    if (logRequests === 'all' || isFailed) log.info(line, 'request')
+    else logSlow(line)
   }
 }
 
-/** 503 and 429 have lines of their own with a number. A line for each answer would fill the disk in an outage or a flood. */
-function isWorthALine(status: number, milliseconds: number): boolean {
-  return status !== 503 && status !== 429 && (status >= 500 || milliseconds >= slowMilliseconds)
+/** A request that was refused by 503 or 429. It has its own line instead of a `RequestLine`. */
+interface Refused {
+  readonly requestId: string
+  readonly tenant: unknown
+  readonly client: unknown
+  readonly err: Error
+}
+
+const causeOf = ({ err }: Refused): string => err.message
+
+interface RequestLine {
+  readonly requestId: string
+  readonly method: string
+  readonly tenant: unknown
+  readonly route: string | null
+  readonly status: number
+  readonly milliseconds: number
+  readonly userId: unknown
 }
 
 /** The id from the client, so that both logs can be compared, or a new one. */

@@ -1,40 +1,36 @@
 const intervalMilliseconds = 1_000
 
-interface Failed {
-  readonly requestId: string
-  readonly tenant: unknown
-  readonly client: unknown
-  readonly err: Error
-}
-
-interface Interval {
-  first: Failed | null
+interface Interval<Entry> {
+  first: Entry | null
   requests: number
 }
 
 /**
- * Logs requests that are answered 503 or 429. An overload or a flood causes thousands of them per second. So each cause gets
- * one line at once, and then one line per second with the number of requests and the first request.
+ * Logs requests of which an overload or a flood causes thousands per second. Each kind gets one line at once, and then one line
+ * per second with the number of requests and the first request.
  */
-export function countedLines(write: (failed: Failed, requests: number) => void): (failed: Failed) => void {
-  /** Requests since the last line, by the message of their error. */
-  const unlogged = new Map<string, Interval>()
+export function countedLines<Entry>(
+  kindOf: (entry: Entry) => string,
+  write: (entry: Entry, requests: number) => void,
+): (entry: Entry) => void {
+  /** Requests since the last line, by kind. */
+  const unlogged = new Map<string, Interval<Entry>>()
 
-  function begin(failed: Failed, requests: number): void {
-    write(failed, requests)
-    const cause = failed.err.message
-    const next: Interval = { first: null, requests: 0 }
-    unlogged.set(cause, next)
+  function begin(kind: string, entry: Entry, requests: number): void {
+    write(entry, requests)
+    const next: Interval<Entry> = { first: null, requests: 0 }
+    unlogged.set(kind, next)
     setTimeout(() => {
-      unlogged.delete(cause)
-      if (next.first !== null) begin(next.first, next.requests)
+      unlogged.delete(kind)
+      if (next.first !== null) begin(kind, next.first, next.requests)
     }, intervalMilliseconds).unref()
   }
 
-  return (failed) => {
-    const since = unlogged.get(failed.err.message)
-    if (since === undefined) return begin(failed, 1)
-    since.first ??= failed
+  return (entry) => {
+    const kind = kindOf(entry)
+    const since = unlogged.get(kind)
+    if (since === undefined) return begin(kind, entry, 1)
+    since.first ??= entry
     since.requests += 1
   }
 }
