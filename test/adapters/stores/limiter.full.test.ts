@@ -1,7 +1,9 @@
+import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import Database from 'better-sqlite3'
 import { expect } from 'chai'
 import { Redis } from 'ioredis'
@@ -107,6 +109,25 @@ describe('the counters of limits', () => {
     it('keep the newest', async () => {
       await exceed(opened(bound))
       expectNewestAmong(keys())
+    })
+
+    it('are unavailable when the file cannot grow, and never seem to count', async () => {
+      const program = `
+        import { sqliteBackend } from './src/adapters/stores/sqlite/sqlite.ts'
+        const [, dataFolder] = process.argv
+        const handle = await sqliteBackend.open({ url: null, dataFolder, clock: () => new Date(), warn() {} })
+        await handle.prepare()
+        for (let count = 1; ; count++) {
+          const added = await handle.limiter.add('guesses', 1, 3600).catch((fault) => fault)
+          if (added.points === count) continue
+          console.log(added.constructor.name, added.points)
+          process.exit()
+        }`
+      // The largest size of a file that the process may write, in blocks of 1024 bytes.
+      const command = 'ulimit -f 400 && exec "$0" --input-type=module --eval "$1" "$2"'
+      const words = ['-c', command, process.execPath, program, at.folder]
+      const { stdout } = await promisify(execFile)('bash', words)
+      expect(stdout).to.equal('Unavailable undefined\n')
     })
 
     it('are kept for as long as few others exist, however many come and go', async () => {

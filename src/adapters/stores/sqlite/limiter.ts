@@ -104,8 +104,10 @@ function openCounters(driver: Driver, path: string, isSmall: boolean) {
     throw error
   }
   const sql = statementsOf(db)
-  // The library compiles its statement at each call; ours is compiled once. It is alone in the library's transaction, and needs none.
-  const storeClient = { prepare: sql, transaction: (work: () => unknown) => work }
+  // The library compiles its statement and its transaction at each call; ours are compiled once. Without a transaction, the
+  // driver returns the row before the statement commits, and hides a fault of the commit, for example a full disk.
+  const inTransaction = db.transaction((work: () => unknown) => work())
+  const storeClient = { prepare: sql, transaction: (work: () => unknown) => () => inTransaction(work) }
   const options = { ...noLimit, storeClient, storeType: 'better-sqlite3', tableName: 'limits', tableCreated: true }
   return { db, sql, limiter: limiterOf(({ RateLimiterSQLite }) => new RateLimiterSQLite(options)) }
 }

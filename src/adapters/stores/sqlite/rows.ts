@@ -25,8 +25,9 @@ export interface UserRow {
 }
 
 /**
- * The rowid that a user gets if it is free. SQLite finds a row by its rowid in one tree and by its id in two, which takes half as
- * long again among a million users. The rowid begins with the time of the id (RFC 9562 section 5.7), so new rows are neighbours.
+ * The rowid of a new user, unless another user has it. SQLite searches one tree for a rowid and two for an id, and among a million
+ * users the second tree takes half as long again. The rowid begins with the time of the id (RFC 9562 section 5.7), so that new
+ * rows are neighbours.
  */
 export function rowIdOf(id: UserId): bigint {
   return BigInt.asIntN(64, BigInt(`0x${id.slice(1, 8)}${id.slice(9, 13)}${id.slice(21, 23)}${id.slice(24, 27)}`))
