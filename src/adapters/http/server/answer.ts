@@ -36,16 +36,21 @@ const requestIdForm = /^[A-Za-z0-9._-]{8,64}$/
 
 /** Middleware that gives every answer its request id, its headers, its error and its line in the log. */
 export function answering({ log, isTls, logRequests, answered }: AnsweringNeeds) {
-  const logUnavailable = countedLines<Refused>(causeOf, ({ requestId, tenant, err }, requests) => {
-    log.error({ requestId, tenant, err, requests }, 'service unavailable')
+  const logUnavailable = countedLines<Refused>({
+    kindOf: ({ err }) => err.message,
+    write: ({ requestId, tenant, err }, requests) =>
+      log.error({ requestId, tenant, err, requests }, 'service unavailable'),
   })
-  const logLimited = countedLines<Refused>(causeOf, ({ requestId, tenant, client, err }, requests) => {
-    log.warn({ limit: err.message, requestId, tenant, client, requests }, 'limit reached')
+  const logLimited = countedLines<Refused>({
+    kindOf: ({ err }) => err.message,
+    write: ({ requestId, tenant, client, err }, requests) =>
+      log.warn({ limit: err.message, requestId, tenant, client, requests }, 'limit reached'),
   })
-  const logSlow = countedLines<RequestLine>(
-    ({ tenant, method, route }) => `${tenant} ${method} ${route}`,
-    (line, requests) => log.info({ ...line, requests }, 'request'),
-  )
+  const logSlow = countedLines<RequestLine>({
+    kindOf: ({ tenant, method, route }) => `${tenant} ${method} ${route}`,
+    write: (line, requests) => log.info({ ...line, requests }, 'request'),
+    outranks: (line, shown) => line.milliseconds > shown.milliseconds,
+  })
   const logUnlisted = unlistedOrigins(log)
   let waiting = 0
 
@@ -113,8 +118,6 @@ interface Refused {
   readonly client: unknown
   readonly err: Error
 }
-
-const causeOf = ({ err }: Refused): string => err.message
 
 interface RequestLine {
   readonly requestId: string
