@@ -83,7 +83,8 @@ describe('portcullis superuser create', () => {
     expect(await me(email)).to.include({ id, is_superuser: false })
 
     const promoted = await portcullis(['superuser', 'create', '--email', email, '--promote'], { cwd: folder })
-    const advice = 'They have no password: forgot-password sets one.\n'
+    const advice =
+      'They have no password (one that somebody else may have chosen is removed): user reset-link sets one.\n'
     expect(promoted).to.deep.equal({ code: 0, out: '', err: `${email} is a superuser now (${id})\n${advice}` })
     expect(await logsIn(email, goodPassword)).to.equal(false)
     expect((await call(service.url, 'GET', '/users/me', { bearer: session })).status).to.equal(401)

@@ -9,6 +9,8 @@ import { Refusal } from '../../domain/refusal.ts'
 import { type ExitCode, warn } from '../output.ts'
 import { type GlobalOptions, withUsers } from '../settings.ts'
 
+const advice = 'They have no password (one that somebody else may have chosen is removed): user reset-link sets one.\n'
+
 interface Options extends GlobalOptions {
   readonly email: string
   readonly passwordStdin?: true
@@ -25,7 +27,7 @@ export async function createSuperuser(options: Options): Promise<ExitCode> {
     const promoted = options.promote ? await users.promoteUser.execute({ email, requestId }) : null
     if (promoted !== null) {
       process.stderr.write(`${promoted.email} is a superuser now (${promoted.id})\n`)
-      if (promoted.passwordHash === null) process.stderr.write('They have no password: forgot-password sets one.\n')
+      if (promoted.passwordHash === null) process.stderr.write(advice)
       return 0
     }
     const password = options.passwordStdin ? await readPassword() : await askForPassword()
@@ -35,7 +37,9 @@ export async function createSuperuser(options: Options): Promise<ExitCode> {
       return 0
     } catch (thrown) {
       if (!(thrown instanceof Refusal && thrown.code === 'REGISTER_USER_ALREADY_EXISTS')) throw thrown
-      warn('this address has an account already; --promote makes it a superuser')
+      warn(
+        'this address has an account already: --promote makes it a superuser, and removes a password that somebody else may have chosen',
+      )
       return 1
     }
   })
