@@ -114,7 +114,7 @@ export function readSettings(schema: TSchema, file: unknown, environment: readon
       sources.set(path.join('.'), source)
       return value
     }
-    fault(path, `must be ${expectation(schema)}${wrongItems(schema, value)}`, source)
+    fault(path, `must be ${expectation(schema)}${wrongItems(schema, value, assignment !== undefined)}`, source)
     return fallback
   }
 
@@ -152,8 +152,9 @@ function expectation(schema: TSchema): string {
 }
 
 /** Names wrong items of a list by their numbers from 1, because an item may be a secret. */
-function wrongItems(schema: TSchema, value: unknown): string {
+function wrongItems(schema: TSchema, value: unknown, isOfEnvironment: boolean): string {
   if (!Type.IsArray(schema) || !Array.isArray(value)) return ''
   const wrong = value.flatMap((item, index) => (Check(schema.items, item) ? [] : [index + 1]))
-  return wrong.length === 0 ? '' : `; wrong: item ${wrong.join(', ')}`
+  if (wrong.length === 0) return ''
+  return `; wrong: item ${wrong.join(', ')}${isOfEnvironment ? ' (commas separate the items, without brackets)' : ''}`
 }

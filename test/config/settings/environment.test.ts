@@ -36,6 +36,8 @@ describe('settings from the environment', () => {
         const none = await folder.load({}, { PORTCULLIS_HTTP__TRUSTED_PROXIES: empty })
         expect(none.settings.http.trustedProxies).to.deep.equal([])
       }
+      const [fault] = await folder.faults({}, { PORTCULLIS_HTTP__ALLOWED_ORIGINS: '["https://a.example"]' })
+      expect(fault?.message).to.include('wrong: item 1 (commas separate the items, without brackets)')
     })
 
     it('ignores an empty variable', async () => {

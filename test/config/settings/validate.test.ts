@@ -49,6 +49,7 @@ describe('judging the settings', () => {
       'tokens.resetLifetimeSeconds': [86_401],
       'security.freshLoginSeconds': [-1],
       'logs.level': ['loud'],
+      'metrics.port': [3000], // the default of http.port
       'docs.enabled': ['false'],
     }
 

@@ -17,10 +17,11 @@ type NoteFault = (path: string, message: string, involved?: readonly string[]) =
 
 /** Applies the rules across settings. Each leaf of `settings` matches its schema. */
 export function judgeSettings(settings: Settings, note: NoteFault): void {
-  const { http, secret } = settings
+  const { http, metrics, secret } = settings
   if (http.publicUrl === undefined && !isLoopback(http.host)) {
     note('http.publicUrl', 'is required unless http.host is a loopback address', ['http.host'])
   }
+  if (metrics.port === http.port && http.port !== 0) note('metrics.port', 'must differ from http.port', ['http.port'])
   const objection = secret === null ? null : secretObjection(secret)
   if (objection !== null) note('secret', objection)
   judgeStores(settings, note)
