@@ -286,6 +286,14 @@ describe('the use cases of a program without a compiler', () => {
         }
       }
     })
+
+    it(`pass on right input: ${name}`, async () => {
+      const site = await scene()
+      const right = input(site)
+      const outcome = await answerTo(call(site.accounts, right as never)) // safe: as above
+      expect(outcome).to.not.be.instanceOf(Error)
+      expect(outcome).to.not.be.oneOf(['UNAUTHORIZED', ...Object.keys(right)])
+    })
   }
 
   it('refuse passwords that nobody may have, and unknown tokens', async () => {

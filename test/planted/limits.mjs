@@ -26,16 +26,16 @@ export default [
   {
     title: 'a login with a device token uses up the counter of its account',
     file: 'src/application/limits/counted-limits.ts',
-    text: `deviceId))
+    text: `deviceId)))
       return`,
-    replacement: 'deviceId))',
+    replacement: 'deviceId)))',
     tests: ['test/application/limits/counted-limits.test.ts'],
   },
   {
     title: 'the pauses of a client hold for all accounts',
     file: 'src/application/limits/counted-limits.ts',
-    text: "this.#count('passwordsBeforePauses', client, account)",
-    replacement: "this.#count('passwordsBeforePauses', client)",
+    text: "this.#counter('passwordsBeforePauses', client, account)",
+    replacement: "this.#counter('passwordsBeforePauses', client)",
     tests: ['test/application/limits/counted-limits.test.ts'],
   },
   {
