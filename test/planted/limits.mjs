@@ -26,9 +26,8 @@ export default [
   {
     title: 'a login with a device token uses up the counter of its account',
     file: 'src/application/limits/counted-limits.ts',
-    text: `deviceId)))
-      return`,
-    replacement: 'deviceId)))',
+    text: "this.#counter('passwordsPerAccount', account, ...owners)",
+    replacement: "this.#counter('passwordsPerAccount', account)",
     tests: ['test/application/limits/counted-limits.test.ts'],
   },
   {
@@ -115,7 +114,7 @@ export default [
   {
     title: 'strangers use up the tokens of a browser with a device token',
     file: 'src/application/limits/counted-limits.ts',
-    text: ', ...(deviceId === null ? [] : [deviceId]))',
+    text: ', ...(isKnown ? [knownDevices] : []))',
     replacement: ')',
     tests: ['test/application/limits/counted-limits.test.ts'],
   },

@@ -59,6 +59,9 @@ interface Counter {
   readonly key: string
 }
 
+/** Names the counter of all device tokens of an account. */
+const knownDevices = 'devices'
+
 /** A point that an attempt has added to a counter. */
 interface Taken extends Counter {
   readonly points: number
@@ -121,9 +124,9 @@ export class CountedLimits implements Limits {
 
   async maySendToken({ purpose, account, device, requestId }: TokenDemand): Promise<boolean> {
     const { limiter, deviceTokens, figures, withheld } = this.#needs
-    // Strangers can use up the tokens of an address. So a browser of its owner has a counter of its own.
-    const deviceId = device === null ? null : deviceTokens.idOf(device, account)
-    const { key } = this.#counter('tokensPerAddress', purpose, account, ...(deviceId === null ? [] : [deviceId]))
+    // Strangers can use up the tokens of an address. So the browsers of its owner have a counter of their own.
+    const isKnown = device !== null && deviceTokens.idOf(device, account) !== null
+    const { key } = this.#counter('tokensPerAddress', purpose, account, ...(isKnown ? [knownDevices] : []))
 
     // The requests of a minute get one token, so they count once. Otherwise an impatient user would get no more tokens.
     const minute = Math.floor(this.#now() / 1000 / restSeconds)
@@ -151,17 +154,16 @@ export class CountedLimits implements Limits {
 
     if (perClient !== null) taken.push(await this.#take(perClient))
     if (account === null) return
-    if (deviceId !== null) {
-      taken.push(await this.#take(this.#counter('passwordsPerDevice', account, deviceId)))
-      return
-    }
+    if (deviceId !== null) taken.push(await this.#take(this.#counter('passwordsPerDevice', account, deviceId)))
     if (pair !== null) {
       const counted = await this.#count(pair)
       taken.push(counted)
       await this.#pause(counted)
     }
     try {
-      taken.push(await this.#take(this.#counter('passwordsPerAccount', account)))
+      // A former owner of the address may have many device tokens, so all of them share a counter.
+      const owners = deviceId === null ? [] : [knownDevices]
+      taken.push(await this.#take(this.#counter('passwordsPerAccount', account, ...owners)))
     } catch (thrown) {
       if (thrown instanceof LimitReached) attacked({ account, client, requestId })
       throw thrown

@@ -145,11 +145,11 @@ describe('the limits of passwords', () => {
 
   it('let a browser log in with its device token while the account is attacked, with a counter of its own', async () => {
     const { guess, logIn, devices, clock } = scene({
-      passwordsPerAccount: 2,
+      passwordsPerAccount: 3,
       passwordsPerDevice: 2,
       passwordsBeforePauses: 1,
     })
-    await times(2, (at) => guess({ ...attempt, client: `192.0.2.${at}` }))
+    await times(3, (at) => guess({ ...attempt, client: `192.0.2.${at}` }))
     const owner = { ...attempt, device: devices.issue(ada) }
     expect(await logIn(owner)).to.equal('right')
     expect(await times(2, () => guess(owner))).to.deep.equal(['wrong', 'wrong'])
@@ -157,6 +157,15 @@ describe('the limits of passwords', () => {
     expect(await logIn({ ...owner, device: devices.issue(ada) })).to.equal('right')
     clock.advance(3600)
     expect(await logIn(owner)).to.equal('right')
+  })
+
+  it('let all device tokens of an account together guess as often as strangers, because a former owner may have many', async () => {
+    const { guess, logIn, devices, attacks } = scene({ passwordsPerAccount: 3, passwordsPerDevice: 2 })
+    const fromNewDevice = () => guess({ ...attempt, device: devices.issue(ada) })
+    expect(await times(3, fromNewDevice)).to.deep.equal(['wrong', 'wrong', 'wrong'])
+    expect(await fromNewDevice()).to.equal('passwordsPerAccount, retry after 3600 s')
+    expect(attacks).to.have.lengthOf(1)
+    expect(await logIn()).to.equal('right')
   })
 
   it('judge the client first, then the client with the account, then the account', async () => {
@@ -331,6 +340,7 @@ describe('the limits of requests', () => {
     expect(await ask({ device: devices.issue(grace) })).to.equal(false)
     const device = devices.issue(ada)
     expect(await times(3, () => ask({ device }))).to.deep.equal([true, true, false])
+    expect(await ask({ device: devices.issue(ada) }), 'another device').to.equal(false)
   })
 
   it('report the first request of a window that gets no token', async () => {
