@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { call, goodPassword, register } from '../support/client.ts'
+import { firstSuperuser } from '../support/first-superuser.ts'
 import { verifyToken } from '../support/one-time-tokens.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 
@@ -8,7 +9,7 @@ describe('POST /auth/verify/reject', () => {
   let late = 0
   before(async () => {
     const clock = () => new Date(Date.now() + late)
-    service = await startTestService({ PORTCULLIS_STORES__USERS__KIND: 'memory' }, { clock })
+    service = await startTestService({}, { clock })
   })
   after(() => service?.stop())
 
@@ -51,6 +52,17 @@ describe('POST /auth/verify/reject', () => {
     expect(await reject(token)).to.deep.equal(badToken)
     expect(await reject('guessed')).to.deep.equal(badToken)
     expect(await logInAs(email)).to.equal(200)
+  })
+
+  it('refuses a deactivated account, whose user could register again', async () => {
+    const email = 'banned@example.com'
+    const { id } = await register(service.url, email)
+    const token = await verifyToken(service, email)
+    const bearer = await firstSuperuser(service)
+    await call(service.url, 'PATCH', `/users/${id}`, { bearer, json: { is_active: false } })
+    expect(await reject(token)).to.deep.equal(badToken)
+    const again = await call(service.url, 'POST', '/auth/register', { json: { email, password: goodPassword } })
+    expect(again.status).to.equal(400)
   })
 
   it('refuses an account older than 7 days, whose user may have entered a wrong new address', async () => {
