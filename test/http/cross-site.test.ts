@@ -122,7 +122,8 @@ describe('requests from pages', () => {
     const answer = await call(service.url, 'POST', '/auth/cookie/login', complete)
     expect(seen(answer)).to.deep.equal(forbidden)
     expect(answer.headers.get('Set-Cookie')).to.equal(null)
-    expect((await call(service.url, 'POST', '/auth/jwt/login', complete)).status).to.equal(200)
+    const loggedIn = await call(service.url, 'POST', '/auth/jwt/login', complete)
+    expect([loggedIn.status, loggedIn.headers.get('Set-Cookie')], 'keeps the device cookie').to.deep.equal([200, null])
   })
 
   it('may register from our origins only', async () => {

@@ -53,6 +53,8 @@ export interface Incoming<Body, Target, Who> {
   readonly caller: Caller
   /** Parses the headers. */
   readonly traits: () => ClientTraits
+  /** Whether a page of an origin that is not ours made the request. */
+  readonly isForeign: () => boolean
   /** The host of the request without its port. */
   readonly host: string
   readonly requestId: string

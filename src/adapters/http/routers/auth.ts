@@ -31,14 +31,15 @@ export function authRouter({ logIn, logOut, backend, deviceCookie, prefix }: Nee
         body: LoginForm,
         replies: transport.replies,
         refusals: ['LOGIN_BAD_CREDENTIALS', 'LOGIN_USER_NOT_VERIFIED'],
-        async handle({ body, requestId, languages, caller, traits: traitsOf }) {
+        async handle({ body, requestId, languages, caller, traits: traitsOf, isForeign }) {
           const parsed = parseAddress(body.username)
           const email = 'email' in parsed ? parsed.email : null
           const { password } = body
           const client = { caller, traits: traitsOf() }
           const credential = await logIn.execute({ email, password, backend, requestId, languages, ...client })
           const reply = transport.deliver(credential)
-          return email === null ? reply : deviceCookie.addTo(reply, email)
+          // By a form, any page could replace the visitor's device cookie.
+          return email === null || isForeign() ? reply : deviceCookie.addTo(reply, email)
         },
       }),
       endpoint({

@@ -21,7 +21,7 @@ export function presentedBy(headers: IncomingHttpHeaders, backends: readonly Htt
  * Whether a page of another origin made the request, according to the browser. A client that sends neither header is no
  * browser, so no page can misuse its cookies (OWASP CSRF cheat sheet; W3C Fetch Metadata).
  */
-function isForeign(headers: IncomingHttpHeaders, ownOrigins: ReadonlySet<string>): boolean {
+export function isForeign(headers: IncomingHttpHeaders, ownOrigins: ReadonlySet<string>): boolean {
   const { origin } = headers
   if (origin !== undefined) return !ownOrigins.has(origin)
   const site = headers['sec-fetch-site']
