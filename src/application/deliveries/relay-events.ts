@@ -23,6 +23,8 @@ const maxRunning = 16
 const maxAttempts = 10
 const maxRetrySeconds = 300
 const sessionsAtOnce = 32
+/** Further ended sessions stay until they expire. The record of the user refuses them. */
+const mostSessionsRemoved = 1000
 
 /**
  * Delivers events at least once, those of a user in the order of writing. First it removes the sessions and tokens that
@@ -183,11 +185,12 @@ export class RelayEvents implements DueWork {
 
   /**
    * Removes only ended sessions: the event may come late, after a new login. It reads the user after the sessions, so
-   * no session is younger than the record that judges it. It works in batches: a user may have thousands of sessions.
+   * no session is younger than the record that judges it. It works in batches: a user may have thousands of sessions,
+   * and a program that logs in without pause has even more.
    */
   async #removeDeadSessions(userId: UserId): Promise<void> {
     const { sessions, users } = this.#needs
-    const listed = await sessions.listOf(userId)
+    const listed = await sessions.listOf(userId, mostSessionsRemoved)
     const user = await users.find(userId)
     const lives = ({ digest: id, generation }: Session) => user !== null && isAlive(user, { id, generation })
     const dead = listed.filter((session) => !lives(session))

@@ -278,6 +278,15 @@ describe('RelayEvents', () => {
       expect(await sessions.find(young.digest)).not.to.equal(null)
     })
 
+    it('leaves ended sessions beyond a thousand to their expiry, because a program may have begun a million', async () => {
+      const { users, sessions, relay, clock } = await setUp()
+      const user = aUser()
+      for (let count = 0; count < 1001; count++) await sessions.put(aSession({ userId: user.id, generation: -1 }))
+      await users.insert(user, [passwordChanged(user, clock())])
+      await runDue(relay)
+      expect(await sessions.listOf(user.id)).to.have.lengthOf(1)
+    })
+
     it('removes the tokens of a former address, and no others', async () => {
       const { users, tokens, relay, clock } = await setUp()
       const user = aUser()

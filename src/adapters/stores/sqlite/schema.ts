@@ -112,7 +112,7 @@ const tables = `
     browser TEXT,
     system TEXT
   ) STRICT;
-  CREATE INDEX sessions_user ON sessions (user_id);
+  CREATE INDEX sessions_user ON sessions (user_id, created_at);
   CREATE INDEX sessions_expiry ON sessions (expires_at);
 
   CREATE TABLE meta (name TEXT PRIMARY KEY NOT NULL, value TEXT NOT NULL) STRICT;

@@ -21,7 +21,7 @@ const indexes: Readonly<Record<string, readonly (IndexDescription & { readonly n
   tokens: [{ key: { digest: 1 }, name: 'digest' }, { key: { userId: 1 }, name: 'userId' }, afterExpiry],
   oauth_states: [afterExpiry],
   expiring_ids: [afterExpiry],
-  sessions: [{ key: { userId: 1 }, name: 'userId' }, afterExpiry],
+  sessions: [{ key: { userId: 1, createdAt: -1 }, name: 'userId_createdAt' }, afterExpiry],
   limits: [
     { key: { key: 1 }, name: 'key', unique: true },
     { key: { createdAt: 1 }, name: 'createdAt' },
