@@ -17,7 +17,7 @@ import type { RejectAccount } from './one-time-tokens/reject-account.ts'
 import type { RequestToken } from './one-time-tokens/request-token.ts'
 import type { ResetPassword } from './one-time-tokens/reset-password.ts'
 import type { VerifyUser } from './one-time-tokens/verify-user.ts'
-import type { Authenticate, Authenticated } from './sign-in/authenticate.ts'
+import type { Authenticate, Authenticated, Backend } from './sign-in/authenticate.ts'
 import type { EndSession } from './sign-in/end-session.ts'
 import type { ListSessions } from './sign-in/list-sessions.ts'
 import type { LogIn } from './sign-in/log-in.ts'
@@ -92,7 +92,7 @@ export function checkedAccounts(useCases: CheckedAccounts): CheckedAccounts {
           return logIn.execute({ ...input, email, caller, traits: traitsOf(input) })
         },
       },
-      ['password'],
+      ['password', 'backend'],
     ),
     logOut: {
       async execute(by) {
@@ -152,6 +152,7 @@ const checks = {
   purpose: must('purpose', 'be reset_password or verify_email', (value) =>
     ['reset_password', 'verify_email'].some((purpose) => purpose === value),
   ),
+  backend: must('backend', 'be a value of accounts.backends', isBackend),
   by: requireAuthenticated,
 } satisfies Readonly<Record<string, Check>>
 
@@ -223,6 +224,10 @@ function requireActorAndTarget({ by, target }: { by: Authenticated | 'program'; 
   if (by !== 'program') requireAuthenticated(by)
   if (isUserId(target?.id)) return
   throw new Refusal(by === 'program' || by.user.isSuperuser ? 'NOT_FOUND' : 'FORBIDDEN')
+}
+
+function isBackend(value: unknown): boolean {
+  return typeof (value as Partial<Backend> | null | undefined)?.credentials?.issue === 'function' // safe: each field is checked
 }
 
 type Given = { readonly id?: unknown; readonly userId?: unknown; readonly expiresAt?: unknown }

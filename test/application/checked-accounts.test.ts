@@ -252,6 +252,7 @@ const wrongValues: Readonly<Record<string, readonly unknown[]>> = {
   password: nonTexts,
   currentPassword: nonTexts,
   token: nonTexts,
+  backend: [...nonStrings, 'jwt'],
   sessionId: nonTexts,
   requestId: nonTexts,
   languages: ['de', ['de', 5], [null], { 0: 'de' }],
