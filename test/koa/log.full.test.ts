@@ -9,9 +9,11 @@ import Koa from 'koa'
 import { koaBody } from 'koa-body'
 import { openPortcullis } from 'portcullis'
 import { koaAccounts } from 'portcullis/koa'
-const portcullis = await openPortcullis({
+const settings = {
   stores: { users: { kind: 'memory' } }, http: { publicUrl: 'http://localhost:3000' }, logs: { requests: 'all' },
-})
+  mail: { url: 'smtp://127.0.0.1:1' },
+}
+const portcullis = await openPortcullis(settings, { handlers: {}, delivers: false })
 const accounts = koaAccounts(portcullis)
 const router = new Router()
   .get('/orders/:id', accounts.requireUser(), (ctx) => { ctx.body = 'orders' })
@@ -39,11 +41,8 @@ describe('the log in a host app', () => {
       environmentOf({}),
     )
     expect(await ended, output.error).to.equal(0)
-    const lines = output.error
-      .trimEnd()
-      .split('\n')
-      .map((line) => JSON.parse(line))
-      .filter(({ requestId }) => requestId !== undefined)
+    const all = output.error.trimEnd().split('\n')
+    const lines = all.map((line) => JSON.parse(line)).filter(({ requestId }) => requestId !== undefined)
     const answers = lines.filter(({ msg }) => msg === 'request')
     expect(answers.map(({ requestId, method, route, status }) => [requestId, method, route, status])).to.deep.equal([
       ['request-1', 'GET', '/users/me', 401],
@@ -54,6 +53,8 @@ describe('the log in a host app', () => {
     expect(faults.map(({ requestId, msg, err }) => [requestId, msg, err.message])).to.deep.equal([
       ['request-5', 'request failed', 'the body was read already: mount these routes above any body parser'],
     ])
+    expect(output.error).to.include('"msg":"the handlers are not called')
+    expect(output.error).to.include('"msg":"messages link to /account')
     expect(output.error).to.not.match(/orders\/secret|me\?secret/)
   })
 })

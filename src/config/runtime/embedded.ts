@@ -8,6 +8,7 @@ import type { Limits } from '../../application/limits/limits.ts'
 import type { DeviceTokens } from '../../application/ports/device-tokens.ts'
 import type { OAuthProvider } from '../../application/ports/oauth-provider.ts'
 import type { Backend } from '../../application/sign-in/authenticate.ts'
+import { warnOfNoHandlers } from '../composition/handlers.ts'
 import { openSharedResources } from '../composition/shared-resources.ts'
 import { openTenant, type Tenant } from '../composition/tenant.ts'
 import { settingsOf } from '../settings/load.ts'
@@ -80,6 +81,8 @@ export async function openPortcullis(given: object = {}, options: PortcullisOpti
   if (delivers && [...tenants.enabled.values()].some((one) => leavesEvents(one.settings))) {
     log.info('there are no handlers: a service or a worker has to deliver the events')
   }
+  if (handlers !== undefined && !delivers) log.warn('the handlers are not called: pass delivers: true')
+  if (options.delivers === true && handlers === undefined) warnOfNoHandlers(log, tenants)
   const directory = openTenants({
     ...shared,
     settings,
@@ -102,7 +105,7 @@ export async function openPortcullis(given: object = {}, options: PortcullisOpti
       return accounts
     },
     async withTenant(id, work) {
-      if (!directory.knows(id)) throw new RangeError('there is no such tenant')
+      if (!directory.knows(id)) throw new RangeError(`there is no tenant ${id}`)
       return directory.use(id, (tenant) => work(accountsOf(tenant)))
     },
     close: () => directory.close(graceSeconds),

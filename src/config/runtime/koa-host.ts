@@ -16,6 +16,9 @@ export function koaAccounts(portcullis: Portcullis): KoaAccounts {
   const { settings, tenants, log, directory } = internalsOf(portcullis)
   const isTls = publicUrlOf(settings).startsWith('https:')
   const built = new WeakMap<Tenant, TenantHttp>()
+  if ([...tenants.enabled.values()].some((one) => linksToPages(one.settings))) {
+    log.warn('messages link to /account, which a Koa app does not have: set mail.links.verify and mail.links.reset')
+  }
 
   /** Builds the routes of a tenant on first use, and drops them when it closes. */
   function httpOf(tenant: Tenant): TenantHttp {
@@ -36,6 +39,10 @@ export function koaAccounts(portcullis: Portcullis): KoaAccounts {
     isTls,
     logRequests: settings.logs.requests,
   })
+}
+
+function linksToPages({ mail: { url, links } }: Settings): boolean {
+  return url !== 'off' && (links.verify === undefined || links.reset === undefined)
 }
 
 function publicUrlOf({ http: { publicUrl } }: Settings): string {
