@@ -15,6 +15,7 @@ export type StoreParts = Pick<StoreHandle, 'users' | 'sessions' | 'tokens' | 'oa
 /** A new, empty store, ready for use. Its time is `clock`'s. */
 export interface OpenedStore {
   readonly store: StoreParts
+  /** The time of the store. Only a `limiter` uses the real time. */
   readonly clock: FixedClock
   /** Another handle on the same storage, with connections of its own where the technology has connections. */
   readonly second: StoreParts
