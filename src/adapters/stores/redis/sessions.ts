@@ -12,7 +12,9 @@ export function redisSessionStore(ask: Ask, prefix: string, clock: () => Date): 
   const keyOf = (digest: string): string => `${prefix}session:${digest}`
   const listKeyOf = (userId: UserId): string => `${prefix}sessions-of:${userId}`
 
-  const listed = (userId: UserId): Promise<string[]> => ask((redis) => redis.zrange(listKeyOf(userId), '0', '-1'))
+  /** The members whose sessions end last; `most` of 0 means all. */
+  const listed = (userId: UserId, most = 0): Promise<string[]> =>
+    ask((redis) => redis.zrange(listKeyOf(userId), String(-most), '-1'))
 
   async function unlist(userId: UserId, members: readonly string[]): Promise<void> {
     if (members.length > 0) await ask((redis) => redis.zrem(listKeyOf(userId), ...members))
@@ -53,7 +55,7 @@ export function redisSessionStore(ask: Ask, prefix: string, clock: () => Date): 
     },
 
     async listOf(userId, limit = Number.POSITIVE_INFINITY) {
-      const members = (await listed(userId)).sort((one, other) => createdIn(other) - createdIn(one))
+      const members = (await listed(userId, mostListed)).sort((one, other) => createdIn(other) - createdIn(one))
       const live: Session[] = []
       const ended: string[] = []
       for (let start = 0; start < members.length && live.length < limit; start += batchSize) {
@@ -105,6 +107,9 @@ const createdIn = (member: string): number => Number.parseInt(member, 10)
 function isSettled(member: string, now: Date): boolean {
   return now.getTime() - createdIn(member) > 60_000
 }
+
+/** A program that logs in without pause has hundreds of thousands of sessions, and a list of them would stop Redis. */
+const mostListed = 10_000
 
 /** One user may have thousands of sessions, and other commands must not wait behind them all. */
 const batchSize = 200
