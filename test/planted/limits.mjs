@@ -26,7 +26,7 @@ export default [
   {
     title: 'a login with a device token uses up the counter of its account',
     file: 'src/application/limits/counted-limits.ts',
-    text: "this.#counter('passwordsPerAccount', account, ...owners)",
+    text: "this.#counter('passwordsPerAccount', account, knownDevices)",
     replacement: "this.#counter('passwordsPerAccount', account)",
     tests: ['test/application/limits/counted-limits.test.ts'],
   },

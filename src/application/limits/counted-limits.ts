@@ -161,12 +161,25 @@ export class CountedLimits implements Limits {
       await this.#pause(counted)
     }
     try {
-      // A former owner of the address may have many device tokens, so all of them share a counter.
-      const owners = deviceId === null ? [] : [knownDevices]
-      taken.push(await this.#take(this.#counter('passwordsPerAccount', account, ...owners)))
+      taken.push(await this.#takeOfAccount(account, deviceId !== null))
     } catch (thrown) {
       if (thrown instanceof LimitReached) attacked({ account, client, requestId })
       throw thrown
+    }
+  }
+
+  /**
+   * A former owner of the address may have many device tokens, so all of them share a counter. When it is full, they share
+   * that of the strangers: a device token never leaves a browser worse off.
+   */
+  async #takeOfAccount(account: EmailKey, hasDevice: boolean): Promise<Taken> {
+    const strangers = this.#counter('passwordsPerAccount', account)
+    if (!hasDevice) return await this.#take(strangers)
+    try {
+      return await this.#take(this.#counter('passwordsPerAccount', account, knownDevices))
+    } catch (thrown) {
+      if (!(thrown instanceof LimitReached)) throw thrown
+      return await this.#take(strangers)
     }
   }
 

@@ -163,9 +163,10 @@ describe('the limits of passwords', () => {
     const { guess, logIn, devices, attacks } = scene({ passwordsPerAccount: 3, passwordsPerDevice: 2 })
     const fromNewDevice = () => guess({ ...attempt, device: devices.issue(ada) })
     expect(await times(3, fromNewDevice)).to.deep.equal(['wrong', 'wrong', 'wrong'])
+    expect(await logIn({ ...attempt, device: devices.issue(ada) }), 'as a stranger').to.equal('right')
+    expect(await times(3, fromNewDevice)).to.deep.equal(['wrong', 'wrong', 'wrong'])
     expect(await fromNewDevice()).to.equal('passwordsPerAccount, retry after 3600 s')
     expect(attacks).to.have.lengthOf(1)
-    expect(await logIn()).to.equal('right')
   })
 
   it('judge the client first, then the client with the account, then the account', async () => {
