@@ -23,8 +23,9 @@ const maxRunning = 16
 const maxAttempts = 10
 const maxRetrySeconds = 300
 const sessionsAtOnce = 32
+const sessionsPerPage = 1000
 /** Further ended sessions stay until they expire. The record of the user refuses them. */
-const mostSessionsRemoved = 1000
+const mostPages = 100
 
 /**
  * Delivers events at least once, those of a user in the order of writing. First it removes the sessions and tokens that
@@ -190,12 +191,15 @@ export class RelayEvents implements DueWork {
    */
   async #removeDeadSessions(userId: UserId): Promise<void> {
     const { sessions, users } = this.#needs
-    const listed = await sessions.listOf(userId, mostSessionsRemoved)
-    const user = await users.find(userId)
-    const lives = ({ digest: id, generation }: Session) => user !== null && isAlive(user, { id, generation })
-    const dead = listed.filter((session) => !lives(session))
-    for (let first = 0; first < dead.length; first += sessionsAtOnce) {
-      await Promise.all(dead.slice(first, first + sessionsAtOnce).map(({ digest }) => sessions.remove(digest)))
+    for (let page = 0; page < mostPages; page++) {
+      const listed = await sessions.listOf(userId, sessionsPerPage)
+      const user = await users.find(userId)
+      const lives = ({ digest: id, generation }: Session) => user !== null && isAlive(user, { id, generation })
+      const dead = listed.filter((session) => !lives(session))
+      if (dead.length === 0) return
+      for (let first = 0; first < dead.length; first += sessionsAtOnce) {
+        await Promise.all(dead.slice(first, first + sessionsAtOnce).map(({ digest }) => sessions.remove(digest)))
+      }
     }
   }
 

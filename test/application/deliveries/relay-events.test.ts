@@ -3,6 +3,7 @@ import { RelayEvents } from '../../../src/application/deliveries/relay-events.ts
 import { runDue } from '../../../src/application/deliveries/run-due.ts'
 import { HandlerFailed } from '../../../src/application/ports/event-handlers.ts'
 import { MailRefused } from '../../../src/application/ports/mailer.ts'
+import type { SessionStore } from '../../../src/application/ports/stores/session-store.ts'
 import { accountEvent } from '../../../src/domain/events.ts'
 import { factOf } from '../../../src/domain/one-time-token.ts'
 import { Unavailable } from '../../../src/domain/refusal.ts'
@@ -278,13 +279,22 @@ describe('RelayEvents', () => {
       expect(await sessions.find(young.digest)).not.to.equal(null)
     })
 
-    it('leaves ended sessions beyond a thousand to their expiry, because a program may have begun a million', async () => {
-      const { users, sessions, relay, clock } = await setUp()
+    it('reads ended sessions in pages, because a program may have begun a million', async () => {
+      const { needs, users, sessions, clock } = await setUp()
+      const limits: (number | undefined)[] = []
+      const watched: SessionStore = {
+        ...sessions,
+        listOf: (userId, limit) => {
+          limits.push(limit)
+          return sessions.listOf(userId, limit)
+        },
+      }
       const user = aUser()
       for (let count = 0; count < 1001; count++) await sessions.put(aSession({ userId: user.id, generation: -1 }))
       await users.insert(user, [passwordChanged(user, clock())])
-      await runDue(relay)
-      expect(await sessions.listOf(user.id)).to.have.lengthOf(1)
+      await runDue(new RelayEvents({ ...needs, sessions: watched }))
+      expect(await sessions.listOf(user.id)).to.deep.equal([])
+      expect(limits).to.deep.equal([1000, 1000, 1000])
     })
 
     it('removes the tokens of a former address, and no others', async () => {
