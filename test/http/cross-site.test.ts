@@ -124,6 +124,8 @@ describe('requests from pages', () => {
     expect(answer.headers.get('Set-Cookie')).to.equal(null)
     const loggedIn = await call(service.url, 'POST', '/auth/jwt/login', complete)
     expect([loggedIn.status, loggedIn.headers.get('Set-Cookie')], 'keeps the device cookie').to.deep.equal([200, null])
+    const proxied = { ...complete, headers: { Origin: 'http://localhost:5173', 'Sec-Fetch-Site': 'same-origin' } }
+    expect((await call(service.url, 'POST', '/auth/jwt/login', proxied)).headers.get('Set-Cookie')).to.include('device')
   })
 
   it('may register from our origins only', async () => {

@@ -10,7 +10,7 @@ import { readBody } from '../body/read-body.ts'
 import type { Endpoint, Router } from '../endpoint.ts'
 import { errorReply } from '../errors.ts'
 import { type Reply, strictTransportSecurity } from '../reply.ts'
-import { isForeign, refuseForeign } from '../transports/http-backend.ts'
+import { isForeign, isOfProxy, refuseForeign } from '../transports/http-backend.ts'
 import { isPreflight } from './cors.ts'
 import { type Identify, recordUse } from './identify.ts'
 import { type Operation, type RouteTable, routeTable } from './route-table.ts'
@@ -134,7 +134,7 @@ function answerOf(endpoint: Endpoint, needs: RoutesNeeds): Operation {
         cookie: ctx.req.headers.cookie,
         caller,
         traits: () => needs.traitsOf(ctx.req),
-        isForeign: () => isForeign(ctx.req.headers, needs.ownOrigins()),
+        isForeign: () => isForeign(ctx.req.headers, needs.ownOrigins()) && !isOfProxy(ctx.req.headers),
         host: ctx.hostname,
         requestId: ctx.state.requestId,
         languages: acceptedLanguages(ctx.req.headers['accept-language']),

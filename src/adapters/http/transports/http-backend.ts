@@ -28,6 +28,11 @@ export function isForeign(headers: IncomingHttpHeaders, ownOrigins: ReadonlySet<
   return site === 'cross-site' || site === 'same-site'
 }
 
+/** Whether the page reached us through a proxy at its own origin, whatever our public URL is. No page can forge the header. */
+export function isOfProxy(headers: IncomingHttpHeaders): boolean {
+  return headers['sec-fetch-site'] === 'same-origin'
+}
+
 /** A page of another origin made the request. */
 export class ForeignPage extends Refusal {
   constructor() {
