@@ -13,7 +13,7 @@ const settings = {
   stores: { users: { kind: 'memory' } }, http: { publicUrl: 'http://localhost:3000' }, logs: { requests: 'all' },
   mail: { url: 'smtp://127.0.0.1:1' },
 }
-const portcullis = await openPortcullis(settings, { handlers: {}, delivers: false })
+const portcullis = await openPortcullis(settings, { handlers: { on_after_login() {} }, delivers: false })
 const accounts = koaAccounts(portcullis)
 const router = new Router()
   .get('/orders/:id', accounts.requireUser(), (ctx) => { ctx.body = 'orders' })
@@ -53,7 +53,7 @@ describe('the log in a host app', () => {
     expect(faults.map(({ requestId, msg, err }) => [requestId, msg, err.message])).to.deep.equal([
       ['request-5', 'request failed', 'the body was read already: mount these routes above any body parser'],
     ])
-    expect(output.error).to.include('"msg":"the handlers are not called')
+    expect(output.error).to.include('"msg":"the handlers of events are not called')
     expect(output.error).to.include('"msg":"messages link to /account')
     expect(output.error).to.not.match(/orders\/secret|me\?secret/)
   })

@@ -52,7 +52,7 @@ export const statusOf: Record<RefusalCode, Answer> = {
     'The token is unknown, expired, used or replaced, or the account has changed since',
   ),
   RESET_PASSWORD_INVALID_PASSWORD: reasoned(400, 'The password breaks the rule in `reason`. The token still works'),
-  VERIFY_USER_BAD_TOKEN: code(400, 'The token is unknown, expired, used or replaced, or the address has changed'),
+  VERIFY_USER_BAD_TOKEN: code(400, 'The token is unknown, expired, used or replaced, or the account has changed since'),
   VERIFY_USER_ALREADY_VERIFIED: code(400, 'The address has been verified in another way'),
   UPDATE_USER_INVALID_PASSWORD: reasoned(400, 'The password breaks the rule in `reason`'),
   UPDATE_USER_EMAIL_ALREADY_EXISTS: code(400, 'Another user has this address'),

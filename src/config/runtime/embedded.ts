@@ -81,7 +81,9 @@ export async function openPortcullis(given: object = {}, options: PortcullisOpti
   if (delivers && [...tenants.enabled.values()].some((one) => leavesEvents(one.settings))) {
     log.info('there are no handlers: a service or a worker has to deliver the events')
   }
-  if (handlers !== undefined && !delivers) log.warn('the handlers are not called: pass delivers: true')
+  if (!delivers && Object.keys(handlers ?? {}).some((name) => name !== 'on_before_delete')) {
+    log.warn('the handlers of events are not called: pass delivers: true if no other process delivers them')
+  }
   if (options.delivers === true && handlers === undefined) warnOfNoHandlers(log, tenants)
   const directory = openTenants({
     ...shared,

@@ -156,5 +156,6 @@ function wrongItems(schema: TSchema, value: unknown, isOfEnvironment: boolean): 
   if (!Type.IsArray(schema) || !Array.isArray(value)) return ''
   const wrong = value.flatMap((item, index) => (Check(schema.items, item) ? [] : [index + 1]))
   if (wrong.length === 0) return ''
-  return `; wrong: item ${wrong.join(', ')}${isOfEnvironment ? ' (commas separate the items, without brackets)' : ''}`
+  const isJson = isOfEnvironment && String(value[0]).startsWith('[')
+  return `; wrong: item ${wrong.join(', ')}${isJson ? ' (commas separate the items, without brackets)' : ''}`
 }

@@ -21,7 +21,10 @@ export function judgeSettings(settings: Settings, note: NoteFault): void {
   if (http.publicUrl === undefined && !isLoopback(http.host)) {
     note('http.publicUrl', 'is required unless http.host is a loopback address', ['http.host'])
   }
-  if (metrics.port === http.port && http.port !== 0) note('metrics.port', 'must differ from http.port', ['http.port'])
+  const share = [http.host, metrics.host].some((host) => ['0.0.0.0', '::'].includes(host)) || http.host === metrics.host
+  if (share && metrics.port === http.port && http.port !== 0) {
+    note('metrics.port', 'must differ from http.port', ['http.port'])
+  }
   const objection = secret === null ? null : secretObjection(secret)
   if (objection !== null) note('secret', objection)
   judgeStores(settings, note)

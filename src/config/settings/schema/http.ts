@@ -76,7 +76,8 @@ export const metrics = Type.Object({
       minimum: 0,
       maximum: 65_535,
       otherwise: 'none: there are no metrics',
-      description: 'Port of `GET /metrics` for Prometheus (`docs/metrics.md`). `0` picks a free port and logs it.',
+      description:
+        'Port of `GET /metrics` for Prometheus (`docs/metrics.md`). It differs from `http.port`. `0` picks a free port and logs it.',
     }),
   ),
   host: host('Address of that port. Keep it in a network that only your monitoring can reach.'),
