@@ -49,7 +49,7 @@ function emitInto(emitted) {
     encoding: 'utf8',
   })
 
-  writeFileSync(join(emitted, 'config', 'settings', 'program-settings.d.ts'), settingsTypes())
+  writeFileSync(join(emitted, 'program-settings.d.ts'), settingsTypes())
   const kept = reachable(emitted)
   const faults = stdout.split('\n').filter((line) => kept.has(join(emitted, declarationOf(line))))
   if (faults.length > 0) throw new Error(`the declarations cannot be emitted:\n${faults.join('\n')}`)

@@ -80,7 +80,7 @@ function wrapped(text: string): string[] {
 function formatted(text: string): string {
   const root = fileURLToPath(new URL('..', import.meta.url))
   const biome = fileURLToPath(new URL('../node_modules/@biomejs/biome/bin/biome', import.meta.url))
-  const format = ['format', '--stdin-file-path=src/config/settings/program-settings.ts']
+  const format = ['format', '--stdin-file-path=src/program-settings.ts']
   const { status, stdout, stderr } = spawnSync(process.execPath, [biome, ...format], {
     cwd: root,
     input: text,

@@ -1,6 +1,6 @@
 // The names that embedding programs may rely on. `npm run docs:api` lists them with their signatures.
 import type { Portcullis, PortcullisOptions } from './config/runtime/embedded.ts'
-import type { PortcullisSettings } from './config/settings/program-settings.ts'
+import type { PortcullisSettings } from './program-settings.ts'
 
 // From settings to use cases
 /**
@@ -15,7 +15,7 @@ export async function openPortcullis(
   const embedded = await import('./config/runtime/embedded.ts')
   return embedded.openPortcullis(settings, options)
 }
-export type { PortcullisSettings, TenantSettings } from './config/settings/program-settings.ts'
+export type { PortcullisSettings, TenantSettings } from './program-settings.ts'
 export type { Accounts, Portcullis, PortcullisOptions } from './config/runtime/embedded.ts'
 export { SettingsFault } from './config/settings/schema/fault.ts'
 

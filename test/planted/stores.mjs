@@ -17,10 +17,10 @@ export default [
   },
   {
     title: 'users are served with the secret of another installation',
-    file: 'src/config/composition/stores/open-stores.ts',
+    file: 'src/config/composition/open-stores.ts',
     text: "isReady && roles.includes('users')",
     replacement: "roles.includes('users')",
-    tests: ['test/config/composition/stores/open-stores.test.ts'],
+    tests: ['test/config/composition/open-stores.test.ts'],
   },
   {
     title: 'SQLite links one account to two users',
@@ -95,10 +95,10 @@ export default [
   },
   {
     title: 'every login waits for a store of counters that is down',
-    file: 'src/config/composition/stores/insured-limiter.ts',
+    file: 'src/adapters/stores/insured-limiter.ts',
     text: 'if (isDown) return act(standIn)',
     replacement: '',
-    tests: ['test/config/composition/stores/insured-limiter.full.test.ts'],
+    tests: ['test/adapters/stores/insured-limiter.full.test.ts'],
     only: 'one probe',
   },
 ]

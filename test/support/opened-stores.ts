@@ -1,6 +1,6 @@
 import { createLog } from '../../src/adapters/logging/log.ts'
 import { openShares } from '../../src/adapters/stores/store-backend.ts'
-import { openStores } from '../../src/config/composition/stores/open-stores.ts'
+import { openStores } from '../../src/config/composition/open-stores.ts'
 import { loadSettings } from '../../src/config/settings/load.ts'
 
 /** The prepared stores of these settings, with users in memory, and the lines that they log. */

@@ -1,13 +1,18 @@
 import { join, resolve } from 'node:path'
-import { backUp, checkStores } from '../../config/composition/stores/named-stores.ts'
+import type { OpenOptions, StoreBackend } from '../../adapters/stores/store-backend.ts'
+import { addressOf, backendOf, distinctStores, namingRoles } from '../../config/plugins/stores.ts'
+import { settingsFault } from '../../config/settings/schema/fault.ts'
 import { type ExitCode, warn } from '../output.ts'
 import { type GlobalOptions, tenantHere } from '../settings.ts'
 
-/** Prints a line for each store, and its faults. Exit code 1 if there is one. */
+/** Checks each store, changes none, and prints a line for each, and its faults. Exit code 1 if there is one. */
 export async function checkStorage(options: GlobalOptions): Promise<ExitCode> {
   const { settings } = await tenantHere(options, { withoutSecret: true })
   let code: ExitCode = 0
-  for await (const { kind, roles, faults } of checkStores(settings, warn)) {
+  for (const { store, roles } of distinctStores(settings.stores)) {
+    const { kind } = store
+    const address = { ...addressOf(store, settings.dataFolder), clock: () => new Date(), warn }
+    const faults = await namingRoles(roles, () => faultsOf(backendOf(kind), address))
     for (const fault of faults) warn(`${kind}: ${fault}`)
     if (faults.length > 0) code = 1
     process.stdout.write(`${kind} (${roles.join(', ')}): ${faults.length === 0 ? 'ok' : 'has faults'}\n`)
@@ -15,11 +20,28 @@ export async function checkStorage(options: GlobalOptions): Promise<ExitCode> {
   return code
 }
 
-/** Copies the users to a new file while the service runs. */
+/** Throws `Unavailable` or `Unsuitable` for a store that cannot be checked. */
+async function faultsOf(backend: StoreBackend, options: OpenOptions): Promise<readonly string[]> {
+  if (backend.check !== undefined) return await backend.check(options)
+  const handle = await backend.open(options)
+  try {
+    await handle.prepare()
+    return []
+  } finally {
+    await handle.close()
+  }
+}
+
+/** Copies the users, and everything that is stored with them, to a new file while the service runs. */
 export async function makeBackup(options: GlobalOptions & { readonly to: string }): Promise<ExitCode> {
   const { settings } = await tenantHere(options, { withoutSecret: true })
-  const { secret, dataFolder } = settings
-  await backUp(settings, resolve(options.to))
+  const { secret, dataFolder, stores } = settings
+  const { backUp, backupProgram } = backendOf(stores.users.kind)
+  if (backUp === undefined) {
+    const advice = backupProgram === undefined ? 'there is nothing to back up' : `use ${backupProgram}`
+    throw settingsFault('stores.users.kind', `is ${stores.users.kind}: ${advice}`)
+  }
+  await namingRoles(['users'], () => backUp(addressOf(stores.users, dataFolder), resolve(options.to)))
   const where = secret === null ? ` in ${join(dataFolder, 'secret')}` : ''
   process.stderr.write(`The backup is complete. It works only with the secret${where}: keep a copy of both\n`)
   return 0

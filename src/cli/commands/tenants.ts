@@ -1,6 +1,7 @@
+import { Unsuitable } from '../../adapters/stores/store-backend.ts'
 import { handlerFaults } from '../../config/composition/handlers.ts'
 import { mailFaults } from '../../config/composition/mail.ts'
-import { addressFaults } from '../../config/composition/stores/named-stores.ts'
+import { addressOf, backendOf } from '../../config/plugins/stores.ts'
 import { type Fault, renderFaults } from '../../config/settings/schema/fault.ts'
 import type { LoadedTenants, TenantSettings } from '../../config/settings/tenants.ts'
 import { type ExitCode, warn } from '../output.ts'
@@ -56,6 +57,25 @@ export async function openingFaults(
     if (named.length > 0) found.set(id, named)
   }
   return found
+}
+
+/** Finds addresses that a driver refuses, without any request to the network. */
+async function addressFaults({ settings, sources }: Pick<TenantSettings, 'settings' | 'sources'>): Promise<Fault[]> {
+  const faults: Fault[] = []
+  for (const role of ['users', 'sessions', 'tokens'] as const) {
+    const { kind, url } = settings.stores[role]
+    const source = sources.get(`stores.${role}.url`)
+    if (source === undefined || url === undefined) continue // inherited from the users, whose fault is reported
+    try {
+      const address = addressOf(settings.stores[role], settings.dataFolder)
+      const handle = await backendOf(kind).open({ ...address, clock: () => new Date(), warn: () => undefined })
+      await handle.close()
+    } catch (thrown) {
+      if (!(thrown instanceof Unsuitable)) throw thrown
+      faults.push({ path: `stores.${role}.url`, message: thrown.message, source })
+    }
+  }
+  return faults
 }
 
 /** The tenants, or the one of `--tenant`. If there are none, a line says why. */

@@ -12,7 +12,7 @@ import type { RequestPurpose } from '../../domain/one-time-token.ts'
 import { type Fault, SettingsFault, type Source, settingsFault } from '../settings/schema/fault.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 import { defaultTenant } from '../settings/tenants.ts'
-import { publicUrl } from '../tenancy/public-url.ts'
+import { publicUrl } from '../tenancy/addressing.ts'
 import { measuredMailer } from './measured.ts'
 import { lifetimesOf } from './ports.ts'
 

@@ -17,7 +17,7 @@ import type { User } from '../../domain/user.ts'
 import { timers } from '../../lib/timers.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 import { enabledOf } from '../settings/schema/tree.ts'
-import type { OpenStores } from './stores/open-stores.ts'
+import type { OpenStores } from './open-stores.ts'
 
 interface Opened extends Pick<OpenStores, 'users' | 'sessions' | 'tokens' | 'oauthStates' | 'limiter'> {
   readonly tenant: string

@@ -11,10 +11,10 @@ import { useCasesOf } from './container.ts'
 import { deliveriesOf } from './deliveries.ts'
 import { openHandlers } from './handlers.ts'
 import { measuredLimits, measuredLogin } from './measured.ts'
+import { openStores } from './open-stores.ts'
 import { portsOf } from './ports.ts'
 import { openHasher, type SharedResources } from './shared-resources.ts'
 import { backendsOf, providersOf, reportProvider } from './sign-in.ts'
-import { openStores } from './stores/open-stores.ts'
 
 interface Needs extends SharedResources {
   readonly id: string

@@ -12,7 +12,13 @@ import type { CausingRequest } from '../../application/event-metadata.ts'
 import { unlimited } from '../../application/limits/limits.ts'
 import { IssueResetToken } from '../../application/one-time-tokens/issue-reset-token.ts'
 import type { User } from '../../domain/user.ts'
-import { type OpenSessions, openStore, type SessionStoreAddress, type UserStoreAddress } from '../plugins/stores.ts'
+import {
+  namingRoles,
+  type OpenSessions,
+  openStore,
+  type SessionStoreAddress,
+  type UserStoreAddress,
+} from '../plugins/stores.ts'
 import { bindSecret, resolveSecret } from '../settings/master-secret.ts'
 import { settingsFault } from '../settings/schema/fault.ts'
 import type { Settings } from '../settings/schema/schema.ts'
@@ -21,7 +27,6 @@ import { openModule } from './handlers.ts'
 import { pageFor } from './mail.ts'
 import { lifetimesOf, userPortsOf } from './ports.ts'
 import { openHasher, openHashPool } from './shared-resources.ts'
-import { namingRoles } from './stores/named-stores.ts'
 
 /** The users' store for a command, beside a running service. */
 export type UserStoreSession = Awaited<ReturnType<typeof openUserStore>>

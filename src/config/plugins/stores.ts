@@ -6,6 +6,7 @@ import {
   type StoreAddress,
   type StoreBackend,
   type StoreHandle,
+  type StoreRole,
   Unsuitable,
   type UsersRole,
 } from '../../adapters/stores/store-backend.ts'
@@ -36,6 +37,30 @@ export interface StoreSettings {
 /** The address of a store by its settings. */
 export function addressOf({ url, prefix }: StoreSettings, dataFolder: string): StoreAddress {
   return { url: url ?? null, prefix: prefix ?? null, dataFolder }
+}
+
+/** Roles with the same kind and address share one store. */
+export function distinctStores(stores: Readonly<Record<StoreRole, StoreSettings>>) {
+  const found = new Map<string, { readonly store: StoreSettings; readonly roles: StoreRole[] }>()
+  for (const role of ['users', 'sessions', 'tokens'] as const) {
+    const { kind, url, prefix } = stores[role]
+    const key = JSON.stringify([kind, url, prefix])
+    const known = found.get(key)
+    if (known === undefined) found.set(key, { store: stores[role], roles: [role] })
+    else known.roles.push(role)
+  }
+  return [...found.values()]
+}
+
+/** Adds the settings of the roles to the message of `Unsuitable`, because a store does not know its roles. */
+export async function namingRoles<T>(roles: readonly StoreRole[], work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (thrown) {
+    if (!(thrown instanceof Unsuitable)) throw thrown
+    const settings = roles.map((role) => `stores.${role}`).join(', ')
+    throw new Unsuitable(`${settings}: ${thrown.message}`, { cause: thrown.cause })
+  }
 }
 
 /** Sessions, one-time tokens, OAuth states and the counters of limits of one opened store. */

@@ -15,9 +15,9 @@ import { settingsOf } from '../settings/load.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 import type { Environment } from '../settings/sources/environment.ts'
 import { defaultTenant, type LoadedTenants } from '../settings/tenants.ts'
+import { publicUrlOf } from '../tenancy/addressing.ts'
 import { type TenantDirectory, whenReady } from '../tenancy/directory.ts'
 import { openTenants } from '../tenancy/open-tenants.ts'
-import { publicUrlOf } from '../tenancy/public-url.ts'
 
 /** The use cases of one tenant. */
 export interface Accounts extends CheckedAccounts {

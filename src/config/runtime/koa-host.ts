@@ -4,8 +4,7 @@ import { pathsOfTenants, tenantHttp } from '../composition/http/routes.ts'
 import type { Tenant } from '../composition/tenant.ts'
 import { settingsFault } from '../settings/schema/fault.ts'
 import type { Settings } from '../settings/schema/schema.ts'
-import { pathOfTenant } from '../tenancy/public-url.ts'
-import { routingOf } from '../tenancy/routing.ts'
+import { pathOfTenant, routingOf } from '../tenancy/addressing.ts'
 import { internalsOf, type Portcullis } from './embedded.ts'
 
 /**

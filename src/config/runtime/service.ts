@@ -11,9 +11,8 @@ import { processRoutes, tenantHttp } from '../composition/http/routes.ts'
 import { openSharedResources, type ProcessNeeds, type RunningProcess } from '../composition/shared-resources.ts'
 import { openTenant, type Tenant } from '../composition/tenant.ts'
 import { defaultTenant, type TenantSettings } from '../settings/tenants.ts'
+import { publicUrl, publicUrlOf, routingOf } from '../tenancy/addressing.ts'
 import { openTenants } from '../tenancy/open-tenants.ts'
-import { publicUrl, publicUrlOf } from '../tenancy/public-url.ts'
-import { routingOf } from '../tenancy/routing.ts'
 import { exposeMetrics, openMetrics } from './metrics.ts'
 
 /** Its `stop` also finishes running requests, within 10 s. */

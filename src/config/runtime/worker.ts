@@ -3,8 +3,8 @@ import { openSharedResources, type ProcessNeeds, type RunningProcess } from '../
 import { openTenant } from '../composition/tenant.ts'
 import { SettingsFault } from '../settings/schema/fault.ts'
 import type { LoadedTenants } from '../settings/tenants.ts'
+import { publicUrlOf } from '../tenancy/addressing.ts'
 import { openTenants } from '../tenancy/open-tenants.ts'
-import { publicUrlOf } from '../tenancy/public-url.ts'
 import { exposeMetrics, openMetrics } from './metrics.ts'
 
 const graceSeconds = 8

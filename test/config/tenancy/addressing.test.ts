@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { publicUrl } from '../../../src/config/tenancy/public-url.ts'
+import { publicUrl } from '../../../src/config/tenancy/addressing.ts'
 import { isLoopback, leadsToLoopback } from '../../../src/lib/loopback.ts'
 import { settingsFolder } from '../../support/settings.ts'
 

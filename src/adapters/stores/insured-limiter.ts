@@ -1,18 +1,17 @@
-import { memoryLimiter } from '../../../adapters/stores/memory/limiter.ts'
-import type { Limiter } from '../../../application/ports/stores/limiter.ts'
-import { Unavailable } from '../../../domain/refusal.ts'
+import type { Limiter } from '../../application/ports/stores/limiter.ts'
+import { Unavailable } from '../../domain/refusal.ts'
 
 /**
- * Counts in this process while the store is down: an outage neither lifts the limits nor makes every login wait for a
+ * Counts in `standIn` while the store is down: an outage neither lifts the limits nor makes every login wait for a
  * time-out.
  *
  * @param whenDown called once for each outage; the outage ends when `probe` resolves
  */
 export function insuredLimiter(
   store: Limiter,
+  standIn: Limiter,
   whenDown: (err: Unavailable, probe: () => Promise<void>) => void,
 ): Limiter {
-  const standIn = memoryLimiter()
   let isDown = false
 
   async function probe(): Promise<void> {

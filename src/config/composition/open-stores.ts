@@ -1,20 +1,19 @@
-import type { Logger } from '../../../adapters/logging/log.ts'
-import type { Metrics } from '../../../adapters/metrics/metrics.ts'
-import { memoryLimiter } from '../../../adapters/stores/memory/limiter.ts'
+import type { Logger } from '../../adapters/logging/log.ts'
+import type { Metrics } from '../../adapters/metrics/metrics.ts'
+import { insuredLimiter } from '../../adapters/stores/insured-limiter.ts'
+import { memoryLimiter } from '../../adapters/stores/memory/limiter.ts'
 import {
   type Shares,
   type StoreHandle,
   type StoreRole,
   Unsuitable,
   type UsersRole,
-} from '../../../adapters/stores/store-backend.ts'
-import type { Limiter } from '../../../application/ports/stores/limiter.ts'
-import { Unavailable } from '../../../domain/refusal.ts'
-import { addressOf, backendOf, type StoreSettings } from '../../plugins/stores.ts'
-import type { Settings } from '../../settings/schema/schema.ts'
-import { measuredHandle } from '../measured.ts'
-import { insuredLimiter } from './insured-limiter.ts'
-import { distinctStores, namingRoles } from './named-stores.ts'
+} from '../../adapters/stores/store-backend.ts'
+import type { Limiter } from '../../application/ports/stores/limiter.ts'
+import { Unavailable } from '../../domain/refusal.ts'
+import { addressOf, backendOf, distinctStores, namingRoles, type StoreSettings } from '../plugins/stores.ts'
+import type { Settings } from '../settings/schema/schema.ts'
+import { measuredHandle } from './measured.ts'
 
 /** A store that does not answer, and its roles. */
 export interface FailingStore {
@@ -56,7 +55,7 @@ export async function openStores(needs: Needs) {
   const { tenant, settings, clock, log, shares, metrics, isOneOfMany, whenUsersAreThere, failed } = needs
   const all: Opened[] = []
   try {
-    for (const { store, roles } of distinctStores(settings)) {
+    for (const { store, roles } of distinctStores(settings.stores)) {
       const handle = await namingRoles(roles, () => open(store))
       all.push({ kind: store.kind, handle, roles, isReady: false, isLost: false })
     }
@@ -150,7 +149,7 @@ export async function openStores(needs: Needs) {
   function limiter(): Limiter {
     const store = all.find(({ roles }) => roles.includes('sessions'))
     if (store?.handle.limiter) {
-      return insuredLimiter(store.handle.limiter, (err, probe) => {
+      return insuredLimiter(store.handle.limiter, memoryLimiter(), (err, probe) => {
         if (isClosed) return
         log.error({ err, store: store.kind }, 'limits are counted in this process until the store answers')
         retry(store, probe, 'limits are counted in the store again')

@@ -1,13 +1,14 @@
 import { expect } from 'chai'
 import { Redis } from 'ioredis'
-import { memoryBackend } from '../../../../src/adapters/stores/memory/memory.ts'
-import { insuredLimiter } from '../../../../src/config/composition/stores/insured-limiter.ts'
-import { Unavailable } from '../../../../src/domain/refusal.ts'
-import { eventually } from '../../../support/eventually.ts'
-import { faultOf } from '../../../support/fault-of.ts'
-import { type FaultProxy, faultProxy } from '../../../support/fault-proxy.ts'
-import { openedStores, sessionsInRedis } from '../../../support/opened-stores.ts'
-import { needsRedisServer, type RedisServer, startRedis } from '../../../support/redis.ts'
+import { insuredLimiter } from '../../../src/adapters/stores/insured-limiter.ts'
+import { memoryLimiter } from '../../../src/adapters/stores/memory/limiter.ts'
+import { memoryBackend } from '../../../src/adapters/stores/memory/memory.ts'
+import { Unavailable } from '../../../src/domain/refusal.ts'
+import { eventually } from '../../support/eventually.ts'
+import { faultOf } from '../../support/fault-of.ts'
+import { type FaultProxy, faultProxy } from '../../support/fault-proxy.ts'
+import { openedStores, sessionsInRedis } from '../../support/opened-stores.ts'
+import { needsRedisServer, type RedisServer, startRedis } from '../../support/redis.ts'
 
 const begun = 'limits are counted in this process until the store answers'
 const over = 'limits are counted in the store again'
@@ -78,7 +79,7 @@ describe('the limiter of a store that is down', () => {
       return { points: 100, expiresIn: 1000 }
     }
     const store = { add: ask, clear: async () => void (await ask()) }
-    const limiter = insuredLimiter(store, (_err, probe) => void outages.push(probe))
+    const limiter = insuredLimiter(store, memoryLimiter(), (_err, probe) => void outages.push(probe))
     for (const points of [1, 2, 3]) expect((await limiter.add('key', 1, 60)).points).to.equal(points)
     await limiter.clear('key')
     expect(asked).to.equal(1)
