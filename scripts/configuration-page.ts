@@ -1,5 +1,5 @@
 import Type, { type TSchema } from 'typebox'
-import { shownPath, shownVariable } from '../src/config/settings/describe.ts'
+import { shownPath, shownVariable } from '../src/cli/describe-settings.ts'
 import { annotations } from '../src/config/settings/schema/fields.ts'
 import { settingsSchema } from '../src/config/settings/schema/schema.ts'
 import { type Leaf, leavesOf } from '../src/config/settings/schema/tree.ts'

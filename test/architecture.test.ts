@@ -58,7 +58,7 @@ const rules: readonly Rule[] = [
   {
     folder: /^cli\//,
     files: [/^config\//, /^cli\//, /^adapters\/(stores\/store-backend\.ts$|logging\/|addresses\/)/, domain, lib],
-    packages: ['node:', 'commander'],
+    packages: ['node:', 'commander', 'typebox'],
   },
   { folder: /^testing\//, files: [everything], packages: ['node:'] },
   { folder: /^(index|koa)\.ts$/, files: [everything], packages: [] },

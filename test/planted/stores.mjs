@@ -72,7 +72,7 @@ export default [
   },
   {
     title: 'two tenants are configured to the same records',
-    file: 'src/config/settings/tenant-places.ts',
+    file: 'src/config/settings/tenants.ts',
     text: 'if (place !== null) add(',
     replacement: 'if (false) add(',
     tests: ['test/config/settings/tenants.test.ts'],

@@ -1,6 +1,6 @@
 import { warnOfNoHandlers } from '../../config/composition/handlers.ts'
-import { renderSettings, renderVariables } from '../../config/settings/describe.ts'
 import { SettingsFault } from '../../config/settings/schema/fault.ts'
+import { renderSettings, renderVariables } from '../describe-settings.ts'
 import { type ExitCode, warn } from '../output.ts'
 import { type GlobalOptions, settingsHere, tenantHere, tenantsOfCommand } from '../settings.ts'
 import { openingFaults, printDisabled } from './tenants.ts'

@@ -9,8 +9,7 @@ import { type Fault, SettingsFault, type Source } from './schema/fault.ts'
 import { environmentSchema, type Settings, settingsSchema, tenantHosts, tenantSchema } from './schema/schema.ts'
 import { allowsKey, isGroup, keysOf, memberOf, overlay, treeOf, valueAt } from './schema/tree.ts'
 import { readSettingsFile } from './sources/file.ts'
-import { collisionsOf, ownPlaces } from './tenant-places.ts'
-import { defaultTenant, type LoadedTenants, type TenantSettings } from './tenants.ts'
+import { collisionsOf, defaultTenant, type LoadedTenants, ownPlaces, type TenantSettings } from './tenants.ts'
 
 interface From {
   readonly common: Settings

@@ -1,3 +1,5 @@
+import type { StoreRole } from '../../adapters/stores/store-backend.ts'
+import { addressOf, backendOf, type StoreSettings } from '../plugins/stores.ts'
 import type { Fault, Source } from './schema/fault.ts'
 import type { Settings } from './schema/schema.ts'
 
@@ -28,4 +30,71 @@ export interface LoadedTenants {
 export function onlyTenant(settings: Settings, sources: ReadonlyMap<string, Source>): LoadedTenants {
   const only: TenantSettings = { id: defaultTenant, hosts: [], settings, pathPrefix: '', sources }
   return { enabled: new Map([[only.id, only]]), disabled: new Map(), disabledHosts: new Map(), warnings: [] }
+}
+
+interface Placed {
+  readonly id: string
+  readonly hosts: readonly string[]
+  /** `null` for a disabled tenant: its stores are not known for sure, but its hosts are. */
+  readonly settings: Pick<Settings, 'stores' | 'dataFolder'> | null
+}
+
+/** Finds hosts and records that several tenants name, and reports them as faults of each. */
+export function collisionsOf(tenants: readonly Placed[]): Map<string, Fault[]> {
+  const owners = new Map<string, { id: string; path: string }[]>()
+  const add = (place: string, id: string, path: string): void => {
+    const known = owners.get(place) ?? []
+    if (!known.some((one) => one.id === id)) owners.set(place, [...known, { id, path }])
+  }
+  for (const { id, hosts, settings } of tenants) {
+    for (const host of hosts) add(`host ${host}`, id, 'hosts')
+    if (settings === null) continue
+    for (const role of ['users', 'sessions', 'tokens'] as const) {
+      const place = placeOf(role, settings)
+      if (place !== null) add(place, id, `stores.${role}`)
+    }
+  }
+  const faults = new Map<string, Fault[]>()
+  for (const [place, named] of owners) {
+    if (named.length < 2) continue
+    for (const { id, path } of named) {
+      const others = named.filter((one) => one.id !== id).map((one) => one.id)
+      const subject = place.startsWith('host ') ? `${place} is` : 'the same records are'
+      const message = `${subject} named by ${others.length === 1 ? 'the tenant' : 'the tenants'} ${others.join(', ')} as well`
+      faults.set(id, [...(faults.get(id) ?? []), { path: `tenants.list.${id}.${path}`, message, source: 'default' }])
+    }
+  }
+  return faults
+}
+
+function placeOf(role: StoreRole, { stores, dataFolder }: NonNullable<Placed['settings']>): string | null {
+  const { kind } = stores[role]
+  const place = backendOf(kind).placeOf?.(addressOf(stores[role], dataFolder)) ?? null
+  return place === null ? null : `${kind} ${place}`
+}
+
+interface Inheriting {
+  readonly id: string
+  readonly stores: Settings['stores']
+  /** The folder of the tenant. */
+  readonly dataFolder: string
+  /** Whether the tenant's own settings give the value at this path. */
+  readonly isOwn: (path: string) => boolean
+}
+
+/** Gives a tenant its own place at every inherited address. Its own addresses stay as they are. */
+export function ownPlaces({ id, stores, dataFolder, isOwn }: Inheriting): Settings['stores'] {
+  return { users: placed('users'), sessions: placed('sessions'), tokens: placed('tokens') }
+
+  function placed(role: StoreRole): StoreSettings {
+    const store = stores[role]
+    const isTheUsers =
+      !isOwn(`stores.${role}.url`) && store.url === stores.users.url && store.kind === stores.users.kind
+    const namedBy = isTheUsers ? 'users' : role
+    const { inherited } = backendOf(store.kind)
+    if (inherited === undefined || isOwn(`stores.${namedBy}.url`)) return store
+    const own = inherited(addressOf(store, dataFolder), id)
+    const prefix = isOwn(`stores.${namedBy}.prefix`) ? store.prefix : own.prefix
+    return { kind: store.kind, ...(own.url !== null && { url: own.url }), ...(prefix != null && { prefix }) }
+  }
 }

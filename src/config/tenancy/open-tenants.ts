@@ -3,8 +3,15 @@ import type { Logger } from '../../adapters/logging/log.ts'
 import { Unavailable } from '../../domain/refusal.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 import { defaultTenant, type LoadedTenants, type TenantSettings } from '../settings/tenants.ts'
-import { type Closable, type Open, type OpenTenants, whenReady } from './directory.ts'
-import { longestDeliverySeconds, notInOrder, unlessAborted } from './drain.ts'
+import {
+  type Closable,
+  longestDeliverySeconds,
+  notInOrder,
+  type Open,
+  type OpenTenants,
+  unlessAborted,
+  whenReady,
+} from './directory.ts'
 import { tenantPool } from './tenant-pool.ts'
 
 interface Needs<T> {

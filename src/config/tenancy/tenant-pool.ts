@@ -4,13 +4,21 @@ import type { Logger } from '../../adapters/logging/log.ts'
 import { Unavailable } from '../../domain/refusal.ts'
 import { inTime } from '../../lib/in-time.ts'
 import { semaphore } from '../../lib/semaphore.ts'
+import { wakeSchedule } from '../../lib/wake-schedule.ts'
 import { backendOf } from '../plugins/stores.ts'
 import { SettingsFault } from '../settings/schema/fault.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 import { defaultTenant, type LoadedTenants, type TenantSettings } from '../settings/tenants.ts'
-import { type Closable, type Open, type OpenTenants, whenReady } from './directory.ts'
-import { drain, longestDeliverySeconds, notInOrder, unlessAborted } from './drain.ts'
-import { wakeSchedule } from './wake-schedule.ts'
+import {
+  type Closable,
+  drain,
+  longestDeliverySeconds,
+  notInOrder,
+  type Open,
+  type OpenTenants,
+  unlessAborted,
+  whenReady,
+} from './directory.ts'
 
 interface Needs<T extends Closable> {
   readonly tenants: LoadedTenants
@@ -63,8 +71,8 @@ export function tenantPool<T extends Closable>(needs: Needs<T>): OpenTenants<T> 
   /** Aborted when the grace period of `close` has ended. */
   const hurry = new AbortController()
   const schedule = wakeSchedule({
-    closed: () => [...tenants.enabled.keys()].filter((id) => !entries.has(id)),
-    isClosed: (id) => tenants.enabled.has(id) && !entries.has(id),
+    asleep: () => [...tenants.enabled.keys()].filter((id) => !entries.has(id)),
+    isAsleep: (id) => tenants.enabled.has(id) && !entries.has(id),
     wake,
     pauseMilliseconds() {
       const takesTurns = keepsOpen && tenants.enabled.size > limits.maxOpen

@@ -3,7 +3,7 @@ import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { renderSettings } from '../../../src/config/settings/describe.ts'
+import { renderSettings } from '../../../src/cli/describe-settings.ts'
 import { type LoadFrom, loadSettings, settingsOf } from '../../../src/config/settings/load.ts'
 import { faultsOf, goodSecret, settingsFolder } from '../../support/settings.ts'
 

@@ -3,12 +3,18 @@ import { parseMailUrl } from '../../../adapters/mail/mail-url.ts'
 import type { StoreBackend } from '../../../adapters/stores/store-backend.ts'
 import { isLoopback, leadsToLoopback } from '../../../lib/loopback.ts'
 import { objectionsTo } from '../../plugins/plugin.ts'
-import { serviceOperations } from '../../plugins/routers.ts'
+import {
+  associateOperations,
+  backendOperations,
+  operationsOf,
+  providerOperations,
+  routers,
+  serviceOperations,
+} from '../../plugins/routers.ts'
 import { backendOf, type StoreSettings } from '../../plugins/stores.ts'
 import { transports } from '../../plugins/transports.ts'
 import { canHavePages } from '../defaults.ts'
 import { secretObjection } from '../master-secret.ts'
-import { mountedOperations } from '../mounted-operations.ts'
 import type { Settings } from '../schema/schema.ts'
 import { enabledOf } from '../schema/tree.ts'
 
@@ -134,6 +140,34 @@ function judgePaths(settings: Settings, note: NoteFault): void {
     const [first] = taken
     if (first !== undefined) note(setting, `puts ${first.route} where ${first.owner} already has it`, [first.owner])
   }
+}
+
+/** Operations below a prefix (`METHOD /path`), and the setting that puts them there. */
+export interface Mounted {
+  readonly prefix: string
+  readonly setting: string
+  readonly operations: readonly string[]
+}
+
+/** The operations of every enabled backend, provider and router, in this order. */
+export function mountedOperations(settings: Settings): Mounted[] {
+  const backends = enabledOf(settings.backends).map(([name, { prefix }]) => ({
+    prefix,
+    setting: `backends.${name}.prefix`,
+    operations: backendOperations,
+  }))
+  const providers = enabledOf(settings.providers).flatMap(([name, { prefix, associatePrefix }]) => [
+    { prefix, setting: `providers.${name}.prefix`, operations: providerOperations },
+    { prefix: associatePrefix, setting: `providers.${name}.associatePrefix`, operations: associateOperations },
+  ])
+  const mounted = routers
+    .filter(({ name }) => settings.routers[name].enabled)
+    .map((plugin) => ({
+      prefix: settings.routers[plugin.name].prefix,
+      setting: `routers.${plugin.name}.prefix`,
+      operations: operationsOf(plugin),
+    }))
+  return [...backends, ...providers, ...mounted]
 }
 
 function judgePasswords({ passwords }: Settings, note: NoteFault): void {

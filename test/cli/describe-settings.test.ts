@@ -1,7 +1,7 @@
 import { expect } from 'chai'
-import { renderVariables } from '../../../src/config/settings/describe.ts'
-import { settingsSchema } from '../../../src/config/settings/schema/schema.ts'
-import { leavesOf } from '../../../src/config/settings/schema/tree.ts'
+import { renderVariables } from '../../src/cli/describe-settings.ts'
+import { settingsSchema } from '../../src/config/settings/schema/schema.ts'
+import { leavesOf } from '../../src/config/settings/schema/tree.ts'
 
 describe('describing the settings', () => {
   it('has a description of every setting', () => {

@@ -1,9 +1,9 @@
 import Type, { type TSchema } from 'typebox'
-import type { LoadedSettings } from './load.ts'
-import { annotations } from './schema/fields.ts'
-import { settingsSchema } from './schema/schema.ts'
-import { branchesOf, keysOf, leavesOf, memberOf, valuesOf } from './schema/tree.ts'
-import { configVariable, fileVariableOf, variableOf } from './sources/environment.ts'
+import type { LoadedSettings } from '../config/settings/load.ts'
+import { annotations } from '../config/settings/schema/fields.ts'
+import { settingsSchema } from '../config/settings/schema/schema.ts'
+import { branchesOf, keysOf, leavesOf, memberOf, valuesOf } from '../config/settings/schema/tree.ts'
+import { configVariable, fileVariableOf, variableOf } from '../config/settings/sources/environment.ts'
 
 const masked = '[secret]'
 

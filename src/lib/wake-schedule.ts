@@ -1,10 +1,10 @@
 interface Needs {
-  /** The enabled tenants that are not open now. */
-  readonly closed: () => readonly string[]
-  readonly isClosed: (id: string) => boolean
-  /** Opens a tenant and delivers its due events. Rejects when it cannot be opened. */
+  /** The ids of all that sleep now. */
+  readonly asleep: () => readonly string[]
+  readonly isAsleep: (id: string) => boolean
+  /** Wakes one, which does its due work. If this rejects, it is repeated in a minute. */
   readonly wake: (id: string) => Promise<void>
-  /** The pause between two rounds through all closed tenants. */
+  /** The pause between two rounds through all that sleep. */
   readonly pauseMilliseconds: () => number
   readonly clock: () => Date
 }
@@ -13,22 +13,22 @@ const concurrentWakes = 4
 const unknownMilliseconds = 60_000
 const longestTimerMilliseconds = 2 ** 31 - 1
 
-/** Wakes closed tenants when events in them fall due. */
-export function wakeSchedule({ closed, isClosed, wake, pauseMilliseconds, clock }: Needs) {
+/** Wakes each at the time that is set for it, and all of them in rounds. */
+export function wakeSchedule({ asleep, isAsleep, wake, pauseMilliseconds, clock }: Needs) {
   const timers = new Map<string, NodeJS.Timeout>()
   let nextRound: NodeJS.Timeout | undefined
   let isStopped = false
 
-  /** Wakes a tenant at the time `due`, or in a minute. */
+  /** Wakes it at the time `due`, or in a minute. */
   function set(id: string, due: Date | 'unknown'): void {
-    if (isStopped || !isClosed(id)) return
+    if (isStopped || !isAsleep(id)) return
     clear(id)
     const milliseconds = due === 'unknown' ? unknownMilliseconds : due.getTime() - clock().getTime()
     const wait = Math.min(Math.max(0, milliseconds), longestTimerMilliseconds)
     timers.set(id, setTimeout(() => void attempt(id), wait).unref())
   }
 
-  /** Forgets the time of a tenant. An open tenant delivers by itself. */
+  /** Forgets its time, because it is awake. */
   function clear(id: string): void {
     clearTimeout(timers.get(id))
     timers.delete(id)
@@ -39,14 +39,14 @@ export function wakeSchedule({ closed, isClosed, wake, pauseMilliseconds, clock 
   }
 
   async function round(): Promise<void> {
-    const waiting = [...closed()]
+    const waiting = [...asleep()]
     const queues = Array.from({ length: concurrentWakes }, async () => {
       for (let id = waiting.shift(); id !== undefined && !isStopped; id = waiting.shift()) await attempt(id)
     })
     await Promise.all(queues)
   }
 
-  /** Wakes all closed tenants in rounds, because other processes may have written events. */
+  /** Other processes may have made work due. */
   async function roundAfterRound(): Promise<void> {
     await round()
     if (!isStopped) nextRound = setTimeout(() => void roundAfterRound(), pauseMilliseconds()).unref()

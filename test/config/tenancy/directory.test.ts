@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events'
 import { expect } from 'chai'
-import { unlessAborted } from '../../../src/config/tenancy/drain.ts'
+import { unlessAborted } from '../../../src/config/tenancy/directory.ts'
 import { faultOf } from '../../support/fault-of.ts'
 
 const never = new Promise(() => undefined)
