@@ -20,6 +20,8 @@ interface Needs {
   users: UserStore
   timers: Timers
   random: () => number
+  /** Called after a write of events, so that they need not wait for the next poll of the relay. */
+  wakeRelay?: () => void
 }
 
 const maxAttempts = 100
@@ -61,7 +63,7 @@ export class ChangeUser {
   }
 
   async #attempt(id: UserId, decide: Decide): Promise<ChangeOutcome | { readonly type: 'full' }> {
-    const { users, timers, random } = this.#needs
+    const { users, timers, random, wakeRelay } = this.#needs
     for (let attempt = 1; attempt <= maxAttempts; attempt++) {
       const user = await users.find(id)
       if (user === null) return { type: 'gone' }
@@ -69,10 +71,16 @@ export class ChangeUser {
       const change = await decide(user)
       if (change.type === 'keep') return { type: 'changed', user }
       if (change.type === 'remove') {
-        if ((await users.remove(user, change.events)) === 'removed') return { type: 'removed' }
+        if ((await users.remove(user, change.events)) === 'removed') {
+          wakeRelay?.()
+          return { type: 'removed' }
+        }
       } else {
         const outcome = await users.replace(change.user, change.events)
-        if (outcome === 'stored') return { type: 'changed', user: { ...change.user, version: user.version + 1 } }
+        if (outcome === 'stored') {
+          if (change.events.length > 0) wakeRelay?.()
+          return { type: 'changed', user: { ...change.user, version: user.version + 1 } }
+        }
         if (outcome !== 'stale') return { type: outcome }
       }
       await timers.pause(random() * Math.min(longestPauseMilliseconds, 2 ** attempt))

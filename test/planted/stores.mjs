@@ -58,15 +58,15 @@ export default [
   {
     title: 'all tenants share one user store',
     file: 'src/config/composition/ports.ts',
-    text: 'users: waking(users.users, wake), hasher',
-    replacement: 'users: (globalThis.planted ??= waking(users.users, wake)), hasher',
+    text: 'users: users.users, hasher',
+    replacement: 'users: (globalThis.planted ??= users.users), hasher',
     tests: ['test/tenants/isolation.full.test.ts'],
   },
   {
     title: 'all tenants share one session store',
     file: 'src/config/composition/ports.ts',
-    text: 'const { users, keyRing, attacked, withheld, wake, ...others } = opened',
-    replacement: `const { users, keyRing, attacked, withheld, wake, ...rest } = opened
+    text: 'const { users, keyRing, attacked, withheld, ...others } = opened',
+    replacement: `const { users, keyRing, attacked, withheld, ...rest } = opened
   const others = { ...rest, sessions: (globalThis.planted ??= rest.sessions) }`,
     tests: ['test/tenants/isolation.full.test.ts'],
   },

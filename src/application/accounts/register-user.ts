@@ -12,6 +12,8 @@ export interface RegisterNeeds extends MetadataNeeds {
   users: UserStore
   hasher: PasswordHasher
   policy: PasswordPolicy
+  /** Called after the write, so that the event need not wait for the next poll of the relay. */
+  wakeRelay?: () => void
 }
 
 export interface Registration extends CausingRequest {
@@ -38,7 +40,7 @@ export async function register(
   registration: Registration,
   rights: Partial<Pick<User, 'isSuperuser' | 'isVerified'>>,
 ): Promise<User> {
-  const { users, hasher, policy, clock, newId } = needs
+  const { users, hasher, policy, clock, newId, wakeRelay } = needs
   const { email, password, client = null } = registration
   const objection = passwordObjection(password, email, policy)
   if (objection !== null) throw new Refusal('REGISTER_INVALID_PASSWORD', objection)
@@ -48,5 +50,6 @@ export async function register(
   const user = { ...bare, ...rights, isOwnerProved: rights.isVerified === true }
   const outcome = await users.insert(user, [accountEvent('registered', user, eventMetadata(needs, registration))])
   if (outcome === 'email_taken') throw new Refusal('REGISTER_USER_ALREADY_EXISTS')
+  wakeRelay?.()
   return user
 }

@@ -18,6 +18,8 @@ import { takeOver } from './take-over.ts'
 interface Needs extends IssueNeeds, ReturnNeeds {
   users: UserStore
   vault: ProviderVault
+  /** Called after a new user was written, so that the event need not wait for the next poll of the relay. */
+  wakeRelay?: () => void
 }
 
 /** The deployer's trust in a provider. */
@@ -104,7 +106,9 @@ export class FinishOAuth {
     const account = sealedAccount(this.#needs, bare, provider, identity)
     const user = withAccount({ ...bare, isVerified, isOwnerProved }, account)
     const outcome = await users.insert(user, [accountEvent('registered', user, eventMetadata(this.#needs, signIn))])
-    return outcome === 'stored' ? user : null
+    if (outcome !== 'stored') return null
+    this.#needs.wakeRelay?.()
+    return user
   }
 
   /**

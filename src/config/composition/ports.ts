@@ -11,9 +11,7 @@ import type { EventHandlers } from '../../application/ports/event-handlers.ts'
 import type { CodeRefused, ProviderFailed } from '../../application/ports/oauth-provider.ts'
 import type { PasswordHasher } from '../../application/ports/password-hasher.ts'
 import type { UserStore } from '../../application/ports/stores/user-store.ts'
-import type { AccountEvent } from '../../domain/events.ts'
 import type { RequestPurpose } from '../../domain/one-time-token.ts'
-import type { User } from '../../domain/user.ts'
 import { timers } from '../../lib/timers.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 import { enabledOf } from '../settings/schema/tree.ts'
@@ -31,7 +29,7 @@ interface Opened extends Pick<OpenStores, 'users' | 'sessions' | 'tokens' | 'oau
   readonly withheld: (demand: Pick<TokenDemand, 'purpose' | 'requestId'>) => void
   readonly warnOfAttack: (report: AttackReport) => void
   /** Called after a write of events. */
-  readonly wake: () => void
+  readonly wakeRelay: () => void
 }
 
 /** The needs of all use cases, under the names that the use cases give them. */
@@ -39,14 +37,14 @@ export type Ports = ReturnType<typeof portsOf>
 
 /** Turns settings and opened resources into the needs of use cases. */
 export function portsOf(settings: Settings, opened: Opened) {
-  const { users, keyRing, attacked, withheld, wake, ...others } = opened
+  const { users, keyRing, attacked, withheld, ...others } = opened
   const { clock, hasher, limiter } = opened
   const devices = deviceTokens(keyRing.deviceTokenKey, clock)
   const lifetimes = lifetimesOf(settings)
   const counted = { limiter, keyRing, deviceTokens: devices, figures: settings.limits, clock, attacked, withheld }
   return {
     ...others,
-    ...userPortsOf(settings, { users: waking(users.users, wake), hasher, clock }),
+    ...userPortsOf(settings, { users: users.users, hasher, clock }),
     outbox: users.outbox,
     tokenRequests: users.tokenRequests,
     expiringIds: users.expiringIds,
@@ -79,16 +77,4 @@ export function userPortsOf(
 ) {
   const policy = { minLength: passwords.minLength, isCommon: isCommonPassword }
   return { ...opened, policy, newId, timers, random: Math.random }
-}
-
-/** Wakes the relay after each write of events, so that they are delivered before its next poll. */
-function waking(users: UserStore, wake: () => void): UserStore {
-  function woken<Outcome extends string>(write: (user: User, events: readonly AccountEvent[]) => Promise<Outcome>) {
-    return async (user: User, events: readonly AccountEvent[]): Promise<Outcome> => {
-      const outcome = await write(user, events)
-      if (events.length > 0 && (outcome === 'stored' || outcome === 'removed')) wake()
-      return outcome
-    }
-  }
-  return { ...users, insert: woken(users.insert), replace: woken(users.replace), remove: woken(users.remove) }
 }

@@ -110,7 +110,7 @@ export async function openTenant(needs: Needs) {
       }),
     withheld: (demand) => log.warn(demand, 'requests for tokens of an address reached limits.tokensPerAddress'),
     warnOfAttack: (report) => log.warn(report, 'wrong passwords for an account reached limits.passwordsPerAccount'),
-    wake: () => deliveries.wake(),
+    wakeRelay: () => deliveries.wake(),
   })
   const ports = { ...unmeasured, limits: measuredLimits(unmeasured.limits, metrics) }
   const { expiringIds, outbox, tokenRequests } = users

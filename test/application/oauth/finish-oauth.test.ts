@@ -37,8 +37,10 @@ describe('FinishOAuth', () => {
     const { users, oauthStates } = await deliveryNeeds(clock)
     const keyRing = derivedKeys(goodSecret)
     const vault = providerVault(keyRing.providerTokenKey)
+    let woken = 0
     return {
       users,
+      woken: () => woken,
       async logIn(store: UserStore = users): Promise<string> {
         const needed = { oauthStates, keyRing, clock, newToken, freshLoginSeconds: null, maxOpenJourneys: 10 }
         const started = new StartOAuth(needed)
@@ -61,6 +63,7 @@ describe('FinishOAuth', () => {
           newId,
           limits: unlimited,
           deviceTokens: { idOf: () => null },
+          wakeRelay: () => void woken++,
         }
         const { credential } = await new FinishOAuth(needs).execute({
           response: { code: 'code', state, error: null, iss: null },
@@ -116,6 +119,14 @@ describe('FinishOAuth', () => {
       expect(second).to.equal(first)
     })
   }
+
+  it('wakes the relay once when it has written a new user', async () => {
+    const { logIn, woken } = await scene()
+    await logIn()
+    expect(woken()).to.equal(1)
+    await logIn()
+    expect(woken()).to.equal(1)
+  })
 
   it('does not link to a user whose address changed after the look-up', async () => {
     const { users, logIn } = await scene()
