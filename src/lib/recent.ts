@@ -1,4 +1,4 @@
-import { inTime } from './in-time.ts'
+import { inTime } from './timers.ts'
 
 interface Limits {
   /** The time for which an answer stays recent. */

@@ -10,3 +10,15 @@ export const timers = {
     return () => clearInterval(timer)
   },
 }
+
+/** Settles like `work`, or resolves to `'late'` after this time. */
+export async function inTime<T>(work: Promise<T>, milliseconds: number): Promise<T | 'late'> {
+  const end = new AbortController()
+  const late = delay(milliseconds, 'late' as const, { signal: end.signal })
+  late.catch(() => undefined) // `work` was faster, so the delay was aborted
+  try {
+    return await Promise.race([work, late])
+  } finally {
+    end.abort()
+  }
+}

@@ -1,5 +1,5 @@
 import type { DueWork } from '../../application/ports/due-work.ts'
-import { inTime } from '../../lib/in-time.ts'
+import { inTime } from '../../lib/timers.ts'
 
 export interface DeliveryLoopOptions {
   readonly work: DueWork

@@ -1,5 +1,5 @@
 import type { EventHandlers } from '../../application/ports/event-handlers.ts'
-import { inTime } from '../../lib/in-time.ts'
+import { inTime } from '../../lib/timers.ts'
 import { argumentsOf } from './handler-arguments.ts'
 import { describe, failureOf, timedOut } from './handler-failure.ts'
 import { type HandlerName, type Handlers, handlerNameOf } from './handlers.ts'

@@ -1,5 +1,5 @@
 import { Unavailable } from '../../../domain/refusal.ts'
-import { inTime } from '../../../lib/in-time.ts'
+import { inTime } from '../../../lib/timers.ts'
 import { type OpenOptions, openShares, refuseOtherSchema, type StoreBackend, Unsuitable } from '../store-backend.ts'
 import { clientKey, databaseOf, hostsInClear, inherited, objection, partsOf, placeOf } from './connection/address.ts'
 import { openClient } from './connection/client.ts'

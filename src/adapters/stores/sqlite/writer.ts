@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Worker } from 'node:worker_threads'
 import { Unavailable } from '../../../domain/refusal.ts'
-import { inTime } from '../../../lib/in-time.ts'
+import { inTime } from '../../../lib/timers.ts'
 import { startWorker } from '../../../lib/worker-file.ts'
 import { Unsuitable } from '../store-backend.ts'
 import {
