@@ -44,16 +44,17 @@ export async function issueCredential(needs: IssueNeeds, login: Login): Promise<
   }
 
   const credential = await backend.credentials.issue(user, traits)
-  const events: AccountEvent[] = []
-  if (needs.eventHandlers.handles('logged_in')) {
-    events.push(accountEvent('logged_in', user, eventMetadata(needs, login)))
-  }
-  if (await isNewSignIn(needs, login)) {
-    events.push({ ...accountEvent('new_sign_in', user, eventMetadata(needs, login)), traits })
-  }
-  if (events.length > 0) {
-    await needs.changeUser.execute(user.id, (fresh) => ({ type: 'replace', user: fresh, events }))
-  }
+  const isHandled = needs.eventHandlers.handles('logged_in')
+  const isNew = await isNewSignIn(needs, login)
+  if (!isHandled && !isNew) return credential
+  await needs.changeUser.execute(user.id, (fresh) => {
+    const metadata = () => eventMetadata(needs, login)
+    const events: AccountEvent[] = [
+      ...(isHandled ? [accountEvent('logged_in', fresh, metadata())] : []),
+      ...(isNew ? [{ ...accountEvent('new_sign_in', fresh, metadata()), traits }] : []),
+    ]
+    return { type: 'replace', user: fresh, events }
+  })
   return credential
 }
 
