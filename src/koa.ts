@@ -3,10 +3,11 @@ import type { TenantHttp } from './adapters/http/pipeline/serve.ts'
 import { accountsInKoa, type KoaAccounts } from './adapters/http/server/koa-accounts.ts'
 import { pathsOfTenants, tenantHttp } from './config/composition/http.ts'
 import type { Tenant } from './config/composition/tenant.ts'
+import { internalsOf, type Portcullis } from './config/runtime/embedded.ts'
 import { settingsFault } from './config/settings/schema/fault.ts'
 import type { Settings } from './config/settings/schema/schema.ts'
-import { pathOfTenant, routingOf } from './config/tenancy/addressing.ts'
-import { internalsOf, type Portcullis } from './config/runtime/embedded.ts'
+import { pathOfTenant } from './config/settings/tenants.ts'
+import { routingOf } from './config/tenancy/routing.ts'
 
 export type { Guard, KoaAccounts, SignedIn } from './adapters/http/server/koa-accounts.ts'
 
@@ -16,7 +17,7 @@ export type { Guard, KoaAccounts, SignedIn } from './adapters/http/server/koa-ac
  */
 export function koaAccounts(portcullis: Portcullis): KoaAccounts {
   const { settings, tenants, log, directory } = internalsOf(portcullis)
-  const isTls = publicUrlOf(settings).startsWith('https:')
+  const isTls = requiredPublicUrl(settings).startsWith('https:')
   const built = new WeakMap<Tenant, TenantHttp>()
   if ([...tenants.enabled.values()].some((one) => linksToPages(one.settings))) {
     log.warn('messages link to /account, which a Koa app does not have: set mail.links.verify and mail.links.reset')
@@ -24,8 +25,9 @@ export function koaAccounts(portcullis: Portcullis): KoaAccounts {
 
   /** Builds the routes of a tenant on first use, and drops them when it closes. */
   function httpOf(tenant: Tenant): TenantHttp {
-    const publicUrl = (): string => publicUrlOf(tenant.settings) + pathOfTenant(tenant.id, settings)
-    const http = built.get(tenant) ?? tenantHttp(tenant, { publicUrl })
+    const publicUrl = (): string => requiredPublicUrl(tenant.settings) + pathOfTenant(tenant.id, settings)
+    const own = { ...tenant.settings, pages: { ...tenant.settings.pages, enabled: false } } // a Koa app does not have them
+    const http = built.get(tenant) ?? tenantHttp({ ...tenant, settings: own }, { publicUrl })
     built.set(tenant, http)
     return http
   }
@@ -47,7 +49,7 @@ function linksToPages({ mail: { url, links } }: Settings): boolean {
   return url !== 'off' && (links.verify === undefined || links.reset === undefined)
 }
 
-function publicUrlOf({ http: { publicUrl } }: Settings): string {
+function requiredPublicUrl({ http: { publicUrl } }: Settings): string {
   if (publicUrl !== undefined) return publicUrl
   const message = 'is required in a Koa app: the origin under which browsers reach it'
   throw settingsFault('http.publicUrl', message)

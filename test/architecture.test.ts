@@ -61,7 +61,7 @@ const rules: readonly Rule[] = [
     packages: ['node:', 'commander', 'typebox'],
   },
   { folder: /^testing\//, files: [everything], packages: ['node:'] },
-  { folder: /^(index|koa)\.ts$/, files: [everything], packages: [] },
+  { folder: /^(index|koa|program-settings)\.ts$/, files: [everything], packages: [] },
 ]
 
 function store(name: string, packages: readonly string[]): Rule {

@@ -20,7 +20,7 @@ interface Needs {
   users: UserStore
   timers: Timers
   random: () => number
-  /** Called after a write of events, so that they need not wait for the next poll of the relay. */
+  /** Called after a write of events, so that they need not wait for the next poll of the relay. Must not throw. */
   wakeRelay?: () => void
 }
 
@@ -72,7 +72,7 @@ export class ChangeUser {
       if (change.type === 'keep') return { type: 'changed', user }
       if (change.type === 'remove') {
         if ((await users.remove(user, change.events)) === 'removed') {
-          wakeRelay?.()
+          if (change.events.length > 0) wakeRelay?.()
           return { type: 'removed' }
         }
       } else {

@@ -48,7 +48,7 @@ export interface CheckedAccounts {
 }
 
 /**
- * The use cases with checks of their input, as the routes have them. Programs in JavaScript may pass on any value of a
+ * The use cases with the input checks of the routes. Programs in JavaScript may pass on any value of a
  * request, and a database could take an object for a query.
  */
 export function checkedAccounts(useCases: CheckedAccounts): CheckedAccounts {
@@ -65,7 +65,7 @@ export function checkedAccounts(useCases: CheckedAccounts): CheckedAccounts {
     logOutEverywhere: {
       async execute(input) {
         checks.by(input.by)
-        // A program that found no user must not end its own logins instead.
+        // A program that passes `target: undefined` must not end the caller's own logins.
         if ('target' in input) requireActorAndTarget(input)
         requireRequest(input)
         await logOutEverywhere.execute(input)

@@ -7,7 +7,7 @@ import type { GlobalOptions } from './settings.ts'
 /** Runs one command line and returns the exit code. Each command loads its own modules, so that it starts fast. */
 export async function main(argv: readonly string[]): Promise<ExitCode> {
   let code: ExitCode = 0
-  process.stderr.on('error', () => undefined) // nobody is left to tell
+  process.stderr.on('error', () => undefined) // there is no other stream for a message
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') return // the reader has read enough, like `head`
     warn(`standard output cannot be written (${error.code})`)
@@ -111,7 +111,7 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
         (await import('./commands/user.ts')).listUsers(options),
       ),
     )
-  forOne('disable', 'Let a user no longer log in, and end all sessions of the user', (of, options) =>
+  forOne('disable', 'Disable a user: no more logins, and all sessions end', (of, options) =>
     of.setActive({ ...options, isActive: false }),
   )
   forOne('enable', 'Let a disabled user log in again', (of, options) => of.setActive({ ...options, isActive: true }))
@@ -185,7 +185,7 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
 async function allPrinted(): Promise<void> {
   const { stdout } = process
   if (stdout.writableLength > 0) await new Promise<void>((resolve) => stdout.write('', () => resolve()))
-  await nextTurn() // an error of the write arrives before
+  await nextTurn() // by then an error of the write has been emitted
 }
 
 /** Ignores SIGHUP until the command handles it. Otherwise an early signal would end the process. */

@@ -10,7 +10,7 @@ interface Needs {
   /** The settings of the start. */
   readonly started: LoadedSettings
   readonly read: () => Promise<LoadedSettings>
-  /** Applies changed tenants; returns them, with the tenants disabled that the process cannot reach. */
+  /** Applies changed tenants. Returns them, and tenants that the process cannot reach are disabled. */
   readonly apply: (tenants: LoadedTenants) => Promise<LoadedTenants>
   readonly log: Logger
 }

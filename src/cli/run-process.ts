@@ -83,7 +83,7 @@ function endOfProcess(log: Logger): { reached: Promise<ExitCode>; failed: (fault
   return { reached, failed }
 }
 
-/** Ends the process at the deadline, wherever the start or the stop is. */
+/** Ends the process at the deadline, even if the start or the stop hangs. */
 function endInTime(log: Logger): void {
   setTimeout(() => {
     log.error('stopping took too long')

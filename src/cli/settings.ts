@@ -1,8 +1,7 @@
 import { openUserStore, type UserStoreSession } from '../config/composition/user-store.ts'
 import { type LoadedSettings, type LoadFrom, loadSettings } from '../config/settings/load.ts'
 import { SettingsFault, settingsFault } from '../config/settings/schema/fault.ts'
-import { defaultTenant, type LoadedTenants, type TenantSettings } from '../config/settings/tenants.ts'
-import { publicUrlOf } from '../config/tenancy/addressing.ts'
+import { defaultTenant, type LoadedTenants, publicUrlOf, type TenantSettings } from '../config/settings/tenants.ts'
 import { type ExitCode, warn } from './output.ts'
 
 /** The options of every command. */

@@ -62,7 +62,7 @@ export type AccountEvent =
 
 export type AccountEventType = AccountEvent['type']
 
-/** The most waiting events of a user, not counting events that need no room. */
+/** A user with this many waiting events gets no more, except those that end access. */
 export const maxWaitingEvents = 100
 
 /** Changes that end access need no room: deletion, deactivation, a reset, a new or removed password, unlinking. */

@@ -25,7 +25,7 @@ export type RefusalCode =
   | 'FORBIDDEN'
   | 'NOT_FOUND'
 
-/** An expected "no". Every other thrown value is a fault. */
+/** An expected refusal, with a code that the caller may learn. */
 export class Refusal extends Error {
   override readonly name = 'Refusal'
   readonly code: RefusalCode

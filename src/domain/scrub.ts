@@ -2,7 +2,7 @@ const longestMessage = 300
 /** More than `longestMessage`, because the masks do not recognise an address or a token that was cut. */
 const longestRead = 4_000
 
-/** A message without words that look like an address, credentials of a URL or a token. */
+/** Masks words that look like an address, the credentials of a URL or a token. */
 export function scrub(message: string): string {
   return message
     .slice(0, longestRead)

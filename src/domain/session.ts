@@ -35,7 +35,7 @@ export function expiryOf(session: Pick<Session, 'seenAt' | 'idleSeconds' | 'ends
   return new Date(Math.min(session.endsAt.getTime(), session.seenAt.getTime() + session.idleSeconds * 1000))
 }
 
-/** A use is recorded only if the last recorded one is older than this part of the idle limit, or than 15 minutes. */
+/** A use is recorded if the last recorded one is older than 1/96 of the idle limit, or than 15 minutes. */
 const recordedUsesPerIdleLimit = 96
 const longestUnrecordedSeconds = 900
 

@@ -70,7 +70,7 @@ export function viewOf(user: User): UserView {
   return { id, email, isActive, isSuperuser, isVerified }
 }
 
-/** Whether a credential is valid for `user`. A logout may have ended it all the same (see `mayBeEnded`). */
+/** Whether a credential is valid for `user`. A logout may still have ended it (see `mayBeEnded`). */
 export function isAlive(user: User, credential: { readonly id: string; readonly generation: number }): boolean {
   const { generation, keptCredentialId } = user.sessions
   if (!user.isActive) return false

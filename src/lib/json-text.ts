@@ -15,7 +15,7 @@ export function parseJson(text: string): { readonly value: unknown } | { readonl
 
 /**
  * Finds the paths of repeated members. `JSON.parse` takes the last of them, and other parsers take the first (RFC 8259
- * section 4). A list has an empty name in a path.
+ * section 4). In a path, a list is an empty name.
  *
  * @param text valid JSON
  */

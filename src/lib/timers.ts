@@ -22,3 +22,16 @@ export async function inTime<T>(work: Promise<T>, milliseconds: number): Promise
     end.abort()
   }
 }
+
+/** Settles like `work`, or resolves when the signal is aborted. It leaves no listener at the signal. */
+export async function unlessAborted(work: Promise<unknown>, signal: AbortSignal): Promise<void> {
+  const { promise: aborted, resolve } = Promise.withResolvers<void>()
+  const onAbort = (): void => resolve()
+  if (signal.aborted) resolve()
+  signal.addEventListener('abort', onAbort)
+  try {
+    await Promise.race([work, aborted])
+  } finally {
+    signal.removeEventListener('abort', onAbort)
+  }
+}

@@ -1,10 +1,10 @@
 interface Needs {
-  /** The ids of all that sleep now. */
+  /** The ids of all sleepers. */
   readonly asleep: () => readonly string[]
   readonly isAsleep: (id: string) => boolean
-  /** Wakes one, which does its due work. If this rejects, it is repeated in a minute. */
+  /** Wakes the sleeper with this id, which then does its due work. If this rejects, it is repeated in a minute. */
   readonly wake: (id: string) => Promise<void>
-  /** The pause between two rounds through all that sleep. */
+  /** The pause between two rounds through all sleepers. */
   readonly pauseMilliseconds: () => number
   readonly clock: () => Date
 }
@@ -13,13 +13,13 @@ const concurrentWakes = 4
 const unknownMilliseconds = 60_000
 const longestTimerMilliseconds = 2 ** 31 - 1
 
-/** Wakes each at the time that is set for it, and all of them in rounds. */
+/** Wakes each sleeper at its time, and all sleepers in rounds. */
 export function wakeSchedule({ asleep, isAsleep, wake, pauseMilliseconds, clock }: Needs) {
   const timers = new Map<string, NodeJS.Timeout>()
   let nextRound: NodeJS.Timeout | undefined
   let isStopped = false
 
-  /** Wakes it at the time `due`, or in a minute. */
+  /** Wakes the sleeper at the time `due`, or in a minute. */
   function set(id: string, due: Date | 'unknown'): void {
     if (isStopped || !isAsleep(id)) return
     clear(id)
@@ -28,7 +28,7 @@ export function wakeSchedule({ asleep, isAsleep, wake, pauseMilliseconds, clock 
     timers.set(id, setTimeout(() => void attempt(id), wait).unref())
   }
 
-  /** Forgets its time, because it is awake. */
+  /** Forgets the time of a sleeper that is awake now. */
   function clear(id: string): void {
     clearTimeout(timers.get(id))
     timers.delete(id)
@@ -46,7 +46,7 @@ export function wakeSchedule({ asleep, isAsleep, wake, pauseMilliseconds, clock 
     await Promise.all(queues)
   }
 
-  /** Other processes may have made work due. */
+  /** Repeats the rounds, because other processes may have made work due. */
   async function roundAfterRound(): Promise<void> {
     await round()
     if (!isStopped) nextRound = setTimeout(() => void roundAfterRound(), pauseMilliseconds()).unref()

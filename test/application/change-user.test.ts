@@ -1,7 +1,9 @@
 import { expect } from 'chai'
+import { ChangeUser } from '../../src/application/change-user.ts'
 import type { UserStore } from '../../src/application/ports/stores/user-store.ts'
 import { accountEvent } from '../../src/domain/events.ts'
 import { Refusal, Unavailable } from '../../src/domain/refusal.ts'
+import { timers } from '../../src/lib/timers.ts'
 import { aUser } from '../../src/testing/builders.ts'
 import { fixedClock } from '../../src/testing/fixed-clock.ts'
 import { changeUserOf, deliveryNeeds, metadataAt } from '../support/delivery.ts'
@@ -37,6 +39,28 @@ describe('changes of one user', () => {
     const unchanged = changeUser.execute(user.id, () => ({ type: 'keep' }))
     expect(await refused.catch((error: unknown) => error)).to.be.instanceOf(Refusal)
     expect(await unchanged).to.deep.equal({ type: 'changed', user })
+  })
+})
+
+describe('the relay', () => {
+  it('is woken once by a change that was written in its second attempt', async () => {
+    const clock = fixedClock()
+    const { users } = await deliveryNeeds(clock)
+    const user = aUser()
+    await users.insert(user, [])
+    let attempts = 0
+    const raced: UserStore = {
+      ...users,
+      replace: async (...given) => (attempts++ === 0 ? 'stale' : users.replace(...given)),
+    }
+    let woken = 0
+    const changeUser = new ChangeUser({ users: raced, timers, random: () => 0, wakeRelay: () => void woken++ })
+    await changeUser.execute(user.id, (fresh) => ({
+      type: 'replace',
+      user: fresh,
+      events: [accountEvent('verified', fresh, metadataAt(clock()))],
+    }))
+    expect({ attempts, woken }).to.deep.equal({ attempts: 2, woken: 1 })
   })
 })
 

@@ -63,7 +63,7 @@ describe('portcullis serve', () => {
 
   it('warns when the secret is older than the user store', async () => {
     const dataFolder = join(scratchFolder(), 'data')
-    const said = /"level":40.*"msg":"the user store is new, and its secret is not"/
+    const said = /"level":40.*"msg":"the user store is new, but its secret is older: check stores.users and dataFolder"/
     const lines: boolean[] = []
     for (const isRemoved of [false, false, true]) {
       if (isRemoved) {

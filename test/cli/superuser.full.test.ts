@@ -84,7 +84,7 @@ describe('portcullis superuser create', () => {
 
     const promoted = await portcullis(['superuser', 'create', '--email', email, '--promote'], { cwd: folder })
     const advice =
-      'They have no password (one that somebody else may have chosen is removed): user reset-link sets one.\n'
+      'This superuser has no password: one that a stranger may have chosen is removed. To set one: user reset-link\n'
     expect(promoted).to.deep.equal({ code: 0, out: '', err: `${email} is a superuser now (${id})\n${advice}` })
     expect(await logsIn(email, goodPassword)).to.equal(false)
     expect((await call(service.url, 'GET', '/users/me', { bearer: session })).status).to.equal(401)

@@ -189,6 +189,17 @@ describe('our routes in a host app', () => {
     })
   })
 
+  it('end a failed journey with JSON, because the app has no page for it', async () => {
+    const { url } = await open((koa, { routes }) => koa.use(routes()).use(own.routes()), {
+      providers: { acme: provider },
+    })
+    const begun = await call(url, 'GET', `/auth/acme/authorize?return_to=${encodeURIComponent('/welcome')}`)
+    const state = new URL((begun.body as { authorization_url: string }).authorization_url).searchParams.get('state')
+    const cookie = (begun.headers.getSetCookie()[0] ?? '').split(';')[0] ?? ''
+    const ended = await call(url, 'GET', `/auth/acme/callback?error=access_denied&state=${state}`, { cookie })
+    expect(ended).to.deep.include({ status: 400, body: { detail: 'Bad Request' } })
+  })
+
   describe('leave other requests to the app', () => {
     for (const [method, path, sent] of [
       ['GET', '/orders', {}],

@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events'
 import { expect } from 'chai'
-import { unlessAborted } from '../../../src/config/tenancy/directory.ts'
-import { faultOf } from '../../support/fault-of.ts'
+import { unlessAborted } from '../../src/lib/timers.ts'
+import { faultOf } from '../support/fault-of.ts'
 
 const never = new Promise(() => undefined)
 

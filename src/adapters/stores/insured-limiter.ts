@@ -15,7 +15,7 @@ export function insuredLimiter(
   let isDown = false
 
   async function probe(): Promise<void> {
-    await store.add('probe', 0, 1) // a full store refuses additions, but not deletions
+    await store.add('probe', 0, 1) // an addition, because a full store still accepts deletions
     isDown = false
   }
 

@@ -20,6 +20,6 @@ export async function askForObjection(needs: ObjectionNeeds, user: User, request
     await eventHandlers.call({ type, user: viewOf(user), context }, objectionTimeoutSeconds)
   } catch (cause) {
     if (cause instanceof Refusal) throw cause
-    throw new Unavailable('the handler that may object to a deletion', { cause })
+    throw new Unavailable('the handler on_before_delete failed or gave no answer in time', { cause })
   }
 }

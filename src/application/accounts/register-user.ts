@@ -12,7 +12,7 @@ export interface RegisterNeeds extends MetadataNeeds {
   users: UserStore
   hasher: PasswordHasher
   policy: PasswordPolicy
-  /** Called after the write, so that the event need not wait for the next poll of the relay. */
+  /** Called after the write, so that the event need not wait for the next poll of the relay. Must not throw. */
   wakeRelay?: () => void
 }
 

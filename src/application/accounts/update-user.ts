@@ -45,7 +45,7 @@ interface Update extends CausingRequest {
   readonly target: User
   readonly changes: AnyChanges
   readonly hash: string | null
-  /** The address that the user entered, where a token confirms new ones. Tokens for other addresses become invalid. */
+  /** The entered address, if new ones need a token; otherwise `null`. Tokens for other addresses become invalid. */
   readonly newAddress: NewAddress | null
   readonly keptCredentialId: string | null
   /** Repeats every check of the update on the current record. */

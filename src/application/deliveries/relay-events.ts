@@ -77,7 +77,11 @@ export class RelayEvents implements DueWork {
     try {
       if (lease.attempts > maxAttempts) {
         // The last attempt has no recorded result, so the event may have killed the process.
-        await outbox.bury(lease, clock(), `none of ${maxAttempts} attempts ended`)
+        await outbox.bury(
+          lease,
+          clock(),
+          `${maxAttempts} attempts left no result: the process may have died in the handler`,
+        )
         report(problemOf(deliveryOf(lease), 'buried', new Unfinished()))
       } else {
         await this.#attempt(lease)
@@ -186,7 +190,7 @@ export class RelayEvents implements DueWork {
 
   /**
    * Removes only ended sessions: the event may come late, after a new login. It reads the user after the sessions, so
-   * no session is younger than the record that judges it. It works in batches: a user may have thousands of sessions,
+   * no session is newer than the record by which it is judged. It works in batches: a user may have thousands of sessions,
    * and a program that logs in without pause has even more.
    */
   async #removeDeadSessions(userId: UserId): Promise<void> {

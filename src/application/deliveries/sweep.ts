@@ -18,7 +18,7 @@ interface Needs {
   lifetimes: Readonly<Record<RequestPurpose, number>>
 }
 
-/** Other writes wait for this write, so it removes a limited number of rows. */
+/** A removal blocks other writes, so each one removes at most this many rows. */
 const batch = 500
 const deadLetterDays = 30
 

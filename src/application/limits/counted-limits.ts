@@ -74,7 +74,7 @@ interface Refused {
   readonly expiresAt: number
 }
 
-/** After a refusal, a counter refuses for this time without the store, which a flood would keep busy. In milliseconds. */
+/** For this time after a refusal, a process refuses without asking the store, to spare it in a flood. In milliseconds. */
 const refusalMemory = 1000
 const mostRefusals = 10_000
 
@@ -169,8 +169,8 @@ export class CountedLimits implements Limits {
   }
 
   /**
-   * A former owner of the address may have many device tokens, so all of them share a counter. When it is full, they share
-   * that of the strangers: a device token never leaves a browser worse off.
+   * A former owner of the address may have many device tokens, so all of them share a counter. When it is full, they use
+   * the strangers' counter, so this limit never refuses a browser with a device token where it allows a stranger.
    */
   async #takeOfAccount(account: EmailKey, hasDevice: boolean): Promise<Taken> {
     const strangers = this.#counter('passwordsPerAccount', account)

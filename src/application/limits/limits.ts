@@ -12,14 +12,14 @@ export interface Caller {
 export const unknownCaller: Caller = { client: null, device: null }
 
 export interface PasswordAttempt extends Caller {
-  /** The address as typed, whether or not it has an account; `null` for a text that is no address. */
+  /** The key of the address, whether or not it has an account; `null` for a text that is no address. */
   readonly account: EmailKey | null
   readonly requestId: string
 }
 
 export interface TokenDemand {
   readonly purpose: TokenPurpose
-  /** The address as typed, whether or not it has an account. */
+  /** The key of the address, whether or not it has an account. */
   readonly account: EmailKey
   /** The text of the device cookie; `null` without one. */
   readonly device: string | null

@@ -18,7 +18,7 @@ import { takeOver } from './take-over.ts'
 interface Needs extends IssueNeeds, ReturnNeeds {
   users: UserStore
   vault: ProviderVault
-  /** Called after a new user was written, so that the event need not wait for the next poll of the relay. */
+  /** Called after a new user was written, so that its event need not wait for the relay's next poll. Must not throw. */
   wakeRelay?: () => void
 }
 

@@ -45,7 +45,7 @@ export class RejectAccount {
   }
 
   #requireRejectable(user: User): void {
-    if (!user.isActive) throw new Refusal('VERIFY_USER_BAD_TOKEN') // or the user could register again
+    if (!user.isActive) throw new Refusal('VERIFY_USER_BAD_TOKEN') // otherwise a deactivated user could register again
     if (user.isVerified) throw new Refusal('VERIFY_USER_ALREADY_VERIFIED')
     const age = this.#needs.clock().getTime() - user.createdAt.getTime()
     if (user.isSuperuser || age > rejectableMilliseconds) {

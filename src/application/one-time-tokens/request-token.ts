@@ -43,6 +43,6 @@ export class RequestToken {
       languages,
       at: clock(),
     })
-    if (outcome === 'full') throw new Unavailable('token requests', { retryAfterSeconds: 5 })
+    if (outcome === 'full') throw new Unavailable('too many token requests wait for delivery', { retryAfterSeconds: 5 })
   }
 }

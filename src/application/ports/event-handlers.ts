@@ -13,7 +13,7 @@ export interface HandlerContext {
   readonly at: Date
 }
 
-/** The types of calls: one for each event, one for each token, and one before a deletion. */
+/** The types of calls: each type of event, a request for a reset, and the question before a deletion. */
 export type HandlerCallType = AccountEventType | 'reset_requested' | 'deletion_requested'
 
 export interface HandlerCall {

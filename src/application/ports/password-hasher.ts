@@ -3,7 +3,7 @@ export interface PasswordHasher {
   /**
    * Throws `Unavailable` when the expected wait is longer than the deployer allows.
    *
-   * @param client for whom it is: clients take turns; `null` when unknown
+   * @param client the client of the request, because clients take turns; `null` if unknown
    */
   hash(password: string, client?: string | null): Promise<string>
 

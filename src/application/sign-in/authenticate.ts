@@ -7,7 +7,7 @@ export interface Backend {
   readonly name: string
   readonly credentials: Credentials
   readonly requiresVerification: boolean
-  /** Whether browsers send its credentials by themselves. The user is told of logins without a device token only then. */
+  /** Whether browsers send its credentials automatically. Only logins through such a backend may be reported as new. */
   readonly isForBrowsers?: boolean
 }
 

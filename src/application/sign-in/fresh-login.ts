@@ -3,7 +3,7 @@ import type { User } from '../../domain/user.ts'
 import type { Authenticated } from './authenticate.ts'
 
 export interface FreshLoginNeeds {
-  /** The greatest age of a login that may do such acts; `null` for no limit. */
+  /** The greatest age of a fresh login; `null` for no limit. */
   readonly freshLoginSeconds: number | null
   readonly clock: () => Date
 }

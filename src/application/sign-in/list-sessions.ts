@@ -6,7 +6,7 @@ import type { Authenticated } from './authenticate.ts'
 
 /** A stored session, as its user and superusers see it. */
 export interface SessionView extends ClientTraits {
-  /** No credential: it names the session for `EndSession`. */
+  /** Identifies the session for `EndSession`. It is no credential. */
   readonly id: string
   readonly createdAt: Date
   /** The last recorded use, at most 15 minutes before the real one. */

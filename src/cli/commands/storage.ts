@@ -5,14 +5,14 @@ import { settingsFault } from '../../config/settings/schema/fault.ts'
 import { type ExitCode, warn } from '../output.ts'
 import { type GlobalOptions, tenantHere } from '../settings.ts'
 
-/** Checks each store, changes none, and prints a line for each, and its faults. Exit code 1 if there is one. */
+/** Checks each store without changing it. Prints its faults and a summary. Exit code 1 if there is a fault. */
 export async function checkStorage(options: GlobalOptions): Promise<ExitCode> {
   const { settings } = await tenantHere(options, { withoutSecret: true })
   let code: ExitCode = 0
   for (const { store, roles } of distinctStores(settings.stores)) {
     const { kind } = store
-    const address = { ...addressOf(store, settings.dataFolder), clock: () => new Date(), warn }
-    const faults = await namingRoles(roles, () => faultsOf(backendOf(kind), address))
+    const openOptions = { ...addressOf(store, settings.dataFolder), clock: () => new Date(), warn }
+    const faults = await namingRoles(roles, () => faultsOf(backendOf(kind), openOptions))
     for (const fault of faults) warn(`${kind}: ${fault}`)
     if (faults.length > 0) code = 1
     process.stdout.write(`${kind} (${roles.join(', ')}): ${faults.length === 0 ? 'ok' : 'has faults'}\n`)

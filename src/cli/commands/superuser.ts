@@ -9,7 +9,8 @@ import { Refusal } from '../../domain/refusal.ts'
 import { type ExitCode, warn } from '../output.ts'
 import { type GlobalOptions, withUsers } from '../settings.ts'
 
-const advice = 'They have no password (one that somebody else may have chosen is removed): user reset-link sets one.\n'
+const advice =
+  'This superuser has no password: one that a stranger may have chosen is removed. To set one: user reset-link\n'
 
 interface Options extends GlobalOptions {
   readonly email: string

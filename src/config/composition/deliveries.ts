@@ -66,7 +66,7 @@ export function deliveriesOf({ useCases, ports, leavesEvents, failing, log }: Ne
       if (isReady) start()
     },
 
-    /** Deliveries begin after this check, because the user store may belong to another secret. */
+    /** Called when the user store is known to belong to this secret. Deliveries must not begin before. */
     usersAreReady() {
       isReady = true
       if (isWanted) start()

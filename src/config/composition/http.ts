@@ -181,13 +181,13 @@ function oauthRouters(tenant: Mounted, publicUrl: () => string): Router[] {
   })
 }
 
-interface Served {
+interface PageNeeds {
   readonly publicUrl: () => string
   readonly hasMailbox: boolean
 }
 
 /** The pages for accounts and the start page, as far as the settings enable them. */
-export function pageRouters(settings: Settings, { publicUrl, hasMailbox }: Served): Router[] {
+function pageRouters(settings: Settings, { publicUrl, hasMailbox }: PageNeeds): Router[] {
   const account = settings.pages.enabled ? [accountRouter(siteOf(settings), publicUrl)] : []
   const isDevelopment = settings.try.enabled && hasTryPage && isLocal(settings.http)
   if (account.length === 0 && !isDevelopment) return []
@@ -199,7 +199,8 @@ function siteOf({ http, pages, backends, routers, passwords, providers, mail }: 
   const { name, logo, color, css } = pages
   const cookie = enabledOf(backends).find(([, { transport }]) => transport.kind === 'cookie')?.[1]
   if (cookie === undefined) throw new Error('the pages need a cookie backend') // the settings were checked
-  const prefixOf = ({ enabled, prefix }: Settings['routers'][keyof Settings['routers']]) => (enabled ? prefix : null)
+  const prefixIfEnabled = ({ enabled, prefix }: Settings['routers'][keyof Settings['routers']]) =>
+    enabled ? prefix : null
   return {
     name,
     logo,
@@ -211,9 +212,9 @@ function siteOf({ http, pages, backends, routers, passwords, providers, mail }: 
     routes: {
       login: cookie.prefix,
       users: routers.users.prefix,
-      register: prefixOf(routers.register),
-      resetPassword: prefixOf(routers.resetPassword),
-      verify: prefixOf(routers.verify),
+      register: prefixIfEnabled(routers.register),
+      resetPassword: prefixIfEnabled(routers.resetPassword),
+      verify: prefixIfEnabled(routers.verify),
     },
     providers: enabledOf(providers).map(([provider, own]): PageProvider => {
       const isByCookie = backends[own.backend]?.transport.kind === 'cookie'
@@ -231,7 +232,7 @@ function siteOf({ http, pages, backends, routers, passwords, providers, mail }: 
 type ComesBack = 'to this page' | 'by redirect' | 'elsewhere'
 
 /** The settings that the page at `/try` needs. */
-export function tryConfig({ backends, routers, providers, docs }: Settings, publicUrl: string) {
+function tryConfig({ backends, routers, providers, docs }: Settings, publicUrl: string) {
   const isHere = (page: string | undefined): boolean => {
     if (page === undefined) return false
     const { origin, pathname } = new URL(page)

@@ -5,7 +5,7 @@ import { isFinal } from '../../application/ports/event-handlers.ts'
 import type { Mailer } from '../../application/ports/mailer.ts'
 import { LimitReached, Refusal, Unavailable } from '../../domain/refusal.ts'
 
-/** Each function below adds figures to a port or a use case. Without metrics it returns it unchanged. */
+/** `null` without metrics: then the functions below return their first argument. */
 type Meter = Metrics | null
 
 /** Measures each operation of the store. */
@@ -100,7 +100,7 @@ function mailOutcomeOf(error: unknown): MailOutcome {
   return isFinal(error) ? 'refused' : 'failed'
 }
 
-/** The names in `LimitReached` begin with their group. The hash queue, which counts for itself, is in another one. */
+/** The message of `LimitReached` begins with this. The hash queue has another beginning, and counts its own refusals. */
 const group = 'limits.'
 
 /** Counts the refusals by their limits. */

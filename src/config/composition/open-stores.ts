@@ -128,7 +128,9 @@ export async function openStores(needs: Needs) {
 
   async function ping(): Promise<readonly FailingStore[]> {
     const answers = await Promise.allSettled(
-      all.map((store) => (store.isReady ? store.handle.ping() : Promise.reject(new Unavailable(store.kind)))),
+      all.map((store) =>
+        store.isReady ? store.handle.ping() : Promise.reject(new Unavailable(`${store.kind} is not ready yet`)),
+      ),
     )
     return all.flatMap((store, at) => {
       const answer = answers[at]

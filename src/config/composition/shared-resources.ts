@@ -36,7 +36,7 @@ export interface ProcessNeeds extends Pick<SharedResources, 'log' | 'write'> {
 
 /** A service or a worker. */
 export interface RunningProcess {
-  /** Applies changed tenants; returns them, with the tenants disabled whose events no worker can reach. */
+  /** Applies changed tenants. Returns them, and tenants whose events no worker can reach are disabled. */
   reload(tenants: LoadedTenants): Promise<LoadedTenants>
   /** Ends running deliveries, releases the other leases and closes the stores. */
   stop(): Promise<void>

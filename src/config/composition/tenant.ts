@@ -75,7 +75,7 @@ export async function openTenant(needs: Needs) {
       const mark = await bindSecret(users, master, keyOwner)
       if (origin === 'generated') log.info({ path }, 'generated a secret: keep this file with the data')
       if (mark === 'first' && isOfAnEarlierStart && settings.stores.users.kind !== 'memory') {
-        log.warn({ path }, 'the user store is new, and its secret is not')
+        log.warn({ path }, 'the user store is new, but its secret is older: check stores.users and dataFolder')
       }
       await hasher.prepare(await users.users.passwordSchemes())
       deliveries.usersAreReady()

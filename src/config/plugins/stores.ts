@@ -40,13 +40,13 @@ export function addressOf({ url, prefix }: StoreSettings, dataFolder: string): S
 }
 
 /** Roles with the same kind and address share one store. */
-export function distinctStores(stores: Readonly<Record<StoreRole, StoreSettings>>) {
+export function distinctStores(byRole: Readonly<Record<StoreRole, StoreSettings>>) {
   const found = new Map<string, { readonly store: StoreSettings; readonly roles: StoreRole[] }>()
   for (const role of ['users', 'sessions', 'tokens'] as const) {
-    const { kind, url, prefix } = stores[role]
+    const { kind, url, prefix } = byRole[role]
     const key = JSON.stringify([kind, url, prefix])
     const known = found.get(key)
-    if (known === undefined) found.set(key, { store: stores[role], roles: [role] })
+    if (known === undefined) found.set(key, { store: byRole[role], roles: [role] })
     else known.roles.push(role)
   }
   return [...found.values()]
@@ -123,6 +123,7 @@ export async function openStore(
 
 function portsOf(handle: StoreHandle): OpenSessions {
   const { users, sessions, tokens, oauthStates, limiter } = handle
-  if (!sessions || !tokens || !oauthStates || !limiter) throw new Error('every store that is built in keeps these')
+  if (!sessions || !tokens || !oauthStates || !limiter)
+    throw new Error('a built-in store lacks sessions, tokens, OAuth states or counters')
   return { ...users, sessions, tokens, oauthStates, limiter, ping: () => handle.ping(), close: () => handle.close() }
 }

@@ -14,8 +14,7 @@ import { openTenant, type Tenant } from '../composition/tenant.ts'
 import { settingsOf } from '../settings/load.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 import type { Environment } from '../settings/sources/environment.ts'
-import { defaultTenant, type LoadedTenants } from '../settings/tenants.ts'
-import { publicUrlOf } from '../tenancy/addressing.ts'
+import { defaultTenant, type LoadedTenants, publicUrlOf } from '../settings/tenants.ts'
 import { type TenantDirectory, whenReady } from '../tenancy/directory.ts'
 import { openTenants } from '../tenancy/open-tenants.ts'
 
@@ -38,8 +37,8 @@ export interface PortcullisOptions {
   /** The folder where relative paths start. Default: the current folder. */
   readonly cwd?: string
   /**
-   * Whether this process delivers events and sweeps expired records. The default follows `events.relay`, but without
-   * handlers, module and console the process leaves events to others. It always delivers events of users in memory.
+   * Whether this process delivers events and sweeps expired records. The default follows `events.relay`, but a process
+   * without mail, handlers, module and console leaves events to others, unless its users are in memory.
    * With `handlers: {}`, events are consumed without a handler.
    */
   readonly delivers?: boolean

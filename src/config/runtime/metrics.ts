@@ -9,7 +9,7 @@ import type { Settings } from '../settings/schema/schema.ts'
 import type { OpenTenants } from '../tenancy/directory.ts'
 
 /** The figures of this process; `null` if the settings name no port. */
-export async function openMetrics({ metrics }: Settings): Promise<Metrics | null> {
+export async function metricsOf({ metrics }: Settings): Promise<Metrics | null> {
   if (metrics.port === undefined) return null
   const { openMetrics } = await import('../../adapters/metrics/metrics.ts')
   return openMetrics(limitNames)

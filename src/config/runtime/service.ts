@@ -10,10 +10,10 @@ import { warnOfNoHandlers } from '../composition/handlers.ts'
 import { processRoutes, tenantHttp } from '../composition/http.ts'
 import { openSharedResources, type ProcessNeeds, type RunningProcess } from '../composition/shared-resources.ts'
 import { openTenant, type Tenant } from '../composition/tenant.ts'
-import { defaultTenant, type TenantSettings } from '../settings/tenants.ts'
-import { publicUrl, publicUrlOf, routingOf } from '../tenancy/addressing.ts'
+import { defaultTenant, publicUrl, publicUrlOf, type TenantSettings } from '../settings/tenants.ts'
 import { openTenants } from '../tenancy/open-tenants.ts'
-import { exposeMetrics, openMetrics } from './metrics.ts'
+import { routingOf } from '../tenancy/routing.ts'
+import { exposeMetrics, metricsOf } from './metrics.ts'
 
 /** Its `stop` also finishes running requests, within 10 s. */
 export interface Service extends RunningProcess {
@@ -37,7 +37,7 @@ const graceSeconds = { requests: 6, deliveries: 2 }
 export async function startService(needs: Needs): Promise<Service> {
   const { settings, log, failed, drained = () => delay(500) } = needs
   if (settings.try.enabled && !hasTryPage) log.warn('/try is not served: the folder examples/browser is missing')
-  const metrics = await openMetrics(settings)
+  const metrics = await metricsOf(settings)
   const shared = openSharedResources({ ...needs, metrics })
   let { tenants: current } = needs
   let port = settings.http.port

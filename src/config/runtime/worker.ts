@@ -2,10 +2,9 @@ import { warnOfNoHandlers } from '../composition/handlers.ts'
 import { openSharedResources, type ProcessNeeds, type RunningProcess } from '../composition/shared-resources.ts'
 import { openTenant } from '../composition/tenant.ts'
 import { SettingsFault } from '../settings/schema/fault.ts'
-import type { LoadedTenants } from '../settings/tenants.ts'
-import { publicUrlOf } from '../tenancy/addressing.ts'
+import { type LoadedTenants, publicUrlOf } from '../settings/tenants.ts'
 import { openTenants } from '../tenancy/open-tenants.ts'
-import { exposeMetrics, openMetrics } from './metrics.ts'
+import { exposeMetrics, metricsOf } from './metrics.ts'
 
 const graceSeconds = 8
 
@@ -15,7 +14,7 @@ export async function startWorker(needs: ProcessNeeds): Promise<RunningProcess> 
   const given = reachable(needs.tenants)
   if (needs.tenants.enabled.size > 0 && given.enabled.size === 0)
     throw new SettingsFault([...given.disabled.values()].flat())
-  const shared = openSharedResources({ ...needs, metrics: await openMetrics(settings) })
+  const shared = openSharedResources({ ...needs, metrics: await metricsOf(settings) })
   warnOfNoHandlers(log, given)
   const tenants = openTenants({
     ...shared,

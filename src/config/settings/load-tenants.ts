@@ -122,9 +122,9 @@ async function readTenant(id: string, { tree, source, problem }: Given, from: Fr
   const given = overlay(own, treeOf(assignments))
   const hostNames = hostsOf(memberOf(given, 'hosts') ?? hosts, from, id, fault)
   const { settings, sources } = await readJudged({
-    tree: overlay(
-      overlay(overlay(overlay(byHeader(from), atPublicHost(hostNames, from)), inherited), atOwnHost(hostNames, from)),
-      own,
+    tree: [byHeader(from), atPublicHost(hostNames, from), inherited, atOwnHost(hostNames, from), own].reduce<unknown>(
+      overlay,
+      {},
     ),
     assignments: assignments.filter(({ path }) => path[0] !== 'hosts'),
     cwd,
@@ -172,7 +172,7 @@ function hostsOf(
     return []
   }
   if (common.tenants.by === 'host' && hosts.length === 0 && id !== defaultTenant) {
-    fault('hosts', 'is required where tenants are told by host')
+    fault('hosts', 'is required with tenants.by: host')
   }
   return hosts
 }

@@ -59,12 +59,12 @@ export async function settingsOf(file: ConfigFile, from: LoadFrom, faults: Fault
     needsSecret: ({ tenants }) => !withoutSecret && tenants.by === undefined,
   })
   const { by, folder, list } = settings.tenants
-  const isJudged = faults.some(({ path }) => path === 'tenants.by')
+  const hasFault = faults.some(({ path }) => path === 'tenants.by')
   const areThere = folder !== undefined || list !== undefined || ofTenants.length > 0 || faultsOfTenants.length > 0
-  if (by === undefined && !isJudged && areThere) {
+  if (by === undefined && !hasFault && areThere) {
     faults.push({ path: 'tenants.by', message: 'is required where there are tenants', source: 'default' })
   }
-  // A rejected value counts as not given, so a warning about the whole settings could call it missing.
+  // Warnings follow only without faults: a rejected value counts as not given, so a warning could call it missing.
   if (faults.length > 0) {
     throw new SettingsFault(file.path === null ? faults.map(ofNoFile) : faults, environment.warnings)
   }

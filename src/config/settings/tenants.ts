@@ -32,6 +32,24 @@ export function onlyTenant(settings: Settings, sources: ReadonlyMap<string, Sour
   return { enabled: new Map([[only.id, only]]), disabled: new Map(), disabledHosts: new Map(), warnings: [] }
 }
 
+/** The prefix of every path of a tenant. */
+export function pathOfTenant(id: string, { tenants: { by, pathPrefix } }: Settings): string {
+  return by === 'path' && id !== defaultTenant ? `${pathPrefix}/${id}` : ''
+}
+
+/** Origin under which browsers reach the service. */
+export function publicUrl({ http }: Settings, port: number): string {
+  const isOther = http.host.startsWith('127.') && http.host !== '127.0.0.1' // RFC 6761 section 6.3: localhost is 127.0.0.1
+  return http.publicUrl ?? `http://${isOther ? http.host : 'localhost'}:${port}`
+}
+
+/** Address under which browsers reach a tenant. */
+export function publicUrlOf({ id, settings, hosts }: TenantSettings, common: Settings, port: number): string {
+  const [host] = hosts
+  const isAtHost = common.tenants.by === 'host' && host !== undefined && settings.http.publicUrl === undefined
+  return isAtHost ? `http://${host}:${port}` : publicUrl(settings, port) + pathOfTenant(id, common)
+}
+
 interface Placed {
   readonly id: string
   readonly hosts: readonly string[]
@@ -59,8 +77,8 @@ export function collisionsOf(tenants: readonly Placed[]): Map<string, Fault[]> {
     if (named.length < 2) continue
     for (const { id, path } of named) {
       const others = named.filter((one) => one.id !== id).map((one) => one.id)
-      const subject = place.startsWith('host ') ? `${place} is` : 'the same records are'
-      const message = `${subject} named by ${others.length === 1 ? 'the tenant' : 'the tenants'} ${others.join(', ')} as well`
+      const subject = place.startsWith('host ') ? `the ${place} is` : 'these records are'
+      const message = `${subject} also of ${others.length === 1 ? 'the tenant' : 'the tenants'} ${others.join(', ')}`
       faults.set(id, [...(faults.get(id) ?? []), { path: `tenants.list.${id}.${path}`, message, source: 'default' }])
     }
   }

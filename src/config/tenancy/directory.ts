@@ -1,8 +1,9 @@
 import type { Logger } from '../../adapters/logging/log.ts'
 import { Unavailable } from '../../domain/refusal.ts'
+import { unlessAborted } from '../../lib/timers.ts'
 import type { LoadedTenants, TenantSettings } from '../settings/tenants.ts'
 
-/** An opened tenant, as its directory sees it. */
+/** The part of an opened tenant that its directory needs. */
 export interface Closable {
   /** Whether the users' store has been reached and belongs to the secret of this tenant. */
   isReady(): boolean
@@ -61,7 +62,7 @@ export type Open<T> = (settings: TenantSettings, failed: (fault: unknown) => voi
 
 /** Refuses to use a store of users before its secret has been compared. The log names a store that does not answer. */
 export async function whenReady<T extends Closable, R>(tenant: T, work: (tenant: T) => Promise<R>): Promise<R> {
-  if (!tenant.isReady()) throw new Unavailable('the store of users, which is not reached yet or is closed')
+  if (!tenant.isReady()) throw new Unavailable('the user store has not answered yet, or is closed')
   try {
     return await work(tenant)
   } catch (thrown) {
@@ -83,7 +84,7 @@ interface DrainNeeds {
   readonly wakeAt: (due: Date | 'unknown') => void
 }
 
-/** Longer than a handler may take, so that closing a tenant neither loses nor repeats a message on its way. */
+/** Longer than a handler may take, so that closing a tenant interrupts no running handler. */
 export const longestDeliverySeconds = 4000
 
 /** The line of the log when closing a tenant fails. */
@@ -103,17 +104,4 @@ export async function drain(
     if (due !== null) wakeAt(due)
   }
   await tenant.close().catch(logged)
-}
-
-/** Settles like `work`, or resolves when the signal is aborted. A lasting signal keeps no listener of it. */
-export async function unlessAborted(work: Promise<unknown>, signal: AbortSignal): Promise<void> {
-  const { promise: aborted, resolve } = Promise.withResolvers<void>()
-  const onAbort = (): void => resolve()
-  if (signal.aborted) resolve()
-  signal.addEventListener('abort', onAbort)
-  try {
-    await Promise.race([work, aborted])
-  } finally {
-    signal.removeEventListener('abort', onAbort)
-  }
 }

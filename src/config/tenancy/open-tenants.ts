@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Logger } from '../../adapters/logging/log.ts'
 import { Unavailable } from '../../domain/refusal.ts'
+import { unlessAborted } from '../../lib/timers.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 import { defaultTenant, type LoadedTenants, type TenantSettings } from '../settings/tenants.ts'
 import {
@@ -9,7 +10,6 @@ import {
   notInOrder,
   type Open,
   type OpenTenants,
-  unlessAborted,
   whenReady,
 } from './directory.ts'
 import { tenantPool } from './tenant-pool.ts'
@@ -26,7 +26,7 @@ interface Needs<T> {
   readonly clock: () => Date
 }
 
-/** Opens the directory of one tenant, or a pool. No other file makes this distinction. */
+/** Opens the directory of one tenant, or a pool. */
 export function openTenants<T extends Closable>(needs: Needs<T>): OpenTenants<T> {
   const { tenants: limits } = needs.settings
   const only = needs.tenants.enabled.get(defaultTenant)
@@ -57,7 +57,7 @@ function oneTenant<T extends Closable>(only: TenantSettings, { open, failed, log
   }
 
   async function inspect<R>(_id: string, work: (tenant: T) => Promise<R>): Promise<R> {
-    if (current === null || isClosed) throw new Unavailable('Portcullis, which is closed')
+    if (current === null || isClosed) throw new Unavailable('Portcullis is closed')
     const { tenant, calls } = current
     const call = work(tenant)
     calls.add(call)

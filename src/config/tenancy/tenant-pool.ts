@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Logger } from '../../adapters/logging/log.ts'
 import { Unavailable } from '../../domain/refusal.ts'
 import { semaphore } from '../../lib/semaphore.ts'
-import { inTime } from '../../lib/timers.ts'
+import { inTime, unlessAborted } from '../../lib/timers.ts'
 import { wakeSchedule } from '../../lib/wake-schedule.ts'
 import { backendOf } from '../plugins/stores.ts'
 import { SettingsFault } from '../settings/schema/fault.ts'
@@ -16,7 +16,6 @@ import {
   notInOrder,
   type Open,
   type OpenTenants,
-  unlessAborted,
   whenReady,
 } from './directory.ts'
 
@@ -40,7 +39,8 @@ interface Entry<T extends Closable> {
   tenant: T | null
   /** Whether it counts among the `maxOpen`. */
   holdsPlace: boolean
-  users: number
+  /** The number of requests that use it now. */
+  running: number
   /** The time of the last request, by `performance.now`; 0 if there was none. */
   lastUsed: number
   /** Called when the last request has ended. */
@@ -86,21 +86,21 @@ export function tenantPool<T extends Closable>(needs: Needs<T>): OpenTenants<T> 
     const settings = tenants.enabled.get(id)
     if (settings !== undefined) return settings
     const cause = new SettingsFault(tenants.disabled.get(id) ?? [])
-    throw new Unavailable(`the tenant ${id}, which is disabled`, { cause })
+    throw new Unavailable(`the tenant ${id} is disabled`, { cause })
   }
 
   /** Opens the tenant if necessary and does `work`; the tenant stays open meanwhile. */
   async function within<R>(id: string, work: (tenant: T, entry: Entry<T>) => Promise<R>): Promise<R> {
     if (isClosed) throw stopping()
     const entry = entries.get(id) ?? begin(settingsOf(id))
-    entry.users++
+    entry.running++
     try {
       const tenant = entry.tenant ?? (await entry.opened.catch((cause) => unavailable(id, cause)))
       if (hurry.signal.aborted) throw stopping()
       return await work(tenant, entry)
     } finally {
-      entry.users--
-      if (entry.users === 0) {
+      entry.running--
+      if (entry.running === 0) {
         entry.unused()
         makePlaces()
       }
@@ -116,7 +116,7 @@ export function tenantPool<T extends Closable>(needs: Needs<T>): OpenTenants<T> 
       opened,
       tenant: null,
       holdsPlace: false,
-      users: 0,
+      running: 0,
       lastUsed: 0,
       unused: () => undefined,
       closing: null,
@@ -156,7 +156,7 @@ export function tenantPool<T extends Closable>(needs: Needs<T>): OpenTenants<T> 
     clearInterval(insisting)
     if (entry.holdsPlace) return
     forget(entry)
-    throw new Unavailable(`a place among the ${limits.maxOpen} open tenants (tenants.maxOpen)`)
+    throw new Unavailable(`all ${limits.maxOpen} open tenants are in use (tenants.maxOpen)`)
   }
 
   function leavePlace(entry: Entry<T>): void {
@@ -178,7 +178,7 @@ export function tenantPool<T extends Closable>(needs: Needs<T>): OpenTenants<T> 
     if (opened !== 'late') return opened
     const closed = opening.then((tenant) => tenant.close())
     void closed.catch((err: unknown) => log.error({ err, tenant: settings.id }, notInOrder)).then(() => forget(entry))
-    throw new Unavailable(`the tenant ${settings.id}, whose opening takes too long`)
+    throw new Unavailable(`the tenant ${settings.id} did not open in time`)
   }
 
   /**
@@ -189,7 +189,7 @@ export function tenantPool<T extends Closable>(needs: Needs<T>): OpenTenants<T> 
   function makePlaces(evenInUse = false): void {
     while (places.waiting > [...draining].filter(({ holdsPlace }) => holdsPlace).length) {
       const [oldest] = [...entries.values()]
-        .filter((entry) => mayClose(entry) && (evenInUse || entry.users === 0))
+        .filter((entry) => mayClose(entry) && (evenInUse || entry.running === 0))
         .sort((one, other) => one.lastUsed - other.lastUsed)
       if (oldest === undefined) return
       void close(oldest)
@@ -205,7 +205,7 @@ export function tenantPool<T extends Closable>(needs: Needs<T>): OpenTenants<T> 
   function closeIdle(): void {
     const before = performance.now() - limits.idleSeconds * 1000
     for (const entry of entries.values()) {
-      if (mayClose(entry) && entry.users === 0 && entry.lastUsed < before) void close(entry)
+      if (mayClose(entry) && entry.running === 0 && entry.lastUsed < before) void close(entry)
     }
   }
 
@@ -224,7 +224,7 @@ export function tenantPool<T extends Closable>(needs: Needs<T>): OpenTenants<T> 
     if (tenant === null) return
     const { promise: unused, resolve } = Promise.withResolvers<void>()
     entry.unused = resolve
-    if (entry.users > 0) await unlessAborted(unused, hurry.signal)
+    if (entry.running > 0) await unlessAborted(unused, hurry.signal)
     const { id } = entry.settings
     const wakeAt = (due: Date | 'unknown'): void => schedule.set(id, due)
     // At most `maxOpen` closing tenants give up their places, because each of them still has its stores open.
@@ -246,7 +246,7 @@ export function tenantPool<T extends Closable>(needs: Needs<T>): OpenTenants<T> 
       await tenant.oneRound()
       return entry
     })
-    if (!keepsOpen && entry.users === 0 && entry.lastUsed === 0) await inTime(close(entry), slowMilliseconds)
+    if (!keepsOpen && entry.running === 0 && entry.lastUsed === 0) await inTime(close(entry), slowMilliseconds)
   }
 
   function inspect<R>(id: string, work: (tenant: T) => Promise<R>): Promise<R> {
@@ -314,7 +314,7 @@ function stopping(): Unavailable {
 }
 
 function unavailable(id: string, cause: unknown): never {
-  throw cause instanceof Unavailable ? cause : new Unavailable(`the tenant ${id}`, { cause })
+  throw cause instanceof Unavailable ? cause : new Unavailable(`the tenant ${id} cannot be opened`, { cause })
 }
 
 /** Whether no store of the tenant loses its records when it closes. */

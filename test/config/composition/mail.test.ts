@@ -71,7 +71,7 @@ describe('the settings of mail', () => {
   it('refuse a mailbox without the page that shows it', async () => {
     expect(await folder.faults({ mail: { url: 'mailbox:' } })).to.deep.equal([])
     const [fault] = await folder.faults({ mail: { url: 'mailbox:' }, try: { enabled: false } })
-    expect(fault).to.include({ path: 'mail.url' }).and.have.property('message').that.contains('without /try')
+    expect(fault).to.include({ path: 'mail.url' }).and.have.property('message').that.contains('try.enabled')
   })
 
   it('warn where tokens and passwords travel without TLS', async () => {

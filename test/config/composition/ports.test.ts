@@ -42,6 +42,8 @@ describe('the use cases of a tenant', () => {
 
     const user = await registerUser.execute({ email, password, requestId })
     expect(woken, 'after a registration').to.equal(1)
+    await registerUser.execute({ email, password, requestId }).catch(() => undefined)
+    expect(woken, 'after a refused registration').to.equal(1)
     await changeUser.execute(user.id, (fresh) => ({ type: 'replace', user: fresh, events: [] }))
     expect(woken, 'after a write without events').to.equal(1)
     await promoteUser.execute({ email, requestId })

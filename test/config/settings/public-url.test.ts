@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { publicUrl } from '../../../src/config/tenancy/addressing.ts'
+import { publicUrl } from '../../../src/config/settings/tenants.ts'
 import { isLoopback, leadsToLoopback } from '../../../src/lib/loopback.ts'
 import { settingsFolder } from '../../support/settings.ts'
 

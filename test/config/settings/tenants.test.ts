@@ -338,9 +338,7 @@ describe('settings of tenants', () => {
         id,
         faults.map(({ path, message }) => `${path} ${message}`),
       ])
-      const sameAs = (path: string, id: string) => [
-        `tenants.list.${path} the same records are named by the tenant ${id} as well`,
-      ]
+      const sameAs = (path: string, id: string) => [`tenants.list.${path} these records are also of the tenant ${id}`]
       expect(Object.fromEntries(messages)).to.deep.equal({
         acme: sameAs('acme.stores.users', 'bolt'),
         bolt: sameAs('bolt.stores.users', 'acme'),

@@ -226,7 +226,7 @@ describe('judging the settings', () => {
       const http = { publicUrl: 'https://accounts.example.com', trustedProxies: [] }
       const { warnings } = await folder.load({ http, backends, security })
       expect(warnings).to.deep.equal([
-        'the cookie of the backend cookie is not Secure: browsers will send it where others listen',
+        'the cookie of the backend cookie is not Secure: browsers send it without encryption, too',
         'the cookie of the backend cookie is not HttpOnly: every script in the page can read it',
       ])
       expect((await folder.load({ http: { publicUrl: 'http://localhost:3000' }, backends })).warnings).to.deep.equal([])
@@ -251,7 +251,7 @@ describe('judging the settings', () => {
     it('warn if no backend is enabled', async () => {
       const off = { enabled: false }
       expect((await folder.load({ backends: { jwt: off, cookie: off } })).warnings).to.deep.equal([
-        'backends: none is enabled, so that nobody can log in',
+        'backends: none is enabled, so nobody can log in',
       ])
       expect((await folder.load({ backends: { jwt: off } })).warnings).to.deep.equal([])
     })

@@ -30,8 +30,8 @@ export interface Outbox {
   lease(now: Date, limit: number, leaseSeconds: number): Promise<readonly LeasedEvent[]>
 
   /**
-   * Extends the lease to `until`. Like all methods below it returns `false`, and changes nothing, when the lease was
-   * lost.
+   * Extends the lease to `until`. Like `settle`, `postpone`, `bury` and `release`, it returns `false` and changes nothing
+   * when the lease was lost.
    */
   renew(lease: LeasedEvent, until: Date): Promise<boolean>
 

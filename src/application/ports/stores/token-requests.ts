@@ -30,7 +30,7 @@ export interface UndeliveredRequest {
 
 /**
  * Requests for reset and verification tokens, before it is known whether a user has the address. They are stored with
- * the users. Every method except `ask` ignores a later request of the same id.
+ * the users. A method that gets a request ignores a later one of the same id.
  */
 export interface TokenRequests {
   /**

@@ -9,7 +9,7 @@ import { enabledOf } from '../schema/tree.ts'
 export async function doubtsOf(settings: Settings): Promise<string[]> {
   return [
     ...doubtsOfStores(settings),
-    ...(enabledOf(settings.backends).length === 0 ? ['backends: none is enabled, so that nobody can log in'] : []),
+    ...(enabledOf(settings.backends).length === 0 ? ['backends: none is enabled, so nobody can log in'] : []),
     ...doubtsOfProxies(settings),
     ...doubtsOfProfile(settings),
     ...doubtsOfEmailChange(settings),
@@ -28,7 +28,9 @@ function doubtsOfStores({ stores }: Settings): string[] {
     return hosts.every((host) => isLoopback(host) || isNeighbour(host)) ? [] : [`stores.${role}.url`]
   })
   return [
-    ...(stores.users.kind === 'memory' ? ['users are kept in memory: they are gone when the process ends'] : []),
+    ...(stores.users.kind === 'memory'
+      ? ['stores.users.kind is memory: all users are lost when the process ends']
+      : []),
     ...(inClear.length === 0
       ? []
       : [`${inClear.join(', ')}: without TLS, so everybody on the network can read the traffic of these stores`]),
@@ -100,13 +102,13 @@ function doubtsOfCookies({ http, backends }: Settings): string[] {
     const isDropped = transport.secure && !http.publicUrl?.startsWith('https:')
     return [
       ...(isDropped ? [`browsers will drop ${cookie}: it is Secure and http.publicUrl is not https`] : []),
-      ...(transport.secure ? [] : [`${cookie} is not Secure: browsers will send it where others listen`]),
+      ...(transport.secure ? [] : [`${cookie} is not Secure: browsers send it without encryption, too`]),
       ...(transport.httpOnly ? [] : [`${cookie} is not HttpOnly: every script in the page can read it`]),
     ]
   })
 }
 
-/** Otherwise the login of such a front end works, and its next request is 401. */
+/** A front end on another site can log in, but its next request gets 401. */
 async function doubtsOfSites({ http, backends }: Settings): Promise<string[]> {
   const publicUrl = http.publicUrl ?? 'http://localhost'
   const others: string[] = []

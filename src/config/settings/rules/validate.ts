@@ -87,7 +87,7 @@ function judgeBackends(settings: Settings, note: NoteFault): void {
   }
 }
 
-/** Otherwise a new user could neither log in before verification nor verify without a login. */
+/** If every backend requires verification, a new user can never log in, and so never verify. */
 function judgeVerification({ verification, backends }: Settings, note: NoteFault): void {
   const enabled = enabledOf(backends)
   if (!verification.requiresSession || enabled.length === 0) return
@@ -142,8 +142,32 @@ function judgePaths(settings: Settings, note: NoteFault): void {
   }
 }
 
+function judgePasswords({ passwords }: Settings, note: NoteFault): void {
+  const { memoryKiB, timeCost, parallelism, concurrency } = passwords
+  const least = leastCosts.find((one) => timeCost >= one.timeCost && memoryKiB >= one.memoryKiB)
+  if (least === undefined) {
+    const pairs = leastCosts.map((one) => `${one.memoryKiB} KiB with ${one.timeCost}`).join(', ')
+    const path = memoryKiB < 19_456 ? 'passwords.memoryKiB' : 'passwords.timeCost'
+    const message = `is too low: at least ${pairs} passes, or more`
+    note(path, message, ['passwords.memoryKiB', 'passwords.timeCost'])
+  }
+  if (concurrency !== undefined && concurrency < parallelism) {
+    note('passwords.concurrency', 'must be at least passwords.parallelism', ['passwords.parallelism'])
+  }
+}
+
+function judgeMail({ mail, try: tryPage }: Settings, note: NoteFault): void {
+  const url = parseMailUrl(mail.url)
+  if ('objection' in url) note('mail.url', url.objection)
+  else if (url.kind === 'mailbox' && !tryPage.enabled) {
+    note('mail.url', 'cannot be mailbox: while try.enabled is off, because only /try shows the messages', [
+      'try.enabled',
+    ])
+  }
+}
+
 /** Operations below a prefix (`METHOD /path`), and the setting that puts them there. */
-export interface Mounted {
+interface Mounted {
   readonly prefix: string
   readonly setting: string
   readonly operations: readonly string[]
@@ -168,26 +192,4 @@ export function mountedOperations(settings: Settings): Mounted[] {
       operations: operationsOf(plugin),
     }))
   return [...backends, ...providers, ...mounted]
-}
-
-function judgePasswords({ passwords }: Settings, note: NoteFault): void {
-  const { memoryKiB, timeCost, parallelism, concurrency } = passwords
-  const least = leastCosts.find((one) => timeCost >= one.timeCost && memoryKiB >= one.memoryKiB)
-  if (least === undefined) {
-    const pairs = leastCosts.map((one) => `${one.memoryKiB} KiB with ${one.timeCost}`).join(', ')
-    const path = memoryKiB < 19_456 ? 'passwords.memoryKiB' : 'passwords.timeCost'
-    const message = `hashes too cheaply: at least ${pairs} passes, or more`
-    note(path, message, ['passwords.memoryKiB', 'passwords.timeCost'])
-  }
-  if (concurrency !== undefined && concurrency < parallelism) {
-    note('passwords.concurrency', 'must be at least passwords.parallelism', ['passwords.parallelism'])
-  }
-}
-
-function judgeMail({ mail, try: tryPage }: Settings, note: NoteFault): void {
-  const url = parseMailUrl(mail.url)
-  if ('objection' in url) note('mail.url', url.objection)
-  else if (url.kind === 'mailbox' && !tryPage.enabled) {
-    note('mail.url', 'cannot be mailbox: without /try, which shows the messages', ['try.enabled'])
-  }
 }

@@ -116,7 +116,7 @@ export const limits = Type.Object({
   longestPauseSeconds: figure(60, 'Longest of these pauses.'),
   passwordsPerAccount: figure(
     100,
-    'Wrong passwords for one account in an hour, over all clients without a device cookie, and as many over all with one.',
+    'Wrong passwords for one account in an hour, over all clients without a device cookie. Clients with one have a counter of their own, with the same limit.',
   ),
   passwordsPerDevice: figure(10, 'Wrong passwords for one account in an hour from a browser with its device cookie.'),
   registrationsPerClient: figure(100, 'Registrations of one client in an hour.'),
