@@ -66,7 +66,7 @@ describe('the pool of tenants', () => {
       const early = faultOf(pool.use('tenant-0', nothing))
       await pool.use('tenant-1', nothing) // waits for the place
       expect(await early).to.be.instanceOf(Unavailable)
-      expect(logLines.some((line) => line.includes('takes too long'))).to.equal(true)
+      expect(logLines.some((line) => line.includes('did not open in time'))).to.equal(true)
       expect(await faultOf(pool.use('tenant-0', nothing))).to.be.instanceOf(Unavailable)
       expect(openings).to.deep.equal(['tenant-0', 'tenant-1'])
       begun.resolve()

@@ -31,7 +31,7 @@ export interface Endpoint {
   /** Refuses pages of other origins: a forged login would put a victim into the attacker's account. */
   readonly ownOriginsOnly?: boolean
   readonly query?: readonly QueryParameter[]
-  /** The limit for each client, which the pipeline asks; `'passwords'` for the limits that the use case asks itself. */
+  /** The limit for each client, which the pipeline counts; `'passwords'` for the limits that the use case counts. */
   readonly limit?: ClientLimit | 'passwords'
   /** Answers browsers of this machine only; other requests are 404. */
   readonly isLocal?: boolean
@@ -53,7 +53,7 @@ export interface Incoming<Body, Target, Who> {
   readonly caller: Caller
   /** Parses the headers. */
   readonly traits: () => ClientTraits
-  /** Whether a page of an origin that is not ours made the request. */
+  /** Whether a page of an origin that is not ours made the request, and not through a proxy at its own origin. */
   readonly isForeign: () => boolean
   /** The host of the request without its port. */
   readonly host: string

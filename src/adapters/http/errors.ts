@@ -60,7 +60,7 @@ export const statusOf: Record<RefusalCode, Answer> = {
   FRESH_LOGIN_REQUIRED: code(403, 'The login is too old. Log in again; a `PATCH` may send `current_password` instead'),
   DELETE_USER_REFUSED: reasoned(
     400,
-    'The handler `on_before_delete` refused, or the account is too old to be rejected, for the reason in `reason`',
+    'The handler `on_before_delete` refused, or the account is too old for `/verify/reject`: see `reason`',
   ),
   OAUTH_INVALID_STATE: code(
     400,

@@ -149,11 +149,14 @@ export const RegisterBody = Type.Object(
 export const EmailBody = Type.Object({ email: address('The address of the account') }, { title: 'EmailAddress' })
 
 export const ResetPasswordBody = Type.Object(
-  { token: text('As on_after_forgot_password got it'), password: text('The new password') },
+  { token: text('The token of the link in the message'), password: text('The new password') },
   { title: 'PasswordReset' },
 )
 
-export const VerifyBody = Type.Object({ token: text('As on_after_request_verify got it') }, { title: 'Verification' })
+export const VerifyBody = Type.Object(
+  { token: text('The token of the link in the message') },
+  { title: 'Verification' },
+)
 
 export const UpdateMeBody = Type.Object(
   {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { rename, writeFile } from 'node:fs/promises'
+import { rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createTransport } from 'nodemailer'
 import { type Mailer, MailFailed } from '../../application/ports/mailer.ts'
@@ -21,6 +21,7 @@ export function fileMailer(folder: string): Mailer {
         await writeFile(unfinished, message, { mode: 0o600 })
         await rename(unfinished, join(folder, name)) // so that no reader sees half a message
       } catch (error) {
+        await rm(unfinished, { force: true }).catch(() => undefined) // a full disk leaves a part, with its token
         const code = error instanceof Error && 'code' in error ? error.code : null
         throw new MailFailed(`writing a file: ${String(code ?? 'fault')}`)
       }

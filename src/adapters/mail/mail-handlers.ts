@@ -16,7 +16,9 @@ interface Needs {
   readonly service: () => string
   /** The address of the page that takes the token. */
   readonly page: (purpose: RequestPurpose) => string
-  /** In seconds. */
+  /** The name of a provider for people, such as `GitHub`. */
+  readonly providerTitle: (name: string) => string
+  /** The lifetimes of tokens, in seconds. */
   readonly lifetimes: Readonly<Record<RequestPurpose, number>>
   /** The language of a message if no language of its reader has templates. */
   readonly language: string
@@ -66,7 +68,10 @@ export function mailHandlers(needs: Needs): EventHandlers {
       if (type === 'registered' && !user.isVerified && requestVerification !== null) {
         await requestVerification(user.email, context).catch((fault: unknown) => {
           // Not `Unavailable`: the retry waits longer each time, because the queue of requests may be full.
-          throw new HandlerFailed(fault instanceof Error ? fault.name : 'Fault', 'the token could not be asked for')
+          throw new HandlerFailed(
+            fault instanceof Error ? fault.name : 'Fault',
+            'the verification token could not be requested',
+          )
         })
       }
       for (const message of messagesOf(call, needs)) if (isOn[message.name]) await send(message, context)
@@ -88,7 +93,7 @@ function messagesOf({ type, user, token = '', changes, traits, context }: Handle
     case 'password_reset':
       return [{ name: 'passwordChanged', to, fields: { removed: false } }]
     case 'updated':
-      return changes !== undefined && wasVerified(user, changes) ? messagesOfChange(to, changes) : []
+      return changes !== undefined && wasVerified(user, changes) ? messagesOfChange(to, changes, needs) : []
     case 'new_sign_in':
       return user.isVerified ? [{ name: 'newSignIn', to, fields: { ...traits, time: utc(context.at) } }] : []
     default:
@@ -96,7 +101,7 @@ function messagesOf({ type, user, token = '', changes, traits, context }: Handle
   }
 }
 
-function messagesOfChange(to: Email, changes: UserChanges): Outgoing[] {
+function messagesOfChange(to: Email, changes: UserChanges, needs: Needs): Outgoing[] {
   const { previousEmail, password, passwordRemoved, oauthLinked, oauthUnlinked } = changes
   const messages: Outgoing[] = []
   if (previousEmail !== undefined && emailKey(previousEmail) !== emailKey(to)) {
@@ -106,8 +111,8 @@ function messagesOfChange(to: Email, changes: UserChanges): Outgoing[] {
   if ((password || passwordRemoved) && isStillVerified) {
     messages.push({ name: 'passwordChanged', to, fields: { removed: passwordRemoved ?? false } })
   }
-  if (oauthLinked) messages.push({ name: 'accountLinked', to, fields: accountFields(oauthLinked) })
-  if (oauthUnlinked) messages.push({ name: 'accountUnlinked', to, fields: accountFields(oauthUnlinked) })
+  if (oauthLinked) messages.push({ name: 'accountLinked', to, fields: accountFields(oauthLinked, needs) })
+  if (oauthUnlinked) messages.push({ name: 'accountUnlinked', to, fields: accountFields(oauthUnlinked, needs) })
   return messages
 }
 
@@ -129,6 +134,6 @@ function utc(at: Date): string {
   return `${at.toISOString().slice(0, 16).replace('T', ' ')} UTC`
 }
 
-function accountFields({ provider, accountEmail }: LinkChange): MessageFields {
-  return { provider: provider.slice(0, 1).toUpperCase() + provider.slice(1), account: accountEmail }
+function accountFields({ provider, accountEmail }: LinkChange, { providerTitle }: Needs): MessageFields {
+  return { provider: providerTitle(provider), account: accountEmail }
 }

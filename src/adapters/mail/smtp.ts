@@ -42,7 +42,7 @@ export function smtpMailer({ server, requiresTls, timeoutSeconds = standardTimeo
 
   return {
     async send(mail: Mail) {
-      if (!(await slots.acquire(milliseconds))) throw new Unavailable('the SMTP server')
+      if (!(await slots.acquire(milliseconds))) throw new Unavailable('no SMTP connection was free in time')
       try {
         const signal = AbortSignal.timeout(milliseconds)
         const { response } = await transport.sendMail({ ...composed(mail), signal })

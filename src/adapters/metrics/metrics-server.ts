@@ -15,7 +15,7 @@ interface MetricsServer {
   close(): Promise<void>
 }
 
-/** Serves `GET /metrics` and nothing else. Rejects with the error of `listen`, whose `listener` is `metrics`. */
+/** Serves `GET /metrics` and nothing else. If listening fails, the error gets `listener: 'metrics'`. */
 export async function serveMetrics(registry: Registry, { host, port, failed }: Options): Promise<MetricsServer> {
   const server = createServer((request, response) => {
     if (request.method !== 'GET' || request.url !== '/metrics') return void response.writeHead(404).end()

@@ -42,7 +42,7 @@ export function openMetrics(limits: readonly string[]) {
   collectDefaultMetrics({ register: registry })
   const requests = new Histogram({
     name: 'portcullis_http_request_duration_seconds',
-    help: 'Requests by operation and status. A 429 takes a second more on purpose.',
+    help: 'Requests by operation and status. A 429 takes one to ten seconds more on purpose.',
     labelNames: ['operation', 'code'],
     buckets: requestBuckets,
     registers,

@@ -33,7 +33,8 @@ function accountIdOf(value: unknown, hasIntegerIds: boolean): string {
     throw new ProviderFailed('the account is named by a number (integerAccountId)')
   }
   const isUsable = typeof value === 'string' && value.trim() !== '' && value.length <= maxAccountIdLength
-  if (!isUsable || /\p{Cc}/u.test(value) || isMangled(value)) throw new ProviderFailed('the account has no usable id')
+  if (!isUsable || /\p{Cc}/u.test(value) || isMangled(value))
+    throw new ProviderFailed('the profile has no usable account id')
   return value
 }
 
@@ -80,7 +81,7 @@ export function refusalIn(status: number, body: unknown): CodeRefused | null {
 /** Reads a token endpoint's answer with a status of success (RFC 6749 section 5.1). */
 export function tokensOf(answer: unknown, now: Date): ProviderTokens {
   const accessToken = valueAt(answer, 'access_token')
-  if (!isToken(accessToken)) throw new ProviderFailed('there is no access token')
+  if (!isToken(accessToken)) throw new ProviderFailed('the token endpoint sent no access token')
   const type = valueAt(answer, 'token_type')
   // RFC 6749 section 7.1: a client must not use a token of an unknown type.
   if (type !== undefined && (typeof type !== 'string' || type.toLowerCase() !== 'bearer')) {

@@ -18,7 +18,7 @@ export function accountInTenant(idToken: unknown): string {
   const tenant = valueAt(idToken, 'tid')
   const subject = valueAt(idToken, 'sub')
   if (typeof tenant !== 'string' || !guid.test(tenant)) throw new ProviderFailed('the ID token names no tenant')
-  if (typeof subject !== 'string' || subject === '') throw new ProviderFailed('the account has no usable id')
+  if (typeof subject !== 'string' || subject === '') throw new ProviderFailed('the ID token has no subject')
   return `${tenant}/${subject}`
 }
 

@@ -31,7 +31,7 @@ interface OpenIdDefinition {
   readonly hasTenants?: boolean
 }
 
-/** One call to the provider: openid-client shares one configuration among all of them. */
+/** The state of one call. All calls share one configuration, so openid-client cannot hold it. */
 interface Call {
   readonly signal: AbortSignal
   /**
@@ -200,8 +200,8 @@ function standardClaims(claims: unknown) {
 }
 
 /**
- * openid-client caches the keys of a provider for up to 60 s. Within that time the provider may start to sign with a
- * new key.
+ * openid-client fetches the keys again for an unknown one only if its cache is at least 60 s old. Within that time the
+ * provider may start to sign with a new key.
  */
 function isUnknownKey(error: unknown): boolean {
   return valueAt(error, 'code') === 'OAUTH_KEY_SELECTION_FAILED'

@@ -73,7 +73,7 @@ export function openOutbound(connect: Agent.Options['connect'] = checked): Outbo
 }
 
 function demandSecure(url: string): void {
-  if (!isSecure(url)) throw new ProviderFailed('an address is neither https nor on loopback')
+  if (!isSecure(url)) throw new ProviderFailed('an endpoint of the provider is neither https nor on loopback')
 }
 
 /** Whether we may send requests to an address: it uses TLS, or leads to this machine. */

@@ -55,7 +55,7 @@ export function refuseOtherSchema(found: number, known: number): void {
   if (found === 0 || found === known) return
   const age = found > known ? 'a newer' : 'an older'
   throw new Unsuitable(
-    `the data was written by ${age} release (schema ${found}, this one knows ${known}): start that one`,
+    `the data was written by ${age} release (schema ${found}; this release knows ${known}): start that release`,
   )
 }
 
@@ -125,7 +125,7 @@ export interface OpenOptions extends StoreAddress {
   readonly shares?: Shares
   /** The process opens many of these, so each should be small. */
   readonly isOneOfMany?: boolean
-  /** The memory for parts of a file, of a store that reads files itself. */
+  /** The size of the cache of a store that reads a file itself. */
   readonly cacheMegabytes?: number
   readonly clock: () => Date
   /** Tells the operator something in one line, without secrets. */

@@ -22,6 +22,7 @@ import { unknownCaller, unlimited } from '../../application/limits/limits.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import { unknownTraits } from '../../domain/session.ts'
 import { version } from '../../lib/version.ts'
+import { titleOf } from '../plugins/providers.ts'
 import { routers } from '../plugins/routers.ts'
 import { isLocal } from '../settings/defaults.ts'
 import { mountedOperations } from '../settings/rules/validate.ts'
@@ -260,16 +261,4 @@ function tryConfig({ backends, routers, providers, docs }: Settings, publicUrl: 
       },
     })),
   }
-}
-
-const titles: Readonly<Record<string, string>> = {
-  github: 'GitHub',
-  gitlab: 'GitLab',
-  linkedin: 'LinkedIn',
-  franceconnect: 'FranceConnect',
-}
-
-/** The name of a provider for people. */
-function titleOf(name: string): string {
-  return titles[name] ?? name.charAt(0).toUpperCase() + name.slice(1)
 }

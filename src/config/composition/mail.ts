@@ -9,6 +9,7 @@ import type { EventHandlers, HandlerContext } from '../../application/ports/even
 import { type Mailbox, type Mailer, MailFailed, type Sender } from '../../application/ports/mailer.ts'
 import type { Email } from '../../domain/email.ts'
 import type { RequestPurpose } from '../../domain/one-time-token.ts'
+import { titleOf } from '../plugins/providers.ts'
 import { type Fault, SettingsFault, type Source, settingsFault } from '../settings/schema/fault.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 import { defaultTenant, publicUrl } from '../settings/tenants.ts'
@@ -52,6 +53,7 @@ export async function openMail(needs: MailNeeds): Promise<OpenMail | null> {
     replyTo: replyToOf(settings),
     service: () => from().name ?? new URL(needs.publicUrl()).hostname,
     page: (purpose) => pageFor(purpose, settings, needs.publicUrl()),
+    providerTitle: titleOf,
     lifetimes: lifetimesOf(settings),
     language: mail.language,
     isOn: mail.messages,

@@ -34,3 +34,15 @@ export const providers = [
   redditKind,
   shopifyKind,
 ] as const
+
+const titles: Readonly<Record<string, string>> = {
+  github: 'GitHub',
+  gitlab: 'GitLab',
+  linkedin: 'LinkedIn',
+  franceconnect: 'FranceConnect',
+}
+
+/** The name of a provider for people, such as `GitHub`. */
+export function titleOf(name: string): string {
+  return titles[name] ?? name.charAt(0).toUpperCase() + name.slice(1)
+}

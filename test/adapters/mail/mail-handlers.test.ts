@@ -53,6 +53,7 @@ describe('mail as a handler', () => {
       replyTo: 'help@example.com' as Email,
       service: () => 'Acme',
       page: (purpose) => `https://example.com/${purpose}`,
+      providerTitle: (name) => name.toUpperCase(),
       lifetimes: { verify_email: 86_400, reset_password: 900 },
       language: 'en',
       isOn: on,
@@ -104,7 +105,7 @@ describe('mail as a handler', () => {
       expect(names()).to.deep.equal(expected)
       if (call.changes?.passwordRemoved) expect(sent[0]?.subject).to.equal('Ihr Passwort wurde entfernt')
       else if (names()[0]?.[0] === 'passwordChanged') expect(sent[0]?.subject).to.equal('Ihr Passwort wurde geändert')
-      if (call.changes?.oauthLinked) expect(sent[0]?.text).to.contain('Das Google-Konto ada@gmail.example')
+      if (call.changes?.oauthLinked) expect(sent[0]?.text).to.contain('Das GOOGLE-Konto ada@gmail.example')
     }
   })
 

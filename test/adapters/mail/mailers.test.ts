@@ -1,4 +1,4 @@
-import { readdir, readFile, stat } from 'node:fs/promises'
+import { mkdir, readdir, readFile, stat } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
@@ -184,6 +184,13 @@ describe('a message into a folder', () => {
     const path = join(folder, '0190-event.verify.eml')
     expect(await readFile(path, 'utf8')).to.contain('once more')
     expect((await stat(path)).mode & 0o777).to.equal(0o600)
+  })
+
+  it('leaves no part of itself after a failure', async () => {
+    const folder = scratchFolder()
+    await mkdir(join(folder, '0190-event.verify.eml'))
+    expect(await faultOf(fileMailer(folder).send(aMail()))).to.be.instanceOf(MailFailed)
+    expect(await readdir(folder)).to.deep.equal(['0190-event.verify.eml'])
   })
 
   it('fails for the moment where nothing can be written', async () => {

@@ -76,7 +76,7 @@ function parametersOf({ path, query = [] }: Endpoint, tenantHeader: string | nul
     name,
     in: 'path',
     required: true,
-    schema: { ...text, format: 'uuid' },
+    schema: name === 'user_id' ? { ...text, format: 'uuid' } : text, // other ids have forms of their own
   }))
   const fields = query.map(({ name, description, isRepeated }) => ({
     name,

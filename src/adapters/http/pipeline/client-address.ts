@@ -70,7 +70,7 @@ function clientOf({ address, version }: Address): string {
   return version === 4 ? address : subnetOf(address, 4)
 }
 
-/** The network of a client, which tells its user the region and provider but not the person. */
+/** The network of a client. It shows region and internet provider, but not the person. */
 export function networkOf(client: string): string {
   const [address = ''] = client.split('/')
   return isIP(address) === 6 ? subnetOf(address, 3) : `${address.split('.').slice(0, 3).join('.')}.0/24`
@@ -79,7 +79,7 @@ export function networkOf(client: string): string {
 /**
  * The subnet of an IPv6 address by its first groups of 16 bits.
  *
- * @param address in its canonical form, which may shorten other groups than that of the subnet
+ * @param address in its canonical form; its `::` may be inside the subnet or behind it
  */
 function subnetOf(address: string, groups: number): string {
   const [left = [], right = []] = address.split('::').map((half) => half.split(':').filter((group) => group !== ''))

@@ -24,7 +24,7 @@ const mostUnanswered = 16
 
 const lingerMilliseconds = 1_000
 
-/** While the event loop is busy, the end of listening waits up to this time for a short iteration. */
+/** Listening ends after a short iteration of the event loop. The wait for one lasts no longer than this. */
 const quietMilliseconds = 500
 
 interface Options {
@@ -33,7 +33,7 @@ interface Options {
   readonly maxConnections: number
   /** The longest time in which a client may read no byte of its answer. */
   readonly writeTimeoutSeconds: number
-  /** Under load, clients take turns. `null`: unknown. */
+  /** The client of a request; `null` if unknown. Under load, clients take turns. */
   readonly clientOf: (request: IncomingMessage) => string | null
   /** Called with the reason why a connection could not be accepted, at most once a second for `maxConnections`. */
   readonly notAccepted: (fault: Error) => void

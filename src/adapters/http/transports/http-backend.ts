@@ -28,7 +28,7 @@ export function isForeign(headers: IncomingHttpHeaders, ownOrigins: ReadonlySet<
   return site === 'cross-site' || site === 'same-site'
 }
 
-/** Whether the page reached us through a proxy at its own origin, whatever our public URL is. No page can forge the header. */
+/** Whether the page sent the request to its own origin, for example that of a proxy. Scripts cannot set this header. */
 export function isOfProxy(headers: IncomingHttpHeaders): boolean {
   return headers['sec-fetch-site'] === 'same-origin'
 }

@@ -13,7 +13,7 @@ export const naverKind = oauth2Preset('naver', [], {
   wantsState: true,
   async read({ get }) {
     const profile = await get('https://openapi.naver.com/v1/nid/me')
-    if (valueAt(profile, 'resultcode') !== '00') throw new ProviderFailed('the answer for the profile is an error')
+    if (valueAt(profile, 'resultcode') !== '00') throw new ProviderFailed('the profile endpoint answered with an error')
     return {
       accountId: valueAt(profile, 'response.id'),
       email: valueAt(profile, 'response.email'),

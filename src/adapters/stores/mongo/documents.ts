@@ -30,7 +30,7 @@ interface OutboxDocument {
 
 /**
  * A user and its events. One unique index covers `uniqueKeys`: `e:<e-mail key>` and `a:<provider>:<account id>`. A
- * removed user whose events still wait has `g:<id>`, which no other user has.
+ * removed user has `g:<id>` while its events wait or are dead letters, which no other user has.
  */
 export interface UserDocument extends Omit<User, 'id'> {
   readonly _id: UserId

@@ -7,7 +7,7 @@ import { accountUniqueKey, emailUniqueKey, uniqueKeysOf } from '../unique-keys.t
 import { type Connection, latest } from './connection/connection.ts'
 import { literal, personalFields, type UserDocument, userOf, waiting, writtenFields } from './documents.ts'
 
-/** The number of retries of a refused write when the holder of the key is gone by then. */
+/** The number of retries of a write that another process has made impossible meanwhile. */
 const repetitions = 7
 /** A random pause before each repetition, longer each time, so that competing writers do not meet again. */
 const pauseMs = 5
@@ -113,7 +113,7 @@ export function mongoUserStore({ users, now, run, page, isDuplicate }: Connectio
           const { matchedCount } = await users.updateOne(same, tombstone)
           return matchedCount === 1 ? 'removed' : 'stale'
         }
-        // Tries both writes twice, because the relay may settle an event between them.
+        // Repeats both writes, because the relay may settle an event between them.
         for (let repetition = 0; repetition <= repetitions; repetition++) {
           const { deletedCount } = await users.deleteOne({ ...same, ...queueIsEmpty })
           if (deletedCount === 1) return 'removed'

@@ -18,7 +18,7 @@ export function redisLimiter(ask: Ask, prefix: string, bound = maxCounters): Lim
 
 /**
  * Adds to a counter, removes it without points, and lists a new one. Each new counter also removes those of the two oldest
- * that have expired or are beyond the bound, so that the list shrinks after a flood. It expires with its last counter.
+ * that have expired or are beyond the bound, so that the list shrinks after a flood. The list expires with its last counter.
  */
 const addPoints = `
 local isNew = redis.call('SET', KEYS[1], 0, 'EX', ARGV[2], 'NX')

@@ -41,7 +41,7 @@ async function openRedis(options: OpenOptions): Promise<StoreHandle> {
     return connection.ask(command)
   }
   const ask: Ask = async (command) => {
-    if (!isPrepared) throw new Unavailable('redis was not reached yet')
+    if (!isPrepared) throw new Unavailable('redis is not prepared yet')
     return whileOpen(command)
   }
 
@@ -90,7 +90,8 @@ async function checkServer(ask: Ask): Promise<void> {
   const version = /^redis_version:(.*)$/m.exec(info)?.[1]?.trim() ?? ''
   if (Number.parseInt(version, 10) < 7) throw new Unsuitable(`redis: version ${version} is too old, 7.0 is needed`)
   // A connection to one node gets MOVED for the keys of all others.
-  if (/^redis_mode:cluster/m.test(info)) throw new Unsuitable('redis: the address is a node of a Redis Cluster')
+  if (/^redis_mode:cluster/m.test(info))
+    throw new Unsuitable('redis: the address is a node of a Redis Cluster; give the address of a single server')
   if (/^redis_mode:sentinel/m.test(info)) {
     throw new Unsuitable('redis: the address is a Sentinel, which keeps no data; give the address of the server')
   }

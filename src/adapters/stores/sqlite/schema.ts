@@ -16,7 +16,7 @@ const tables = `
     is_active INTEGER NOT NULL,
     is_superuser INTEGER NOT NULL,
     is_verified INTEGER NOT NULL,
-    -- Whether the owner of the address is known to have chosen the password.
+    -- Whether the owner of the address is known to control the account.
     is_owner_proved INTEGER NOT NULL,
     generation INTEGER NOT NULL,
     kept TEXT,

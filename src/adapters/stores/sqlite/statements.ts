@@ -3,7 +3,7 @@ import type { Database, Statement } from 'better-sqlite3'
 /**
  * The compiled statement of a text. The caller names the types of the statement's parameters and rows.
  *
- * @typeParam Parameters an array; of one object when they are named
+ * @typeParam Parameters a tuple of values, or of one object for named parameters
  */
 export type Statements = <Parameters extends unknown[], Row = unknown>(sql: string) => Statement<Parameters, Row>
 

@@ -14,7 +14,7 @@ interface Parts {
 }
 
 /**
- * `null` for an address without a database: the driver would use `test`. Slashes before the database are
+ * `null` for an address without a database: the driver would use `test`. A slash before the database must be
  * percent-encoded.
  */
 export function partsOf(url: string): Parts | null {

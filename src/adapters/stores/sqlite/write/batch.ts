@@ -9,7 +9,7 @@ import { operations } from './operations.ts'
 
 /** SQLite keeps no queue for a file's lock, so the thread tries again after a short random pause. */
 const longestPauseMs = 10
-/** The longest wait for a lock. It is the same when a file is opened, although that step has a later deadline. */
+/** The longest wait for a lock, also when a file is opened, although that step has a later deadline. */
 const lockMs = 1_950
 
 export type BatchWriter = ReturnType<typeof batchWriter>

@@ -2,7 +2,7 @@ import type { OAuthState } from '../../../../domain/oauth-state.ts'
 import type { InThread, Writes } from '../protocol.ts'
 import { type Statements, sweepExpired } from '../statements.ts'
 
-/** The whole store: nothing is read without being removed. */
+/** The whole port: `take` reads and removes, so the event loop reads nothing. */
 export function oauthStateWrites(sql: Statements): InThread<Writes['oauthStates']> {
   return {
     put(now, state, maxOpen) {

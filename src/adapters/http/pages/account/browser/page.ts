@@ -52,7 +52,7 @@ export const parameters = new URLSearchParams(location.search)
 
 /** The address to return to, if the link to this page names a permitted one. */
 export const returnTo = checkedReturn(parameters.get('return_to'), data.returns)
-// Otherwise the developer of the page with the link would see only that people do not come back.
+// Tells the developer of the page with the link why people do not come back.
 if (returnTo === null && parameters.has('return_to')) {
   console.info('return_to is ignored: it must be an address of an origin in http.allowedOrigins')
 }
