@@ -41,7 +41,7 @@ export const http = Type.Object({
       {
         otherwise: 'not set: requests from loopback have no limits by client',
         description:
-          'Addresses and subnets of the proxies in front of the service, whose `X-Forwarded-For` names the client (`docs/limits.md`). Without a proxy, set `[]`, in the environment `,`.',
+          'Addresses and subnets of the proxies in front of the service, whose `X-Forwarded-For` names the client (`docs/limits.md`). Without a proxy, set `[]`.',
       },
     ),
   ),
