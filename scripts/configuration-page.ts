@@ -122,7 +122,7 @@ default, behaves like fastapi-users. \`hardened\` is recommended for a public se
 \`docs.enabled\` follows the profile of the whole service. All other settings have the same defaults in both profiles.
 
 \`hardened\` does not refuse the login of users whose address is not verified: they verify it within a session.
-\`requiresVerification\` for every backend therefore needs \`verification.requiresSession: false\`.`
+If every backend has \`requiresVerification\`, set \`verification.requiresSession: false\`. Otherwise nobody can log in to verify.`
 
 const introduction = `# Configuration
 
