@@ -64,13 +64,13 @@ export function anOAuthState(fields: Partial<OAuthState> = {}): OAuthState {
 }
 
 export function anEvent(user: User, fields: Partial<AccountEvent> = {}): AccountEvent {
-  const occasion = {
+  const metadata = {
     eventId: randomUUID() as EventId,
     at: new Date(),
     requestId: `request-${random()}`,
     languages: ['de-CH', 'en'],
   }
-  return { ...accountEvent('registered', user, occasion), ...fields } as AccountEvent
+  return { ...accountEvent('registered', user, metadata), ...fields } as AccountEvent
 }
 
 export function aSession(fields: Partial<Session> = {}): Session {

@@ -31,15 +31,22 @@ export function outboxContract({ on }: Cases<UsersRole>): void {
       isSuperuser: true,
       isVerified: false,
     }
+    const traits = { network: '203.0.113.0/24', browser: 'Firefox', system: null }
+    const ofEachType: { readonly [T in AccountEvent['type']]: Extract<AccountEvent, { readonly type: T }> } = {
+      registered: { ...anEvent(user), type: 'registered' },
+      updated: { ...updated, id: anEvent(user).id, changes: everything, sessionsEnded: true },
+      verification_requested: { ...anEvent(user), type: 'verification_requested', fact: 'a fact' },
+      verified: { ...anEvent(user), type: 'verified' },
+      password_reset: { ...anEvent(user), type: 'password_reset' },
+      logged_in: { ...anEvent(user), type: 'logged_in' },
+      new_sign_in: { ...anEvent(user), type: 'new_sign_in', traits },
+      account_under_attack: { ...anEvent(user), type: 'account_under_attack' },
+      deleted: { ...anEvent({ ...user, isActive: false, isSuperuser: false, isVerified: false }), type: 'deleted' },
+    }
     const events: AccountEvent[] = [
-      anEvent(user),
-      { ...updated, id: anEvent(user).id, changes: everything, sessionsEnded: true },
       { ...updated, id: anEvent(user).id, changes: { password: true }, sessionsEnded: true },
       { ...updated, id: anEvent(user).id, changes: {}, sessionsEnded: false },
-      anEvent(user, { type: 'verified' }),
-      anEvent(user, { type: 'password_reset' }),
-      anEvent(user, { type: 'logged_in' }),
-      anEvent({ ...user, isActive: false, isSuperuser: false, isVerified: false }, { type: 'deleted' }),
+      ...Object.values(ofEachType),
     ]
     assert.equal(await store.users.insert(user, events), 'stored')
     assert.deepEqual(await deliverAll(store.outbox), events)

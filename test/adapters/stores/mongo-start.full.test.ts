@@ -54,7 +54,7 @@ describe('a database of MongoDB at the start', () => {
     const fault = await faultOf(later.prepare())
     await later.close()
     expect(fault).to.be.instanceOf(Unsuitable)
-    expect(String(fault)).to.include(`newer release (schema ${known + 1}, this one knows ${known})`)
+    expect(String(fault)).to.include(`newer release (schema ${known + 1}; this release knows ${known})`)
     const names = (await users.indexes()).map(({ name }) => name)
     expect(names, 'the indexes of the newer release').to.not.include('passwordScheme')
   })
