@@ -8,12 +8,17 @@ interface Response {
   readonly content?: { readonly 'application/json': { readonly schema: { readonly properties?: { detail: object } } } }
 }
 
+interface Operation {
+  readonly operationId: string
+  readonly summary: string
+  readonly security?: object[]
+  readonly parameters?: readonly { readonly name: string; readonly schema: { readonly format?: string } }[]
+  readonly responses: Record<string, Response>
+}
+
 interface Document {
   readonly openapi: string
-  readonly paths: Record<
-    string,
-    Record<string, { operationId: string; summary: string; security?: object[]; responses: Record<string, Response> }>
-  >
+  readonly paths: Record<string, Record<string, Operation>>
   readonly components: { readonly schemas: Record<string, { title: string }>; readonly securitySchemes: object }
 }
 
@@ -31,6 +36,16 @@ describe('the OpenAPI document', () => {
     const result = await validator.validate(JSON.parse(JSON.stringify(document)))
     expect(result).to.deep.include({ valid: true })
     expect(validator.version).to.equal('3.1')
+  })
+
+  it('describes the ids of users as UUIDs, and those of sessions as texts', () => {
+    const schemas = (path: string) =>
+      document.paths[path]?.delete?.parameters?.map(({ name, schema: { format = null } }) => [name, format])
+    expect(schemas('/users/me/sessions/{id}')).to.deep.equal([['id', null]])
+    expect(schemas('/users/{user_id}/sessions/{id}')).to.deep.equal([
+      ['user_id', 'uuid'],
+      ['id', null],
+    ])
   })
 
   it('has every operation once, with a summary and its own operation id', () => {
