@@ -48,6 +48,21 @@ describe('the OpenAPI document', () => {
     ])
   })
 
+  it('describes the ids of links to providers as UUIDs', async () => {
+    const other = await startTestService({
+      PORTCULLIS_STORES__USERS__KIND: 'memory',
+      PORTCULLIS_PROVIDERS__GITHUB__KIND: 'github',
+      PORTCULLIS_PROVIDERS__GITHUB__CLIENT_ID: 'a-client',
+      PORTCULLIS_PROVIDERS__GITHUB__CLIENT_SECRET: 'its-secret',
+    })
+    try {
+      const { paths } = (await call(other.url, 'GET', '/openapi.json')).body as Document // safe: as above
+      expect(paths['/auth/associate/github/{id}']?.delete?.parameters?.[0]?.schema.format).to.equal('uuid')
+    } finally {
+      await other.stop()
+    }
+  })
+
   it('has every operation once, with a summary and its own operation id', () => {
     const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
       Object.entries(methods).map(([method, { operationId, summary, security }]) => {

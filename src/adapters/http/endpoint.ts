@@ -23,6 +23,8 @@ export interface Endpoint {
   readonly method: Method
   /** Appended to the prefix of the router; `:name` is a parameter. */
   readonly path: string
+  /** The parameters of the path that are no UUIDs. */
+  readonly textParameters?: readonly string[]
   readonly operationId: string
   readonly summary: string
   readonly replies: Readonly<Record<number, ReplySchema>>

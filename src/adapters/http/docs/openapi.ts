@@ -70,13 +70,13 @@ export function openapi(
 
 type Refer = (schema: TSchema) => Json
 
-function parametersOf({ path, query = [] }: Endpoint, tenantHeader: string | null): Json[] {
+function parametersOf({ path, textParameters = [], query = [] }: Endpoint, tenantHeader: string | null): Json[] {
   const text = { type: 'string' }
-  const ids = [...path.matchAll(/:(\w+)/g)].map(([, name]) => ({
+  const ids = [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => ({
     name,
     in: 'path',
     required: true,
-    schema: name === 'user_id' ? { ...text, format: 'uuid' } : text, // other ids have forms of their own
+    schema: textParameters.includes(name) ? text : { ...text, format: 'uuid' },
   }))
   const fields = query.map(({ name, description, isRepeated }) => ({
     name,

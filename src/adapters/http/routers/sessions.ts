@@ -64,6 +64,7 @@ export function sessionEndpoints(needs: SessionNeeds, target: Target): Endpoint[
     endpoint({
       method: 'DELETE',
       path: '/me/sessions/:id',
+      textParameters: ['id'],
       operationId: 'users:end_session',
       summary: 'End a session of the own account',
       access: 'user',
@@ -98,6 +99,7 @@ export function sessionEndpoints(needs: SessionNeeds, target: Target): Endpoint[
     endpoint({
       method: 'DELETE',
       path: '/:user_id/sessions/:id',
+      textParameters: ['id'],
       operationId: 'users:end_session_of_user',
       summary: 'End a session of an account',
       access: 'superuser',

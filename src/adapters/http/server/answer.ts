@@ -27,7 +27,7 @@ const slowMilliseconds = 250
 const leastDelayMilliseconds = 1_000
 /** The delays differ. Otherwise connections that are refused at one moment would come back at one moment. */
 const mostDelayMilliseconds = 2_000
-/** Each refused request that already waits adds this time, so that up to 1600 of them make fewer than 200 refusals a second. */
+/** Each refused request that already waits adds this time. So up to 1600 of them make fewer than 200 refusals a second. */
 const delayPerWaitingMilliseconds = 5
 /** Proxies and clients wait longer than this. */
 const longestExtraMilliseconds = 8_000
@@ -95,7 +95,7 @@ export function answering({ log, isTls, logRequests, answered }: AnsweringNeeds)
     const isFailed = status >= 500 && status !== 503
     const isSlow = milliseconds >= slowMilliseconds && status !== 503 && status !== 429
     if (logRequests !== 'all' && !isFailed && !isSlow) return
-    // The pattern of the route, because a path may contain private data. A guard runs in a route of the host app, whose router sets the others.
+    // The pattern of the route, because a path may contain private data. For a guard, the router of the host app sets it.
     const route: unknown = ctx.state.route ?? ctx.routerPath ?? ctx._matchedRoute
     const line: RequestLine = {
       requestId: ctx.state.requestId,
