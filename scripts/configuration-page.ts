@@ -154,5 +154,5 @@ Give the secret and the addresses of stores in the environment, not in the file.
 - **Faults.** A wrong or unknown setting stops the start with exit code 2, and the message lists all faults. An unknown
   variable without \`__\` causes only a warning, because Kubernetes sets such variables by itself.
 
-\`portcullis config check\` prints every value in force with its source. \`portcullis config check --env\` prints the names of
+\`portcullis config check\` prints every setting with its value and source. \`portcullis config check --env\` prints the names of
 all variables.`

@@ -48,8 +48,8 @@ export interface CheckedAccounts {
 }
 
 /**
- * The use cases with the input checks of the routes. Programs in JavaScript may pass on any value of a
- * request, and a database could take an object for a query.
+ * The use cases with the input checks of the routes. Programs in JavaScript may pass on any value of a request, and a
+ * database could take an object for a query.
  */
 export function checkedAccounts(useCases: CheckedAccounts): CheckedAccounts {
   const { authenticate, deleteUser, endSession, listSessions, logIn, logOut, logOutEverywhere } = useCases

@@ -1,6 +1,6 @@
 /** The length in characters of a URL. A longer address would not fit into a cookie beside others. */
 const longestAddress = 512
-/** Begins like a URL or a path. Browsers drop control characters and read \ as /, so such an address leads elsewhere than it seems. */
+/** Begins like a URL or a path. Browsers drop control characters and read \ as /, so an address could hide its target. */
 const plainAddress = /^(https?:\/\/|\/(?!\/))[^\\\s\p{Cc}]*$/iu
 
 /** The places where people may be sent back to. */

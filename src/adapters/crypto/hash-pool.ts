@@ -101,7 +101,7 @@ export function hashPool({ size, maxWaitSeconds, monotonic = () => performance.n
   return {
     monotonic,
 
-    /** The jobs that wait and run now, and those refused by the limit of the pool (`overload`) or of one client (`client`). */
+    /** The jobs that wait and run now, and the refusals by the limit of the pool (`overload`) or of one client. */
     figures: () => ({
       waiting: waiting.flat().reduce((sum, { jobs }) => sum + jobs.length, 0),
       running,

@@ -41,7 +41,7 @@ export interface Mailbox extends Mailer {
   newestFirst(): readonly KeptMail[]
 }
 
-/** The message was perhaps not sent. `name`, `message` and `where` hold nothing of the message, its recipient or the answer. */
+/** The mail was perhaps not sent. `name`, `message` and `where` hold nothing of the mail, its recipient or the answer. */
 export class MailFailed extends HandlerFailed {
   /** The whole answer of the server, which may quote the address; `null` when there was none. */
   readonly answer: string | null

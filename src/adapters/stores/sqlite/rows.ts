@@ -25,9 +25,9 @@ export interface UserRow {
 }
 
 /**
- * The rowid of a new user, unless another user has it. SQLite searches one tree for a rowid and two for an id, and with a million
- * users the second tree makes a read 1.5 times as long. The rowid begins with the time of the id (RFC 9562 section 5.7), so that new
- * rows are neighbours.
+ * The rowid of a new user, unless another user has it. SQLite searches one tree for a rowid and two for an id, and with
+ * a million users the second tree makes a read 1.5 times as long. The rowid begins with the time of the id (RFC 9562
+ * section 5.7), so that new rows are neighbours.
  */
 export function rowIdOf(id: UserId): bigint {
   return BigInt.asIntN(64, BigInt(`0x${id.slice(1, 8)}${id.slice(9, 13)}${id.slice(21, 23)}${id.slice(24, 27)}`))

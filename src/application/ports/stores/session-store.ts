@@ -12,7 +12,7 @@ export interface SessionStore {
   recordUse(digest: string, at: Date): Promise<void>
   /** `true` for exactly one of the callers that remove a session. */
   remove(digest: string): Promise<boolean>
-  /** The user's live sessions, the newest first, and at most `limit`. It may leave out sessions of a user with more than 10 000. */
+  /** The user's live sessions, the newest first, and at most `limit`. With more than 10 000, some may be missing. */
   listOf(userId: UserId, limit?: number): Promise<readonly Session[]>
   removeAllOf(userId: UserId): Promise<void>
   /** Deletes at most `limit` ended ones; returns how many. */
