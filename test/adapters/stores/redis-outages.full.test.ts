@@ -80,7 +80,8 @@ describe('a Redis that is down, misconfigured or refuses us', () => {
     await eventually('the removal, whose answer is on its way', isRemoved)
     await proxy.set('reset')
     await proxy.set('pass')
-    await removal
+    const { cause } = await removal
+    expect(String(cause)).to.equal('Error: the connection was lost')
     expect(await recovers(() => sessionsOf(handle).find(session.digest))).to.equal(null)
   })
 

@@ -118,7 +118,10 @@ function sendTogether(stream: Writable): void {
   setImmediate(() => stream.uncork())
 }
 
-const unavailable = (cause: unknown): Unavailable => new Unavailable('redis does not answer', { cause })
+const unavailable = (cause: unknown): Unavailable =>
+  new Unavailable(isReply(cause) ? 'redis refuses the command' : 'redis does not answer', { cause })
+
+const isReply = (error: unknown): error is Error => error instanceof Error && error.name === 'ReplyError'
 
 export function ignoreOutage(error: unknown): void {
   if (!(error instanceof Unavailable)) throw error
@@ -128,7 +131,7 @@ export const messageOf = (error: unknown): string => (error instanceof Error ? e
 
 /** Errors other than `ReplyError` come from the driver: the connection is lost, closed, silent or not yet open. */
 function isOutage(error: unknown): boolean {
-  if (!(error instanceof Error) || error.name !== 'ReplyError') return true
+  if (!isReply(error)) return true
   return notNow.has(error.message.split(' ', 1)[0] ?? '') || error.message === 'ERR max number of clients reached'
 }
 
@@ -162,6 +165,8 @@ export function lacking(command: string): Unsuitable {
 
 /** ioredis attaches the command with its arguments to the error, among them passwords or addresses. */
 function bare(error: unknown): unknown {
+  // The driver's message speaks of its own options.
+  if (error instanceof Error && error.name === 'MaxRetriesPerRequestError') return new Error('the connection was lost')
   if (error instanceof Error) Reflect.deleteProperty(error, 'command')
   return error
 }
