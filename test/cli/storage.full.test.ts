@@ -5,6 +5,7 @@ import { MongoClient } from 'mongodb'
 import { goodPassword, logIn, register } from '../support/client.ts'
 import { portcullis } from '../support/command-line.ts'
 import { needsDeployment, onMongo, onSqliteAndRedis } from '../support/deployments.ts'
+import { needsRedisServer, startRedis } from '../support/redis.ts'
 import { type SpawnedService, scratchFolder, spawnService } from '../support/spawned-service.ts'
 import { inSqlite } from '../support/store-contents.ts'
 
@@ -152,6 +153,24 @@ describe('portcullis storage check', () => {
     const { code, err } = await check(folder, { ...env, PORTCULLIS_STORES__TOKENS__URL: 'redis://127.0.0.1:1' })
     expect(code).to.equal(1)
     expect(err).to.include('redis does not answer')
+  })
+
+  it('finds that a full Redis takes no writes', async function () {
+    needsRedisServer(this)
+    const server = await startRedis(['--maxmemory', '1'])
+    try {
+      const env = {
+        PORTCULLIS_STORES__SESSIONS__KIND: 'redis',
+        PORTCULLIS_STORES__SESSIONS__URL: server.url,
+      }
+      const folder = scratchFolder()
+      await (await spawnService({}, folder)).end('SIGTERM')
+      const { code, out, err } = await check(folder, env)
+      expect([code, out]).to.deep.equal([1, 'sqlite (users, tokens): ok\n'])
+      expect(err).to.match(/redis refuses the command \(OOM .*maxmemory/)
+    } finally {
+      await server.close()
+    }
   })
 
   it('finds missing indexes of MongoDB, and creates none', async function () {

@@ -5,7 +5,10 @@ import { settingsFault } from '../../config/settings/schema/fault.ts'
 import { type ExitCode, warn } from '../output.ts'
 import { type GlobalOptions, tenantHere } from '../settings.ts'
 
-/** Checks each store without changing it. Prints its faults and a summary. Exit code 1 if there is a fault. */
+/**
+ * Checks each store, also that it takes a write, and changes no user, session or token. Prints the faults and a summary.
+ * Exit code 1 if there is a fault.
+ */
 export async function checkStorage(options: GlobalOptions): Promise<ExitCode> {
   const { settings } = await tenantHere(options, { withoutSecret: true })
   let code: ExitCode = 0
@@ -22,10 +25,12 @@ export async function checkStorage(options: GlobalOptions): Promise<ExitCode> {
 
 /** Throws `Unavailable` or `Unsuitable` for a store that cannot be checked. */
 async function faultsOf(backend: StoreBackend, options: OpenOptions): Promise<readonly string[]> {
-  if (backend.check !== undefined) return await backend.check(options)
+  const faults = (await backend.check?.(options)) ?? []
+  if (faults.length > 0) return faults
   const handle = await backend.open(options)
   try {
     await handle.prepare()
+    await handle.ping() // a full disk or server answers reads
     return []
   } finally {
     await handle.close()
