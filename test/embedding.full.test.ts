@@ -141,6 +141,15 @@ describe('the package, installed into an empty project', () => {
     expect(redis.packages).to.include('ioredis')
   })
 
+  it('refuses an older Node, which the driver of SQLite would crash', async () => {
+    const { printed } = await project.packagesLoadedBy(
+      'old-node.js',
+      `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.20.2' } })
+      await import('portcullis').catch(({ message }) => console.log(message))`,
+    )
+    expect(printed).to.equal('portcullis needs Node 22 or later; this is 20.20.2\n')
+  })
+
   it('loads the packages of the routes for portcullis/koa', async () => {
     const { packages } = await project.packagesLoadedBy('koa.js', "await import('portcullis/koa')")
     expect(packages.filter((name) => unwanted.test(name)))
