@@ -23,7 +23,7 @@ describe('portcullis mail test', () => {
     const url = `smtp://127.0.0.1:${smtp.port}`
     expect(await test(url)).to.include({ code: 1, err: 'Not sent: RCPT TO: 550 5.1.1 (550 5.1.1 no such person)\n' })
     await smtp.kill()
-    expect(await test(url)).to.include({ code: 1, err: 'Not sent: CONN: ECONNREFUSED\n' })
+    expect(await test(url)).to.include({ code: 1, err: `Not sent: CONN: ECONNREFUSED (127.0.0.1:${smtp.port})\n` })
   })
 
   it('needs a server and an address', async () => {

@@ -33,7 +33,11 @@ describe('a mail server with a fault', () => {
     const service = await serviceAt(smtp.port)
     await register(service.url, 'ada@example.com')
     const failure = await eventually('a failure', () => failures(service)[0])
-    expect(failure).to.include({ error: 'MailFailed', where: 'CONN: ECONNREFUSED', outcome: 'postponed' })
+    expect(failure).to.include({
+      error: 'MailFailed',
+      where: `CONN: ECONNREFUSED (127.0.0.1:${smtp.port})`,
+      outcome: 'postponed',
+    })
     const again = await server({ port: smtp.port })
     await again.mail(({ to }) => to[0] === 'ada@example.com')
   })

@@ -48,7 +48,7 @@ export function smtpMailer({ server, requiresTls, timeoutSeconds = standardTimeo
         const { response } = await transport.sendMail({ ...composed(mail), signal })
         return response
       } catch (error) {
-        throw failureOf(error, timeoutSeconds)
+        throw failureOf(error, timeoutSeconds, `${host}:${port}`)
       } finally {
         slots.release()
       }
@@ -61,12 +61,12 @@ export function smtpMailer({ server, requiresTls, timeoutSeconds = standardTimeo
 }
 
 /** Only a refusal of the recipient or of the message is final. A refused login or sender is a fault of the settings. */
-function failureOf(error: unknown, timeoutSeconds: number): MailFailed {
+function failureOf(error: unknown, timeoutSeconds: number, server: string): MailFailed {
   const { code, originalCode, command, response, responseCode, permanent } = error as Partial<NodemailerError>
-  if (code === 'EABORT') return new MailFailed(`no end within ${timeoutSeconds} s`)
+  if (code === 'EABORT') return new MailFailed(`no end within ${timeoutSeconds} s (${server})`)
   const answer = response || null
   const status = responseCode ? `${responseCode} ${enhancedStatus(response)}`.trim() : (originalCode ?? code ?? 'fault')
-  const where = `${command ?? 'before the connection'}: ${status}`
+  const where = `${command ?? 'before the connection'}: ${status}${answer === null ? ` (${server})` : ''}`
   const isFinal = permanent === true && (command === 'RCPT TO' || command === 'DATA')
   return isFinal && answer !== null ? new MailRefused(where, answer) : new MailFailed(where, { answer })
 }
