@@ -179,7 +179,7 @@ async function endAmidSystemCall(): Promise<void> {
   const writer = await eventually('the service to read the secret', () => openWriter(secret))
   expect(await service.end('SIGTERM')).to.equal('SIGKILL')
   closeSync(writer)
-  expect(service.errors.some((line) => line.includes('stopping took too long'))).to.equal(true)
+  expect(service.errors.some((line) => line.includes('the process did not stop in time'))).to.equal(true)
 }
 
 /** Opens a FIFO to which nothing is written; `null` while no process reads it. */

@@ -86,7 +86,7 @@ function endOfProcess(log: Logger): { reached: Promise<ExitCode>; failed: (fault
 /** Ends the process at the deadline, even if the start or the stop hangs. */
 function endInTime(log: Logger): void {
   setTimeout(() => {
-    log.error('stopping took too long')
+    log.error('the process did not stop in time')
     // `process.exit` waits for threads, and a thread that hangs in a system call does not end.
     process.kill(process.pid, 'SIGKILL')
   }, deadlineMilliseconds)

@@ -97,7 +97,7 @@ describe('SIGHUP without tenants, with new mail, limits and origins', () => {
     await settle({ mail: { url: 'off' } })
     await hangUp(running)
     expect(await running.end('SIGTERM')).to.equal(0)
-    expect(running.errors.some((line) => line.includes('stopping took too long'))).to.equal(false)
+    expect(running.errors.some((line) => line.includes('the process did not stop in time'))).to.equal(false)
   })
 
   it('makes a worker send by the new settings', async () => {

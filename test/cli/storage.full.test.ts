@@ -124,7 +124,7 @@ describe('portcullis storage check', () => {
     writeFileSync(file, 'no database at all')
     const broken = await check(folder)
     expect([broken.code, broken.out]).to.deep.equal([1, 'sqlite (users, sessions, tokens): has faults\n'])
-    expect(broken.err).to.include('is damaged, or no SQLite file')
+    expect(broken.err).to.include('is damaged or is not a SQLite file')
 
     const ofIndex = bytes.fill(0xff, 4096 * (page - 1) + 8, 4096 * (page - 1) + 40)
     const named = await check(folderWithFile(ofIndex))

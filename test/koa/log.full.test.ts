@@ -51,7 +51,7 @@ describe('the log in a host app', () => {
     ])
     const faults = lines.filter(({ level }) => level === 50)
     expect(faults.map(({ requestId, msg, err }) => [requestId, msg, err.message])).to.deep.equal([
-      ['request-5', 'request failed', 'the body was read already: mount these routes above any body parser'],
+      ['request-5', 'request failed', 'the body was already read: mount these routes before any body parser'],
     ])
     expect(output.error).to.include('"msg":"the handlers of events are not called')
     expect(output.error).to.include('"msg":"messages link to /account')

@@ -89,8 +89,8 @@ describe('a provider that fails', () => {
     }
     const causes = new Map(lines.map(({ provider, cause }) => [provider, cause]))
     expect(causes.get('tokenrefuses')).to.equal('the token endpoint has no usable answer (status 503)')
-    expect(causes.get('profilerefuses')).to.equal('the profile has status 503')
-    expect(causes.get('tokenhangs')).to.equal('no answer in time')
+    expect(causes.get('profilerefuses')).to.equal('the request for the profile got status 503')
+    expect(causes.get('tokenhangs')).to.equal('the provider did not answer in time')
     expect(causes.get('tokenclosestheconnection')).to.equal('Error ECONNRESET')
     expect(causes.get('profileclosestheconnection')).to.equal('SocketError UND_ERR_SOCKET')
   })

@@ -63,7 +63,7 @@ export function smtpMailer({ server, requiresTls, timeoutSeconds = standardTimeo
 /** Only a refusal of the recipient or of the message is final. A refused login or sender is a fault of the settings. */
 function failureOf(error: unknown, timeoutSeconds: number, server: string): MailFailed {
   const { code, originalCode, command, response, responseCode, permanent } = error as Partial<NodemailerError>
-  if (code === 'EABORT') return new MailFailed(`no end within ${timeoutSeconds} s (${server})`)
+  if (code === 'EABORT') return new MailFailed(`the server did not finish within ${timeoutSeconds} s (${server})`)
   const answer = response || null
   const status = responseCode ? `${responseCode} ${enhancedStatus(response)}`.trim() : (originalCode ?? code ?? 'fault')
   const where = `${command ?? 'before the connection'}: ${status}${answer === null ? ` (${server})` : ''}`

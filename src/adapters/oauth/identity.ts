@@ -30,7 +30,7 @@ function accountIdOf(value: unknown, hasIntegerIds: boolean): string {
   // JSON.parse rounds numbers past 2^53, so two accounts would get one id.
   if (hasIntegerIds && Number.isSafeInteger(value)) return String(value)
   if (typeof value === 'number' && !hasIntegerIds) {
-    throw new ProviderFailed('the account is named by a number (integerAccountId)')
+    throw new ProviderFailed('the account id is a number: set profile.integerAccountId to true')
   }
   const isUsable = typeof value === 'string' && value.trim() !== '' && value.length <= maxAccountIdLength
   if (!isUsable || /\p{Cc}/u.test(value) || isMangled(value))

@@ -88,7 +88,7 @@ export function oauth2Provider({ client, needs, ...definition }: OAuth2Definitio
     const get = async (url: string, isNone = (_: Response): boolean => false): Promise<unknown> => {
       const response = await needs.outbound.fetch(url, { method: 'GET', headers, signal })
       if (isNone(response)) return null
-      if (response.status !== 200) throw new ProviderFailed(`the profile has status ${response.status}`)
+      if (response.status !== 200) throw new ProviderFailed(`the request for the profile got status ${response.status}`)
       return await response.json()
     }
     return { get: (url) => get(url), getIfGranted: (url) => get(url, isWithheld) }

@@ -90,7 +90,9 @@ export function isSecure(url: string): boolean {
 export async function underDeadline<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const signal = AbortSignal.timeout(limits.totalMs)
   const late = new Promise<never>((_resolve, reject) => {
-    signal.addEventListener('abort', () => reject(new ProviderFailed('no answer in time')), { once: true })
+    signal.addEventListener('abort', () => reject(new ProviderFailed('the provider did not answer in time')), {
+      once: true,
+    })
   })
   try {
     return await Promise.race([work(signal), late])

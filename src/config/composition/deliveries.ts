@@ -43,10 +43,10 @@ export function deliveriesOf({ useCases, ports, leavesEvents, failing, log }: Ne
   const loopOf = (of: 'events' | 'token requests') => ({
     clock,
     failed(err: unknown) {
-      log.error({ err, of }, 'deliveries are stuck')
+      log.error({ err, of }, 'the user store does not answer the relay')
       void failing()
     },
-    recovered: () => log.info({ of }, 'deliveries go on'),
+    recovered: () => log.info({ of }, 'the user store answers the relay again'),
   })
 
   function start(): void {

@@ -146,7 +146,7 @@ describe('a message by SMTP', () => {
     open.push(silent)
     const port = await listen(silent)
     const late = await faultOf(mailer({ server: plainServer(port), timeoutSeconds: 0.2 }).send(aMail()))
-    const where = `no end within 0.2 s (127.0.0.1:${port})`
+    const where = `the server did not finish within 0.2 s (127.0.0.1:${port})`
     expect(late).to.be.instanceOf(MailFailed).and.to.include({ isFinal: false, where })
 
     await smtp.kill()
@@ -165,7 +165,7 @@ describe('a message by SMTP', () => {
     const third = faultOf(waiting.send(aMail()))
     for (const failure of await Promise.all(slow)) expect(failure).to.be.instanceOf(MailFailed)
     const outcome = await third
-    const isLate = outcome instanceof MailFailed && outcome.where.startsWith('no end within 1 s') // on a busy machine
+    const isLate = outcome instanceof MailFailed && outcome.where.startsWith('the server did not finish within 1 s') // on a busy machine
     expect(outcome === null || outcome instanceof Unavailable || isLate, String(outcome)).to.equal(true)
     await eventually('a message', async () => (await faultOf(waiting.send(aMail()))) === null)
   })

@@ -203,7 +203,7 @@ describe('a provider of plain OAuth 2.0', () => {
     it('names the missing setting for a provider with numeric ids', async () => {
       fake.answer('api.acme.example/me', { body: { ...ada, id: 42 } })
       const { message } = await failureOf(signIn(provider, fake))
-      expect(message).to.equal('the account is named by a number (integerAccountId)')
+      expect(message).to.equal('the account id is a number: set profile.integerAccountId to true')
     })
 
     it('may have a safe integer as its id if the settings say so, but no other number', async () => {

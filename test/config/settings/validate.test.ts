@@ -193,7 +193,7 @@ describe('judging the settings', () => {
 
     it('name the setting whose routes conflict', async () => {
       const [fault] = await folder.faults({ backends: { cookie: { prefix: '/auth/jwt' } } })
-      expect(fault?.message).to.equal('puts POST /auth/jwt/login where backends.jwt.prefix already has it')
+      expect(fault?.message).to.equal('puts POST /auth/jwt/login on a path that backends.jwt.prefix already uses')
     })
   })
 

@@ -46,7 +46,7 @@ export async function readBody(ctx: Context, encoding: 'json' | 'form'): Promise
 }
 
 async function readBytes(ctx: Context): Promise<Buffer> {
-  if (ctx.req.readableDidRead) throw new Error('the body was read already: mount these routes above any body parser')
+  if (ctx.req.readableDidRead) throw new Error('the body was already read: mount these routes before any body parser')
   // RFC 9110 section 8.3: a body without a valid type counts as octets. koa-body would not read it.
   if (ctx.is('*/*') === false) ctx.req.headers['content-type'] = 'application/octet-stream'
   try {

@@ -38,7 +38,7 @@ function connected(driver: Driver, { path }: Place, setUp: (db: Database.Databas
   } catch (error) {
     db.close()
     if (isDamaged(error)) {
-      throw new Unsuitable(`${path} is damaged, or no SQLite file`, { cause: error })
+      throw new Unsuitable(`${path} is damaged or is not a SQLite file`, { cause: error })
     }
     throw error
   }

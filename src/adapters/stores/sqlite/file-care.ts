@@ -20,7 +20,7 @@ async function reading<T>(path: string, work: (db: Database) => T): Promise<T> {
     db = new driver(path, { readonly: true, timeout: busyMs })
     return work(db)
   } catch (error) {
-    if (isDamaged(error)) throw new Unsuitable(`${path} is damaged, or no SQLite file`, { cause: error })
+    if (isDamaged(error)) throw new Unsuitable(`${path} is damaged or is not a SQLite file`, { cause: error })
     throw codeOf(error) === '' ? error : new Unavailable(`SQLite did not finish with ${path}`, { cause: error })
   } finally {
     db?.close()

@@ -138,7 +138,8 @@ function judgePaths(settings: Settings, note: NoteFault): void {
       return owner === undefined ? [] : [{ route, owner }]
     })
     const [first] = taken
-    if (first !== undefined) note(setting, `puts ${first.route} where ${first.owner} already has it`, [first.owner])
+    if (first !== undefined)
+      note(setting, `puts ${first.route} on a path that ${first.owner} already uses`, [first.owner])
   }
 }
 
