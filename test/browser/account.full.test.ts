@@ -202,6 +202,32 @@ describe('the pages at /account in a browser', () => {
     expect(sent).to.deep.equal(['/auth/verify'])
   })
 
+  it('use a fresh link that is opened in the tab of an old one', async () => {
+    const email = 'noether@example.com'
+    await openBrowser('en-GB')
+    await signUp(email)
+    await page.click('#resend')
+    await says('#message', email)
+    await page.goto(`${service.url}/account/verify#token=old`)
+    await page.click('#confirm')
+    await says('#message', 'This link does not work any more.')
+    await page.goto(`${service.url}/account/verify#token=${await tokenOf('on_after_request_verify', email)}`)
+    await page.locator('#message', { hasText: 'any more' }).waitFor({ state: 'hidden' })
+    await page.click('#confirm')
+    await says('#message', 'is confirmed.')
+
+    await page.goto(`${service.url}/account/forgot`)
+    await submit({ email })
+    await says('#message', email)
+    await page.goto(`${service.url}/account/reset#token=old`)
+    await submit({ password: newPassword })
+    await says('#form-fault', 'This link does not work any more.')
+    await page.goto(`${service.url}/account/reset#token=${await tokenOf('on_after_forgot_password', email)}`)
+    await page.locator('#form-fault', { hasText: 'any more' }).waitFor({ state: 'hidden' })
+    await submit({ password: newPassword })
+    await says('#message', 'Your new password is set')
+  })
+
   it('ask people to sign in to the account of the link, also when they are signed in to another one', async () => {
     const [email, other] = ['grace@example.com', 'hopper@example.com']
     await onServiceOfItsOwn({ PORTCULLIS_VERIFICATION__REQUIRES_SESSION: 'true' }, async () => {
