@@ -228,6 +228,26 @@ describe('the pages at /account in a browser', () => {
     await says('#message', 'Your new password is set')
   })
 
+  for (const [locale, words] of [
+    ['en-GB', 'please request a new one in your account.'],
+    ['de-AT', 'fordern Sie bitte in Ihrem Konto einen neuen an.'],
+  ] as const) {
+    it(`lead from a link that does not work to the account, which sends a new one (${locale})`, async () => {
+      const email = `emmy-${locale.toLowerCase()}@example.com`
+      await openBrowser(locale)
+      await signUp(email)
+      await page.goto(`${service.url}/account/verify`)
+      await page.click('a[data-page-name=account]')
+      await says('#email', email)
+      await page.goto(`${service.url}/account/verify#token=old`)
+      await page.click('#confirm')
+      await says('#message', words)
+      await page.click('a[data-page-name=account]')
+      await page.click('#resend')
+      await says('#message', email)
+    })
+  }
+
   it('ask people to sign in to the account of the link, also when they are signed in to another one', async () => {
     const [email, other] = ['grace@example.com', 'hopper@example.com']
     await onServiceOfItsOwn({ PORTCULLIS_VERIFICATION__REQUIRES_SESSION: 'true' }, async () => {

@@ -58,12 +58,15 @@ ${links([link('forgot', texts.reset.again)])}
   verify: (texts) => ({
     title: texts.verify.title,
     content: html`<div id="step">
+<div id="question">
 <p>${texts.verify.intro}</p>
 <div class="group">
 <button type="button" id="confirm">${texts.verify.button}</button>
 <button type="button" id="reject" class="second" aria-describedby="reject-hint">${texts.verify.reject}</button>
 <p class="hint" id="reject-hint">${texts.verify.rejectHint}</p>
 </div>
+</div>
+${links([link('account', texts.verify.toAccount)])}
 </div>`,
   }),
 

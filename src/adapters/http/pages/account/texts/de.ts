@@ -32,6 +32,7 @@ export const de: Texts = {
     reject: 'Das war ich nicht',
     rejectHint:
       'Löscht das Konto, das jemand mit Ihrer Adresse erstellt hat, oder stoppt die Änderung auf Ihre Adresse.',
+    toAccount: 'Zu Ihrem Konto',
   },
   account: {
     title: 'Ihr Konto',
@@ -98,7 +99,8 @@ export const de: Texts = {
       UPDATE_USER_EMAIL_ALREADY_EXISTS: 'Es gibt schon ein Konto mit dieser Adresse.',
       UPDATE_USER_BAD_CURRENT_PASSWORD: 'Das ist nicht Ihr aktuelles Passwort.',
       RESET_PASSWORD_BAD_TOKEN: 'Dieser Link funktioniert nicht mehr. Bitte fordern Sie einen neuen an.',
-      VERIFY_USER_BAD_TOKEN: 'Dieser Link funktioniert nicht mehr.',
+      VERIFY_USER_BAD_TOKEN:
+        'Dieser Link funktioniert nicht mehr. Um Ihre Adresse zu bestätigen, fordern Sie bitte in Ihrem Konto einen neuen an.',
       VERIFY_USER_ALREADY_VERIFIED: 'Diese Adresse ist schon bestätigt.',
       DELETE_USER_REFUSED: 'Dieses Konto kann hier nicht gelöscht werden. Sie können die Nachricht ignorieren.',
       OAUTH_INVALID_STATE:

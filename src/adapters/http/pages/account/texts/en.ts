@@ -30,6 +30,7 @@ export const en = {
     button: 'Confirm my address',
     reject: 'This was not me',
     rejectHint: 'Deletes the account that somebody created with your address, or stops the change to your address.',
+    toAccount: 'Go to your account',
   },
   account: {
     title: 'Your account',
@@ -97,7 +98,8 @@ export const en = {
       UPDATE_USER_EMAIL_ALREADY_EXISTS: 'There is an account with this address already.',
       UPDATE_USER_BAD_CURRENT_PASSWORD: 'This is not your current password.',
       RESET_PASSWORD_BAD_TOKEN: 'This link does not work any more. Please request a new one.',
-      VERIFY_USER_BAD_TOKEN: 'This link does not work any more.',
+      VERIFY_USER_BAD_TOKEN:
+        'This link does not work any more. To confirm your address, please request a new one in your account.',
       VERIFY_USER_ALREADY_VERIFIED: 'This address is confirmed already.',
       DELETE_USER_REFUSED: 'This account cannot be deleted here. You can ignore the message.',
       OAUTH_INVALID_STATE: 'This attempt is too old, or began in another browser. Please try again.',

@@ -5,7 +5,7 @@ import { forgetToken, keepToken, linkToken } from '../token.ts'
 
 const token = linkToken()
 if (token === null) {
-  byId('step').hidden = true
+  byId('question').hidden = true
   say(texts.noToken, 'bad')
 }
 
