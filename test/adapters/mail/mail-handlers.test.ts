@@ -122,6 +122,24 @@ describe('mail as a handler', () => {
     expect(sent).to.deep.equal([])
   })
 
+  it('names whom to tell about a change of the address, which may not be the sender', async () => {
+    const call = (language: string) => ({
+      ...updated({ email: ada, previousEmail: 'old@example.com' as Email }),
+      context: { ...context, languages: [language] },
+    })
+    const { own, sent } = handlers({ replyTo: null })
+    for (const language of ['en', 'de']) await own.call(call(language), 1)
+    for (const body of ['text', 'html'] as const) {
+      expect(sent[0]?.[body]).to.contain('Tell the people who run Acme at once.')
+      expect(sent[1]?.[body]).to.contain('Wenden Sie sich sofort an die Betreiber von Acme.')
+    }
+    const answered = handlers()
+    await answered.own.call(call('en'), 1)
+    expect(answered.sent[0]?.text)
+      .to.contain('Write to help@example.com at once.')
+      .and.not.contain('the people who run')
+  })
+
   it('tells where and when somebody signed in by a new browser, as far as it is known', async () => {
     const { own, sent } = handlers()
     await own.call(aCall('new_sign_in', { traits }), 1)
