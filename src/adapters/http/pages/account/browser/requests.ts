@@ -85,10 +85,8 @@ export function problemOf(detail: unknown, retryAfterSeconds = 60): Problem {
   const known = String(code)
   const text = Object.hasOwn(texts.errors, known) ? (texts.errors[known] ?? texts.unknown) : worded(reason)
   const field = fieldOf[known]
-  const minutes = String(Math.ceil(retryAfterSeconds / 60))
-  return field === undefined
-    ? new Problem(known, text.replace('$1', minutes))
-    : new Problem(known, '', { [field]: text })
+  const pause = retryAfterSeconds < 60 ? `${retryAfterSeconds} s` : `${Math.ceil(retryAfterSeconds / 60)} min`
+  return field === undefined ? new Problem(known, text.replace('$1', pause)) : new Problem(known, '', { [field]: text })
 }
 
 /** The reason of a refused password in the language of the page. */

@@ -116,7 +116,7 @@ export const de: Texts = {
       Unauthorized: 'Ihre Sitzung ist beendet. Bitte melden Sie sich noch einmal an.',
       Forbidden: 'Das ist nicht erlaubt.',
       'Not Found': 'Das gibt es nicht mehr.',
-      TOO_MANY_REQUESTS: 'Zu viele Versuche. Bitte versuchen Sie es in $1 min noch einmal.',
+      TOO_MANY_REQUESTS: 'Zu viele Versuche. Bitte versuchen Sie es in $1 noch einmal.',
       SERVICE_UNAVAILABLE: 'Der Dienst ist ausgelastet. Bitte versuchen Sie es gleich noch einmal.',
     },
     reasons: [

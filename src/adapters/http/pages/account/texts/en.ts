@@ -90,7 +90,7 @@ export const en = {
     fieldInvalid: 'This is not a valid email address.',
     unreachable: 'The service does not answer. Please try again.',
     unknown: 'That did not work. Please try again later.',
-    /** The messages, by the codes of the service. `$1` is the time to wait, in minutes. */
+    /** The messages, by the codes of the service. `$1` is the time to wait, such as `2 min`. */
     errors: {
       LOGIN_BAD_CREDENTIALS: 'The address or the password is wrong.',
       LOGIN_USER_NOT_VERIFIED: 'Please confirm your address first.',
@@ -113,7 +113,7 @@ export const en = {
       Unauthorized: 'Your session has ended. Please sign in again.',
       Forbidden: 'This is not allowed.',
       'Not Found': 'This no longer exists.',
-      TOO_MANY_REQUESTS: 'Too many attempts. Please try again in $1 min.',
+      TOO_MANY_REQUESTS: 'Too many attempts. Please try again in $1.',
       SERVICE_UNAVAILABLE: 'The service is busy. Please try again in a moment.',
     } as Readonly<Record<string, string>>,
     /** The reasons of a refused password, as patterns, with the text to show. `$1` is part of the pattern. */
