@@ -107,6 +107,8 @@ describe('the pages at /account in a browser', () => {
       await page.click('a[data-page-name=forgot]')
       await submit({ email })
       await says('#message', texts.checkedMail)
+      await page.click('a.button')
+      await page.waitForURL(/\/account\/sign-in$/)
       await page.goto(`${service.url}/account/reset#token=${await tokenOf('on_after_forgot_password', email)}`)
       await submit({ password: newPassword })
       await says('#message', texts.passwordSet)
