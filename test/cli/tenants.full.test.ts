@@ -105,6 +105,59 @@ describe('tenants on the command line', () => {
   })
 })
 
+describe('the start with tenants', () => {
+  /** The `count` lines about these tenants, and what the addresses of their mail answer. */
+  async function linesOf(
+    tenants: object,
+    count: number,
+  ): Promise<{ lines: readonly string[]; statuses: readonly number[] }> {
+    const service = await spawnService({ PORTCULLIS_MAIL__URL: 'mailbox:' }, await folderWith(tenants))
+    const people = () => service.errors.filter((line) => !line.startsWith('{'))
+    await eventually('the lines', () => people().length > count)
+    const lines = people().slice(1)
+    const statuses: number[] = []
+    for (const line of lines.filter((one) => one.includes('/try/mailbox'))) {
+      const [url = ''] = /http\S+/.exec(line) ?? []
+      const headers = new Headers(line.endsWith(' with this header') ? { 'X-Tenant': 'acme' } : {})
+      statuses.push((await fetch(url, { headers })).status)
+    }
+    await service.end('SIGTERM')
+    return {
+      lines: lines.map((line) => line.replaceAll(service.url, 'URL').replace(/key=[\w-]{43}/, 'key=…')),
+      statuses,
+    }
+  }
+
+  it('prints the address of each tenant and of its mail', async () => {
+    const list = { acme: {}, bolt: { mail: { url: 'off' } } }
+    expect(await linesOf({ by: 'path', list }, 3)).to.deep.equal({
+      lines: [
+        'The tenant acme is at URL/t/acme',
+        'Its mail is at URL/t/acme/try/mailbox?key=…',
+        'The tenant bolt is at URL/t/bolt',
+      ],
+      statuses: [200],
+    })
+    expect(await linesOf({ by: 'header', list: { ...list, default: {} } }, 5)).to.deep.equal({
+      lines: [
+        'The tenant acme is at URL with the header X-Tenant: acme',
+        'Its mail is at URL/try/mailbox?key=… with this header',
+        'The tenant bolt is at URL with the header X-Tenant: bolt',
+        'The tenant default is at URL',
+        'Its mail is at URL/try/mailbox?key=…',
+      ],
+      statuses: [200, 200],
+    })
+  })
+
+  it('prints only the first of many tenants', async () => {
+    const many = Object.fromEntries(Array.from({ length: 7 }, (_, index) => [`tenant-${index}`, {}]))
+    const { lines } = await linesOf({ by: 'path', list: many }, 11)
+    expect(lines).to.have.length(11)
+    expect(lines.at(-1)).to.equal('There are 2 more tenants, and the key of their mail is the same')
+  })
+})
+
 describe('SIGHUP', () => {
   let service: SpawnedService
   let cwd: string

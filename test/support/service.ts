@@ -4,6 +4,7 @@ import type { DestinationStream } from 'pino'
 import { createLog } from '../../src/adapters/logging/log.ts'
 import { startService } from '../../src/config/runtime/service.ts'
 import { type LoadedSettings, loadSettings } from '../../src/config/settings/load.ts'
+import { defaultTenant } from '../../src/config/settings/tenants.ts'
 import { forgetDocument, isDescribedAt } from './described.ts'
 import { eventually } from './eventually.ts'
 import { type PrintedEvent, scratchFolder } from './spawned-service.ts'
@@ -77,7 +78,7 @@ export async function startTestService(
       return own
     },
     dataFolder,
-    mailboxUrl: service.mailboxUrl,
+    mailboxUrl: service.addresses.find(({ id }) => id === defaultTenant)?.mailboxUrl ?? null,
     events,
     logLines,
     event: (wanted) => eventually('such an event', () => events.find(wanted)),

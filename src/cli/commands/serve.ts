@@ -1,4 +1,7 @@
 import { isIPv6 } from 'node:net'
+import type { Service } from '../../config/runtime/service.ts'
+import type { Settings } from '../../config/settings/schema/schema.ts'
+import { defaultTenant } from '../../config/settings/tenants.ts'
 import type { ExitCode } from '../output.ts'
 import { runProcess } from '../run-process.ts'
 import type { GlobalOptions } from '../settings.ts'
@@ -14,9 +17,26 @@ export function serve(options: GlobalOptions): Promise<ExitCode> {
     process.stderr.write(
       `Portcullis listens on ${publicUrl === service.publicUrl ? `${own}, for ${publicUrl}` : service.publicUrl}\n`,
     )
-    if (service.mailboxUrl !== null) process.stderr.write(`Its mail is at ${service.mailboxUrl}\n`)
+    for (const line of linesOfTenants(service.addresses, settings)) process.stderr.write(`${line}\n`)
     return service
   })
+}
+
+/** Enough for a developer. An operator of many tenants needs no list of them at each start. */
+const mostTenants = 5
+
+/** The addresses of the first tenants and of their mail. The key of the mailbox is the same for all tenants. */
+function linesOfTenants(all: Service['addresses'], { tenants: { by, header } }: Settings): string[] {
+  const lines = all.slice(0, mostTenants).flatMap(({ id, publicUrl, mailboxUrl }) => {
+    const isByHeader = by === 'header' && id !== defaultTenant
+    const where = `The tenant ${id} is at ${publicUrl}${isByHeader ? ` with the header ${header}: ${id}` : ''}`
+    const mail = `Its mail is at ${mailboxUrl}${isByHeader ? ' with this header' : ''}`
+    return [...(by === undefined ? [] : [where]), ...(mailboxUrl === null ? [] : [mail])]
+  })
+  const more = all.length - mostTenants
+  if (more <= 0) return lines
+  const hint = all.some(({ mailboxUrl }) => mailboxUrl !== null) ? ', and the key of their mail is the same' : ''
+  return [...lines, `There are ${more} more tenants${hint}`]
 }
 
 export function work(options: GlobalOptions): Promise<ExitCode> {

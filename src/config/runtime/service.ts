@@ -10,7 +10,7 @@ import { warnOfNoHandlers } from '../composition/handlers.ts'
 import { processRoutes, tenantHttp } from '../composition/http.ts'
 import { openSharedResources, type ProcessNeeds, type RunningProcess } from '../composition/shared-resources.ts'
 import { openTenant, type Tenant } from '../composition/tenant.ts'
-import { defaultTenant, publicUrl, publicUrlOf, type TenantSettings } from '../settings/tenants.ts'
+import { publicUrl, publicUrlOf, type TenantSettings } from '../settings/tenants.ts'
 import { openTenants } from '../tenancy/open-tenants.ts'
 import { routingOf } from '../tenancy/routing.ts'
 import { exposeMetrics, metricsOf } from './metrics.ts'
@@ -18,6 +18,13 @@ import { exposeMetrics, metricsOf } from './metrics.ts'
 /** Its `stop` also finishes running requests, within 10 s. */
 export interface Service extends RunningProcess {
   readonly port: number
+  readonly publicUrl: string
+  /** The enabled tenants of the start. Without tenants, it is `default` alone. */
+  readonly addresses: readonly TenantAddress[]
+}
+
+interface TenantAddress {
+  readonly id: string
   readonly publicUrl: string
   /** The address of the mailbox with its key; `null` where messages are sent. */
   readonly mailboxUrl: string | null
@@ -86,11 +93,14 @@ export async function startService(needs: Needs): Promise<Service> {
     tenants.startDeliveries()
   }
 
-  const hasMailbox = current.enabled.get(defaultTenant)?.settings.mail.url === 'mailbox:'
   return {
     port,
     publicUrl: publicUrl(settings, port),
-    mailboxUrl: hasMailbox ? `${publicUrl(settings, port)}${mailboxPath}?key=${mailboxKey}` : null,
+    addresses: [...current.enabled.values()].map((tenant) => {
+      const url = publicUrlOf(tenant, settings, port)
+      const hasMailbox = tenant.settings.mail.url === 'mailbox:'
+      return { id: tenant.id, publicUrl: url, mailboxUrl: hasMailbox ? `${url}${mailboxPath}?key=${mailboxKey}` : null }
+    }),
     async reload(changed) {
       await tenants.replace(changed)
       current = changed
