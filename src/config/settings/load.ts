@@ -58,11 +58,14 @@ export async function settingsOf(file: ConfigFile, from: LoadFrom, faults: Fault
     // With tenants, each tenant may have its own secret.
     needsSecret: ({ tenants }) => !withoutSecret && tenants.by === undefined,
   })
-  const { by, folder, list } = settings.tenants
+  const { by, folder } = settings.tenants
   const hasFault = faults.some(({ path }) => path === 'tenants.by')
-  const areThere = folder !== undefined || list !== undefined || ofTenants.length > 0 || faultsOfTenants.length > 0
-  if (by === undefined && !hasFault && areThere) {
-    faults.push({ path: 'tenants.by', message: 'is required where there are tenants', source: 'default' })
+  const areGiven =
+    [...sources].some(([path, source]) => path.startsWith('tenants.') && source !== 'default') ||
+    ofTenants.length > 0 ||
+    faultsOfTenants.length > 0
+  if (by === undefined && !hasFault && areGiven) {
+    faults.push({ path: 'tenants.by', message: 'is required with other settings of tenants', source: 'default' })
   }
   // Warnings follow only without faults: a rejected value counts as not given, so a warning could call it missing.
   if (faults.length > 0) {
@@ -80,7 +83,12 @@ export async function settingsOf(file: ConfigFile, from: LoadFrom, faults: Fault
     cwd,
     withoutSecret,
   })
-  return { settings, tenants, sources, file: file.path, warnings: [...warnings, ...tenants.warnings] }
+  // A reload may add the first tenant, so this is no fault.
+  const haveNone = tenants.enabled.size + tenants.disabled.size === 0
+  const none = haveNone
+    ? ['tenants.by is set, but there are no tenants: add them to tenants.list or tenants.folder']
+    : []
+  return { settings, tenants, sources, file: file.path, warnings: [...warnings, ...none, ...tenants.warnings] }
 }
 
 /** Faults in the settings of a program name no file. */

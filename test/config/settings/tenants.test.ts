@@ -389,6 +389,7 @@ describe('settings of tenants', () => {
     for (const [tenants, path] of [
       [{ list: { acme: {} } }, 'tenants.by'],
       [{ folder: 'tenants' }, 'tenants.by'],
+      [{ maxOpen: 5 }, 'tenants.by'],
       [{ by: 'cookie', list: {} }, 'tenants.by'],
       [{ by: 'header', folder: 'nowhere' }, 'tenants.folder'],
       [{ by: 'header', list: ['acme'] }, 'tenants.list'],
@@ -397,6 +398,15 @@ describe('settings of tenants', () => {
       [{ by: 'path', pathPrefix: 't/' }, 'tenants.pathPrefix'],
     ] as const) {
       expect(pathsOf(await folder.faults({ tenants })), JSON.stringify(tenants)).to.deep.equal([path])
+    }
+  })
+
+  it('cause a warning if `tenants.by` is set and there are none', async () => {
+    await inFolder({})
+    for (const tenants of [{ by: 'path' }, { by: 'header', list: {} }, { by: 'host', folder: 'tenants' }]) {
+      expect((await folder.load({ tenants })).warnings).to.deep.equal([
+        'tenants.by is set, but there are no tenants: add them to tenants.list or tenants.folder',
+      ])
     }
   })
 
