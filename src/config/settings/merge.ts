@@ -64,8 +64,8 @@ export function readSettings(schema: TSchema, file: unknown, environment: readon
     for (const key of keysOf(given)) {
       if (Object.hasOwn(properties, key)) continue
       const meant = mostSimilar(key, Object.keys(properties))
-      const hint = meant === null ? '' : `; did you mean ${[...path, meant].join('.')}?`
-      fault([...path, key], `no such setting${hint}`, 'file')
+      const similar = meant === null ? '' : `; did you mean ${[...path, meant].join('.')}?`
+      fault([...path, key], `no such setting${key.includes('.') ? `; write ${nested(key)}` : similar}`, 'file')
     }
     const members = Object.entries(properties).map(([key, child]) => {
       return [key, read(child, [...path, key], memberOf(given, key), memberOf(defaults, key))] as const
@@ -129,6 +129,11 @@ export function readSettings(schema: TSchema, file: unknown, environment: readon
     fault(path, 'does not belong to the kind that is configured', `environment ${variable}`)
   }
   return { value, sources, faults }
+}
+
+/** `{"http": {"port": …}}` for `http.port`, the way in which documentation names it. */
+function nested(key: string): string {
+  return key.split('.').reduceRight((inner, name) => `{${JSON.stringify(name)}: ${inner}}`, '…')
 }
 
 function samePath(one: readonly string[], other: readonly string[]): boolean {

@@ -179,6 +179,14 @@ describe('judging the settings', () => {
       expect(await pathsOf({ users: mongo, sessions: mongo })).to.have.members(['stores.users.url', 'secret'])
     })
 
+    it('show how to write the dotted name of a setting in a file', async () => {
+      const faults = await folder.faults({ 'http.port': 8080, stores: { 'users.kind': 'memory' } })
+      expect(faults.map(({ path, message }) => `${path}: ${message}`)).to.deep.equal([
+        'http.port: no such setting; write {"http": {"port": …}}',
+        'stores.users.kind: no such setting; write {"users": {"kind": …}}',
+      ])
+    })
+
     it('suggest the full name of a setting', async () => {
       for (const [given, meant] of [
         [{ http: { hots: '::1' } }, 'http.host'],
