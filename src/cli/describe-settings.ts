@@ -14,11 +14,7 @@ export function renderSettings(loaded: LoadedSettings & { readonly hosts?: reado
     const shown = byEntry ? keysOf(value) : value // a value below may be secret
     const isSet = value !== undefined && value !== null
     const source = loaded.sources.get(path) ?? (otherwise === undefined ? 'default' : `default: ${plain(otherwise)}`)
-    return [
-      path,
-      isSet ? (secret ? masked : JSON.stringify(shown)) : 'not set',
-      source === 'file' ? `file ${loaded.file}` : source,
-    ]
+    return [path, isSet ? textOf(shown, secret) : 'not set', source === 'file' ? `file ${loaded.file}` : source]
   })
   // Only a tenant has hosts, so the schema of all settings lacks them.
   const hosts = loaded.hosts === undefined ? [] : [['hosts', JSON.stringify(loaded.hosts), '']]
@@ -40,6 +36,16 @@ export function renderVariables(): string {
 /** The variable of a setting. For a setting with entries, the common beginning of their variables. */
 export function shownVariable(path: readonly string[], schema: TSchema): string {
   return annotations(schema).byEntry ? `${variableOf([...path, '*'])}__…` : variableOf(path)
+}
+
+function textOf(value: unknown, secret: true | 'address' | undefined): string {
+  if (secret === true) return masked
+  return JSON.stringify(secret === 'address' ? maskedAddress(String(value)) : value)
+}
+
+/** Masks everything before the last `@`, as a password may have one, and the values of the query. */
+function maskedAddress(address: string): string {
+  return address.replace(/^([a-z+]*:)?.*@/is, `$1//${masked}@`).replace(/=[^&]*/g, `=${masked}`)
 }
 
 interface Shown {

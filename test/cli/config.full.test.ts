@@ -19,6 +19,7 @@ describe('portcullis config check', () => {
       PORTCULLIS_STORES__USERS__URL: 'mongodb://keeper:hunter2hunter2@db.internal.example/accounts?tls=true',
       PORTCULLIS_STORES__SESSIONS__KIND: 'redis',
       PORTCULLIS_STORES__SESSIONS__URL: 'rediss://:letmeinletmein@cache.internal.example',
+      PORTCULLIS_MAIL__URL: 'off',
     }
     const { code, out, err } = await portcullis(['config', 'check'], { cwd, env })
     expect([code, err]).to.deep.equal([0, valid])
@@ -27,8 +28,11 @@ describe('portcullis config check', () => {
     expect(out).to.match(/passwords\.minLength.*8.*default/)
     expect(out).to.match(/stores\.tokens\.kind.*mongo.*default: the kind of the users/)
     expect(out).to.match(/handlers\.module +not set +default: none/)
-    expect(out.match(/\[secret\]/g)).to.have.length.at.least(3)
-    for (const secret of [goodSecret, 'hunter2', 'letmein', 'internal.example']) expect(out).not.to.include(secret)
+    expect(out).to.match(/^secret +\[secret\] /m)
+    expect(out).to.match(/"mongodb:\/\/\[secret\]@db\.internal\.example\/accounts\?tls=\[secret\]"/)
+    expect(out).to.match(/"rediss:\/\/\[secret\]@cache\.internal\.example"/)
+    expect(out).to.match(/mail\.url +"off"/)
+    for (const secret of [goodSecret, 'hunter2', 'letmein']) expect(out).not.to.include(secret)
   })
 
   it('reports all faults at once, by their paths, with exit code 2, and no secret', async () => {

@@ -1,5 +1,6 @@
 import { expect } from 'chai'
-import { renderVariables } from '../../src/cli/describe-settings.ts'
+import { renderSettings, renderVariables } from '../../src/cli/describe-settings.ts'
+import { loadSettings } from '../../src/config/settings/load.ts'
 import { settingsSchema } from '../../src/config/settings/schema/schema.ts'
 import { leavesOf } from '../../src/config/settings/schema/tree.ts'
 
@@ -7,6 +8,29 @@ describe('describing the settings', () => {
   it('has a description of every setting', () => {
     const silent = leavesOf(settingsSchema).filter(({ schema }) => !('description' in schema))
     expect(silent.map(({ path }) => path.join('.'))).to.deep.equal([])
+  })
+
+  it('shows addresses without their secrets', async () => {
+    const loaded = await loadSettings({ env: {}, cwd: import.meta.dirname })
+    const { settings } = loaded
+    const shown = (url: string): unknown => {
+      const printed = renderSettings({ ...loaded, settings: { ...settings, mail: { ...settings.mail, url } } })
+      return JSON.parse(/^mail\.url +(\S+) /m.exec(printed)?.[1] ?? '')
+    }
+    for (const [url, expected] of [
+      ['off', 'off'],
+      ['mailbox:', 'mailbox:'],
+      ['file:///srv/mails', 'file:///srv/mails'],
+      ['redis://host:6379/1', 'redis://host:6379/1'],
+      ['mongodb://one:1,two:2/name', 'mongodb://one:1,two:2/name'],
+      ['smtp://me%40a.example:pw@host:587', 'smtp://[secret]@host:587'],
+      ['redis://token@host/0?family=6', 'redis://[secret]@host/0?family=[secret]'],
+      ['redis://:p?w@x@host', 'redis://[secret]@host'],
+      ['smtp:\n//me:pw@host', 'smtp://[secret]@host'],
+      ['mongodb+srv://me:pw@host/name?a=b=c&d=e@f', 'mongodb+srv://[secret]@f'],
+    ] as const) {
+      expect(shown(url)).to.equal(expected)
+    }
   })
 
   it('lists every variable once', () => {

@@ -58,7 +58,7 @@ const descriptions: Readonly<Record<MessageName, string>> = {
 export const mail = Type.Object({
   url: Type.Optional(
     Type.String({
-      secret: true,
+      secret: 'address',
       expects: mailUrlForms,
       otherwise: '`mailbox:` where `/try` is on without `handlers.module`, elsewhere `off`',
       description: `The server that takes the messages: \`${mailUrlForms.replace(' or ', '` or `').replaceAll(', ', '`, `')}\`. The mailbox keeps them in the process, and \`/try/mailbox\` shows them.`,

@@ -10,8 +10,8 @@ interface Annotations {
   readonly expects?: string
   /** Describes a default that depends on other settings. */
   readonly otherwise?: string
-  /** The value is never printed, and may come from a file. */
-  readonly secret?: boolean
+  /** The value may come from a file. It is never printed; of an `address`, only the parts without secrets are. */
+  readonly secret?: true | 'address'
   /** A record whose entries are validated separately. */
   readonly byEntry?: boolean
   /** `null` in a file means none. A tenant can remove an inherited value in no other way. */

@@ -19,7 +19,7 @@ export function storeSchema(role: StoreRole) {
     kind: role === 'users' ? kind : Type.Optional(kind),
     url: Type.Optional(
       Type.String({
-        secret: true,
+        secret: 'address',
         expects: 'an address such as mongodb://host/name or redis://host',
         otherwise: role === 'users' ? 'none' : 'the address of the users, if the kind is the same',
         description: 'Address of the server, for MongoDB and Redis.',
