@@ -13,6 +13,18 @@ export function parseJson(text: string): { readonly value: unknown } | { readonl
   }
 }
 
+/** Finds the place of an unexpected token, which V8 does not tell: a text that ends before it could go on. */
+export function unexpectedAt(text: string): number {
+  let [sound, wrong] = [0, text.length]
+  while (wrong - sound > 1) {
+    const middle = Math.floor((sound + wrong) / 2)
+    const parsed = parseJson(text.slice(0, middle))
+    if ('value' in parsed || parsed.offset === middle) sound = middle
+    else wrong = middle
+  }
+  return sound
+}
+
 /**
  * Finds the paths of repeated members. `JSON.parse` takes the last of them, and other parsers take the first (RFC 8259
  * section 4). In a path, a list is an empty name.

@@ -1,6 +1,6 @@
 import { readFile, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { parseJson, repeatedMembers } from '../../../lib/json-text.ts'
+import { parseJson, repeatedMembers, unexpectedAt } from '../../../lib/json-text.ts'
 import type { Fault } from '../schema/fault.ts'
 import { isGroup, memberOf } from '../schema/tree.ts'
 import { configVariable, type Environment } from './environment.ts'
@@ -55,14 +55,14 @@ export async function readSettingsFile(
     return { problem: problemOf.get(code) ?? `cannot be read (${String(code)})` }
   }
   const parsed = parseJson(text)
-  if ('offset' in parsed) return { problem: `is not JSON${placeIn(text, parsed.offset)}` }
+  if ('offset' in parsed) return { problem: notJson(text, parsed.offset ?? unexpectedAt(text)) }
   const [twice] = repeatedMembers(text)
   if (twice !== undefined) return { problem: `has ${twice.join('.')} twice` }
   return isGroup(parsed.value) ? parsed : { problem: 'must be an object that holds settings' }
 }
 
-function placeIn(text: string, offset: number | null): string {
-  if (offset === null) return ''
+function notJson(text: string, offset: number): string {
   const before = text.slice(0, offset).split('\n')
-  return `: line ${before.length}, column ${(before.at(-1) ?? '').length + 1}`
+  const hint = /^(\/[/*]|#)/.test(text.slice(offset)) ? '; JSON has no comments' : ''
+  return `is not JSON: line ${before.length}, column ${(before.at(-1) ?? '').length + 1}${hint}`
 }
