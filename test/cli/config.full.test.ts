@@ -45,6 +45,7 @@ describe('portcullis config check', () => {
     for (const path of ['http.port', 'colour', 'passwords.minLength', 'stores.users.kind', 'secret']) {
       expect(err).to.include(path)
     }
+    expect(err).to.include(`colour: no such setting (file ${file})\n`)
     expect(err).not.to.include('hunter2')
 
     const served = await portcullis(['--config', file, 'serve'], { cwd, env })
@@ -103,7 +104,8 @@ describe('portcullis config check', () => {
     expect(all.code).to.equal(2)
     expect(all.err)
       .to.include(`${none} (1: bolt)\n`)
-      .and.to.include('the tenant acme is disabled:\n  tenants.list.acme.colour')
+      .and.to.include('the tenant acme is disabled:\n  tenants.list.acme.colour: no such setting')
+      .and.to.include(` (file ${join(cwd, 'portcullis.config.json')})\n`)
     expect(all.out).to.include('tenants.by')
     expect(await portcullis(['--tenant', 'cove', 'config', 'check'], { cwd })).to.include({ code: 0, err: valid })
     expect((await portcullis(['--tenant', 'bolt', 'config', 'check'], { cwd })).err).to.equal(`${none}\n${valid}`)

@@ -69,7 +69,7 @@ export async function settingsOf(file: ConfigFile, from: LoadFrom, faults: Fault
   }
   // Warnings follow only without faults: a rejected value counts as not given, so a warning could call it missing.
   if (faults.length > 0) {
-    throw new SettingsFault(file.path === null ? faults.map(ofNoFile) : faults, environment.warnings)
+    throw new SettingsFault(file.path === null ? faults.map(ofNoFile) : faults, environment.warnings, file.path)
   }
   const warnings = [...environment.warnings, ...(await doubtsOf(settings))]
   if (by === undefined) return { settings, tenants: onlyTenant(settings, sources), sources, file: file.path, warnings }

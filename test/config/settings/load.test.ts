@@ -78,6 +78,14 @@ describe('loading the settings', () => {
       }
     })
 
+    it('names the file in the message, once', async () => {
+      const path = await folder.write('portcullis.config.json', '{"http":{"port":"many"}}')
+      const messageOf = () => folder.load().catch((error: Error) => error.message)
+      expect(await messageOf()).to.equal(`http.port: must be a whole number from 0 to 65535 (file ${path})`)
+      await folder.write('portcullis.config.json', '{')
+      expect(await messageOf()).to.equal(`${path} is not JSON: line 1, column 2`)
+    })
+
     it('names no file in faults of settings from a program', async () => {
       const given = { path: null, value: { http: { port: 'many' }, colour: 'blue' } }
       const thrown = await settingsOf(given, { env: {}, cwd: folder.path }).catch((error: unknown) => error)

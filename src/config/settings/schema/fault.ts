@@ -16,8 +16,8 @@ export class SettingsFault extends Error {
   /** Warnings may explain a fault: an unknown variable may be a misspelt setting. */
   readonly warnings: readonly string[]
 
-  constructor(faults: readonly Fault[], warnings: readonly string[] = []) {
-    super(renderFaults(faults))
+  constructor(faults: readonly Fault[], warnings: readonly string[] = [], file: string | null = null) {
+    super(renderFaults(faults, file))
     this.faults = faults
     this.warnings = warnings
   }
@@ -28,10 +28,12 @@ export function settingsFault(path: string, message: string): SettingsFault {
   return new SettingsFault([{ path, message, source: 'default' }])
 }
 
-/** One line for each fault. */
-export function renderFaults(faults: readonly Fault[]): string {
+/** One line for each fault. `file` is the settings file, if it is known. */
+export function renderFaults(faults: readonly Fault[], file: string | null = null): string {
   const lines = faults.map(({ path, message, source }) => {
-    const where = source === 'default' ? '' : ` (${source})`
+    if (path === '' && source === 'file') return message // names the file
+    const from = source === 'file' && file !== null ? `file ${file}` : source
+    const where = source === 'default' ? '' : ` (${from})`
     return path === '' ? `${message}${where}` : `${path}: ${message}${where}`
   })
   return lines.join('\n')
