@@ -73,7 +73,11 @@ export async function withUsers(
   const served = servedTenant(loaded, tenant)
   const users = await openUserStore(served, { mustExist })
   try {
-    if (users.newFile !== null) warn(`${users.newFile} is new: it has no users yet`)
+    if (users.newFile !== null) {
+      const advice =
+        'if the service has users already, run the command where it runs and as its user, or set dataFolder'
+      warn(`created ${users.newFile}, which has no users yet: ${advice}`)
+    }
     return await work({ ...users, publicUrl: publicUrlOf(served, loaded.settings, loaded.settings.http.port) })
   } finally {
     await users.close()

@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { expect } from 'chai'
 import { call, goodPassword, logIn, register } from '../support/client.ts'
 import { portcullis } from '../support/command-line.ts'
@@ -44,7 +45,10 @@ describe('portcullis superuser create', () => {
     const command = ['superuser', 'create', '--password-stdin', '--email']
     const first = await portcullis([...command, 'root@example.com'], elsewhere)
     expect(first.code).to.equal(0)
-    expect(first.err).to.match(/^portcullis: \S+\/data\/portcullis\.sqlite is new: it has no users yet\n/)
+    const file = join(elsewhere.cwd, 'data', 'portcullis.sqlite')
+    expect(first.err).to.match(
+      new RegExp(`^portcullis: created ${file}, which has no users yet: if .* run the command where it runs .*\\n`),
+    )
     expect((await portcullis([...command, 'two@example.com'], elsewhere)).err).to.match(/^created superuser \S+ \S+\n$/)
   })
 
