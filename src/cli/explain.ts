@@ -1,5 +1,6 @@
 import { Unsuitable } from '../adapters/stores/store-backend.ts'
 import { SettingsFault } from '../config/settings/schema/fault.ts'
+import { variableOf } from '../config/settings/sources/environment.ts'
 import { Refusal, Unavailable } from '../domain/refusal.ts'
 import { scrub } from '../domain/scrub.ts'
 import type { ExitCode } from './output.ts'
@@ -38,6 +39,9 @@ function inWords(thrown: unknown): string {
   if (!(thrown instanceof Error)) return 'failed'
   const isOfListening = 'syscall' in thrown && (thrown.syscall === 'listen' || thrown.syscall === 'getaddrinfo')
   const why = isOfListening && 'code' in thrown ? whyNotListening[String(thrown.code)] : undefined
-  const listener = 'listener' in thrown ? thrown.listener : 'http'
-  return why === undefined ? scrub(thrown.message) : `${listener}.${why} (${scrub(thrown.message)})`
+  const listener = 'listener' in thrown ? String(thrown.listener) : 'http'
+  if (why === undefined) return scrub(thrown.message)
+  const isTaken = 'code' in thrown && thrown.code === 'EADDRINUSE'
+  const advice = isTaken ? `; set another port by ${variableOf([listener, 'port'])}` : ''
+  return `${listener}.${why}${advice} (${scrub(thrown.message)})`
 }

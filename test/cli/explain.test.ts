@@ -7,7 +7,9 @@ describe('the message of a failed command', () => {
     explain(Object.assign(new Error(message), { code, syscall })).text
 
   it('names the setting of an address or port that cannot be used', () => {
-    expect(failed('EADDRINUSE', 'listen')).to.match(/^http\.port: another program/)
+    expect(failed('EADDRINUSE', 'listen')).to.match(
+      /^http\.port: another program.*; set another port by PORTCULLIS_HTTP__PORT \(/,
+    )
     expect(failed('EACCES', 'listen')).to.match(/^http\.port: this user/)
     expect(failed('EADDRNOTAVAIL', 'listen')).to.match(/^http\.host: is no address of this machine/)
     expect(failed('ENOTFOUND', 'getaddrinfo')).to.match(/^http\.host: is neither an address nor a host name/)
