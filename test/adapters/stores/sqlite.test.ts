@@ -145,7 +145,7 @@ describe('the SQLite store', () => {
 
     it('a file of another kind', async () => {
       await writeFile(at.path, 'no database, but long enough to be taken for one'.repeat(100))
-      expect(await objection(at.folder)).to.contain('no SQLite file')
+      expect(await objection(at.folder)).to.contain('is not a SQLite file')
     })
 
     it('a folder that it cannot create', async () => {
