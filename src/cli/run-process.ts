@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { isatty } from 'node:tty'
 import { createLog, type Logger } from '../adapters/logging/log.ts'
 import { printLine } from '../adapters/logging/print-line.ts'
 import type { ProcessNeeds, RunningProcess } from '../config/composition/shared-resources.ts'
@@ -22,12 +23,13 @@ const deadlineMilliseconds = 9_700
 const slowReaderMilliseconds = 3_000
 const pollMilliseconds = 20
 
-/** Runs until a signal or a fault ends the process. SIGHUP reloads the settings. */
+/** Runs until a signal, a fault or the end of its terminal ends the process. SIGHUP reloads the settings. */
 export async function runProcess(options: Options, begin: Begin): Promise<ExitCode> {
   // Set before the settings are read, so that a change during the start is not lost. One reload follows the other.
   const started = Promise.withResolvers<() => Promise<void>>()
   let reloading = Promise.resolve()
   process.on('SIGHUP', () => {
+    if (isTerminalClosed()) return
     reloading = reloading.then(async () => (await started.promise)())
   })
 
@@ -60,11 +62,17 @@ export async function runProcess(options: Options, begin: Begin): Promise<ExitCo
   }
 }
 
+const startedInTerminal = isatty(0)
+
+/** A closed terminal sends SIGHUP, too. The service ends with it, as other programs do that were started there. */
+const isTerminalClosed = (): boolean => startedInTerminal && !isatty(0)
+
 /** Resolves to the exit code when a signal or a fault ends the service. npm passes signals on, so they may come twice. */
 function endOfProcess(log: Logger): { reached: Promise<ExitCode>; failed: (fault: unknown) => void } {
   const { promise: reached, resolve: end } = Promise.withResolvers<ExitCode>()
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
     process.on(signal, () => {
+      if (signal === 'SIGHUP' && !isTerminalClosed()) return
       log.info({ signal }, 'stopping')
       end(0)
     })
