@@ -52,6 +52,7 @@ export async function build() {
       main: 'src/cli/main.ts',
       'sqlite-writer-thread': 'src/adapters/stores/sqlite/write/thread.ts',
       'handler-thread': 'src/adapters/events/module/thread.ts',
+      'require-node': 'src/lib/require-node.ts',
       ...publicEntries(),
     },
     outdir: 'dist',
@@ -77,9 +78,10 @@ export async function build() {
       'tldts',
       '@zxcvbn-ts/language-common',
     ],
-    // CommonJS packages in the bundle call `require` for Node's own modules.
+    // Imports run in their order, so the version of Node is checked before any package is loaded. CommonJS packages in the
+    // bundle call `require` for Node's own modules.
     banner: {
-      js: "import { createRequire as portcullisRequire } from 'node:module'; const require = portcullisRequire(import.meta.url);",
+      js: "import './require-node.js'; import { createRequire as portcullisRequire } from 'node:module'; const require = portcullisRequire(import.meta.url);",
     },
     logLevel: 'warning',
     metafile: true,

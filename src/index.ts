@@ -2,11 +2,6 @@
 import type { Portcullis, PortcullisOptions } from './config/runtime/embedded.ts'
 import type { PortcullisSettings } from './program-settings.ts'
 
-// The driver of SQLite ends an older Node with a segmentation fault and no message.
-if (Number.parseInt(process.versions.node, 10) < 22) {
-  throw new Error(`portcullis needs Node 22 or later; this is ${process.versions.node}`)
-}
-
 // From settings to use cases
 /**
  * Opens Portcullis with `settings`, the same tree as in the settings file, and loads only the drivers that they name.

@@ -141,14 +141,17 @@ describe('the package, installed into an empty project', () => {
     expect(redis.packages).to.include('ioredis')
   })
 
-  it('refuses an older Node, which the driver of SQLite would crash', async () => {
-    const { printed } = await project.packagesLoadedBy(
-      'old-node.js',
-      `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.20.2' } })
-      await import('portcullis').catch(({ message }) => console.log(message))`,
-    )
-    expect(printed).to.equal('portcullis needs Node 22 or later; this is 20.20.2\n')
-  })
+  for (const entry of ['portcullis', 'portcullis/koa', 'portcullis/testing']) {
+    it(`refuses an older Node, which native modules would crash, before it loads one: ${entry}`, async () => {
+      const { printed } = await project.packagesLoadedBy(
+        'old-node.js',
+        `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.20.2' } })
+        process.dlopen = (_, file) => console.log(file)
+        await import('${entry}').catch(({ message }) => console.log(message))`,
+      )
+      expect(printed).to.equal('portcullis needs Node 22 or later; this is 20.20.2\n')
+    })
+  }
 
   it('loads the packages of the routes for portcullis/koa', async () => {
     const { packages } = await project.packagesLoadedBy('koa.js', "await import('portcullis/koa')")
