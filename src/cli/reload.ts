@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Logger } from '../adapters/logging/log.ts'
 import type { LoadedSettings } from '../config/settings/load.ts'
 import { processSettingsIn } from '../config/settings/load-tenants.ts'
+import { SettingsFault } from '../config/settings/schema/fault.ts'
 import type { Settings } from '../config/settings/schema/schema.ts'
 import { isGroup, keysOf, memberOf, valueAt } from '../config/settings/schema/tree.ts'
 import { type LoadedTenants, onlyTenant } from '../config/settings/tenants.ts'
@@ -64,7 +65,10 @@ export function reloader({ started, read, apply, log }: Needs): () => Promise<vo
         await reloadTenants(settings, tenants)
       }
     } catch (err) {
-      log.error({ err }, 'the settings cannot be read: nothing was reloaded')
+      log.error(
+        err instanceof SettingsFault ? { faults: err.faults } : { err },
+        'the settings cannot be read: nothing was reloaded',
+      )
     }
   }
 }

@@ -159,11 +159,11 @@ describe('the files of /docs and /try', () => {
 })
 
 describe('GET /', () => {
-  const at = async (settings: Readonly<Record<string, string>>) => {
+  const at = async (settings: Readonly<Record<string, string>>, headers: Readonly<Record<string, string>> = {}) => {
     const service = await startTestService({ ...inMemory, ...settings })
     try {
-      const { status, headers } = await fetch(`${service.url}/`, { redirect: 'manual' })
-      return [status, headers.get('Location') ?? headers.get('Content-Type')]
+      const answer = await fetch(`${service.url}/`, { redirect: 'manual', headers })
+      return [answer.status, answer.headers.get('Location') ?? answer.headers.get('Content-Type')]
     } finally {
       await service.stop()
     }
@@ -189,6 +189,9 @@ describe('GET /', () => {
     expect(await at({})).to.deep.equal([200, 'text/html; charset=utf-8'])
     const pages = { ...publicUrl, PORTCULLIS_PAGES__ENABLED: 'true' }
     expect(await at(pages)).to.deep.equal([303, 'https://accounts.example.com/account'])
+    const proxied = { PORTCULLIS_HTTP__PUBLIC_URL: 'https://localhost:8443', PORTCULLIS_PAGES__ENABLED: 'true' }
+    const throughProxy = await at(proxied, { 'X-Forwarded-For': '127.0.0.1' })
+    expect(throughProxy).to.deep.equal([303, 'https://localhost:8443/account'])
     expect(await at(publicUrl)).to.deep.equal([404, 'application/json; charset=utf-8'])
   })
 })

@@ -69,7 +69,7 @@ describe('portcullis backup', () => {
     const elsewhere = scratchFolder()
     const { code, err } = await backUp('copy.sqlite', elsewhere)
     expect(code).to.equal(2)
-    expect(err).to.match(/there is no file \S+portcullis\.sqlite\n$/)
+    expect(err).to.match(/there is no file \S+portcullis\.sqlite that this user can read: .*\n$/)
     expect(() => statSync(join(elsewhere, 'copy.sqlite'))).to.throw('ENOENT')
     expect(() => statSync(join(elsewhere, 'data'))).to.throw('ENOENT')
   })

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { call, goodPassword, logIn, register } from '../support/client.ts'
@@ -112,9 +113,11 @@ describe('portcullis superuser create', () => {
     const noAddress = await create('nobody', goodPassword)
     expect(noAddress.code).to.equal(2)
     expect(noAddress.err).to.include('wrong arguments').and.to.include('--email').and.to.include('@-sign')
-    const noPassword = await portcullis(['superuser', 'create', '-e', 'asked@example.com'], { cwd: folder })
+    const elsewhere = scratchFolder()
+    const noPassword = await portcullis(['superuser', 'create', '-e', 'asked@example.com'], { cwd: elsewhere })
     expect(noPassword.code).to.equal(1)
     expect(noPassword.err).to.include('--password-stdin')
+    expect(existsSync(join(elsewhere, 'data')), 'a new store').to.equal(false)
   })
 
   it('refuses users in memory with exit code 2, because only their process can reach them', async () => {

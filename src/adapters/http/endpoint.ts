@@ -57,6 +57,7 @@ export interface Incoming<Body, Target, Who> {
   readonly traits: () => ClientTraits
   /** Whether a page of an origin that is not ours made the request, and not through a proxy at its own origin. */
   readonly isForeign: () => boolean
+  readonly isFromThisMachine: () => boolean
   /** The host of the request without its port. */
   readonly host: string
   readonly requestId: string

@@ -23,6 +23,7 @@ export async function createSuperuser(options: Options): Promise<ExitCode> {
   const parsed = parseEmail(options.email)
   if ('objection' in parsed) throw settingsFault('--email', parsed.objection)
   const { email } = parsed
+  if (!options.promote && !options.passwordStdin) requireTerminal() // before a new store is created
   const requestId = `cli-${randomUUID()}`
   return await withUsers({ ...options, mustExist: false }, async (users) => {
     const promoted = options.promote ? await users.promoteUser.execute({ email, requestId }) : null
@@ -54,9 +55,13 @@ async function readPassword(): Promise<string> {
   return text.endsWith('\n') ? text.slice(0, -1) : text
 }
 
+function requireTerminal(): void {
+  if (!process.stdin.isTTY) throw new Error('there is no terminal to ask for the password: use --password-stdin')
+}
+
 /** Asks twice on the terminal, without echo. */
 async function askForPassword(): Promise<string> {
-  if (!process.stdin.isTTY) throw new Error('there is no terminal to ask for the password: use --password-stdin')
+  requireTerminal()
   const password = await ask('Password: ')
   if ((await ask('Again: ')) !== password) throw new Error('the two passwords differ')
   return password

@@ -20,7 +20,8 @@ export function frontDoorRouter(door: FrontDoor, publicUrl: () => string): Route
     prefix: '',
     endpoints: [
       pageEndpoint('/', (incoming) => {
-        if (door.development === null) return { status: 303, headers: { Location: `${publicUrl()}/account` } }
+        if (door.development === null || !incoming.isFromThisMachine())
+          return { status: 303, headers: { Location: `${publicUrl()}/account` } }
         const { pathname } = new URL(publicUrl())
         const base = pathname === '/' ? '' : pathname
         return redirectHome(publicUrl(), '/', incoming) ?? pageReply(startPage(base, door), policy)

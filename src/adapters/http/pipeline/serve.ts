@@ -135,6 +135,7 @@ function answerOf(endpoint: Endpoint, needs: RoutesNeeds): Operation {
         caller,
         traits: () => needs.traitsOf(ctx.req),
         isForeign: () => isForeign(ctx.req.headers, needs.ownOrigins()) && !isOfProxy(ctx.req.headers),
+        isFromThisMachine: () => isFromThisMachine(ctx),
         host: ctx.hostname,
         requestId: ctx.state.requestId,
         languages: acceptedLanguages(ctx.req.headers['accept-language']),

@@ -12,8 +12,11 @@ import { schemaVersion, versionOf } from './schema.ts'
 const busyMs = 5_000
 
 /** Opens the file for `work`, which only reads. Writers are not delayed, because the file has a write-ahead log. */
-async function reading<T>(path: string, work: (db: Database) => T): Promise<T> {
-  if (!existsSync(path)) throw new Unsuitable(`there is no file ${path}`)
+async function reading<T>(path: string, task: string, work: (db: Database) => T): Promise<T> {
+  // A folder of another user looks the same as a missing one.
+  if (!existsSync(path)) {
+    throw new Unsuitable(`there is no file ${path} that this user can read: run the command as the user of the service`)
+  }
   const { default: driver } = await import('better-sqlite3')
   let db: Database | null = null
   try {
@@ -21,7 +24,7 @@ async function reading<T>(path: string, work: (db: Database) => T): Promise<T> {
     return work(db)
   } catch (error) {
     if (isDamaged(error)) throw new Unsuitable(`${path} is damaged or is not a SQLite file`, { cause: error })
-    throw codeOf(error) === '' ? error : new Unavailable(`SQLite did not finish with ${path}`, { cause: error })
+    throw codeOf(error) === '' ? error : new Unavailable(`SQLite could not ${task}`, { cause: error })
   } finally {
     db?.close()
   }
@@ -31,7 +34,7 @@ async function reading<T>(path: string, work: (db: Database) => T): Promise<T> {
 export async function checkFile(path: string): Promise<readonly string[]> {
   const faults: string[] = []
   try {
-    await reading(path, (db) => {
+    await reading(path, `read ${path}`, (db) => {
       refuseOtherSchema(versionOf(db), schemaVersion)
       if (isForeign(db)) faults.push(foreign(path))
       // Row by row: SQLite lists what it finds before damage that ends the check.
@@ -63,7 +66,7 @@ export async function copyFile(path: string, to: string): Promise<void> {
   const draft = `${to}.${randomUUID()}.part`
   const file = await open(draft, 'wx', 0o600)
   try {
-    await reading(path, (db) => {
+    await reading(path, `copy ${path} to ${to}`, (db) => {
       if (isForeign(db)) throw new Unsuitable(foreign(path))
       db.prepare('VACUUM INTO ?').run(draft)
     })
