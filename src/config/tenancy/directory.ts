@@ -1,6 +1,4 @@
-import type { Logger } from '../../adapters/logging/log.ts'
 import { Unavailable } from '../../domain/refusal.ts'
-import { unlessAborted } from '../../lib/timers.ts'
 import type { LoadedTenants, TenantSettings } from '../settings/tenants.ts'
 
 /** The part of an opened tenant that its directory needs. */
@@ -71,37 +69,8 @@ export async function whenReady<T extends Closable, R>(tenant: T, work: (tenant:
   }
 }
 
-interface DrainNeeds {
-  readonly id: string
-  readonly log: Logger
-  /** The time for running deliveries. Longer ones are released and repeated. */
-  readonly graceSeconds: number
-  /** Aborted when the grace period of the process has ended. */
-  readonly hurry: AbortSignal
-  /** Whether the process may open the tenant again for due events. */
-  readonly mayReopen: () => boolean
-  /** Opens the tenant again at this time. Called before the store closes. */
-  readonly wakeAt: (due: Date | 'unknown') => void
-}
-
 /** Longer than a handler may take, so that closing a tenant interrupts no running handler. */
 export const longestDeliverySeconds = 4000
 
 /** The line of the log when closing a tenant fails. */
 export const notInOrder = 'a tenant was not closed in order'
-
-/** Closes an unused tenant: deliveries end first, and `wakeAt` remembers the next event. Never rejects. */
-export async function drain(
-  tenant: Closable,
-  { id, log, graceSeconds, hurry, mayReopen, wakeAt }: DrainNeeds,
-): Promise<void> {
-  const logged = (err: unknown): void => log.error({ err, tenant: id }, notInOrder)
-  if (mayReopen()) await tenant.startDue().catch(() => undefined) // a store that is down keeps its events
-  await unlessAborted(tenant.stopDeliveries(graceSeconds), hurry).catch(logged)
-  if (hurry.aborted) await tenant.stopDeliveries(0).catch(logged)
-  if (mayReopen()) {
-    const due = await tenant.nextDue().catch(() => 'unknown' as const)
-    if (due !== null) wakeAt(due)
-  }
-  await tenant.close().catch(logged)
-}

@@ -11,7 +11,6 @@ import type { Settings } from '../settings/schema/schema.ts'
 import { defaultTenant, type LoadedTenants, type TenantSettings } from '../settings/tenants.ts'
 import {
   type Closable,
-  drain,
   longestDeliverySeconds,
   notInOrder,
   type Open,
@@ -226,14 +225,26 @@ export function tenantPool<T extends Closable>(needs: Needs<T>): OpenTenants<T> 
     entry.unused = resolve
     if (entry.running > 0) await unlessAborted(unused, hurry.signal)
     const { id } = entry.settings
-    const wakeAt = (due: Date | 'unknown'): void => schedule.set(id, due)
     // At most `maxOpen` closing tenants give up their places, because each of them still has its stores open.
     const mayLinger = draining.size <= limits.maxOpen
     const graceSeconds = mayLinger ? longestDeliverySeconds : blockingSeconds
-    const finished = drain(tenant, { id, log, graceSeconds, hurry: hurry.signal, mayReopen, wakeAt })
+    const finished = finish(id, tenant, graceSeconds)
     await (mayLinger ? inTime(finished, slowMilliseconds) : finished)
     leavePlace(entry)
     await finished
+  }
+
+  /** Deliveries end first, and the schedule remembers the next event. Never rejects. */
+  async function finish(id: string, tenant: T, graceSeconds: number): Promise<void> {
+    const logged = (err: unknown): void => log.error({ err, tenant: id }, notInOrder)
+    if (mayReopen()) await tenant.startDue().catch(() => undefined) // a store that is down keeps its events
+    await unlessAborted(tenant.stopDeliveries(graceSeconds), hurry.signal).catch(logged)
+    if (hurry.signal.aborted) await tenant.stopDeliveries(0).catch(logged)
+    if (mayReopen()) {
+      const due = await tenant.nextDue().catch(() => 'unknown' as const)
+      if (due !== null) schedule.set(id, due)
+    }
+    await tenant.close().catch(logged)
   }
 
   function mayReopen(): boolean {
