@@ -2,7 +2,6 @@ import { leastCosts } from '../../../adapters/crypto/cost-bounds.ts'
 import { parseMailUrl } from '../../../adapters/mail/mail-url.ts'
 import type { StoreBackend } from '../../../adapters/stores/store-backend.ts'
 import { isLoopback, leadsToLoopback } from '../../../lib/loopback.ts'
-import { objectionsTo } from '../../plugins/plugin.ts'
 import {
   associateOperations,
   backendOperations,
@@ -12,7 +11,7 @@ import {
   serviceOperations,
 } from '../../plugins/routers.ts'
 import { backendOf, type StoreSettings } from '../../plugins/stores.ts'
-import { transports } from '../../plugins/transports.ts'
+import { objectionsToCookie } from '../../plugins/transports.ts'
 import { canHavePages } from '../defaults.ts'
 import { secretObjection } from '../master-secret.ts'
 import type { Settings } from '../schema/schema.ts'
@@ -78,9 +77,8 @@ function judgeBackends(settings: Settings, note: NoteFault): void {
   for (const [name, { transport }] of enabledOf(settings.backends)) {
     const path = `backends.${name}.transport`
     const involved = Object.keys(transport).map((option) => `${path}.${option}`)
-    const found = objectionsTo(transports, transport)
-    for (const { option, message } of found) note(`${path}.${option}`, message, involved)
     if (transport.kind !== 'cookie') continue
+    for (const { option, message } of objectionsToCookie(transport)) note(`${path}.${option}`, message, involved)
     const other = cookies.get(transport.name)
     if (other === undefined) cookies.set(transport.name, `${path}.name`)
     else note(`${path}.name`, `is the cookie of ${other} as well`, [other])
