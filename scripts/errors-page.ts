@@ -91,7 +91,7 @@ input. \`loc\` is a path: \`["body", "email"]\` is a field, \`["body"]\` the who
 | \`value_error\` | The value is not an e-mail address, or the field was sent twice |
 | \`string_pattern_mismatch\` | \`grant_type\` is not \`password\` |
 | \`model_attributes_type\` | The body is not a JSON object, or its type is not \`application/json\` |
-| \`json_invalid\` | The JSON is malformed, or nests more than 32 levels. \`loc[1]\` is the position of the fault if it is known, otherwise 0 |
+| \`json_invalid\` | The JSON is malformed. \`loc[1]\` is the position of the fault if it is known, otherwise 0 |
 
 An optional field with the value \`null\` counts as absent. The service ignores unknown fields.`
 
