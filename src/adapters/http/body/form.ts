@@ -27,10 +27,9 @@ export function urlencodedFields(bytes: Buffer): RawBody {
 const boundaryForm = /;[ \t]*boundary=(?:"([^"]{0,69}[^" ])"|([^\s;"]{1,70}))/i
 const nameForm = /^content-disposition:[ \t]*form-data[ \t]*;(?:.*;)?[ \t]*name="([^"]*)"/im
 const fileForm = /^content-disposition:.*;[ \t]*filename\*?=/im
-const unencoded = /content-transfer-encoding:[ \t]*(?:7bit|8bit|binary)[ \t]*$/im
 
 /**
- * The text fields of a multipart form (RFC 7578), without files. Parsers of other packages decode parts, write files, or
+ * The text fields of a multipart form (RFC 7578) as they were sent, without files. Other parsers decode parts, write files, or
  * remove a byte order mark, which would make two different passwords equal.
  */
 export function multipartFields(bytes: Buffer, contentType: string): RawBody {
@@ -45,15 +44,9 @@ export function multipartFields(bytes: Buffer, contentType: string): RawBody {
 
 function pairOf(part: string): Pair[] {
   const [headers = '', ...value] = part.split('\r\n\r\n')
-  if (!headers.startsWith('\r\n') || value.length === 0 || isEncoded(headers)) throw unparsable()
+  if (!headers.startsWith('\r\n') || value.length === 0) throw unparsable()
   if (fileForm.test(headers)) return []
   const [, name] = nameForm.exec(headers) ?? []
   if (name === undefined) throw unparsable()
   return [[name, value.join('\r\n\r\n')]]
-}
-
-/** RFC 7578 section 4.7: senders should not encode parts. A decoded password would differ from the one that was sent. */
-function isEncoded(headers: string): boolean {
-  const isFolded = /\r(?!\n)|(?<!\r)\n/.test(headers)
-  return isFolded || (/content-transfer-encoding/i.test(headers) && !unencoded.test(headers))
 }
