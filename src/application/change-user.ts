@@ -7,7 +7,7 @@ import type { Timers } from './ports/timers.ts'
 
 export type Change =
   | { readonly type: 'replace'; readonly user: User; readonly events: readonly AccountEvent[] }
-  | { readonly type: 'remove'; readonly events: readonly AccountEvent[] }
+  | { readonly type: 'remove'; readonly events: readonly [AccountEvent, ...AccountEvent[]] }
   | { readonly type: 'keep' }
 
 export type ChangeOutcome =
@@ -72,7 +72,7 @@ export class ChangeUser {
       if (change.type === 'keep') return { type: 'changed', user }
       if (change.type === 'remove') {
         if ((await users.remove(user, change.events)) === 'removed') {
-          if (change.events.length > 0) wakeRelay?.()
+          wakeRelay?.()
           return { type: 'removed' }
         }
       } else {

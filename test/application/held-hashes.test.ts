@@ -6,7 +6,7 @@ import type { Authenticated, Backend } from '../../src/application/sign-in/authe
 import { LogIn } from '../../src/application/sign-in/log-in.ts'
 import { Refusal } from '../../src/domain/refusal.ts'
 import { endCredential, endSessions, type User, withPassword } from '../../src/domain/user.ts'
-import { aUser } from '../../src/testing/builders.ts'
+import { anEvent, aUser } from '../../src/testing/builders.ts'
 import { fixedClock } from '../../src/testing/fixed-clock.ts'
 import { recordedHandlers } from '../../src/testing/recorded-handlers.ts'
 import { changeUserOf, deliveryNeeds, metadataAt } from '../support/delivery.ts'
@@ -132,7 +132,7 @@ describe('while a password is hashed', () => {
       await users.insert(target, [])
       const changes = { password: 'a quite long pass phrase' }
       const change = updateUser.any({ by, target, changes, requestId: 'r' })
-      if (meanwhile === null) await users.remove(user, [])
+      if (meanwhile === null) await users.remove(user, [anEvent(user)])
       else await users.replace(meanwhile(user), [])
       await release()
       expect(codeOf(await change.catch((error: unknown) => error))).to.equal(code)

@@ -24,7 +24,7 @@ export function everyOperation({ users, sessions, tokens, oauthStates, limiter }
       findByOAuthAccount: () => users.users.findByOAuthAccount('acme', 'account'),
       insert: () => users.users.insert(user, [anEvent(user)]),
       replace: () => users.users.replace(user, [anEvent(user)]),
-      remove: () => users.users.remove(user, []),
+      remove: () => users.users.remove(user, [anEvent(user)]),
       listUsers: () => users.users.list(10, null),
       passwordSchemes: () => users.users.passwordSchemes(),
       lease: () => users.outbox.lease(now, 10, 60),

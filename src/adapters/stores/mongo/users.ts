@@ -14,8 +14,6 @@ const pauseMs = 5
 
 const present = { removed: { $exists: false } } as const
 const withoutOutbox = { projection: { outbox: 0 } } as const
-const queueIsEmpty = { 'outbox.events.0': { $exists: false }, 'outbox.dead.0': { $exists: false } } as const
-const queueIsNotEmpty = { $or: [{ 'outbox.events.0': { $exists: true } }, { 'outbox.dead.0': { $exists: true } }] }
 
 /**
  * Each write of a user writes one document. It sets named fields and never replaces the document: the relay changes
@@ -109,19 +107,8 @@ export function mongoUserStore({ users, now, run, page, isDuplicate }: Connectio
           $unset: personalFields(user),
           ...appended(events),
         }
-        if (events.length > 0) {
-          const { matchedCount } = await users.updateOne(same, tombstone)
-          return matchedCount === 1 ? 'removed' : 'stale'
-        }
-        // Repeats both writes, because the relay may settle an event between them.
-        for (let repetition = 0; repetition <= repetitions; repetition++) {
-          const { deletedCount } = await users.deleteOne({ ...same, ...queueIsEmpty })
-          if (deletedCount === 1) return 'removed'
-          const { matchedCount } = await users.updateOne({ ...same, ...queueIsNotEmpty }, tombstone)
-          if (matchedCount === 1) return 'removed'
-          if ((await users.findOne(same, { projection: { _id: 1 }, ...latest })) === null) return 'stale'
-        }
-        throw new Unavailable('other processes change the events of a removed user all the time')
+        const { matchedCount } = await users.updateOne(same, tombstone)
+        return matchedCount === 1 ? 'removed' : 'stale'
       }),
 
     async list(limit, after) {

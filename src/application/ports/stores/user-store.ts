@@ -31,9 +31,9 @@ export interface UserStore {
 
   /**
    * Removes the user only if the stored version is still `user.version`; `'removed'` for exactly one caller. Address
-   * and accounts become free; the events stay.
+   * and accounts become free; the events stay. There is at least one, for which the relay removes sessions and tokens.
    */
-  remove(user: User, events: readonly AccountEvent[]): Promise<'removed' | 'stale'>
+  remove(user: User, events: readonly [AccountEvent, ...AccountEvent[]]): Promise<'removed' | 'stale'>
 
   /** A page of at most `limit` users in the order of their ids, behind the id `after`. */
   list(limit: number, after: string | null): Promise<Page<User>>
