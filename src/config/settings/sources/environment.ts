@@ -46,7 +46,6 @@ export async function readEnvironment(from: { env: Environment; cwd: string; sch
   const faults: Fault[] = []
   const warnings: string[] = []
   const leaves = leavesOf(schema)
-  const names = leaves.map(({ path }) => variableOf(path).slice(prefix.length))
 
   for (const [variable, text] of Object.entries(env)) {
     if (!variable.startsWith(prefix) || variable === configVariable || text === undefined || text === '') continue
@@ -57,7 +56,7 @@ export async function readEnvironment(from: { env: Environment; cwd: string; sch
     }
 
     if (target.schemas.length === 0) {
-      const meant = target.meant ?? mostSimilar(variable.slice(prefix.length), names)
+      const meant = similarName(segments, leaves)
       const message = `no such setting${meant === null ? '' : `; did you mean ${prefix}${meant}?`}`
       if (variable.includes(separator)) fault(message)
       else warnings.push(`${variable} is ignored: ${message}`)
@@ -81,14 +80,12 @@ interface Target {
   readonly schemas: readonly TSchema[]
   /** Whether the variable names a file with the value. */
   readonly fromFile: boolean
-  /** The most similar name, without the prefix, for a message about a wrong one. */
-  readonly meant: string | null
 }
 
 function targetOf(segments: readonly string[], leaves: readonly Leaf[], file: unknown): Target {
   const path: string[] = []
-  const unknown = (rest: readonly string[], meant: string | null): Target => {
-    return { path: [...path, ...rest.map((one) => one.toLowerCase())], schemas: [], fromFile: false, meant }
+  const unknown = (rest: readonly string[]): Target => {
+    return { path: [...path, ...rest.map((one) => one.toLowerCase())], schemas: [], fromFile: false }
   }
   let here = leaves
   let given = file
@@ -103,14 +100,7 @@ function targetOf(segments: readonly string[], leaves: readonly Leaf[], file: un
       fromFile = true
     }
     const [first] = next
-    if (first === undefined) {
-      const known = here.map(keyAt).filter((key) => key !== '' && key !== '*')
-      const similar = mostSimilar(segment, known.map(upperSnake))
-      if (similar === null) return unknown(segments.slice(index), null)
-      const corrected = segments.with(index, similar)
-      const target = targetOf(corrected, leaves, file)
-      return unknown(segments.slice(index), target.schemas.length > 0 ? corrected.join(separator) : target.meant)
-    }
+    if (first === undefined) return unknown(segments.slice(index))
     const lower = segment.toLowerCase()
     const entry = keysOf(given).find((key) => key.toLowerCase() === lower) ?? lower
     const key = keyAt(first) === '*' ? entry : keyAt(first)
@@ -119,8 +109,16 @@ function targetOf(segments: readonly string[], leaves: readonly Leaf[], file: un
     here = next
   }
   const schemas = here.filter((leaf) => leaf.path.length === segments.length).map(({ schema }) => schema)
-  if (fromFile && !schemas.some((schema) => annotations(schema).secret)) return unknown([], null)
-  return { path, schemas, fromFile, meant: null }
+  if (fromFile && !schemas.some((schema) => annotations(schema).secret)) return unknown([])
+  return { path, schemas, fromFile }
+}
+
+/** The most similar name, without the prefix. The entries of a map may have any name, so theirs stay. */
+function similarName(segments: readonly string[], leaves: readonly Leaf[]): string | null {
+  const names = leaves.map(({ path }) =>
+    path.map((key, at) => (key === '*' ? segments[at] : upperSnake(key))).join(separator),
+  )
+  return mostSimilar(segments.join(separator), names)
 }
 
 /** Converts `text` to the type of the schema. If it cannot, it returns the text, which the schema refuses. */
