@@ -52,38 +52,26 @@ export interface CheckedAccounts {
  * database could take an object for a query.
  */
 export function checkedAccounts(useCases: CheckedAccounts): CheckedAccounts {
-  const { authenticate, deleteUser, endSession, listSessions, logIn, logOut, logOutEverywhere } = useCases
-  const { readProviderToken, readUser, updateUser, verifyUser } = useCases
+  const { authenticate, logIn, readProviderToken, readUser, updateUser } = useCases
   return {
-    registerUser: checked(useCases.registerUser, ['email', 'password', 'client']),
-    createSuperuser: checked(useCases.createSuperuser, ['email', 'password']),
-    promoteUser: checked(useCases.promoteUser, ['email']),
-    requestToken: checked(useCases.requestToken, ['purpose', 'email', 'device']),
-    resetPassword: checked(useCases.resetPassword, ['token', 'password', 'client']),
-    rejectAccount: checked(useCases.rejectAccount, ['token']),
-    unlinkOAuth: checked(useCases.unlinkOAuth, ['by']),
-    logOutEverywhere: {
-      async execute(input) {
-        checks.by(input.by)
-        // A program that passes `target: undefined` must not end the caller's own logins.
-        if ('target' in input) requireActorAndTarget(input)
-        requireRequest(input)
-        await logOutEverywhere.execute(input)
-      },
-    },
-    listSessions: {
-      async execute(input) {
-        requireActorAndTarget(input)
-        return await listSessions.execute(input)
-      },
-    },
-    endSession: {
-      async execute(input) {
-        requireActorAndTarget(input)
-        checks.id(input.id)
-        await endSession.execute(input)
-      },
-    },
+    registerUser: checked(useCases.registerUser, ['email', 'password', 'client'], requireRequest),
+    createSuperuser: checked(useCases.createSuperuser, ['email', 'password'], requireRequest),
+    promoteUser: checked(useCases.promoteUser, ['email'], requireRequest),
+    requestToken: checked(useCases.requestToken, ['purpose', 'email', 'device'], requireRequest),
+    resetPassword: checked(useCases.resetPassword, ['token', 'password', 'client'], requireRequest),
+    rejectAccount: checked(useCases.rejectAccount, ['token'], requireRequest),
+    unlinkOAuth: checked(useCases.unlinkOAuth, ['by'], requireRequest),
+    logOut: checked(useCases.logOut, [], requireAuthenticated),
+    logOutEverywhere: checked(useCases.logOutEverywhere, ['by'], requireRequest, (input) => {
+      // A program that passes `target: undefined` must not end the caller's own logins.
+      if ('target' in input) requireActorAndTarget(input)
+    }),
+    listSessions: checked(useCases.listSessions, [], requireActorAndTarget),
+    endSession: checked(useCases.endSession, ['id'], requireActorAndTarget),
+    deleteUser: checked(useCases.deleteUser, [], requireActorAndTarget, requireRequest),
+    verifyUser: checked(useCases.verifyUser, ['token'], requireRequest, ({ by = null }) => {
+      if (by !== null) requireAuthenticated(by)
+    }),
     logIn: checked(
       {
         execute: (input) => {
@@ -93,22 +81,10 @@ export function checkedAccounts(useCases: CheckedAccounts): CheckedAccounts {
         },
       },
       ['password', 'backend'],
+      requireRequest,
     ),
-    logOut: {
-      async execute(by) {
-        checks.by(by)
-        await logOut.execute(by)
-      },
-    },
     authenticate: {
       execute: (candidates) => authenticate.execute(candidates.filter(({ value }) => typeof value === 'string')),
-    },
-    verifyUser: {
-      async execute(input) {
-        const by = input.by ?? null
-        if (by !== null) checks.by(by)
-        return await checked(verifyUser, ['token']).execute({ ...input, by })
-      },
     },
     readUser: {
       execute: async (text) => (typeof text === 'string' ? await readUser.execute(text) : null),
@@ -123,13 +99,6 @@ export function checkedAccounts(useCases: CheckedAccounts): CheckedAccounts {
         requireActorAndTarget(input)
         requireRequest(input)
         return await updateUser.any({ ...input, ...changesOf(input), caller: callerOf(input) })
-      },
-    },
-    deleteUser: {
-      async execute(input) {
-        requireActorAndTarget(input)
-        requireRequest(input)
-        await deleteUser.execute(input)
       },
     },
     readProviderToken: {
@@ -156,14 +125,15 @@ const checks = {
   by: requireAuthenticated,
 } satisfies Readonly<Record<string, Check>>
 
-function checked<I extends CausingRequest, R>(
+function checked<I, R>(
   useCase: { execute(input: I): Promise<R> },
   fields: readonly (keyof I & keyof typeof checks)[],
+  ...requirements: readonly ((input: NoInfer<I>) => void)[]
 ): { execute(input: I): Promise<R> } {
   return {
     async execute(input) {
+      for (const require of requirements) require(input)
       for (const field of fields) checks[field](input[field])
-      requireRequest(input)
       return await useCase.execute(input)
     },
   }
