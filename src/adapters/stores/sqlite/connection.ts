@@ -1,8 +1,11 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import type Database from 'better-sqlite3'
+import { Unavailable } from '../../../domain/refusal.ts'
 import { refuseOtherSchema, Unsuitable } from '../store-backend.ts'
-import { isDamaged } from './faults.ts'
+import { asFault, isBusy, isDamaged } from './faults.ts'
 import type { Place } from './protocol.ts'
 import { createTables, schemaVersion, versionOf } from './schema.ts'
+import { type Statements, statementsOf } from './statements.ts'
 
 export type Driver = typeof Database
 
@@ -41,5 +44,46 @@ function connected(driver: Driver, { path }: Place, setUp: (db: Database.Databas
       throw new Unsuitable(`${path} is damaged or is not a SQLite file`, { cause: error })
     }
     throw error
+  }
+}
+
+/** Reads on the event loop, which takes some microseconds. Throws `Unavailable`. */
+export type Read = <T>(query: (sql: Statements) => T) => T
+
+export function sqliteReader(driver: Driver, cacheMegabytes: number) {
+  let db: Database.Database | null = null
+  let statements: Statements | null = null
+
+  const read: Read = (query) => {
+    if (statements === null) throw new Unavailable('SQLite is not open')
+    try {
+      return query(statements)
+    } catch (error) {
+      throw asFault(error)
+    }
+  }
+
+  return {
+    read,
+    isOpen: () => db !== null,
+
+    async open(place: Place): Promise<void> {
+      for (let attempt = 0; db === null; attempt++) {
+        try {
+          db = connectReader(driver, place, cacheMegabytes)
+        } catch (error) {
+          // Another process that opens or closes the file locks it for a moment.
+          if (!isBusy(error) || attempt === 100) throw asFault(error)
+          await delay(10 + Math.random() * 20)
+        }
+      }
+      statements = statementsOf(db)
+    },
+
+    close(): void {
+      db?.close()
+      db = null
+      statements = null
+    },
   }
 }

@@ -1,6 +1,6 @@
 import type { ExpiringIds } from '../../../../application/ports/stores/expiring-ids.ts'
+import type { Read } from '../connection.ts'
 import type { Writes } from '../protocol.ts'
-import type { Read } from './reader.ts'
 
 export function sqliteExpiringIds(read: Read, writes: Writes['expiringIds'], clock: () => Date): ExpiringIds {
   return {

@@ -1,8 +1,8 @@
 import type { Outbox } from '../../../../application/ports/stores/outbox.ts'
 import type { DeliveryState } from '../../../../application/ports/stores/page.ts'
+import type { Read } from '../connection.ts'
 import type { Writes } from '../protocol.ts'
 import { eventOf } from '../rows.ts'
-import type { Read } from './reader.ts'
 
 interface ListedRow {
   readonly seq: number

@@ -1,8 +1,8 @@
 import type { SessionStore } from '../../../../application/ports/stores/session-store.ts'
 import type { Session } from '../../../../domain/session.ts'
+import type { Read } from '../connection.ts'
 import type { Writes } from '../protocol.ts'
 import type { SessionRow } from '../rows.ts'
-import type { Read } from './reader.ts'
 
 const byDigest = 'SELECT * FROM sessions WHERE digest = ? AND expires_at > ?'
 const byUser = 'SELECT * FROM sessions WHERE user_id = ? AND expires_at > ? ORDER BY created_at DESC LIMIT ?'

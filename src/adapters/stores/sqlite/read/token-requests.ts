@@ -1,7 +1,7 @@
 import type { TokenRequests, UndeliveredRequest } from '../../../../application/ports/stores/token-requests.ts'
+import type { Read } from '../connection.ts'
 import type { Writes } from '../protocol.ts'
 import { boundRequestOf, type DeadRequestRow, deadRequestOf, type RequestRow } from '../rows.ts'
-import type { Read } from './reader.ts'
 
 export function sqliteTokenRequests(read: Read, writes: Writes['tokenRequests']): TokenRequests {
   return {

@@ -1,8 +1,8 @@
 import type { TokenStore } from '../../../../application/ports/stores/token-store.ts'
 import type { OneTimeToken } from '../../../../domain/one-time-token.ts'
+import type { Read } from '../connection.ts'
 import type { Writes } from '../protocol.ts'
 import type { TokenRow } from '../rows.ts'
-import type { Read } from './reader.ts'
 
 const byDigest = 'SELECT * FROM tokens WHERE purpose = ? AND digest = ? AND expires_at > ?'
 const byUser = 'SELECT * FROM tokens WHERE purpose = ? AND user_id = ? AND expires_at > ?'

@@ -1,9 +1,9 @@
 import type { UserStore } from '../../../../application/ports/stores/user-store.ts'
 import type { OAuthAccount } from '../../../../domain/oauth-account.ts'
 import type { User } from '../../../../domain/user.ts'
+import type { Read } from '../connection.ts'
 import type { Writes } from '../protocol.ts'
 import { rowIdOf, type UserRow } from '../rows.ts'
-import type { Read } from './reader.ts'
 
 const byRowId = 'SELECT * FROM users WHERE row_id = ? AND id = ?'
 const byId = 'SELECT * FROM users WHERE id = ?'
