@@ -1,7 +1,6 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { expect } from 'chai'
-import { answerOf, call } from '../support/client.ts'
-import { expectDescribed, judgeBy } from '../support/described.ts'
+import { call } from '../support/client.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 
 interface Response {
@@ -148,51 +147,5 @@ describe('the OpenAPI document', () => {
       cookie: { type: 'apiKey', in: 'cookie', name: '__Host-session' },
     })
     expect(document.paths['/users/me']?.get?.security).to.deep.equal([{ jwt: [] }, { cookie: [] }])
-  })
-
-  /** The answers of all suites are held against the document: this shows that it would be noticed. */
-  describe('as a check of answers', () => {
-    const json = new Headers({ 'Content-Type': 'application/json; charset=utf-8' })
-    const user = {
-      id: '01890000-0000-7000-8000-000000000000',
-      email: 'a@example.com',
-      is_active: true,
-      is_superuser: false,
-      is_verified: false,
-    }
-    const judged = (method: string, path: string, status: number, body: unknown, headers = json) =>
-      judgeBy({ ...document })(method, path, answerOf(status, headers, body === undefined ? '' : JSON.stringify(body)))
-
-    it('accepts described answers, and no others', () => {
-      const badToken = { detail: 'VERIFY_USER_BAD_TOKEN' }
-      expect(judged('GET', '/users/me', 200, user)).to.deep.equal([])
-      expect(judged('POST', '/auth/verify', 400, badToken)).to.deep.equal([])
-      expect(judged('GET', '/nothing', 404, { detail: 'Not Found' })).to.deep.equal([])
-
-      const input = { type: 'missing', loc: ['body'], msg: 'x', input: 'secret' }
-      for (const [name, faults] of Object.entries({
-        'another status': judged('GET', '/users/me', 201, user),
-        'another field': judged('GET', '/users/me', 200, { ...user, password_hash: 'x' }),
-        'no body': judged('GET', '/users/me', 200, undefined),
-        'another media type': judged('GET', '/users/me', 200, user, new Headers({ 'Content-Type': 'text/html' })),
-        'a code of another operation': judged('POST', '/auth/verify', 400, { detail: 'RESET_PASSWORD_BAD_TOKEN' }),
-        'the input of a fault': judged('POST', '/auth/verify', 422, { detail: [input] }),
-        'an operation that is not described': judged('GET', '/users', 200, []),
-      })) {
-        expect(faults, name).to.have.length(1)
-      }
-    })
-
-    it('checks every call of a suite', async () => {
-      const { url } = service
-      const answer = await call(url, 'GET', '/users/me')
-      let thrown: unknown = null
-      await expectDescribed(url, 'GET', '/users/me', { ...answer, status: 418 }).catch((error: unknown) => {
-        thrown = error
-      })
-      expect(String(thrown)).to.equal(
-        'Error: not as /openapi.json says: GET /users/me 418: the status is not described',
-      )
-    })
   })
 })

@@ -11,9 +11,9 @@ interface Answer {
 }
 
 /** Lists the differences between an answer and the document. */
-export type Judge = (method: string, path: string, answer: Answer) => string[]
+type Judge = (method: string, path: string, answer: Answer) => string[]
 
-export function judgeBy(document: Json): Judge {
+function judgeBy(document: Json): Judge {
   // RFC 5321 knows ASCII addresses alone and the service others too; the format is no assertion by itself
   // (JSON Schema validation, section 7.2.1).
   const ajv = new Ajv2020({
