@@ -108,31 +108,11 @@ describe('the architecture', () => {
     expect(offences(arrows)).to.deep.equal([])
   })
 
-  for (const [file, text, offence] of [
-    ['domain/user.ts', "import { hash } from 'node:crypto'", 'domain/user.ts imports node:'],
-    ['application/x.ts', "import { a } from '../adapters/a.ts'", 'application/x.ts imports adapters/a.ts'],
-    ['adapters/http/app.ts', "await import('inversify')", 'adapters/http/app.ts imports inversify'],
-    [
-      'adapters/stores/mongo/users.ts',
-      "import { ChangeUser } from '../../../application/change-user.ts'",
-      'adapters/stores/mongo/users.ts imports application/change-user.ts',
-    ],
-    [
-      'adapters/stores/sqlite/read/a.ts',
-      "import { b } from '../write/b.ts'",
-      'adapters/stores/sqlite/read/a.ts imports adapters/stores/sqlite/write/b.ts',
-    ],
-    [
-      'adapters/stores/redis/a.ts',
-      "export { b } from '../mongo/b.ts'",
-      'adapters/stores/redis/a.ts imports adapters/stores/mongo/b.ts',
-    ],
-    ['attic/helpers.ts', "import 'koa'", 'attic/helpers.ts lies in no folder that the table knows'],
-  ] as const) {
-    it(`reports a planted offence: ${offence}`, () => {
-      expect(offences(arrowsOf(file, text))).to.deep.equal([offence])
-    })
-  }
+  it('would report an import of the writing side of SQLite by its reading side', () => {
+    const arrows = arrowsOf('adapters/stores/sqlite/read/a.ts', "import { b } from '../write/b.ts'")
+    const offence = 'adapters/stores/sqlite/read/a.ts imports adapters/stores/sqlite/write/b.ts'
+    expect(offences(arrows)).to.deep.equal([offence])
+  })
 
   it('reads the environment in config and cli only', () => {
     const readers = sourceFiles().filter(({ text }) => /process\.env\b/.test(text))
