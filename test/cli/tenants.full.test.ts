@@ -1,11 +1,11 @@
-import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { call, goodPassword, logIn, register } from '../support/client.ts'
+import { call, goodPassword } from '../support/client.ts'
 import { portcullis } from '../support/command-line.ts'
 import { eventually } from '../support/eventually.ts'
 import { goodSecret } from '../support/settings.ts'
-import { type SpawnedService, scratchFolder, spawnService } from '../support/spawned-service.ts'
+import { scratchFolder, spawnService } from '../support/spawned-service.ts'
 
 const mongo = { kind: 'mongo', url: 'mongodb://keeper:hunter2hunter2@db.internal/acme?tls=true' }
 
@@ -159,67 +159,23 @@ describe('the start with tenants', () => {
 })
 
 describe('SIGHUP', () => {
-  let service: SpawnedService
-  let cwd: string
-  const config = (tenants: object, common: object = {}) =>
-    writeFile(join(cwd, 'portcullis.config.json'), JSON.stringify({ ...common, tenants }))
-  const at = (tenant: string): string => `${service.url}/t/${tenant}`
-  const statusAt = async (tenant: string): Promise<number> => (await call(at(tenant), 'GET', '/users/me')).status
-
-  /** Sends the signal and waits for a line that answers it. */
-  async function hangUp(answer: string): Promise<void> {
-    const count = () => service.errors.filter((line) => line.includes(answer)).length
-    const before = count()
-    process.kill(service.pid, 'SIGHUP')
-    await eventually(answer, () => count() > before)
-  }
-
-  before(async () => {
-    cwd = scratchFolder()
-    await mkdir(join(cwd, 'tenants'))
-    await writeFile(join(cwd, 'tenants', 'acme.json'), '{}')
-    await config({ by: 'path', folder: 'tenants', list: { bolt: {} } })
-    service = await spawnService({}, cwd)
-  })
-  after(() => service?.end('SIGTERM'))
-
-  it('makes the service read its tenants again, and keeps the sessions of the others', async () => {
-    await register(at('bolt'), 'ada@example.com')
-    const bearer = await logIn(at('bolt'), 'ada@example.com')
-    expect([await statusAt('acme'), await statusAt('cove')]).to.deep.equal([401, 404])
-    await rm(join(cwd, 'tenants', 'acme.json'))
-    await writeFile(join(cwd, 'tenants', 'cove.json'), '{}')
-    await hangUp('reloaded the tenants')
-    expect([await statusAt('acme'), await statusAt('cove')]).to.deep.equal([404, 401])
-    expect((await call(at('bolt'), 'GET', '/users/me', { bearer })).status).to.equal(200)
-  })
-
-  it('changes nothing when a common setting is wrong', async () => {
-    await writeFile(join(cwd, 'tenants', 'dune.json'), '{}')
-    await config({ by: 'path', folder: 'tenants', list: {} }, { colour: 'blue' })
-    await hangUp('nothing was reloaded')
-    expect([await statusAt('bolt'), await statusAt('cove'), await statusAt('dune')]).to.deep.equal([401, 401, 404])
-    await config({ by: 'path', folder: 'nowhere', list: {} })
-    await hangUp('nothing was reloaded')
-    await config({ by: 'path', folder: 'tenants', list: { bolt: {} } })
-    await hangUp('reloaded the tenants')
-    expect([await statusAt('bolt'), await statusAt('dune')]).to.deep.equal([401, 401])
-  })
-
-  it('names the changed settings that need a restart', async () => {
-    const line = 'these settings have changed'
-    expect(service.errors.filter((one) => one.includes(line))).to.deep.equal([])
-    const common = { http: { port: 1, allowedOrigins: ['https://a.example'] }, logs: { requests: 'all' } }
-    await config({ by: 'path', pathPrefix: '/of', folder: 'tenants', list: { bolt: {}, elm: {} } }, common)
-    await hangUp('reloaded the tenants')
-    const lines = service.errors.filter((one) => one.includes(line))
-    expect(lines.map((one) => JSON.parse(one).settings.sort())).to.deep.equal([['logs', 'tenants.pathPrefix']])
-    expect([await statusAt('bolt'), await statusAt('elm')]).to.deep.equal([401, 401])
-  })
-
-  it('changes nothing when tenants.by has changed', async () => {
-    await config({ by: 'host', folder: 'tenants', list: { bolt: {} } })
-    await hangUp('tenants.by has changed: restart to apply it')
-    expect([await statusAt('bolt'), await statusAt('elm')]).to.deep.equal([401, 401])
+  it('makes the service read its tenants again, and name the changed settings that need a restart', async () => {
+    const cwd = await folderWith({ by: 'path', list: { bolt: {} } })
+    const service = await spawnService({}, cwd)
+    try {
+      const tenants = { by: 'path', pathPrefix: '/of', list: { bolt: {}, elm: {} } }
+      const common = { http: { port: 1, allowedOrigins: ['https://a.example'] }, logs: { requests: 'all' } }
+      await writeFile(join(cwd, 'portcullis.config.json'), JSON.stringify({ ...common, tenants }))
+      process.kill(service.pid, 'SIGHUP')
+      const linesWith = (text: string) => service.errors.filter((line) => line.includes(text))
+      await eventually('the reload', () => linesWith('reloaded the tenants').length > 0)
+      const named = linesWith('these settings have changed').map((line) => JSON.parse(line).settings.sort())
+      expect(named).to.deep.equal([['logs', 'tenants.pathPrefix']])
+      for (const tenant of ['bolt', 'elm']) {
+        expect((await call(`${service.url}/t/${tenant}`, 'GET', '/users/me')).status, tenant).to.equal(401)
+      }
+    } finally {
+      await service.end('SIGTERM')
+    }
   })
 })
