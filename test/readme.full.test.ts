@@ -72,14 +72,6 @@ describe('the pages that a newcomer follows', () => {
     }
   })
 
-  it('the README has at most 200 lines, one request with curl and ten lines of fetch', () => {
-    const readme = projectFile('README.md')
-    expect(readme.split('\n')).to.have.length.at.most(200)
-    expect(tourOf(blocksOf(readme))).to.have.lengthOf(1)
-    const lines = theBlock(blocksOf(readme), 'js', 'fetch').split('\n')
-    expect(lines.filter((line) => line !== '')).to.have.length.at.most(10)
-  })
-
   it('the README shows settings of production that `config check` accepts without a warning', async () => {
     const typed = theBlock(blocksOf(projectFile('README.md')), 'bash', 'production')
     const { ended, output } = startCommand(['bash', '-euc', typed], workingCopy(), environmentOf({}))

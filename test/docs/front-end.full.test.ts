@@ -120,10 +120,6 @@ describe('docs/front-end.md', () => {
     await page.context().close()
   })
 
-  it('needs at most thirty lines of fetch', () => {
-    expect(fetching.split('\n').filter((line) => line !== '')).to.have.length.at.most(30)
-  })
-
   it('shows how a page of another origin signs up, in and out', async () => {
     const printed = block('text', 'use')
     expect(await linesOf(`${site}/fetch.html`, 3)).to.deep.equal(printed.trimEnd().split('\n'))
