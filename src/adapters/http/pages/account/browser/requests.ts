@@ -83,7 +83,8 @@ export function problemOf(detail: unknown, retryAfterSeconds = 60): Problem {
     reason?: string
   }
   const known = String(code)
-  const text = Object.hasOwn(texts.errors, known) ? (texts.errors[known] ?? texts.unknown) : worded(reason)
+  const errors: Readonly<Record<string, string>> = texts.errors
+  const text = Object.hasOwn(errors, known) ? (errors[known] ?? texts.unknown) : worded(reason)
   const field = fieldOf[known]
   const pause = retryAfterSeconds < 60 ? `${retryAfterSeconds} s` : `${Math.ceil(retryAfterSeconds / 60)} min`
   return field === undefined ? new Problem(known, text.replace('$1', pause)) : new Problem(known, '', { [field]: text })

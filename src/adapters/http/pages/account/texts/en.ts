@@ -115,7 +115,7 @@ export const en = {
       'Not Found': 'This no longer exists.',
       TOO_MANY_REQUESTS: 'Too many attempts. Please try again in $1.',
       SERVICE_UNAVAILABLE: 'The service is busy. Please try again in a moment.',
-    } as Readonly<Record<string, string>>,
+    },
     /** The reasons of a refused password, as patterns, with the text to show. `$1` is part of the pattern. */
     reasons: [] as readonly (readonly [pattern: string, text: string])[],
   },
