@@ -7,6 +7,7 @@ import { openTenant, type Tenant } from '../../src/config/composition/tenant.ts'
 import { settingsOf } from '../../src/config/settings/load.ts'
 import type { LoadedTenants } from '../../src/config/settings/tenants.ts'
 import type { OpenTenants } from '../../src/config/tenancy/directory.ts'
+import { whenReady } from '../../src/config/tenancy/open-tenants.ts'
 import { tenantPool } from '../../src/config/tenancy/tenant-pool.ts'
 import type { User } from '../../src/domain/user.ts'
 import { anEvent, aUser } from '../../src/testing/builders.ts'
@@ -102,7 +103,7 @@ async function openPool(wanted: Wanted): Promise<OpenedPool> {
     }
   }
 
-  const pool = tenantPool<Opened>({
+  const directory = tenantPool<Opened>({
     tenants,
     limits: { maxOpen: 100, idleSeconds: 600, scanSeconds: 600, ...limits },
     ...(wanted.openingSeconds !== undefined && { openingSeconds: wanted.openingSeconds }),
@@ -112,6 +113,10 @@ async function openPool(wanted: Wanted): Promise<OpenedPool> {
       opened(id, () => openTenant({ ...common, id, settings, publicUrl: () => 'http://localhost', failed })),
   })
 
+  const pool: OpenTenants<Opened> = {
+    ...directory,
+    use: (id, work) => directory.inspect(id, (tenant) => whenReady(tenant, work)),
+  }
   return {
     pool,
     folder,

@@ -15,8 +15,8 @@ import { settingsOf } from '../settings/load.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 import type { Environment } from '../settings/sources/environment.ts'
 import { defaultTenant, type LoadedTenants, publicUrlOf } from '../settings/tenants.ts'
-import { type TenantDirectory, whenReady } from '../tenancy/directory.ts'
-import { openTenants } from '../tenancy/open-tenants.ts'
+import type { TenantDirectory } from '../tenancy/directory.ts'
+import { openTenants, whenReady } from '../tenancy/open-tenants.ts'
 
 /** The use cases of one tenant. */
 export interface Accounts extends CheckedAccounts {

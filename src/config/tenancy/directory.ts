@@ -1,4 +1,3 @@
-import { Unavailable } from '../../domain/refusal.ts'
 import type { LoadedTenants, TenantSettings } from '../settings/tenants.ts'
 
 /** The part of an opened tenant that its directory needs. */
@@ -57,17 +56,6 @@ export interface OpenTenants<T> extends TenantDirectory<T> {
  * @param failed called when the opened tenant turns out to be unusable
  */
 export type Open<T> = (settings: TenantSettings, failed: (fault: unknown) => void) => Promise<T>
-
-/** Refuses to use a store of users before its secret has been compared. The log names a store that does not answer. */
-export async function whenReady<T extends Closable, R>(tenant: T, work: (tenant: T) => Promise<R>): Promise<R> {
-  if (!tenant.isReady()) throw new Unavailable('the user store has not answered yet, or is closed')
-  try {
-    return await work(tenant)
-  } catch (thrown) {
-    if (thrown instanceof Unavailable) void tenant.failing()
-    throw thrown
-  }
-}
 
 /** Longer than a handler may take, so that closing a tenant interrupts no running handler. */
 export const longestDeliverySeconds = 4000

@@ -4,14 +4,7 @@ import { Unavailable } from '../../domain/refusal.ts'
 import { unlessAborted } from '../../lib/timers.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 import { defaultTenant, type LoadedTenants, type TenantSettings } from '../settings/tenants.ts'
-import {
-  type Closable,
-  longestDeliverySeconds,
-  notInOrder,
-  type Open,
-  type OpenTenants,
-  whenReady,
-} from './directory.ts'
+import { type Closable, longestDeliverySeconds, notInOrder, type Open, type OpenTenants } from './directory.ts'
 import { tenantPool } from './tenant-pool.ts'
 
 interface Needs<T> {
@@ -30,7 +23,20 @@ interface Needs<T> {
 export function openTenants<T extends Closable>(needs: Needs<T>): OpenTenants<T> {
   const { tenants: limits } = needs.settings
   const only = needs.tenants.enabled.get(defaultTenant)
-  return limits.by === undefined && only !== undefined ? oneTenant(only, needs) : tenantPool({ ...needs, limits })
+  const isOnly = limits.by === undefined && only !== undefined
+  const directory = isOnly ? oneTenant(only, needs) : tenantPool({ ...needs, limits })
+  return { ...directory, use: (id, work) => directory.inspect(id, (tenant) => whenReady(tenant, work)) }
+}
+
+/** Refuses to use a store of users before its secret has been compared. The log names a store that does not answer. */
+export async function whenReady<T extends Closable, R>(tenant: T, work: (tenant: T) => Promise<R>): Promise<R> {
+  if (!tenant.isReady()) throw new Unavailable('the user store has not answered yet, or is closed')
+  try {
+    return await work(tenant)
+  } catch (thrown) {
+    if (thrown instanceof Unavailable) void tenant.failing()
+    throw thrown
+  }
 }
 
 /** One opening of the tenant. */
@@ -44,7 +50,10 @@ interface Entry<T> {
  * The directory of a deployment without tenants: its tenant opens with the process and closes with it. A reload opens it
  * with the new settings before the former opening closes, so no request waits, and a fault changes nothing.
  */
-function oneTenant<T extends Closable>(only: TenantSettings, { open, failed, log }: Needs<T>): OpenTenants<T> {
+function oneTenant<T extends Closable>(
+  only: TenantSettings,
+  { open, failed, log }: Needs<T>,
+): Omit<OpenTenants<T>, 'use'> {
   let current: Entry<T> | null = null
   const replaced = new Set<Promise<void>>()
   let isDelivering = false
@@ -83,7 +92,6 @@ function oneTenant<T extends Closable>(only: TenantSettings, { open, failed, log
   return {
     knows: (id) => id === only.id,
     inspect,
-    use: (id, work) => inspect(id, (tenant) => whenReady(tenant, work)),
     async prepare() {
       current = await openWith(only)
     },

@@ -9,14 +9,7 @@ import { backendOf } from '../plugins/stores.ts'
 import { SettingsFault } from '../settings/schema/fault.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 import { defaultTenant, type LoadedTenants, type TenantSettings } from '../settings/tenants.ts'
-import {
-  type Closable,
-  longestDeliverySeconds,
-  notInOrder,
-  type Open,
-  type OpenTenants,
-  whenReady,
-} from './directory.ts'
+import { type Closable, longestDeliverySeconds, notInOrder, type Open, type OpenTenants } from './directory.ts'
 
 interface Needs<T extends Closable> {
   readonly tenants: LoadedTenants
@@ -58,7 +51,7 @@ const lastMilliseconds = 1_000
 const turnMilliseconds = 1_000
 
 /** Opens tenants on first use, at most `maxOpen`, and closes the least recently used and the idle ones. */
-export function tenantPool<T extends Closable>(needs: Needs<T>): OpenTenants<T> {
+export function tenantPool<T extends Closable>(needs: Needs<T>): Omit<OpenTenants<T>, 'use'> {
   const { limits, log, clock, keepsOpen = false, openingSeconds = 10 } = needs
   let { tenants } = needs
   const places = semaphore(limits.maxOpen)
@@ -275,7 +268,6 @@ export function tenantPool<T extends Closable>(needs: Needs<T>): OpenTenants<T> 
   return {
     knows: (id) => tenants.enabled.has(id) || tenants.disabled.has(id),
     inspect,
-    use: (id, work) => inspect(id, (tenant) => whenReady(tenant, work)),
 
     async prepare() {
       if (!tenants.enabled.has(defaultTenant)) return
