@@ -14,7 +14,7 @@ export function renderSettings(loaded: LoadedSettings & { readonly hosts?: reado
     const shown = byEntry ? keysOf(value) : value // a value below may be secret
     const isSet = value !== undefined && value !== null
     const source = loaded.sources.get(path) ?? (otherwise === undefined ? 'default' : `default: ${plain(otherwise)}`)
-    return [path, isSet ? textOf(shown, secret) : 'not set', source === 'file' ? `file ${loaded.file}` : source]
+    return [path, isSet ? textOf(shown, secret) : 'not set', source]
   })
   // Only a tenant has hosts, so the schema of all settings lacks them.
   const hosts = loaded.hosts === undefined ? [] : [['hosts', JSON.stringify(loaded.hosts), '']]

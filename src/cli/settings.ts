@@ -39,7 +39,7 @@ export function tenantsOfCommand(loaded: LoadedSettings, tenant: string | undefi
 function servedTenant(loaded: LoadedSettings, tenant: string | undefined): TenantSettings {
   const id = tenant ?? defaultTenant
   const faults = loaded.tenants.disabled.get(id)
-  if (faults !== undefined) throw new SettingsFault(faults, [], loaded.file)
+  if (faults !== undefined) throw new SettingsFault(faults)
   const found = loaded.tenants.enabled.get(id)
   if (found === undefined) throw noSuchTenant(tenant, loaded)
   return found

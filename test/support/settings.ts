@@ -22,6 +22,11 @@ export class SettingsFolder {
     return this.#path
   }
 
+  /** The source of settings in a file of this folder. */
+  source(name = 'portcullis.config.json'): `file ${string}` {
+    return `file ${join(this.#path, name)}`
+  }
+
   async open(): Promise<void> {
     this.#path = await mkdtemp(join(tmpdir(), 'portcullis-settings-'))
   }

@@ -13,7 +13,7 @@ export async function checkConfig(options: GlobalOptions & { readonly env?: true
   }
   const loaded = await (options.tenant === undefined ? settingsHere(options.configFile) : tenantHere(options))
   const faults = await openingFaults([{ ...loaded, id: '', pathPrefix: '' }])
-  if (faults.size > 0) throw new SettingsFault([...faults.values()].flat(), loaded.warnings, loaded.file)
+  if (faults.size > 0) throw new SettingsFault([...faults.values()].flat(), loaded.warnings)
   // The warnings come after the long table, so that a terminal shows them.
   process.stdout.write(`${renderSettings(loaded)}\n`)
   for (const warning of loaded.warnings) warn(warning)
@@ -23,7 +23,7 @@ export async function checkConfig(options: GlobalOptions & { readonly env?: true
     { warn: ({ count, tenants }, text) => warn(areMany ? `${text} (${count}: ${tenants.join(', ')})` : text) },
     tenants,
   )
-  printDisabled(tenants.disabled, loaded.file)
+  printDisabled(tenants.disabled)
   if (tenants.disabled.size > 0) return 2
   process.stderr.write('The settings are valid\n')
   return 0

@@ -2,7 +2,6 @@ import { Unsuitable } from '../../adapters/stores/store-backend.ts'
 import { handlerFaults } from '../../config/composition/handlers.ts'
 import { mailFaults } from '../../config/composition/mail.ts'
 import { addressOf, backendOf } from '../../config/plugins/stores.ts'
-import type { LoadedSettings } from '../../config/settings/load.ts'
 import { type Fault, renderFaults } from '../../config/settings/schema/fault.ts'
 import type { LoadedTenants, TenantSettings } from '../../config/settings/tenants.ts'
 import { type ExitCode, warn } from '../output.ts'
@@ -25,19 +24,19 @@ export async function listTenants(options: GlobalOptions): Promise<ExitCode> {
 
 /** Prints the faults of tenants, also those that only opening them would find. Exit code 2 if there is one. */
 export async function checkTenants(options: GlobalOptions): Promise<ExitCode> {
-  const { enabled, disabled, warnings, file } = await tenantsHere(options)
+  const { enabled, disabled, warnings } = await tenantsHere(options)
   const all = enabled.size + disabled.size
   if (all === 0) return 0
   for (const warning of warnings) warn(warning)
   const faults = new Map([...disabled, ...(await openingFaults([...enabled.values()]))])
-  printDisabled(faults, file)
+  printDisabled(faults)
   process.stdout.write(`${all - faults.size} served, ${faults.size} disabled\n`)
   return faults.size === 0 ? 0 : 2
 }
 
-export function printDisabled(faults: ReadonlyMap<string, readonly Fault[]>, file: string | null): void {
+export function printDisabled(faults: ReadonlyMap<string, readonly Fault[]>): void {
   for (const [id, found] of faults) {
-    warn(`the tenant ${id} is disabled:\n${renderFaults(found, file).replace(/^/gm, '  ')}`)
+    warn(`the tenant ${id} is disabled:\n${renderFaults(found).replace(/^/gm, '  ')}`)
   }
 }
 
@@ -79,19 +78,17 @@ async function addressFaults({ settings, sources }: Pick<TenantSettings, 'settin
   return faults
 }
 
-interface TenantsHere extends LoadedTenants, Pick<LoadedSettings, 'file'> {}
-
 /** The tenants, or the one of `--tenant`. If there are none, a line says why. */
-async function tenantsHere({ configFile, tenant }: GlobalOptions): Promise<TenantsHere> {
+async function tenantsHere({ configFile, tenant }: GlobalOptions): Promise<LoadedTenants> {
   const loaded = await settingsHere(configFile)
-  const { settings, tenants, file } = loaded
+  const { settings, tenants } = loaded
   const isOurs = ([id]: readonly [string, unknown]): boolean =>
     settings.tenants.by !== undefined && (tenant === undefined || id === tenant)
   const enabled = new Map([...tenants.enabled].filter(isOurs))
   const disabled = new Map([...tenants.disabled].filter(isOurs))
-  if (enabled.size + disabled.size > 0) return { ...tenants, enabled, disabled, file }
+  if (enabled.size + disabled.size > 0) return { ...tenants, enabled, disabled }
   if (tenant !== undefined) throw noSuchTenant(tenant, loaded)
   const reason = settings.tenants.by === undefined ? 'tenants.by is not set' : 'the settings list none'
   process.stderr.write(`There are no tenants: ${reason}\n`)
-  return { ...tenants, enabled, disabled, file }
+  return { ...tenants, enabled, disabled }
 }

@@ -17,6 +17,8 @@ interface From {
   readonly base: unknown
   readonly folder: string | null
   readonly folderSource: Source
+  /** The source of values in the settings file. */
+  readonly fileSource: Source
   /** Variables below `tenants.list.<tenant>`, and their faults. */
   readonly assignments: readonly Assignment[]
   readonly faults: readonly Fault[]
@@ -26,10 +28,10 @@ interface From {
 
 /** Reads the settings of each tenant over the common ones. A fault in one tenant disables only this tenant. */
 export async function loadTenants(from: From): Promise<LoadedTenants> {
-  const { common, folder, folderSource, assignments, faults } = from
+  const { common, folder, folderSource, fileSource, assignments, faults } = from
   const given = new Map<string, Given>()
   const inlined = common.tenants.list
-  for (const id of keysOf(inlined)) given.set(id, { tree: memberOf(inlined, id), source: 'file', problem: null })
+  for (const id of keysOf(inlined)) given.set(id, { tree: memberOf(inlined, id), source: fileSource, problem: null })
   for (const [id, file] of await readFolder(folder, folderSource)) {
     const isTwice = given.has(id)
     given.set(id, isTwice ? { ...file, problem: 'is in tenants.list as well' } : file)
@@ -87,7 +89,7 @@ async function readFolder(folder: string | null, source: Source): Promise<Map<st
         const tree = 'value' in read ? read.value : {}
         return [
           name.slice(0, -'.json'.length),
-          { tree, source: `file ${name}`, problem: 'problem' in read ? read.problem : null },
+          { tree, source: `file ${join(folder, name)}`, problem: 'problem' in read ? read.problem : null },
         ]
       }),
     ),
@@ -137,7 +139,10 @@ async function readTenant(id: string, { tree, source, problem }: Given, from: Fr
     hosts: hostNames,
     pathPrefix: `${prefix.join('.')}.`,
     sources: new Map(
-      [...sources].map(([path, found]) => [path, found === 'file' && isGiven(own, path) ? source : found]),
+      [...sources].map(([path, found]) => [
+        path,
+        found !== 'file' ? found : isGiven(own, path) ? source : from.fileSource,
+      ]),
     ),
     settings,
     faults: faults.map((one) => ({

@@ -17,8 +17,6 @@ export interface LoadedSettings {
   readonly tenants: LoadedTenants
   /** The source of every setting that was given or has a fixed default, by its path. */
   readonly sources: ReadonlyMap<string, Source>
-  /** The absolute path of the settings file; `null` without one. */
-  readonly file: string | null
   /** Lines for the log. */
   readonly warnings: readonly string[]
 }
@@ -50,7 +48,9 @@ export async function settingsOf(file: ConfigFile, from: LoadFrom, faults: Fault
   const faultsOfTenants = environment.faults.filter(isFaultOfTenant)
   faults.push(...environment.faults.filter((fault) => !isFaultOfTenant(fault)))
 
-  const { settings, sources } = await readJudged({
+  const ofFile: Source = file.path === null ? 'default' : `file ${file.path}`
+  const named = (source: Source): Source => (source === 'file' ? ofFile : source)
+  const read = await readJudged({
     tree: value,
     assignments: common,
     cwd,
@@ -58,10 +58,12 @@ export async function settingsOf(file: ConfigFile, from: LoadFrom, faults: Fault
     // With tenants, each tenant may have its own secret.
     needsSecret: ({ tenants }) => !withoutSecret && tenants.by === undefined,
   })
+  const { settings } = read
+  const sources = new Map([...read.sources].map(([path, source]) => [path, named(source)]))
   const { by, folder } = settings.tenants
   const hasFault = faults.some(({ path }) => path === 'tenants.by')
   const areGiven =
-    [...sources].some(([path, source]) => path.startsWith('tenants.') && source !== 'default') ||
+    [...read.sources].some(([path, source]) => path.startsWith('tenants.') && source !== 'default') ||
     ofTenants.length > 0 ||
     faultsOfTenants.length > 0
   if (by === undefined && !hasFault && areGiven) {
@@ -69,15 +71,17 @@ export async function settingsOf(file: ConfigFile, from: LoadFrom, faults: Fault
   }
   // Warnings follow only without faults: a rejected value counts as not given, so a warning could call it missing.
   if (faults.length > 0) {
-    throw new SettingsFault(file.path === null ? faults.map(ofNoFile) : faults, environment.warnings, file.path)
+    const ofFiles = faults.map((fault) => ({ ...fault, source: named(fault.source) }))
+    throw new SettingsFault(ofFiles, environment.warnings)
   }
   const warnings = [...environment.warnings, ...(await doubtsOf(settings))]
-  if (by === undefined) return { settings, tenants: onlyTenant(settings, sources), sources, file: file.path, warnings }
+  if (by === undefined) return { settings, tenants: onlyTenant(settings, sources), sources, warnings }
   const tenants = await loadTenants({
     common: settings,
     base: overlay(value, treeOf(common)),
     folder: folder === undefined ? null : resolve(cwd, folder),
     folderSource: sources.get('tenants.folder') ?? 'default',
+    fileSource: ofFile,
     assignments: ofTenants,
     faults: faultsOfTenants,
     cwd,
@@ -88,12 +92,7 @@ export async function settingsOf(file: ConfigFile, from: LoadFrom, faults: Fault
   const none = haveNone
     ? ['tenants.by is set, but there are no tenants: add them to tenants.list or tenants.folder']
     : []
-  return { settings, tenants, sources, file: file.path, warnings: [...warnings, ...none, ...tenants.warnings] }
-}
-
-/** Faults in the settings of a program name no file. */
-function ofNoFile(fault: Fault): Fault {
-  return fault.source === 'file' ? { ...fault, source: 'default' } : fault
+  return { settings, tenants, sources, warnings: [...warnings, ...none, ...tenants.warnings] }
 }
 
 function isOfTenant({ path }: Pick<Assignment, 'path'>): boolean {

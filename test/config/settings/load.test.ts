@@ -13,8 +13,7 @@ describe('loading the settings', () => {
   const folder = settingsFolder()
 
   it('works without any settings, because each has a default', async () => {
-    const { settings, sources, file, warnings } = await folder.load()
-    expect(file).to.equal(null)
+    const { settings, sources, warnings } = await folder.load()
     expect(warnings).to.deep.equal([])
     expect(new Set(sources.values())).to.deep.equal(new Set(['default']))
     // docs/configuration.md shows all of them, and a test keeps it current.
@@ -30,7 +29,7 @@ describe('loading the settings', () => {
       const { settings, sources } = await folder.load(file, { PORTCULLIS_HTTP__PORT: '5000' })
       expect(settings.http).to.include({ port: 5000, host: 'localhost' })
       expect(sources.get('http.port')).to.equal('environment PORTCULLIS_HTTP__PORT')
-      expect(sources.get('http.host')).to.equal('file')
+      expect(sources.get('http.host')).to.equal(folder.source())
       expect(sources.get('logs.requests')).to.equal('default')
     })
 
@@ -73,7 +72,7 @@ describe('loading the settings', () => {
       ]) {
         const path = await folder.write('portcullis.config.json', `${text}`)
         expect(await folder.faults(undefined, { PORTCULLIS_HTTP__HOST: '0.0.0.0' })).to.deep.equal([
-          { path: '', message: `${path} is not JSON${place}`, source: 'file' },
+          { path: '', message: `${path} is not JSON${place}`, source: 'default' },
         ])
       }
     })
@@ -104,14 +103,14 @@ describe('loading the settings', () => {
     ] as const) {
       it(`refuses a file that ${problem}: ${String(text).slice(0, 60)}`, async () => {
         const path = await folder.write('portcullis.config.json', text)
-        expect(await folder.faults()).to.deep.equal([{ path: '', message: `${path} ${problem}`, source: 'file' }])
+        expect(await folder.faults()).to.deep.equal([{ path: '', message: `${path} ${problem}`, source: 'default' }])
       })
     }
 
     it('refuses a pipe, which could block the start for ever, and a folder', async () => {
       const path = join(folder.path, 'portcullis.config.json')
       execFileSync('mkfifo', [path])
-      const refused = { path: '', message: `${path} is no regular file`, source: 'file' }
+      const refused = { path: '', message: `${path} is no regular file`, source: 'default' }
       expect(await folder.faults()).to.deep.equal([refused])
       await rm(path)
       await mkdir(path)

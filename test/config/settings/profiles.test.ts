@@ -39,7 +39,7 @@ describe('security.profile', () => {
     expect(settings.passwords.minLength).to.equal(8)
     expect(settings.docs.enabled).to.equal(true)
     expect(settings.backends.cookie?.strategy).to.include({ idleSeconds: 60, lifetimeSeconds: 86_400 })
-    expect(sources.get('passwords.minLength')).to.equal('file')
+    expect(sources.get('passwords.minLength')).to.equal(folder.source())
     expect(sources.get('security.freshLoginSeconds')).to.equal('profile hardened')
     expect(sources.get('http.port')).to.equal('default')
   })
@@ -53,7 +53,7 @@ describe('security.profile', () => {
 
   it('refuses other names, and names itself as the source of a fault', async () => {
     const [fault] = await folder.faults({ security: { profile: 'hard' } })
-    expect(fault).to.deep.include({ path: 'security.profile', source: 'file' })
+    expect(fault).to.deep.include({ path: 'security.profile', source: folder.source() })
     const strict = { requiresVerification: true }
     const faults = await folder.faults({ ...hardened, backends: { jwt: strict, cookie: strict } })
     expect(faults.map(({ path, source }) => [path, source])).to.deep.equal([

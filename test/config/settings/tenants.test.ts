@@ -238,15 +238,16 @@ describe('settings of tenants', () => {
         id,
         faults.map(({ path, source }) => `${path} (${source})`).sort(),
       ])
+      const fileOf = (id: string) => folder.source(join('tenants', `${id}.json`))
       expect(Object.fromEntries(described)).to.deep.equal({
         bolt: [
-          'tenants.list.bolt.colour (file bolt.json)',
+          `tenants.list.bolt.colour (${fileOf('bolt')})`,
           'tenants.list.bolt.passwords.minLength (environment PORTCULLIS_TENANTS__LIST__BOLT__PASSWORDS__MIN_LENGTH)',
-          'tenants.list.bolt.tokens.resetLifetimeSeconds (file bolt.json)',
+          `tenants.list.bolt.tokens.resetLifetimeSeconds (${fileOf('bolt')})`,
         ],
-        cove: ['tenants.list.cove (file cove.json)'],
-        dune: ['tenants.list.dune (file dune.json)'],
-        echo: ['tenants.list.echo.secret (file)'],
+        cove: [`tenants.list.cove (${fileOf('cove')})`],
+        dune: [`tenants.list.dune (${fileOf('dune')})`],
+        echo: [`tenants.list.echo.secret (${folder.source()})`],
         flow: ['tenants.list.flow.http.port (environment PORTCULLIS_TENANTS__LIST__FLOW__HTTP__PORT)'],
       })
       expect(JSON.stringify([...disabled])).not.to.include('hunter2')
@@ -291,7 +292,7 @@ describe('settings of tenants', () => {
       expect([...enabled.keys()]).to.deep.equal(['fits-in2'])
       const message = 'must name a database of at most 63 bytes, and leads to one whose name has 69'
       const path = 'tenants.list.fits-no-longer.stores.users.url'
-      expect(disabled.get('fits-no-longer')).to.deep.equal([{ path, message, source: 'file' }])
+      expect(disabled.get('fits-no-longer')).to.deep.equal([{ path, message, source: folder.source() }])
     })
 
     it('include a database name that MongoDB does not allow', async () => {
@@ -438,7 +439,7 @@ describe('settings of tenants', () => {
     await inFolder({ 'acme.json': { passwords: { minLength: 12 } } })
     const { tenants } = await folder.load({ passwords: { timeCost: 4 }, tenants: { by: 'header', folder: 'tenants' } })
     const sources = tenants.enabled.get('acme')?.sources
-    expect(sources?.get('passwords.minLength')).to.equal('file acme.json')
-    expect(sources?.get('passwords.timeCost')).to.equal('file')
+    expect(sources?.get('passwords.minLength')).to.equal(folder.source(join('tenants', 'acme.json')))
+    expect(sources?.get('passwords.timeCost')).to.equal(folder.source())
   })
 })

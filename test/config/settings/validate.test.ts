@@ -146,8 +146,8 @@ describe('judging the settings', () => {
       const file = { http: { port: -1 }, sekret: 'x', stores: { users: { kind: 'mongo' } } }
       const faults = await folder.faults(file, { PORTCULLIS_LOGS__LEVEL: 'loud', PORTCULLIS_LOGS__LEVLE: 'info' })
       expect(faults).to.have.deep.members([
-        { path: 'sekret', message: 'no such setting; did you mean secret?', source: 'file' },
-        { path: 'http.port', message: 'must be a whole number from 0 to 65535', source: 'file' },
+        { path: 'sekret', message: 'no such setting; did you mean secret?', source: folder.source() },
+        { path: 'http.port', message: 'must be a whole number from 0 to 65535', source: folder.source() },
         {
           path: 'logs.level',
           message: 'must be one of fatal, error, warn, info, debug, trace, silent',

@@ -1,4 +1,4 @@
-/** The source of a value. `file` is the settings file; `file <name>` belongs to a tenant. */
+/** The source of a value. `file` alone stands for a file whose path is added later. */
 export type Source = 'default' | 'profile hardened' | 'file' | `file ${string}` | `environment ${string}`
 
 /** One fault of the settings. Its message never repeats a value, except the path of a file. */
@@ -16,8 +16,8 @@ export class SettingsFault extends Error {
   /** Warnings may explain a fault: an unknown variable may be a misspelt setting. */
   readonly warnings: readonly string[]
 
-  constructor(faults: readonly Fault[], warnings: readonly string[] = [], file: string | null = null) {
-    super(renderFaults(faults, file))
+  constructor(faults: readonly Fault[], warnings: readonly string[] = []) {
+    super(renderFaults(faults))
     this.faults = faults
     this.warnings = warnings
   }
@@ -28,12 +28,10 @@ export function settingsFault(path: string, message: string): SettingsFault {
   return new SettingsFault([{ path, message, source: 'default' }])
 }
 
-/** One line for each fault. `file` is the settings file, if it is known. */
-export function renderFaults(faults: readonly Fault[], file: string | null = null): string {
+/** One line for each fault. */
+export function renderFaults(faults: readonly Fault[]): string {
   const lines = faults.map(({ path, message, source }) => {
-    if (path === '' && source === 'file') return message // names the file
-    const from = source === 'file' && file !== null ? `file ${file}` : source
-    const where = source === 'default' ? '' : ` (${from})`
+    const where = source === 'default' ? '' : ` (${source})`
     return path === '' ? `${message}${where}` : `${path}: ${message}${where}`
   })
   return lines.join('\n')

@@ -30,7 +30,7 @@ export async function readConfigFile({ configFile, env, cwd }: Where, faults: Fa
   if ('value' in read) return { path, value: read.value }
   if (read.problem === missing && named === undefined) return { path: null, value: undefined }
   const source =
-    configFile === undefined && fromEnvironment !== undefined ? (`environment ${configVariable}` as const) : 'file'
+    configFile === undefined && fromEnvironment !== undefined ? (`environment ${configVariable}` as const) : 'default'
   faults.push({ path: '', message: `${path} ${read.problem}`, source })
   return { path, value: undefined }
 }
