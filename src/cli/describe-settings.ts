@@ -43,7 +43,7 @@ function textOf(value: unknown, secret: true | 'address' | undefined): string {
   return JSON.stringify(secret === 'address' ? maskedAddress(String(value)) : value)
 }
 
-/** Masks everything before the last `@`, as a password may have one, and the values of the query. */
+/** Masks the text between the scheme and the last `@`, because a password may contain an `@`, and the values of the query. */
 function maskedAddress(address: string): string {
   return address.replace(/^([a-z+]*:)?.*@/is, `$1//${masked}@`).replace(/=[^&]*/g, `=${masked}`)
 }

@@ -74,9 +74,8 @@ export async function withUsers(
   const users = await openUserStore(served, { mustExist })
   try {
     if (users.newFile !== null) {
-      const advice =
-        'if the service has users already, run the command where it runs and as its user, or set dataFolder'
-      warn(`created ${users.newFile}, which has no users yet: ${advice}`)
+      const advice = 'run the command where the service runs and as its user, or set dataFolder'
+      warn(`created ${users.newFile}, which has no users yet. If your service already has users: ${advice}`)
     }
     return await work({ ...users, publicUrl: publicUrlOf(served, loaded.settings, loaded.settings.http.port) })
   } finally {

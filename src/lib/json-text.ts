@@ -13,7 +13,10 @@ export function parseJson(text: string): { readonly value: unknown } | { readonl
   }
 }
 
-/** Finds the place of an unexpected token, which V8 does not tell: a text that ends before it could go on. */
+/**
+ * Finds the place of an unexpected token, which V8 does not tell. A text that is cut before this token could still become
+ * JSON, and a text that is cut after it could not. A binary search finds the border.
+ */
 export function unexpectedAt(text: string): number {
   let [sound, wrong] = [0, text.length]
   while (wrong - sound > 1) {

@@ -231,8 +231,8 @@ describe('the pages at /account in a browser', () => {
   })
 
   for (const [locale, words] of [
-    ['en-GB', 'please request a new one in your account.'],
-    ['de-AT', 'fordern Sie bitte in Ihrem Konto einen neuen an.'],
+    ['en-GB', 'Your account shows whether your address is confirmed'],
+    ['de-AT', 'In Ihrem Konto sehen Sie, ob Ihre Adresse bestätigt ist'],
   ] as const) {
     it(`lead from a link that does not work to the account, which sends a new one (${locale})`, async () => {
       const email = `emmy-${locale.toLowerCase()}@example.com`

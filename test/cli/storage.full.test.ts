@@ -155,23 +155,28 @@ describe('portcullis storage check', () => {
     expect(err).to.include('redis does not answer')
   })
 
-  it('finds that a full Redis takes no writes', async function () {
-    needsRedisServer(this)
-    const server = await startRedis(['--maxmemory', '1'])
-    try {
-      const env = {
-        PORTCULLIS_STORES__SESSIONS__KIND: 'redis',
-        PORTCULLIS_STORES__SESSIONS__URL: server.url,
+  for (const [state, settings, cause] of [
+    ['full Redis', ['--maxmemory', '1'], /redis refuses the command \(OOM .*maxmemory/],
+    ['replica of Redis', ['--replicaof', '127.0.0.1 1'], /\(READONLY /],
+  ] as const) {
+    it(`finds that a ${state} takes no writes`, async function () {
+      needsRedisServer(this)
+      const server = await startRedis(settings)
+      try {
+        const env = {
+          PORTCULLIS_STORES__SESSIONS__KIND: 'redis',
+          PORTCULLIS_STORES__SESSIONS__URL: server.url,
+        }
+        const folder = scratchFolder()
+        await (await spawnService({}, folder)).end('SIGTERM')
+        const { code, out, err } = await check(folder, env)
+        expect([code, out]).to.deep.equal([1, 'sqlite (users, tokens): ok\n'])
+        expect(err).to.match(cause)
+      } finally {
+        await server.close()
       }
-      const folder = scratchFolder()
-      await (await spawnService({}, folder)).end('SIGTERM')
-      const { code, out, err } = await check(folder, env)
-      expect([code, out]).to.deep.equal([1, 'sqlite (users, tokens): ok\n'])
-      expect(err).to.match(/redis refuses the command \(OOM .*maxmemory/)
-    } finally {
-      await server.close()
-    }
-  })
+    })
+  }
 
   it('finds missing indexes of MongoDB, and creates none', async function () {
     await needsDeployment(this, onMongo)

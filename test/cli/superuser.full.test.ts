@@ -48,7 +48,9 @@ describe('portcullis superuser create', () => {
     expect(first.code).to.equal(0)
     const file = join(elsewhere.cwd, 'data', 'portcullis.sqlite')
     expect(first.err).to.match(
-      new RegExp(`^portcullis: created ${file}, which has no users yet: if .* run the command where it runs .*\\n`),
+      new RegExp(
+        `^portcullis: created ${file}, which has no users yet. If .*: run the command where the service runs .*\\n`,
+      ),
     )
     expect((await portcullis([...command, 'two@example.com'], elsewhere)).err).to.match(/^created superuser \S+ \S+\n$/)
   })

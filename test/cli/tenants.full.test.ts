@@ -154,7 +154,7 @@ describe('the start with tenants', () => {
     const many = Object.fromEntries(Array.from({ length: 7 }, (_, index) => [`tenant-${index}`, {}]))
     const { lines } = await linesOf({ by: 'path', list: many }, 11)
     expect(lines).to.have.length(11)
-    expect(lines.at(-1)).to.equal('There are 2 more tenants, and the key of their mail is the same')
+    expect(lines.at(-1)).to.equal('Tenants that are not listed: 2')
   })
 })
 

@@ -48,7 +48,7 @@ export function smtpMailer({ server, requiresTls, timeoutSeconds = standardTimeo
         const { response } = await transport.sendMail({ ...composed(mail), signal })
         return response
       } catch (error) {
-        throw failureOf(error, timeoutSeconds, `${host}:${port}`)
+        throw failureOf(error, timeoutSeconds, `${host.includes(':') ? `[${host}]` : host}:${port}`)
       } finally {
         slots.release()
       }

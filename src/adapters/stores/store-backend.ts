@@ -159,8 +159,8 @@ export interface StoreBackend {
   /** Loads the driver and creates the handle, without any request to network or disk. */
   open(options: OpenOptions): Promise<StoreHandle>
   /**
-   * Returns the faults of the stored data, without changing them. Rejects like `prepare` of a handle. If it returns none,
-   * `portcullis storage check` opens a handle, and calls its `prepare` and `ping`.
+   * Returns the faults of the stored data, without changing them. Rejects like `prepare` of a handle. If there are none, or
+   * a store has no such method, `portcullis storage check` opens a handle and calls `prepare` and `ping`.
    */
   check?(options: OpenOptions): Promise<readonly string[]>
   /** Writes a copy of the data to the new file `to`, while other processes change them. */

@@ -34,9 +34,7 @@ function linesOfTenants(all: Service['addresses'], { tenants: { by, header } }: 
     return [...(by === undefined ? [] : [where]), ...(mailboxUrl === null ? [] : [mail])]
   })
   const more = all.length - mostTenants
-  if (more <= 0) return lines
-  const hint = all.some(({ mailboxUrl }) => mailboxUrl !== null) ? ', and the key of their mail is the same' : ''
-  return [...lines, `There are ${more} more tenants${hint}`]
+  return more > 0 ? [...lines, `Tenants that are not listed: ${more}`] : lines
 }
 
 export function work(options: GlobalOptions): Promise<ExitCode> {

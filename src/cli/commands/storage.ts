@@ -6,8 +6,8 @@ import { type ExitCode, warn } from '../output.ts'
 import { type GlobalOptions, tenantHere } from '../settings.ts'
 
 /**
- * Checks each store, also that it takes a write, and changes no user, session or token. Prints the faults and a summary.
- * Exit code 1 if there is a fault.
+ * Checks each store, and writes a mark to see whether it takes writes. Users, sessions and tokens stay as they are. Prints
+ * the faults and a summary. Exit code 1 if there is a fault.
  */
 export async function checkStorage(options: GlobalOptions): Promise<ExitCode> {
   const { settings } = await tenantHere(options, { withoutSecret: true })

@@ -32,7 +32,7 @@ const options = {
   maxLoadingRetryTime: 250,
   retryStrategy: (attempt: number) => Math.min(25 * 2 ** Math.min(attempt, 5), 800) + Math.random() * 200,
   // After a fail-over the old master is a replica; a new connection finds the new master.
-  reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
+  reconnectOnError: isOfReplica,
 } satisfies RedisOptions
 
 /** The first words of errors by which a server says that it cannot serve now. */
@@ -83,7 +83,10 @@ export function redisConnection({ Redis }: Driver, url: string) {
     try {
       return await command(redis)
     } catch (error) {
-      throw isOutage(error) ? unavailable(bare(error)) : bare(error)
+      if (!isOutage(error)) throw bare(error)
+      // `reconnectOnError` then closes the connection, so this reply explains why the next command fails.
+      if (isOfReplica(error)) lastError = bare(error)
+      throw unavailable(isReply(error) ? bare(error) : (lastError ?? bare(error)))
     }
   }
 
@@ -127,6 +130,10 @@ export function ignoreOutage(error: unknown): void {
   if (!(error instanceof Unavailable)) throw error
 }
 
+function isOfReplica(error: unknown): boolean {
+  return messageOf(error).startsWith('READONLY')
+}
+
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : '')
 
 /** Errors other than `ReplyError` come from the driver: the connection is lost, closed, silent or not yet open. */
@@ -165,8 +172,8 @@ export function lacking(command: string): Unsuitable {
 
 /** ioredis attaches the command with its arguments to the error, among them passwords or addresses. */
 function bare(error: unknown): unknown {
-  // The driver's message speaks of its own options.
-  if (error instanceof Error && error.name === 'MaxRetriesPerRequestError') return new Error('the connection was lost')
+  // The driver's messages name its own options.
+  if (/maxRetriesPerRequest|enableOfflineQueue/.test(messageOf(error))) return new Error('the connection was lost')
   if (error instanceof Error) Reflect.deleteProperty(error, 'command')
   return error
 }

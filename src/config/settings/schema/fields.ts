@@ -10,7 +10,7 @@ interface Annotations {
   readonly expects?: string
   /** Describes a default that depends on other settings. */
   readonly otherwise?: string
-  /** The value may come from a file. It is never printed; of an `address`, only the parts without secrets are. */
+  /** The value is never printed. An `address` is printed without its user, password and query values. Both may come from a file. */
   readonly secret?: true | 'address'
   /** A record whose entries are validated separately. */
   readonly byEntry?: boolean

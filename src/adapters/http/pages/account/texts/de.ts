@@ -100,7 +100,7 @@ export const de: Texts = {
       UPDATE_USER_BAD_CURRENT_PASSWORD: 'Das ist nicht Ihr aktuelles Passwort.',
       RESET_PASSWORD_BAD_TOKEN: 'Dieser Link funktioniert nicht mehr. Bitte fordern Sie einen neuen an.',
       VERIFY_USER_BAD_TOKEN:
-        'Dieser Link funktioniert nicht mehr. Um Ihre Adresse zu bestätigen, fordern Sie bitte in Ihrem Konto einen neuen an.',
+        'Dieser Link funktioniert nicht mehr. In Ihrem Konto sehen Sie, ob Ihre Adresse bestätigt ist, und können einen neuen anfordern.',
       VERIFY_USER_ALREADY_VERIFIED: 'Diese Adresse ist schon bestätigt.',
       DELETE_USER_REFUSED: 'Dieses Konto kann hier nicht gelöscht werden. Sie können die Nachricht ignorieren.',
       OAUTH_INVALID_STATE:

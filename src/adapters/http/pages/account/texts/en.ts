@@ -99,7 +99,7 @@ export const en = {
       UPDATE_USER_BAD_CURRENT_PASSWORD: 'This is not your current password.',
       RESET_PASSWORD_BAD_TOKEN: 'This link does not work any more. Please request a new one.',
       VERIFY_USER_BAD_TOKEN:
-        'This link does not work any more. To confirm your address, please request a new one in your account.',
+        'This link does not work any more. Your account shows whether your address is confirmed, and can send a new link.',
       VERIFY_USER_ALREADY_VERIFIED: 'This address is confirmed already.',
       DELETE_USER_REFUSED: 'This account cannot be deleted here. You can ignore the message.',
       OAUTH_INVALID_STATE: 'This attempt is too old, or began in another browser. Please try again.',
