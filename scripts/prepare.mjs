@@ -78,7 +78,7 @@ export async function build() {
       'tldts',
       '@zxcvbn-ts/language-common',
     ],
-    // Imports run in their order, so the version of Node is checked before any package is loaded. CommonJS packages in the
+    // Imports run in their order, so the version of Node is checked before any package runs. CommonJS packages in the
     // bundle call `require` for Node's own modules.
     banner: {
       js: "import './require-node.js'; import { createRequire as portcullisRequire } from 'node:module'; const require = portcullisRequire(import.meta.url);",

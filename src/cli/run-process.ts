@@ -46,8 +46,10 @@ export async function runProcess(options: Options, begin: Begin): Promise<ExitCo
 
   const ending = endOfProcess(log)
   void ending.reached.then(() => endInTime(log))
-  // Keeps the process alive if no tenant is open.
-  const alive = setInterval(() => undefined, deadlineMilliseconds)
+  // Keeps the process alive if no tenant is open. A service that outlives its terminal takes later signals as reloads.
+  const alive = setInterval(() => {
+    hasTerminal &&= isatty(0)
+  }, deadlineMilliseconds)
   try {
     const running = await begin({ ...loaded, log, write: printLine, failed: ending.failed })
     started.resolve(reloader({ started: loaded, read, apply: running.reload, log }))
@@ -62,10 +64,10 @@ export async function runProcess(options: Options, begin: Begin): Promise<ExitCo
   }
 }
 
-const startedInTerminal = isatty(0)
+let hasTerminal = isatty(0)
 
-/** A closed terminal sends SIGHUP, too. The service ends with it, as other programs do that were started there. */
-const isTerminalClosed = (): boolean => startedInTerminal && !isatty(0)
+/** A terminal sends SIGHUP, too, when it closes. The service ends with it, as other programs do that were started there. */
+const isTerminalClosed = (): boolean => hasTerminal && !isatty(0)
 
 /** Resolves to the exit code when a signal or a fault ends the service. npm passes signals on, so they may come twice. */
 function endOfProcess(log: Logger): { reached: Promise<ExitCode>; failed: (fault: unknown) => void } {

@@ -33,7 +33,7 @@ export function unexpectedAt(text: string): number {
  * section 4). In a path, a list is an empty name.
  *
  * @param text valid JSON
- * @param levels the longest path. Thousands of paths through thousands of levels would take 100 ms for a body of 16 KiB
+ * @param levels reports only members at most this deep. Without it, a body of 16 KiB with thousands of levels takes 100 ms
  */
 export function repeatedMembers(text: string, levels = Number.POSITIVE_INFINITY): string[][] {
   const repeated: string[][] = []

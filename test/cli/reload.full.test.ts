@@ -60,8 +60,10 @@ describe('SIGHUP without tenants', () => {
 
   it('changes nothing when a setting is wrong, or when tenants.by has appeared', async () => {
     await settle({ http: { allowedOrigins: [origin], prot: 1 } })
-    await settle({ mail: { from: 'Acme' } })
     await hangUp('the settings cannot be read: nothing was reloaded')
+    await settle({ http: { allowedOrigins: [origin] }, mail: { from: 'Acme' } })
+    await hangUp('the settings cannot be read: nothing was reloaded')
+    expect(await isReadable('/users/me')).to.equal(false)
     expect(service.errors.at(-1)).to.include('Acme <accounts@example.com>') // a hint, and no address of a user
     await settle({ http: { allowedOrigins: [origin] }, tenants: { by: 'path' } })
     await hangUp('tenants.by has changed')

@@ -7,7 +7,7 @@ import { type GlobalOptions, tenantHere } from '../settings.ts'
 
 /**
  * Checks each store, and writes a mark to see whether it takes writes. Users, sessions and tokens stay as they are. Prints
- * the faults and a summary. Exit code 1 if there is a fault.
+ * the faults and a summary. Exit code 1 if there is one.
  */
 export async function checkStorage(options: GlobalOptions): Promise<ExitCode> {
   const { settings } = await tenantHere(options, { withoutSecret: true })

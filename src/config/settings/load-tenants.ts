@@ -16,9 +16,8 @@ interface From {
   /** The settings that all tenants inherit, as given. */
   readonly base: unknown
   readonly folder: string | null
-  readonly folderSource: Source
-  /** The source of values in the settings file. */
-  readonly fileSource: Source
+  /** The source of a common setting, or the settings file. */
+  readonly sourceOf: (path: string) => Source
   /** Variables below `tenants.list.<tenant>`, and their faults. */
   readonly assignments: readonly Assignment[]
   readonly faults: readonly Fault[]
@@ -28,11 +27,12 @@ interface From {
 
 /** Reads the settings of each tenant over the common ones. A fault in one tenant disables only this tenant. */
 export async function loadTenants(from: From): Promise<LoadedTenants> {
-  const { common, folder, folderSource, fileSource, assignments, faults } = from
+  const { common, folder, sourceOf, assignments, faults } = from
   const given = new Map<string, Given>()
   const inlined = common.tenants.list
-  for (const id of keysOf(inlined)) given.set(id, { tree: memberOf(inlined, id), source: fileSource, problem: null })
-  for (const [id, file] of await readFolder(folder, folderSource)) {
+  for (const id of keysOf(inlined))
+    given.set(id, { tree: memberOf(inlined, id), source: sourceOf('tenants.list'), problem: null })
+  for (const [id, file] of await readFolder(folder, sourceOf('tenants.folder'))) {
     const isTwice = given.has(id)
     given.set(id, isTwice ? { ...file, problem: 'is in tenants.list as well' } : file)
   }
@@ -134,21 +134,17 @@ async function readTenant(id: string, { tree, source, problem }: Given, from: Fr
     needsSecret: () => !withoutSecret,
     ...(id !== defaultTenant && { owned: (settings) => asTenant(id, settings, given, from) }),
   })
+  const sourceIn = (path: string): Source => (isGiven(own, path) ? source : from.sourceOf(path))
   return {
     id,
     hosts: hostNames,
     pathPrefix: `${prefix.join('.')}.`,
-    sources: new Map(
-      [...sources].map(([path, found]) => [
-        path,
-        found !== 'file' ? found : isGiven(own, path) ? source : from.fileSource,
-      ]),
-    ),
+    sources: new Map([...sources].map(([path, found]) => [path, found === 'file' ? sourceIn(path) : found])),
     settings,
     faults: faults.map((one) => ({
       ...one,
       path: [...prefix, ...(one.path === '' ? [] : [one.path])].join('.'),
-      source: one.source === 'file' ? source : one.source,
+      source: one.source === 'file' ? sourceIn(one.path) : one.source,
     })),
   }
 }

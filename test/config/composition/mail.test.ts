@@ -100,7 +100,7 @@ describe('the settings of mail', () => {
     await writeFile(join(folder.path, 'templates', 'en', 'reset.html'), '\n{{tokn}}')
     const mail = { url: 'smtp://mail.example.com', templates: 'templates' }
     const [fault] = await mailFaults(await folder.load({ mail }))
-    expect(fault).to.include({ path: 'mail.templates', source: 'file' })
+    expect(fault).to.include({ path: 'mail.templates', source: folder.source() })
     expect(fault?.message).to.contain('en/reset.html:2: {{tokn}} is no field of this message')
     const [other] = await mailFaults(await folder.load({ mail: { url: mail.url, language: 'fr' } }))
     expect(other).to.include({ path: 'mail.language', message: 'has no templates; there are templates in de, en' })

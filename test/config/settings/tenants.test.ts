@@ -437,9 +437,12 @@ describe('settings of tenants', () => {
 
   it('have the file of the tenant as their source', async () => {
     await inFolder({ 'acme.json': { passwords: { minLength: 12 } } })
-    const { tenants } = await folder.load({ passwords: { timeCost: 4 }, tenants: { by: 'header', folder: 'tenants' } })
+    const file = { passwords: { timeCost: 4 }, tenants: { by: 'header', folder: 'tenants' } }
+    const { tenants } = await folder.load(file, { PORTCULLIS_LIMITS__PASSWORDS_PER_CLIENT: '7' })
     const sources = tenants.enabled.get('acme')?.sources
     expect(sources?.get('passwords.minLength')).to.equal(folder.source(join('tenants', 'acme.json')))
     expect(sources?.get('passwords.timeCost')).to.equal(folder.source())
+    const inherited = sources?.get('limits.passwordsPerClient')
+    expect(inherited).to.equal('environment PORTCULLIS_LIMITS__PASSWORDS_PER_CLIENT')
   })
 })

@@ -1,3 +1,4 @@
+import { Refusal } from '../../../domain/refusal.ts'
 import type { Router } from '../endpoint.ts'
 import { type Html, html } from './html.ts'
 import { documentOf, pageReply, redirectHome } from './html-page.ts'
@@ -20,8 +21,9 @@ export function frontDoorRouter(door: FrontDoor, publicUrl: () => string): Route
     prefix: '',
     endpoints: [
       pageEndpoint('/', (incoming) => {
-        if (door.development === null || !incoming.isFromThisMachine())
-          return { status: 303, headers: { Location: `${publicUrl()}/account` } }
+        const isPublic = door.development === null || !incoming.isFromThisMachine()
+        if (isPublic && !door.account) throw new Refusal('NOT_FOUND')
+        if (isPublic) return { status: 303, headers: { Location: `${publicUrl()}/account` } }
         const { pathname } = new URL(publicUrl())
         const base = pathname === '/' ? '' : pathname
         return redirectHome(publicUrl(), '/', incoming) ?? pageReply(startPage(base, door), policy)

@@ -15,7 +15,8 @@ const busyMs = 5_000
 async function reading<T>(path: string, task: string, work: (db: Database) => T): Promise<T> {
   // A folder of another user looks the same as a missing one.
   if (!existsSync(path)) {
-    throw new Unsuitable(`there is no file ${path} that this user can read: run the command as the user of the service`)
+    const advice = 'run the command where the service runs and as its user, or set dataFolder'
+    throw new Unsuitable(`there is no file ${path} that this user can read: ${advice}`)
   }
   const { default: driver } = await import('better-sqlite3')
   let db: Database | null = null

@@ -31,7 +31,8 @@ export interface UserStore {
 
   /**
    * Removes the user only if the stored version is still `user.version`; `'removed'` for exactly one caller. Address
-   * and accounts become free; the events stay. There is at least one, for which the relay removes sessions and tokens.
+   * and accounts become free; the events stay. At least one event is required, because its delivery removes the sessions
+   * and tokens of the user.
    */
   remove(user: User, events: readonly [AccountEvent, ...AccountEvent[]]): Promise<'removed' | 'stale'>
 

@@ -10,7 +10,7 @@ onSubmit(async ({ username = '', password = '' }) => {
     if (codeOf(problem) !== 'LOGIN_USER_NOT_VERIFIED' || data.routes.verify === null) throw problem
     const button = element('button', { type: 'button' }, texts.resend)
     sendLinkOnClick(button, username)
-    finish(texts.errors.LOGIN_USER_NOT_VERIFIED ?? '', button)
+    finish(texts.errors.LOGIN_USER_NOT_VERIFIED, button)
   }
 })
 
