@@ -69,7 +69,8 @@ describe('portcullis config check', () => {
   it('loads the module of handlers, and reports a module that fails', async () => {
     const cwd = scratchFolder()
     await writeFile(join(cwd, 'broken.mjs'), 'export function on_after_register( {')
-    await writeFile(join(cwd, 'good.mjs'), 'export function on_after_register() {}')
+    await writeFile(join(cwd, 'good.mjs'), 'export function on_after_forgot_password() {}')
+    await writeFile(join(cwd, 'audit.mjs'), 'export function on_after_register() {}')
     const checked = (module: string) =>
       portcullis(['config', 'check'], { cwd, env: { PORTCULLIS_HANDLERS__MODULE: module } })
     const broken = await checked('broken.mjs')
@@ -79,13 +80,17 @@ describe('portcullis config check', () => {
       .and.to.include('environment PORTCULLIS_HANDLERS__MODULE')
     expect((await checked('missing.mjs')).err).to.include(`there is no file ${join(cwd, 'missing.mjs')}`)
     expect(await checked('good.mjs')).to.include({ code: 0, err: valid })
+    const lost =
+      'the handler module has neither on_after_forgot_password nor on_after_request_verify, and mail.url is off: nobody gets tokens'
+    expect((await checked('audit.mjs')).err).to.equal(`portcullis: ${join(cwd, 'audit.mjs')}: ${lost}\n${valid}`)
 
     await writeFile(join(cwd, 'mistaken.mjs'), 'export function on_after_registration() {}')
     const mistaken = await checked('mistaken.mjs')
     expect(mistaken.code).to.equal(0)
     expect(mistaken.err).to.equal(
       `portcullis: ${join(cwd, 'mistaken.mjs')}: the handler module exports a name that is not a handler: on_after_registration\n` +
-        `portcullis: ${join(cwd, 'mistaken.mjs')}: the handler module exports no handler\n${valid}`,
+        `portcullis: ${join(cwd, 'mistaken.mjs')}: the handler module exports no handler\n` +
+        `portcullis: ${join(cwd, 'mistaken.mjs')}: ${lost}\n${valid}`,
     )
   })
 

@@ -103,6 +103,7 @@ describe('portcullis superuser create', () => {
     expect(await me(email, another)).to.include({ id, is_superuser: true, is_verified: true, is_active: true })
     const again = await portcullis(['superuser', 'create', '--email', email, '--promote'], { cwd: folder })
     expect(again).to.deep.equal({ code: 0, out: '', err: `${email} is a superuser now (${id})\n` })
+    expect((await create(email, goodPassword, '--promote')).err).to.include('was not used')
     expect(await logsIn(email, another)).to.equal(true)
   })
 

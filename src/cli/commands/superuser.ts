@@ -29,6 +29,8 @@ export async function createSuperuser(options: Options): Promise<ExitCode> {
     const promoted = options.promote ? await users.promoteUser.execute({ email, requestId }) : null
     if (promoted !== null) {
       process.stderr.write(`${promoted.email} is a superuser now (${promoted.id})\n`)
+      if (options.passwordStdin)
+        process.stderr.write('The password on standard input is only for new users, and was not used\n')
       if (promoted.passwordHash === null) process.stderr.write(advice)
       return 0
     }

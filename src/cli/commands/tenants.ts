@@ -44,8 +44,8 @@ export function printDisabled(faults: ReadonlyMap<string, readonly Fault[]>): vo
 export async function openingFaults(
   tenants: readonly Pick<TenantSettings, 'id' | 'settings' | 'sources' | 'pathPrefix'>[],
 ): Promise<Map<string, readonly Fault[]>> {
-  const modules = tenants.map(({ settings }) => settings.handlers.module)
-  const ofModules = await handlerFaults(modules, warn)
+  const all = tenants.map(({ settings }) => settings)
+  const ofModules = await handlerFaults(all, warn)
   const found = new Map<string, readonly Fault[]>()
   for (const tenant of tenants) {
     const { id, settings, sources, pathPrefix } = tenant

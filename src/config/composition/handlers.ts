@@ -30,6 +30,7 @@ export async function openHandlers(settings: Settings, needs: Needs) {
           await mail?.close()
           throw thrown
         })
+  if (leased && losesTokens(settings, leased.value.module)) log.warn({ tenant }, lostTokens)
   const printed = console && own === undefined ? consoleHandlers(write, tenant) : null
   const all = [mail?.eventHandlers, own, leased?.value.module, printed].filter((one) => one != null)
   return {
@@ -59,6 +60,15 @@ export function warnOfNoHandlers(log: Warnings, { enabled }: LoadedTenants): voi
 }
 
 const mostNamed = 20
+
+const lostTokens =
+  'the handler module has neither on_after_forgot_password nor on_after_request_verify, and mail.url is off: nobody gets tokens'
+
+/** Whether no link for a reset or a verification reaches a user: without `mail.url`, a module switches the mailbox off. */
+function losesTokens({ handlers, mail }: Settings, module: EventHandlers): boolean {
+  const sends = module.handles('reset_requested') || module.handles('verification_requested')
+  return mail.url === 'off' && !handlers.console && !sends
+}
 
 /**
  * Opens the handlers of the module alone.
@@ -95,14 +105,16 @@ async function lease(path: string, log: HandlerModuleOptions['log'], shares: Sha
  * @param warn receives the warnings that the service would log
  */
 export async function handlerFaults(
-  modules: readonly (string | null)[],
+  all: readonly Settings[],
   warn: (text: string) => void,
 ): Promise<Map<string, string>> {
   const faults = new Map<string, string>()
-  for (const path of new Set(modules)) {
+  for (const path of new Set(all.map(({ handlers }) => handlers.module))) {
     if (path === null) continue
     const module = handlerModule({ url: pathToFileURL(path), log: asText(path, warn) })
     await module.start().catch((error: unknown) => faults.set(path, reasonOf(error)))
+    const isLost = all.some((one) => one.handlers.module === path && losesTokens(one, module))
+    if (isLost && !faults.has(path)) warn(`${path}: ${lostTokens}`)
     await module.close()
   }
   return faults
