@@ -128,7 +128,7 @@ export default [
   {
     title: 'each address of a /64 is a client',
     file: 'src/adapters/http/pipeline/client-address.ts',
-    text: 'return version === 4 ? address : subnetOf(address, 4)',
+    text: 'return version === 4 ? address : (networksOf(address)[0]?.name ?? address)',
     replacement: 'return address',
     tests: ['test/adapters/http/client-address.test.ts'],
   },

@@ -1,5 +1,4 @@
 import { expect } from 'chai'
-import { networkOf } from '../../../src/adapters/http/pipeline/client-address.ts'
 import { traitsOf } from '../../../src/adapters/http/pipeline/client-traits.ts'
 
 const known = {
@@ -46,7 +45,7 @@ describe('the traits of a client', () => {
       ['2001:db8:a:b::/64', '2001:db8:a::/48'],
       ['2001:db8:0:b::/64', '2001:db8::/48'],
     ] as const) {
-      expect(networkOf(client)).to.equal(network)
+      expect(traitsOf(client).network).to.equal(network)
     }
   })
 })

@@ -1,9 +1,10 @@
 import type { IncomingMessage } from 'node:http'
 import { BlockList, isIP, type Socket, SocketAddress } from 'node:net'
+import { networksOf } from '../../../domain/client-networks.ts'
 import { isLoopback } from '../../../lib/loopback.ts'
 import { Unreadable } from '../errors.ts'
 
-/** A client is an IPv4 address or an IPv6 /64, since one customer of a provider has a whole /64. `null`: unknown. */
+/** A client is an IPv4 address or an IPv6 /64, the smallest network of a subscriber. `null`: unknown. */
 export type ClientOf = (request: Pick<IncomingMessage, 'headers' | 'socket'>) => string | null
 
 /**
@@ -67,25 +68,7 @@ function parseAddress(text: string): Address | null {
 }
 
 function clientOf({ address, version }: Address): string {
-  return version === 4 ? address : subnetOf(address, 4)
-}
-
-/** The network of a client. It shows region and internet provider, but not the person. */
-export function networkOf(client: string): string {
-  const [address = ''] = client.split('/')
-  return isIP(address) === 6 ? subnetOf(address, 3) : `${address.split('.').slice(0, 3).join('.')}.0/24`
-}
-
-/**
- * The subnet of an IPv6 address by its first groups of 16 bits.
- *
- * @param address in its canonical form; its `::` may be inside the subnet or behind it
- */
-function subnetOf(address: string, groups: number): string {
-  const [left = [], right = []] = address.split('::').map((half) => half.split(':').filter((group) => group !== ''))
-  const zeros = Array<string>(8 - left.length - right.length).fill('0')
-  const subnet = [...left, ...zeros, ...right].slice(0, groups).join(':')
-  return `${new SocketAddress({ address: `${subnet}::`, family: 'ipv6' }).address}/${groups * 16}`
+  return version === 4 ? address : (networksOf(address)[0]?.name ?? address)
 }
 
 /** Reads an IP address, or a subnet such as 10.0.0.0/8. */

@@ -1,6 +1,6 @@
 import Bowser from 'bowser'
+import { largestNetworkOf } from '../../../domain/client-networks.ts'
 import type { ClientTraits } from '../../../domain/session.ts'
-import { networkOf } from './client-address.ts'
 
 /** Headers of browsers are shorter. The library tries many patterns on the text. */
 const maxLength = 512
@@ -21,4 +21,10 @@ export function traitsOf(client: string | null, userAgent = ''): ClientTraits {
 
 function known(name: string | undefined, names: ReadonlySet<string>): string | null {
   return name !== undefined && names.has(name) ? name : null
+}
+
+/** It shows region and internet provider, but not the person. */
+function networkOf(client: string): string {
+  const [first, second, third, fourth] = client.split('.')
+  return fourth === undefined ? largestNetworkOf(client) : `${first}.${second}.${third}.0/24`
 }
