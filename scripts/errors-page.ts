@@ -70,7 +70,7 @@ other than \`100-continue\` gets 417 without a body, and the service ignores \`U
   comes from a proxy in front of the service.
 - **403 on a page of yours**, for a request that any visitor may send: add the origin of the page to
   \`http.allowedOrigins\`. The log names the origin.
-- **405 for \`HEAD\`**: send \`GET\`.
+- **405 for \`HEAD\`**: send \`GET\`. Only health, documents and pages answer \`HEAD\`.
 - **405 for \`OPTIONS\`**, or a failed preflight in the browser. There are three causes:
   - \`http.allowedOrigins\` lacks the origin of the page. The log names the origin.
   - \`http.allowedHeaders\` lacks a header that the page or one of its libraries sends. The browser's console names the

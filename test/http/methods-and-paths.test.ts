@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { anAddress, empty, forbidden, notFound, refused, seen } from '../support/answers.ts'
 import { call, logIn, register } from '../support/client.ts'
-import { rawCall } from '../support/raw-request.ts'
+import { callAt, rawCall } from '../support/raw-request.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { exchangeUntilClosed } from '../support/sockets.ts'
 
@@ -90,7 +90,8 @@ describe('methods and paths', () => {
       // `/users/me` is a path of its own, and one of a user id.
       const same = described.filter(([one]) => new RegExp(`^${one.replace('{user_id}', '[^/]+')}$`).test(path))
       const names = same.flatMap(([, operations]) => Object.keys(operations).map((name) => name.toUpperCase()))
-      const allowed = path === '/docs' ? ['GET'] : [...new Set(names)].sort()
+      const head = ['/docs', '/healthz', '/readyz'].includes(path) ? ['GET', 'HEAD'] : []
+      const allowed = [...new Set([...names, ...head])].sort()
       for (const method of methods.filter((one) => !allowed.includes(one))) {
         const answer = await ask(method, path)
         expect(seen(answer), `${method} ${path}`).to.deep.equal(method === 'HEAD' ? empty(405) : notAllowed)
@@ -101,11 +102,24 @@ describe('methods and paths', () => {
   })
 
   it('runs nothing for HEAD, and sends the Content-Length of other methods', async () => {
-    for (const path of ['/users/me', '/healthz', '/nothing']) {
+    for (const path of ['/users/me', '/users/me/sessions', '/nothing']) {
       const head = await ask('HEAD', path, [['Authorization', `Bearer ${bearer}`]])
       expect(seen(head)).to.deep.equal(empty(path === '/nothing' ? 404 : 405))
       const put = await ask('PUT', path)
       expect(head.headers.get('Content-Length')).to.equal(put.headers.get('Content-Length'))
+    }
+  })
+
+  it('answers HEAD like GET, without the body, for health, documents and pages', async () => {
+    const pages = ['/', '/account', '/account/sign-in', '/account/style.css', '/try']
+    for (const path of ['/healthz', '/readyz', '/openapi.json', '/docs', '/docs/start.js', ...pages]) {
+      const { host } = new URL(service.url)
+      const [head, get] = [await callAt(service.url, host, 'HEAD', path), await callAt(service.url, host, 'GET', path)]
+      expect(head.status, path).to.be.oneOf([200, 303])
+      expect(seen(head), path).to.deep.equal(empty(get.status))
+      const headers = ({ headers }: typeof head) =>
+        [...headers].filter(([name]) => !['date', 'x-request-id', 'connection', 'keep-alive'].includes(name))
+      expect(headers(head), path).to.deep.equal(headers(get))
     }
   })
 

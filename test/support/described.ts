@@ -52,6 +52,7 @@ function judgeBy(document: Json): Judge {
 function undescribed(path: string, method: string, { status }: Answer): string[] {
   if (status === 404 || status === 405) return []
   if (method === 'OPTIONS' && status === 204) return [] // a CORS preflight
+  if (method === 'HEAD') return [] // the headers of GET
   if (path === '/openapi.json' || /^\/docs(\/|$)/.test(path)) return []
   return [`${method} ${path} ${status}: is not described`]
 }

@@ -35,6 +35,8 @@ export interface Endpoint {
   readonly query?: readonly QueryParameter[]
   /** The limit for each client, which the pipeline counts; `'passwords'` for the limits that the use case counts. */
   readonly limit?: ClientLimit | 'passwords'
+  /** Whether HEAD is answered like GET, without the body. Only for operations that change nothing. */
+  readonly answersHead?: boolean
   /** Answers browsers of this machine only; other requests are 404. */
   readonly isLocal?: boolean
   readonly access: Access

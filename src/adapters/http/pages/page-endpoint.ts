@@ -14,6 +14,7 @@ export function pageEndpoint(
     operationId: `page:${path}`,
     summary: '', // only the OpenAPI document shows summaries, and it has no pages
     access: 'public',
+    answersHead: true,
     handle: async (incoming) => handle(incoming),
   })
 }

@@ -8,6 +8,8 @@ export interface Route {
   /** `:name` is a parameter. */
   readonly path: string
   readonly operation: Operation
+  /** Whether HEAD is answered like GET, without the body (RFC 9110 section 9.3.2). */
+  readonly answersHead?: boolean
 }
 
 export type RouteTable = ReturnType<typeof routeTable>
@@ -16,27 +18,28 @@ export type RouteTable = ReturnType<typeof routeTable>
 export function routeTable(routes: readonly Route[]) {
   const router = new Router({ strict: true, sensitive: true })
   const taken = new Set<string>()
-  for (const { method, path, operation } of routes) {
+  for (const { method, path, operation, answersHead = false } of routes) {
     const name = `${method} ${path}`
     if (taken.has(name)) throw new Error(`two routers have ${name}`)
     taken.add(name)
-    router.register(path, [method], (ctx) => {
+    const layer = router.register(path, [method], (ctx) => {
       ctx.state.route = path
       return operation(ctx, ctx.params)
     })
+    // @koa/router answers HEAD where it has GET, but a HEAD on a callback would change state.
+    if (!answersHead) layer.methods = layer.methods.filter((one) => one !== 'HEAD')
   }
   const dispatch = router.routes()
 
   return {
     /** Calls the operation of a request, or `refuse` if there is none. */
     async answer(ctx: Context, refuse: () => Promise<void>): Promise<void> {
-      // @koa/router answers HEAD where it has GET. FastAPI does not, and a HEAD on a callback would change state.
-      await (ctx.method === 'HEAD' ? refuse() : dispatch(ctx as RouterContext, refuse))
+      await dispatch(ctx as RouterContext, refuse)
     },
 
     methodsAt(path: string): readonly string[] {
       const methods = router.match(path, '').path.flatMap((layer) => layer.methods)
-      return [...new Set(methods)].filter((method) => method !== 'HEAD').sort()
+      return [...new Set(methods)].sort()
     },
   }
 }

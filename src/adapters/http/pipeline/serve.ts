@@ -98,6 +98,7 @@ export function routesOf(routers: readonly Router[], needs: RoutesNeeds): RouteT
       endpoints.map((endpoint) => ({
         method: endpoint.method,
         path: `${prefix}${endpoint.path}`,
+        answersHead: endpoint.answersHead ?? false,
         operation: answerOf(endpoint, needs),
       })),
     ),

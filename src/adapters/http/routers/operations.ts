@@ -35,6 +35,7 @@ export function operationsRouter(
         operationId: 'operations:healthz',
         summary: 'Whether the process is alive; asks no store',
         access: 'public',
+        answersHead: true,
         replies: { 200: { description: 'Alive', body: Alive } },
         async handle() {
           return { status: 200, body: { status: 'alive' } }
@@ -46,6 +47,7 @@ export function operationsRouter(
         operationId: 'operations:readyz',
         summary: 'Whether every store answers',
         access: 'public',
+        answersHead: true,
         replies: {
           200: { description: 'Ready', body: Ready },
           503: { description: 'Some stores do not answer', body: NotReady },
