@@ -6,9 +6,10 @@ import { promisify } from 'node:util'
 import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core'
 import { expect } from 'chai'
 import { publint } from 'publint'
-import { environmentOf } from './support/commands.ts'
+import { environmentOf, startCommand } from './support/commands.ts'
 import { PackedProject } from './support/packed-project.ts'
 import { listen } from './support/ports.ts'
+import { projectFile } from './support/readme-blocks.ts'
 
 /** Uses each entry of the package. */
 const body = `
@@ -61,6 +62,38 @@ describe('the tarball', () => {
     const isBroken = ({ page, link }: { page: string; link: string }) =>
       !existsSync(join(project.installed, dirname(page), link))
     expect(links.filter(isBroken)).to.deep.equal([])
+  })
+
+  it('installs no package that reports installations, and no scripts but those of argon2 and bcrypt', () => {
+    // Safe: the project's own lock file.
+    const { packages } = JSON.parse(projectFile('package-lock.json')) as {
+      packages: Record<string, { dev?: boolean; hasInstallScript?: boolean }>
+    }
+    const installed = Object.entries(packages).filter(([path, { dev }]) => path !== '' && !dev)
+    expect(installed.length).to.be.greaterThan(50)
+    const withScript = installed.filter(([, { hasInstallScript }]) => hasInstallScript).map(([path]) => path)
+    expect(withScript).to.have.members(['node_modules/argon2', 'node_modules/bcrypt'])
+  })
+
+  it('serves /docs by files of its own, with the licence of Swagger UI beside them', async () => {
+    const env = environmentOf({ PORTCULLIS_STORES__USERS__KIND: 'memory', PORTCULLIS_HTTP__PORT: '0' })
+    const words = [process.execPath, join(project.installed, 'bin', 'portcullis.js'), 'serve']
+    const service = startCommand(words, project.folder, env)
+    try {
+      const [, port] = await service.says(/"port":(\d+),"msg":"listening"/)
+      const page = await (await fetch(`http://localhost:${port}/docs`)).text()
+      const linked = [...page.matchAll(/(?:src|href)="(docs\/[^"]+)"/g)].map(([, path = '']) => path)
+      expect(linked).to.include.members(['docs/swagger-ui-bundle.js', 'docs/swagger-ui.css'])
+      for (const path of linked) {
+        const { status, headers } = await fetch(`http://localhost:${port}/${path}`)
+        expect([status, headers.get('content-length') === '0'], path).to.deep.equal([200, false])
+      }
+    } finally {
+      service.kill('SIGTERM')
+      await service.ended
+    }
+    const licences = ['LICENSE', 'NOTICE', 'swagger-ui-bundle.js.LICENSE.txt']
+    expect(project.files()).to.include.members(licences.map((file) => `dist/swagger-ui/${file}`))
   })
 
   it('passes publint', async () => {

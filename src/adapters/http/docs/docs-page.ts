@@ -1,6 +1,4 @@
 import { readFile } from 'node:fs/promises'
-import { createRequire } from 'node:module'
-import { dirname } from 'node:path'
 import type { Router } from '../endpoint.ts'
 import { html } from '../pages/html.ts'
 import { documentOf, pageReply } from '../pages/html-page.ts'
@@ -10,6 +8,11 @@ import { fileEndpoint, pageEndpoint } from '../pages/page-endpoint.ts'
 const policy =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
 
+/** The build copies the files of Swagger UI there. */
+const folder = new URL(
+  import.meta.url.endsWith('.ts') ? '../../../../dist/swagger-ui/' : './swagger-ui/',
+  import.meta.url,
+)
 const assets = ['swagger-ui.css', 'swagger-ui-bundle.js', 'favicon-32x32.png']
 
 const page = documentOf(
@@ -40,7 +43,6 @@ const start = `SwaggerUIBundle({
 `
 
 export function docsRouter(document: unknown): Router {
-  const swaggerFolder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
   return {
     tag: 'pages',
     prefix: '',
@@ -48,7 +50,7 @@ export function docsRouter(document: unknown): Router {
       pageEndpoint('/openapi.json', () => ({ status: 200, body: document })),
       pageEndpoint('/docs', () => pageReply(page, policy)),
       fileEndpoint('/docs/start.js', () => start),
-      ...assets.map((name) => fileEndpoint(`/docs/${name}`, () => readFile(`${swaggerFolder}/${name}`))),
+      ...assets.map((name) => fileEndpoint(`/docs/${name}`, () => readFile(new URL(name, folder)))),
     ],
   }
 }
