@@ -24,6 +24,13 @@ interface Needs {
   wakeRelay?: () => void
 }
 
+/** The user has too many undelivered events (`maxWaitingEvents`), so the change and its events were not written. */
+export class QueueFull extends Unavailable {
+  constructor() {
+    super('a user has too many undelivered events')
+  }
+}
+
 const maxAttempts = 100
 const longestPauseMilliseconds = 50
 
@@ -40,6 +47,7 @@ export class ChangeUser {
     this.#needs = needs
   }
 
+  /** Throws `QueueFull` if the queue of the user has no room for the events of the change. */
   async execute(id: UserId, decide: Decide): Promise<ChangeOutcome> {
     const before = this.#last.get(id) ?? Promise.resolve()
     const change = before.then(() => this.#attempt(id, decide))
@@ -55,7 +63,7 @@ export class ChangeUser {
     try {
       const outcome = await change
       // Thrown here and not within the chain, because the next changes of the user may need no room.
-      if (outcome.type === 'full') throw new Unavailable('a user has too many undelivered events')
+      if (outcome.type === 'full') throw new QueueFull()
       return outcome
     } finally {
       if (this.#last.get(id) === settled) this.#last.delete(id)

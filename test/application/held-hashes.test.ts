@@ -64,6 +64,7 @@ async function scene(verdict: 'match' | 'match_needs_rehash', fields: Partial<Us
     eventHandlers: { ...recordedHandlers(), handles: () => false },
     clock,
     newId,
+    warnOfDropped() {},
   })
   const updateUser = new UpdateUser({
     users,

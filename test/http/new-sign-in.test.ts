@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import { type Acme, aPerson, startAcme } from '../support/acme.ts'
 import { anAddress } from '../support/answers.ts'
 import { type Answer, call, goodPassword, logIn, register } from '../support/client.ts'
+import { eventually } from '../support/eventually.ts'
 import { Browser } from '../support/oauth-browser.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 
@@ -94,5 +95,34 @@ describe('a sign-in from a new browser', () => {
     const isTold = ({ event, user }: { event: string; user: { id: string } }) =>
       event === 'on_new_sign_in' && user.id === me.id
     expect(service.events.filter(isTold)).to.have.lengthOf(1)
+  })
+})
+
+describe('the logins of a user whose events are not delivered', () => {
+  it('are not refused by password or provider, and the log tells that their events were dropped', async () => {
+    const acme = await startAcme('acme')
+    const service = await startTestService({ ...acme.env({ BACKEND: 'cookie' }), PORTCULLIS_EVENTS__RELAY: 'off' })
+    try {
+      const profile = aPerson()
+      const browser = new Browser(service.url)
+      await browser.travel(acme, profile)
+      const [cookie = ''] = [...browser.jar].map((pair) => pair.join('='))
+      const change = (json: object) => call(service.url, 'PATCH', '/users/me', { json, cookie })
+      expect((await change({ password: goodPassword })).status).to.equal(200)
+      while ((await change({ email: anAddress() })).status === 200) {} // until 100 events wait
+      const me = await call(service.url, 'GET', '/users/me', { cookie })
+      const { id, email } = me.body as { id: string; email: string } // safe: as described, or `call` throws
+
+      expect((await browser.travel(acme, profile)).status).to.equal(204)
+      expect(await logIn(service.url, email)).to.be.a('string')
+      expect((await change({ email: anAddress() })).status).to.equal(503)
+      const warnings = () =>
+        service.logLines.map((line) => JSON.parse(line)).filter(({ msg }) => msg.includes('dropped'))
+      await eventually('a warning', () => warnings().length > 0)
+      expect(warnings()[0]).to.include({ level: 40, userId: id, logins: 1 })
+    } finally {
+      await service.stop()
+      await acme.close()
+    }
   })
 })

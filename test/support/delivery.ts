@@ -28,6 +28,7 @@ export async function deliveryNeeds(clock: () => Date) {
     newAddressTokens: null,
     lifetimes: { reset_password: 900, verify_email: 86_400 },
     random: () => 0,
+    warnOfDropped() {},
     timers,
     tenant: 'default',
     problems,

@@ -1,9 +1,10 @@
 import { emailKey } from '../../domain/email.ts'
 import { type AccountEvent, accountEvent } from '../../domain/events.ts'
+import type { UserId } from '../../domain/ids.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import { type ClientTraits, unknownTraits } from '../../domain/session.ts'
 import type { User } from '../../domain/user.ts'
-import type { ChangeUser } from '../change-user.ts'
+import { type ChangeUser, QueueFull } from '../change-user.ts'
 import { type CausingRequest, eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
 import type { Caller, Limits } from '../limits/limits.ts'
 import type { DeviceTokens } from '../ports/device-tokens.ts'
@@ -15,6 +16,13 @@ export interface IssueNeeds extends MetadataNeeds {
   eventHandlers: EventHandlers
   deviceTokens: Pick<DeviceTokens, 'idOf'>
   limits: Pick<Limits, 'mayTellSignIn'>
+  warnOfDropped: (dropped: DroppedEvents) => void
+}
+
+/** A login whose events were not written. */
+export interface DroppedEvents {
+  readonly userId: UserId
+  readonly requestId: string
 }
 
 /** The client of a login. */
@@ -35,7 +43,10 @@ interface Login extends CausingRequest, LoginClient {
   readonly isRegistration?: boolean
 }
 
-/** Issues a credential if the user may log in through this backend, and writes the login's events that have a handler. */
+/**
+ * Issues a credential if the user may log in through this backend, and writes the login's events that have a handler. With a
+ * full queue of events it only warns: otherwise a failing handler would lock its user out.
+ */
 export async function issueCredential(needs: IssueNeeds, login: Login): Promise<string> {
   const { user, backend, requiresVerification = false, traits = unknownTraits } = login
   if (!user.isActive) throw new Refusal('LOGIN_BAD_CREDENTIALS')
@@ -47,13 +58,17 @@ export async function issueCredential(needs: IssueNeeds, login: Login): Promise<
   const isHandled = needs.eventHandlers.handles('logged_in')
   const isNew = await isNewSignIn(needs, login)
   if (!isHandled && !isNew) return credential
-  await needs.changeUser.execute(user.id, (fresh) => {
+  const change = needs.changeUser.execute(user.id, (fresh) => {
     const metadata = () => eventMetadata(needs, login)
     const events: AccountEvent[] = [
       ...(isHandled ? [accountEvent('logged_in', fresh, metadata())] : []),
       ...(isNew ? [{ ...accountEvent('new_sign_in', fresh, metadata()), traits }] : []),
     ]
     return { type: 'replace', user: fresh, events }
+  })
+  await change.catch((thrown: unknown) => {
+    if (!(thrown instanceof QueueFull)) throw thrown
+    needs.warnOfDropped({ userId: user.id, requestId: login.requestId })
   })
   return credential
 }

@@ -11,6 +11,7 @@ import type { EventHandlers } from '../../application/ports/event-handlers.ts'
 import type { CodeRefused, ProviderFailed } from '../../application/ports/oauth-provider.ts'
 import type { PasswordHasher } from '../../application/ports/password-hasher.ts'
 import type { UserStore } from '../../application/ports/stores/user-store.ts'
+import type { DroppedEvents } from '../../application/sign-in/issue-credential.ts'
 import type { RequestPurpose } from '../../domain/one-time-token.ts'
 import { timers } from '../../lib/timers.ts'
 import type { Settings } from '../settings/schema/schema.ts'
@@ -28,6 +29,7 @@ interface Opened extends Pick<OpenStores, 'users' | 'sessions' | 'tokens' | 'oau
   readonly attacked: (attack: Attack) => void
   readonly withheld: (demand: Pick<TokenDemand, 'purpose' | 'requestId'>) => void
   readonly warnOfAttack: (report: AttackReport) => void
+  readonly warnOfDropped: (dropped: DroppedEvents) => void
   /** Called after a write of events. */
   readonly wakeRelay: () => void
 }

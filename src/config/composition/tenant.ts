@@ -2,7 +2,9 @@ import { isCommonPassword } from '../../adapters/crypto/common-passwords.ts'
 import { derivedKeys } from '../../adapters/crypto/derived-keys.ts'
 import { newId } from '../../adapters/crypto/new-id.ts'
 import { handlerNameOf } from '../../adapters/events/handlers.ts'
+import { countedLines } from '../../adapters/http/server/counted-lines.ts'
 import type { Backlog } from '../../adapters/metrics/gauges.ts'
+import type { DroppedEvents } from '../../application/sign-in/issue-credential.ts'
 import { Unavailable } from '../../domain/refusal.ts'
 import { bindSecret, resolveSecret } from '../settings/master-secret.ts'
 import type { Settings } from '../settings/schema/schema.ts'
@@ -110,6 +112,11 @@ export async function openTenant(needs: Needs) {
       }),
     withheld: (demand) => log.warn(demand, 'requests for tokens of an address reached limits.tokensPerAddress'),
     warnOfAttack: (report) => log.warn(report, 'wrong passwords for an account reached limits.passwordsPerAccount'),
+    warnOfDropped: countedLines<DroppedEvents>({
+      kindOf: () => 'login',
+      write: (dropped, logins) =>
+        log.warn({ ...dropped, logins }, 'the events of logins were dropped: too many events of a user wait'),
+    }),
     wakeRelay: () => deliveries.wake(),
   })
   const ports = { ...unmeasured, limits: measuredLimits(unmeasured.limits, metrics) }

@@ -64,6 +64,7 @@ describe('FinishOAuth', () => {
           limits: unlimited,
           deviceTokens: { idOf: () => null },
           wakeRelay: () => void woken++,
+          warnOfDropped() {},
         }
         const { credential } = await new FinishOAuth(needs).execute({
           response: { code: 'code', state, error: null, iss: null },

@@ -1,20 +1,22 @@
 import { expect } from 'chai'
 import { newId } from '../../../src/adapters/crypto/new-id.ts'
 import { unlimited } from '../../../src/application/limits/limits.ts'
-import { issueCredential } from '../../../src/application/sign-in/issue-credential.ts'
+import { type DroppedEvents, issueCredential } from '../../../src/application/sign-in/issue-credential.ts'
 import type { Email } from '../../../src/domain/email.ts'
-import { aUser } from '../../../src/testing/builders.ts'
+import { Unavailable } from '../../../src/domain/refusal.ts'
+import type { User } from '../../../src/domain/user.ts'
+import { anEvent, aUser } from '../../../src/testing/builders.ts'
 import { fixedClock } from '../../../src/testing/fixed-clock.ts'
 import { changeUserOf, deliveryNeeds, recording } from '../../support/delivery.ts'
 
 describe('the event of a login', () => {
-  it('carries the record with which it is written, and not the older one that was verified', async () => {
+  const requestId = 'request-of-a-test'
+  const backend = { name: 'jwt', requiresVerification: false, credentials: { issue: async () => 'credential' } }
+
+  async function scene() {
     const clock = fixedClock()
     const { users, outbox } = await deliveryNeeds(clock)
-    const verified = aUser()
-    const email = 'changed@example.com' as Email // safe: it is one
-    await users.insert(verified, [])
-    await users.replace({ ...verified, email }, [])
+    const dropped: DroppedEvents[] = []
     const needs = {
       changeUser: changeUserOf(users),
       eventHandlers: recording(),
@@ -22,10 +24,32 @@ describe('the event of a login', () => {
       limits: unlimited,
       clock,
       newId,
+      warnOfDropped: (one: DroppedEvents) => void dropped.push(one),
     }
-    const backend = { name: 'jwt', requiresVerification: false, credentials: { issue: async () => 'credential' } }
-    await issueCredential(needs, { user: verified, backend: backend as never, requestId: 'request-of-a-test' }) // safe: only `issue` is called
+    const logIn = (user: User) => issueCredential(needs, { user, backend: backend as never, requestId }) // safe: only `issue` is called
+    return { clock, users, outbox, dropped, logIn, changeUser: needs.changeUser }
+  }
+
+  it('carries the record with which it is written, and not the older one that was verified', async () => {
+    const { clock, users, outbox, logIn } = await scene()
+    const verified = aUser()
+    const email = 'changed@example.com' as Email // safe: it is one
+    await users.insert(verified, [])
+    await users.replace({ ...verified, email }, [])
+    await logIn(verified)
     const [lease] = await outbox.lease(clock(), 1, 60)
     expect(lease?.event).to.deep.include({ type: 'logged_in' }).and.have.nested.property('user.email', email)
+  })
+
+  it('is dropped with a warning when 100 events wait, so that a failing handler locks nobody out', async () => {
+    const { users, outbox, dropped, logIn, changeUser } = await scene()
+    const user = aUser()
+    await users.insert(user, [])
+    const logins = await Promise.all(Array.from({ length: 150 }, () => logIn(user)))
+    expect(logins).to.deep.equal(Array(150).fill('credential'))
+    expect(await outbox.count('waiting', 1000)).to.equal(100)
+    expect(dropped).to.deep.equal(Array(50).fill({ userId: user.id, requestId }))
+    const verify = changeUser.execute(user.id, (fresh) => ({ type: 'replace', user: fresh, events: [anEvent(fresh)] }))
+    expect(await verify.catch((fault: unknown) => fault)).to.be.instanceOf(Unavailable)
   })
 })

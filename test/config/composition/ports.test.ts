@@ -34,6 +34,7 @@ describe('the use cases of a tenant', () => {
       attacked() {},
       withheld() {},
       warnOfAttack() {},
+      warnOfDropped() {},
       wakeRelay: () => void woken++,
     })
     const { registerUser, changeUser, promoteUser, deleteUser } = useCasesOf(ports)
