@@ -2,6 +2,20 @@
 
 export default [
   {
+    title: 'a password that is not NFC costs less work when no user has the address',
+    file: 'src/adapters/crypto/argon2-hasher.ts',
+    text: 'possible && normal !== password &&',
+    replacement: 'possible && scheme !== null && normal !== password &&',
+    tests: ['test/adapters/crypto/argon2-hasher.test.ts'],
+  },
+  {
+    title: 'a re-hash keeps only the bytes that bcrypt reads',
+    file: 'src/adapters/crypto/hash-schemes.ts',
+    text: 'Buffer.byteLength(password) < maxBcryptBytes',
+    replacement: 'Buffer.byteLength(password) <= maxBcryptBytes',
+    tests: ['test/adapters/crypto/argon2-hasher.test.ts'],
+  },
+  {
     title: 'a login renews the hash of a password that was changed meanwhile',
     file: 'src/application/sign-in/log-in.ts',
     text: 'await this.#needs.users.replace({ ...user, passwordHash: await this.#needs.hasher.hash(password, client) }, [])',

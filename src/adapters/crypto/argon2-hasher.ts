@@ -61,22 +61,26 @@ export function argon2Hasher(options: Options): Argon2Hasher {
 
     async verify(password, hash, client = null) {
       const scheme = hash === null ? null : schemeOfHash(hash)
-      const possible = scheme !== null && isHashable(password)
+      const possible = isHashable(password)
+      const normal = possible ? normalisePassword(password) : ''
       // An unknown user or an unknown kind of hash costs the same work.
       const tried = scheme ?? today
       const against = scheme === null || hash === null ? today.dummy() : hash
-      const text = possible ? normalisePassword(password) : ''
 
-      const { value: same, beganAt } = await queue.run(tried.lanes, () => tried.verify(text, against), {
-        client,
-      })
-      if (!same || !possible) {
+      const matches = async (text: string): Promise<boolean> => {
+        const { value, beganAt } = await queue.run(tried.lanes, () => tried.verify(text, against), { client })
+        if (value && possible && scheme !== null) return true
         const remainingMs = beganAt + floorMs - pool.monotonic()
         if (remainingMs > 0) await delay(remainingMs)
-        return 'mismatch'
+        return false
       }
-      // bcrypt ignores bytes after the 72nd. They may be mistyped, so a re-hash would change the password.
-      return tried.prefix === today.prefix || !tried.readsAll(text) ? 'match' : 'match_needs_rehash'
+
+      const isNormalMatch = await matches(normal)
+      // Another program may have hashed a text as it was typed. The second hash depends on the text alone.
+      const isTypedMatch = possible && normal !== password && (await matches(password))
+      if (!isNormalMatch && !isTypedMatch) return 'mismatch'
+      const isUpToDate = isNormalMatch && tried.prefix === today.prefix
+      return isUpToDate || !tried.readsAll(password) ? 'match' : 'match_needs_rehash'
     },
 
     async prepare(schemes) {

@@ -8,7 +8,7 @@ export interface HashScheme {
   readonly prefix: string
   /** The number of processors that one hash uses. */
   readonly lanes: number
-  /** Whether the scheme uses every byte of a password. */
+  /** Whether the scheme is known to have used every byte of a password that matches. */
   readsAll(password: string): boolean
   verify(password: string, hash: string): Promise<boolean>
   /** A hash without a password. Its verification costs as much as any other of the scheme. */
@@ -46,7 +46,7 @@ const argon2Hash = /^(\$argon2.*)\$[A-Za-z0-9+/]{11,86}\$[A-Za-z0-9+/]{16,172}$/
 const bcryptPrefix = /^\$2[aby]\$(0[4-9]|1[0-6])$/
 const bcryptHash = /^(\$2[aby]\$\d\d)\$[./A-Za-z0-9]{53}$/
 
-/** bcrypt ignores further bytes. */
+/** bcrypt ignores bytes after the 72nd, and some implementations those after a NUL. So a longer text may be the password. */
 const maxBcryptBytes = 72
 
 /** The scheme of a stored hash; `null` for a text that no password matches. */
@@ -83,7 +83,7 @@ function bcryptScheme(prefix: string): HashScheme {
   return {
     prefix,
     lanes: 1,
-    readsAll: (password) => Buffer.byteLength(password) <= maxBcryptBytes,
+    readsAll: (password) => Buffer.byteLength(password) < maxBcryptBytes && !password.includes('\0'),
     async verify(password, hash) {
       const { default: bcrypt } = await import('bcrypt')
       // `$2y$` is PHP's name for `$2b$`.

@@ -8,8 +8,10 @@ export interface PasswordHasher {
   hash(password: string, client?: string | null): Promise<string>
 
   /**
-   * `null` costs as much as a hash and never matches. `'match_needs_rehash'`: the password matches, but the hash has
-   * another algorithm or cost than today's. While the store has more expensive hashes than today's, a mismatch takes
+   * `null` costs as much as a hash and never matches. A password that is not NFC is verified as it is, too, because another
+   * program may have hashed it so; this doubles the work for every hash and for `null`. `'match_needs_rehash'`: the
+   * password matches, but the hash has another algorithm or cost than today's, or is not of the NFC form. A hash of bcrypt
+   * that may have ignored the end of the password needs none, because the user may have mistyped it. While the store has more expensive hashes than today's, a mismatch takes
    * as long as the most expensive one, so its time does not reveal the kind of the hash.
    */
   verify(

@@ -65,11 +65,54 @@ describe('verifying a password', () => {
     }
   })
 
-  it('asks for no re-hash of a password longer than bcrypt reads: its end may be mistyped', async () => {
-    const hash = await bcrypt.hash('x'.repeat(80), 4)
-    expect(await hasher.verify('x'.repeat(80), hash)).to.equal('match')
-    expect(await hasher.verify('x'.repeat(72), hash)).to.equal('match_needs_rehash')
-    expect(await hasher.verify('x'.repeat(71), hash)).to.equal('mismatch')
+  it('asks for a re-hash only of a password that bcrypt has read in full, because its end may be mistyped', async () => {
+    const hash = await bcrypt.hash('k'.repeat(80), 4)
+    expect(await hasher.verify('k'.repeat(80), hash)).to.equal('match')
+    expect(await hasher.verify('k'.repeat(72), hash)).to.equal('match')
+    expect(await hasher.verify('k'.repeat(71), hash)).to.equal('mismatch')
+    const short = await bcrypt.hash('k'.repeat(71), 4)
+    expect(await hasher.verify('k'.repeat(71), short)).to.equal('match_needs_rehash')
+    const withNul = await bcrypt.hash('lamp\u0000quartz', 4)
+    expect(await hasher.verify('lamp\u0000quartz', withNul)).to.equal('match')
+  })
+
+  for (const [what, typed] of [
+    ['decomposed Latin', 'Cafe\u0301-lamp-quartz'],
+    ['Vietnamese of Windows', 'tr\u01b0\u01a1\u0300ng-lamp'],
+    ['Hindi', '\u0958\u093f\u0924\u093e\u092c-lamp'],
+  ] as const) {
+    it(`accepts ${what} of which another program hashed the same bytes, and asks for a re-hash`, async () => {
+      expect(typed.normalize('NFC')).not.to.equal(typed)
+      for (const hash of [await bcrypt.hash(typed, 4), await argon2.hash(typed, likeToday)]) {
+        expect(await hasher.verify(typed, hash), hash).to.equal('match_needs_rehash')
+      }
+    })
+  }
+
+  it('computes two hashes for a text that is not NFC, whatever the record holds', async () => {
+    const typed = 'Cafe\u0301-lamp-quartz'
+    const nfc = typed.normalize('NFC')
+    const [rawHash, nfcHash] = [await argon2.hash(typed, likeToday), await hasher.hash(typed)]
+    const otherHash = await bcrypt.hash('other', 4)
+    for (const [text, hash, verdict, hashes] of [
+      [typed, null, 'mismatch', 2],
+      [typed, '$scrypt$ln=16,r=8,p=1$c2FsdHNhbHQ$aGFzaA', 'mismatch', 2],
+      [typed, otherHash, 'mismatch', 2],
+      [typed, nfcHash, 'match', 2],
+      [typed, rawHash, 'match_needs_rehash', 2],
+      [nfc, rawHash, 'mismatch', 1],
+      [nfc, null, 'mismatch', 1],
+    ] as const) {
+      const { most, all } = await nativeHashesDuring(async () => {
+        expect(await hasher.verify(text, hash)).to.equal(verdict)
+      })
+      expect({ most, all }, `${verdict} ${hash}`).to.deep.equal({ most: 1, all: hashes })
+    }
+  })
+
+  it('never matches by NFKC', async () => {
+    const hash = await argon2.hash('fi-lamp-quartz', likeToday)
+    expect(await hasher.verify('\ufb01-lamp-quartz', hash)).to.equal('mismatch')
   })
 
   it('never matches a password that every policy refuses, even with its own hash', async () => {

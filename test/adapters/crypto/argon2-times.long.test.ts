@@ -44,6 +44,14 @@ describe('a mismatch', function () {
     expect(after.imported).to.be.greaterThan(before.imported * 1.1)
   })
 
+  it('takes twice as long for a text that is not NFC', async () => {
+    const hasher = patientHasher()
+    await hasher.prepare([dear])
+    const one = await millisecondsOf(() => hasher.verify('Caf\u00e9', null))
+    expect(await millisecondsOf(() => hasher.verify('Cafe\u0301', null))).to.be.greaterThan(one * 1.7)
+    expect(await millisecondsOf(() => hasher.verify('Cafe\u0301', imported))).to.be.greaterThan(one * 1.7)
+  })
+
   it('waits without using the processor or a permit of the pool', async () => {
     const hasher = patientHasher(1)
     await hasher.prepare([dear])
