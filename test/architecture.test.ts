@@ -29,7 +29,11 @@ const rules: readonly Rule[] = [
   ...sqliteSides(),
   store('mongo', ['mongodb']),
   store('redis', ['ioredis']),
-  { folder: /^adapters\/stores\/[^/]+$/, files: [domain, ports], packages: ['rate-limiter-flexible'] },
+  {
+    folder: /^adapters\/stores\/[^/]+$/,
+    files: [lib, domain, ports, /^adapters\/stores\/[^/]+$/],
+    packages: ['node:', 'rate-limiter-flexible'],
+  },
   adapter('addresses', []),
   adapter('credentials', ['jsonwebtoken', 'lru-cache']),
   adapter('crypto', ['argon2', 'bcrypt', 'uuid', '@zxcvbn-ts/language-common']),
@@ -70,8 +74,8 @@ function sqliteSides(): Rule[] {
     return { ...rule, folder, files: [...others, own] }
   }
   return [
-    side(/^adapters\/stores\/sqlite\/write\//, /^adapters\/stores\/sqlite\/(write\/)?[^/]+$/),
-    side(rule.folder, /^adapters\/stores\/sqlite\/((read\/)?[^/]+|write\/thread\.ts)$/),
+    side(/^adapters\/stores\/sqlite\/write\//, /^adapters\/stores\/sqlite\/((write|migrations)\/)?[^/]+$/),
+    side(rule.folder, /^adapters\/stores\/sqlite\/(((read|migrations)\/)?[^/]+|write\/thread\.ts)$/),
   ]
 }
 

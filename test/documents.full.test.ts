@@ -6,6 +6,7 @@ import { generated } from '../scripts/docs.ts'
 import { anyProvider } from '../scripts/errors-page.ts'
 import { handlerNames } from '../src/adapters/events/handlers.ts'
 import { statusOf } from '../src/adapters/http/errors.ts'
+import { storeRoles } from '../src/adapters/stores/store-backend.ts'
 import { settingsSchema } from '../src/config/settings/schema/schema.ts'
 import { leavesOf } from '../src/config/settings/schema/tree.ts'
 import { variableOf } from '../src/config/settings/sources/environment.ts'
@@ -132,7 +133,7 @@ describe('the pages of settings, handlers and tenants', () => {
       PORTCULLIS_STORES__TOKENS__URL: 'redis://127.0.0.1',
     }
     const { settings } = await folder.load(JSON.parse(theBlock(blocksOf(settingsPage), 'json', 'stores')), env)
-    expect(Object.values(settings.stores).map(({ kind }) => kind)).to.deep.equal(['mongo', 'redis', 'redis'])
+    expect(storeRoles.map((role) => settings.stores[role].kind)).to.deep.equal(['mongo', 'redis', 'redis'])
   })
 
   for (const mark of ['tenants', 'hosts']) {

@@ -135,6 +135,11 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
     .description('Check the data of SQLite, and connection and setup of servers; exit code 1 if there are faults')
     .action(run(async (options) => (await import('./commands/storage.ts')).checkStorage(options)))
 
+  storage
+    .command('migrate')
+    .description('Change the stored data as this release needs them, before it starts')
+    .action(run(async (options) => (await import('./commands/storage.ts')).migrateStorage(options)))
+
   program
     .command('backup')
     .description('Copy the users from SQLite to a new file, while the service runs')

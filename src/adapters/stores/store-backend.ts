@@ -7,7 +7,8 @@ import type { TokenRequests } from '../../application/ports/stores/token-request
 import type { TokenStore } from '../../application/ports/stores/token-store.ts'
 import type { UserStore } from '../../application/ports/stores/user-store.ts'
 
-export type StoreRole = 'users' | 'sessions' | 'tokens'
+export const storeRoles = ['users', 'sessions', 'tokens'] as const
+export type StoreRole = (typeof storeRoles)[number]
 
 /** The role `users`: users, their events, requests for tokens, ids that expire, and the mark of the secret. */
 export interface UsersRole {
@@ -33,7 +34,7 @@ export interface StoreHandle {
   readonly limiter?: Limiter
 
   /**
-   * Connects, creates tables or indexes, and checks the server's settings. May be repeated after `Unavailable`. Before
+   * Connects, runs the missing migrations, creates indexes, and checks the server's settings. May be repeated after `Unavailable`. Before
    * the first success every operation throws `Unavailable`. Later the handle reconnects by itself, and an operation
    * throws `Unavailable` within 2 s while the store is down. Throws `Unsuitable` when no retry can help.
    */
@@ -48,15 +49,6 @@ export interface StoreHandle {
 /** The setup of the store is wrong, so the process does not start. The message says what to change. */
 export class Unsuitable extends Error {
   override readonly name = 'Unsuitable'
-}
-
-/** Refuses data of another schema, whose records this release could misread. `found` is 0 for a new store. */
-export function refuseOtherSchema(found: number, known: number): void {
-  if (found === 0 || found === known) return
-  const age = found > known ? 'a newer' : 'an older'
-  throw new Unsuitable(
-    `the data was written by ${age} release (schema ${found}; this release knows ${known}): start that release`,
-  )
 }
 
 export interface StoreAddress {
@@ -127,6 +119,8 @@ export interface OpenOptions extends StoreAddress {
   readonly isOneOfMany?: boolean
   /** The size of the cache of a store that reads a file itself. */
   readonly cacheMegabytes?: number
+  /** `prepare` throws `Unsuitable` for data that lack migrations, and `portcullis storage migrate` runs them. */
+  readonly leavesMigrations?: boolean
   readonly clock: () => Date
   /** Tells the operator something in one line, without secrets. */
   readonly warn: (message: string) => void
@@ -163,6 +157,8 @@ export interface StoreBackend {
    * a store has no such method, `portcullis storage check` opens a handle and calls `prepare` and `ping`.
    */
   check?(options: OpenOptions): Promise<readonly string[]>
+  /** The versions of the stored data, `null` for a new store, and of this release. Absent where nothing is stored. */
+  schemas?(options: OpenOptions): Promise<{ readonly found: number | null; readonly known: number }>
   /** Writes a copy of the data to the new file `to`, while other processes change them. */
   backUp?(address: StoreAddress, to: string): Promise<void>
   /** The program that makes backups, for a store without `backUp`. */

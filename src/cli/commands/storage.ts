@@ -23,6 +23,30 @@ export async function checkStorage(options: GlobalOptions): Promise<ExitCode> {
   return code
 }
 
+/** Runs the missing migrations of each store, and prints its version. Throws `Unavailable` while another process migrates. */
+export async function migrateStorage(options: GlobalOptions): Promise<ExitCode> {
+  const { settings } = await tenantHere(options, { withoutSecret: true })
+  for (const { store, roles } of distinctStores(settings.stores)) {
+    const backend = backendOf(store.kind)
+    const openOptions = { ...addressOf(store, settings.dataFolder), clock: () => new Date(), warn }
+    const done = await namingRoles(roles, () => migrated(backend, openOptions))
+    process.stdout.write(`${store.kind} (${roles.join(', ')}): ${done}\n`)
+  }
+  return 0
+}
+
+async function migrated(backend: StoreBackend, options: OpenOptions): Promise<string> {
+  if (backend.schemas === undefined) return 'stores nothing'
+  const before = await backend.schemas(options)
+  if (before.found === null) return 'has no data yet'
+  const handle = await backend.open(options)
+  await handle.prepare().finally(() => handle.close())
+  const { found, known } = await backend.schemas(options)
+  if (found === before.found)
+    return found === known ? `schema ${found}, nothing to do` : `schema ${found}, of a newer release`
+  return `migrated from schema ${before.found} to ${found}`
+}
+
 /** Throws `Unavailable` or `Unsuitable` for a store that cannot be checked. */
 async function faultsOf(backend: StoreBackend, options: OpenOptions): Promise<readonly string[]> {
   const faults = (await backend.check?.(options)) ?? []

@@ -1,4 +1,4 @@
-import { Unsuitable } from '../../adapters/stores/store-backend.ts'
+import { storeRoles, Unsuitable } from '../../adapters/stores/store-backend.ts'
 import { handlerFaults } from '../../config/composition/handlers.ts'
 import { mailFaults } from '../../config/composition/mail.ts'
 import { addressOf, backendOf } from '../../config/plugins/stores.ts'
@@ -62,7 +62,7 @@ export async function openingFaults(
 /** Finds addresses that a driver refuses, without any request to the network. */
 async function addressFaults({ settings, sources }: Pick<TenantSettings, 'settings' | 'sources'>): Promise<Fault[]> {
   const faults: Fault[] = []
-  for (const role of ['users', 'sessions', 'tokens'] as const) {
+  for (const role of storeRoles) {
     const { kind, url } = settings.stores[role]
     const source = sources.get(`stores.${role}.url`)
     if (source === undefined || url === undefined) continue // inherited from the users, whose fault is reported

@@ -76,6 +76,7 @@ export async function openStores(needs: Needs) {
       clock,
       warn,
       isOneOfMany,
+      leavesMigrations: settings.stores.migrate === 'command',
       ...(cacheMegabytes !== undefined && { cacheMegabytes }),
       shares,
     })

@@ -7,6 +7,7 @@ import {
   type StoreBackend,
   type StoreHandle,
   type StoreRole,
+  storeRoles,
   Unsuitable,
   type UsersRole,
 } from '../../adapters/stores/store-backend.ts'
@@ -42,7 +43,7 @@ export function addressOf({ url, prefix }: StoreSettings, dataFolder: string): S
 /** Roles with the same kind and address share one store. */
 export function distinctStores(byRole: Readonly<Record<StoreRole, StoreSettings>>) {
   const found = new Map<string, { readonly store: StoreSettings; readonly roles: StoreRole[] }>()
-  for (const role of ['users', 'sessions', 'tokens'] as const) {
+  for (const role of storeRoles) {
     const { kind, url, prefix } = byRole[role]
     const key = JSON.stringify([kind, url, prefix])
     const known = found.get(key)

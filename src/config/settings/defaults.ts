@@ -13,6 +13,7 @@ export interface Given
     readonly users: StoreSettings
     readonly sessions: Partial<StoreSettings>
     readonly tokens: Partial<StoreSettings>
+    readonly migrate: Settings['stores']['migrate']
   }
   readonly backends: Readonly<Record<string, Omit<BackendSettings, 'prefix'> & { readonly prefix?: string }>>
   readonly providers: Readonly<Record<string, GivenProvider>>
@@ -35,6 +36,7 @@ export function completeSettings(given: Given, cwd: string): Settings {
       users: stores.users,
       sessions: completeStore(stores.sessions, stores.users),
       tokens: completeStore(stores.tokens, stores.users),
+      migrate: stores.migrate,
     },
     backends: Object.fromEntries(
       Object.entries(backends).map(([name, backend]) => [

@@ -102,7 +102,7 @@ interface Inheriting {
 
 /** Gives a tenant its own place at every inherited address. Its own addresses stay as they are. */
 export function ownPlaces({ id, stores, dataFolder, isOwn }: Inheriting): Settings['stores'] {
-  return { users: placed('users'), sessions: placed('sessions'), tokens: placed('tokens') }
+  return { ...stores, users: placed('users'), sessions: placed('sessions'), tokens: placed('tokens') }
 
   function placed(role: StoreRole): StoreSettings {
     const store = stores[role]

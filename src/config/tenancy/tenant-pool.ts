@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import type { Logger } from '../../adapters/logging/log.ts'
+import { storeRoles } from '../../adapters/stores/store-backend.ts'
 import { Unavailable } from '../../domain/refusal.ts'
 import { semaphore } from '../../lib/semaphore.ts'
 import { inTime, unlessAborted } from '../../lib/timers.ts'
@@ -322,7 +323,7 @@ function unavailable(id: string, cause: unknown): never {
 
 /** Whether no store of the tenant loses its records when it closes. */
 function keepsAll({ settings }: TenantSettings): boolean {
-  return Object.values(settings.stores).every(({ kind }) => backendOf(kind).placeOf)
+  return storeRoles.every((role) => backendOf(settings.stores[role].kind).placeOf)
 }
 
 function logDisabled(log: Logger, { disabled }: LoadedTenants): void {

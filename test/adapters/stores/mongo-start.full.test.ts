@@ -40,13 +40,13 @@ describe('a database of MongoDB at the start', () => {
     await dropDatabase(url)
   })
 
-  it('is refused when a newer release has written it', async () => {
+  it('is refused when it needs a newer release', async () => {
     const handle = await open(url)
     await handle.prepare()
     await handle.close()
     const meta = client.db().collection<Meta>('meta')
     const known = (await meta.findOne({ _id: 'schema' }))?.version ?? expect.fail('no version is recorded')
-    await meta.updateOne({ _id: 'schema' }, { $set: { version: known + 1 } })
+    await meta.updateOne({ _id: 'schema' }, { $set: { version: known + 1, oldest: known + 1 } })
     const users = client.db().collection('users')
     await users.dropIndex('passwordScheme')
 
@@ -54,7 +54,7 @@ describe('a database of MongoDB at the start', () => {
     const fault = await faultOf(later.prepare())
     await later.close()
     expect(fault).to.be.instanceOf(Unsuitable)
-    expect(String(fault)).to.include(`newer release (schema ${known + 1}; this release knows ${known})`)
+    expect(String(fault)).to.include(`newer release (they need schema ${known + 1}; this release knows ${known})`)
     const names = (await users.indexes()).map(({ name }) => name)
     expect(names, 'the indexes of the newer release').to.not.include('passwordScheme')
   })

@@ -5,8 +5,9 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import Database from 'better-sqlite3'
 import { expect } from 'chai'
+import { lastOf } from '../../../src/adapters/stores/migrations.ts'
 import { connectReader, connectWriter } from '../../../src/adapters/stores/sqlite/connection.ts'
-import { schemaVersion } from '../../../src/adapters/stores/sqlite/schema.ts'
+import { migrateFile, migrations } from '../../../src/adapters/stores/sqlite/migrations/migrations.ts'
 import { sqliteBackend } from '../../../src/adapters/stores/sqlite/sqlite.ts'
 import { Unsuitable } from '../../../src/adapters/stores/store-backend.ts'
 import type { UserId } from '../../../src/domain/ids.ts'
@@ -24,6 +25,14 @@ describe('the SQLite store', () => {
   function writerAlone(): Database.Database {
     writeFileSync(at.path, '', { flag: 'a' })
     return connectWriter(Database, { path: at.path, isSmall: false })
+  }
+
+  /** Makes a file that names these versions. */
+  function recordSchema(version: number, oldest: number): void {
+    const db = writerAlone()
+    db.pragma(`user_version = ${version}`)
+    db.prepare(`UPDATE meta SET value = ? WHERE name = 'oldest-schema'`).run(String(oldest))
+    db.close()
   }
 
   beforeEach(async () => {
@@ -122,6 +131,39 @@ describe('the SQLite store', () => {
     })
   })
 
+  describe('in a later release', () => {
+    const later = lastOf(migrations) + 1
+    const addsNames = {
+      version: later,
+      run: (db: Database.Database) => void db.exec('ALTER TABLE users ADD COLUMN name TEXT'),
+    }
+    const all = [...migrations, addsNames] as const
+
+    it('gets the missing migrations once, and stays readable for this release', () => {
+      const db = writerAlone()
+      migrateFile(db, true, all)
+      migrateFile(db, true, all)
+      expect(db.pragma('user_version', { simple: true })).to.equal(later)
+      db.close()
+      expect(() => writerAlone().close()).not.to.throw()
+    })
+
+    it('gets no part of migrations that fail', () => {
+      const db = writerAlone()
+      const fails = { version: later + 1, run: (at: Database.Database) => void at.exec('DROP TABLE missing') }
+      expect(() => migrateFile(db, true, [...all, fails])).to.throw('no such table: missing')
+      expect(db.pragma('user_version', { simple: true })).to.equal(lastOf(migrations))
+      migrateFile(db, true, all)
+      db.close()
+    })
+
+    it('is refused until the command has run its migrations, if the settings say so', () => {
+      const db = writerAlone()
+      expect(() => migrateFile(db, false, all)).to.throw(`the data lack the migrations ${later}, and stores.migrate`)
+      db.close()
+    })
+  })
+
   describe('refuses', () => {
     async function objection(dataFolder: string): Promise<string> {
       const handle = await sqliteBackend.open({ url: null, dataFolder, clock: at.clock, warn() {} })
@@ -131,17 +173,17 @@ describe('the SQLite store', () => {
       return fault instanceof Error ? fault.message : ''
     }
 
-    for (const [version, age] of [
-      [schemaVersion + 1, 'a newer'],
-      [schemaVersion - 1, 'an older'],
-    ] as const) {
-      it(`data of ${age} release`, async () => {
-        const db = writerAlone()
-        db.pragma(`user_version = ${version}`)
-        db.close()
-        expect(await objection(at.folder)).to.contain(`${age} release (schema ${version}`)
-      })
-    }
+    it('data that need a newer release', async () => {
+      const newer = lastOf(migrations) + 1
+      recordSchema(newer, newer)
+      expect(await objection(at.folder)).to.contain(`a newer release (they need schema ${newer};`)
+    })
+
+    it('data of a release before the first migration', async () => {
+      const older = migrations[0].version - 1
+      recordSchema(older, older)
+      expect(await objection(at.folder)).to.contain(`an older release (schema ${older};`)
+    })
 
     it('a file of another kind', async () => {
       await writeFile(at.path, 'no database, but long enough to be taken for one'.repeat(100))

@@ -141,7 +141,7 @@ describe('loading the settings', () => {
     it("gives sessions and tokens the users' kind and address, and an address only to the same kind", async () => {
       const sessions = { kind: 'redis', url: 'redis://127.0.0.1' }
       const { settings } = await folder.load({ secret: goodSecret, stores: { ...mongo, sessions } })
-      expect(settings.stores).to.deep.equal({ ...mongo, sessions, tokens: mongo.users })
+      expect(settings.stores).to.deep.equal({ ...mongo, sessions, tokens: mongo.users, migrate: 'start' })
       const local = await folder.load({ secret: goodSecret, stores: { ...mongo, sessions: { kind: 'memory' } } })
       expect(local.settings.stores.sessions).to.deep.equal({ kind: 'memory' })
     })

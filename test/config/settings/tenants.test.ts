@@ -118,6 +118,7 @@ describe('settings of tenants', () => {
           users: { kind: 'mongo', url },
           sessions: { ...redis, prefix: `portcullis:${id}:` },
           tokens: { ...redis, prefix: `eu:${id}:` },
+          migrate: 'start',
         })
         expect(own.dataFolder).to.equal(join(folder.path, 'data', 'tenants', id))
       }
@@ -139,6 +140,7 @@ describe('settings of tenants', () => {
         users: { kind: 'sqlite' },
         sessions: { ...redis, prefix: 'portcullis:acme:' },
         tokens: { kind: 'sqlite' },
+        migrate: 'start',
       })
     })
 

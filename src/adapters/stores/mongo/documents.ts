@@ -91,8 +91,12 @@ export interface LimitDocument {
 export interface MetaDocument {
   readonly _id: string
   readonly mark?: string
-  /** The version of the schema. */
+  /** Of the document `schema`. */
   readonly version?: number
+  readonly oldest?: number
+  /** Of the document `migration`: the process that migrates, and the end of its lock. */
+  readonly holder?: string
+  readonly until?: Date
 }
 
 /**

@@ -1,12 +1,14 @@
 import { Unavailable } from '../../../domain/refusal.ts'
 import { inTime } from '../../../lib/timers.ts'
-import { type OpenOptions, openShares, refuseOtherSchema, type StoreBackend, Unsuitable } from '../store-backend.ts'
+import { migrate, requireReadable } from '../migrations.ts'
+import { type OpenOptions, openShares, type StoreBackend, Unsuitable } from '../store-backend.ts'
 import { clientKey, databaseOf, hostsInClear, inherited, objection, partsOf, placeOf } from './connection/address.ts'
 import { openClient } from './connection/client.ts'
 import { type Connection, connectionOf, latest } from './connection/connection.ts'
 import { createIndexes, missingIndexes } from './connection/indexes.ts'
 import { mongoExpiringIds } from './expiring-ids.ts'
 import { mongoLimiter } from './limiter.ts'
+import { knownSchema, migrations, schemaRecord } from './migrations.ts'
 import { mongoOAuthStates } from './oauth-states.ts'
 import { mongoOutbox } from './outbox.ts'
 import { mongoSessionStore } from './sessions.ts'
@@ -32,7 +34,7 @@ export const mongoBackend: StoreBackend = {
 
   async open(options) {
     const connection = await connect(options)
-    const prepare = preparation(connection)
+    const prepare = preparation(connection, options.leavesMigrations !== true)
 
     return {
       users: {
@@ -56,12 +58,22 @@ export const mongoBackend: StoreBackend = {
     }
   },
 
+  async schemas(options) {
+    const connection = await connect(options)
+    try {
+      const found = await explained(connection, () => schemaRecord(connection).read())
+      return { found: found?.version ?? null, known: knownSchema }
+    } finally {
+      await connection.close()
+    }
+  },
+
   async check(options) {
     const connection = await connect(options)
     try {
       return await explained(connection, async () => {
         await connection.ping()
-        refuseOtherSchema(await versionOf(connection), schemaVersion)
+        requireReadable(await schemaRecord(connection).read(), migrations)
         const missing = await missingIndexes(connection)
         return missing.map((name) => `the index ${name} is missing; the service creates it at its start`)
       })
@@ -86,16 +98,14 @@ async function connect({ url, clock, shares = openShares() }: OpenOptions): Prom
   return connectionOf(driver, client, database, clock)
 }
 
-/** A release raises it if it writes records that an older release would misread. */
-const schemaVersion = 1
 /** Less than the 2 s within which `prepare` answers. */
 const indexWaitMs = 1_500
 
 /**
- * Connects and creates the indexes; several processes may do so at once. An existing index stays as it is. On large
+ * Connects, migrates and creates the indexes; several processes may do so at once. An existing index stays as it is. On large
  * collections a new index takes longer than an attempt: then the attempts are `Unavailable` until it is built.
  */
-function preparation(connection: Connection): () => Promise<void> {
+function preparation(connection: Connection, mayMigrate: boolean): () => Promise<void> {
   let building: Promise<void> | null = null
 
   async function demandIndexes(): Promise<void> {
@@ -111,24 +121,9 @@ function preparation(connection: Connection): () => Promise<void> {
   return () =>
     explained(connection, async () => {
       await connection.ping()
-      await recordSchema(connection)
+      await migrate(connection, schemaRecord(connection), migrations, mayMigrate)
       await demandIndexes()
     })
-}
-
-/** Records the version before any record of it is written, so that an older release does not start. */
-async function recordSchema(connection: Connection): Promise<void> {
-  const { meta, upsert, translate } = connection
-  const found = await versionOf(connection)
-  refuseOtherSchema(found, schemaVersion)
-  if (found === schemaVersion) return
-  const record = () => meta.updateOne({ _id: 'schema' }, { $max: { version: schemaVersion } }, { upsert: true })
-  await translate(() => upsert(record))
-}
-
-async function versionOf({ meta, translate }: Connection): Promise<number> {
-  const found = await translate(() => meta.findOne({ _id: 'schema' }, latest))
-  return found?.version ?? 0
 }
 
 /** Turns the errors that only the operator can end into `Unsuitable`. */

@@ -1,8 +1,10 @@
 import { Unavailable } from '../../../domain/refusal.ts'
+import { migrate } from '../migrations.ts'
 import { type OpenOptions, openShares, type StoreBackend, type StoreHandle, Unsuitable } from '../store-backend.ts'
 import { connectionKey, databaseOf, hostsInClear, inherited, objection, placeOf, prefixOf } from './address.ts'
 import { type Ask, lackedCommand, lacking, messageOf, redisConnection } from './connection.ts'
 import { redisLimiter } from './limiter.ts'
+import { migrations, schemaRecord } from './migrations.ts'
 import { redisOAuthStates } from './oauth-states.ts'
 import { redisSessionStore } from './sessions.ts'
 import { redisTokenStore } from './tokens.ts'
@@ -58,6 +60,7 @@ async function openRedis(options: OpenOptions): Promise<StoreHandle> {
       await selectDatabase(whileOpen, databaseOf(url))
       await checkSettings(whileOpen, warn)
       await checkCommands(whileOpen, `${prefix}probe`)
+      await migrate(whileOpen, schemaRecord(whileOpen, prefix), migrations, options.leavesMigrations !== true)
       isPrepared = true
     },
 

@@ -1,22 +1,23 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type Database from 'better-sqlite3'
 import { Unavailable } from '../../../domain/refusal.ts'
-import { refuseOtherSchema, Unsuitable } from '../store-backend.ts'
+import { requireReadable } from '../migrations.ts'
+import { Unsuitable } from '../store-backend.ts'
 import { asFault, isBusy, isDamaged } from './faults.ts'
+import { migrateFile, migrations, schemaOf } from './migrations/migrations.ts'
 import type { Place } from './protocol.ts'
-import { createTables, schemaVersion, versionOf } from './schema.ts'
 import { type Statements, statementsOf } from './statements.ts'
 
 export type Driver = typeof Database
 
-/** The connection of the writer's thread, which creates the tables. */
+/** The connection of the writer's thread, which runs the missing migrations. */
 export function connectWriter(driver: Driver, place: Place): Database.Database {
   return connected(driver, place, (db) => {
     if (db.pragma('journal_mode = WAL', { simple: true }) !== 'wal') {
       throw new Unsuitable(`SQLite cannot keep a write-ahead log beside ${place.path}: use a local disk`)
     }
     if (place.isSmall) db.pragma('cache_size = -512') // in KiB; the driver's default is 16 MB
-    createTables(db)
+    migrateFile(db, !place.leavesMigrations)
   })
 }
 
@@ -35,7 +36,7 @@ function connected(driver: Driver, { path }: Place, setUp: (db: Database.Databas
     db.pragma('synchronous = FULL') // the driver's default with a WAL is NORMAL, which may lose answered writes
     db.pragma('foreign_keys = ON')
     db.pragma('mmap_size = 0') // with a memory map, a disk error would end the process by SIGBUS
-    refuseOtherSchema(versionOf(db), schemaVersion)
+    requireReadable(schemaOf(db), migrations)
     setUp(db)
     return db
   } catch (error) {

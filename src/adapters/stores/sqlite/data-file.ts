@@ -14,7 +14,10 @@ export const pathIn = (dataFolder: string): string => join(resolve(dataFolder), 
 export const limitsPathIn = (dataFolder: string): string => join(resolve(dataFolder), 'limits.sqlite')
 
 /** Makes the folder and an empty file that only their owner may enter and read. */
-export async function createFile(path: string, warn: (message: string) => void): Promise<Omit<FoundPlace, 'isSmall'>> {
+export async function createFile(
+  path: string,
+  warn: (message: string) => void,
+): Promise<Omit<FoundPlace, 'isSmall' | 'leavesMigrations'>> {
   const folder = dirname(path)
   try {
     await makePrivateFolder(folder)

@@ -4,9 +4,10 @@ import { open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Database } from 'better-sqlite3'
 import { Unavailable } from '../../../domain/refusal.ts'
-import { refuseOtherSchema, Unsuitable } from '../store-backend.ts'
+import { lastOf, requireReadable } from '../migrations.ts'
+import { Unsuitable } from '../store-backend.ts'
 import { codeOf, isDamaged } from './faults.ts'
-import { schemaVersion, versionOf } from './schema.ts'
+import { migrations, schemaOf } from './migrations/migrations.ts'
 
 /** The longest wait for another process that opens or closes the file. */
 const busyMs = 5_000
@@ -31,12 +32,18 @@ async function reading<T>(path: string, task: string, work: (db: Database) => T)
   }
 }
 
+/** The version of a file, `null` without one, and that of this release. */
+export async function fileSchemas(path: string): Promise<{ found: number | null; known: number }> {
+  const found = existsSync(path) ? await reading(path, `read ${path}`, (db) => schemaOf(db)?.version ?? null) : null
+  return { found, known: lastOf(migrations) }
+}
+
 /** The faults that SQLite finds in the whole file. */
 export async function checkFile(path: string): Promise<readonly string[]> {
   const faults: string[] = []
   try {
     await reading(path, `read ${path}`, (db) => {
-      refuseOtherSchema(versionOf(db), schemaVersion)
+      requireReadable(schemaOf(db), migrations)
       if (isForeign(db)) faults.push(foreign(path))
       // Row by row: SQLite lists what it finds before damage that ends the check.
       for (const row of db.prepare('PRAGMA integrity_check').pluck().iterate()) {
@@ -53,7 +60,7 @@ export async function checkFile(path: string): Promise<readonly string[]> {
 const isFault = (line: string): boolean => line !== 'ok' && !line.startsWith('*** in database')
 
 /** An empty file, for example of a copy that failed, or the database of another program. */
-const isForeign = (db: Database): boolean => versionOf(db) === 0
+const isForeign = (db: Database): boolean => schemaOf(db) === null
 
 const foreign = (path: string): string => `${path} holds no data of Portcullis`
 

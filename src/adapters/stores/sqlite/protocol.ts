@@ -17,7 +17,7 @@ export interface Writes {
   readonly oauthStates: OAuthStateStore
   readonly sessions: Pick<SessionStore, 'put' | 'recordUse' | 'remove' | 'removeAllOf' | 'sweep'>
   readonly meta: Pick<UsersRole, 'checkSecret'> & {
-    /** Opens the file and creates its tables; writes nothing else. */
+    /** Opens the file and runs its missing migrations; writes nothing else. */
     open(): Promise<void>
     ping(): Promise<void>
   }
@@ -84,6 +84,8 @@ export interface Place {
   readonly path: string
   /** Many such files are open in this process. */
   readonly isSmall: boolean
+  /** Refuses a file that lacks migrations. */
+  readonly leavesMigrations?: boolean
 }
 
 /** A file that exists. Another file that takes its name has other numbers. */

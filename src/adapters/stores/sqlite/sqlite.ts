@@ -2,7 +2,7 @@ import type { Worker } from 'node:worker_threads'
 import { type OpenOptions, openShares, type StoreBackend, type StoreHandle } from '../store-backend.ts'
 import { sqliteReader } from './connection.ts'
 import { createFile, pathIn } from './data-file.ts'
-import { checkFile, copyFile } from './file-care.ts'
+import { checkFile, copyFile, fileSchemas } from './file-care.ts'
 import { sqliteLimiter } from './limiter.ts'
 import { sqliteExpiringIds } from './read/expiring-ids.ts'
 import { sqliteOutbox } from './read/outbox.ts'
@@ -19,6 +19,7 @@ export const sqliteBackend: StoreBackend = {
   protocols: [],
   placeOf: ({ dataFolder }) => pathIn(dataFolder),
   open: (options) => openSqlite(options),
+  schemas: ({ dataFolder }) => fileSchemas(pathIn(dataFolder)),
   check: ({ dataFolder }) => checkFile(pathIn(dataFolder)),
   backUp: ({ dataFolder }, to) => copyFile(pathIn(dataFolder), to),
 }
@@ -32,7 +33,14 @@ export async function openSqlite(
   options: OpenOptions,
   start: () => Worker = startThread,
 ): Promise<Required<StoreHandle>> {
-  const { dataFolder, clock, warn, shares = openShares(), isOneOfMany: isSmall = false } = options
+  const {
+    dataFolder,
+    clock,
+    warn,
+    shares = openShares(),
+    isOneOfMany: isSmall = false,
+    leavesMigrations = false,
+  } = options
   const { cacheMegabytes = isSmall ? smallCacheMegabytes : usualCacheMegabytes } = options
   const { default: driver } = await import('better-sqlite3') // native code: loaded where it is wanted
   const thread = shares.lease(
@@ -48,7 +56,7 @@ export async function openSqlite(
   let preparing: Promise<void> | null = null
 
   async function openBoth(): Promise<void> {
-    const place = { ...(await createFile(pathIn(dataFolder), warn)), isSmall }
+    const place = { ...(await createFile(pathIn(dataFolder), warn)), isSmall, leavesMigrations }
     await writer.open(place)
     await reader.open(place)
   }

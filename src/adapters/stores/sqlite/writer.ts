@@ -19,7 +19,7 @@ import {
 const maxBatch = 200
 /** Less than the 2 s within which every caller gets an answer. */
 const answerMs = 1_950
-/** Starting the thread, loading the driver and creating the tables may take longer than a write. */
+/** Starting the thread, loading the driver and migrating the file may take longer than a write. */
 const openMs = 10_000
 /** The longest wait of closing for a disk that hangs. */
 const closeMs = 2_000
@@ -86,7 +86,7 @@ export function sqliteWriter(thread: WriterThread, clock: () => Date, isOpen: ()
   return {
     writes: Object.fromEntries(writes) as Writes, // safe: `writeMethods` has every method, and the thread's types match
 
-    /** Opens the file and creates its tables. Throws `Unavailable` or `Unsuitable`. */
+    /** Opens the file and runs its missing migrations. Throws `Unavailable` or `Unsuitable`. */
     async open(found: FoundPlace): Promise<void> {
       place = found
       await ask({ store: 'meta', method: 'open', args: [] }, openMs)

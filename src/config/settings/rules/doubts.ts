@@ -1,4 +1,5 @@
 import { parseMailUrl } from '../../../adapters/mail/mail-url.ts'
+import { storeRoles } from '../../../adapters/stores/store-backend.ts'
 import { isLoopback } from '../../../lib/loopback.ts'
 import { backendOf } from '../../plugins/stores.ts'
 import { isLocal, isPublic } from '../defaults.ts'
@@ -23,7 +24,8 @@ export async function doubtsOf(settings: Settings): Promise<string[]> {
 }
 
 function doubtsOfStores({ stores }: Settings): string[] {
-  const inClear = Object.entries(stores).flatMap(([role, { kind, url }]) => {
+  const inClear = storeRoles.flatMap((role) => {
+    const { kind, url } = stores[role]
     const hosts = url === undefined ? [] : (backendOf(kind).hostsInClear?.(url) ?? [])
     return hosts.every((host) => isLoopback(host) || isNeighbour(host)) ? [] : [`stores.${role}.url`]
   })

@@ -1,6 +1,6 @@
 import { leastCosts } from '../../../adapters/crypto/cost-bounds.ts'
 import { parseMailUrl } from '../../../adapters/mail/mail-url.ts'
-import type { StoreBackend } from '../../../adapters/stores/store-backend.ts'
+import { type StoreBackend, storeRoles } from '../../../adapters/stores/store-backend.ts'
 import { isLoopback, leadsToLoopback } from '../../../lib/loopback.ts'
 import {
   associateOperations,
@@ -43,7 +43,8 @@ export function judgeSettings(settings: Settings, note: NoteFault): void {
 }
 
 function judgeStores({ stores }: Settings, note: NoteFault): void {
-  for (const [role, store] of Object.entries(stores)) {
+  for (const role of storeRoles) {
+    const store = stores[role]
     const backend = backendOf(store.kind)
     const objection = addressObjection(backend, store)
     // A role of the same kind inherits the address of the users, so a missing address is one fault.

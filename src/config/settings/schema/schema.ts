@@ -102,6 +102,11 @@ const common = {
     users: storeSchema('users'),
     sessions: storeSchema('sessions'),
     tokens: storeSchema('tokens'),
+    migrate: Type.Enum(['start', 'command'], {
+      default: 'start',
+      description:
+        'When a new release changes the stored data: at its `start`, or before it by the `command` `portcullis storage migrate`. With `command`, the service refuses to start with data that lack a change.',
+    }),
   }),
   backends: backendsSchema,
   routers: routersSchema,
@@ -164,7 +169,7 @@ export interface Settings
   readonly dataFolder: string
   /** `null` if the service generates it into the data folder. */
   readonly secret: string | null
-  readonly stores: Readonly<Record<StoreRole, StoreSettings>>
+  readonly stores: Readonly<Record<StoreRole, StoreSettings>> & { readonly migrate: 'start' | 'command' }
   /** Enabled and disabled, in the order in which they are tried for a request. */
   readonly backends: Readonly<Record<string, BackendSettings>>
   readonly routers: Readonly<Record<(typeof routers)[number]['name'], Readonly<{ enabled: boolean; prefix: string }>>>

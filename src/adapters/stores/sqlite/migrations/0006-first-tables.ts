@@ -1,6 +1,5 @@
 import type { Database } from 'better-sqlite3'
-
-export const schemaVersion = 6
+import type { Migration } from '../../migrations.ts'
 
 /** Times are milliseconds since 1970. */
 const tables = `
@@ -138,17 +137,9 @@ const tables = `
   CREATE INDEX expiring_ids_expiry ON expiring_ids (expires_at);
 `
 
-/** Creates the tables of a new file. If several processes start at once, one creates them and the others wait for it. */
-export function createTables(db: Database): void {
-  const create = db.transaction(() => {
-    if (versionOf(db) !== 0) return
-    db.exec(tables)
-    db.pragma(`user_version = ${schemaVersion}`)
-  })
-  if (versionOf(db) === 0) create.immediate()
-}
-
-/** The version of the schema; 0 for a new file. */
-export function versionOf(db: Database): number {
-  return Number(db.pragma('user_version', { simple: true }))
+/** The tables of a new file. */
+export const firstTables: Migration<Database> = {
+  version: 6,
+  excludesOlder: true,
+  run: (db) => void db.exec(tables),
 }
