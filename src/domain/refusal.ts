@@ -58,11 +58,14 @@ export class Unavailable extends Error {
 export class LimitReached extends Error {
   override readonly name = 'LimitReached'
   readonly retryAfterSeconds: number
+  /** The network of the client that reached it, for the log. */
+  readonly network: string | null
 
   /** @param limit the setting, for the log */
-  constructor(limit: string, retryAfterSeconds: number) {
+  constructor(limit: string, retryAfterSeconds: number, network: string | null = null) {
     super(limit)
     this.retryAfterSeconds = retryAfterSeconds
+    this.network = network
   }
 }
 

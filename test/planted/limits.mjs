@@ -33,8 +33,8 @@ export default [
   {
     title: 'the pauses of a client hold for all accounts',
     file: 'src/application/limits/counted-limits.ts',
-    text: "this.#counter('passwordsBeforePauses', client, account)",
-    replacement: "this.#counter('passwordsBeforePauses', client)",
+    text: "this.#countersOf(client, 'passwordsBeforePauses', account)",
+    replacement: "this.#countersOf(client, 'passwordsBeforePauses')",
     tests: ['test/application/limits/counted-limits.test.ts'],
   },
   {
@@ -93,14 +93,14 @@ export default [
   {
     title: 'a client need not wait for the end of a pause',
     file: 'src/application/limits/counted-limits.ts',
-    text: "if (gate.points > 1) throw this.#refuse('passwordsBeforePauses', pauseOf(key), this.#now() + gate.expiresIn)",
+    text: 'if (gate.points > 1) throw this.#refuse({ ...pair, key }, this.#now() + gate.expiresIn)',
     replacement: '',
     tests: ['test/application/limits/counted-limits.test.ts'],
   },
   {
     title: 'a valid token counts as a wrong one',
     file: 'src/application/limits/counted-limits.ts',
-    text: 'if (!isWrong) await this.#giveBack([taken])',
+    text: 'if (!isWrong) await this.#giveBack(taken)',
     replacement: '',
     tests: ['test/application/limits/counted-limits.test.ts'],
   },
@@ -131,6 +131,13 @@ export default [
     text: 'return version === 4 ? address : (networksOf(address)[0]?.name ?? address)',
     replacement: 'return address',
     tests: ['test/adapters/http/client-address.test.ts'],
+  },
+  {
+    title: 'the /48 of a client has no limit of its own',
+    file: 'src/application/limits/counted-limits.ts',
+    text: 'return networksOf(client).map(',
+    replacement: 'return networksOf(client).slice(0, 1).map(',
+    tests: ['test/application/limits/counted-limits.test.ts'],
   },
   {
     title: 'all users of an unnamed proxy on this machine are one client',

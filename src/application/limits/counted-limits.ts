@@ -1,3 +1,4 @@
+import { type ClientNetwork, networksOf } from '../../domain/client-networks.ts'
 import type { EmailKey } from '../../domain/email.ts'
 import { restSeconds } from '../../domain/one-time-token.ts'
 import { LimitReached, Refusal } from '../../domain/refusal.ts'
@@ -57,6 +58,10 @@ export const limitNames: readonly string[] = Object.keys(windows)
 interface Counter {
   readonly name: CounterName
   readonly key: string
+  /** The points that it allows. */
+  readonly most: number
+  /** The network that it counts; `null` if it counts no client. */
+  readonly network: string | null
 }
 
 /** Names the counter of all device tokens of an account. */
@@ -69,7 +74,7 @@ interface Taken extends Counter {
 }
 
 interface Refused {
-  readonly name: CounterName
+  readonly by: Pick<Counter, 'name' | 'network'>
   readonly refusedAt: number
   readonly expiresAt: number
 }
@@ -108,7 +113,7 @@ export class CountedLimits implements Limits {
 
   async request<R>(limit: ClientLimit, client: string | null, work: () => Promise<R>): Promise<R> {
     if (client === null) return await work()
-    const taken = await this.#take(this.#counter(`${limit}PerClient`, client))
+    const taken = await this.#take(this.#countersOf(client, `${limit}PerClient`))
     if (limit !== 'wrongTokens') return await work()
 
     let isWrong = false
@@ -118,7 +123,7 @@ export class CountedLimits implements Limits {
       isWrong = refusesToken(thrown)
       throw thrown
     } finally {
-      if (!isWrong) await this.#giveBack([taken])
+      if (!isWrong) await this.#giveBack(taken)
     }
   }
 
@@ -138,30 +143,27 @@ export class CountedLimits implements Limits {
   }
 
   async mayTellSignIn(account: EmailKey): Promise<boolean> {
-    const { points } = await this.#count(this.#counter('tokensPerAddress', 'new_sign_in', account))
-    return points <= this.#needs.figures.tokensPerAddress
+    const [counted] = await this.#count([this.#counter('tokensPerAddress', 'new_sign_in', account)])
+    return counted !== undefined && counted.points <= counted.most
   }
 
   /** Adds a point to each counter of the attempt, and refuses at the first counter that is over its limit. */
   async #takePassword({ client, account, device, requestId }: PasswordAttempt, taken: Taken[]): Promise<void> {
     const { deviceTokens, attacked } = this.#needs
     const deviceId = device === null || account === null ? null : deviceTokens.idOf(device, account)
-    const perClient = client === null ? null : this.#counter('passwordsPerClient', client)
+    const perClient = client === null ? [] : this.#countersOf(client, 'passwordsPerClient')
     const isStranger = client !== null && account !== null && deviceId === null
-    const pair = isStranger ? this.#counter('passwordsBeforePauses', client, account) : null
-    if (perClient !== null) this.#refuseAgain(perClient.key)
-    if (pair !== null) this.#refuseAgain(pauseOf(pair.key))
+    const pairs = isStranger ? this.#countersOf(client, 'passwordsBeforePauses', account) : []
+    this.#refuseAgain([...perClient.map(({ key }) => key), ...pairs.map(({ key }) => pauseOf(key))])
 
-    if (perClient !== null) taken.push(await this.#take(perClient))
+    taken.push(...(await this.#take(perClient)))
     if (account === null) return
-    if (deviceId !== null) taken.push(await this.#take(this.#counter('passwordsPerDevice', account, deviceId)))
-    if (pair !== null) {
-      const counted = await this.#count(pair)
-      taken.push(counted)
-      await this.#pause(counted)
-    }
+    if (deviceId !== null) taken.push(...(await this.#take([this.#counter('passwordsPerDevice', account, deviceId)])))
+    const counted = await this.#count(pairs)
+    taken.push(...counted)
+    for (const pair of counted) await this.#pause(pair)
     try {
-      taken.push(await this.#takeOfAccount(account, deviceId !== null))
+      taken.push(...(await this.#takeOfAccount(account, deviceId !== null)))
     } catch (thrown) {
       if (thrown instanceof LimitReached) attacked({ account, client, requestId })
       throw thrown
@@ -172,57 +174,78 @@ export class CountedLimits implements Limits {
    * A former owner of the address may have many device tokens, so all of them share a counter. When it is full, they use
    * the strangers' counter, so this limit never refuses a browser with a device token where it allows a stranger.
    */
-  async #takeOfAccount(account: EmailKey, hasDevice: boolean): Promise<Taken> {
+  async #takeOfAccount(account: EmailKey, hasDevice: boolean): Promise<readonly Taken[]> {
     const strangers = this.#counter('passwordsPerAccount', account)
-    if (!hasDevice) return await this.#take(strangers)
+    if (!hasDevice) return await this.#take([strangers])
     try {
-      return await this.#take(this.#counter('passwordsPerAccount', account, knownDevices))
+      return await this.#take([this.#counter('passwordsPerAccount', account, knownDevices)])
     } catch (thrown) {
       if (!(thrown instanceof LimitReached)) throw thrown
-      return await this.#take(strangers)
+      return await this.#take([strangers])
     }
   }
 
   /** Lets one attempt through, and none for the next 1, 2, 4 … seconds. */
-  async #pause({ key, points }: Taken): Promise<void> {
+  async #pause({ points, ...pair }: Taken): Promise<void> {
     const { limiter, figures } = this.#needs
-    const excess = points - figures.passwordsBeforePauses
+    const excess = points - pair.most
     if (excess < 0) return
-    const gate = await limiter.add(pauseOf(key), 1, Math.min(figures.longestPauseSeconds, 2 ** excess))
-    if (gate.points > 1) throw this.#refuse('passwordsBeforePauses', pauseOf(key), this.#now() + gate.expiresIn)
+    const key = pauseOf(pair.key)
+    const gate = await limiter.add(key, 1, Math.min(figures.longestPauseSeconds, 2 ** excess))
+    if (gate.points > 1) throw this.#refuse({ ...pair, key }, this.#now() + gate.expiresIn)
   }
 
-  async #take(counter: Counter): Promise<Taken> {
-    this.#refuseAgain(counter.key)
-    const taken = await this.#count(counter)
-    if (taken.points <= this.#needs.figures[counter.name]) return taken
-    await this.#giveBack([taken])
-    throw this.#refuse(counter.name, counter.key, taken.expiresAt)
+  /** Adds a point to each counter. If one of them is over its limit, it refuses, and none keeps its point. */
+  async #take(counters: readonly Counter[]): Promise<readonly Taken[]> {
+    this.#refuseAgain(counters.map(({ key }) => key))
+    const taken = await this.#count(counters)
+    const full = taken.find(({ points, most }) => points > most)
+    if (full === undefined) return taken
+    await this.#giveBack(taken)
+    throw this.#refuse(full, full.expiresAt)
   }
 
-  #refuse(name: CounterName, key: string, expiresAt: number): LimitReached {
+  #refuse(by: Counter, expiresAt: number): LimitReached {
     const refusedAt = this.#now()
     if (this.#refused.size >= mostRefusals) this.#refused.clear()
-    this.#refused.set(key, { name, refusedAt, expiresAt })
-    return reached(name, expiresAt - refusedAt)
+    this.#refused.set(by.key, { by, refusedAt, expiresAt })
+    return reached(by, expiresAt - refusedAt)
   }
 
-  #refuseAgain(key: string): void {
-    const refused = this.#refused.get(key)
-    if (refused === undefined) return
+  #refuseAgain(keys: readonly string[]): void {
     const now = this.#now()
-    if (now < Math.min(refused.refusedAt + refusalMemory, refused.expiresAt)) {
-      throw reached(refused.name, refused.expiresAt - now)
+    for (const key of keys) {
+      const refused = this.#refused.get(key)
+      if (refused !== undefined && now < Math.min(refused.refusedAt + refusalMemory, refused.expiresAt)) {
+        throw reached(refused.by, refused.expiresAt - now)
+      }
     }
   }
 
-  async #count({ name, key }: Counter): Promise<Taken> {
-    const { points, expiresIn } = await this.#needs.limiter.add(key, 1, windows[name])
-    return { name, key, points, expiresAt: this.#now() + expiresIn }
+  /** Counts at the same time, so that the networks of a client take as long as one. */
+  async #count(counters: readonly Counter[]): Promise<readonly Taken[]> {
+    const { limiter } = this.#needs
+    return await Promise.all(
+      counters.map(async (counter) => {
+        const { points, expiresIn } = await limiter.add(counter.key, 1, windows[counter.name])
+        return { ...counter, points, expiresAt: this.#now() + expiresIn }
+      }),
+    )
   }
 
   #counter(name: CounterName, ...subject: readonly string[]): Counter {
-    return { name, key: `${name}:${this.#needs.keyRing.counterKey(...subject)}` }
+    return this.#counterOf(null, name, subject)
+  }
+
+  /** A counter for each network of a client. */
+  #countersOf(client: string, name: CounterName, ...subject: readonly string[]): readonly Counter[] {
+    return networksOf(client).map((network) => this.#counterOf(network, name, [network.name, ...subject]))
+  }
+
+  #counterOf(network: ClientNetwork | null, name: CounterName, subject: readonly string[]): Counter {
+    const { keyRing, figures } = this.#needs
+    const key = `${name}:${keyRing.counterKey(...subject)}`
+    return { name, key, most: figures[name] * (network?.multiple ?? 1), network: network?.name ?? null }
   }
 
   async #giveBack(taken: readonly Taken[]): Promise<void> {
@@ -247,8 +270,8 @@ export class CountedLimits implements Limits {
   }
 }
 
-function reached(name: CounterName, milliseconds: number): LimitReached {
-  return new LimitReached(`limits.${name}`, milliseconds / 1000)
+function reached({ name, network }: Pick<Counter, 'name' | 'network'>, milliseconds: number): LimitReached {
+  return new LimitReached(`limits.${name}`, milliseconds / 1000, network)
 }
 
 const pauseOf = (key: string): string => `${key}:pause`

@@ -3,7 +3,7 @@ import type { TokenPurpose } from '../../domain/one-time-token.ts'
 
 /** The client and browser that try a password. */
 export interface Caller {
-  /** An IPv4 address or an IPv6 /64; `null` if unknown, and then no counter of clients applies. */
+  /** An IPv4 or IPv6 address, or an IPv6 /64; `null` if unknown, and then no counter of clients applies. */
   readonly client: string | null
   /** The text of the device cookie; `null` without one. */
   readonly device: string | null

@@ -291,6 +291,67 @@ describe('the limits of passwords', () => {
   })
 })
 
+/** A /64 by its number within one /48: 256 of them are a /56. */
+const subnet = (at: number): string => `2001:db8:1:${at.toString(16)}::/64`
+
+describe('the limits of an IPv6 client', () => {
+  it('verify 16 times the wrong passwords of a client for its /48, and four times for a /56 of it', async () => {
+    const { guess, logIn, verified } = scene({ passwordsPerClient: 3 })
+    const from = (at: number) => guess({ ...attempt, client: subnet(at) })
+    expect(
+      (await times(20, from)).filter((outcome) => outcome === 'wrong'),
+      'one /56',
+    ).to.have.length(12)
+    for (const other of [1, 2, 3, 4]) await times(20, (at) => from(other * 256 + at))
+    expect(verified(), 'one /48').to.equal(48)
+    expect(await logIn({ ...attempt, client: '2001:db8:1:ffff::/64' })).to.match(/^passwordsPerClient/)
+    for (const client of ['2001:db8:2::/64', '192.0.2.1']) expect(await logIn({ ...attempt, client })).to.equal('right')
+  })
+
+  it('pause a /48 after 16 times the wrong passwords of a client for an account', async () => {
+    const { guess, verified } = scene({ passwordsBeforePauses: 5 })
+    const outcomes = await times(200, (at) => guess({ ...attempt, client: subnet(at * 256) }))
+    expect(verified()).to.equal(80)
+    expect(outcomes.at(-1)).to.equal('passwordsBeforePauses, retry after 1 s')
+    expect(await guess({ ...attempt, client: '2001:db8:2::/64' })).to.equal('wrong')
+  })
+
+  it('count a right password in no network, and end the pause of all', async () => {
+    const { guess, logIn, limiter, clock } = scene({ passwordsBeforePauses: 1 })
+    await times(100, (at) => logIn({ ...attempt, client: subnet(at) }))
+    expect(limiter.points()).to.deep.equal({})
+    const fromElsewhere = (at: number) => guess({ ...attempt, client: subnet(at * 256) })
+    expect((await times(17, fromElsewhere)).at(-1)).to.match(/^passwordsBeforePauses/)
+    clock.advance(1)
+    expect(await logIn({ ...attempt, client: subnet(5000) })).to.equal('right')
+    expect(await fromElsewhere(18)).to.equal('wrong')
+  })
+
+  it('refuse requests of a /48, and tell its name', async () => {
+    const { limits, limiter } = scene()
+    const ask = (client: string) => faultOf(limits.request('registrations', client, async () => 'done'))
+    const refused = await times(40, (at) => ask(subnet(at * 256)))
+    expect(refused.filter((fault) => fault === null)).to.have.length(32)
+    expect(refused.at(-1)).to.include({ message: 'limits.registrationsPerClient', network: '2001:db8:1::/48' })
+    const before = limiter.additions()
+    await ask(subnet(7))
+    expect(limiter.additions(), 'without the store').to.equal(before)
+  })
+
+  it('ask the store for all networks at once', async () => {
+    const { limits, limiter } = scene()
+    let [running, most] = [0, 0]
+    const { add } = limiter
+    limiter.add = async (...input) => {
+      running += 1
+      most = Math.max(most, running)
+      return await add(...input).finally(() => (running -= 1))
+    }
+    await limits.request('registrations', subnet(1), async () => 'done')
+    expect(most).to.equal(3)
+  })
+})
+
 describe('the limits of requests', () => {
   for (const limit of ['registrations', 'tokenRequests', 'oauthRequests'] as const) {
     it(`count ${limit} of a client, whatever comes of them`, async () => {

@@ -41,10 +41,10 @@ export function answering({ log, isTls, logRequests, answered }: AnsweringNeeds)
     write: ({ requestId, tenant, err }, requests) =>
       log.error({ requestId, tenant, err, requests }, 'service unavailable'),
   })
-  const logLimited = countedLines<Refused>({
+  const logLimited = countedLines<Refused & { readonly err: LimitReached }>({
     kindOf: ({ err }) => err.message,
-    write: ({ requestId, tenant, client, err }, requests) =>
-      log.warn({ limit: err.message, requestId, tenant, client, requests }, 'limit reached'),
+    write: ({ requestId, tenant, client, err: { message: limit, network } }, requests) =>
+      log.warn({ limit, requestId, tenant, client, network, requests }, 'limit reached'),
   })
   const logSlow = countedLines<RequestLine>({
     kindOf: ({ tenant, method, route }) => `${tenant} ${method} ${route}`,
