@@ -75,6 +75,13 @@ export default [
     tests: ['test/adapters/crypto/hash-pool.test.ts'],
   },
   {
+    title: 'each /64 of a subscriber has its own turns in the hash pool',
+    file: 'src/adapters/crypto/hash-pool.ts',
+    text: 'client && largestNetworkOf(client)',
+    replacement: 'client',
+    tests: ['test/adapters/crypto/hash-pool.test.ts'],
+  },
+  {
     title: 'an attack is reported at each attempt',
     file: 'src/application/limits/report-attack.ts',
     text: 'if (reports.points > 1) return',

@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os'
+import { largestNetworkOf } from '../../domain/client-networks.ts'
 import { LimitReached, Unavailable } from '../../domain/refusal.ts'
 
 export type HashPool = ReturnType<typeof hashPool>
@@ -21,7 +22,7 @@ interface Job {
   readonly start: () => void
 }
 
-/** A client with waiting jobs, first in, first out. */
+/** A client with waiting jobs, first in, first out. All clients of an IPv6 /48 count as one. */
 interface Client {
   readonly name: string | null
   readonly jobs: Job[]
@@ -67,7 +68,7 @@ export function hashPool({ size, maxWaitSeconds, monotonic = () => performance.n
     const ofClient = secondsOf([...client.jobs, { permits }])
     if (name !== null && client.jobs.length > 0 && ofClient > mostSeconds * shareOfClient) {
       refused.client++
-      throw new LimitReached('passwords.maxWaitSeconds', ofClient)
+      throw new LimitReached('passwords.maxWaitSeconds', ofClient, name)
     }
     const waitSeconds = secondsOf([...jobsBefore(tenant, client), { permits }])
     if (waitSeconds > mostSeconds) {
@@ -122,7 +123,7 @@ export function hashPool({ size, maxWaitSeconds, monotonic = () => performance.n
           const { client = null, maxWaitSeconds: mostSeconds = maxWaitSeconds } = options
           const permits = Math.min(lanes, size)
           if (waiting.length === 0 && permits <= free) free -= permits
-          else await turnOf(tenant, client, permits, mostSeconds)
+          else await turnOf(tenant, client && largestNetworkOf(client), permits, mostSeconds)
           running++
           try {
             const beganAt = monotonic()

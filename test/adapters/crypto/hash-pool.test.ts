@@ -230,6 +230,16 @@ describe('a hash pool that several clients of a tenant share', () => {
     expect(await release()).to.deep.equal(order)
   })
 
+  it('gives all IPv6 networks of a /48 one turn and one quarter of the room', async () => {
+    const { ask, release } = await busyPool({ maxWaitSeconds: 16 })
+    const refused: Refused[] = []
+    for (let at = 0; at < 1000; at += 1) refused.push(...(await ask(`acme 2001:db8:1:${at.toString(16)}::/64`, 1)))
+    expect(refused).to.have.length(1000 - room / 4)
+    expect(refused[0]).to.be.instanceOf(LimitReached).with.property('network', '2001:db8:1::/48')
+    expect(await ask('acme 2001:db8:2::/64', 1)).to.deep.equal([])
+    expect((await release()).indexOf('acme 2001:db8:2::/64')).to.equal(1)
+  })
+
   it('refuses a job only by the turns that come before it', async () => {
     const { ask } = await busyPool({ maxWaitSeconds: 4 })
     for (const client of ['1', '2', '3', '4']) await ask(`acme ${client}`, 2)

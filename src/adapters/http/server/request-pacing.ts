@@ -1,11 +1,14 @@
+import { largestNetworkOf } from '../../../domain/client-networks.ts'
+
 type Task = () => void
 type Client = string | null
 
 const mostPerIteration = 16
 
 /**
- * Begins at most 16 tasks in each iteration of the event loop; clients with waiting tasks take turns. Node accepts one
- * connection per iteration: if an iteration served hundreds of requests of a flood, new connections would wait for seconds.
+ * Begins at most 16 tasks in each iteration of the event loop; clients with waiting tasks take turns, an IPv6 /48 as one.
+ * Node accepts one connection per iteration: if an iteration served hundreds of requests of a flood, new connections would
+ * wait for seconds.
  */
 export function requestPacing(): (task: Task, clientOf: () => Client) => void {
   /** In the order of their turns. */
@@ -33,7 +36,8 @@ export function requestPacing(): (task: Task, clientOf: () => Client) => void {
 
   return (task, clientOf) => {
     if (begun < mostPerIteration) return begin(task)
-    const client = clientOf()
+    const known = clientOf()
+    const client = known && largestNetworkOf(known)
     const tasks = waiting.get(client)
     if (tasks === undefined) waiting.set(client, [task])
     else tasks.push(task)
