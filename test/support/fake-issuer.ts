@@ -25,6 +25,7 @@ export interface Issuer {
   metadata: Claims
   /** Added to the answer of the token endpoint. */
   token: Claims
+  tokenStatus: number
   /** Added to the published key. */
   publishedKey: Claims
 }
@@ -41,7 +42,16 @@ export const strangeKey = generateKeyPairSync('rsa', { modulusLength: 2048 }).pr
 export function fakeIssuer(fake: FakeProvider, issuer: string, clientId: string, now = () => Date.now()) {
   const own = `${new URL(issuer).host}${new URL(issuer).pathname.replace(/\/$/, '')}`
   const nonces = new Map<string, string>()
-  const it: Issuer = { issuer, clientId, idToken: {}, userInfo: null, metadata: {}, token: {}, publishedKey: {} }
+  const it: Issuer = {
+    issuer,
+    clientId,
+    idToken: {},
+    userInfo: null,
+    metadata: {},
+    token: {},
+    tokenStatus: 200,
+    publishedKey: {},
+  }
 
   fake.answer(`${own}/.well-known/openid-configuration`, () => ({
     body: {
@@ -62,7 +72,7 @@ export function fakeIssuer(fake: FakeProvider, issuer: string, clientId: string,
     },
   }))
   fake.answer(`${own}/userinfo`, () => it.userInfo ?? { status: 404 })
-  fake.answerTokens(`${own}/token`, (asked: Asked) => ({
+  const tokens = (asked: Asked) => ({
     access_token: 'at-1',
     token_type: 'Bearer',
     expires_in: 300,
@@ -70,7 +80,8 @@ export function fakeIssuer(fake: FakeProvider, issuer: string, clientId: string,
       id_token: mint(it, nonces.get(asked.form.get('code') ?? ''), now()),
     }),
     ...it.token,
-  }))
+  })
+  fake.answerTokens(`${own}/token`, tokens, undefined, () => it.tokenStatus)
   return {
     /** For the test to change. */
     it,

@@ -39,7 +39,7 @@ export interface FakeProvider {
    * A token endpoint that gives `token` once for each code of `approve`. The client has to send the verifier of the challenge
    * (RFC 7636 section 4.6) and the same redirect address (RFC 6749 section 4.1.3).
    */
-  answerTokens(address: string, token: (asked: Asked) => object, refusal?: Reply): void
+  answerTokens(address: string, token: (asked: Asked) => object, refusal?: Reply, status?: () => number): void
   /** Agrees as a user would. Returns the query of the redirect address. */
   approve(authorizationUrl: string): { code: string; state: string }
   close(): Promise<void>
@@ -85,12 +85,12 @@ export async function startFakeProvider(): Promise<FakeProvider> {
       }).once('error', failed)
     },
     answer: (address, answer) => void answers.set(address, answer),
-    answerTokens(address, token, refusal = invalidGrant) {
+    answerTokens(address, token, refusal = invalidGrant, status = () => 200) {
       answers.set(address, (one: Asked) => {
-        if (one.form.get('grant_type') === 'refresh_token') return { body: token(one) }
+        if (one.form.get('grant_type') === 'refresh_token') return { status: status(), body: token(one) }
         const grant = grants.get(one.form.get('code') ?? '')
         grants.delete(one.form.get('code') ?? '')
-        return grant !== undefined && isProven(one.form, grant) ? { body: token(one) } : refusal
+        return grant !== undefined && isProven(one.form, grant) ? { status: status(), body: token(one) } : refusal
       })
     },
     approve(authorizationUrl) {

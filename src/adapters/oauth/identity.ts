@@ -6,7 +6,7 @@ import type { OAuthIdentity, ProviderTokens } from '../../domain/oauth-account.t
 export interface Profile {
   readonly accountId: unknown
   readonly email: unknown
-  /** Whether the provider vouches for the address. Only `true` counts as a yes. */
+  /** Whether the provider vouches for the address, in one of the spellings of `isTrue`. */
   readonly emailVerified: unknown
 }
 
@@ -21,7 +21,7 @@ export function identityOf(claims: Profile, tokens: ProviderTokens, hasIntegerId
   return {
     accountId: accountIdOf(claims.accountId, hasIntegerIds),
     email,
-    isEmailVerified: email !== null && claims.emailVerified === true,
+    isEmailVerified: email !== null && isTrue(claims.emailVerified),
     tokens,
   }
 }
@@ -33,9 +33,19 @@ function accountIdOf(value: unknown, hasIntegerIds: boolean): string {
     throw new ProviderFailed('the account id is a number: set profile.integerAccountId to true')
   }
   const isUsable = typeof value === 'string' && value.trim() !== '' && value.length <= maxAccountIdLength
-  if (!isUsable || /\p{Cc}/u.test(value) || isMangled(value))
-    throw new ProviderFailed('the profile has no usable account id')
+  if (!isUsable || /\p{Cc}/u.test(value) || isMangled(value)) {
+    const expected = `${hasIntegerIds ? 'an integer below 2^53, or ' : ''}text of at most ${maxAccountIdLength} characters`
+    throw new ProviderFailed(`the account id of the profile is ${kindOf(value, 'string')}, expected ${expected}`)
+  }
   return value
+}
+
+/**
+ * Microsoft sends a boolean claim as `true`, `1`, `"1"` or `"true"` ("Optional claims reference", `xms_edov`), Amazon
+ * Cognito and Apple send `"true"`. Every other value is false.
+ */
+export function isTrue(value: unknown): boolean {
+  return value === true || value === 1 || value === '1' || value === 'true'
 }
 
 /** A lone surrogate, or the replacement character of a decoder. Two accounts with such ids could become equal. */
@@ -43,12 +53,25 @@ function isMangled(value: string): boolean {
   return /[\p{Cs}\ufffd]/u.test(value)
 }
 
-/** The value at a path such as `kakao_account.email`; `undefined` where there is none. */
+/**
+ * The value at a path such as `kakao_account.email`. Some providers send `null` or an empty text for a member that they
+ * have no value for, so both are `undefined`, as a missing member is.
+ */
 export function valueAt(value: unknown, path: string): unknown {
-  return path.split('.').reduce<unknown>((found, name) => {
-    if (typeof found !== 'object' || found === null || !Object.hasOwn(found, name)) return undefined
-    return (found as Record<string, unknown>)[name] // safe: it has this very property
+  const found = path.split('.').reduce<unknown>((inner, name) => {
+    if (typeof inner !== 'object' || inner === null || !Object.hasOwn(inner, name)) return undefined
+    return (inner as Record<string, unknown>)[name] // safe: it has this very property
   }, value)
+  return found === null || found === '' ? undefined : found
+}
+
+/** The kind of a value for a message, which never quotes the value. A value of the `expected` type is a wrong one. */
+export function kindOf(value: unknown, expected?: 'string' | 'number'): string {
+  if (value === undefined || value === null || value === '') return 'missing'
+  if (typeof value === expected) return 'another value'
+  if (Array.isArray(value)) return 'a list'
+  const kinds: Partial<Record<string, string>> = { string: 'text', number: 'a number', boolean: 'a boolean' }
+  return kinds[typeof value] ?? 'an object'
 }
 
 /** RFC 6749 section 5.2, and GitHub's "Troubleshooting OAuth app access token request errors". */
@@ -69,7 +92,7 @@ const retryStatuses = [408, 425, 429]
  * The refusal in a token endpoint's answer; `null` for none. GitHub, Reddit and Naver send the errors of RFC 6749
  * section 5.2 with status 200. The message holds known error codes only, because other text may contain the code or an address.
  */
-export function refusalIn(status: number, body: unknown): CodeRefused | null {
+function refusalIn(status: number, body: unknown): CodeRefused | null {
   const error = valueAt(body, 'error')
   const isClientError = status >= 400 && status < 500 && !retryStatuses.includes(status)
   if (status < 300 ? typeof error !== 'string' : !isClientError) return null
@@ -78,14 +101,41 @@ export function refusalIn(status: number, body: unknown): CodeRefused | null {
   return new CodeRefused(`the token endpoint refuses (${reason}status ${status})`, { isAboutUs })
 }
 
+/**
+ * Throws `CodeRefused` if the token endpoint refuses, and `ProviderFailed` if its status tells nothing. Every status 2xx
+ * is a success.
+ */
+export function demandTokenAnswer(status: number, body: unknown): void {
+  const refusal = refusalIn(status, body)
+  if (refusal !== null) throw refusal
+  if (!isSuccess(status)) throw new ProviderFailed(`the token endpoint has no usable answer (status ${status})`)
+}
+
+/** The JSON of a profile or user information endpoint, whatever its content type says. */
+export async function profileIn(response: Response): Promise<unknown> {
+  if (!isSuccess(response.status)) {
+    throw new ProviderFailed(`the request for the profile got status ${response.status}`)
+  }
+  return await response.json()
+}
+
+function isSuccess(status: number): boolean {
+  return status >= 200 && status < 300
+}
+
 /** Reads a token endpoint's answer with a status of success (RFC 6749 section 5.1). */
 export function tokensOf(answer: unknown, now: Date): ProviderTokens {
   const accessToken = valueAt(answer, 'access_token')
-  if (!isToken(accessToken)) throw new ProviderFailed('the token endpoint sent no access token')
+  if (!isToken(accessToken)) {
+    const found = kindOf(accessToken, 'string')
+    throw new ProviderFailed(
+      `"access_token" of the token endpoint is ${found}, expected at most ${maxTokenLength} printable characters`,
+    )
+  }
   const type = valueAt(answer, 'token_type')
   // RFC 6749 section 7.1: a client must not use a token of an unknown type.
   if (type !== undefined && (typeof type !== 'string' || type.toLowerCase() !== 'bearer')) {
-    throw new ProviderFailed('the access token is no bearer token')
+    throw new ProviderFailed(`"token_type" of the token endpoint is ${kindOf(type, 'string')}, expected Bearer`)
   }
   const refreshToken = valueAt(answer, 'refresh_token')
   return {

@@ -7,7 +7,7 @@ import {
   type OAuthProvider,
   ProviderFailed,
 } from '../../application/ports/oauth-provider.ts'
-import { identityOf, type Profile, refusalIn, tokensOf, valueAt } from './identity.ts'
+import { demandTokenAnswer, identityOf, type Profile, profileIn, tokensOf, valueAt } from './identity.ts'
 import { clientAuthentication, clientOptions, type ProviderNeeds, providerKind, providerUrl } from './kind.ts'
 import { limits, underDeadline } from './outbound.ts'
 
@@ -35,7 +35,7 @@ interface OAuth2Definition {
 
 interface Answers {
   readonly token: unknown
-  /** Sends a GET with the access token. Throws `ProviderFailed` unless the answer is JSON with status 200. */
+  /** Sends a GET with the access token. Throws `ProviderFailed` unless the answer is JSON with a status 2xx. */
   get(url: string): Promise<unknown>
   /** Like `get`, but `null` when the user has not granted the request (403, 404). */
   getIfGranted(url: string): Promise<unknown>
@@ -75,11 +75,10 @@ export function oauth2Provider({ client, needs, ...definition }: OAuth2Definitio
     const { token } = await ask(await grant, http).catch((error: unknown) => {
       const status = valueAt(error, 'data.res.statusCode')
       if (typeof status !== 'number') throw error
-      const refusal = refusalIn(status, valueAt(error, 'data.payload'))
-      throw refusal ?? new ProviderFailed(`the token endpoint has no usable answer (status ${status})`)
+      demandTokenAnswer(status, valueAt(error, 'data.payload'))
+      throw new ProviderFailed(`the answer of the token endpoint is no JSON (status ${status})`)
     })
-    const refusal = refusalIn(200, token)
-    if (refusal !== null) throw refusal
+    demandTokenAnswer(200, token)
     return token
   }
 
@@ -87,9 +86,7 @@ export function oauth2Provider({ client, needs, ...definition }: OAuth2Definitio
     const headers = { accept: 'application/json', authorization: `Bearer ${accessToken}`, 'user-agent': userAgent }
     const get = async (url: string, isNone = (_: Response): boolean => false): Promise<unknown> => {
       const response = await needs.outbound.fetch(url, { method: 'GET', headers, signal })
-      if (isNone(response)) return null
-      if (response.status !== 200) throw new ProviderFailed(`the request for the profile got status ${response.status}`)
-      return await response.json()
+      return isNone(response) ? null : await profileIn(response)
     }
     return { get: (url) => get(url), getIfGranted: (url) => get(url, isWithheld) }
   }
@@ -182,7 +179,10 @@ export const oauth2Kind = providerKind({
     profile: Type.Object({
       accountId: path('id', 'Field of the profile with the id of the account, which never changes.'),
       email: path('email', 'Field of the profile with the address.'),
-      emailVerified: path('email_verified', 'Field of the profile that is `true` for a verified address.'),
+      emailVerified: path(
+        'email_verified',
+        'Field of the profile that is `true`, `1`, `"1"` or `"true"` for a verified address.',
+      ),
       integerAccountId: Type.Boolean({ default: false, description: 'The ids of accounts are numbers.' }),
     }),
     scopeSeparator: Type.Enum([' ', ','], {

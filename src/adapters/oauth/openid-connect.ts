@@ -3,7 +3,7 @@ import type { ClientAuth, Configuration, CustomFetchOptions } from 'openid-clien
 import Type from 'typebox'
 import { CodeRefused, type OAuthProvider, ProviderFailed } from '../../application/ports/oauth-provider.ts'
 import type { OAuthIdentity } from '../../domain/oauth-account.ts'
-import { identityOf, type Profile, refusalIn, tokensOf, valueAt } from './identity.ts'
+import { demandTokenAnswer, identityOf, type Profile, profileIn, tokensOf, valueAt } from './identity.ts'
 import { clientAuthentication, clientOptions, type ProviderNeeds, providerKind, providerUrl } from './kind.ts'
 import { accountInTenant, demandKeyOfIssuer, isForManyTenants } from './many-issuers.ts'
 import { limits, underDeadline } from './outbound.ts'
@@ -39,8 +39,8 @@ interface Call {
    * query.
    */
   readonly redirectUri?: string
-  /** The answer to the exchange of a code. It is kept to verify it again with new keys, because a code works once. */
-  exchanged?: Response
+  /** The answer of the token endpoint. It is kept to verify it again with new keys, because a code works once. */
+  exchanged?: unknown
 }
 
 const discoveryLifeMs = 3_600_000
@@ -62,25 +62,12 @@ export function openIdConnectProvider({ client, needs, ...definition }: OpenIdDe
       [openId.customFetch]: send,
       execute: [enableNonRepudiationChecks, ...(server.protocol === 'http:' ? [allowInsecureRequests] : [])],
     })
-    const { token_endpoint: named = '' } = config.serverMetadata()
-    const tokenEndpoint = URL.canParse(named) ? new URL(named).href : null
+    const { token_endpoint: tokenEndpoint, userinfo_endpoint: userInfo } = config.serverMetadata()
     config[openId.customFetch] = async (url, options) => {
-      if (url !== tokenEndpoint) return await send(url, options)
-      const call = calls.getStore()
-      if (call?.exchanged !== undefined) return call.exchanged.clone()
-      const redirectUri = call?.redirectUri
-      if (redirectUri !== undefined && options.body instanceof URLSearchParams && options.body.has('redirect_uri')) {
-        options.body.set('redirect_uri', redirectUri)
-      }
+      if (isSame(url, tokenEndpoint)) return await tokenAnswer(url, options)
       const response = await send(url, options)
-      const body = await response
-        .clone()
-        .json()
-        .catch(() => null)
-      const refusal = refusalIn(response.status, body)
-      if (refusal !== null) throw refusal
-      if (call !== undefined) call.exchanged = response.clone()
-      return response
+      if (!isSame(url, userInfo) || response.headers.get('content-type')?.includes('application/jwt')) return response
+      return Response.json(await profileIn(response))
     }
     return config
   }
@@ -91,12 +78,31 @@ export function openIdConnectProvider({ client, needs, ...definition }: OpenIdDe
     return await needs.outbound.fetch(url, { method, headers, ...text, signal })
   }
 
+  /** The members that openid-client verifies. `tokensOf` reads all others, as for a provider without an ID token. */
+  async function tokenAnswer(url: string, options: CustomFetchOptions): Promise<Response> {
+    const call = calls.getStore()
+    const answer = call?.exchanged ?? (await exchanged(url, options, call?.redirectUri))
+    if (call !== undefined) call.exchanged = answer
+    const { accessToken } = tokensOf(answer, needs.clock())
+    return Response.json({ access_token: accessToken, token_type: 'bearer', id_token: valueAt(answer, 'id_token') })
+  }
+
+  async function exchanged(url: string, options: CustomFetchOptions, redirectUri?: string): Promise<unknown> {
+    if (redirectUri !== undefined && options.body instanceof URLSearchParams && options.body.has('redirect_uri')) {
+      options.body.set('redirect_uri', redirectUri)
+    }
+    const response = await send(url, options)
+    const body: unknown = await response.json().catch(() => null)
+    demandTokenAnswer(response.status, body)
+    return body
+  }
+
   async function claimsOf(config: Configuration, accessToken: string, idToken: Readonly<Record<string, unknown>>) {
     const read = definition.read ?? standardClaims
     const { userinfo_endpoint: userInfo } = config.serverMetadata()
     // The address and its `email_verified` must come from one source. Section 5.3.2: the subject must equal that of the ID
     // token.
-    if (idToken.email !== undefined || userInfo === undefined) return read(idToken)
+    if (valueAt(idToken, 'email') !== undefined || userInfo === undefined) return read(idToken)
     const { fetchUserInfo } = await library
     return read(await fetchUserInfo(config, accessToken, String(idToken.sub)))
   }
@@ -105,7 +111,8 @@ export function openIdConnectProvider({ client, needs, ...definition }: OpenIdDe
    * OpenID Connect Core section 2: `azp` is "the party to which the ID Token was issued". openid-client checks it only
    * when there are several audiences.
    */
-  function demandOurs({ azp }: Readonly<Record<string, unknown>>): void {
+  function demandOurs(idToken: unknown): void {
+    const azp = valueAt(idToken, 'azp')
     if (azp !== undefined && azp !== client.clientId) throw new ProviderFailed('the ID token is for another client')
   }
 
@@ -153,19 +160,21 @@ export function openIdConnectProvider({ client, needs, ...definition }: OpenIdDe
         const verifier = hasPkce && { pkceCodeVerifier: codeVerifier }
         const checks = { expectedState: state, expectedNonce: nonce, ...verifier, idTokenExpected: true }
 
+        const call: Call = { signal, redirectUri }
+
         async function identityBy(config: Configuration): Promise<OAuthIdentity> {
           demandIssuer(config, iss)
           const answer = await authorizationCodeGrant(config, cameBack, checks)
           const idToken = { ...answer.claims() }
           demandOurs(idToken)
           const accountId = await accountOf(config, idToken, answer.id_token ?? '')
-          const tokens = tokensOf(answer, needs.clock())
+          const tokens = tokensOf(call.exchanged, needs.clock())
           const email = await claimsOf(config, tokens.accessToken, idToken)
           return identityOf({ accountId, ...email }, tokens, false)
         }
 
         const config = await configuration()
-        return await calls.run({ signal, redirectUri }, async () => {
+        return await calls.run(call, async () => {
           try {
             return await identityBy(config)
           } catch (error) {
@@ -181,12 +190,18 @@ export function openIdConnectProvider({ client, needs, ...definition }: OpenIdDe
       return await underDeadline(async (signal) => {
         const config = await configuration()
         const { refreshTokenGrant } = await library
-        const answer = await calls.run({ signal }, () => refreshTokenGrant(config, refreshToken))
-        const tokens = tokensOf(answer, needs.clock())
+        const call: Call = { signal }
+        await calls.run(call, () => refreshTokenGrant(config, refreshToken))
+        const tokens = tokensOf(call.exchanged, needs.clock())
         return { ...tokens, refreshToken: tokens.refreshToken ?? refreshToken }
       })
     },
   }
+}
+
+/** Whether `url` is an address of the metadata, which may spell it in another way. */
+function isSame(url: string, named = ''): boolean {
+  return URL.canParse(named) && new URL(named).href === url
 }
 
 /** RFC 9207 section 2.4: checked before the code is sent to a token endpoint. */

@@ -1,7 +1,6 @@
 import { createPrivateKey } from 'node:crypto'
 import jsonwebtoken from 'jsonwebtoken'
 import Type from 'typebox'
-import { valueAt } from '../identity.ts'
 import { clientId, providerKind, scopes } from '../kind.ts'
 import { type Authentication, openIdConnectProvider } from '../openid-connect.ts'
 
@@ -37,12 +36,6 @@ export const appleKind = providerKind({
       issuer,
       authenticate: signedSecret({ teamId, keyId, privateKey, clientId: client.clientId, clock: needs.clock }),
       authorizeParameters: { response_mode: 'form_post' },
-      // "The value can be a string ("true" or "false") or a Boolean." Addresses of the private relay are verified,
-      // too.
-      read(claims) {
-        const isVerified = valueAt(claims, 'email_verified')
-        return { email: valueAt(claims, 'email'), emailVerified: isVerified === true || isVerified === 'true' }
-      },
     }),
 })
 

@@ -1,4 +1,4 @@
-import { valueAt } from '../identity.ts'
+import { isTrue, valueAt } from '../identity.ts'
 import { oauth2Preset } from '../oauth2.ts'
 
 /**
@@ -13,7 +13,7 @@ export const githubKind = oauth2Preset('github', ['user:email'], {
   async read({ get, getIfGranted }) {
     const profile = await get('https://api.github.com/user')
     const emails = await getIfGranted('https://api.github.com/user/emails?per_page=100')
-    const primary = Array.isArray(emails) ? emails.find((one) => valueAt(one, 'primary') === true) : undefined
+    const primary = Array.isArray(emails) ? emails.find((one) => isTrue(valueAt(one, 'primary'))) : undefined
     return {
       accountId: valueAt(profile, 'id'),
       email: valueAt(primary, 'email'),

@@ -1,4 +1,4 @@
-import { valueAt } from '../identity.ts'
+import { isTrue, valueAt } from '../identity.ts'
 import { clientOptions, providerKind } from '../kind.ts'
 import { openIdConnectProvider, secretAuthentication } from '../openid-connect.ts'
 
@@ -20,9 +20,9 @@ export const googleKind = providerKind({
       read(claims) {
         const email = valueAt(claims, 'email')
         const hostedDomain = valueAt(claims, 'hd')
-        const isHosted = typeof hostedDomain === 'string' && hostedDomain !== ''
+        const isHosted = typeof hostedDomain === 'string'
         const isGmail = typeof email === 'string' && email.toLowerCase().endsWith('@gmail.com')
-        return { email, emailVerified: valueAt(claims, 'email_verified') === true && (isHosted || isGmail) }
+        return { email, emailVerified: isTrue(valueAt(claims, 'email_verified')) && (isHosted || isGmail) }
       },
     }),
 })

@@ -1,4 +1,4 @@
-import { valueAt } from '../identity.ts'
+import { isTrue, valueAt } from '../identity.ts'
 import { oauth2Preset } from '../oauth2.ts'
 
 /**
@@ -17,7 +17,7 @@ export const kakaoKind = oauth2Preset('kakao', ['account_email'], {
     return {
       accountId: valueAt(user, 'id'),
       email: valueAt(account, 'email'),
-      emailVerified: valueAt(account, 'is_email_valid') === true && valueAt(account, 'is_email_verified') === true,
+      emailVerified: isTrue(valueAt(account, 'is_email_valid')) && isTrue(valueAt(account, 'is_email_verified')),
     }
   },
 })
