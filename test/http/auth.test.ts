@@ -230,10 +230,17 @@ describe('the Auth routers', () => {
       const { email } = await register(service.url, anAddress())
       const token = await logIn(service.url, email)
       const authorised = (Authorization: string) => me({ headers: { Authorization } })
-      for (const scheme of ['Bearer', 'bearer', 'bEaReR']) {
+      for (const scheme of ['Bearer', 'bearer', 'bEaReR', 'Bearer  ']) {
         expect((await authorised(`${scheme} ${token}`)).status, scheme).to.equal(200)
       }
-      for (const value of [token, `Basic ${token}`, `Bearer${token}`, 'Bearer', `Bearer ${token} x`]) {
+      for (const value of [
+        token,
+        `Basic ${token}`,
+        `Bearer${token}`,
+        'Bearer',
+        `Bearer ${token} x`,
+        `Bearer\t${token}`,
+      ]) {
         expect(seen(await authorised(value)), value).to.deep.equal(unauthorized)
       }
     })

@@ -300,6 +300,19 @@ describe('bodies', () => {
       expect((await login(body(password, grantType, username()), multipart)).status).to.equal(200)
     })
 
+    it('may name their fields by tokens, with white space, and in any case', async () => {
+      for (const disposition of [
+        'name=username',
+        'NAME = username',
+        'name="username";',
+        'name="user\\name"; x="a;b"',
+      ]) {
+        expect((await login(body(part(disposition, email), password), multipart)).status, disposition).to.equal(200)
+      }
+      const upload = part("name=file; filename=x.png; filename*=utf-8''x.png", 'x')
+      expect((await login(body(username(), password, upload), multipart)).status).to.equal(200)
+    })
+
     it('keep the bytes of a password, including a byte order mark', async () => {
       for (const own of [`\ufeff${goodPassword}`, `king-\ufeffpüß-${goodPassword}`]) {
         const { email: address } = await register(service.url, anAddress('marked'), own)
@@ -336,12 +349,21 @@ describe('bodies', () => {
         whole.replaceAll('\r\n', '\n'),
         whole.replaceAll('form-data', 'attachment'),
         whole.replace('name="username"', 'username'),
+        whole.replace('name="username"', 'name="username'),
+        whole.replace('name="username"', 'name="username"x'),
+        whole.replace('name="username"', 'name=username"'),
+        whole.replace('name="username"', 'filename="x; name="username"'),
+        whole.replace('name="username"', 'name="username"; NAME="username"'),
+        whole.replace('name="username"', 'name=username; name="password"'),
+        whole.replace('name="username"', 'name="username"\r\nContent-Disposition: form-data; name="x"'),
         whole.replaceAll(boundary, 'another'),
       ]) {
         expect(seen(await login(text, multipart)), text).to.deep.equal(unparsable)
       }
-      const untyped = await login(whole, { 'Content-Type': 'multipart/form-data' })
-      expect(seen(untyped)).to.deep.equal(unparsable)
+      for (const boundaries of ['', `; boundary=${boundary}; boundary=x`, `; boundary="${boundary}`]) {
+        const answer = await login(whole, { 'Content-Type': `multipart/form-data${boundaries}` })
+        expect(seen(answer), boundaries).to.deep.equal(unparsable)
+      }
       const notText = bytes(body(username(), part('name="password"', '\xff')))
       expect(seen(await login(notText, multipart))).to.deep.equal(unparsable)
     })

@@ -77,7 +77,8 @@ export function authorizeEndpoint(
     async handle({ by, query, cookie, requestId }) {
       const { provider, cookies } = mounted
       const redirectUri = mounted.redirectUri(flow)
-      const scopes = query.has('scopes') ? query.getAll('scopes') : null
+      const named = query.getAll('scopes').filter((scope) => scope !== '')
+      const scopes = named.length > 0 ? named : null
       const begun = await reporting(mounted, requestId, () => startOAuth.execute({ provider, by, scopes, redirectUri }))
       return {
         status: 200,

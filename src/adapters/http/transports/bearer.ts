@@ -6,13 +6,12 @@ const Token = Type.Object(
   { title: 'BearerToken', additionalProperties: false },
 )
 
+/** Spaces, but no tabs, may separate the scheme from the token (RFC 9110 section 11.4). */
+const authorizationForm = /^bearer +(\S+)$/i
+
 /** RFC 6750 section 2.1; tokens in a query or a body are ignored. */
 export const bearerTransport: Transport = {
-  read({ authorization }) {
-    if (authorization === undefined) return null
-    const [scheme = '', value = '', ...more] = authorization.split(' ')
-    return scheme.toLowerCase() === 'bearer' && value !== '' && more.length === 0 ? value : null
-  },
+  read: ({ authorization = '' }) => authorizationForm.exec(authorization)?.[1] ?? null,
   deliver: (credential) => ({ status: 200, body: { access_token: credential, token_type: 'bearer' } }),
   clear: () => ({ status: 204 }),
   isAmbient: false,
