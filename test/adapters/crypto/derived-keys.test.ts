@@ -22,8 +22,8 @@ describe('the token of an event', () => {
     const tokens = [
       keyRing.tokenFor('reset_password', event, user, 'password:1'),
       keyRing.tokenFor('verify_email', event, user, 'password:1'),
-      keyRing.tokenFor('reset_password', event.replace('7057', '7059') as EventId, user, 'password:2'),
-      keyRing.tokenFor('reset_password', 'other' as EventId, user, 'password:1'),
+      keyRing.tokenFor('reset_password', event.replace('8057', '8059') as EventId, user, 'password:1'),
+      keyRing.tokenFor('reset_password', event, user, 'password:2'),
       keyRing.tokenFor('reset_password', event, 'other' as UserId, 'password:1'),
       keyRing.tokenFor('reset_password', event, user, 'password:11'),
       others.tokenFor('reset_password', event, user, 'password:1'),

@@ -128,6 +128,18 @@ describe('handlers combined', () => {
     expect([first, second, third].map(({ calls }) => calls.length)).to.deep.equal([2, 4, 2])
   })
 
+  it('remember 1000 events, so that a retry of an older one calls all of them again', async () => {
+    const [first, second] = [recording(), failing()]
+    const both = combinedHandlers([first, second])
+    const call = aCall('on_after_login')
+    const deliver = (eventId: string) => faultOf(both.call({ ...call, context: { ...call.context, eventId } }, 1))
+    for (let event = 0; event <= 1000; event++) await deliver(`event ${event}`)
+    await deliver('event 1')
+    expect(first.calls.length).to.equal(1001)
+    await deliver('event 0')
+    expect(first.calls.length).to.equal(1002)
+  })
+
   it('fail for good only when no retry of any of them can succeed', async () => {
     const both = combinedHandlers([failing(true), failing()])
     expect(await faultOf(both.call(aCall('on_after_login'), 1))).to.include({ isFinal: false })

@@ -191,6 +191,22 @@ describe('the limits of passwords', () => {
     expect(await logIn()).to.match(/^passwordsPerClient/)
   })
 
+  it('remember 10 000 refusals at most, so that a flood from many clients fills no memory', async () => {
+    const { limiter, limits } = scene({ oauthRequestsPerClient: 0 })
+    const refuse = (client: string) =>
+      faultOf(limits.request('oauthRequests', client, async () => expect.fail('it ran')))
+    const asksStore = async (client: string): Promise<boolean> => {
+      const before = limiter.additions()
+      expect(await refuse(client)).to.be.instanceOf(LimitReached)
+      return limiter.additions() > before
+    }
+    const refused = Array.from({ length: 10_000 }, (_, number) => `client ${number}`)
+    await Promise.all(refused.map(refuse))
+    expect(await asksStore('client 0')).to.equal(false)
+    await refuse('one more')
+    expect(await asksStore('client 0')).to.equal(true)
+  })
+
   it('refuse again without the store for a second', async () => {
     const { clock, guess, limiter } = scene({ passwordsPerClient: 1 })
     await guess()

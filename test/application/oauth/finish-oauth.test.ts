@@ -8,11 +8,12 @@ import { StartOAuth } from '../../../src/application/oauth/start-oauth.ts'
 import type { OAuthProvider } from '../../../src/application/ports/oauth-provider.ts'
 import type { UserStore } from '../../../src/application/ports/stores/user-store.ts'
 import type { Email } from '../../../src/domain/email.ts'
+import { accountEvent } from '../../../src/domain/events.ts'
 import { Refusal } from '../../../src/domain/refusal.ts'
 import type { User } from '../../../src/domain/user.ts'
 import { aUser } from '../../../src/testing/builders.ts'
 import { fixedClock } from '../../../src/testing/fixed-clock.ts'
-import { changeUserOf, deliveryNeeds, recording } from '../../support/delivery.ts'
+import { changeUserOf, deliveryNeeds, metadataAt, recording } from '../../support/delivery.ts'
 import { goodSecret } from '../../support/settings.ts'
 
 const identity = {
@@ -127,6 +128,19 @@ describe('FinishOAuth', () => {
     expect(woken()).to.equal(1)
     await logIn()
     expect(woken()).to.equal(1)
+  })
+
+  it('takes an account from somebody who registered the address first, although 100 events wait', async () => {
+    const { users, logIn } = await scene()
+    const given = { email: identity.email, isVerified: true, isOwnerProved: false, oauthAccounts: [] }
+    const user = aUser(given)
+    const waiting = Array.from({ length: 100 }, () => accountEvent('logged_in', user, metadataAt(new Date())))
+    await users.insert(user, waiting)
+    expect(await logIn()).to.equal(user.id)
+    const taken = await users.find(user.id)
+    expect(taken).to.include({ passwordHash: null, isOwnerProved: true })
+    expect(taken?.sessions.generation).to.be.above(user.sessions.generation)
+    expect(taken?.oauthAccounts.map(({ accountId }) => accountId)).to.deep.equal([identity.accountId])
   })
 
   it('does not link to a user whose address changed after the look-up', async () => {
