@@ -5,9 +5,15 @@ import { join } from 'node:path'
 import { emitDeclarations } from './declarations.mjs'
 import { build, install, requireNode, root } from './prepare.mjs'
 
-/** A test file belongs to a suite by its name: `x.test.ts`, `x.full.test.ts` or `x.long.test.ts`. */
+const onlyEveryday = ['--ignore', 'test/**/*.full.test.ts', '--ignore', 'test/**/*.long.test.ts']
+
+/**
+ * A test file belongs to a suite by its name: `x.test.ts`, `x.full.test.ts` or `x.long.test.ts`. The rules and the use
+ * cases are a part of the everyday suite.
+ */
 export const suites = {
-  everyday: ['test/**/*.test.ts', '--ignore', 'test/**/*.full.test.ts', '--ignore', 'test/**/*.long.test.ts'],
+  everyday: ['test/**/*.test.ts', ...onlyEveryday],
+  core: ['test/{domain,application}/**/*.test.ts', ...onlyEveryday],
   full: ['test/**/*.full.test.ts'],
   long: ['test/**/*.long.test.ts'],
 }

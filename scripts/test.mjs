@@ -1,4 +1,4 @@
-// npm test and npm run test:full run a suite, or the given files. The last line counts the tests.
+// npm test, npm run test:core and npm run test:full run a suite, or the given files. The last line counts the tests.
 import { inParallel, mocha, prepare, suites } from './suites.mjs'
 
 const [suite, ...files] = process.argv.slice(2)
