@@ -20,6 +20,9 @@ const invisible = /[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}]/u
 const capital = /(?!\p{Script=Cherokee})\p{Lu}/u
 const asciiLabel = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/
 
+/** Characters that people copy along with an address. */
+const outer = /[\s\p{White_Space}\p{Bidi_Control}]/u
+
 const bytes = (text: string): number => new TextEncoder().encode(text).length
 
 /**
@@ -29,7 +32,7 @@ const bytes = (text: string): number => new TextEncoder().encode(text).length
  * @param domainToUnicode decodes a domain's punycode labels for display (UTS #46)
  */
 export function parseEmail(text: string, domainToUnicode: (ascii: string) => string): ParsedEmail {
-  const parts = withoutOuterSpaces(text).split('@')
+  const parts = withoutOuterMarks(text).split('@')
   if (parts.length < 2) return { objection: 'An email address must have an @-sign.' }
   if (parts.length > 2) return { objection: 'An email address must have exactly one @-sign.' }
   const [rawLocal = '', rawDomain = ''] = parts
@@ -58,12 +61,12 @@ export function isEmail(value: unknown): value is Email {
   return 'email' in parsed && parsed.email === value && domain === domain.normalize('NFKC') && !capital.test(domain)
 }
 
-/** Takes linear time. A pattern for trailing spaces would take quadratic time. */
-function withoutOuterSpaces(text: string): string {
+/** Removes white space and bidi marks. Takes linear time: a pattern for trailing spaces would take quadratic time. */
+function withoutOuterMarks(text: string): string {
   let start = 0
   let end = text.length
-  while (text[start] === ' ') start++
-  while (end > start && text[end - 1] === ' ') end--
+  while (outer.test(text.charAt(start))) start++
+  while (end > start && outer.test(text.charAt(end - 1))) end--
   return text.slice(start, end)
 }
 
@@ -73,6 +76,22 @@ export function emailKey(email: Email): EmailKey {
   // `toLowerCase` turns Σ into ς at the end of a word and into σ elsewhere. The key has σ for all three.
   const local = email.slice(0, at).toLowerCase().replaceAll('ς', 'σ').normalize('NFC')
   return `${local}@${hostname(email.slice(at + 1)) ?? ''}` as EmailKey
+}
+
+/**
+ * The objection to `email` as a new address; `null` for none. Some mail servers deliver such an address to another mailbox,
+ * because they decode RFC 2047 in it, or read `%` and `!` as a route (RFC 5321 section 5.1, appendix F.2). Users who have one
+ * keep it.
+ */
+export function objectionToNewAddress(email: Email): string | null {
+  return /[%!]|=\?.*\?=/.test(localPart(email))
+    ? 'The part before the @-sign contains characters that some mail servers read as another address.'
+    : null
+}
+
+/** Equal for all addresses that differ only after a `+`, because many servers deliver them to one mailbox. */
+export function mailboxKey(account: EmailKey): string {
+  return account.replace(/\+[^@]*/, '+')
 }
 
 export function localPart(email: Email): string {

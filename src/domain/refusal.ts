@@ -74,10 +74,13 @@ export class InvalidInput extends Error {
   override readonly name = 'InvalidInput'
   /** The field of the input, e.g. `email`. */
   readonly field: string
+  /** The message without the field. */
+  readonly problem: string
 
   /** @param problem never repeats the value, which may be a password */
   constructor(field: string, problem: string) {
     super(`${field} ${problem}`)
     this.field = field
+    this.problem = problem
   }
 }

@@ -1,7 +1,14 @@
 import { domainToUnicode } from 'node:url'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { type Email, emailKey, localPart, parseEmail } from '../../src/domain/email.ts'
+import {
+  type Email,
+  emailKey,
+  localPart,
+  mailboxKey,
+  objectionToNewAddress,
+  parseEmail,
+} from '../../src/domain/email.ts'
 
 const parse = (text: string) => parseEmail(text, domainToUnicode)
 
@@ -36,6 +43,47 @@ describe('an e-mail address', () => {
     expect(accepted('a@xn--bcher-kva.example')).to.equal('a@bücher.example')
     expect(accepted('a@faß.example')).to.equal('a@faß.example')
     expect(localPart(accepted('King.Arthur@camelot.bt'))).to.equal('King.Arthur')
+  })
+
+  it('may have white space and bidi marks around it, and not inside', () => {
+    const marks = [
+      '\t',
+      '\r\n',
+      '\u0085',
+      '\u00a0',
+      '\u2003',
+      '\u2028',
+      '\u3000',
+      '\ufeff',
+      '\u061c',
+      '\u200e',
+      '\u200f',
+    ]
+    for (const mark of [...marks, '\u202a', '\u202c', '\u202e', '\u2066', '\u2069']) {
+      const name = JSON.stringify(mark)
+      expect(accepted(`${mark} ada@example.com${mark}${mark}`), name).to.equal('ada@example.com')
+      for (const inside of [`a${mark}da@example.com`, `ada${mark}@example.com`, `ada@${mark}example.com`]) {
+        expect(parse(inside), JSON.stringify(inside)).to.have.property('objection')
+      }
+    }
+    expect(parse('ada\u200b@example.com'), 'a character without width').to.have.property('objection')
+    expect(parse('ada@example.com\u200b'), 'a character without width').to.have.property('objection')
+  })
+
+  it('is refused as a new one if a mail server could deliver it to another mailbox', () => {
+    for (const local of ['=?utf-8?q?ada=40evil.example=3e?=', 'x=??=', 'ada%evil.example', 'evil.example!ada']) {
+      expect(objectionToNewAddress(accepted(`${local}@example.com`)), local).to.match(/another address/)
+    }
+    for (const local of ['ada+x', 'a=b', 'what?', '=?x', '?=x=?', "o'neil", 'a#b$c&d*e/f^g`h{i|j}k~']) {
+      expect(objectionToNewAddress(accepted(`${local}@example.com`)), local).to.equal(null)
+    }
+  })
+
+  it('shares the mailbox with every other suffix', () => {
+    for (const local of ['ada+', 'ada+1', 'ADA+a+b']) {
+      expect(mailboxKey(keyOf(`${local}@example.com`)), local).to.equal('ada+@example.com')
+    }
+    expect(mailboxKey(keyOf('ada@example.com'))).to.equal('ada@example.com')
   })
 
   it('has one key for all its spellings', () => {

@@ -12,7 +12,7 @@ import {
   seen,
   stringType,
 } from '../support/answers.ts'
-import { call, goodPassword, logIn } from '../support/client.ts'
+import { call, goodPassword, logIn, register } from '../support/client.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 
 const uuid7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
@@ -54,6 +54,32 @@ describe('the Register router', () => {
       expect(seen(await attempt(spelling)), spelling).to.deep.equal(taken)
       expect((await login(spelling, goodPassword)).status, spelling).to.equal(200)
     }
+  })
+
+  it('accepts white space and bidi marks around an address, as every other route does', async () => {
+    const email = anAddress()
+    const copied = `\u200f\t${email}\u00a0\u2069`
+    expect((await attempt(copied)).body).to.include({ email })
+    expect((await login(copied, goodPassword)).status).to.equal(200)
+    const bearer = await logIn(service.url, email)
+    for (const path of ['/auth/forgot-password', '/auth/request-verify-token']) {
+      expect((await call(service.url, 'POST', path, { json: { email: copied } })).status, path).to.equal(202)
+    }
+    const other = anAddress()
+    const json = { email: `\u2066${other}\u2003` }
+    expect((await call(service.url, 'PATCH', '/users/me', { json, bearer })).body).to.include({ email: other })
+  })
+
+  it('refuses a new address that a mail server could deliver to another mailbox', async () => {
+    const email = `a%b.${anAddress()}`
+    const msg =
+      'value is not a valid email address: The part before the @-sign contains characters that some mail servers read as another address.'
+    const unfit = invalid({ type: 'value_error', loc: ['body', 'email'], msg })
+    expect(seen(await attempt(email))).to.deep.equal(unfit)
+    const bearer = await logIn(service.url, (await register(service.url, anAddress())).email)
+    const change = await call(service.url, 'PATCH', '/users/me', { json: { email }, bearer })
+    expect(seen(change)).to.deep.equal(unfit)
+    expect((await call(service.url, 'POST', '/auth/forgot-password', { json: { email } })).status).to.equal(202)
   })
 
   it('refuses addresses with look-alike characters, also at the login', async () => {

@@ -1,4 +1,4 @@
-import { LimitReached, Refusal, type RefusalCode, Unavailable } from '../../domain/refusal.ts'
+import { InvalidInput, LimitReached, Refusal, type RefusalCode, Unavailable } from '../../domain/refusal.ts'
 import type { Reply } from './reply.ts'
 
 /** A fault of a request in FastAPI's form, without `input`, which would echo passwords. */
@@ -68,7 +68,7 @@ export const statusOf: Record<RefusalCode, Answer> = {
   ),
   OAUTH_CODE_REFUSED: worded(400, 'Bad Request', 'The provider refused, or sent no code'),
   OAUTH_PROVIDER_ERROR: code(502, 'The provider did not answer in time, or sent an invalid answer'),
-  OAUTH_NOT_AVAILABLE_EMAIL: code(400, 'The provider sent no e-mail address'),
+  OAUTH_NOT_AVAILABLE_EMAIL: code(400, 'The provider sent no e-mail address that a new user may have'),
   OAUTH_USER_ALREADY_EXISTS: code(400, 'The address has an account, and this provider account is not linked to it'),
   OAUTH_ACCOUNT_ALREADY_LINKED: code(400, 'This provider account is linked to another user'),
   OAUTH_SCOPE_NOT_ALLOWED: code(400, 'The settings of the provider do not allow this scope'),
@@ -94,10 +94,16 @@ export function replyTo(thrown: unknown): Reply | null {
     return errorReply(status, detailOf(thrown.code, thrown.reason ?? ''), headers)
   }
   if (thrown instanceof Invalid) return errorReply(422, thrown.faults)
+  if (thrown instanceof InvalidInput) return errorReply(422, [faultOf(thrown)])
   if (thrown instanceof Unreadable) return errorReply(thrown.status, thrown.message)
   if (thrown instanceof Unavailable) return errorReply(503, 'SERVICE_UNAVAILABLE', retryAfter(thrown))
   if (thrown instanceof LimitReached) return errorReply(429, 'TOO_MANY_REQUESTS', retryAfter(thrown))
   return null
+}
+
+/** An address that is refused as a new one. Other wrong values do not get beyond the schema. */
+function faultOf({ field, problem }: InvalidInput): FieldFault {
+  return { type: 'value_error', loc: ['body', field], msg: `value ${problem}` }
 }
 
 function retryAfter({ retryAfterSeconds }: { readonly retryAfterSeconds: number }) {

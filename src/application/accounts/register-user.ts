@@ -7,6 +7,7 @@ import { newUser, type User } from '../../domain/user.ts'
 import { type CausingRequest, eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
 import type { PasswordHasher } from '../ports/password-hasher.ts'
 import type { UserStore } from '../ports/stores/user-store.ts'
+import { requireNewAddress } from './new-address.ts'
 
 export interface RegisterNeeds extends MetadataNeeds {
   users: UserStore
@@ -42,6 +43,7 @@ export async function register(
 ): Promise<User> {
   const { users, hasher, policy, clock, newId, wakeRelay } = needs
   const { email, password, client = null } = registration
+  requireNewAddress(email)
   const objection = passwordObjection(password, email, policy)
   if (objection !== null) throw new Refusal('REGISTER_INVALID_PASSWORD', objection)
 

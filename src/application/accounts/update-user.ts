@@ -12,6 +12,7 @@ import type { PasswordHasher } from '../ports/password-hasher.ts'
 import type { UserStore } from '../ports/stores/user-store.ts'
 import { type Authenticated, speaksFor } from '../sign-in/authenticate.ts'
 import { type FreshLoginNeeds, requireFreshLogin } from '../sign-in/fresh-login.ts'
+import { requireNewAddress } from './new-address.ts'
 
 /** The changes that users may make to their own account. `undefined`: unchanged. */
 export interface OwnChanges {
@@ -69,6 +70,7 @@ export class UpdateUser {
   ): Promise<User> {
     const { by, currentPassword, requestId, languages, caller = unknownCaller } = input
     const { email, password } = input.changes
+    requireAddress(input.changes, by.user)
     const givesAccess = email !== undefined || password !== undefined
     if (givesAccess && currentPassword === undefined) requireFreshLogin(this.#needs, by)
     const verified = await this.#verify(by.user, currentPassword, { ...caller, requestId })
@@ -101,11 +103,13 @@ export class UpdateUser {
   ): Promise<User> {
     const { by, target, changes, currentPassword, requestId, languages, caller = unknownCaller } = input
     if (by === 'program') {
+      requireAddress(changes, target)
       const hash = await this.#hash(changes, target, caller)
       const update = { target, changes, newAddress: null, hash, requestId, languages }
       return await this.#change({ ...update, keptCredentialId: null, check: () => undefined })
     }
     if (!by.user.isSuperuser) throw new Refusal('FORBIDDEN')
+    requireAddress(changes, target)
     if (currentPassword === undefined) requireFreshLogin(this.#needs, by)
     const verified = await this.#verify(by.user, currentPassword, { ...caller, requestId })
     const requireRight = async (fresh: User): Promise<void> => {
@@ -224,6 +228,11 @@ export class UpdateUser {
     const objection = passwordObjection(changes.password, changes.email ?? user.email, this.#needs.policy)
     if (objection !== null) throw new Refusal('UPDATE_USER_INVALID_PASSWORD', objection)
   }
+}
+
+/** A user keeps an address that is refused as a new one. */
+function requireAddress({ email }: AnyChanges, user: User): void {
+  if (email !== undefined && emailKey(email) !== emailKey(user.email)) requireNewAddress(email)
 }
 
 /** Refuses a `current_password` that was changed after its check. */

@@ -1,5 +1,5 @@
 import { type ClientNetwork, networksOf } from '../../domain/client-networks.ts'
-import type { EmailKey } from '../../domain/email.ts'
+import { type EmailKey, mailboxKey } from '../../domain/email.ts'
 import { restSeconds } from '../../domain/one-time-token.ts'
 import { LimitReached, Refusal } from '../../domain/refusal.ts'
 import type { DeviceTokens } from '../ports/device-tokens.ts'
@@ -131,19 +131,21 @@ export class CountedLimits implements Limits {
     const { limiter, deviceTokens, figures, withheld } = this.#needs
     // Strangers can use up the tokens of an address. So the browsers of its owner have a counter of their own.
     const isKnown = device !== null && deviceTokens.idOf(device, account) !== null
-    const { key } = this.#counter('tokensPerAddress', purpose, account, ...(isKnown ? [knownDevices] : []))
+    const keyOf = (subject: string): string =>
+      this.#counter('tokensPerAddress', purpose, subject, ...(isKnown ? [knownDevices] : [])).key
 
     // The requests of a minute get one token, so they count once. Otherwise an impatient user would get no more tokens.
     const minute = Math.floor(this.#now() / 1000 / restSeconds)
     // Each request for a new address sends a message, so each one counts.
-    const isFirst = purpose === 'change_email' || (await limiter.add(`${key}:${minute}`, 1, restSeconds)).points === 1
-    const { points } = await limiter.add(key, isFirst ? 1 : 0, windows.tokensPerAddress)
+    const ofMinute = `${keyOf(account)}:${minute}`
+    const isFirst = purpose === 'change_email' || (await limiter.add(ofMinute, 1, restSeconds)).points === 1
+    const { points } = await limiter.add(keyOf(mailboxKey(account)), isFirst ? 1 : 0, windows.tokensPerAddress)
     if (isFirst && points === figures.tokensPerAddress + 1) withheld({ purpose, requestId })
     return points <= figures.tokensPerAddress
   }
 
   async mayTellSignIn(account: EmailKey): Promise<boolean> {
-    const [counted] = await this.#count([this.#counter('tokensPerAddress', 'new_sign_in', account)])
+    const [counted] = await this.#count([this.#counter('tokensPerAddress', 'new_sign_in', mailboxKey(account))])
     return counted !== undefined && counted.points <= counted.most
   }
 

@@ -1,4 +1,4 @@
-import { type Email, emailKey } from '../../domain/email.ts'
+import { type Email, emailKey, objectionToNewAddress } from '../../domain/email.ts'
 import { accountEvent, updatedEvent } from '../../domain/events.ts'
 import type { UserId } from '../../domain/ids.ts'
 import { accountOf, isVouchedFor, linkOf, withAccount } from '../../domain/linked-accounts.ts'
@@ -100,6 +100,7 @@ export class FinishOAuth {
   async #create(email: Email, signIn: SignIn): Promise<User | null> {
     const { users, newId, clock } = this.#needs
     const { identity, provider, policy } = signIn
+    if (objectionToNewAddress(email) !== null) throw new Refusal('OAUTH_NOT_AVAILABLE_EMAIL')
     const bare = newUser(newId() as UserId, email, null, clock()) // safe: `newId` promises a UUID
     const isVerified = policy.verifiedByDefault && identity.isEmailVerified
     const isOwnerProved = identity.isEmailVerified

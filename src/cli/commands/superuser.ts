@@ -5,7 +5,7 @@ import { Writable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { parseEmail } from '../../adapters/addresses/parse-email.ts'
 import { settingsFault } from '../../config/settings/schema/fault.ts'
-import { Refusal } from '../../domain/refusal.ts'
+import { InvalidInput, Refusal } from '../../domain/refusal.ts'
 import { type ExitCode, warn } from '../output.ts'
 import { type GlobalOptions, withUsers } from '../settings.ts'
 
@@ -40,6 +40,7 @@ export async function createSuperuser(options: Options): Promise<ExitCode> {
       process.stderr.write(`created superuser ${user.email} (${user.id})\n`)
       return 0
     } catch (thrown) {
+      if (thrown instanceof InvalidInput) throw settingsFault('--email', thrown.problem)
       if (!(thrown instanceof Refusal && thrown.code === 'REGISTER_USER_ALREADY_EXISTS')) throw thrown
       warn(
         'this address has an account already: --promote makes it a superuser, and removes a password that somebody else may have chosen',

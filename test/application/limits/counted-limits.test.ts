@@ -402,6 +402,19 @@ describe('the limits of requests', () => {
     expect(await ask()).to.equal(true)
   })
 
+  it('count the tokens for all suffixes after a plus together, also of known browsers and within a minute', async () => {
+    const { limits, clock, devices, ask } = tokenScene()
+    const suffixed = (at: number) => `ada+${at}@example.com` as EmailKey // safe: it is an address
+    const asked = await times(3, (at) => limits.maySendToken({ ...demand, account: suffixed(at) }))
+    expect(asked).to.deep.equal([true, true, false])
+    const known = await times(3, (at) => ask({ account: suffixed(at), device: devices.issue(suffixed(at)) }))
+    expect(known).to.deep.equal([true, true, false])
+    expect(await times(3, (at) => limits.mayTellSignIn(suffixed(at)))).to.deep.equal([true, true, false])
+    expect(await ask(), 'the address without a suffix').to.equal(true)
+    clock.advance(3600)
+    expect(await ask({ account: suffixed(7) })).to.equal(true)
+  })
+
   it('count the requests of a minute for an address once, because they send one token', async () => {
     const { limits, clock, ask } = tokenScene()
     const askAgain = () => limits.maySendToken(demand)

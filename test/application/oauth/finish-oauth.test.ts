@@ -42,11 +42,12 @@ describe('FinishOAuth', () => {
     return {
       users,
       woken: () => woken,
-      async logIn(store: UserStore = users): Promise<string> {
+      async logIn(store: UserStore = users, email = identity.email): Promise<string> {
+        const acme = { ...provider, identify: async () => ({ ...identity, email }) }
         const needed = { oauthStates, keyRing, clock, newToken, freshLoginSeconds: null, maxOpenJourneys: 10 }
         const started = new StartOAuth(needed)
         const journey = {
-          provider,
+          provider: acme,
           by: null,
           scopes: null,
           redirectUri: 'https://us.example',
@@ -69,7 +70,7 @@ describe('FinishOAuth', () => {
         }
         const { credential } = await new FinishOAuth(needs).execute({
           response: { code: 'code', state, error: null, iss: null },
-          arrival: { provider, browserOf: () => browser },
+          arrival: { provider: acme, browserOf: () => browser },
           policy,
           backend: {
             name: 'jwt',
@@ -141,6 +142,16 @@ describe('FinishOAuth', () => {
     expect(taken).to.include({ passwordHash: null, isOwnerProved: true })
     expect(taken?.sessions.generation).to.be.above(user.sessions.generation)
     expect(taken?.oauthAccounts.map(({ accountId }) => accountId)).to.deep.equal([identity.accountId])
+  })
+
+  it('creates no user with an address that a mail server could deliver elsewhere, and logs in one who has it', async () => {
+    const { users, logIn } = await scene()
+    const email = '=?utf-8?q?ada?=@example.com' as Email // safe: it is one
+    const thrown = await logIn(users, email).catch((error: unknown) => error)
+    expect(thrown).to.be.instanceOf(Refusal).with.property('code', 'OAUTH_NOT_AVAILABLE_EMAIL')
+    const user = aUser({ email, isActive: true, isVerified: true, oauthAccounts: [] })
+    await users.insert(user, [])
+    expect(await logIn(users, email)).to.equal(user.id)
   })
 
   it('does not link to a user whose address changed after the look-up', async () => {

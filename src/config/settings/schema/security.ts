@@ -131,6 +131,6 @@ export const limits = Type.Object({
   ),
   tokensPerAddress: figure(
     5,
-    'Tokens of each kind, and notices of new sign-ins, for one address in an hour. Further requests get the same answer, and nothing is sent.',
+    'Tokens of each kind, and notices of new sign-ins, for one address in an hour. Addresses that differ only after a `+` count as one. Further requests get the same answer, and nothing is sent.',
   ),
 })
