@@ -27,7 +27,7 @@ describe('the mail of two tenants', () => {
     await mkdir(join(templates, 'en'))
     await writeFile(join(templates, 'en', 'verify.txt'), 'Subject: Globex says hello\n\n{{link}}\n')
     service = await startTestService(
-      { PORTCULLIS_MAIL__URL: `smtp://127.0.0.1:${smtp.port}` },
+      { PORTCULLIS_MAIL__URL: `smtp://127.0.0.1:${smtp.port}`, PORTCULLIS_MAIL__EHLO: 'out.example.com' },
       {
         files: {
           'portcullis.config.json': {
@@ -56,7 +56,8 @@ describe('the mail of two tenants', () => {
       }),
     )
     await eventually('two messages for each', () => smtp.received.length === 2 * people.length)
-    for (const { to, source, parsed } of smtp.received) {
+    for (const { to, ehlo, source, parsed } of smtp.received) {
+      expect(ehlo).to.equal('out.example.com')
       const isOfAcme = to[0]?.endsWith('@of-acme.example') ?? false
       const whole = `${source}${parsed.text}${parsed.html}`
       expect(whole).to.not.match(isOfAcme ? /globex/i : /acme/i)

@@ -6,6 +6,8 @@ import { eventually } from './eventually.ts'
 /** A message that the server has taken. */
 export interface Received {
   readonly to: readonly string[]
+  /** The name that the client has given in EHLO. */
+  readonly ehlo: string
   readonly source: string
   readonly parsed: ParsedMail
 }
@@ -25,6 +27,8 @@ interface Behaviour {
   /** Called after each message, whose answer waits for it; `'drop'` closes the connection in place of an answer. */
   readonly onMessage?: (received: Received) => Reply | 'drop' | null | Promise<null>
   readonly port?: number
+  /** Offers no SMTPUTF8. */
+  readonly isAsciiOnly?: boolean
 }
 
 export interface SmtpStandIn {
@@ -32,6 +36,8 @@ export interface SmtpStandIn {
   readonly received: readonly Received[]
   /** The logins so far, by their users. */
   readonly logins: readonly string[]
+  /** The number of MAIL FROM so far. */
+  senders(): number
   connections(): number
   /** Waits for a message that satisfies `wanted`. */
   mail(wanted: (received: Received) => boolean): Promise<Received>
@@ -41,14 +47,16 @@ export interface SmtpStandIn {
 
 /** A real SMTP server on a free loopback port, or on `port`. */
 export async function startSmtp(behaviour: Behaviour = {}): Promise<SmtpStandIn> {
-  const { tls, login, onRecipient, onMessage, port = 0 } = behaviour
+  const { tls, login, onRecipient, onMessage, port = 0, isAsciiOnly = false } = behaviour
   const received: Received[] = []
   const logins: string[] = []
+  let senders = 0
   const options: SMTPServerOptions = {
     ...(tls === undefined ? { hideSTARTTLS: true, disabledCommands: ['STARTTLS'] } : certificate()),
     secure: tls === 'first',
     authOptional: login === undefined,
     allowInsecureAuth: tls === undefined,
+    hideSMTPUTF8: isAsciiOnly,
     closeTimeout: 1,
     disableReverseLookup: true, // the DNS of this machine may be slow
     onAuth({ username = '', password }, _session, callback) {
@@ -56,6 +64,10 @@ export async function startSmtp(behaviour: Behaviour = {}): Promise<SmtpStandIn>
         return callback(refusal({ status: 535, text: '5.7.8 no' }))
       logins.push(username)
       callback(null, { user: username })
+    },
+    onMailFrom(_address, _session, callback) {
+      senders += 1
+      callback()
     },
     onRcptTo({ address }, _session, callback) {
       const reply = onRecipient?.(address) ?? null
@@ -67,7 +79,7 @@ export async function startSmtp(behaviour: Behaviour = {}): Promise<SmtpStandIn>
       stream.on('end', async () => {
         const source = Buffer.concat(chunks).toString('utf8')
         const to = session.envelope.rcptTo.map(({ address }) => address)
-        const one = { to, source, parsed: await PostalMime.parse(source) }
+        const one = { to, ehlo: session.hostNameAppearsAs, source, parsed: await PostalMime.parse(source) }
         const reply = (await onMessage?.(one)) ?? null
         if (reply === 'drop') return destroyAll()
         if (reply === null) received.push(one)
@@ -92,6 +104,7 @@ export async function startSmtp(behaviour: Behaviour = {}): Promise<SmtpStandIn>
     port: address.port,
     received,
     logins,
+    senders: () => senders,
     connections: () => sockets.size,
     mail: (wanted) => eventually('such a message', () => received.find(wanted)),
     kill: () =>

@@ -1,5 +1,5 @@
 import type { Sender } from '../../application/ports/mailer.ts'
-import type { Email } from '../../domain/email.ts'
+import { type Email, localPart } from '../../domain/email.ts'
 import { parseEmail } from './parse-email.ts'
 
 /** Reads `Acme <accounts@example.com>` or `accounts@example.com`; `null` for other texts. */
@@ -9,8 +9,11 @@ export function parseSender(text: string): Sender | null {
   return address === null ? null : { name: name.trim() || null, address }
 }
 
-/** Reads an email address; `null` for other texts. */
+/**
+ * Reads an email address of ours; `null` for other texts. Before the @ it has only ASCII, because servers without SMTPUTF8
+ * take no message with another sender (RFC 6531 section 3.2).
+ */
 export function addressIn(text: string): Email | null {
   const parsed = parseEmail(text)
-  return 'email' in parsed ? parsed.email : null
+  return 'email' in parsed && /^[\0-\x7f]*$/.test(localPart(parsed.email)) ? parsed.email : null
 }

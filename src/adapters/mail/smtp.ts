@@ -5,11 +5,14 @@ import { isLoopback } from '../../lib/loopback.ts'
 import { semaphore } from '../../lib/semaphore.ts'
 import { composed } from './composed.ts'
 import type { SmtpServer } from './mail-url.ts'
+import { needsSmtpUtf8, offersSmtpUtf8 } from './smtp-utf8.ts'
 
 interface Options {
   readonly server: SmtpServer
   /** Whether a message needs TLS and a valid certificate. The default is `true`, except on loopback. */
   readonly requiresTls?: boolean | undefined
+  /** The name of this machine in EHLO. The default is the name that the machine has, or `[127.0.0.1]`. */
+  readonly ehlo?: string | undefined
   readonly timeoutSeconds?: number
 }
 
@@ -24,40 +27,61 @@ const connections = 3
 const standardTimeoutSeconds = 30
 
 /** Sends messages over a few lasting connections. The wait for a connection and the sending may take one time-out each. */
-export function smtpMailer({ server, requiresTls, timeoutSeconds = standardTimeoutSeconds }: Options): SmtpMailer {
+export function smtpMailer({
+  server,
+  requiresTls,
+  ehlo,
+  timeoutSeconds = standardTimeoutSeconds,
+}: Options): SmtpMailer {
   const { host, port, isTlsFirst, login } = server
   const isTlsRequired = requiresTls ?? !isLoopback(host)
   const milliseconds = timeoutSeconds * 1000
   const slots = semaphore(connections)
-  const transport = createTransport({
-    pool: true,
-    maxConnections: connections,
+  const connection = {
     host,
     port,
     secure: isTlsFirst,
     requireTLS: isTlsRequired,
     tls: { rejectUnauthorized: isTlsRequired },
+    ...(ehlo !== undefined && { name: ehlo }),
+  }
+  const transport = createTransport({
+    pool: true,
+    maxConnections: connections,
+    ...connection,
     ...(login !== null && { auth: { user: login.user, pass: login.password } }),
   })
+
+  const closing = new AbortController()
+  const where = `${host.includes(':') ? `[${host}]` : host}:${port}`
 
   return {
     async send(mail: Mail) {
       if (!(await slots.acquire(milliseconds))) throw new Unavailable('no SMTP connection was free in time')
       try {
-        const signal = AbortSignal.timeout(milliseconds)
+        const signal = AbortSignal.any([AbortSignal.timeout(milliseconds), closing.signal])
+        if (needsSmtpUtf8(mail.to) && !(await offersSmtpUtf8(connection, signal))) throw noSmtpUtf8(where)
         const { response } = await transport.sendMail({ ...composed(mail), signal })
         return response
       } catch (error) {
-        throw failureOf(error, timeoutSeconds, `${host.includes(':') ? `[${host}]` : host}:${port}`)
+        throw error instanceof MailRefused ? error : failureOf(error, timeoutSeconds, where)
       } finally {
         slots.release()
       }
     },
     close() {
       slots.close()
+      closing.abort()
       transport.close({ force: true })
     },
   }
+}
+
+function noSmtpUtf8(server: string): MailRefused {
+  return new MailRefused(
+    `the server does not offer SMTPUTF8, which the address of the recipient needs (${server})`,
+    null,
+  )
 }
 
 /** Only a refusal of the recipient or of the message is final. A refused login or sender is a fault of the settings. */

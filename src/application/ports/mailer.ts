@@ -53,11 +53,11 @@ export class MailFailed extends HandlerFailed {
   }
 }
 
-/** The server refused the recipient or the message, and would refuse it again. */
+/** The server does not take the recipient or the message, and would not take it at a later attempt. */
 export class MailRefused extends MailFailed {
   override readonly isFinal: boolean = true
 
-  constructor(where: string, answer: string) {
+  constructor(where: string, answer: string | null) {
     super(where, { answer, name: 'MailRefused' })
   }
 }

@@ -92,8 +92,8 @@ async function openMailer(
   }
   const { smtpMailer } = await import('../../adapters/mail/smtp.ts')
   const leased = shares.lease(
-    `mail ${JSON.stringify([mail.url, mail.requireTls])}`,
-    () => smtpMailer({ server: url, requiresTls: mail.requireTls }),
+    `mail ${JSON.stringify([mail.url, mail.requireTls, mail.ehlo])}`,
+    () => smtpMailer({ server: url, requiresTls: mail.requireTls, ehlo: mail.ehlo }),
     async (opened) => opened.close(),
   )
   return { mailer: leased.value, close: leased.release }

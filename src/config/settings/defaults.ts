@@ -1,4 +1,7 @@
+import { isIP } from 'node:net'
 import { resolve } from 'node:path'
+import { domainToASCII } from 'node:url'
+import { parseSender } from '../../adapters/addresses/parse-sender.ts'
 import { isLoopback, leadsToLoopback } from '../../lib/loopback.ts'
 import type { StoreSettings } from '../plugins/stores.ts'
 import type { BackendSettings, GivenProvider, Sections, Settings } from './schema/schema.ts'
@@ -28,6 +31,7 @@ export function completeSettings(given: Given, cwd: string): Settings {
   const path = (file: string | undefined): string | null => (file === undefined ? null : resolve(cwd, file))
   const isTried = given.try.enabled ?? isLocal(http)
   const mailUrl = mail.url ?? (isTried && module === undefined ? 'mailbox:' : 'off')
+  const ehlo = mail.ehlo ?? ehloName(http.publicUrl, mail.from)
   return {
     ...given,
     dataFolder: resolve(cwd, given.dataFolder),
@@ -60,7 +64,12 @@ export function completeSettings(given: Given, cwd: string): Settings {
       console: handlers.console ?? (module === undefined && isLocal(http)),
       timeoutSeconds: handlers.timeoutSeconds,
     },
-    mail: { ...mail, url: mailUrl, ...(mail.templates !== undefined && { templates: resolve(cwd, mail.templates) }) },
+    mail: {
+      ...mail,
+      url: mailUrl,
+      ...(ehlo !== undefined && { ehlo }),
+      ...(mail.templates !== undefined && { templates: resolve(cwd, mail.templates) }),
+    },
     try: { enabled: isTried },
     pages: {
       enabled: given.pages.enabled ?? ((isTried || mailUrl !== 'off') && canHavePages(given)),
@@ -70,6 +79,15 @@ export function completeSettings(given: Given, cwd: string): Settings {
       color,
     },
   }
+}
+
+/** Many servers refuse a client whose name has no dot, and the literal of a loopback address. */
+function ehloName(publicUrl: string | undefined, from: string | undefined): string | undefined {
+  const host = publicUrl === undefined ? undefined : new URL(publicUrl).hostname
+  const isName = host?.includes('.') && isIP(host) === 0 && !host.endsWith('.localhost')
+  if (isName) return host
+  const address = from === undefined ? null : parseSender(from)?.address
+  return address == null ? undefined : domainToASCII(address.slice(address.lastIndexOf('@') + 1))
 }
 
 /** The pages need a cookie backend to log in, and the router `users` to show the account. */

@@ -124,10 +124,14 @@ async function readTenant(id: string, { tree, source, problem }: Given, from: Fr
   const given = overlay(own, treeOf(assignments))
   const hostNames = hostsOf(memberOf(given, 'hosts') ?? hosts, from, id, fault)
   const { settings, sources } = await readJudged({
-    tree: [byHeader(from), atPublicHost(hostNames, from), inherited, atOwnHost(hostNames, from), own].reduce<unknown>(
-      overlay,
-      {},
-    ),
+    tree: [
+      byHeader(from),
+      atPublicHost(hostNames, from),
+      byServer(from),
+      inherited,
+      atOwnHost(hostNames, from),
+      own,
+    ].reduce<unknown>(overlay, {}),
     assignments: assignments.filter(({ path }) => path[0] !== 'hosts'),
     cwd,
     faults,
@@ -202,6 +206,11 @@ function atOwnHost([host]: readonly string[], { common }: From): object {
   const url = new URL(publicUrl)
   url.hostname = host
   return { http: { publicUrl: url.origin } }
+}
+
+/** Servers limit the connections of an account, and tenants share those with one name in EHLO. */
+function byServer({ common: { mail } }: From): object {
+  return mail.ehlo === undefined ? {} : { mail: { ehlo: mail.ehlo } }
 }
 
 /** Turns off the defaults for development if a host of the tenant is public. */

@@ -93,6 +93,45 @@ describe('a message by SMTP', () => {
     }
   })
 
+  it('names the client in EHLO as it is told', async () => {
+    const smtp = await server()
+    await mailer({ server: plainServer(smtp.port), ehlo: 'accounts.example.com' }).send(aMail())
+    expect(smtp.received.map(({ ehlo }) => ehlo)).to.deep.equal(['accounts.example.com'])
+  })
+
+  for (const tls of ['starttls', 'first', undefined] as const) {
+    it(`to jürgen@ is refused for good before MAIL FROM by a server without SMTPUTF8 (TLS: ${tls})`, async () => {
+      const login = { user: 'ada@example.com', password: 'p@ss word' }
+      const to = 'jürgen@bücher.example' as Email
+      const at = (port: number) => plainServer(port, { isTlsFirst: tls === 'first', login })
+      const ascii = await server({ isAsciiOnly: true, login, ...(tls && { tls }) })
+      const failure = await faultOf(mailer({ server: at(ascii.port), requiresTls: false }).send(aMail({ to })))
+      const where = `the server does not offer SMTPUTF8, which the address of the recipient needs (127.0.0.1:${ascii.port})`
+      expect(failure).to.be.instanceOf(MailRefused).and.to.include({ isFinal: true, where })
+      expect([ascii.senders(), ascii.received.length]).to.deep.equal([0, 0])
+      await mailer({ server: at(ascii.port), requiresTls: false }).send(aMail()) // bücher.example is punycode on the way
+      expect(ascii.received).to.have.length(1)
+
+      const able = await server({ login, ...(tls && { tls }) })
+      await mailer({ server: at(able.port), requiresTls: false }).send(aMail({ to }))
+      expect(able.received.map((one) => one.to)).to.deep.equal([[to]])
+    })
+  }
+
+  it('to jürgen@ fails for the moment while the server is down, hangs or drops the connection', async () => {
+    const to = 'jürgen@example.com' as Email
+    const silent = createServer(() => {})
+    const dropping = createServer((socket) => socket.destroy())
+    open.push(silent, dropping)
+    const attempt = async (port: number) =>
+      await faultOf(mailer({ server: plainServer(port), timeoutSeconds: 0.5 }).send(aMail({ to })))
+    for (const port of [await listen(silent), await listen(dropping), 1]) {
+      expect(await attempt(port))
+        .to.be.instanceOf(MailFailed)
+        .and.to.have.property('isFinal', false)
+    }
+  })
+
   for (const [tls, isTlsFirst] of [
     ['starttls', false],
     ['first', true],

@@ -59,11 +59,11 @@ describe('the settings of mail', () => {
     }
     const faults = await folder.faults({ mail })
     expect(faults.map(({ path, message }) => `${path} ${message}`).sort()).to.deep.equal([
-      'mail.from must be an address, or a name with an address: Acme <accounts@example.com>',
+      'mail.from must be an address with ASCII characters before the @, or a name with such an address: Acme <accounts@example.com>',
       'mail.language must be the tag of a language, such as en or de',
       'mail.links.reset must be the address of a page: http or https, without #',
       'mail.messages.verified no such setting',
-      'mail.replyTo must be an address',
+      'mail.replyTo must be an address with ASCII characters before the @',
       'mail.url must have a user and a password, or neither',
     ])
   })
@@ -95,6 +95,38 @@ describe('the settings of mail', () => {
     expect(await sender({ url: 'smtp://apikey:secret@mail.example.com' })).to.deep.equal(other)
   })
 
+  it('name the client of EHLO: as given, else the host of the service, else the domain of the sender', async () => {
+    const ehlo = async (publicUrl: string, mail: object = {}) =>
+      (await folder.load({ http: { publicUrl }, mail })).settings.mail.ehlo
+    const from = 'Acme <accounts@bücher.example>'
+    expect(await ehlo('https://accounts.example.com', { from })).to.equal('accounts.example.com')
+    expect(await ehlo('https://accounts.example.com', { from, ehlo: 'out.example.com' })).to.equal('out.example.com')
+    for (const host of ['localhost:3000', 'acme.localhost', 'accounts', '192.0.2.7', '[2001:db8::7]']) {
+      expect(await ehlo(`http://${host}`, { from })).to.equal('xn--bcher-kva.example')
+      expect(await ehlo(`http://${host}`)).to.equal(undefined)
+    }
+    const [fault] = await folder.faults({ mail: { ehlo: 'mail server' } })
+    expect(fault).to.include({ path: 'mail.ehlo', message: 'must be a host name, such as mail.example.com' })
+  })
+
+  it('name the client of EHLO of a tenant: its own, else that of the whole service', async () => {
+    const { tenants } = await folder.load({
+      http: { publicUrl: 'https://example.com' },
+      tenants: {
+        by: 'host',
+        list: {
+          acme: { hosts: ['acme.example.com'], mail: { from: 'a@acme.example' } },
+          bolt: { hosts: ['bolt.example.com'], mail: { ehlo: 'out.bolt.example' } },
+        },
+      },
+    })
+    const names = [...tenants.enabled].map(([id, { settings }]) => [id, settings.mail.ehlo])
+    expect(names).to.deep.equal([
+      ['acme', 'example.com'],
+      ['bolt', 'out.bolt.example'],
+    ])
+  })
+
   it('are faults where templates cannot be used', async () => {
     await mkdir(join(folder.path, 'templates', 'en'), { recursive: true })
     await writeFile(join(folder.path, 'templates', 'en', 'reset.html'), '\n{{tokn}}')
@@ -115,6 +147,8 @@ describe('a sender', () => {
     ['<a@example.com>', { name: null, address: 'a@example.com' }],
     ['Acme\r\nBcc: b@example.com <a@example.com>', null],
     ['a@example.com, b@example.com', null],
+    ['jürgen@example.com', null],
+    ['Jürgen <a@bücher.example>', { name: 'Jürgen', address: 'a@bücher.example' }],
     ['Acme', null],
     ['', null],
   ] as const) {

@@ -74,17 +74,29 @@ export const mail = Type.Object({
   from: Type.Optional(
     Type.Refine(
       Type.String({
-        expects: 'an address, or a name with an address: Acme <accounts@example.com>',
+        expects:
+          'an address with ASCII characters before the @, or a name with such an address: Acme <accounts@example.com>',
         otherwise: 'the user of `mail.url` if it is an address, otherwise `no-reply@` and the host of `http.publicUrl`',
         description: 'The sender. Its name is the name of the service in messages.',
       }),
       (text) => parseSender(text) !== null,
     ),
   ),
+  ehlo: Type.Optional(
+    Type.String({
+      // A domain or an address literal (RFC 5321 section 4.1.1.1).
+      pattern: '^([A-Za-z0-9-]+(\\.[A-Za-z0-9-]+)*|\\[[0-9A-Za-z.:]+\\])$',
+      expects: 'a host name, such as mail.example.com',
+      otherwise:
+        'the host of `http.publicUrl` if its name has a dot, otherwise the domain of `mail.from`. Tenants inherit that of the whole service',
+      description:
+        'Name of this machine in EHLO, the greeting to the SMTP server. Some servers refuse names without DNS records.',
+    }),
+  ),
   replyTo: Type.Optional(
     Type.Refine(
       Type.String({
-        expects: 'an address',
+        expects: 'an address with ASCII characters before the @',
         otherwise: 'none',
         nullIsNone: true,
         description: 'Address for answers and questions. Notices name it.',
