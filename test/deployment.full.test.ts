@@ -1,13 +1,15 @@
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { chmod, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { parse } from 'yaml'
+import { parseSubnet } from '../src/adapters/http/pipeline/client-address.ts'
 import { redisBackend } from '../src/adapters/stores/redis/redis.ts'
 import { eventually } from './support/eventually.ts'
+import { skipIfMissing } from './support/obstacles.ts'
 import { freePort } from './support/ports.ts'
-import { projectFile } from './support/readme-blocks.ts'
+import { projectFile, projectRoot } from './support/readme-blocks.ts'
 import { needsRedisServer } from './support/redis.ts'
 import { startTestService } from './support/service.ts'
 import { goodSecret, settingsFolder } from './support/settings.ts'
@@ -31,6 +33,12 @@ interface Container {
 interface Composition {
   readonly services: Readonly<Record<'portcullis' | 'mongo' | 'redis', Container>>
   readonly volumes: Readonly<Record<string, unknown>>
+  readonly networks?: { readonly default: { readonly ipam: { readonly config: readonly Subnet[] } } }
+}
+
+interface Subnet {
+  readonly subnet: string
+  readonly gateway: string
 }
 
 const secrets = { PORTCULLIS_SECRET: goodSecret, MONGO_PASSWORD: 'abc123', REDIS_PASSWORD: 'def456' }
@@ -78,13 +86,23 @@ describe('docker-compose.yml', () => {
     )
     const { settings, warnings } = await folder.load(undefined, env)
     expect(warnings).to.deep.equal([])
-    expect(settings.stores).to.deep.equal({
+    expect(settings.stores).to.deep.include({
       users: { kind: 'mongo', url: 'mongodb://portcullis:abc123@mongo:27017/portcullis?authSource=admin' },
       sessions: { kind: 'redis', url: 'redis://:def456@redis:6379' },
       tokens: { kind: 'redis', url: 'redis://:def456@redis:6379' },
     })
     expect(settings.http).to.deep.include({ host: '0.0.0.0', port: 3000, publicUrl: 'http://localhost:3000' })
     expect(settings.handlers.console).to.equal(false)
+  })
+
+  it('trusts the gateway of its own network as a proxy, from which the proxy of the machine comes, and no other', async () => {
+    const { services, networks } = composition()
+    const [own, ...others] = networks?.default.ipam.config ?? []
+    expect(others).to.deep.equal([])
+    expect(services.portcullis.environment?.PORTCULLIS_HTTP__TRUSTED_PROXIES).to.equal(own?.gateway)
+    const { address, length = 0 } = parseSubnet(own?.subnet ?? '') ?? {}
+    expect(length).to.be.at.least(24)
+    expect(own?.gateway).to.match(new RegExp(`^${address?.replace(/\.0$/, '')}\\.1$`))
   })
 
   it('gives the service time to stop, and publishes its port on loopback only', () => {
@@ -181,6 +199,25 @@ function imageEnvironment(): Record<string, string> {
 function wordsOf(instruction: string): string[] {
   return JSON.parse(/(?<=CMD )\[.*\]$/.exec(instruction)?.[0] ?? '[]')
 }
+
+describe('deploy/portcullis.service', () => {
+  it('has a sandbox', function () {
+    const check = spawnSync('systemd-analyze', [
+      'security',
+      '--offline=true',
+      `${projectRoot}deploy/portcullis.service`,
+    ])
+    skipIfMissing(this, check.error === undefined ? null : 'there is no systemd-analyze on the PATH')
+    const [, exposure] = /exposure level for \S+: ([\d.]+)/.exec(`${check.stdout}`) ?? []
+    expect(Number(exposure), `${check.stderr}`).to.be.at.most(2)
+  })
+
+  it('lets V8 write machine code, and waits longer for a stop than the service takes', () => {
+    const unit = projectFile('deploy/portcullis.service')
+    expect(unit).to.not.match(/^MemoryDenyWriteExecute/m)
+    expect(Number(/^TimeoutStopSec=(\d+)$/m.exec(unit)?.[1])).to.be.above(10)
+  })
+})
 
 describe('the Dockerfile', () => {
   const [build = [], runtime = []] = stages().slice(-2)

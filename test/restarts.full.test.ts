@@ -97,4 +97,29 @@ describe('two processes behind the documented nginx', function () {
       expect((await fetch(`${nginx.url}/healthz`)).status).to.equal(200)
     }
   })
+
+  it('are spared a flood from all addresses of one IPv6 /64, and serve another one', async () => {
+    const ask = async (address: string) => {
+      const answer = await fetch(`${nginx.url}/auth/google/authorize`, { headers: { 'X-Test-Client': address } })
+      await answer.text()
+      return answer.status
+    }
+    let at = 0
+    await eventually('a refusal', async () => (await ask(`2001:db8:1:2:${++at}::1`)) === 429)
+    for (const other of ['2001:db8:1:3::1', '198.51.100.1', '::ffff:198.51.100.2'])
+      expect(await ask(other)).to.equal(404)
+    await eventually('a refusal of IPv4', async () => (await ask('::ffff:198.51.100.2')) === 429)
+    expect(await ask('::ffff:198.51.100.3'), 'IPv4 on an IPv6 socket').to.equal(404)
+  })
+
+  it('have no token of a link and no code of a provider in the log of nginx', async () => {
+    await fetch(`${nginx.url}/account/reset%23token=secret`)
+    await fetch(`${nginx.url}/auth/google/callback?code=secret`)
+    const lines = await eventually('the last request', async () => {
+      const logged = await nginx.requests()
+      return logged.some((line) => line.includes('"GET /auth/google/callback"')) && logged
+    })
+    expect(lines.filter((line) => line.includes('secret'))).to.deep.equal([])
+    expect(lines.join('\n')).to.include('"GET /account/reset"')
+  })
 })

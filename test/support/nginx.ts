@@ -1,17 +1,19 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { eventually } from './eventually.ts'
 import { skipIfMissing } from './obstacles.ts'
 import { freePort } from './ports.ts'
-import { blocksOf, projectFile, theBlock } from './readme-blocks.ts'
+import { projectFile } from './readme-blocks.ts'
 import { scratchFolder } from './spawned-service.ts'
 
 export interface Nginx {
   readonly url: string
   /** The lines of its log so far. */
   errors(): readonly string[]
+  /** The lines of its access log so far. */
+  requests(): Promise<readonly string[]>
   close(): Promise<void>
 }
 
@@ -20,7 +22,7 @@ export function needsNginx(suite: Mocha.Context): void {
   skipIfMissing(suite, isInstalled ? null : 'there is no nginx on the PATH')
 }
 
-/** The example of docs/operations.md without TLS, on a free port, in front of services on these two ports. */
+/** deploy/nginx.conf without TLS, on a free port, in front of services on these two ports. */
 export async function startNginx(ports: readonly [number, number]): Promise<Nginx> {
   const folder = scratchFolder()
   const port = await freePort()
@@ -42,6 +44,7 @@ export async function startNginx(ports: readonly [number, number]): Promise<Ngin
   return {
     url,
     errors: () => errors.split('\n'),
+    requests: async () => (await readFile(join(folder, 'access.log'), 'utf8')).split('\n'),
     async close() {
       process.off('exit', kill)
       kill()
@@ -51,15 +54,17 @@ export async function startNginx(ports: readonly [number, number]): Promise<Ngin
 }
 
 function configuration(port: number, [first, second]: readonly [number, number]): string {
-  let example = theBlock(blocksOf(projectFile('docs/operations.md')), 'nginx', 'proxy')
+  let example = projectFile('deploy/nginx.conf')
   for (const [text, instead] of [
     ['server 127.0.0.1:3000 ', `server 127.0.0.1:${first} `],
     ['server 127.0.0.1:3001 ', `server 127.0.0.1:${second} `],
+    ['listen [::]:443 ssl;', ''],
+    ['/var/log/nginx/accounts.log', 'access.log'],
     ['listen 443 ssl;', `listen 127.0.0.1:${port};`],
     ['ssl_certificate     /etc/ssl/accounts.pem;', ''],
     ['ssl_certificate_key /etc/ssl/accounts.key;', ''],
   ] as const) {
-    if (!example.includes(text)) throw new Error(`the example of nginx lacks: ${text}`)
+    if (!example.includes(text)) throw new Error(`deploy/nginx.conf lacks: ${text}`)
     example = example.replace(text, instead)
   }
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((one) => `${one}_temp_path ${one};`)
@@ -69,7 +74,8 @@ function configuration(port: number, [first, second]: readonly [number, number])
     ${process.getuid?.() === 0 ? 'user root;' : ''}
     events {}
     http {
-      access_log off;
+      set_real_ip_from 127.0.0.1;
+      real_ip_header X-Test-Client;
       ${temporary.join('\n')}
       ${example}
     }`
