@@ -55,7 +55,7 @@ export function parseEmail(text: string, domainToUnicode: (ascii: string) => str
 
 /** Whether `value` is an address in the form that `parseEmail` returns, or the same with its domain in punycode. */
 export function isEmail(value: unknown): value is Email {
-  if (typeof value !== 'string') return false
+  if (typeof value !== 'string' || value !== withoutOuterMarks(value)) return false
   const domain = value.slice(value.lastIndexOf('@') + 1)
   const parsed = parseEmail(value, () => domain)
   return 'email' in parsed && parsed.email === value && domain === domain.normalize('NFKC') && !capital.test(domain)
