@@ -2,6 +2,13 @@ import type { UserId } from './ids.ts'
 
 export type OAuthFlow = 'login' | 'link'
 
+export interface JourneySecrets {
+  /** PKCE (RFC 7636). */
+  readonly codeVerifier: string
+  /** OpenID Connect Core section 3.1.2.1. */
+  readonly nonce: string
+}
+
 /**
  * A journey to a provider and back. It is removed before the code is exchanged, so it works once. Only the browser that
  * began it may end it (CVE-2025-68481), at the same provider, for the same flow and user.
@@ -17,10 +24,10 @@ export interface OAuthState {
   readonly userId: UserId | null
   /** The credential that began the link. Only this credential may end it. `null` for a login. */
   readonly credentialId: string | null
-  /** PKCE (RFC 7636). */
-  readonly codeVerifier: string
-  /** OpenID Connect Core section 3.1.2.1. */
-  readonly nonce: string
+  /** The `JourneySecrets`, encrypted and bound to `digest`. With them, a reader of the store could use a stolen code. */
+  readonly sealedSecrets: string
   readonly redirectUri: string
+  /** The page to redirect to at the end, which `return_to` named; `null` for none. */
+  readonly returnTo: string | null
   readonly expiresAt: Date
 }

@@ -55,9 +55,9 @@ export function anOAuthState(fields: Partial<OAuthState> = {}): OAuthState {
     flow: 'link',
     userId: randomUUID() as UserId,
     credentialId: digest(),
-    codeVerifier: digest(),
-    nonce: digest(),
+    sealedSecrets: digest(),
     redirectUri: 'http://localhost:3000/auth/acme/callback',
+    returnTo: 'http://localhost:3000/account',
     expiresAt: new Date(Date.now() + 600_000),
     ...fields,
   }

@@ -12,7 +12,12 @@ for (const deployment of [onSqlite, onMongo, onMongoAndRedis]) {
     let env: Readonly<Record<string, string>> = {}
     let dump = ''
     const person = aPerson()
-    const secrets = { states: [] as string[], browsers: [] as string[], codes: [] as string[] }
+    const secrets = {
+      states: [] as string[],
+      browsers: [] as string[],
+      codes: [] as string[],
+      verifiers: [] as string[],
+    }
 
     before(async function () {
       await needsDeployment(this, deployment)
@@ -30,6 +35,8 @@ for (const deployment of [onSqlite, onMongo, onMongoAndRedis]) {
       }
       secrets.browsers.push(...underWay.jar.values())
       dump = await dumpOf(env, service)
+      await underWay.comeBack(acme, { state: secrets.states[0] ?? '', code: secrets.codes[0] ?? '' })
+      secrets.verifiers.push(acme.exchanges().at(-1)?.form.get('code_verifier') ?? '')
     })
     after(async () => {
       await service?.stop()
@@ -45,8 +52,9 @@ for (const deployment of [onSqlite, onMongo, onMongoAndRedis]) {
       }
     })
 
-    it('contain no state and no cookie of a journey', () => {
+    it('contain no state, cookie and PKCE verifier of a journey', () => {
       expect(secrets.states.concat(secrets.browsers)).to.have.length(4)
+      expect(secrets.verifiers[0]).to.have.length(43)
       for (const secret of Object.values(secrets).flat()) expect(dump).to.not.include(secret)
     })
   })

@@ -112,6 +112,37 @@ describe('signing in through a provider', () => {
       const expected = ['Path=/', 'Max-Age=600', 'HttpOnly', 'Secure', 'SameSite=Lax']
       expect(attributes.sort()).to.deep.equal(expected.sort())
     })
+
+    it('is refused to other sites, which get no cookie', async () => {
+      const asked = (headers: Record<string, string>) =>
+        call(service.url, 'GET', '/auth/acme/authorize?return_to=/account', { headers })
+      for (const headers of [
+        { 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Mode': 'navigate' },
+        { 'Sec-Fetch-Site': 'same-site', 'Sec-Fetch-Mode': 'navigate' },
+        { 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Mode': 'no-cors' },
+        { 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Mode': 'cors', Origin: 'https://evil.example' },
+      ]) {
+        const answer = await asked(headers)
+        expect(answer.status, JSON.stringify(headers)).to.equal(403)
+        expect(answer.headers.getSetCookie()).to.deep.equal([])
+      }
+      for (const headers of [
+        { 'Sec-Fetch-Site': 'same-origin', 'Sec-Fetch-Mode': 'cors' },
+        { 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Mode': 'cors', Origin: frontEnd },
+      ]) {
+        expect((await asked(headers)).headers.getSetCookie(), JSON.stringify(headers)).to.have.length(1)
+      }
+    })
+
+    it('keeps the cookies of at most eight journeys, which all tenants of the host share', async () => {
+      const visitor = browser()
+      const tenant = `__Host-oauth-${'x'.repeat(16)}`
+      visitor.jar.set(tenant, 'y'.repeat(43))
+      for (let journey = 1; journey <= 7; journey += 1) await visitor.begin(acme)
+      expect([...visitor.jar.keys()].filter((name) => name.includes('oauth'))).to.have.length(8)
+      await visitor.begin(acme)
+      expect([...visitor.jar.keys()].filter((name) => name.includes('oauth'))).to.have.length(1)
+    })
   })
 
   describe('for the first time', () => {

@@ -19,6 +19,14 @@ export default [
     only: 'a state kept on SQLite is',
   },
   {
+    title: 'pages of other sites begin journeys',
+    file: 'src/adapters/http/oauth/journey.ts',
+    text: 'ownOriginsOnly: true,',
+    replacement: '',
+    tests: ['test/oauth/sign-in.test.ts'],
+    only: 'is refused to other sites',
+  },
+  {
     title: 'a state is accepted at another provider',
     file: 'src/application/oauth/redeem-return.ts',
     text: 'begun.provider === provider.name',

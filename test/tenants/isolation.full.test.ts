@@ -177,8 +177,7 @@ describe('two tenants with the same people', () => {
   }
 
   const cookieOf = (tenant: string, value: string): string => `__Host-session-${tenant}=${value}`
-  const tieOf = (tenant: string, { back }: Journey, value: string): string =>
-    `__Host-oauth-${tenant}.${back.state?.slice(0, 16)}=${value}`
+  const tieOf = ({ back }: Journey, value: string): string => `__Host-oauth-${back.state?.slice(0, 16)}=${value}`
   const callback = (path: string, { state = '', code = '' }: Back): string =>
     `${path}/callback?${new URLSearchParams({ code, state })}`
 
@@ -329,7 +328,7 @@ describe('two tenants with the same people', () => {
         ['/auth/associate/prov', theirs.link, me],
       ] as const) {
         const forged = { ...flow.back, state: `${flow.back.state?.slice(0, 16)}${randomToken().slice(16)}` }
-        const tied = { ...more, cookie: tieOf(mine.tenant, flow, flow.tie) }
+        const tied = { ...more, cookie: tieOf(flow, flow.tie) }
         await same('GET', `${path}/callback`, [tied, tied], [callback(path, flow.back), callback(path, forged)])
       }
 
@@ -359,8 +358,8 @@ describe('two tenants with the same people', () => {
       const me = async (sent: Sent) => ((await call(url, 'GET', '/users/me', sent)).body as { id: string }).id
       expect(await me({ bearer: jwt })).to.equal(id)
       expect(await me({ cookie: cookieOf(tenant, session) })).to.equal(id)
-      await succeeds('GET', callback('/auth/prov', login.back), { cookie: tieOf(tenant, login, login.tie) })
-      const linking = { bearer: jwt, cookie: tieOf(tenant, link, link.tie) }
+      await succeeds('GET', callback('/auth/prov', login.back), { cookie: tieOf(login, login.tie) })
+      const linking = { bearer: jwt, cookie: tieOf(link, link.tie) }
       await succeeds('GET', callback('/auth/associate/prov', link.back), linking)
       await succeeds('DELETE', `/auth/associate/prov/${accountId}`, { bearer: jwt }, 204)
       await succeeds('POST', '/auth/verify', { json: { token: verifyToken } })

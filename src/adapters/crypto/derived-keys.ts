@@ -10,6 +10,7 @@ type KeyPurpose =
   | 'token requests'
   | 'counters'
   | 'seal'
+  | 'journeys'
   | 'jwt'
   | 'provider tokens'
   | 'device tokens'
@@ -40,6 +41,7 @@ export function derivedKeys(master: Buffer | string, tenant: string | null = nul
   const requestKey = keyFor('token requests')
   const counterKey = keyFor('counters')
   const sealKey = keyFor('seal')
+  const journeyKey = keyFor('journeys')
 
   return {
     digest(token) {
@@ -67,6 +69,16 @@ export function derivedKeys(master: Buffer | string, tenant: string | null = nul
       if (plain === null || plain.length !== paddedBytes) return null
       // Safe: the authentication tag proves that `sealEmail` sealed an EmailKey.
       return plain.subarray(2, 2 + plain.readUInt16BE(0)).toString() as EmailKey
+    },
+
+    sealJourney({ codeVerifier, nonce }, digest) {
+      const plain = Buffer.from(JSON.stringify({ codeVerifier, nonce }))
+      return seal(journeyKey, plain, Buffer.from(digest)).toString('base64url')
+    },
+
+    unsealJourney(sealed, digest) {
+      const plain = open(journeyKey, Buffer.from(sealed, 'base64url'), Buffer.from(digest))
+      return plain === null ? null : JSON.parse(plain.toString())
     },
 
     jwtKey: keyFor('jwt'),

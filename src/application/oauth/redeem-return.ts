@@ -23,6 +23,8 @@ export interface Arrival {
   readonly provider: OAuthProvider
   /** The random value that this browser has for a state, `null` for none. */
   readonly browserOf: (state: string) => string | null
+  /** Called when the journey began in this browser, with the page to return to, also if the provider refused. */
+  readonly recognised: (returnTo: string | null) => void
 }
 
 export interface ReturnNeeds {
@@ -45,12 +47,14 @@ export async function identityOf(
 ): Promise<OAuthIdentity> {
   const { code, state, error, iss, all } = response
   const begun = state === null ? null : await needs.oauthStates.take(needs.keyRing.digest(state))
+  const ours = state !== null && begun !== null && isOurs(needs, begun, state, arrival, by) ? { ...begun, state } : null
+  if (ours !== null) arrival.recognised(ours.returnTo)
   if (error !== null || code === null) throw new Refusal('OAUTH_CODE_REFUSED')
-  if (state === null || begun === null || !isOurs(needs, begun, state, arrival, by)) {
-    throw new Refusal('OAUTH_INVALID_STATE')
-  }
+  const secrets = ours === null ? null : needs.keyRing.unsealJourney(ours.sealedSecrets, ours.digest)
+  if (ours === null || secrets === null) throw new Refusal('OAUTH_INVALID_STATE')
+  const { redirectUri } = ours
   try {
-    return await arrival.provider.identify({ code, state, iss, all }, begun)
+    return await arrival.provider.identify({ code, state: ours.state, iss, all }, { ...secrets, redirectUri })
   } catch (thrown) {
     if (thrown instanceof CodeRefused) throw new Refusal('OAUTH_CODE_REFUSED', null, { cause: thrown })
     if (thrown instanceof ProviderFailed) throw new Refusal('OAUTH_PROVIDER_ERROR', null, { cause: thrown })

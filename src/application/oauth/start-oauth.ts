@@ -34,22 +34,29 @@ export class StartOAuth {
     /** `null` for all scopes of the settings. */
     scopes: readonly string[] | null
     redirectUri: string
+    /** The page to redirect to at the end, already checked; `null` for none. */
+    returnTo: string | null
   }): Promise<{ authorizationUrl: string; state: string; browser: string }> {
     const { oauthStates, keyRing, clock, newToken, maxOpenJourneys } = this.#needs
-    const { provider, by, redirectUri } = input
+    const { provider, by, redirectUri, returnTo } = input
     if (by !== null) requireFreshLogin(this.#needs, by)
     const scopes = input.scopes ?? provider.scopes
     if (!scopes.every((scope) => provider.scopes.includes(scope))) throw new Refusal('OAUTH_SCOPE_NOT_ALLOWED')
 
     const [state, browser, codeVerifier, nonce] = [newToken(), newToken(), newToken(), newToken()]
-    const journey = { redirectUri, codeVerifier, nonce }
-    const authorizationUrl = await provider.authorizationUrl({ ...journey, state, scopes }).catch((thrown: unknown) => {
-      if (thrown instanceof ProviderFailed) throw new Refusal('OAUTH_PROVIDER_ERROR', null, { cause: thrown })
-      throw thrown
-    })
+    const secrets = { codeVerifier, nonce }
+    const authorizationUrl = await provider
+      .authorizationUrl({ ...secrets, redirectUri, state, scopes })
+      .catch((thrown: unknown) => {
+        if (thrown instanceof ProviderFailed) throw new Refusal('OAUTH_PROVIDER_ERROR', null, { cause: thrown })
+        throw thrown
+      })
+    const digest = keyRing.digest(state)
     const record: OAuthState = {
-      ...journey,
-      digest: keyRing.digest(state),
+      digest,
+      sealedSecrets: keyRing.sealJourney(secrets, digest),
+      redirectUri,
+      returnTo,
       browserDigest: keyRing.digest(browser),
       provider: provider.name,
       flow: by === null ? 'login' : 'link',

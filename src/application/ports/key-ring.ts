@@ -1,5 +1,6 @@
 import type { EmailKey } from '../../domain/email.ts'
 import type { EventId, UserId } from '../../domain/ids.ts'
+import type { JourneySecrets } from '../../domain/oauth-state.ts'
 import type { RequestPurpose, TokenPurpose } from '../../domain/one-time-token.ts'
 
 /** The keys derived from the deployment's master secret: one for each purpose. */
@@ -21,4 +22,10 @@ export interface KeyRing {
 
   /** `null` for a text that another secret sealed. */
   unsealEmail(sealed: string, requestId: string): EmailKey | null
+
+  /** Encrypts the secrets of a journey and binds them to the digest of its state. */
+  sealJourney(secrets: JourneySecrets, digest: string): string
+
+  /** `null` for a text that was sealed with another secret or digest. */
+  unsealJourney(sealed: string, digest: string): JourneySecrets | null
 }

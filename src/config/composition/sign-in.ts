@@ -54,7 +54,6 @@ interface CookieOwner {
 }
 
 interface Tenant {
-  readonly id: string
   readonly settings: Settings
   readonly log: Logger
   readonly providers: ReadonlyMap<string, OAuthProvider>
@@ -66,10 +65,10 @@ interface Tenant {
  * @param publicUrl known after the service listens
  */
 export function mountedProviders(
-  { id, settings, log, providers: built }: Tenant,
+  { settings, log, providers: built }: Tenant,
   publicUrl: () => string,
 ): { own: ProviderSettings; mounted: MountedProvider }[] {
-  const cookies = journeyCookies(keepsSecureCookies(settings), id === defaultTenant ? '' : id)
+  const cookies = journeyCookies(keepsSecureCookies(settings))
   return enabledOf(settings.providers).map(([name, own]) => ({ own, mounted: mounted(name, own) }))
 
   function mounted(name: string, own: ProviderSettings): MountedProvider {

@@ -17,7 +17,7 @@ export function oauthStateStoreContract({ on, onNew, assertSwept }: Cases<OAuthS
   }
 
   on('gives back every field of a state', async ({ store, second }) => {
-    const nobodys = anOAuthState({ flow: 'login', userId: null, credentialId: null, provider: 'other' })
+    const nobodys = anOAuthState({ flow: 'login', userId: null, credentialId: null, returnTo: null })
     for (const state of [anOAuthState(), nobodys]) {
       await store.put(state, plenty)
       assert.deepEqual(await second.take(state.digest), state)
@@ -28,7 +28,7 @@ export function oauthStateStoreContract({ on, onNew, assertSwept }: Cases<OAuthS
     const state = anOAuthState()
     assert.equal(await store.take(state.digest), null)
     await store.put(state, plenty)
-    for (const other of [state.browserDigest, state.nonce, state.codeVerifier, '', state.digest.slice(1)]) {
+    for (const other of [state.browserDigest, state.sealedSecrets, '', state.digest.slice(1)]) {
       assert.equal(await store.take(other), null)
     }
     assert.deepEqual(await store.take(state.digest), state)
@@ -43,8 +43,8 @@ export function oauthStateStoreContract({ on, onNew, assertSwept }: Cases<OAuthS
 
   on('stores several states of one user and browser', async ({ store, second }) => {
     const first = anOAuthState()
-    const { digest, codeVerifier, nonce } = anOAuthState()
-    const other = { ...first, digest, codeVerifier, nonce }
+    const { digest, sealedSecrets } = anOAuthState()
+    const other = { ...first, digest, sealedSecrets }
     await Promise.all([store.put(first, plenty), second.put(other, plenty)])
     assert.deepEqual(await store.take(other.digest), other)
     assert.deepEqual(await second.take(first.digest), first)

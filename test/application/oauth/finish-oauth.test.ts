@@ -51,6 +51,7 @@ describe('FinishOAuth', () => {
           by: null,
           scopes: null,
           redirectUri: 'https://us.example',
+          returnTo: null,
         } as const
         const { state, browser } = await started.execute(journey)
         const changeUser = changeUserOf(store)
@@ -70,7 +71,7 @@ describe('FinishOAuth', () => {
         }
         const { credential } = await new FinishOAuth(needs).execute({
           response: { code: 'code', state, error: null, iss: null },
-          arrival: { provider: acme, browserOf: () => browser },
+          arrival: { provider: acme, browserOf: () => browser, recognised: () => undefined },
           policy,
           backend: {
             name: 'jwt',

@@ -7,11 +7,8 @@ import { cookieNames, cookieValue } from '../transports/cookie-header.ts'
  * attacker's journey (CVE-2025-68481).
  */
 export interface JourneyCookies {
-  /** @param back the address to return to at the end */
-  begin(state: string, value: string, back: string | null, header: string | undefined): readonly Cookie[]
+  begin(state: string, value: string, header: string | undefined): readonly Cookie[]
   valueOf(state: string, header: string | undefined): string | null
-  /** The address to return to. The browser may have changed it, so it must be checked again. */
-  backOf(state: string, header: string | undefined): string | null
   /** The cookies to remove when a journey ends; none for a state that cannot be part of a cookie's name. */
   end(state: string): readonly Cookie[]
 }
@@ -20,11 +17,12 @@ export interface JourneyCookies {
 const maxJourneys = 8
 
 /**
+ * All tenants of a host share the cookies and their number. The names differ by the state, which is random.
+ *
  * @param isSecure whether browsers use TLS or loopback, where they keep Secure cookies
- * @param owner distinguishes the cookies of several tenants on one host
  */
-export function journeyCookies(isSecure: boolean, owner: string): JourneyCookies {
-  const prefix = `${isSecure ? '__Host-' : ''}oauth-${owner === '' ? '' : `${owner}.`}`
+export function journeyCookies(isSecure: boolean): JourneyCookies {
+  const prefix = `${isSecure ? '__Host-' : ''}oauth-`
   const nameFor = (state: string): string => `${prefix}${state.slice(0, 16).replace(/[^\w-]/g, '')}`
   const cookie = (name: string, value: string, maxAgeSeconds: number): Cookie => ({
     name,
@@ -36,22 +34,13 @@ export function journeyCookies(isSecure: boolean, owner: string): JourneyCookies
     sameSite: 'lax', // browsers send it with the redirect of the provider
   })
 
-  const partOf = (header: string | undefined, state: string, index: 0 | 1): string | null =>
-    cookieValue(header, nameFor(state))?.split('.')[index] ?? null
-
   return {
-    begin(state, value, back, header) {
+    begin(state, value, header) {
       const left = cookieNames(header, prefix)
       const forgotten = left.length < maxJourneys ? [] : left
-      // The value is base64url, which has no dot.
-      const both = back === null ? value : `${value}.${Buffer.from(back).toString('base64url')}`
-      return [...forgotten.map((name) => cookie(name, '', 0)), cookie(nameFor(state), both, oauthStateSeconds)]
+      return [...forgotten.map((name) => cookie(name, '', 0)), cookie(nameFor(state), value, oauthStateSeconds)]
     },
-    valueOf: (state, header) => partOf(header, state, 0),
-    backOf(state, header) {
-      const back = partOf(header, state, 1)
-      return back === null ? null : Buffer.from(back, 'base64url').toString()
-    },
+    valueOf: (state, header) => cookieValue(header, nameFor(state)),
     end(state) {
       const name = nameFor(state)
       return name === prefix ? [] : [cookie(name, '', 0)]

@@ -71,6 +71,8 @@ export function authorizeEndpoint(
     method: 'GET',
     path: '/authorize',
     access: flow === 'link' ? 'user' : 'public',
+    // Otherwise any site could fill a browser with cookies of journeys, or remove those of journeys under way.
+    ownOriginsOnly: true,
     limit: 'oauthRequests',
     query: [scopesParameter, returnParameter],
     replies: { 200: { description: 'The journey has begun; its cookie is set', body: AuthorizationUrl } },
@@ -79,11 +81,13 @@ export function authorizeEndpoint(
       const redirectUri = mounted.redirectUri(flow)
       const named = query.getAll('scopes').filter((scope) => scope !== '')
       const scopes = named.length > 0 ? named : null
-      const begun = await reporting(mounted, requestId, () => startOAuth.execute({ provider, by, scopes, redirectUri }))
+      const returnTo = mounted.checkedReturn(query.get('return_to'))
+      const journey = { provider, by, scopes, redirectUri, returnTo }
+      const begun = await reporting(mounted, requestId, () => startOAuth.execute(journey))
       return {
         status: 200,
         body: { authorization_url: begun.authorizationUrl },
-        cookies: cookies.begin(begun.state, begun.browser, mounted.checkedReturn(query.get('return_to')), cookie),
+        cookies: cookies.begin(begun.state, begun.browser, cookie),
       }
     },
   })
@@ -109,8 +113,14 @@ export async function finishJourney(
 ): Promise<Reply> {
   const { provider, cookies, redirects } = mounted
   const state = query.get('state') ?? ''
-  const back = canReturn ? mounted.checkedReturn(cookies.backOf(state, cookie)) : null
-  const arrival = { provider, browserOf: (state: string) => cookies.valueOf(state, cookie) }
+  let back: string | null = null
+  const arrival: Arrival = {
+    provider,
+    browserOf: (state) => cookies.valueOf(state, cookie),
+    recognised(returnTo) {
+      if (canReturn) back = mounted.checkedReturn(returnTo)
+    },
+  }
   const ended = cookies.end(state)
   const withEnd = (reply: Reply): Reply => ({ ...reply, cookies: [...(reply.cookies ?? []), ...ended] })
   try {
