@@ -136,7 +136,7 @@ export default [
   {
     title: 'an ID token for another client is accepted',
     file: 'src/adapters/oauth/openid-connect.ts',
-    text: `          demandOurs(idToken)
+    text: `          demandParty(idToken, client.clientId)
 `,
     replacement: '',
     tests: ['test/adapters/oauth/openid-connect.full.test.ts'],

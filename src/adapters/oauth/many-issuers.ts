@@ -9,6 +9,11 @@ export function isForManyTenants(issuer: string): boolean {
   return issuer.includes(placeholder)
 }
 
+/** The issuer of the tenant that an ID token names. */
+export function issuerOfTenant(issuer: string, idToken: unknown): string {
+  return issuer.replace(placeholder, () => String(valueAt(idToken, 'tid'))) // a function, as a string may hold `$&`
+}
+
 /**
  * The account that an ID token names; its signature and issuer are verified already. A subject is unique only within
  * its tenant (Microsoft identity platform, "Access tokens": "Use tid claim when they locate data associated with the
@@ -34,8 +39,7 @@ export function demandKeyOfIssuer(idToken: unknown, keys: readonly object[], jwt
   const named = keys.filter((key) => valueAt(key, 'kid') === valueAt(header, 'kid'))
   const isTheirs = (key: object): boolean => {
     const owner = valueAt(key, 'issuer')
-    const tenant = () => String(valueAt(idToken, 'tid')) // a function, because a string may hold the pattern `$&`
-    return typeof owner === 'string' && owner.replace(placeholder, tenant) === valueAt(idToken, 'iss')
+    return typeof owner === 'string' && issuerOfTenant(owner, idToken) === valueAt(idToken, 'iss')
   }
   if (named.length === 0 || !named.every(isTheirs))
     throw new ProviderFailed('the key of the ID token belongs to another issuer')

@@ -3,6 +3,7 @@ import type { ClientAuth, Configuration, CustomFetchOptions } from 'openid-clien
 import Type from 'typebox'
 import { CodeRefused, type OAuthProvider, ProviderFailed } from '../../application/ports/oauth-provider.ts'
 import type { OAuthIdentity } from '../../domain/oauth-account.ts'
+import { demandHash, demandParty, objectionToIdToken } from './id-token.ts'
 import { demandTokenAnswer, identityOf, type Profile, profileIn, tokensOf, valueAt } from './identity.ts'
 import { clientAuthentication, clientOptions, type ProviderNeeds, providerKind, providerUrl } from './kind.ts'
 import { accountInTenant, demandKeyOfIssuer, isForManyTenants } from './many-issuers.ts'
@@ -61,6 +62,9 @@ export function openIdConnectProvider({ client, needs, ...definition }: OpenIdDe
     const config = await discovery(server, client.clientId, {}, definition.authenticate(openId), {
       [openId.customFetch]: send,
       execute: [enableNonRepudiationChecks, ...(server.protocol === 'http:' ? [allowInsecureRequests] : [])],
+    }).catch((error: unknown) => {
+      if (valueAt(error, 'code') !== 'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED') throw error
+      throw new ProviderFailed('"issuer" of the metadata is another value, expected the issuer of the settings')
     })
     const { token_endpoint: tokenEndpoint, userinfo_endpoint: userInfo } = config.serverMetadata()
     config[openId.customFetch] = async (url, options) => {
@@ -82,8 +86,8 @@ export function openIdConnectProvider({ client, needs, ...definition }: OpenIdDe
   async function tokenAnswer(url: string, options: CustomFetchOptions): Promise<Response> {
     const call = calls.getStore()
     const answer = call?.exchanged ?? (await exchanged(url, options, call?.redirectUri))
-    if (call !== undefined) call.exchanged = answer
     const { accessToken } = tokensOf(answer, needs.clock())
+    if (call !== undefined) call.exchanged = answer
     return Response.json({ access_token: accessToken, token_type: 'bearer', id_token: valueAt(answer, 'id_token') })
   }
 
@@ -107,13 +111,14 @@ export function openIdConnectProvider({ client, needs, ...definition }: OpenIdDe
     return read(await fetchUserInfo(config, accessToken, String(idToken.sub)))
   }
 
-  /**
-   * OpenID Connect Core section 2: `azp` is "the party to which the ID Token was issued". openid-client checks it only
-   * when there are several audiences.
-   */
-  function demandOurs(idToken: unknown): void {
-    const azp = valueAt(idToken, 'azp')
-    if (azp !== undefined && azp !== client.clientId) throw new ProviderFailed('the ID token is for another client')
+  /** The cause for the log, if openid-client has refused the ID token. */
+  function objectionTo(config: Configuration, nonce: string, { exchanged }: Call, error: unknown) {
+    if (exchanged === undefined) return null
+    const { issuer, id_token_signing_alg_values_supported: algorithms = ['RS256'] } = config.serverMetadata()
+    const request = { issuer, clientId: client.clientId, nonce, algorithms }
+    const objection = objectionToIdToken(valueAt(exchanged, 'id_token'), request, new Date())
+    const isSignature = objection === null && valueAt(error, 'code') === 'OAUTH_INVALID_RESPONSE'
+    return isSignature ? new ProviderFailed('the signature of the ID token is by no key of "jwks_uri"') : objection
   }
 
   async function accountOf(config: Configuration, idToken: Readonly<Record<string, unknown>>, jwt: string) {
@@ -164,9 +169,12 @@ export function openIdConnectProvider({ client, needs, ...definition }: OpenIdDe
 
         async function identityBy(config: Configuration): Promise<OAuthIdentity> {
           demandIssuer(config, iss)
-          const answer = await authorizationCodeGrant(config, cameBack, checks)
+          const answer = await authorizationCodeGrant(config, cameBack, checks).catch((error: unknown) => {
+            throw objectionTo(config, nonce, call, error) ?? error
+          })
           const idToken = { ...answer.claims() }
-          demandOurs(idToken)
+          demandParty(idToken, client.clientId)
+          demandHash(idToken, answer.id_token ?? '', answer.access_token)
           const accountId = await accountOf(config, idToken, answer.id_token ?? '')
           const tokens = tokensOf(call.exchanged, needs.clock())
           const email = await claimsOf(config, tokens.accessToken, idToken)
@@ -191,7 +199,8 @@ export function openIdConnectProvider({ client, needs, ...definition }: OpenIdDe
         const config = await configuration()
         const { refreshTokenGrant } = await library
         const call: Call = { signal }
-        await calls.run(call, () => refreshTokenGrant(config, refreshToken))
+        const answer = await calls.run(call, () => refreshTokenGrant(config, refreshToken))
+        demandHash(answer.claims(), answer.id_token ?? '', answer.access_token)
         const tokens = tokensOf(call.exchanged, needs.clock())
         return { ...tokens, refreshToken: tokens.refreshToken ?? refreshToken }
       })

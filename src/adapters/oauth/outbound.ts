@@ -117,7 +117,9 @@ function nameOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown'
   const code = 'code' in error && typeof error.code === 'string' ? ` ${error.code}` : ''
   const status = error.cause instanceof Response ? error.cause.status : valueAt(error, 'status')
-  return `${error.name}${code}${whereIn(error)}${typeof status === 'number' ? ` (status ${status})` : ''}`
+  const member = valueAt(error, 'cause.attribute') ?? valueAt(error, 'cause.claim')
+  const named = typeof member === 'string' ? ` "${member}"` : '' // openid-client names the member that it refuses
+  return `${error.name}${code}${named}${whereIn(error)}${typeof status === 'number' ? ` (status ${status})` : ''}`
 }
 
 /** The host that was not found, or the address that refused the connection, in an error of the system. */

@@ -92,6 +92,8 @@ export function mountedProviders(
   }
 }
 
+const failuresPage = 'docs/providers.md#when-a-provider-fails'
+
 /** Logs the refusal or the failure of a provider. */
 export function reportProvider(
   log: Logger,
@@ -100,7 +102,7 @@ export function reportProvider(
   requestId?: string,
 ): void {
   const what = failure instanceof CodeRefused ? 'a provider refused' : 'a provider failed'
-  log.warn({ requestId, provider, cause: failure.message }, what)
+  log.warn({ requestId, provider, cause: failure.message, docs: failuresPage }, what)
 }
 
 /** The device cookie of a tenant. Requests of other sites carry it if they carry a session cookie. */

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { expect } from 'chai'
 import { openIdConnectKind } from '../../../src/adapters/oauth/openid-connect.ts'
 import { CodeRefused, type OAuthProvider, ProviderFailed } from '../../../src/application/ports/oauth-provider.ts'
@@ -77,6 +78,7 @@ describe('a provider of OpenID Connect', () => {
         const fresh = openIdConnectKind.build(options, needsOf(fake, clock))
         const failure = await failureOf(fresh.authorizationUrl({ ...aJourney(), scopes: [] }))
         expect(failure, other).to.be.instanceOf(ProviderFailed)
+        expect(failure.message).to.match(/^"issuer" of the metadata is another value, expected/)
       }
     })
   })
@@ -140,32 +142,92 @@ describe('a provider of OpenID Connect', () => {
       })
     }
 
-    for (const [title, idToken] of [
-      ['with another nonce', { claims: { nonce: 'another' } }],
-      ['without a nonce', { claims: { nonce: undefined } }],
-      ['for another audience', { claims: { aud: 'them' } }],
-      ['for several audiences, by another client', { claims: { aud: ['us', 'them'], azp: 'them' } }],
-      ['for our audience, by another client', { claims: { azp: 'them' } }],
-      ['of another issuer', { claims: { iss: 'https://evil.example' } }],
-      ['that has expired', { claims: { iat: nowSeconds - 700, exp: nowSeconds - 400 } }],
-      ['that never expires', { claims: { exp: undefined } }],
-      ['not valid yet', { claims: { nbf: nowSeconds + 900 } }],
-      ['without a signature', { algorithm: 'none' }],
-      ['signed with the public key as a secret', { algorithm: 'HS256' }],
-      ['signed by a stranger', { key: strangeKey }],
-      ['signed by a stranger under another name', { key: strangeKey, kid: 'k2' }],
-      ['changed after signing', { tamper: (token) => token.replace(/\.[^.]+\./, `.${forgedPayload(token)}.`) }],
-      ['that is no token', { tamper: () => 'ada' }],
-      ['without a subject', { claims: { sub: undefined } }],
-      ['with an empty subject', { claims: { sub: '' } }],
-      ['with a number for a subject', { claims: { sub: 42 } }],
-    ] satisfies [string, IdToken][]) {
-      it(`fails on an ID token ${title}`, async () => {
+    const asymmetric = 'an asymmetric one of "id_token_signing_alg_values_supported" in the metadata'
+    for (const [title, idToken, cause] of [
+      ['with another nonce', { claims: { nonce: 'x' } }, '"nonce" … another value, expected the nonce of the request'],
+      ['without a nonce', { claims: { nonce: undefined } }, '"nonce" … missing, expected the nonce of the request'],
+      ['for another audience', { claims: { aud: 'them' } }, '"aud" … another value, expected the client id'],
+      [
+        'for several audiences, by another client',
+        { claims: { aud: ['us', 'them'], azp: 'them' } },
+        '"azp" … another value, expected the client id',
+      ],
+      [
+        'for our audience, by another client',
+        { claims: { azp: 'them' } },
+        '"azp" … another value, expected the client id',
+      ],
+      ['of another issuer', { claims: { iss: 'https://evil.example' } }, '"iss" … another value, expected the issuer'],
+      [
+        'that has expired',
+        { claims: { iat: nowSeconds - 700, exp: nowSeconds - 400 } },
+        '"exp" … another value, expected a later time, as a number',
+      ],
+      [
+        'with an expiry as text',
+        { claims: { exp: String(nowSeconds + 300) } },
+        '"exp" … text, expected a later time, as a number',
+      ],
+      ['that never expires', { claims: { exp: undefined } }, '"exp" … missing, expected a later time, as a number'],
+      [
+        'with a time of issue as text',
+        { claims: { iat: String(nowSeconds) } },
+        '"iat" … text, expected a time, as a number',
+      ],
+      [
+        'not valid yet',
+        { claims: { nbf: nowSeconds + 900 } },
+        '"nbf" … another value, expected an earlier time, as a number',
+      ],
+      ['without a signature', { algorithm: 'none' }, `"alg" … none, expected ${asymmetric}`],
+      ['signed with the public key as a secret', { algorithm: 'HS256' }, `"alg" … HS256, expected ${asymmetric}`],
+      ['signed by a stranger', { key: strangeKey }, 'the signature of the ID token is by no key of "jwks_uri"'],
+      ['signed by a stranger under another name', { key: strangeKey, kid: 'k2' }, null],
+      [
+        'changed after signing',
+        { tamper: (token) => token.replace(/\.[^.]+\./, `.${forgedPayload(token)}.`) },
+        'the signature of the ID token is by no key of "jwks_uri"',
+      ],
+      [
+        'that is no token',
+        { tamper: () => 'ada' },
+        '"id_token" of the token endpoint is another value, expected a signed JWT',
+      ],
+      ['without a subject', { claims: { sub: undefined } }, '"sub" … missing, expected text'],
+      [
+        'with an empty subject',
+        { claims: { sub: '' } },
+        'the account id of the profile is missing, expected text of at most 255 characters',
+      ],
+      ['with a number for a subject', { claims: { sub: 42 } }, '"sub" … a number, expected text'],
+      [
+        'with the hash of another access token',
+        { claims: { at_hash: hashOf('at-2') } },
+        '"at_hash" … another value, expected the hash of the access token',
+      ],
+      [
+        'with a number for a hash',
+        { claims: { at_hash: 42 } },
+        '"at_hash" … a number, expected the hash of the access token',
+      ],
+    ] satisfies [string, IdToken, string | null][]) {
+      it(`fails on an ID token ${title}, and names the member`, async () => {
         id.it.idToken = idToken
-        expect(await failureOf(signInNow())).to.be.instanceOf(ProviderFailed)
+        const failure = await failureOf(signInNow())
+        expect(failure).to.be.instanceOf(ProviderFailed)
+        if (cause !== null) expect(failure.message).to.equal(cause.replace('…', 'of the ID token is'))
         expect(asked('/token')).to.have.length(1)
       })
     }
+
+    it('accepts an ID token with the hash of its access token, and checks it in a refresh, too', async () => {
+      id.it.idToken = { claims: { at_hash: hashOf('at-1') } }
+      expect((await signInNow()).accountId).to.equal('sub-1')
+      id.it.token = { id_token: id.sign({ at_hash: hashOf('at-1') }) }
+      expect((await provider.refresh('rt-1')).accessToken).to.equal('at-1')
+      id.it.token = { id_token: id.sign({ at_hash: hashOf('at-2') }) }
+      expect((await failureOf(provider.refresh('rt-1'))).message).to.include('"at_hash" of the ID token')
+    })
 
     it('fails on unsigned or weaker ID tokens although the metadata allow them', async () => {
       id.it.metadata = { id_token_signing_alg_values_supported: ['none', 'HS256', 'RS256'] }
@@ -222,8 +284,12 @@ describe('a provider of OpenID Connect', () => {
     })
 
     it('fails when there is no ID token at all', async () => {
-      id.it.token = { id_token: undefined }
-      expect(await failureOf(signInNow())).to.be.instanceOf(ProviderFailed)
+      for (const absent of [undefined, null, '']) {
+        id.it.token = { id_token: absent }
+        const { name, message } = await failureOf(signInNow())
+        expect(name).to.equal('ProviderFailed')
+        expect(message).to.equal('"id_token" of the token endpoint is missing, expected a signed JWT')
+      }
     })
 
     it('requests user information when the ID token has no address', async () => {
@@ -239,7 +305,9 @@ describe('a provider of OpenID Connect', () => {
     it('refuses user information of another subject', async () => {
       id.it.idToken = {}
       id.it.userInfo = { body: { sub: 'sub-2', email: 'victim@example.com', email_verified: true } }
-      expect(await failureOf(signInNow())).to.be.instanceOf(ProviderFailed)
+      const failure = await failureOf(signInNow())
+      expect(failure).to.be.instanceOf(ProviderFailed)
+      expect(failure.message).to.include('"sub"')
     })
   })
 
@@ -296,6 +364,11 @@ describe('a provider of OpenID Connect', () => {
     )
   })
 })
+
+/** OpenID Connect Core section 3.1.3.6, for RS256. */
+function hashOf(accessToken: string): string {
+  return createHash('sha256').update(accessToken).digest().subarray(0, 16).toString('base64url')
+}
 
 /** The claims of `token` in another person's name. */
 function forgedPayload(token: string): string {
