@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from 'node:crypto'
 import { expect } from 'chai'
 import { annotations } from '../../../src/config/settings/schema/fields.ts'
 import { settingsSchema } from '../../../src/config/settings/schema/schema.ts'
@@ -38,6 +39,17 @@ describe('settings from the environment', () => {
       }
       const [fault] = await folder.faults({}, { PORTCULLIS_HTTP__ALLOWED_ORIGINS: '["https://a.example"]' })
       expect(fault?.message).to.include('wrong: item 1 (commas separate the items, without brackets)')
+    })
+
+    it('reads a PEM whose line ends are written as \\n', async () => {
+      const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+      const pem = privateKey.export({ format: 'pem', type: 'pkcs8' }).toString()
+      const apple = { kind: 'apple', clientId: 'us', teamId: 'A1B2C3D4E5', keyId: 'F6G7H8J9K0', backend: 'cookie' }
+      for (const text of [pem, pem.replaceAll('\n', '\\n'), pem.replaceAll('\n', '\\r\\n')]) {
+        const env = { PORTCULLIS_PROVIDERS__APPLE__PRIVATE_KEY: text }
+        const { settings } = await folder.load({ providers: { apple } }, env)
+        expect(settings.providers.apple).to.include({ privateKey: pem })
+      }
     })
 
     it('ignores an empty variable', async () => {
@@ -131,6 +143,36 @@ describe('settings from the environment', () => {
         expect(fault?.message).to.equal(`no such setting; did you mean ${meant}?`)
         expect(fault?.source).to.equal(`environment ${variable}`)
         expect(others).to.deep.equal([])
+      }
+    })
+
+    it('names a variable of the group that an unknown name is', async () => {
+      for (const [group, longer] of [
+        ['PROVIDERS', 'PROVIDERS__<NAME>__KIND'],
+        ['PROVIDERS__', 'PROVIDERS__<NAME>__KIND'],
+        ['PROVIDERS__GOOGLE', 'PROVIDERS__GOOGLE__KIND'],
+        ['HTTP', 'HTTP__HOST'],
+        ['STORES__USERS', 'STORES__USERS__KIND'],
+      ]) {
+        const variable = `PORTCULLIS_${group}`
+        const message = `no such setting; the variables of this group have longer names, such as PORTCULLIS_${longer}`
+        if (variable.includes('__')) {
+          const faults = await folder.faults({}, { [variable]: 'x' })
+          expect(faults.map((one) => one.message)).to.deep.equal([message])
+        } else {
+          const { warnings } = await folder.load({}, { [variable]: 'x' })
+          expect(warnings).to.deep.equal([`${variable} is ignored: ${message}`])
+        }
+      }
+    })
+
+    it('suggests no name with empty parts', async () => {
+      for (const name of ['PROVIDER', 'PROVIDERS_URL', 'BACKEND', 'TENANT', 'PROVIDERS____URL', 'BACKENDS____KIND']) {
+        const variable = `PORTCULLIS_${name}`
+        const messages = variable.includes('__')
+          ? (await folder.faults({}, { [variable]: 'x' })).map((one) => one.message)
+          : (await folder.load({}, { [variable]: 'x' })).warnings
+        expect(messages.join().replace(variable, ''), name).to.include('no such setting').and.not.match(/____/)
       }
     })
 

@@ -56,8 +56,7 @@ export async function readEnvironment(from: { env: Environment; cwd: string; sch
     }
 
     if (target.schemas.length === 0) {
-      const meant = similarName(segments, leaves)
-      const message = `no such setting${meant === null ? '' : `; did you mean ${prefix}${meant}?`}`
+      const message = `no such setting${hintFor(segments, leaves)}`
       if (variable.includes(separator)) fault(message)
       else warnings.push(`${variable} is ignored: ${message}`)
     } else if (!target.fromFile) {
@@ -113,18 +112,31 @@ function targetOf(segments: readonly string[], leaves: readonly Leaf[], file: un
   return { path, schemas, fromFile }
 }
 
-/** The most similar name, without the prefix. The entries of a map may have any name, so theirs stay. */
-function similarName(segments: readonly string[], leaves: readonly Leaf[]): string | null {
+/**
+ * The setting that was meant: one of a group that the variable names, or else the most similar one. The entries of a map
+ * may have any name, so theirs stay.
+ */
+function hintFor(segments: readonly string[], leaves: readonly Leaf[]): string {
+  const given = segments.filter((segment) => segment !== '')
   const names = leaves.map(({ path }) =>
-    path.map((key, at) => (key === '*' ? segments[at] : upperSnake(key))).join(separator),
+    path.map((key, at) => (key === '*' ? (given[at] ?? '<NAME>') : upperSnake(key))).join(separator),
   )
-  return mostSimilar(segments.join(separator), names)
+  const group = given.join(separator)
+  const member = group === '' ? undefined : names.find((name) => name.startsWith(group + separator))
+  if (member !== undefined) return `; the variables of this group have longer names, such as ${prefix}${member}`
+  const meant = mostSimilar(group, names)
+  return meant === null ? '' : `; did you mean ${prefix}${meant}?`
 }
 
 /** Converts `text` to the type of the schema. If it cannot, it returns the text, which the schema refuses. */
 function typed(schemas: readonly TSchema[], text: string): unknown {
   const values = schemas.map((schema) => typedAs(schema, text))
   return values.find((value, index) => Check(schemas[index] ?? Type.Never(), value)) ?? values[0]
+}
+
+/** Files of variables and many consoles hold one line, so people write a PEM (RFC 7468) with `\n` for its line ends. */
+function withLines(text: string): string {
+  return text.startsWith('-----BEGIN ') ? text.replace(/(?:\\r)?\\n/g, '\n') : text
 }
 
 const truths = new Map<string, boolean>([
@@ -138,7 +150,7 @@ function typedAs(schema: TSchema, text: string): unknown {
     const items = text.split(',').map((item) => item.trim())
     return items.filter((item) => item !== '').map((item) => typedAs(schema.items, item))
   }
-  if (Type.IsString(schema)) return text
+  if (Type.IsString(schema)) return withLines(text)
   const word = text.trim()
   if (Type.IsBoolean(schema)) return truths.get(word.toLowerCase()) ?? text
   if (Type.IsInteger(schema) || Type.IsNumber(schema)) return /^[+-]?\d+(\.\d+)?$/.test(word) ? Number(word) : text
