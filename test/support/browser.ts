@@ -5,7 +5,7 @@ import { delimiter, join } from 'node:path'
 import { type BrowserContext, type BrowserContextOptions, type Cookie, chromium } from 'playwright-core'
 import { skipIfMissing } from './obstacles.ts'
 
-/** A host name that the browser of `launchBrowser` resolves to this machine, although it is not a loopback name. */
+/** The browser of `launchBrowser` resolves this name, and those below it, to this machine, although it is no loopback name. */
 export const namedHost = 'accounts.example'
 
 const names = ['chromium', 'chromium-browser', 'google-chrome']
@@ -55,7 +55,7 @@ export async function launchBrowser(): Promise<TestBrowser> {
   await mkdir(join(profile, 'Default'))
   await writeFile(join(profile, 'Default', 'Preferences'), JSON.stringify(preferences))
 
-  const loopbackOnly = `MAP ${namedHost} 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1`
+  const loopbackOnly = `MAP ${namedHost} 127.0.0.1, MAP *.${namedHost} 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1`
   const first = await chromium.launchPersistentContext(profile, {
     executablePath,
     headless: true,

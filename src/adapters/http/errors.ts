@@ -1,5 +1,5 @@
 import { InvalidInput, LimitReached, Refusal, type RefusalCode, Unavailable } from '../../domain/refusal.ts'
-import type { Reply } from './reply.ts'
+import type { Cookie, Reply } from './reply.ts'
 
 /** A fault of a request in FastAPI's form, without `input`, which would echo passwords. */
 export interface FieldFault {
@@ -27,6 +27,15 @@ export class Unreadable extends Error {
   constructor(status: Unreadable['status'], detail: string) {
     super(detail)
     this.status = status
+  }
+}
+
+/** The request has no valid credential. The answer removes `cookies`. */
+export class Unauthenticated extends Refusal {
+  readonly cookies: readonly Cookie[]
+  constructor(cookies: readonly Cookie[]) {
+    super('UNAUTHORIZED')
+    this.cookies = cookies
   }
 }
 
@@ -91,7 +100,8 @@ export function replyTo(thrown: unknown): Reply | null {
   if (thrown instanceof Refusal) {
     const { status } = statusOf[thrown.code]
     const headers = status === 401 ? { 'WWW-Authenticate': 'Bearer' } : undefined
-    return errorReply(status, detailOf(thrown.code, thrown.reason ?? ''), headers)
+    const reply = errorReply(status, detailOf(thrown.code, thrown.reason ?? ''), headers)
+    return thrown instanceof Unauthenticated ? { ...reply, cookies: thrown.cookies } : reply
   }
   if (thrown instanceof Invalid) return errorReply(422, thrown.faults)
   if (thrown instanceof InvalidInput) return errorReply(422, [faultOf(thrown)])

@@ -16,6 +16,7 @@ import { authRouter } from '../../adapters/http/routers/auth.ts'
 import { oauthRouter } from '../../adapters/http/routers/oauth.ts'
 import { oauthAssociateRouter } from '../../adapters/http/routers/oauth-associate.ts'
 import { operationsRouter } from '../../adapters/http/routers/operations.ts'
+import { removingRepeated } from '../../adapters/http/transports/cookie-scopes.ts'
 import type { DeviceCookie } from '../../adapters/http/transports/device-cookie.ts'
 import { ownOrigins } from '../../adapters/http/transports/http-backend.ts'
 import { unknownCaller, unlimited } from '../../application/limits/limits.ts'
@@ -25,6 +26,7 @@ import { version } from '../../lib/version.ts'
 import { titleOf } from '../plugins/providers.ts'
 import { routers } from '../plugins/routers.ts'
 import { isLocal } from '../settings/defaults.ts'
+import { registrableDomain } from '../settings/registrable-domain.ts'
 import { mountedOperations } from '../settings/rules/validate.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 import { enabledOf } from '../settings/schema/tree.ts'
@@ -54,7 +56,9 @@ export function tenantHttp(tenant: Tenant, needs: TenantNeeds): TenantHttp {
   const deviceCookie = deviceCookieOf(tenant)
   const clientOf = clientAddresses(settings.http.trustedProxies)
   const origins = () => ownOrigins(publicUrl(), settings.http.allowedOrigins)
-  const identify = identifying({ authenticate: useCases.authenticate, backends, ownOrigins: origins })
+  const removeRepeated = removingRepeated(() => new URL(publicUrl()).hostname, registrableDomain)
+  const { authenticate } = useCases
+  const identify = identifying({ authenticate, backends, ownOrigins: origins, removeRepeated })
   const page = tryRouter(() => ({ publicUrl: publicUrl(), config: tryConfig(settings, publicUrl()) }))
   const kept = mailbox !== null && key !== undefined ? [mailboxRouter({ mailbox, key })] : []
   // A page comes before a parameter at the same place, such as `/:user_id`.
@@ -73,6 +77,7 @@ export function tenantHttp(tenant: Tenant, needs: TenantNeeds): TenantHttp {
       },
       traitsOf: (request) => traitsOf(clientOf(request), request.headers['user-agent']),
       limits: ports.limits,
+      removeRepeated,
     }),
     identify,
     isTls: settings.http.publicUrl?.startsWith('https:') ?? false,
@@ -94,6 +99,7 @@ export function processRoutes(settings: Settings, tenants: OpenTenants<Tenant>):
     callerOf: () => unknownCaller,
     traitsOf: () => unknownTraits,
     limits: unlimited,
+    removeRepeated: async () => [],
   }
   return routesOf([operations, ...docs], needs)
 }

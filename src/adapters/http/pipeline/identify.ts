@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Authenticate, Authenticated } from '../../../application/sign-in/authenticate.ts'
-import { Refusal } from '../../../domain/refusal.ts'
+import { Unauthenticated } from '../errors.ts'
+import type { RemoveRepeated } from '../transports/cookie-scopes.ts'
 import { type HttpBackend, presentedBy, refuseForeign } from '../transports/http-backend.ts'
 
 interface IdentifyNeeds {
@@ -8,6 +9,7 @@ interface IdentifyNeeds {
   readonly backends: readonly HttpBackend[]
   /** Origins whose pages may use our cookies. Call it only after the service listens. */
   readonly ownOrigins: () => ReadonlySet<string>
+  readonly removeRepeated: RemoveRepeated
 }
 
 /** Returns the user of a request. Throws `UNAUTHORIZED`, or `FORBIDDEN` for a page of another origin. */
@@ -16,12 +18,13 @@ export type Identify = (request: Pick<IncomingMessage, 'method' | 'headers'>) =>
 /** RFC 9110 section 9.2.1: these methods change nothing, so pages of other origins may send them. */
 const safeMethods: ReadonlySet<string | undefined> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE'])
 
-export function identifying({ authenticate, backends, ownOrigins }: IdentifyNeeds): Identify {
+export function identifying({ authenticate, backends, ownOrigins, removeRepeated }: IdentifyNeeds): Identify {
   const ambient = new Set(backends.filter(({ transport }) => transport.isAmbient).map(({ name }) => name))
+  const cookies = backends.flatMap(({ transport }) => transport.clear().cookies ?? [])
 
   return async ({ method, headers }) => {
     const by = await authenticate.execute(presentedBy(headers, backends))
-    if (by === null) throw new Refusal('UNAUTHORIZED')
+    if (by === null) throw new Unauthenticated(await removeRepeated(headers.cookie, cookies))
     if (ambient.has(by.backend.name) && !safeMethods.has(method)) refuseForeign(headers, ownOrigins())
     return by
   }

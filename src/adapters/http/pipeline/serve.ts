@@ -10,6 +10,7 @@ import { readBody } from '../body/read-body.ts'
 import type { Endpoint, Router } from '../endpoint.ts'
 import { errorReply } from '../errors.ts'
 import { type Reply, strictTransportSecurity } from '../reply.ts'
+import type { RemoveRepeated } from '../transports/cookie-scopes.ts'
 import { isForeign, isOfProxy, refuseForeign } from '../transports/http-backend.ts'
 import { isPreflight } from './cors.ts'
 import { type Identify, recordUse } from './identify.ts'
@@ -90,6 +91,7 @@ interface RoutesNeeds {
   readonly callerOf: (request: IncomingMessage) => Caller
   readonly traitsOf: (request: IncomingMessage) => ClientTraits
   readonly limits: Pick<Limits, 'request'>
+  readonly removeRepeated: RemoveRepeated
 }
 
 export function routesOf(routers: readonly Router[], needs: RoutesNeeds): RouteTable {
@@ -154,9 +156,15 @@ function answerOf(endpoint: Endpoint, needs: RoutesNeeds): Operation {
     }
   }
 
+  async function withRemovals({ req }: Context, reply: Reply): Promise<Reply> {
+    if (reply.cookies === undefined) return reply
+    const removals = await needs.removeRepeated(req.headers.cookie, reply.cookies)
+    return { ...reply, cookies: [...removals, ...reply.cookies] }
+  }
+
   return async (ctx, params) => {
     ctx.state.operation = endpoint.operationId
-    send(ctx, await check(ctx, params))
+    send(ctx, await withRemovals(ctx, await check(ctx, params)))
     if (ctx.state.by) recordUse(ctx.state.by)
   }
 }

@@ -15,6 +15,10 @@ export function cookieValue(header: string | undefined, name: string): string | 
   return values.length === 1 ? values[0]?.[1] || null : null
 }
 
+export function isRepeated(header: string | undefined, name: string): boolean {
+  return pairs(header).filter(([one]) => one === name).length > 1
+}
+
 export function cookieNames(header: string | undefined, prefix: string): string[] {
   return pairs(header).flatMap(([name]) => (name.startsWith(prefix) ? [name] : []))
 }

@@ -3,6 +3,7 @@ import { storeRoles } from '../../../adapters/stores/store-backend.ts'
 import { isLoopback } from '../../../lib/loopback.ts'
 import { backendOf } from '../../plugins/stores.ts'
 import { isLocal, isPublic } from '../defaults.ts'
+import { registrableDomain } from '../registrable-domain.ts'
 import type { Settings } from '../schema/schema.ts'
 import { enabledOf } from '../schema/tree.ts'
 
@@ -132,8 +133,6 @@ async function doubtsOfSites({ http, backends }: Settings): Promise<string[]> {
 async function areSameSite(one: URL, other: URL): Promise<boolean> {
   if (one.protocol !== other.protocol) return false
   if (one.hostname === other.hostname) return true
-  const { getDomain } = await import('tldts')
-  const domainOf = ({ hostname }: URL) => getDomain(hostname, { allowPrivateDomains: true })
-  const domain = domainOf(one)
-  return domain !== null && domain === domainOf(other)
+  const domain = await registrableDomain(one.hostname)
+  return domain !== null && domain === (await registrableDomain(other.hostname))
 }
