@@ -4,7 +4,7 @@ import Router from '@koa/router'
 import { expect } from 'chai'
 import type { Middleware } from 'koa'
 import { notFound, refused, seen, unauthorized } from '../support/answers.ts'
-import { type Answer, call, goodPassword, type Sent } from '../support/client.ts'
+import { type Answer, call, goodPassword, logIn, type Sent } from '../support/client.ts'
 import { type KoaApp, startKoaApp } from '../support/koa-app.ts'
 import { rawCall } from '../support/raw-request.ts'
 import { goodSecret } from '../support/settings.ts'
@@ -35,6 +35,97 @@ async function startApp(by: 'header' | 'path' | 'host', above?: Middleware): Pro
       koa.use(accounts.routes()).use(router.routes())
     },
   })
+}
+
+describe('guards with tenants by path', () => {
+  const email = 'ada@example.com'
+  let app: KoaApp
+  let bearer: string
+  const reached: string[] = []
+
+  before(async () => {
+    app = await startKoaApp({
+      delivers: false,
+      settings: { secret: goodSecret, tenants: { by: 'path', list: { ...list, default: {} } } },
+      compose(koa, accounts) {
+        const answer: Middleware = (ctx) => {
+          reached.push(ctx.originalUrl)
+          ctx.body = { tenant: ctx.state.tenant }
+        }
+        const router = new Router()
+          .get('/orders', accounts.requireUser(), answer)
+          .get('/t/:tenant/orders', accounts.requireUser(), answer)
+          .get('/api/t/:tenant/orders', accounts.requireUser(), answer)
+        koa
+          .use(accounts.routes())
+          .use(mounted('/t/acme/mounted', accounts.requireUser(), answer))
+          .use(mounted('/mounted', accounts.requireUser(), answer))
+          .use((ctx, next) => {
+            ctx.path = ctx.path.replace(/^\/t\/\w+(?=\/stripped)/, '').replace('/stripped', '/orders')
+            return next()
+          })
+          .use(router.routes())
+          .use(accounts.requireUser())
+          .use(answer)
+      },
+    })
+    const json = { email, password: goodPassword }
+    expect((await call(app.url, 'POST', '/auth/register', { json })).status).to.equal(201)
+    bearer = await logIn(app.url, email)
+  })
+  after(() => app.stop())
+
+  const get = (path: string) =>
+    rawCall(app.url, { method: 'GET', path, headers: [['Authorization', `Bearer ${bearer}`]] })
+
+  it('refuse a user of another tenant, however the path is spelled', async () => {
+    for (const [path, status] of [
+      ['/t/acme/orders', 401],
+      ['/T/acme/orders', 404],
+      ['/t/ACME/orders', 404],
+      ['/t/%61cme/orders', 404],
+      ['/%74/acme/orders', 404],
+      ['/t%2Facme/orders', 404],
+      ['//t/acme/orders', 404],
+      ['/t//acme/orders', 404],
+      ['/./t/acme/orders', 404],
+      ['/t/acme/../bolt/orders', 404],
+      ['/t/default/../acme/orders', 404],
+      ['/t\\acme/orders', 404],
+      ['/api/t/acme/orders', 500],
+      ['/t/acme/mounted/orders', 500],
+      ['/mounted/orders', 500],
+      ['/t/acme/stripped', 500],
+      ['http://localhost/t/acme/stripped', 500],
+    ] as const) {
+      reached.length = 0
+      const answer = await get(path)
+      expect(reached, path).to.deep.equal([])
+      expect(answer.status, path).to.equal(status)
+    }
+  })
+
+  it('admit a user to the routes of their own tenant', async () => {
+    for (const path of ['/orders', '/t/default/orders', '/stripped', '/orders?a=/t/acme', '/orders?%']) {
+      expect((await get(path)).body, path).to.deep.equal({ tenant: 'default' })
+    }
+  })
+})
+
+/** What koa-mount does. */
+function mounted(path: string, ...inner: Middleware[]): Middleware {
+  return async (ctx, next) => {
+    if (!ctx.path.startsWith(`${path}/`)) return next()
+    ctx.mountPath = path
+    ctx.path = ctx.path.slice(path.length)
+    for (const one of inner) {
+      let isPassed = false
+      await one(ctx, async () => {
+        isPassed = true
+      })
+      if (!isPassed) return
+    }
+  }
 }
 
 interface Way {

@@ -4,6 +4,7 @@ import {
   byHost,
   byPath,
   type FindTenant,
+  looselyByPath,
   type TenantRouting,
 } from '../../adapters/http/pipeline/tenant-routing.ts'
 import type { Settings } from '../settings/schema/schema.ts'
@@ -11,7 +12,7 @@ import { defaultTenant, type LoadedTenants } from '../settings/tenants.ts'
 
 /** Finds the tenant of a request by the rule in `tenants.by`. */
 export function routingOf(settings: Settings, current: () => LoadedTenants): TenantRouting {
-  const { by, header } = settings.tenants
+  const { by, header, pathPrefix } = settings.tenants
   const corsFor = (all: readonly Settings[]): CrossOrigin => {
     const headers = all.flatMap(({ http }) => http.allowedHeaders)
     return crossOrigin({
@@ -33,6 +34,7 @@ export function routingOf(settings: Settings, current: () => LoadedTenants): Ten
     fallback: defaultTenant,
     areMany: by !== undefined,
     header: by === 'header' ? header : null,
+    ...(by === 'path' && { looselyNamed: looselyByPath(pathPrefix) }),
     commonCors: () => (by === undefined ? corsOf(defaultTenant) : commonCors),
     corsOf,
     corsOfAll: () => known().ofAll,

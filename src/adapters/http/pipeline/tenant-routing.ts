@@ -1,4 +1,6 @@
+import { posix } from 'node:path'
 import type { Context } from 'koa'
+import { percentDecoded } from '../../../lib/percent-decoded.ts'
 import type { CrossOrigin } from './cors.ts'
 
 interface NamedTenant {
@@ -16,6 +18,8 @@ export interface TenantRouting {
   readonly areMany: boolean
   /** The header that names the tenant; `null` with tenants by path or host. */
   readonly header: string | null
+  /** With tenants by path, the tenant that a host app may read in the path of a URL; absent otherwise. */
+  readonly looselyNamed?: (url: string) => string | null
   /** The CORS headers of answers for a tenant, also of the 404 for an unknown one. */
   corsOf(id: string): CrossOrigin
   /** The CORS headers of routes that belong to no tenant. */
@@ -34,12 +38,23 @@ export function byHeader(name: string): FindTenant {
 
 /** `/t/acme/auth/register` is `/auth/register` of acme. */
 export function byPath(prefix: string): FindTenant {
+  return ({ path }) => namedIn(path, prefix)
+}
+
+function namedIn(path: string, prefix: string): NamedTenant {
   const start = `${prefix}/`
-  return ({ path }) => {
-    if (!path.startsWith(start)) return { id: null, path }
-    const end = path.indexOf('/', start.length)
-    if (end === -1) return { id: path.slice(start.length), path: '/' }
-    return { id: path.slice(start.length, end), path: path.slice(end) }
+  if (!path.startsWith(start)) return { id: null, path }
+  const end = path.indexOf('/', start.length)
+  if (end === -1) return { id: path.slice(start.length), path: '/' }
+  return { id: path.slice(start.length, end), path: path.slice(end) }
+}
+
+/** Reads a path as the loosest router or middleware may: in any case and percent encoding, with repeated slashes and dots. */
+export function looselyByPath(prefix: string): (url: string) => string | null {
+  return (url) => {
+    const [path = ''] = url.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?]*/i, '').split('?') // RFC 9112 section 3.2.2: a whole URL
+    const decoded = (percentDecoded(path) ?? path).replaceAll('\\', '/')
+    return namedIn(posix.normalize(decoded).toLowerCase(), prefix.toLowerCase()).id
   }
 }
 

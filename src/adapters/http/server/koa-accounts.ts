@@ -74,7 +74,7 @@ export function accountsInKoa({ tenants, routing, paths, ...needs }: Needs): Koa
   }
 
   async function identify(ctx: Context, found: Found, admits: (user: User) => boolean): Promise<void> {
-    const id = routing.tenantOf(ctx).id ?? routing.fallback
+    const id = guardedTenant(ctx, routing)
     if (!tenants.knows(id)) throw new Refusal('NOT_FOUND')
     found.tenant = id
     await tenants.use(id, async ({ http }) => {
@@ -98,6 +98,29 @@ interface Found {
   tenant?: string
   by?: Authenticated
   signedIn?: SignedIn
+}
+
+/**
+ * The tenant whose users a guard admits. With tenants by path, it refuses a request if the host app may take it for a request to
+ * another tenant. Otherwise users of the tenant `default` could reach the routes of others.
+ */
+function guardedTenant(ctx: Context, { tenantOf, fallback, looselyNamed }: TenantRouting): string {
+  const named = tenantOf(ctx).id
+  const id = named ?? fallback
+  if (looselyNamed === undefined) return id
+  if (ctx.mountPath !== undefined) {
+    throw new Error('a guard cannot be mounted below a path with tenants by path: it needs the whole path')
+  }
+  if (looselyNamed(ctx.path) !== named) throw new Refusal('NOT_FOUND')
+  const asked = looselyNamed(ctx.originalUrl)
+  if (asked !== null && asked !== id) {
+    throw new Error('a middleware above the guard removed or changed the tenant in ctx.path')
+  }
+  const { tenant } = (ctx.params ?? {}) as { readonly tenant?: unknown } // of a router, if there is one
+  if (tenant !== undefined && tenant !== id) {
+    throw new Error('the parameter :tenant of the route is not at the place of tenants.pathPrefix')
+  }
+  return id
 }
 
 /** Keeps our `ctx.state` apart from that of the app. */
