@@ -83,7 +83,7 @@ async function scene({
       return tokens().at(-1) ?? ''
     },
     tokens,
-    redeem: (token: string, session: Authenticated | null = null) =>
+    redeem: (token: string, session: Authenticated | null = by) =>
       verify.execute({ token, by: session, requestId }).catch(codeOf),
   }
 }
@@ -106,7 +106,7 @@ describe('a new address that has to be confirmed', () => {
 
     expect(await redeem(tokens()[0] ?? '')).to.include({ id: by.user.id, email: wanted, isVerified: true })
     expect(await users.findByEmail(emailKey(present))).to.equal(null)
-    expect(await find()).to.include({ email: wanted, isVerified: true, isOwnerProved: false })
+    expect(await find()).to.include({ email: wanted, isVerified: true, isOwnerProved: true })
     await runDue(relay)
     await runDue(relay)
     expect(calls.slice(1).map(({ type, user, changes }) => [type, user.email, changes])).to.deep.equal([
@@ -124,15 +124,16 @@ describe('a new address that has to be confirmed', () => {
     expect(changes).to.deep.equal({ email: wanted, previousEmail: present, isVerified: true })
   })
 
-  it('proves the owner of the address within a session, which the settings may require', async () => {
-    const free = await scene()
-    expect(await free.redeem(await free.tokenFor(), free.by)).to.include({ isOwnerProved: true })
-    const strict = await scene({ requiresSession: true })
-    const token = await strict.tokenFor()
-    expect(await strict.redeem(token)).to.equal('UNAUTHORIZED')
-    expect(await strict.redeem(token, await strict.insert()), 'the session of another').to.equal('UNAUTHORIZED')
-    expect(await strict.redeem(token, strict.by)).to.include({ email: wanted })
-  })
+  for (const requiresSession of [false, true]) {
+    it(`counts only within a session of its account, with verification.requiresSession: ${requiresSession}`, async () => {
+      const { tokenFor, redeem, insert, find } = await scene({ requiresSession })
+      const token = await tokenFor()
+      expect(await redeem(token, null), 'no session').to.equal('UNAUTHORIZED')
+      expect(await redeem(token, await insert()), 'the session of another').to.equal('UNAUTHORIZED')
+      expect(await find()).to.include({ email: present })
+      expect(await redeem(token), 'the token is not spent').to.include({ email: wanted, isOwnerProved: true })
+    })
+  }
 
   it('waits for no token if only the spelling changes, or if a superuser sets it', async () => {
     const { all, ask, by, insert, find } = await scene()

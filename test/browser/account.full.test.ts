@@ -144,11 +144,11 @@ describe('the pages at /account in a browser', () => {
     await says('#message', 'Your password is changed')
   })
 
-  for (const [locale, words] of [
-    ['en-GB', 'Until then, your present address counts.'],
-    ['de-AT', 'Bis dahin gilt Ihre jetzige Adresse.'],
+  for (const [locale, words, signInFirst] of [
+    ['en-GB', 'Until then, your present address counts.', 'Please sign in first.'],
+    ['de-AT', 'Bis dahin gilt Ihre jetzige Adresse.', 'Bitte melden Sie sich zuerst an.'],
   ] as const) {
-    it(`show that a new address waits for its link (${locale})`, async () => {
+    it(`show that a new address waits for its link and a sign-in (${locale})`, async () => {
       const [email, other] = ['grace@example.com', 'hopper@example.com']
       await onServiceOfItsOwn({ PORTCULLIS_SECURITY__CONFIRM_EMAIL_CHANGE: 'true' }, async () => {
         await openBrowser(locale)
@@ -160,7 +160,11 @@ describe('the pages at /account in a browser', () => {
         await page.click('a.button')
         await says('#email', email)
         const token = await tokenOf('on_after_request_verify', 'HOPPER@example.com')
+        await page.context().clearCookies()
         await page.goto(`${service.url}/account/verify#token=${token}`)
+        await page.click('#confirm')
+        await says('#message', signInFirst)
+        await submit({ username: email, password: goodPassword })
         await page.click('#confirm')
         await says('#message', 'HOPPER@example.com')
         await page.click('a.button')

@@ -6,6 +6,7 @@ import { startTestService, type TestService } from '../support/service.ts'
 import type { PrintedEvent } from '../support/spawned-service.ts'
 
 const badToken = refused(400, 'VERIFY_USER_BAD_TOKEN')
+const unauthorized = refused(401, 'Unauthorized')
 
 describe('security.confirmEmailChange', () => {
   let service: TestService
@@ -16,7 +17,8 @@ describe('security.confirmEmailChange', () => {
   after(() => service?.stop())
 
   const patchMe = (bearer: string, json: object) => call(service.url, 'PATCH', '/users/me', { bearer, json })
-  const verify = (token: string) => call(service.url, 'POST', '/auth/verify', { json: { token } })
+  const verify = (token: string, bearer?: string) =>
+    call(service.url, 'POST', '/auth/verify', { json: { token }, ...(bearer !== undefined && { bearer }) })
   const login = async (username: string) => {
     const form = { username, password: goodPassword }
     return (await call(service.url, 'POST', '/auth/jwt/login', { form })).status
@@ -37,8 +39,9 @@ describe('security.confirmEmailChange', () => {
     const { user: told, token = '' } = await service.event(isAsked(email))
     expect(told).to.deep.equal({ ...user, email })
 
+    expect(seen(await verify(token)), 'without a session').to.deep.equal(unauthorized)
     const changed = { ...user, email, is_verified: true }
-    expect(seen(await verify(token))).to.deep.equal({ status: 200, body: changed })
+    expect(seen(await verify(token, bearer))).to.deep.equal({ status: 200, body: changed })
     expect(seen(await call(service.url, 'GET', '/users/me', { bearer })).body).to.deep.equal(changed)
     expect([await login(user.email), await login(email)]).to.deep.equal([400, 200])
     expect(seen(await verify(token))).to.deep.equal(badToken)
@@ -59,7 +62,7 @@ describe('security.confirmEmailChange', () => {
     await patchMe(bearer, { email })
     const token = await tokenTo(email)
     expect((await register(service.url, email)).email).to.equal(email)
-    expect(seen(await verify(token))).to.deep.equal(badToken)
+    expect(seen(await verify(token, bearer))).to.deep.equal(badToken)
   })
 
   it('changes the password of the same request at once', async () => {
@@ -68,7 +71,7 @@ describe('security.confirmEmailChange', () => {
     const password = 'an even longer pass phrase'
     expect(seen(await patchMe(bearer, { email, password }))).to.deep.equal({ status: 200, body: user })
     await logIn(service.url, user.email, password)
-    expect((await verify(await tokenTo(email))).status).to.equal(200)
+    expect((await verify(await tokenTo(email), bearer)).status).to.equal(200)
     await logIn(service.url, email, password)
   })
 

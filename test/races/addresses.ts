@@ -1,11 +1,11 @@
 import { expect } from 'chai'
-import { call, goodPassword, logIn } from '../support/client.ts'
+import { call, goodPassword, logIn, type Sent } from '../support/client.ts'
 import { atOnce, callers, logsIn, newAddress, type Person, type Site, tally } from './site.ts'
 
 /** Races for new addresses that have to be confirmed. */
 export function addressRaces(running: () => Site): void {
-  /** The token that the user gets for the new address. */
-  async function tokenFor(site: Site, { id, email }: Person, wanted: string, caller = 0): Promise<string> {
+  /** The token that the user gets for the new address, with the session that it needs. */
+  async function tokenFor(site: Site, { id, email }: Person, wanted: string, caller = 0): Promise<Sent> {
     const bearer = await logIn(site.url(caller), email)
     const answer = await call(site.url(caller), 'PATCH', '/users/me', { bearer, json: { email: wanted } })
     expect(answer.body).to.include({ email })
@@ -13,15 +13,15 @@ export function addressRaces(running: () => Site): void {
     const { token = '' } = await site.event(
       ({ event, user }) => isIts(event) && user.id === id && user.email === wanted,
     )
-    return token
+    return { json: { token }, bearer }
   }
 
   it('lets exactly one of 64 callers confirm a new address, with one event', async () => {
     const site = running()
     const person = await site.person()
     const wanted = newAddress()
-    const token = await tokenFor(site, person, wanted)
-    const answers = await atOnce((caller) => call(site.url(caller), 'POST', '/auth/verify', { json: { token } }))
+    const sent = await tokenFor(site, person, wanted)
+    const answers = await atOnce((caller) => call(site.url(caller), 'POST', '/auth/verify', sent))
     const {
       200: confirmed,
       '400 VERIFY_USER_BAD_TOKEN': refused = 0,
@@ -40,12 +40,12 @@ export function addressRaces(running: () => Site): void {
     const site = running()
     const wanted = newAddress()
     const users = await site.people(callers / 4)
-    const tokens = await Promise.all(users.map((user, caller) => tokenFor(site, user, wanted, caller)))
+    const sent = await Promise.all(users.map((user, caller) => tokenFor(site, user, wanted, caller)))
     const answers = await atOnce((caller) => {
       if (caller === callers - 1) {
         return call(site.url(caller), 'POST', '/auth/register', { json: { email: wanted, password: goodPassword } })
       }
-      return call(site.url(caller), 'POST', '/auth/verify', { json: { token: tokens[caller >> 2] } })
+      return call(site.url(caller), 'POST', '/auth/verify', sent[caller >> 2])
     })
     const winners = answers.filter(({ status }) => status === 200 || status === 201)
     expect(winners, JSON.stringify(tally(answers))).to.have.length(1)

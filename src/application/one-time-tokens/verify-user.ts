@@ -9,14 +9,15 @@ import { discard, findRedeemable, type RedeemNeeds } from './redeem-token.ts'
 
 interface Needs extends MetadataNeeds, RedeemNeeds {
   changeUser: ChangeUser
-  /** Whether a token can only be used within a session of its account. */
+  /** Whether a token for the present address can only be used within a session of its account, too. */
   requiresSession: boolean
 }
 
 /**
  * Marks an address as verified, because the holder of the token reads its mail: the present address, or the new one that the
  * token confirms. Within a session of the account it also marks the owner as proved, because the same person knows the
- * password.
+ * password. A new address always needs this session: otherwise the owner of a mistyped one could confirm it, and take the
+ * account by a reset. Without the session, the token stays valid.
  */
 export class VerifyUser {
   readonly #needs: Needs
@@ -39,12 +40,13 @@ export class VerifyUser {
     const outcome = await changeUser.execute(token.userId, async (fresh) => {
       if (!stands(token, fresh)) throw new Refusal('VERIFY_USER_BAD_TOKEN')
       const isWithinSession = by !== null && by.user.id === fresh.id && (await speaksFor(fresh, by))
-      if (requiresSession && !isWithinSession) throw new Refusal('UNAUTHORIZED')
+      const needsSession = requiresSession || token.purpose === 'change_email'
+      if (needsSession && !isWithinSession) throw new Refusal('UNAUTHORIZED')
       const metadata = () => eventMetadata(this.#needs, input)
       const verified = { ...fresh, isVerified: true, isOwnerProved: fresh.isOwnerProved || isWithinSession }
       if (token.purpose === 'change_email') {
         const email = newAddressOf(token.fact, fresh) ?? fresh.email
-        const user = { ...verified, email, isOwnerProved: isWithinSession }
+        const user = { ...verified, email }
         const changes = { email, previousEmail: fresh.email, ...(!fresh.isVerified && { isVerified: true }) }
         const changed = updatedEvent(user, changes, metadata())
         return { type: 'replace', user, events: [changed, accountEvent('verified', user, metadata())] }

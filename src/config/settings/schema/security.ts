@@ -93,7 +93,7 @@ export const security = Type.Object({
       because: 'The address that resets the password belongs to the user (NIST SP 800-63B-4 section 4.2.1.2).',
     },
     description:
-      'A new address that users set for themselves takes effect when they open the link that is sent to it. Until then, `PATCH /users/me` answers with the present address.',
+      'A new address that users set for themselves takes effect when they open the link that is sent to it and are signed in. Until then, `PATCH /users/me` answers with the present address.',
   }),
   maxOpenJourneys: Type.Integer({
     minimum: 1,
