@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { get } from 'node:http'
 import { expect } from 'chai'
 import { limitNames } from '../src/application/limits/counted-limits.ts'
 import { call, goodPassword, logIn, register } from './support/client.ts'
@@ -23,6 +25,7 @@ describe('metrics', () => {
   before(async () => {
     service = await startTestService({
       ...withMetrics,
+      PORTCULLIS_METRICS__ALLOWED_HOSTS: 'scrape.internal',
       PORTCULLIS_STORES__USERS__KIND: 'memory',
       PORTCULLIS_EVENTS__RELAY: 'off',
       PORTCULLIS_HTTP__TRUSTED_PROXIES: '127.0.0.1,::1',
@@ -56,6 +59,38 @@ describe('metrics', () => {
       expect((await fetch(new URL(path, url))).status, path).to.equal(404)
     }
     expect((await fetch(url, { method: 'POST', body: 'x' })).status).to.equal(404)
+  })
+
+  it('are refused by 421 to a name that a foreign page could have', async () => {
+    const url = new URL(metricsUrlIn(service.logLines) ?? '')
+    const statusFor = async (host: string): Promise<number | undefined> => {
+      const [response] = await once(get(url, { headers: { Host: host } }), 'response')
+      response.resume()
+      return response.statusCode
+    }
+    const hosts = {
+      200: [
+        '127.0.0.1:9464',
+        'localhost',
+        'LOCALHOST:9464',
+        'portcullis:9464',
+        '[::1]:9464',
+        '192.0.2.7',
+        'Scrape.internal:1',
+      ],
+      421: [
+        'evil.example',
+        'evil.example:9464',
+        '127.0.0.1.evil.example',
+        'localhost.evil.example',
+        '127.0.0.1.',
+        'a@b.c',
+        'internal.',
+      ],
+    }
+    for (const [status, names] of Object.entries(hosts)) {
+      for (const host of names) expect(await statusFor(host), host).to.equal(Number(status))
+    }
   })
 
   it('begin with every known outcome, since the first point of a series is no increase', async () => {

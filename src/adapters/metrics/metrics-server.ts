@@ -1,11 +1,13 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, isIP } from 'node:net'
 import type { Registry } from 'prom-client'
 
 interface Options {
   readonly host: string
   readonly port: number
+  /** Names with a dot by which scrapers reach this port. */
+  readonly allowedHosts: readonly string[]
   /** Called with the reason why a scrape could not be answered. */
   readonly failed: (fault: unknown) => void
 }
@@ -16,8 +18,12 @@ interface MetricsServer {
 }
 
 /** Serves `GET /metrics` and nothing else. If listening fails, the error gets `listener: 'metrics'`. */
-export async function serveMetrics(registry: Registry, { host, port, failed }: Options): Promise<MetricsServer> {
+export async function serveMetrics(registry: Registry, { host, port, allowedHosts, failed }: Options): Promise<MetricsServer> {
+  const allowed = new Set([host, ...allowedHosts].map((name) => name.toLowerCase()))
   const server = createServer((request, response) => {
+    if (!isAllowed(request.headers.host ?? '', allowed)) {
+      return void response.writeHead(421).end('metrics.allowedHosts does not list the host of this request\n')
+    }
     if (request.method !== 'GET' || request.url !== '/metrics') return void response.writeHead(404).end()
     registry.metrics().then(
       (text) => response.writeHead(200, { 'Content-Type': registry.contentType }).end(text),
@@ -40,4 +46,13 @@ export async function serveMetrics(registry: Registry, { host, port, failed }: O
       await closed
     },
   }
+}
+
+/**
+ * Whether no page of a stranger can send this `Host`. Such a page has a name of its owner, who can let that name lead to this
+ * machine (DNS rebinding). IP addresses, and names without a dot as in Docker networks, are never theirs.
+ */
+function isAllowed(host: string, allowed: ReadonlySet<string>): boolean {
+  const name = host.replace(/:\d*$/, '').toLowerCase()
+  return !name.includes('.') || isIP(name) !== 0 || allowed.has(name)
 }

@@ -24,7 +24,7 @@ interface Needs {
 /** Serves the figures at `GET /metrics`, if there are any. Returns the function that ends it. */
 export async function exposeMetrics({ settings, shared, tenants }: Needs): Promise<() => Promise<void>> {
   const { metrics, hashPool, log } = shared
-  const { host, port } = settings.metrics
+  const { host, port, allowedHosts } = settings.metrics
   if (metrics === null || port === undefined) return async () => undefined
   const { registerGauges } = await import('../../adapters/metrics/gauges.ts')
   const { serveMetrics } = await import('../../adapters/metrics/metrics-server.ts')
@@ -35,7 +35,7 @@ export async function exposeMetrics({ settings, shared, tenants }: Needs): Promi
     backlog: recent(() => backlogOf(tenants.opened()), { memoryMilliseconds: 5_000, waitMilliseconds: 1_000 }),
   })
   const failed = (err: unknown): void => log.error({ err }, 'the metrics cannot be read')
-  const server = await serveMetrics(metrics.registry, { host, port, failed })
+  const server = await serveMetrics(metrics.registry, { host, port, allowedHosts, failed })
   log.info({ url: `http://${isIPv6(host) ? `[${host}]` : host}:${server.port}/metrics` }, 'metrics are served')
   return server.close
 }

@@ -81,6 +81,14 @@ export const metrics = Type.Object({
     }),
   ),
   host: host('Address of that port. Keep it in a network that only your monitoring can reach.'),
+  allowedHosts: Type.Array(
+    Type.String({ pattern: '^[A-Za-z0-9_.-]+$', expects: 'a host name, such as metrics.internal, without port' }),
+    {
+      default: [],
+      description:
+        'Names with a dot by which Prometheus reaches that port. IP addresses and names without a dot need no entry.',
+    },
+  ),
 })
 
 export const docs = Type.Object({
