@@ -107,23 +107,26 @@ async function readTenant(id: string, { tree, source, problem }: Given, from: Fr
   const assignments = from.assignments
     .filter(({ path }) => path[2] === id)
     .map((one) => ({ ...one, path: one.path.slice(prefix.length) }))
-  const faults: Fault[] = from.faults
+  const ofEnvironment = from.faults
     .filter(({ path }) => path === prefix.join('.') || path.startsWith(`${prefix.join('.')}.`))
     .map((fault) => ({ ...fault, path: fault.path.slice(prefix.join('.').length + 1) }))
 
-  const fault = (path: string, message: string): void => {
-    faults.push({ path, message, source })
-  }
   const list = environmentSchema.properties.tenants.properties.list
-  if (!allowsKey(list, id)) fault('', `a tenant's name has lower-case letters, digits and -, at most 32`)
-  if (problem !== null) fault('', problem)
-  if (!isGroup(tree)) fault('', 'must be an object that holds settings')
   const { hosts, ...own } = isGroup(tree) ? tree : {}
-  for (const path of processSettingsIn(own)) fault(path, 'belongs to the whole service and cannot differ by tenant')
-
   const given = overlay(own, treeOf(assignments))
-  const hostNames = hostsOf(memberOf(given, 'hosts') ?? hosts, from, id, fault)
-  const { settings, sources } = await readJudged({
+  const { hostNames, objection } = hostsOf(memberOf(given, 'hosts') ?? hosts, from, id)
+  const objections = [
+    ['', allowsKey(list, id) ? null : `a tenant's name has lower-case letters, digits and -, at most 32`],
+    ['', problem],
+    ['', isGroup(tree) ? null : 'must be an object that holds settings'],
+    ...processSettingsIn(own).map(
+      (path) => [path, 'belongs to the whole service and cannot differ by tenant'] as const,
+    ),
+    ['hosts', objection],
+  ] as const
+  const ofTenant = objections.flatMap(([path, message]) => (message === null ? [] : [{ path, message, source }]))
+
+  const { settings, sources, faults } = await readJudged({
     tree: [
       byHeader(from),
       atPublicHost(hostNames, from),
@@ -134,7 +137,7 @@ async function readTenant(id: string, { tree, source, problem }: Given, from: Fr
     ].reduce<unknown>(overlay, {}),
     assignments: assignments.filter(({ path }) => path[0] !== 'hosts'),
     cwd,
-    faults,
+    known: [...ofEnvironment, ...ofTenant],
     needsSecret: () => !withoutSecret,
     ...(id !== defaultTenant && { owned: (settings) => asTenant(id, settings, given, from) }),
   })
@@ -169,17 +172,14 @@ function hostsOf(
   given: unknown,
   { common }: From,
   id: string,
-  fault: (path: string, message: string) => void,
-): readonly string[] {
+): { readonly hostNames: readonly string[]; readonly objection: string | null } {
   const hosts = given === undefined ? [] : given
   if (!Check(tenantHosts, hosts)) {
-    fault('hosts', 'must be a list in which each item is a host name in lower case, without port')
-    return []
+    const objection = 'must be a list in which each item is a host name in lower case, without port'
+    return { hostNames: [], objection }
   }
-  if (common.tenants.by === 'host' && hosts.length === 0 && id !== defaultTenant) {
-    fault('hosts', 'is required with tenants.by: host')
-  }
-  return hosts
+  const isMissing = common.tenants.by === 'host' && hosts.length === 0 && id !== defaultTenant
+  return { hostNames: hosts, objection: isMissing ? 'is required with tenants.by: host' : null }
 }
 
 /** Gives the tenant its own folder, places in inherited stores, and cookies. */

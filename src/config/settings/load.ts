@@ -33,12 +33,12 @@ export interface LoadFrom extends Where {
  * only their tenants.
  */
 export async function loadSettings(from: LoadFrom): Promise<LoadedSettings> {
-  const faults: Fault[] = []
-  return settingsOf(await readConfigFile(from, faults), from, faults)
+  const { file, fault } = await readConfigFile(from)
+  return settingsOf(file, from, fault)
 }
 
-/** Like `loadSettings`, for a file that has been read or for the settings of a program. */
-export async function settingsOf(file: ConfigFile, from: LoadFrom, faults: Fault[] = []): Promise<LoadedSettings> {
+/** Like `loadSettings`, for a file that has been read, perhaps with a fault, or for the settings of a program. */
+export async function settingsOf(file: ConfigFile, from: LoadFrom, ofReading?: Fault): Promise<LoadedSettings> {
   const { env, cwd, withoutSecret = false, listens = true } = from
   const value = listens ? file.value : overlay({ handlers: { console: false }, mail: { url: 'off' } }, file.value)
   const environment = await readEnvironment({ env, cwd, schema: environmentSchema, file: value })
@@ -46,7 +46,7 @@ export async function settingsOf(file: ConfigFile, from: LoadFrom, faults: Fault
   const ofTenants = environment.assignments.filter(isOfTenant)
   const isFaultOfTenant = ({ path }: Fault): boolean => isOfTenant({ path: path.split('.') })
   const faultsOfTenants = environment.faults.filter(isFaultOfTenant)
-  faults.push(...environment.faults.filter((fault) => !isFaultOfTenant(fault)))
+  const commonFaults = environment.faults.filter((fault) => !isFaultOfTenant(fault))
 
   const ofFile: Source = file.path === null ? 'default' : `file ${file.path}`
   const named = (source: Source): Source => (source === 'file' ? ofFile : source)
@@ -54,21 +54,24 @@ export async function settingsOf(file: ConfigFile, from: LoadFrom, faults: Fault
     tree: value,
     assignments: common,
     cwd,
-    faults,
+    known: ofReading === undefined ? commonFaults : [ofReading, ...commonFaults],
     // With tenants, each tenant may have its own secret.
     needsSecret: ({ tenants }) => !withoutSecret && tenants.by === undefined,
   })
   const { settings } = read
   const sources = new Map([...read.sources].map(([path, source]) => [path, named(source)]))
   const { by, folder } = settings.tenants
-  const hasFault = faults.some(({ path }) => path === 'tenants.by')
+  const hasFault = read.faults.some(({ path }) => path === 'tenants.by')
   const areGiven =
     [...read.sources].some(([path, source]) => path.startsWith('tenants.') && source !== 'default') ||
     ofTenants.length > 0 ||
     faultsOfTenants.length > 0
-  if (by === undefined && !hasFault && areGiven) {
-    faults.push({ path: 'tenants.by', message: 'is required with other settings of tenants', source: 'default' })
+  const missing: Fault = {
+    path: 'tenants.by',
+    message: 'is required with other settings of tenants',
+    source: 'default',
   }
+  const faults = by === undefined && !hasFault && areGiven ? [...read.faults, missing] : read.faults
   // Warnings follow only without faults: a rejected value counts as not given, so a warning could call it missing.
   if (faults.length > 0) {
     const ofFiles = faults.map((fault) => ({ ...fault, source: named(fault.source) }))

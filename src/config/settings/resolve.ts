@@ -11,18 +11,25 @@ interface Reading {
   readonly assignments: readonly Assignment[]
   /** The folder where relative paths start. */
   readonly cwd: string
-  /** Known faults. New ones are added. */
-  readonly faults: Fault[]
+  /** Known faults. The rules across settings report no fault that one of them may cause. */
+  readonly known: readonly Fault[]
   readonly needsSecret: (settings: Settings) => boolean
   /** Turns the settings into those of a tenant, before the rules across settings are applied. */
   readonly owned?: (settings: Settings) => Settings
 }
 
+interface Judged {
+  readonly settings: Settings
+  readonly sources: ReadonlyMap<string, Source>
+  /** The known faults, then the new ones. */
+  readonly faults: readonly Fault[]
+}
+
 /** Reads one set of settings, fills in its defaults and applies the rules across settings. */
-export async function readJudged(from: Reading): Promise<{ settings: Settings; sources: ReadonlyMap<string, Source> }> {
-  const { tree, assignments, cwd, faults, needsSecret, owned = (settings) => settings } = from
+export async function readJudged(from: Reading): Promise<Judged> {
+  const { tree, assignments, cwd, known, needsSecret, owned = (settings) => settings } = from
   const { value, sources, faults: found } = readSettings(settingsSchema, tree, assignments)
-  faults.push(...found)
+  const faults = [...known, ...found]
 
   // Safe: every leaf matches the schema or was replaced by its default.
   const settings = owned(completeSettings(value as Given, cwd))
@@ -41,7 +48,7 @@ export async function readJudged(from: Reading): Promise<{ settings: Settings; s
   for (const [path, file] of Object.entries(files)) {
     if (file !== null && !(await isFile(file))) note(path, `there is no file ${file}`)
   }
-  return { settings, sources }
+  return { settings, sources, faults }
 }
 
 /** Whether the fault is about the value at `path` or about a group around it. */

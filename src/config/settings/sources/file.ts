@@ -21,18 +21,17 @@ export interface Where {
   readonly cwd: string
 }
 
-/** Reads the settings file, and adds its problem to `faults`. */
-export async function readConfigFile({ configFile, env, cwd }: Where, faults: Fault[]): Promise<ConfigFile> {
+/** Reads the settings file. A file with a fault has no value. */
+export async function readConfigFile({ configFile, env, cwd }: Where): Promise<{ file: ConfigFile; fault?: Fault }> {
   const fromEnvironment = env[configVariable] || undefined
   const named = configFile ?? fromEnvironment
   const path = resolve(cwd, named ?? standardFile)
   const read = await readSettingsFile(path)
-  if ('value' in read) return { path, value: read.value }
-  if (read.problem === missing && named === undefined) return { path: null, value: undefined }
+  if ('value' in read) return { file: { path, value: read.value } }
+  if (read.problem === missing && named === undefined) return { file: { path: null, value: undefined } }
   const source =
     configFile === undefined && fromEnvironment !== undefined ? (`environment ${configVariable}` as const) : 'default'
-  faults.push({ path: '', message: `${path} ${read.problem}`, source })
-  return { path, value: undefined }
+  return { file: { path, value: undefined }, fault: { path: '', message: `${path} ${read.problem}`, source } }
 }
 
 const missing = 'does not exist'
