@@ -19,12 +19,12 @@ import {
   type SessionStoreAddress,
   type UserStoreAddress,
 } from '../plugins/stores.ts'
-import { bindSecret, resolveSecret } from '../settings/master-secret.ts'
 import { settingsFault } from '../settings/schema/fault.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 import { defaultTenant, type TenantSettings } from '../settings/tenants.ts'
 import { openModule } from './handlers.ts'
 import { pageFor } from './mail.ts'
+import { bindSecret, resolveSecret } from './master-secret.ts'
 import { lifetimesOf, userPortsOf } from './ports.ts'
 import { openHasher, openHashPool } from './shared-resources.ts'
 

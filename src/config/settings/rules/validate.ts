@@ -13,9 +13,9 @@ import {
 import { backendOf, type StoreSettings } from '../../plugins/stores.ts'
 import { objectionsToCookie } from '../../plugins/transports.ts'
 import { canHavePages } from '../defaults.ts'
-import { secretObjection } from '../master-secret.ts'
 import type { Settings } from '../schema/schema.ts'
 import { enabledOf } from '../schema/tree.ts'
+import { secretObjection } from './secret.ts'
 
 /** Adds a fault at `path`, unless this setting or an `involved` one has a fault already, which may be the cause. */
 type NoteFault = (path: string, message: string, involved?: readonly string[]) => void

@@ -1,7 +1,7 @@
 import { chmod, mkdir, readdir, readFile, stat, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { resolveSecret } from '../../../src/config/settings/master-secret.ts'
+import { resolveSecret } from '../../../src/config/composition/master-secret.ts'
 import type { Settings } from '../../../src/config/settings/schema/schema.ts'
 import { faultsOf, goodSecret, settingsFolder } from '../../support/settings.ts'
 
