@@ -5,12 +5,12 @@ import { storeRoles } from '../../adapters/stores/store-backend.ts'
 import { Unavailable } from '../../domain/refusal.ts'
 import { semaphore } from '../../lib/semaphore.ts'
 import { inTime, unlessAborted } from '../../lib/timers.ts'
-import { wakeSchedule } from '../../lib/wake-schedule.ts'
 import { backendOf } from '../plugins/stores.ts'
 import { SettingsFault } from '../settings/schema/fault.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 import { defaultTenant, type LoadedTenants, type TenantSettings } from '../settings/tenants.ts'
 import { type Closable, longestDeliverySeconds, notInOrder, type Open, type OpenTenants } from './directory.ts'
+import { wakeSchedule } from './wake-schedule.ts'
 
 interface Needs<T extends Closable> {
   readonly tenants: LoadedTenants
