@@ -13,6 +13,8 @@ export interface ProviderNeeds {
  */
 interface ProviderKind<Kind extends string, Options extends TProperties> {
   readonly kind: Kind
+  /** Its name for people, if this is not the kind with a capital letter. */
+  readonly title?: string
   readonly options: Options
   /** Apple sends the browser back with a POST (OAuth 2.0 Form Post Response Mode). */
   readonly postsCallback?: true

@@ -140,10 +140,11 @@ export function oauth2Provider({ client, needs, ...definition }: OAuth2Definitio
 export function oauth2Preset<const Kind extends string>(
   kind: Kind,
   standardScopes: readonly string[],
-  definition: Omit<OAuth2Definition, 'client' | 'needs'>,
+  { title, ...definition }: Omit<OAuth2Definition, 'client' | 'needs'> & { readonly title?: string },
 ) {
   return providerKind({
     kind,
+    ...(title !== undefined && { title }),
     options: clientOptions(standardScopes),
     build: (client, needs) => oauth2Provider({ client, needs, ...definition }),
   })

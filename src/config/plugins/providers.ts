@@ -35,14 +35,8 @@ export const providers = [
   shopifyKind,
 ] as const
 
-const titles: Readonly<Record<string, string>> = {
-  github: 'GitHub',
-  gitlab: 'GitLab',
-  linkedin: 'LinkedIn',
-  franceconnect: 'FranceConnect',
-}
-
 /** The name of a provider for people, such as `GitHub`. */
 export function titleOf(name: string): string {
-  return titles[name] ?? name.charAt(0).toUpperCase() + name.slice(1)
+  const { title } = providers.find(({ kind }) => kind === name) ?? {}
+  return title ?? name.charAt(0).toUpperCase() + name.slice(1)
 }

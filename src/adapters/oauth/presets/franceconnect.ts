@@ -18,6 +18,7 @@ const issuers = {
  */
 export const franceConnectKind = providerKind({
   kind: 'franceconnect',
+  title: 'FranceConnect',
   options: {
     ...clientOptions(['openid', 'email']),
     environment: Type.Enum(['production', 'integration'], {

@@ -6,6 +6,7 @@ import { oauth2Preset } from '../oauth2.ts'
  * the one that its owner made public; /user/emails says whether the primary one is verified.
  */
 export const githubKind = oauth2Preset('github', ['user:email'], {
+  title: 'GitHub',
   authorizeUrl: 'https://github.com/login/oauth/authorize',
   tokenUrl: 'https://github.com/login/oauth/access_token',
   clientAuthentication: 'post',

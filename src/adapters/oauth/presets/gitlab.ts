@@ -4,6 +4,7 @@ import { openIdConnectProvider, secretAuthentication } from '../openid-connect.t
 /** GitLab Docs, "GitLab as OpenID Connect identity provider". */
 export const gitlabKind = providerKind({
   kind: 'gitlab',
+  title: 'GitLab',
   options: {
     ...clientOptions(['openid', 'email']),
     url: providerUrl('The address of GitLab. Change it for your own GitLab.', 'https://gitlab.com'),

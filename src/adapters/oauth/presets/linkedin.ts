@@ -10,6 +10,7 @@ import { oauth2Preset } from '../oauth2.ts'
  * verifier.
  */
 export const linkedinKind = oauth2Preset('linkedin', ['openid', 'profile', 'email'], {
+  title: 'LinkedIn',
   authorizeUrl: 'https://www.linkedin.com/oauth/v2/authorization',
   tokenUrl: 'https://www.linkedin.com/oauth/v2/accessToken',
   clientAuthentication: 'post',
