@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Context } from 'koa'
-import { type Caller, type Limits, unknownCaller } from '../../../application/limits/limits.ts'
+import type { Caller, Limits } from '../../../application/limits/limits.ts'
 import type { Authenticated } from '../../../application/sign-in/authenticate.ts'
 import { Refusal } from '../../../domain/refusal.ts'
 import type { ClientTraits } from '../../../domain/session.ts'
@@ -114,7 +114,7 @@ function answerOf(endpoint: Endpoint, needs: RoutesNeeds): Operation {
 
   async function check(ctx: Context, params: Readonly<Record<string, string>>): Promise<Reply> {
     if (endpoint.isLocal && !isFromThisMachine(ctx)) throw new Refusal('NOT_FOUND')
-    const caller = limit === undefined ? unknownCaller : needs.callerOf(ctx.req)
+    const caller = needs.callerOf(ctx.req)
     ctx.state.client = caller.client
     const raw = validate === null ? null : await readBody(ctx, encoding)
 

@@ -1,0 +1,41 @@
+import { createServer } from 'node:http'
+import { expect } from 'chai'
+import Koa from 'koa'
+import { endpoint } from '../../../src/adapters/http/endpoint.ts'
+import { routesOf } from '../../../src/adapters/http/pipeline/serve.ts'
+import { unlimited } from '../../../src/application/limits/limits.ts'
+import { Refusal } from '../../../src/domain/refusal.ts'
+import { unknownTraits } from '../../../src/domain/session.ts'
+import { listen } from '../../support/ports.ts'
+
+describe('an operation', () => {
+  it('knows its caller, whether or not it has a limit', async () => {
+    const caller = { client: '192.0.2.1', device: 'a device' }
+    const answer = {
+      method: 'GET',
+      operationId: 'who',
+      summary: 'Tell the caller',
+      access: 'public',
+      handle: async ({ caller }: { caller: unknown }) => ({ status: 200, body: caller }),
+    } as const
+    const endpoints = [
+      endpoint({ ...answer, path: '/unlimited' }),
+      endpoint({ ...answer, path: '/limited', limit: 'registrations' }),
+    ]
+    const routes = routesOf([{ tag: 'who', prefix: '', endpoints }], {
+      identify: () => Promise.reject(new Refusal('UNAUTHORIZED')),
+      ownOrigins: () => new Set(),
+      callerOf: () => caller,
+      traitsOf: () => unknownTraits,
+      limits: unlimited,
+      removeRepeated: async () => [],
+    })
+    const server = createServer(new Koa().use((ctx) => routes.answer(ctx, async () => undefined)).callback())
+    const url = `http://localhost:${await listen(server)}`
+    try {
+      for (const { path } of endpoints) expect(await (await fetch(url + path)).json(), path).to.deep.equal(caller)
+    } finally {
+      server.close()
+    }
+  })
+})
