@@ -27,6 +27,8 @@ export interface OAuthState {
   /** The `JourneySecrets`, encrypted and bound to `digest`. With them, a reader of the store could use a stolen code. */
   readonly sealedSecrets: string
   readonly redirectUri: string
+  /** The counter of the open journeys of its client; `null` for an unknown client. */
+  readonly share: string | null
   /** The page to redirect to at the end, which `return_to` named; `null` for none. */
   readonly returnTo: string | null
   readonly expiresAt: Date

@@ -56,6 +56,7 @@ export function anOAuthState(fields: Partial<OAuthState> = {}): OAuthState {
     userId: randomUUID() as UserId,
     credentialId: digest(),
     sealedSecrets: digest(),
+    share: `journeys:${digest()}`,
     redirectUri: 'http://localhost:3000/auth/acme/callback',
     returnTo: 'http://localhost:3000/account',
     expiresAt: new Date(Date.now() + 600_000),

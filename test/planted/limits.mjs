@@ -147,6 +147,13 @@ export default [
     tests: ['test/application/limits/counted-limits.test.ts'],
   },
   {
+    title: 'one /48 opens every journey',
+    file: 'src/application/oauth/journey-share.ts',
+    text: 'const part = 1 / 4',
+    replacement: 'const part = 1',
+    tests: ['test/application/oauth/start-oauth.test.ts'],
+  },
+  {
     title: 'all users of an unnamed proxy on this machine are one client',
     file: 'src/adapters/http/pipeline/client-address.ts',
     text: 'isLoopback(peer.address) ? null : clientOf(peer)',

@@ -52,8 +52,8 @@ const windows = {
 
 type CounterName = keyof typeof windows
 
-/** The names of the limits that requests can reach. */
-export const limitNames: readonly string[] = Object.keys(windows)
+/** The names of the limits that requests can reach, also that of open journeys. */
+export const limitNames: readonly string[] = [...Object.keys(windows), 'maxOpenJourneys']
 
 interface Counter {
   readonly name: CounterName

@@ -4,8 +4,10 @@ import { Refusal } from '../../domain/refusal.ts'
 import type { KeyRing } from '../ports/key-ring.ts'
 import type { CallbackParameters, OAuthProvider } from '../ports/oauth-provider.ts'
 import { CodeRefused, ProviderFailed } from '../ports/oauth-provider.ts'
+import type { Limiter } from '../ports/stores/limiter.ts'
 import type { OAuthStateStore } from '../ports/stores/oauth-state-store.ts'
 import type { Authenticated } from '../sign-in/authenticate.ts'
+import { giveBackShare } from './journey-share.ts'
 
 /** The answer of a provider to an authorization request. A field is `null` if it is missing or repeated. */
 export interface AuthorizationResponse {
@@ -29,6 +31,7 @@ export interface Arrival {
 
 export interface ReturnNeeds {
   oauthStates: OAuthStateStore
+  limiter: Limiter
   keyRing: KeyRing
   readonly clock: () => Date
 }
@@ -47,6 +50,7 @@ export async function identityOf(
 ): Promise<OAuthIdentity> {
   const { code, state, error, iss, all } = response
   const begun = state === null ? null : await needs.oauthStates.take(needs.keyRing.digest(state))
+  if (begun !== null) await giveBackShare(needs, begun.share)
   const ours = state !== null && begun !== null && isOurs(needs, begun, state, arrival, by) ? { ...begun, state } : null
   if (ours !== null) arrival.recognised(ours.returnTo)
   if (error !== null || code === null) throw new Refusal('OAUTH_CODE_REFUSED')

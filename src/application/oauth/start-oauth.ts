@@ -2,24 +2,25 @@ import type { OAuthState } from '../../domain/oauth-state.ts'
 import { Refusal, Unavailable } from '../../domain/refusal.ts'
 import type { KeyRing } from '../ports/key-ring.ts'
 import { type OAuthProvider, ProviderFailed } from '../ports/oauth-provider.ts'
+import type { Limiter } from '../ports/stores/limiter.ts'
 import type { OAuthStateStore } from '../ports/stores/oauth-state-store.ts'
 import type { Authenticated } from '../sign-in/authenticate.ts'
 import { type FreshLoginNeeds, requireFreshLogin } from '../sign-in/fresh-login.ts'
+import { oauthStateSeconds, takeShare } from './journey-share.ts'
 
 interface Needs extends FreshLoginNeeds {
   oauthStates: OAuthStateStore
   keyRing: KeyRing
   /** 43 characters, 256 random bits. */
   newToken: () => string
+  limiter: Limiter
   maxOpenJourneys: number
 }
 
-export const oauthStateSeconds = 600
-
 /**
  * Begins a journey to a provider. Each journey has its own state and verifier, so two tabs both work. Anybody may begin
- * journeys, so their number is limited: otherwise they could fill the store, which also holds the sessions. A link needs a
- * fresh login at the beginning of the journey, not at its end.
+ * journeys, so their number is limited, also for each client: otherwise they could fill the store, which also holds the
+ * sessions. A link needs a fresh login at the beginning of the journey, not at its end.
  */
 export class StartOAuth {
   readonly #needs: Needs
@@ -36,9 +37,11 @@ export class StartOAuth {
     redirectUri: string
     /** The page to redirect to at the end, already checked; `null` for none. */
     returnTo: string | null
+    /** `null` if unknown. */
+    client?: string | null
   }): Promise<{ authorizationUrl: string; state: string; browser: string }> {
     const { oauthStates, keyRing, clock, newToken, maxOpenJourneys } = this.#needs
-    const { provider, by, redirectUri, returnTo } = input
+    const { provider, by, redirectUri, returnTo, client = null } = input
     if (by !== null) requireFreshLogin(this.#needs, by)
     const scopes = input.scopes ?? provider.scopes
     if (!scopes.every((scope) => provider.scopes.includes(scope))) throw new Refusal('OAUTH_SCOPE_NOT_ALLOWED')
@@ -62,6 +65,7 @@ export class StartOAuth {
       flow: by === null ? 'login' : 'link',
       userId: by?.user.id ?? null,
       credentialId: by?.credential.id ?? null,
+      share: await takeShare(this.#needs, client),
       expiresAt: new Date(clock().getTime() + oauthStateSeconds * 1000),
     }
     const outcome = await oauthStates.put(record, maxOpenJourneys)

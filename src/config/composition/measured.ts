@@ -179,8 +179,8 @@ function mailOutcomeOf(error: unknown): MailOutcome {
   return isFinal(error) ? 'refused' : 'failed'
 }
 
-/** The message of `LimitReached` begins with this. The hash queue has another beginning, and counts its own refusals. */
-const group = 'limits.'
+/** The message of `LimitReached` begins with one of these. The hash queue has another beginning, and counts its own refusals. */
+const groups = /^(?:limits|security)\./
 
 /** Counts the refusals by their limits. */
 export function measuredLimits(limits: Limits, metrics: Meter): Limits {
@@ -189,7 +189,7 @@ export function measuredLimits(limits: Limits, metrics: Meter): Limits {
     counted(work, (thrown) => {
       if (!(thrown?.error instanceof LimitReached)) return
       const { message } = thrown.error
-      if (message.startsWith(group)) metrics.limitReached(message.slice(group.length))
+      if (groups.test(message)) metrics.limitReached(message.replace(groups, ''))
     })
   return {
     password: (attempt, verify) => watched(() => limits.password(attempt, verify)),

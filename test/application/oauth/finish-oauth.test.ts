@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import { derivedKeys, newToken } from '../../../src/adapters/crypto/derived-keys.ts'
 import { newId } from '../../../src/adapters/crypto/new-id.ts'
 import { providerVault } from '../../../src/adapters/crypto/provider-vault.ts'
+import { memoryLimiter } from '../../../src/adapters/stores/memory/limiter.ts'
 import { unlimited } from '../../../src/application/limits/limits.ts'
 import { FinishOAuth } from '../../../src/application/oauth/finish-oauth.ts'
 import { StartOAuth } from '../../../src/application/oauth/start-oauth.ts'
@@ -37,6 +38,7 @@ describe('FinishOAuth', () => {
     const clock = fixedClock()
     const { users, oauthStates } = await deliveryNeeds(clock)
     const keyRing = derivedKeys(goodSecret)
+    const limiter = memoryLimiter()
     const vault = providerVault(keyRing.providerTokenKey)
     let woken = 0
     return {
@@ -44,7 +46,7 @@ describe('FinishOAuth', () => {
       woken: () => woken,
       async logIn(store: UserStore = users, email = identity.email): Promise<string> {
         const acme = { ...provider, identify: async () => ({ ...identity, email }) }
-        const needed = { oauthStates, keyRing, clock, newToken, freshLoginSeconds: null, maxOpenJourneys: 10 }
+        const needed = { oauthStates, limiter, keyRing, clock, newToken, freshLoginSeconds: null, maxOpenJourneys: 10 }
         const started = new StartOAuth(needed)
         const journey = {
           provider: acme,
@@ -59,6 +61,7 @@ describe('FinishOAuth', () => {
           users: store,
           changeUser,
           oauthStates,
+          limiter,
           keyRing,
           vault,
           eventHandlers: recording(),

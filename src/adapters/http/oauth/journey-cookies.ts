@@ -1,4 +1,4 @@
-import { oauthStateSeconds } from '../../../application/oauth/start-oauth.ts'
+import { oauthStateSeconds } from '../../../application/oauth/journey-share.ts'
 import type { Cookie } from '../reply.ts'
 import { cookieNames, cookieValue } from '../transports/cookie-header.ts'
 

@@ -76,13 +76,13 @@ export function authorizeEndpoint(
     limit: 'oauthRequests',
     query: [scopesParameter, returnParameter],
     replies: { 200: { description: 'The journey has begun; its cookie is set', body: AuthorizationUrl } },
-    async handle({ by, query, cookie, requestId }) {
+    async handle({ by, query, caller, cookie, requestId }) {
       const { provider, cookies } = mounted
       const redirectUri = mounted.redirectUri(flow)
       const named = query.getAll('scopes').filter((scope) => scope !== '')
       const scopes = named.length > 0 ? named : null
       const returnTo = mounted.checkedReturn(query.get('return_to'))
-      const journey = { provider, by, scopes, redirectUri, returnTo }
+      const journey = { provider, by, scopes, redirectUri, returnTo, client: caller.client }
       const begun = await reporting(mounted, requestId, () => startOAuth.execute(journey))
       return {
         status: 200,

@@ -99,7 +99,8 @@ export const security = Type.Object({
     minimum: 1,
     maximum: 1_000_000,
     default: 10_000,
-    description: 'Limit of open sign-ins at OAuth providers. Above it, a new one gets 503 with `Retry-After`.',
+    description:
+      'Limit of open sign-ins at OAuth providers. Above it, a new one gets 503 with `Retry-After`. One client may have a quarter of them (`docs/limits.md`).',
   }),
 })
 

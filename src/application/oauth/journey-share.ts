@@ -1,0 +1,37 @@
+import { largestNetworkOf } from '../../domain/client-networks.ts'
+import { LimitReached } from '../../domain/refusal.ts'
+import type { KeyRing } from '../ports/key-ring.ts'
+import type { Limiter } from '../ports/stores/limiter.ts'
+
+interface Needs {
+  limiter: Limiter
+  keyRing: Pick<KeyRing, 'counterKey'>
+  maxOpenJourneys: number
+}
+
+/** The lifetime of a journey and of the counters of open ones. */
+export const oauthStateSeconds = 600
+
+/** The part of `maxOpenJourneys` that one IPv4 address or IPv6 /48 may have open. */
+const part = 1 / 4
+
+/**
+ * Counts an open journey of a client, so that no network of clients can fill the store. Throws `LimitReached` if its share is
+ * used up.
+ *
+ * @param client `null` if unknown; unknown clients have no share of their own
+ * @returns the counter, for the end of the journey
+ */
+export async function takeShare(needs: Needs, client: string | null): Promise<string | null> {
+  if (client === null) return null
+  const network = largestNetworkOf(client)
+  const counter = `journeys:${needs.keyRing.counterKey(network)}`
+  const { points, expiresIn } = await needs.limiter.add(counter, 1, oauthStateSeconds)
+  if (points <= Math.ceil(needs.maxOpenJourneys * part)) return counter
+  await giveBackShare(needs, counter)
+  throw new LimitReached('security.maxOpenJourneys', expiresIn / 1000, network)
+}
+
+export async function giveBackShare({ limiter }: Pick<Needs, 'limiter'>, counter: string | null): Promise<void> {
+  if (counter !== null) await limiter.add(counter, -1, oauthStateSeconds)
+}
