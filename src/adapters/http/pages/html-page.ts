@@ -44,7 +44,12 @@ export function pageReply(
   return {
     status,
     page: { type: 'text/html; charset=utf-8', content },
-    headers: { 'Content-Security-Policy': policy, ...(language !== undefined && { 'Content-Language': language }) },
+    headers: {
+      'Content-Security-Policy': policy,
+      // Otherwise a page that opened this one could watch and navigate its window.
+      'Cross-Origin-Opener-Policy': 'same-origin',
+      ...(language !== undefined && { 'Content-Language': language }),
+    },
   }
 }
 
