@@ -1,5 +1,5 @@
 import { Refusal } from '../../../domain/refusal.ts'
-import type { Router } from '../endpoint.ts'
+import type { Endpoint, Router } from '../endpoint.ts'
 import { type Html, html } from './html.ts'
 import { documentOf, pageReply, redirectHome } from './html-page.ts'
 import { mailboxPath } from './mailbox-page.ts'
@@ -28,8 +28,17 @@ export function frontDoorRouter(door: FrontDoor, publicUrl: () => string): Route
         const base = pathname === '/' ? '' : pathname
         return redirectHome(publicUrl(), '/', incoming) ?? pageReply(startPage(base, door), policy)
       }),
+      ...(door.account ? [changePassword(publicUrl)] : []),
     ],
   }
+}
+
+/** Leads password managers to the page that changes a password (W3C, A Well-Known URL for Changing Passwords). */
+function changePassword(publicUrl: () => string): Endpoint {
+  return pageEndpoint('/.well-known/change-password', () => ({
+    status: 303,
+    headers: { Location: `${publicUrl()}/account/password` },
+  }))
 }
 
 function startPage(base: string, { account, development }: FrontDoor): string {
