@@ -97,6 +97,7 @@ describe('limits', () => {
         ['POST', '/auth/request-verify-token', 202, () => ({ json: { email: anAddress() } })],
         ['PATCH', '/users/me', 200, () => ({ bearer: admin, json: { email: anAddress() } })],
         ['POST', '/auth/reset-password', 400, () => ({ json: { token: 'wrong', ...password } })],
+        ['POST', '/account/reset/check', 400, () => ({ json: { token: 'wrong' } })],
         ['POST', '/auth/verify', 400, () => ({ json: { token: 'wrong' } })],
         ['POST', '/auth/verify/reject', 400, () => ({ json: { token: 'wrong' } })],
         ['GET', '/auth/acme/authorize', 200, () => ({})],

@@ -103,6 +103,13 @@ describe('one-time tokens', () => {
       },
     ],
     [
+      '/account/reset/check',
+      'RESET_PASSWORD_BAD_TOKEN',
+      resetToken,
+      verifyToken,
+      { 'of an inactive user': ({ id }: User) => patch(id, { is_active: false }) },
+    ],
+    [
       '/auth/verify',
       'VERIFY_USER_BAD_TOKEN',
       verifyToken,
@@ -145,6 +152,16 @@ describe('one-time tokens', () => {
       expect(seen(await login(email, goodPassword))).to.deep.equal(refused(400, 'LOGIN_BAD_CREDENTIALS'))
       expect((await login(email, newPassword)).status).to.equal(200)
       await service.event(({ event, user }) => event === 'on_after_reset_password' && user.email === email)
+    })
+
+    it('tells the owner of a token as often as it is asked, and spends nothing', async () => {
+      const { email } = await aUser()
+      const token = await resetToken(service, email)
+      for (let time = 1; time <= 2; time++) {
+        expect(seen(await post('/account/reset/check', { token }))).to.deep.equal({ status: 200, body: { email } })
+      }
+      expect(seen(await reset({ token, password: newPassword }))).to.deep.equal(empty(200))
+      expect(seen(await post('/account/reset/check', { token }))).to.deep.equal(badResetToken)
     })
 
     it('refuses a token at the end of its life', async () => {

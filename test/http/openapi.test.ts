@@ -92,6 +92,7 @@ describe('the OpenAPI document', () => {
       'GET /users/{user_id} users:user *',
       'PATCH /users/{user_id} users:patch_user *',
       'DELETE /users/{user_id} users:delete_user *',
+      'POST /account/reset/check reset:check_token',
       'GET /healthz operations:healthz',
       'GET /readyz operations:readyz',
     ])

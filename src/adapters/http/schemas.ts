@@ -153,6 +153,11 @@ export const ResetPasswordBody = Type.Object(
   { title: 'PasswordReset' },
 )
 
+export const ResetTokenBody = Type.Object(
+  { token: text('The token of the link in the message') },
+  { title: 'ResetToken' },
+)
+
 export const VerifyBody = Type.Object(
   { token: text('The token of the link in the message') },
   { title: 'Verification' },

@@ -16,6 +16,7 @@ import { LinkOAuth } from '../../application/oauth/link-oauth.ts'
 import { ReadProviderToken } from '../../application/oauth/read-provider-token.ts'
 import { StartOAuth } from '../../application/oauth/start-oauth.ts'
 import { UnlinkOAuth } from '../../application/oauth/unlink-oauth.ts'
+import { CheckResetToken } from '../../application/one-time-tokens/check-reset-token.ts'
 import { RejectAccount } from '../../application/one-time-tokens/reject-account.ts'
 import { RequestToken } from '../../application/one-time-tokens/request-token.ts'
 import { ResetPassword } from '../../application/one-time-tokens/reset-password.ts'
@@ -35,6 +36,7 @@ type Needs = Ports & { readonly changeUser: ChangeUser }
 const classes = {
   authenticate: Authenticate,
   changeUser: ChangeUser,
+  checkResetToken: CheckResetToken,
   createSuperuser: CreateSuperuser,
   deleteUser: DeleteUser,
   deliverTokens: DeliverTokens,

@@ -13,6 +13,7 @@ import { identifying } from '../../adapters/http/pipeline/identify.ts'
 import { type RouteTable, routeTable } from '../../adapters/http/pipeline/route-table.ts'
 import { routesOf, type TenantHttp } from '../../adapters/http/pipeline/serve.ts'
 import { authRouter } from '../../adapters/http/routers/auth.ts'
+import { checkResetRouter } from '../../adapters/http/routers/check-reset.ts'
 import { oauthRouter } from '../../adapters/http/routers/oauth.ts'
 import { oauthAssociateRouter } from '../../adapters/http/routers/oauth-associate.ts'
 import { operationsRouter } from '../../adapters/http/routers/operations.ts'
@@ -172,7 +173,9 @@ function mainRouters({ settings, useCases, backends, deviceCookie }: Mounted): R
   const others = routers
     .filter(({ name }) => settings.routers[name].enabled)
     .map(({ name, build }) => build({ ...useCases, backends, deviceCookie, prefix: settings.routers[name].prefix }))
-  return [...auth, ...others]
+  // A route of the pages, and the only one of them that programs may want to call.
+  const check = settings.pages.enabled && settings.routers.resetPassword.enabled ? [checkResetRouter(useCases)] : []
+  return [...auth, ...others, ...check]
 }
 
 /** Two routers for each provider: to sign in, and to link accounts. */
