@@ -5,7 +5,7 @@ export type Operation = (ctx: Context, params: Readonly<Record<string, string>>)
 
 export interface Route {
   readonly method: string
-  /** `:name` is a parameter. */
+  /** `:name` is a parameter, and `{*name}` the rest of the path, perhaps empty. */
   readonly path: string
   readonly operation: Operation
   /** Whether HEAD is answered like GET, without the body (RFC 9110 section 9.3.2). */
@@ -23,7 +23,7 @@ export function routeTable(routes: readonly Route[]) {
     if (taken.has(name)) throw new Error(`two routers have ${name}`)
     taken.add(name)
     const layer = router.register(path, [method], (ctx) => {
-      ctx.state.route = path
+      ctx.state.route = path.replace('{*rest}', '')
       return operation(ctx, ctx.params)
     })
     // @koa/router answers HEAD where it has GET, but a HEAD on a callback would change state.

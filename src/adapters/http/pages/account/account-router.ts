@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { extname } from 'node:path'
 import { bestLanguage } from '../../../../lib/languages.ts'
+import { tokenInLink } from '../../../../lib/token-in-link.ts'
 import type { Endpoint, Router } from '../../endpoint.ts'
 import { html } from '../html.ts'
 import { documentOf, pageReply, redirectHome, scriptedPagePolicy } from '../html-page.ts'
@@ -28,12 +29,30 @@ export function accountRouter(site: Site, publicUrl: () => string): Router {
     prefix: '/account',
     endpoints: [
       ...offered.map((name) => accountEndpoint(name, site, icons, publicUrl)),
+      ...linked.filter((name) => offered.includes(name)).flatMap((name) => alteredLinks(name, publicUrl)),
       ...offered.map((name) => builtFile(`/${name}.js`)),
       builtFile('/style.css'),
       fileEndpoint('/theme.css', () => readTheme(site)),
       fileEndpoint(`/${icons}`, () => (site.logo === null ? icon : readFile(site.logo))),
     ],
   }
+}
+
+/** The pages that messages link to. */
+const linked = ['reset', 'verify'] as const
+
+/**
+ * Some mail programs encode the `#` of a link, once or twice, so its token comes in the path. The redirect moves it back to the
+ * fragment, out of the history of the browser.
+ */
+function alteredLinks(name: (typeof linked)[number], publicUrl: () => string): Endpoint[] {
+  return ['%23', '%2523'].map((mark) =>
+    pageEndpoint(`/${name}${mark}{*rest}`, ({ params: { rest = '' } }) => {
+      const token = tokenInLink(`#${rest}`)
+      const fragment = token === null ? '' : `#token=${token}`
+      return { status: 303, headers: { Location: `${publicUrl()}/account/${name}${fragment}` } }
+    }),
+  )
 }
 
 function isOffered(name: PageName, { routes }: Site): boolean {

@@ -50,7 +50,8 @@ ${links([link('sign-in', texts.forgot.signIn)])}
   reset: (texts, { minPasswordLength }) => ({
     title: texts.reset.title,
     content: html`<div id="step">
-${form(texts.reset.button, [newPassword(texts.newPassword, texts, minPasswordLength)])}
+${form(texts.reset.button, [username, newPassword(texts.newPassword, texts, minPasswordLength)])}
+${paste(texts)}
 ${links([link('forgot', texts.reset.again)])}
 </div>`,
   }),
@@ -66,6 +67,7 @@ ${links([link('forgot', texts.reset.again)])}
 <p class="hint" id="reject-hint">${texts.verify.rejectHint}</p>
 </div>
 </div>
+${paste(texts)}
 ${links([link('account', texts.verify.toAccount)])}
 </div>`,
   }),
@@ -170,6 +172,18 @@ function currentPassword(texts: Texts): Html {
 function newPassword(label: string, texts: Texts, minLength: number): Html {
   const hint = texts.signUp.hint.replace('{length}', String(minLength))
   return field('password', label, { autocomplete: 'new-password', hint })
+}
+
+/** For a link that has lost its token on the way. It is no form, so that password managers ignore it. */
+function paste({ paste: { label, button } }: Texts): Html {
+  return html`<div id="paste" hidden>
+<div class="field">
+<label for="link">${label}</label>
+<input id="link" type="text" autocomplete="off" spellcheck="false" aria-describedby="link-fault">
+<p class="fault" id="link-fault" role="alert"></p>
+</div>
+<button type="button" id="open-link">${button}</button>
+</div>`
 }
 
 function buttonsOf(texts: Texts, providers: Site['providers']): Html | null {

@@ -1,5 +1,6 @@
 import { checkedReturn } from '../../../../../lib/return-to.ts'
 import type { PageData, PageName } from '../page-data.ts'
+import { browserStorage, tabStorage } from './storage.ts'
 
 // Safe: the service writes the data into each page.
 export const data = JSON.parse(document.body.dataset.page ?? '{}') as PageData
@@ -44,8 +45,8 @@ export type Notice =
 const noticeKey = `portcullis.notice${data.base}`
 
 /** The message that the previous page has left. */
-export const notice = sessionStorage.getItem(noticeKey) as Notice | null // safe: only `open` writes it
-sessionStorage.removeItem(noticeKey)
+export const notice = (tabStorage?.getItem(noticeKey) ?? null) as Notice | null // safe: only `open` writes it
+tabStorage?.removeItem(noticeKey)
 if (notice !== null) say(texts[notice])
 
 export const parameters = new URLSearchParams(location.search)
@@ -64,7 +65,7 @@ export function pageUrl(name: PageName, back: string | null = returnTo): string 
 }
 
 export function open(name: PageName, notice?: Notice, back: string | null = returnTo): void {
-  if (notice !== undefined) sessionStorage.setItem(noticeKey, notice)
+  if (notice !== undefined) tabStorage?.setItem(noticeKey, notice)
   location.assign(pageUrl(name, back))
 }
 
@@ -76,14 +77,14 @@ const mailMilliseconds = 24 * 60 * 60 * 1000
 
 /** Keeps the way back for the link in a message, if it is opened in this browser. */
 export function keepReturn(): void {
-  if (returnTo === null) localStorage.removeItem(mailKey)
-  else localStorage.setItem(mailKey, JSON.stringify({ to: returnTo, at: Date.now() }))
+  if (returnTo === null) browserStorage?.removeItem(mailKey)
+  else browserStorage?.setItem(mailKey, JSON.stringify({ to: returnTo, at: Date.now() }))
 }
 
 /** The address to return to from a page that a message links to: the link names it, or this browser has kept it. */
 export function keptReturn(): string | null {
   if (returnTo !== null) return returnTo
-  const { to = null, at = 0 } = JSON.parse(localStorage.getItem(mailKey) ?? '{}')
+  const { to = null, at = 0 } = JSON.parse(browserStorage?.getItem(mailKey) ?? '{}')
   return Date.now() - at < mailMilliseconds ? checkedReturn(to, data.returns) : null
 }
 

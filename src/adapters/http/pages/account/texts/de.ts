@@ -53,6 +53,7 @@ export const de: Texts = {
     hint: 'Wir schicken einen Link an die neue Adresse, mit dem Sie sie bestätigen.',
   },
   changePassword: { title: 'Passwort ändern', button: 'Passwort speichern' },
+  paste: { label: 'Link aus der Nachricht', button: 'Weiter' },
   currentHint: 'Kann leer bleiben, wenn Sie sich gerade erst angemeldet haben.',
 
   script: {
@@ -68,7 +69,17 @@ export const de: Texts = {
     toSignIn: 'Anmelden',
     verifiedNow: '{email} ist bestätigt.',
     goOn: 'Weiter',
-    noToken: 'Diese Adresse ist unvollständig. Bitte öffnen Sie den Link in der Nachricht noch einmal.',
+    noToken:
+      'Der Link hat unterwegs seinen letzten Teil verloren. Bitte kopieren Sie den ganzen Link aus der Nachricht, und fügen Sie ihn hier ein.',
+    noLink: 'Das ist nicht der ganze Link. Er endet mit #token= und 43 Zeichen.',
+    cookieNotKept: {
+      withoutTls:
+        'Die Anmeldung ist angenommen, aber Ihr Browser hat das Cookie nicht behalten, weil diese Seite nicht verschlüsselt ist (https). Nur der Betreiber dieses Dienstes kann das ändern.',
+      blocked:
+        'Die Anmeldung ist angenommen, aber Ihr Browser blockiert Cookies. Bitte erlauben Sie sie für diese Seite, und melden Sie sich noch einmal an.',
+      unknown:
+        'Die Anmeldung ist angenommen, aber Ihr Browser hat das Cookie nicht behalten. Bitte erlauben Sie Cookies für diese Seite. Wenn sie erlaubt sind, sagen Sie es bitte dem Betreiber dieses Dienstes.',
+    },
     rejected: 'Ihre Adresse wird nicht mehr verwendet. Sie müssen nichts weiter tun.',
     created: 'Ihr Konto ist bereit. Wir haben Ihnen einen Link geschickt, um Ihre Adresse zu bestätigen.',
     signInFirst: 'Bitte melden Sie sich zuerst an.',

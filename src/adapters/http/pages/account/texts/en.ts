@@ -51,6 +51,7 @@ export const en = {
     hint: 'We send a link to the new address to confirm it.',
   },
   changePassword: { title: 'Change your password', button: 'Save password' },
+  paste: { label: 'Link from the message', button: 'Continue' },
   currentHint: 'Can stay empty if you signed in a short time ago.',
 
   /** Used by the scripts. */
@@ -67,7 +68,18 @@ export const en = {
     toSignIn: 'Sign in',
     verifiedNow: '{email} is confirmed.',
     goOn: 'Continue',
-    noToken: 'This address is not complete. Please open the link in the message again.',
+    noToken:
+      'The link has lost its last part on the way. Please copy the whole link from the message and paste it here.',
+    noLink: 'This is not the whole link. It ends in #token= and 43 characters.',
+    /** After a correct password, if the next request has no cookie. */
+    cookieNotKept: {
+      withoutTls:
+        'The sign-in was accepted, but your browser did not keep its cookie, because this page has no encryption (https). Only the operator of this service can change that.',
+      blocked:
+        'The sign-in was accepted, but your browser blocks cookies. Please allow them for this site, and sign in again.',
+      unknown:
+        'The sign-in was accepted, but your browser did not keep its cookie. Please allow cookies for this site. If they are allowed, please tell the operator of this service.',
+    },
     rejected: 'Your address is not used any more. There is nothing more to do.',
     created: 'Your account is ready. We have sent you a link to confirm your address.',
     signInFirst: 'Please sign in first.',

@@ -1,16 +1,26 @@
-import { finish, onSubmit } from '../form.ts'
-import { byId, data, element, keptReturn, pageUrl, say, texts } from '../page.ts'
-import { request } from '../requests.ts'
-import { forgetToken, linkToken } from '../token.ts'
+import { attempt, finish, onSubmit } from '../form.ts'
+import { byId, data, element, keptReturn, pageUrl, texts } from '../page.ts'
+import { codeOf, request } from '../requests.ts'
+import { askForLink, forgetToken, linkToken } from '../token.ts'
 
 const token = linkToken()
-if (token === null) {
-  byId('form').hidden = true
-  say(texts.noToken, 'bad')
-}
 
 onSubmit(async ({ password = '' }) => {
   await request('POST', `${data.routes.resetPassword}/reset-password`, { json: { token, password } })
   forgetToken()
   finish(texts.passwordSet, element('a', { class: 'button', href: pageUrl('sign-in', keptReturn()) }, texts.toSignIn))
 })
+
+/** Tells a dead link before the person chooses a password, and password managers the account of the new one. */
+async function check(): Promise<void> {
+  try {
+    const { email } = await request<{ email: string }>('POST', '/account/reset/check', { json: { token } })
+    byId<HTMLInputElement>('username').value = email
+  } catch (problem) {
+    if (codeOf(problem) === 'RESET_PASSWORD_BAD_TOKEN') byId('form').hidden = true
+    throw problem
+  }
+}
+
+if (token === null) askForLink('form')
+else await attempt(check)

@@ -1,13 +1,10 @@
 import { finish, onClick } from '../form.ts'
-import { byId, data, element, filled, keptReturn, open, pageUrl, say, texts } from '../page.ts'
+import { byId, data, element, filled, keptReturn, open, pageUrl, texts } from '../page.ts'
 import { codeOf, type Me, request } from '../requests.ts'
-import { forgetToken, keepToken, linkToken } from '../token.ts'
+import { askForLink, forgetToken, keepToken, linkToken } from '../token.ts'
 
 const token = linkToken()
-if (token === null) {
-  byId('question').hidden = true
-  say(texts.noToken, 'bad')
-}
+if (token === null) askForLink('question')
 
 // Some mail programs open every link, so only the button confirms.
 onClick(byId('confirm'), async () => {
