@@ -1,9 +1,10 @@
 import { expect } from 'chai'
 import type { Page } from 'playwright-core'
-import { launchBrowser, needsBrowser, type TestBrowser } from '../support/browser.ts'
-import { register } from '../support/client.ts'
+import { launchBrowser, namedHost, needsBrowser, type TestBrowser } from '../support/browser.ts'
+import { goodPassword, register } from '../support/client.ts'
 import { eventually } from '../support/eventually.ts'
 import { resetToken, verifyToken } from '../support/one-time-tokens.ts'
+import { freePort } from '../support/ports.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { type WatchedPage, watchedPage } from '../support/watched-page.ts'
 
@@ -122,7 +123,50 @@ describe('links and cookies that do not arrive whole, in a browser', () => {
       await page.click('a[data-page-name=forgot]')
       await page.waitForURL(/\/account\/forgot$/)
     })
+
+    it(`say that a browser drops the cookie of a page without TLS (${locale})`, async () => {
+      const port = await freePort()
+      const site = `http://${namedHost}:${port}`
+      const env = { PORTCULLIS_HTTP__PORT: String(port), PORTCULLIS_HTTP__PUBLIC_URL: site }
+      const plain = await startTestService({ ...inMemory, ...env, PORTCULLIS_PAGES__ENABLED: 'true' })
+      try {
+        await openBrowser(locale)
+        const email = `plain-${locale.toLowerCase()}@example.com`
+        await page.goto(`${site}/account/sign-up`)
+        await page.fill('#email', email)
+        await page.fill('#password', goodPassword)
+        await page.click('#form button')
+        await watched.says('#form-fault', texts.withoutTls)
+        await page.goto(`${site}/account/sign-in`)
+        await page.fill('#username', email)
+        await page.fill('#password', goodPassword)
+        await page.click('#form button')
+        await watched.says('#form-fault', texts.withoutTls)
+        expect((await page.context().cookies()).map(({ name }) => name)).to.deep.equal(['device'])
+      } finally {
+        await plain.stop()
+      }
+    })
   }
+
+  it('say that a browser blocks cookies', async () => {
+    const { email } = await register(service.url, 'blocked@example.com')
+    const strict = await launchBrowser({ blocksCookies: true })
+    try {
+      for (const [locale, { blocked }] of Object.entries(languages)) {
+        watched = await watchedPage(strict, { locale })
+        page = watched.page
+        await page.goto(`${service.url}/account/sign-in`)
+        await page.fill('#username', email)
+        await page.fill('#password', goodPassword)
+        await page.click('#form button')
+        await watched.says('#form-fault', blocked)
+        await watched.close()
+      }
+    } finally {
+      await strict.close()
+    }
+  })
 
   it('change the password after the link of a password manager', async () => {
     await openBrowser()

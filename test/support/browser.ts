@@ -47,11 +47,12 @@ export async function sessionCookies(context: BrowserContext, url?: string): Pro
  * A Chromium that reaches this machine only. It keeps third-party cookies, unlike many browsers, so that a refusal comes
  * from the service.
  */
-export async function launchBrowser(): Promise<TestBrowser> {
+export async function launchBrowser({ blocksCookies = false } = {}): Promise<TestBrowser> {
   const executablePath = chromiumPath()
   if (executablePath === undefined) throw new Error('needsBrowser comes before launchBrowser')
   const profile = await mkdtemp(join(tmpdir(), 'portcullis-chromium-'))
-  const preferences = { profile: { block_third_party_cookies: false, cookie_controls_mode: 0 } }
+  const defaults = blocksCookies ? { default_content_setting_values: { cookies: 2 } } : {}
+  const preferences = { profile: { block_third_party_cookies: false, cookie_controls_mode: 0, ...defaults } }
   await mkdir(join(profile, 'Default'))
   await writeFile(join(profile, 'Default', 'Preferences'), JSON.stringify(preferences))
 

@@ -1,4 +1,5 @@
 import { data, texts } from './page.ts'
+import { tabStorage } from './storage.ts'
 
 /** The account as `GET /users/me` answers it. */
 export interface Me {
@@ -110,8 +111,15 @@ export async function signedIn(): Promise<Me | null> {
   }
 }
 
-export function logIn(username: string, password: string): Promise<null> {
-  return request('POST', `${data.routes.login}/login`, { form: { username, password } })
+/** Throws a `Problem` also if the browser does not keep the cookie of the answer. */
+export async function logIn(username: string, password: string): Promise<void> {
+  await request('POST', `${data.routes.login}/login`, { form: { username, password } })
+  if ((await signedIn()) !== null) return
+  const { blocked, withoutTls, unknown } = texts.cookieNotKept
+  // Chromium refuses its storage, too, but says that cookies are enabled.
+  if (!navigator.cookieEnabled || tabStorage === null) throw new Problem('', blocked)
+  // Browsers drop a `Secure` cookie of a page without TLS, except on loopback (RFC 6265bis section 5.7).
+  throw new Problem('', isSecureContext ? unknown : withoutTls)
 }
 
 export function requestVerification(email: string): Promise<null> {
