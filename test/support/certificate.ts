@@ -11,11 +11,12 @@ export interface Certificate {
   readonly certFile: string
 }
 
-/** A new certificate for `localhost` and 127.0.0.1, which signs itself. */
-export function newCertificate(): Certificate {
+/** A new certificate for `localhost`, 127.0.0.1 and further hosts, which signs itself. */
+export function newCertificate(hosts: readonly string[] = []): Certificate {
   const folder = scratchFolder()
   const [keyFile, certFile] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
-  const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1']
+  const names = ['DNS:localhost', 'IP:127.0.0.1', ...hosts.map((host) => `DNS:${host}`)]
+  const subject = ['-subj', '/CN=localhost', '-addext', `subjectAltName=${names.join()}`]
   const curve = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes']
   execFileSync('openssl', ['req', '-x509', ...curve, '-keyout', keyFile, '-out', certFile, '-days', '2', ...subject], {
     stdio: 'ignore',

@@ -5,6 +5,7 @@ import type { Agent, buildConnector } from 'undici'
 import { CodeRefused, ProviderFailed } from '../../application/ports/oauth-provider.ts'
 import { isLoopback } from '../../lib/loopback.ts'
 import { valueAt } from './identity.ts'
+import { type OutboundProxy, proxyConnector } from './proxy.ts'
 
 /** The limits of one call to a provider. */
 export const limits = {
@@ -36,14 +37,24 @@ export interface Outbound {
 const checked = { timeout: limits.connectMs, rejectUnauthorized: true }
 
 /** @param connect opens connections; tests connect every host to their own server */
-export function openOutbound(connect: Agent.Options['connect'] = checked): Outbound {
+export function openOutbound(
+  connect: Agent.Options['connect'] = checked,
+  proxy: OutboundProxy | null = null,
+): Outbound {
   let dispatcher: Agent | undefined
+
+  async function connector(): Promise<buildConnector.connector> {
+    const { buildConnector } = await import('undici') // loaded where a provider is asked
+    const direct = typeof connect === 'function' ? connect : buildConnector({ ...checked, ...connect })
+    return proxy === null ? direct : proxyConnector(proxy, direct, limits.connectMs)
+  }
+
   return {
     async fetch(url, { method, headers, body = null, signal }) {
       demandSecure(url)
-      const { Agent, request } = await import('undici') // loaded where a provider is asked
+      const { Agent, request } = await import('undici')
       // Connections are not reused: logins are rare, and a connection that the provider has closed would fail one.
-      dispatcher ??= new Agent({ connect, pipelining: 0, maxResponseSize: limits.responseBytes })
+      dispatcher ??= new Agent({ connect: await connector(), pipelining: 0, maxResponseSize: limits.responseBytes })
       const answer = await request(url, { dispatcher, method, headers, body, signal })
       const bytes = await answer.body.arrayBuffer()
       return new Response(bytes.byteLength === 0 ? null : bytes, {
@@ -56,8 +67,7 @@ export function openOutbound(connect: Agent.Options['connect'] = checked): Outbo
 
     async agent(url, signal) {
       demandSecure(url)
-      const { buildConnector } = await import('undici')
-      const open = typeof connect === 'function' ? connect : buildConnector(connect)
+      const open = await connector()
       const { protocol, host, hostname, port } = new URL(url)
       const address = { protocol, host, hostname: hostname.replace(/[[\]]/g, ''), port } // IPv6: `[::1]`
       return Object.assign(protocol === 'https:' ? new HttpsAgent() : new HttpAgent(), {

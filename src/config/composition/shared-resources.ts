@@ -7,6 +7,7 @@ import { openShares, type Shares } from '../../adapters/stores/store-backend.ts'
 import type { EventHandlers } from '../../application/ports/event-handlers.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 import type { LoadedTenants } from '../settings/tenants.ts'
+import { outboundProxy } from './outbound-proxy.ts'
 
 /** The resources that all tenants of a process share. */
 export interface SharedResources {
@@ -54,7 +55,7 @@ export function openSharedResources(needs: Needs): SharedResources {
     isOneOfMany: settings.tenants.by !== undefined,
     shares: openShares(),
     hashPool: openHashPool(settings.passwords),
-    outbound: openOutbound(),
+    outbound: openOutbound(undefined, outboundProxy(process.env)),
     metrics,
     eventHandlers,
   }
