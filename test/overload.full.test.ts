@@ -29,6 +29,18 @@ describe('an overload by one client', () => {
     expect(await other).to.equal(201)
   })
 
+  it('causes no refusal of others, if it has 200 networks of one IPv6 /48', async () => {
+    const { url } = service
+    const email = await register(url, 'beside-a-flood@example.com').then((user) => user.email)
+    const logInFrom = async (client: string) => {
+      const sent = { form: { username: email, password: goodPassword }, headers: { 'X-Forwarded-For': client } }
+      return (await call(url, 'POST', '/auth/jwt/login', sent)).status
+    }
+    const flood = Array.from({ length: 200 }, (_, at) => logInFrom(`2001:db8:1:${(at * 256).toString(16)}::1`))
+    expect(await logInFrom('203.0.113.4')).to.equal(200)
+    expect(new Set(await Promise.all(flood))).to.deep.equal(new Set([200, 429]))
+  })
+
   it('causes 429 for its resets, too', async () => {
     const { url } = service
     const email = 'forgetful@example.com'
