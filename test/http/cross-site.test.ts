@@ -6,6 +6,7 @@ import { rawCall } from '../support/raw-request.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 
 const allowed = 'https://app.example.com'
+const app = 'capacitor://localhost'
 const evil = { Origin: 'https://evil.example', 'Sec-Fetch-Site': 'cross-site' }
 const nobody = '01890000-0000-7000-8000-000000000000'
 const sites = [null, 'same-origin', 'same-site', 'cross-site', 'none'] as const
@@ -23,6 +24,9 @@ const lookalikes = [
   '',
 ]
 
+const corsOf = ({ headers }: Answer) =>
+  ['Access-Control-Allow-Origin', 'Access-Control-Allow-Credentials'].map((name) => headers.get(name))
+
 describe('requests from pages', () => {
   let service: TestService
   let admin: { bearer: string; cookie: string }
@@ -30,7 +34,7 @@ describe('requests from pages', () => {
   let foreign: readonly string[]
 
   before(async () => {
-    service = await startTestService({ PORTCULLIS_HTTP__ALLOWED_ORIGINS: allowed })
+    service = await startTestService({ PORTCULLIS_HTTP__ALLOWED_ORIGINS: `${allowed},${app}` })
     const bearer = await firstSuperuser(service)
     admin = { bearer, cookie: await logInByCookie(service.url, 'first.superuser@example.com') }
     const { port } = new URL(service.url)
@@ -135,6 +139,44 @@ describe('requests from pages', () => {
       (headers) => call(service.url, 'POST', '/auth/register', { json, headers }),
       (isForeign) => (isForeign ? forbidden : incomplete),
     )
+  })
+
+  it('of an app scheme may use bearer tokens, but no cookies', async () => {
+    const headers = { Origin: app, 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Mode': 'cors' }
+    const email = anAddress()
+    const preflight = { ...headers, 'Access-Control-Request-Method': 'PATCH' }
+    const asked = await call(service.url, 'OPTIONS', '/users/me', { headers: preflight })
+    expect([asked.status, ...corsOf(asked)]).to.deep.equal([204, app, null])
+
+    const registered = await call(service.url, 'POST', '/auth/register', {
+      json: { email, password: goodPassword },
+      headers,
+    })
+    expect([registered.status, registered.headers.get('Set-Cookie')]).to.deep.equal([201, null])
+    const form = { username: email, password: goodPassword }
+    const login = await call(service.url, 'POST', '/auth/jwt/login', { form, headers })
+    expect([login.status, login.headers.get('Set-Cookie'), ...corsOf(login)]).to.deep.equal([200, null, app, null])
+    const { access_token: bearer } = login.body as { access_token: string }
+    expect((await call(service.url, 'PATCH', '/users/me', { bearer, json: {}, headers })).status).to.equal(200)
+
+    expect(seen(await call(service.url, 'POST', '/auth/cookie/login', { form, headers }))).to.deep.equal(forbidden)
+    const cookie = await logInByCookie(service.url, email)
+    for (const method of ['PATCH', 'DELETE']) {
+      const json = method === 'PATCH' ? { json: {} } : {}
+      const path = method === 'PATCH' ? '/users/me' : '/users/me/sessions'
+      expect(seen(await call(service.url, method, path, { cookie, headers, ...json })), path).to.deep.equal(forbidden)
+    }
+    expect(corsOf(await call(service.url, 'GET', '/users/me', { cookie, headers }))).to.deep.equal([app, null])
+    const others = ['capacitor://localhost.evil.example', 'capacitor://LOCALHOST', 'tauri://localhost', 'null']
+    for (const Origin of others) {
+      const json = { email: anAddress(), password: goodPassword }
+      const answer = await call(service.url, 'POST', '/auth/register', { json, headers: { ...headers, Origin } })
+      expect([answer.status, ...corsOf(answer)], Origin).to.deep.equal([403, null, null])
+    }
+    const lines = service.logLines.filter((line) => line.includes(`"origin":"${app}"`))
+    expect(lines.map((line) => JSON.parse(line).msg)).to.deep.equal([
+      'an app of http.allowedOrigins must use bearer tokens, and no cookie',
+    ])
   })
 
   it('are logged once with their origin and the name of the setting if they are refused', async () => {

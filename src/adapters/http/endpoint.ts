@@ -30,8 +30,11 @@ export interface Endpoint {
   readonly replies: Readonly<Record<number, ReplySchema>>
   /** The refusals of the operation itself, without those of its access and its body. */
   readonly refusals: readonly RefusalCode[]
-  /** Refuses pages of other origins: a forged login would put a victim into the attacker's account. */
-  readonly ownOriginsOnly?: boolean
+  /**
+   * Refuses pages of other origins: a forged login would put a victim into the attacker's account. `or apps` admits the app
+   * schemes in `http.allowedOrigins`, to an operation that sets no session.
+   */
+  readonly ownOriginsOnly?: boolean | 'or apps'
   readonly query?: readonly QueryParameter[]
   /** The limit for each client, which the pipeline counts; `'passwords'` for the limits that the use case counts. */
   readonly limit?: ClientLimit | 'passwords'

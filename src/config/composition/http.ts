@@ -72,6 +72,7 @@ export function tenantHttp(tenant: Tenant, needs: TenantNeeds): TenantHttp {
     routes: routesOf(all, {
       identify,
       ownOrigins: origins,
+      allowedOrigins: () => new Set([...origins(), ...settings.http.allowedOrigins]),
       callerOf(request) {
         const client = settings.limits.enabled ? clientOf(request) : null // the hash pool does not limit unknown clients
         return { client, device: deviceCookie.read(request.headers.cookie) }
@@ -97,6 +98,7 @@ export function processRoutes(settings: Settings, tenants: OpenTenants<Tenant>):
       throw new Refusal('UNAUTHORIZED')
     },
     ownOrigins: () => new Set<string>(),
+    allowedOrigins: () => new Set<string>(),
     callerOf: () => unknownCaller,
     traitsOf: () => unknownTraits,
     limits: unlimited,

@@ -126,5 +126,12 @@ function portsOf(handle: StoreHandle): OpenSessions {
   const { users, sessions, tokens, oauthStates, limiter } = handle
   if (!sessions || !tokens || !oauthStates || !limiter)
     throw new Error('a built-in store lacks sessions, tokens, OAuth states or counters')
-  return { ...users, sessions, tokens, oauthStates, limiter, ping: () => handle.ping(), close: () => handle.close() }
+  const role = users && {
+    users: users.users,
+    outbox: users.outbox,
+    tokenRequests: users.tokenRequests,
+    expiringIds: users.expiringIds,
+    checkSecret: (mark: string) => users.checkSecret(mark),
+  }
+  return { ...role, sessions, tokens, oauthStates, limiter, ping: () => handle.ping(), close: () => handle.close() }
 }

@@ -25,6 +25,7 @@ describe('an operation', () => {
     const routes = routesOf([{ tag: 'who', prefix: '', endpoints }], {
       identify: () => Promise.reject(new Refusal('UNAUTHORIZED')),
       ownOrigins: () => new Set(),
+      allowedOrigins: () => new Set(),
       callerOf: () => caller,
       traitsOf: () => unknownTraits,
       limits: unlimited,

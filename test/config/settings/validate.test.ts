@@ -208,6 +208,7 @@ describe('judging the settings', () => {
   describe('good settings', () => {
     const good: [title: string, file: unknown][] = [
       ['an origin on a port', { http: { allowedOrigins: ['http://localhost:5173', 'https://a.example'] } }],
+      ['origins of apps', { http: { allowedOrigins: ['capacitor://localhost', 'tauri://localhost', 'app://-'] } }],
       ['every character of a token (RFC 9110)', { http: { allowedHeaders: ["x!#$%&'*+-.^_`|~9"] } }],
       ['an IPv6 address', { http: { host: '::1' } }],
       [
@@ -325,6 +326,7 @@ describe('judging the settings', () => {
         [undefined, 'http://localhost:5173'],
         [accounts, 'https://app.example.co.uk:8443'],
         [accounts, 'https://example.co.uk'],
+        [accounts, 'capacitor://localhost'],
         ['https://accounts.corp.internal', 'https://app.corp.internal'],
       ] as const) {
         expect(await warned(publicUrl, [origin]), origin).to.deep.equal([])

@@ -1,5 +1,6 @@
 import cors from '@koa/cors'
 import type { Context } from 'koa'
+import { isAppOrigin } from '../../../lib/app-origin.ts'
 
 /** Adds the CORS headers of an answer (W3C Fetch). Resolves to whether it answered a preflight. */
 export type CrossOrigin = (ctx: Context) => Promise<boolean>
@@ -14,7 +15,7 @@ export function crossOrigin({ origins, headers }: CorsPolicy): CrossOrigin {
   if (origins.size === 0) return async () => false
   const middleware = cors({
     origin: (ctx) => (origins.has(ctx.get('Origin')) ? ctx.get('Origin') : ''),
-    credentials: true,
+    credentials: (ctx) => !isAppOrigin(ctx.get('Origin')),
     allowMethods: ['GET', 'POST', 'PATCH', 'DELETE'],
     allowHeaders: ['Authorization', 'Content-Type', 'X-Request-Id', ...headers],
     exposeHeaders: ['Retry-After', 'WWW-Authenticate', 'X-Request-Id'],

@@ -88,6 +88,8 @@ interface RoutesNeeds {
   readonly identify: Identify
   /** Origins whose pages may use our cookies. Call it only after the service listens. */
   readonly ownOrigins: () => ReadonlySet<string>
+  /** These, and the app schemes that may use bearer tokens. */
+  readonly allowedOrigins: () => ReadonlySet<string>
   readonly callerOf: (request: IncomingMessage) => Caller
   readonly traitsOf: (request: IncomingMessage) => ClientTraits
   readonly limits: Pick<Limits, 'request'>
@@ -109,7 +111,7 @@ export function routesOf(routers: readonly Router[], needs: RoutesNeeds): RouteT
 
 /** `check` runs its checks in the order of its lines. */
 function answerOf(endpoint: Endpoint, needs: RoutesNeeds): Operation {
-  const { access, encoding, target, limit } = endpoint
+  const { access, encoding, target, limit, ownOriginsOnly } = endpoint
   const validate = endpoint.body === null ? null : validator(endpoint.body)
 
   async function check(ctx: Context, params: Readonly<Record<string, string>>): Promise<Reply> {
@@ -120,7 +122,9 @@ function answerOf(endpoint: Endpoint, needs: RoutesNeeds): Operation {
 
     const by = access === 'public' ? null : await identify(ctx)
     ctx.state.by = by
-    if (endpoint.ownOriginsOnly) refuseForeign(ctx.req.headers, needs.ownOrigins())
+    if (ownOriginsOnly) {
+      refuseForeign(ctx.req.headers, ownOriginsOnly === 'or apps' ? needs.allowedOrigins() : needs.ownOrigins())
+    }
     if (access === 'superuser' && !by?.user.isSuperuser) throw new Refusal('FORBIDDEN')
 
     // The casts are safe: `endpoint` checked the types of target and handle against access, body and target.

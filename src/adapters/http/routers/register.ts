@@ -23,15 +23,16 @@ export function registerRouter({ registerUser, backends, deviceCookie, prefix }:
         summary: 'Create an account',
         access: 'public',
         // Browsers send the credential of such a backend by themselves.
-        ownOriginsOnly: backends.some(({ transport }) => transport.isAmbient),
+        ownOriginsOnly: backends.some(({ transport }) => transport.isAmbient) && 'or apps',
         limit: 'registrations',
         body: RegisterBody,
         replies: { 201: { description: 'Created', body: UserSchema } },
         refusals: ['REGISTER_USER_ALREADY_EXISTS', 'REGISTER_INVALID_PASSWORD'],
-        async handle({ body: { email, password }, requestId, languages, caller: { client } }) {
+        async handle({ body: { email, password }, requestId, languages, caller: { client }, isForeign }) {
           const user = await registerUser.execute({ email, password, requestId, languages, client })
+          const reply = { status: 201, body: userBody(user) }
           // With this cookie, the first sign-in from this browser causes no message about a new sign-in.
-          return deviceCookie.addTo({ status: 201, body: userBody(user) }, user.email)
+          return isForeign() ? reply : deviceCookie.addTo(reply, user.email)
         },
       }),
     ],

@@ -1,5 +1,6 @@
 import type { Context } from 'koa'
 import type { Logger } from 'pino'
+import { isAppOrigin } from '../../../lib/app-origin.ts'
 
 /** A client can invent origins, so no more than this many are logged. */
 const mostOrigins = 100
@@ -17,7 +18,11 @@ export function unlistedOrigins(log: Logger): (ctx: Context) => void {
     const key = `${tenant} ${origin}`
     if (logged.has(key) || logged.size === mostOrigins) return
     logged.add(key)
-    log.warn({ origin, tenant }, 'http.allowedOrigins does not list the origin of a page')
+    const isListedApp = isAppOrigin(origin) && ctx.res.hasHeader('Access-Control-Allow-Origin')
+    const what = isListedApp
+      ? 'an app of http.allowedOrigins must use bearer tokens, and no cookie'
+      : 'http.allowedOrigins does not list the origin of a page'
+    log.warn({ origin, tenant }, what)
   }
 }
 

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Backend, CandidateCredential } from '../../../application/sign-in/authenticate.ts'
 import { Refusal } from '../../../domain/refusal.ts'
+import { isAppOrigin } from '../../../lib/app-origin.ts'
 import type { Transport } from './transport.ts'
 
 export interface HttpBackend extends Backend {
@@ -46,10 +47,10 @@ export function refuseForeign(headers: IncomingHttpHeaders, ownOrigins: Readonly
 
 const loopbackNames = ['localhost', '127.0.0.1', '[::1]']
 
-/** The origins of the public URL and of `http.allowedOrigins`. A public URL on loopback counts with each of its names. */
+/** The origins whose pages may use our cookies. A public URL on loopback counts with each of its names. */
 export function ownOrigins(publicUrl: string, allowedOrigins: readonly string[]): ReadonlySet<string> {
   const { origin, hostname, protocol, port } = new URL(publicUrl)
-  const own = new Set([origin, ...allowedOrigins])
+  const own = new Set([origin, ...allowedOrigins.filter((one) => !isAppOrigin(one))])
   if (loopbackNames.includes(hostname)) {
     for (const name of loopbackNames) own.add(new URL(`${protocol}//${name}:${port}`).origin)
   }

@@ -1,5 +1,6 @@
 import { parseMailUrl } from '../../../adapters/mail/mail-url.ts'
 import { storeRoles } from '../../../adapters/stores/store-backend.ts'
+import { isAppOrigin } from '../../../lib/app-origin.ts'
 import { isLoopback } from '../../../lib/loopback.ts'
 import { backendOf } from '../../plugins/stores.ts'
 import { isLocal, isPublic } from '../defaults.ts'
@@ -116,7 +117,7 @@ async function doubtsOfSites({ http, backends }: Settings): Promise<string[]> {
   const publicUrl = http.publicUrl ?? 'http://localhost'
   const others: string[] = []
   for (const origin of http.allowedOrigins) {
-    if (!(await areSameSite(new URL(origin), new URL(publicUrl)))) others.push(origin)
+    if (!isAppOrigin(origin) && !(await areSameSite(new URL(origin), new URL(publicUrl)))) others.push(origin)
   }
   return enabledOf(backends).flatMap(([name, { transport }]) => {
     if (others.length === 0 || transport.kind !== 'cookie' || transport.sameSite === 'none') return []

@@ -1,4 +1,5 @@
 import Type, { type TSchema } from 'typebox'
+import { isAppOrigin } from '../../../lib/app-origin.ts'
 
 /** The annotations of our schemas. */
 interface Annotations {
@@ -35,6 +36,13 @@ const originExample = 'an origin as browsers write it (https://app.example.com: 
 
 export const origin = (options: Annotations) =>
   Type.Refine(Type.String({ expects: originExample, ...options }), (text) => isOrigin(text))
+
+/** The origin of a front end, which may be an app. */
+export const frontEnd = () =>
+  Type.Refine(
+    Type.String({ expects: `${originExample}, or of an app (capacitor://localhost)` }),
+    (text) => isOrigin(text) || isAppOrigin(text),
+  )
 
 export const prefix = (options: Annotations) =>
   Type.String({

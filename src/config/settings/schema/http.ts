@@ -1,6 +1,6 @@
 import Type from 'typebox'
 import { parseSubnet } from '../../../adapters/http/pipeline/client-address.ts'
-import { enabled, host, origin, seconds } from './fields.ts'
+import { enabled, frontEnd, host, origin, seconds } from './fields.ts'
 
 export const http = Type.Object({
   host: host('Address to listen on; `0.0.0.0` or `::` for all.'),
@@ -16,9 +16,10 @@ export const http = Type.Object({
       description: 'Origin under which browsers reach the service.',
     }),
   ),
-  allowedOrigins: Type.Array(origin({}), {
+  allowedOrigins: Type.Array(frontEnd(), {
     default: [],
-    description: 'Origins of front ends that may call the service with credentials (CORS). Never `*` or `null`.',
+    description:
+      'Origins of front ends that may call the service (CORS): of web pages with credentials, of app schemes such as `capacitor://localhost` with bearer tokens only. Never `*` or `null`.',
   }),
   allowedHeaders: Type.Array(
     // A token (RFC 9110 section 5.6.2). In requests with credentials, * does not stand for all headers (W3C Fetch).

@@ -1,0 +1,8 @@
+/**
+ * Whether the text is an origin of an app scheme, such as `capacitor://localhost`, as the web view of an app sends it. The URL
+ * standard gives these schemes no origin (WHATWG URL, "origin"), so such origins are compared as text.
+ */
+export function isAppOrigin(text: string): boolean {
+  if (!/^[a-z][a-z0-9+.-]*:\/\/[a-z0-9.-]+(:\d+)?$/.test(text) || !URL.canParse(text)) return false
+  return new URL(text).origin === 'null'
+}
