@@ -70,6 +70,9 @@ other than \`100-continue\` gets 417 without a body, and the service ignores \`U
   comes from a proxy in front of the service.
 - **403 on a page of yours**, for a request that any visitor may send: add the origin of the page to
   \`http.allowedOrigins\`. The log names the origin.
+- **HTML instead of JSON**: a browser navigated to the address, or \`Accept\` prefers HTML. Send
+  \`Accept: application/json\`.
+- **503 for a prefetch**: browsers send \`Sec-Purpose: prefetch\`, and a callback must not be used up in advance.
 - **405 for \`HEAD\`**: send \`GET\`. Only health, documents and pages answer \`HEAD\`.
 - **405 for \`OPTIONS\`**, or a failed preflight in the browser. There are three causes:
   - \`http.allowedOrigins\` lacks the origin of the page. The log names the origin.

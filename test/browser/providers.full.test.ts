@@ -122,6 +122,33 @@ describe('the buttons of providers on the pages at /account', () => {
     expect(await page.locator('#accounts li').count()).to.equal(0)
   })
 
+  it('tell what went wrong at a callback, and lead on', async () => {
+    const bad = `${service.url}/auth/acme/callback?code=x&state=y`
+    await page.goto(bad)
+    await says('h1', 'The sign-in did not work')
+    await says('#message', 'This attempt is too old, or began in another browser.')
+    await page.getByRole('link', { name: 'Sign in' }).click()
+    await page.waitForURL(`${service.url}/account/sign-in`)
+
+    await signUp('edsger@example.com')
+    await page.goto(`${service.url}/auth/acme/callback?error=access_denied`)
+    await says('main', 'You are signed in as edsger@example.com.')
+    await page.getByRole('link', { name: 'Use another account' }).click()
+    await page.waitForURL(/\/account\/sign-in\?another$/)
+    await page.getByRole('button', { name: 'Continue with Acme' }).waitFor()
+
+    await page.goto(`${service.url}/auth/associate/acme/callback?code=x&state=y`)
+    await says('h1', 'The account was not linked')
+    await page.context().clearCookies()
+    await page.goto(`${service.url}/auth/associate/acme/callback?code=x&state=y`)
+    await says('h1', 'The account was not linked')
+    await says('#message', 'Your session has ended.')
+    await page.goto(`${service.url}/account/`)
+    await says('#message', 'There is no page at this address.')
+    await page.getByRole('link', { name: 'Go to your account' }).click()
+    await page.waitForURL(`${service.url}/account/sign-in`)
+  })
+
   it('ask for a fresh login before an account is linked', async () => {
     await signUp('barbara@example.com')
     late = 20 * 60 * 1000

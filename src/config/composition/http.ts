@@ -3,6 +3,7 @@ import { openapi } from '../../adapters/http/docs/openapi.ts'
 import type { Router } from '../../adapters/http/endpoint.ts'
 import { accountRouter } from '../../adapters/http/pages/account/account-router.ts'
 import type { PageProvider } from '../../adapters/http/pages/account/page-data.ts'
+import { problemPage } from '../../adapters/http/pages/account/problem-page.ts'
 import type { Site } from '../../adapters/http/pages/account/site.ts'
 import { frontDoorRouter } from '../../adapters/http/pages/front-door.ts'
 import { mailboxRouter } from '../../adapters/http/pages/mailbox-page.ts'
@@ -83,6 +84,7 @@ export function tenantHttp(tenant: Tenant, needs: TenantNeeds): TenantHttp {
     }),
     identify,
     isTls: settings.http.publicUrl?.startsWith('https:') ?? false,
+    problemPage: settings.pages.enabled ? problemPage({ site: settings.pages, publicUrl, identify }) : null,
   }
 }
 

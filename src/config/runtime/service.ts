@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { newToken } from '../../adapters/crypto/derived-keys.ts'
+import { problemPage } from '../../adapters/http/pages/account/problem-page.ts'
 import { mailboxPath } from '../../adapters/http/pages/mailbox-page.ts'
 import { hasTryPage } from '../../adapters/http/pages/try-page.ts'
 import { clientAddresses } from '../../adapters/http/pipeline/client-address.ts'
@@ -68,6 +69,7 @@ export async function startService(needs: Needs): Promise<Service> {
     log,
     isTls,
     logRequests: settings.logs.requests,
+    problemPage: problemPage(null),
     ...(metrics && { answered: metrics.requestAnswered }),
   })
   const server = httpServer(koa.callback(), {

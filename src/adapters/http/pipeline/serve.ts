@@ -9,6 +9,7 @@ import { leadsToLoopback } from '../../../lib/loopback.ts'
 import { readBody } from '../body/read-body.ts'
 import type { Endpoint, Router } from '../endpoint.ts'
 import { errorReply } from '../errors.ts'
+import type { ProblemPage } from '../pages/account/problem-page.ts'
 import { type Reply, strictTransportSecurity } from '../reply.ts'
 import type { RemoveRepeated } from '../transports/cookie-scopes.ts'
 import { isForeign, isOfProxy, refuseForeign } from '../transports/http-backend.ts'
@@ -23,6 +24,8 @@ export interface TenantHttp {
   readonly routes: RouteTable
   readonly identify: Identify
   readonly isTls: boolean
+  /** Its account pages in place of JSON errors; `null` without account pages. */
+  readonly problemPage: ProblemPage | null
 }
 
 export interface Tenants {
@@ -40,6 +43,7 @@ interface ServeNeeds {
 
 export function serve({ tenants, routing, processRoutes }: ServeNeeds): (ctx: Context) => Promise<void> {
   return async (ctx) => {
+    if (isPrefetch(ctx)) return send(ctx, errorReply(503, 'SERVICE_UNAVAILABLE', { 'Retry-After': '1' }))
     if (processRoutes !== null && processRoutes.methodsAt(ctx.path).length > 0) {
       if (!(await routing.commonCors()(ctx))) await answerBy(processRoutes, ctx)
       return
@@ -56,11 +60,17 @@ export function serve({ tenants, routing, processRoutes }: ServeNeeds): (ctx: Co
     if (await routing.corsOf(id)(ctx)) return
     if (!tenants.knows(id)) return notFound(ctx)
     if (routing.areMany) ctx.state.tenant = id
-    await tenants.use(id, async ({ http: { routes, isTls } }) => {
+    await tenants.use(id, async ({ http: { routes, isTls, problemPage } }) => {
       if (isTls) ctx.res.setHeader(...strictTransportSecurity)
+      ctx.state.problemPage = problemPage
       await answerBy(routes, ctx)
     })
   }
+}
+
+/** The browser asks in advance, perhaps for nothing. An operation could use up a token or a state for it. */
+function isPrefetch(ctx: Context): boolean {
+  return ctx.get('Sec-Purpose').startsWith('prefetch')
 }
 
 async function answerBy(routes: RouteTable, ctx: Context): Promise<void> {

@@ -6,6 +6,7 @@ import type { Logger } from 'pino'
 import { LimitReached, Unavailable } from '../../../domain/refusal.ts'
 import { mayBeTooLong } from '../body/read-body.ts'
 import { faultReply, replyTo, Unreadable } from '../errors.ts'
+import { isNavigation, type ProblemPage } from '../pages/account/problem-page.ts'
 import { send } from '../pipeline/send.ts'
 import { standardHeaders, strictTransportSecurity } from '../reply.ts'
 import { ForeignPage } from '../transports/http-backend.ts'
@@ -17,6 +18,8 @@ export interface AnsweringNeeds {
   readonly isTls: boolean
   /** Logged requests: all, or those that fail or take longer than `slowMilliseconds`. */
   readonly logRequests: 'slow' | 'all'
+  /** Answers navigations in place of JSON errors, unless the tenant has a page of its own. Absent in a Koa app. */
+  readonly problemPage?: ProblemPage
   /** Called for each answer. `operation` is `null` for a request that belongs to no operation. */
   readonly answered?: (operation: string | null, status: number, milliseconds: number) => void
 }
@@ -35,7 +38,7 @@ const longestExtraMilliseconds = 8_000
 const requestIdForm = /^[A-Za-z0-9._-]{8,64}$/
 
 /** Middleware that gives every answer its request id, its headers, its error and its line in the log. */
-export function answering({ log, isTls, logRequests, answered }: AnsweringNeeds) {
+export function answering({ log, isTls, logRequests, problemPage, answered }: AnsweringNeeds) {
   const logUnavailable = countedLines<Refused>({
     kindOf: ({ err }) => err.message,
     write: ({ requestId, tenant, err }, requests) =>
@@ -80,6 +83,11 @@ export function answering({ log, isTls, logRequests, answered }: AnsweringNeeds)
       if (thrown instanceof LimitReached) await holdBack()
       ctx.state.isForeign = thrown instanceof ForeignPage
       send(ctx, reply ?? faultReply)
+    }
+    // People never see bare JSON.
+    if (problemPage !== undefined && ctx.status >= 400 && ctx.type === 'application/json' && isNavigation(ctx)) {
+      const page: ProblemPage = ctx.state.problemPage ?? problemPage
+      send(ctx, await page(ctx))
     }
     logUnlisted(ctx)
     // Otherwise Node would read the whole body to find the next request.

@@ -1,5 +1,4 @@
 import { readFile } from 'node:fs/promises'
-import { extname } from 'node:path'
 import { bestLanguage } from '../../../../lib/languages.ts'
 import { tokenInLink } from '../../../../lib/token-in-link.ts'
 import type { Endpoint, Router } from '../../endpoint.ts'
@@ -8,7 +7,7 @@ import { documentOf, pageReply, redirectHome, scriptedPagePolicy } from '../html
 import { builtFile, fileEndpoint, pageEndpoint } from '../page-endpoint.ts'
 import { bodies } from './bodies.ts'
 import { type PageData, type PageName, pageNames } from './page-data.ts'
-import { type Site, themeOf } from './site.ts'
+import { iconNameOf, type Site, themeOf } from './site.ts'
 import { de } from './texts/de.ts'
 import { en, type Texts } from './texts/en.ts'
 
@@ -23,7 +22,7 @@ const icon = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect 
  */
 export function accountRouter(site: Site, publicUrl: () => string): Router {
   const offered = pageNames.filter((name) => isOffered(name, site))
-  const icons = site.logo === null ? 'icon.svg' : `logo${extname(site.logo)}`
+  const icons = iconNameOf(site)
   return {
     tag: 'pages',
     prefix: '/account',

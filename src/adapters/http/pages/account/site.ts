@@ -1,3 +1,4 @@
+import { extname } from 'node:path'
 import type { PageData } from './page-data.ts'
 
 /** The settings and paths of one tenant, as its pages show them. */
@@ -12,6 +13,11 @@ export interface Site extends Pick<PageData, 'routes' | 'providers' | 'sendsLink
   readonly css: string | null
   readonly minPasswordLength: number
   readonly allowedOrigins: readonly string[]
+}
+
+/** The last part of the path of the icon. */
+export function iconNameOf({ logo }: Pick<Site, 'logo'>): string {
+  return logo === null ? 'icon.svg' : `logo${extname(logo)}`
 }
 
 /** The colour of buttons, with black or white text on it, whichever has the higher contrast (WCAG 2.2, 1.4.3). */

@@ -54,6 +54,16 @@ export const de: Texts = {
   },
   changePassword: { title: 'Passwort ändern', button: 'Passwort speichern' },
   paste: { label: 'Link aus der Nachricht', button: 'Weiter' },
+  problem: {
+    title: 'Das hat nicht geklappt',
+    notFound: 'Seite nicht gefunden',
+    noSuchPage: 'Unter dieser Adresse gibt es keine Seite.',
+    signInFailed: 'Die Anmeldung hat nicht geklappt',
+    linkFailed: 'Das Konto wurde nicht verknüpft',
+    signedInAs: 'Sie sind angemeldet als {email}.',
+    another: 'Anderes Konto verwenden',
+    again: 'Noch einmal versuchen',
+  },
   currentHint: 'Kann leer bleiben, wenn Sie sich gerade erst angemeldet haben.',
 
   script: {

@@ -52,6 +52,17 @@ export const en = {
   },
   changePassword: { title: 'Change your password', button: 'Save password' },
   paste: { label: 'Link from the message', button: 'Continue' },
+  /** The page in place of an error that a program would get. */
+  problem: {
+    title: 'That did not work',
+    notFound: 'Page not found',
+    noSuchPage: 'There is no page at this address.',
+    signInFailed: 'The sign-in did not work',
+    linkFailed: 'The account was not linked',
+    signedInAs: 'You are signed in as {email}.',
+    another: 'Use another account',
+    again: 'Try again',
+  },
   currentHint: 'Can stay empty if you signed in a short time ago.',
 
   /** Used by the scripts. */

@@ -22,7 +22,8 @@ for (const { name, login } of data.providers) {
 if (parameters.has('error')) say(problemOf(parameters.get('error')).message, 'bad')
 else {
   await attempt(async () => {
-    // People who are signed in go on at once. A page that sends them here with a message needs another or a newer login.
-    if (notice === null && (await signedIn()) !== null) location.replace(wayOn)
+    // People who are signed in go on at once. A page that sends them here with a message, or for another
+    // account, needs another or a newer login.
+    if (notice === null && !parameters.has('another') && (await signedIn()) !== null) location.replace(wayOn)
   })
 }

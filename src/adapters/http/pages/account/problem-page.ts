@@ -1,0 +1,124 @@
+import type { Context } from 'koa'
+import { acceptedLanguages, bestLanguage } from '../../../../lib/languages.ts'
+import type { Identify } from '../../pipeline/identify.ts'
+import type { Reply } from '../../reply.ts'
+import { type Html, html } from '../html.ts'
+import { documentOf, pageReply } from '../html-page.ts'
+import { iconNameOf, type Site } from './site.ts'
+import { de } from './texts/de.ts'
+import { en, type Texts } from './texts/en.ts'
+
+const policy =
+  "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
+
+const languages: Readonly<Record<string, Texts>> = { en, de }
+
+/** The pages that a person can go on to. */
+interface WaysOn {
+  readonly site: Pick<Site, 'name' | 'logo'>
+  readonly publicUrl: () => string
+  readonly identify: Identify
+}
+
+/** A page in place of a JSON error. */
+export type ProblemPage = (ctx: Context) => Promise<Reply>
+
+/** Whether a person sees the answer: the browser opens it as a page, or the client prefers HTML to JSON. */
+export function isNavigation(ctx: Context): boolean {
+  return ctx.get('Sec-Fetch-Mode') === 'navigate' || ctx.accepts('json', 'html') === 'html'
+}
+
+/**
+ * Tells a person what a JSON error means, with links to go on. It repeats nothing of the request.
+ *
+ * @param ways `null` without account pages: then the page has no style, and at most a link to try again
+ */
+export function problemPage(ways: WaysOn | null): ProblemPage {
+  return async (ctx) => {
+    const wanted = acceptedLanguages(ctx.req.headers['accept-language'])
+    const texts = languages[bestLanguage(wanted, Object.keys(languages)) ?? 'en'] ?? en
+    const journey = journeyOf(ctx)
+    const email = ways !== null && journey === 'login' ? await emailOf(ctx, ways.identify) : null
+    const title = titleOf(ctx, texts, journey)
+    const content = html`<p id="message" class="bad" role="alert">${reasonOf(ctx, texts)}</p>
+${email === null ? null : html`<p>${texts.problem.signedInAs.replace('{email}', () => email)}</p>`}
+<nav class="links">
+${linksOf(ctx, texts, ways, email)}
+</nav>`
+    const page = ways === null ? plainPage(title, content, texts) : accountPage(title, content, texts, ways)
+    return pageReply(page, policy, { status: ctx.status, language: texts.language })
+  }
+}
+
+function plainPage(title: string, content: Html, { language }: Texts): string {
+  const body = html`<body>
+<main>
+<h1>${title}</h1>
+${content}
+</main>
+</body>`
+  return documentOf({ title, icon: 'data:,', styles: [], language }, body)
+}
+
+function accountPage(title: string, content: Html, { language }: Texts, { site, publicUrl }: WaysOn): string {
+  const home = new URL(publicUrl())
+  const base = baseOf(home)
+  const brand = site.name ?? home.hostname
+  const styles = [`${base}/account/style.css`, `${base}/account/theme.css`]
+  const body = html`<body>
+<header class="brand"><span>${brand}</span></header>
+<main>
+<h1>${title}</h1>
+${content}
+</main>
+</body>`
+  const icon = `${base}/account/${iconNameOf(site)}`
+  return documentOf({ title: `${title} – ${brand}`, icon, styles, language }, body)
+}
+
+function baseOf({ pathname }: URL): string {
+  return pathname === '/' ? '' : pathname
+}
+
+/** The flow of the callback at which the problem occurred. */
+function journeyOf({ state }: Context): 'login' | 'link' | null {
+  const found = /^oauth(-associate)?:.*callback$/.exec(String(state.operation))
+  if (found === null) return null
+  return found[1] === undefined ? 'login' : 'link'
+}
+
+async function emailOf({ req }: Context, identify: Identify): Promise<string | null> {
+  try {
+    return (await identify(req)).user.email
+  } catch {
+    return null // without a session, or while a store does not answer
+  }
+}
+
+function titleOf({ status }: Context, { problem }: Texts, journey: 'login' | 'link' | null): string {
+  if (journey === 'link') return problem.linkFailed
+  if (journey === 'login') return problem.signInFailed
+  return status === 404 ? problem.notFound : problem.title
+}
+
+function reasonOf(ctx: Context, { problem, script }: Texts): string {
+  if (ctx.status === 404) return problem.noSuchPage
+  const { detail } = JSON.parse(String(ctx.body))
+  const errors: Readonly<Record<string, string>> = script.errors
+  const text = (Object.hasOwn(errors, String(detail)) ? errors[String(detail)] : undefined) ?? script.unknown
+  const seconds = Number(ctx.response.get('Retry-After'))
+  return text.replace('$1', seconds < 60 ? `${seconds} s` : `${Math.ceil(seconds / 60)} min`)
+}
+
+function linksOf(ctx: Context, texts: Texts, ways: WaysOn | null, email: string | null): (Html | null)[] {
+  const { problem } = texts
+  // An empty address is that of the page itself. A callback cannot be repeated.
+  const isForLater = [429, 503].includes(ctx.status) && journeyOf(ctx) === null
+  const again = isForLater ? html`<a href="">${problem.again}</a>` : null
+  if (ways === null) return [again]
+  const account = `${baseOf(new URL(ways.publicUrl()))}/account`
+  const toAccount = html`<a href="${account}">${texts.verify.toAccount}</a>`
+  if (journeyOf(ctx) !== 'login') return [again, toAccount]
+  if (email === null) return [html`<a href="${account}/sign-in">${texts.signIn.title}</a>`]
+  return [toAccount, html`<a href="${account}/sign-in?another">${problem.another}</a>`]
+}
