@@ -97,6 +97,54 @@ describe('a service with failing handlers', () => {
     })
   }
 
+  describe('asks validate_password about a new password', () => {
+    const [email, words] = ['calm-chooser@example.com', 'quite long pass phrase']
+    const known = `known ${words}`
+    let user: { id: string }
+    let bearer: string
+    before(async () => {
+      user = await register(service.url, email)
+      bearer = await logIn(service.url, email)
+    })
+    const registration = (password: string) =>
+      call(service.url, 'POST', '/auth/register', { json: { email: 'calm-new@example.com', password } })
+    const patch = (path: string, token: string, password: string) =>
+      call(service.url, 'PATCH', path, { bearer: token, json: { password } })
+    const refusedBy = (code: string, of = email) => ({
+      status: 400,
+      body: { detail: { code, reason: `Password is known to attackers: ${of}` } },
+    })
+    const seen = ({ status, body }: { status: number; body: unknown }) => ({ status, body })
+
+    it('at a registration and in both routes of a change', async () => {
+      const code = 'UPDATE_USER_INVALID_PASSWORD'
+      const ofNew = refusedBy('REGISTER_INVALID_PASSWORD', 'calm-new@example.com')
+      expect(seen(await registration(known))).to.deep.equal(ofNew)
+      expect(seen(await patch('/users/me', bearer, known))).to.deep.equal(refusedBy(code))
+      expect(seen(await patch(`/users/${user.id}`, superuser, known))).to.deep.equal(refusedBy(code))
+      expect((await registration(words)).status).to.equal(201)
+      await logIn(service.url, email)
+    })
+
+    it('at a reset, whose token neither a refusal nor a fault spends', async () => {
+      await call(service.url, 'POST', '/auth/forgot-password', { json: { email } })
+      const ofUser = () => ends().find((note) => note.email === email && note.event === 'forgot')
+      await eventually('the token', () => ofUser() !== undefined)
+      const reset = (password: string) =>
+        call(service.url, 'POST', '/auth/reset-password', { json: { token: ofUser()?.token, password } })
+      expect(seen(await reset(known))).to.deep.equal(refusedBy('RESET_PASSWORD_INVALID_PASSWORD'))
+      expect((await reset(`fault ${words}`)).status).to.equal(503)
+      expect((await reset(`never ${words}`)).status).to.equal(503)
+      expect((await reset(words)).status).to.equal(200)
+      await logIn(service.url, email, words)
+    })
+
+    it('and logs no password', () => {
+      expect(service.errors.filter((line) => line.includes(words))).to.deep.equal([])
+      expect(service.errors.some((line) => line.includes('validate_password'))).to.equal(true)
+    })
+  })
+
   it('logs neither addresses nor messages of errors', () => {
     const telling = service.errors.filter((line) => /@example\.com|mail server|10\.0\.0\.7/.test(line))
     expect(telling).to.deep.equal([])

@@ -31,6 +31,11 @@ const faulty = `
   export const on_after_forgot_password = handler('forgot')
   export const on_after_request_verify = handler('verify')
   export const on_after_delete = handler('delete')
+  export const validate_password = async (password, { email }) => {
+    if (password.startsWith('known ')) return 'Password is known to attackers: ' + email
+    if (password.startsWith('fault ')) throw new Error('no answer about ' + password)
+    if (password.startsWith('never ')) await new Promise(() => {})
+  }
   export const on_before_delete = async ({ email }) => {
     note({ event: 'before_delete', email, did: 'begin' })
     if (email.startsWith('kept')) throw { reason: 'has open invoices' }

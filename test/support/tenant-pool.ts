@@ -78,7 +78,7 @@ async function openPool(wanted: Wanted): Promise<OpenedPool> {
     log: createLog(settings.logs, { write: (line) => void logLines.push(line) }),
     write: () => undefined,
     eventHandlers: {
-      handles: (type) => type !== 'deletion_requested',
+      handles: (type) => type !== 'deletion_requested' && type !== 'password_chosen',
       async call(call) {
         calls.push(call)
         await handle(call)

@@ -1,7 +1,7 @@
 import type { EventHandlers } from '../../application/ports/event-handlers.ts'
 import { inTime } from '../../lib/timers.ts'
 import { argumentsOf } from './handler-arguments.ts'
-import { describe, failureOf, timedOut } from './handler-failure.ts'
+import { describe, failureOf, refuseReturned, timedOut } from './handler-failure.ts'
 import { type HandlerName, type Handlers, handlerNameOf } from './handlers.ts'
 
 /**
@@ -17,7 +17,7 @@ export function functionHandlers(handlers: Handlers): EventHandlers {
     handles: (type) => typeof handlers[handlerNameOf[type]] === 'function',
     async call(call, timeoutSeconds) {
       const name = handlerNameOf[call.type]
-      const run = async () => handlerOf(name)?.(...argumentsOf(call))
+      const run = async () => refuseReturned(name, await handlerOf(name)?.(...argumentsOf(call)))
       const outcome = await inTime(run(), timeoutSeconds * 1000).catch((error: unknown) => {
         throw failureOf(name, describe(error))
       })

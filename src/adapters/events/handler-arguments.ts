@@ -72,7 +72,8 @@ function wireLink({ provider, accountEmail }: LinkChange): WireLink {
 }
 
 /** The arguments of the handler for a call, in the order of fastapi-users, with the context last. */
-export function argumentsOf({ user, token, changes, traits, context }: HandlerCall): readonly unknown[] {
+export function argumentsOf({ user, token, password, changes, traits, context }: HandlerCall): readonly unknown[] {
+  if (password !== undefined) return [password, wireUser(user), context]
   const extra = [token, changes && wireChanges(changes), traits && wireTraits(traits)]
   return [wireUser(user), ...extra.filter((one) => one !== undefined), context]
 }

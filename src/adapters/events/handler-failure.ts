@@ -1,6 +1,6 @@
 import { HandlerFailed } from '../../application/ports/event-handlers.ts'
 import { Refusal } from '../../domain/refusal.ts'
-import type { HandlerName } from './handlers.ts'
+import { type HandlerName, questionNames } from './handlers.ts'
 
 /** A description of a value that a handler threw. Plain data, because it crosses threads. */
 export interface Thrown {
@@ -38,10 +38,15 @@ export function timedOut(name: HandlerName, seconds: number): HandlerFailed {
   return new HandlerFailed('HandlerTimedOut', `${name} did not end within ${seconds} s`)
 }
 
-/** The error that the caller of `name` gets. Only `on_before_delete` may refuse. */
+/** The error that the caller of `name` gets. Only questions may be refused, and the asking use case knows the code. */
 export function failureOf(name: HandlerName, thrown: Thrown): Refusal | HandlerFailed {
-  if (name === 'on_before_delete' && thrown.refusal !== null) return new Refusal('DELETE_USER_REFUSED', thrown.refusal)
+  if (questionNames.includes(name) && thrown.refusal !== null) return new Refusal('DELETE_USER_REFUSED', thrown.refusal)
   return new HandlerFailed(thrown.name, thrown.message, thrown.where)
+}
+
+/** Throws the reason that `validate_password` returned, so that no refusal is taken for consent. */
+export function refuseReturned(name: HandlerName, answer: unknown): void {
+  if (name === 'validate_password' && typeof answer === 'string') throw { reason: answer }
 }
 
 /** A string `reason` of the thrown value; the message of an error named `Refusal` without one. */

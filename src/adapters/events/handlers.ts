@@ -2,12 +2,15 @@ import type { HandlerCallType, HandlerContext } from '../../application/ports/ev
 import type { WireChanges, WireTraits, WireUser } from './handler-arguments.ts'
 
 type Awaitable = void | Promise<void>
+type Objection = string | undefined | void
+type PasswordAnswer = Objection | Promise<Objection>
 
 /**
  * The deployer's handlers; each is optional. Each event calls its handler at least once, with the same `context.eventId` each
  * time, and again later when it throws or takes too long.
  *
- * `on_before_delete` may refuse: it throws a value with a string `reason`, which the caller reads.
+ * `on_before_delete` and `validate_password` may refuse: they throw a value with a string `reason`, which the caller reads.
+ * `validate_password` may also return the reason.
  */
 export interface Handlers {
   on_after_register?(user: WireUser, context: HandlerContext): Awaitable
@@ -20,6 +23,7 @@ export interface Handlers {
   on_new_sign_in?(user: WireUser, traits: WireTraits, context: HandlerContext): Awaitable
   on_account_under_attack?(user: WireUser, context: HandlerContext): Awaitable
   on_before_delete?(user: WireUser, context: HandlerContext): Awaitable
+  validate_password?(password: string, user: WireUser, context: HandlerContext): PasswordAnswer
   on_after_delete?(user: WireUser, context: HandlerContext): Awaitable
 }
 
@@ -34,10 +38,16 @@ export const handlerNameOf = {
   new_sign_in: 'on_new_sign_in',
   account_under_attack: 'on_account_under_attack',
   deletion_requested: 'on_before_delete',
+  password_chosen: 'validate_password',
   deleted: 'on_after_delete',
 } as const satisfies Record<HandlerCallType, keyof Handlers>
 
 export type HandlerName = keyof Handlers
+
+/** The handlers that the process of the request calls itself, because they may refuse it. They handle no event. */
+export const questionNames: readonly HandlerName[] = (['deletion_requested', 'password_chosen'] as const).map(
+  (type) => handlerNameOf[type],
+)
 
 export const handlerNames: readonly HandlerName[] = Object.values(handlerNameOf)
 
@@ -48,7 +58,7 @@ export const handlerNames: readonly HandlerName[] = Object.values(handlerNameOf)
 export function misnamedHandlers(object: object): string[] {
   const known = new Set<string>(handlerNames)
   const isNone = (name: string): boolean =>
-    known.has(name) ? typeof Reflect.get(object, name) !== 'function' : /^on(_|[A-Z])/.test(name)
+    known.has(name) ? typeof Reflect.get(object, name) !== 'function' : /^(on|validate)(_|[A-Z])/.test(name)
   return [...new Set(namesIn(object))].filter(isNone)
 }
 

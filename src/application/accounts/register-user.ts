@@ -8,11 +8,14 @@ import { type CausingRequest, eventMetadata, type MetadataNeeds } from '../event
 import type { PasswordHasher } from '../ports/password-hasher.ts'
 import type { UserStore } from '../ports/stores/user-store.ts'
 import { requireNewAddress } from './new-address.ts'
+import type { ValidatePassword } from './password-validation.ts'
 
 export interface RegisterNeeds extends MetadataNeeds {
   users: UserStore
   hasher: PasswordHasher
   policy: PasswordPolicy
+  /** `undefined`: nobody else is asked about passwords. */
+  validatePassword?: ValidatePassword
   /** Called after the write, so that the event need not wait for the next poll of the relay. Must not throw. */
   wakeRelay?: () => void
 }
@@ -41,15 +44,17 @@ export async function register(
   registration: Registration,
   rights: Partial<Pick<User, 'isSuperuser' | 'isVerified'>>,
 ): Promise<User> {
-  const { users, hasher, policy, clock, newId, wakeRelay } = needs
+  const { users, hasher, policy, validatePassword, clock, newId, wakeRelay } = needs
   const { email, password, client = null } = registration
   requireNewAddress(email)
+  const code = 'REGISTER_INVALID_PASSWORD'
   const objection = passwordObjection(password, email, policy)
-  if (objection !== null) throw new Refusal('REGISTER_INVALID_PASSWORD', objection)
+  if (objection !== null) throw new Refusal(code, objection)
+  const bare = newUser(newId() as UserId, email, null, clock()) // safe: `newId` promises a UUID
+  const described = { ...bare, ...rights, isOwnerProved: rights.isVerified === true }
+  await validatePassword?.({ password, user: described, code }, registration)
 
-  const hash = await hasher.hash(password, client)
-  const bare = newUser(newId() as UserId, email, hash, clock()) // safe: `newId` promises a UUID
-  const user = { ...bare, ...rights, isOwnerProved: rights.isVerified === true }
+  const user = { ...described, passwordHash: await hasher.hash(password, client) }
   const outcome = await users.insert(user, [accountEvent('registered', user, eventMetadata(needs, registration))])
   if (outcome === 'email_taken') throw new Refusal('REGISTER_USER_ALREADY_EXISTS')
   wakeRelay?.()

@@ -13,6 +13,7 @@ import type { UserStore } from '../ports/stores/user-store.ts'
 import { type Authenticated, speaksFor } from '../sign-in/authenticate.ts'
 import { type FreshLoginNeeds, requireFreshLogin } from '../sign-in/fresh-login.ts'
 import { requireNewAddress } from './new-address.ts'
+import type { ValidatePassword } from './password-validation.ts'
 
 /** The changes that users may make to their own account. `undefined`: unchanged. */
 export interface OwnChanges {
@@ -32,6 +33,8 @@ interface Needs extends MetadataNeeds, FreshLoginNeeds {
   hasher: PasswordHasher
   limits: Limits
   policy: PasswordPolicy
+  /** `undefined`: nobody else is asked about passwords. */
+  validatePassword?: ValidatePassword
   /** The needs of the tokens that confirm new addresses; `null` if a new address takes effect at once. */
   newAddressTokens: IssueNeeds | null
 }
@@ -52,6 +55,8 @@ interface Update extends CausingRequest {
   /** Repeats every check of the update on the current record. */
   readonly check: (fresh: User) => void | Promise<void>
 }
+
+const invalidPassword = 'UPDATE_USER_INVALID_PASSWORD'
 
 export class UpdateUser {
   readonly #needs: Needs
@@ -77,7 +82,11 @@ export class UpdateUser {
     // Field by field, because the object of a calling program may hold rights, too.
     const changes = { email, password }
     const newAddress = email === undefined ? null : await this.#entered(email, by.user, { ...caller, requestId })
-    const hash = await this.#hash(atOnce({ changes, newAddress }, by.user), by.user, caller)
+    const hash = await this.#hash(atOnce({ changes, newAddress }, by.user), by.user, {
+      ...caller,
+      requestId,
+      languages,
+    })
     const check = async (fresh: User): Promise<void> => {
       await requireAlive(fresh, by)
       requireSamePassword(fresh, verified)
@@ -104,7 +113,7 @@ export class UpdateUser {
     const { by, target, changes, currentPassword, requestId, languages, caller = unknownCaller } = input
     if (by === 'program') {
       requireAddress(changes, target)
-      const hash = await this.#hash(changes, target, caller)
+      const hash = await this.#hash(changes, target, { ...caller, requestId, languages })
       const update = { target, changes, newAddress: null, hash, requestId, languages }
       return await this.#change({ ...update, keptCredentialId: null, check: () => undefined })
     }
@@ -117,7 +126,7 @@ export class UpdateUser {
       requireSamePassword(fresh, verified)
       if (!fresh.isSuperuser) throw new Refusal('FORBIDDEN') // the right was taken away meanwhile
     }
-    const hash = await this.#hash(changes, target, caller)
+    const hash = await this.#hash(changes, target, { ...caller, requestId, languages })
     const update = { target, changes, newAddress: null, hash, requestId, languages }
     if (by.user.id === target.id) {
       return await this.#change({ ...update, keptCredentialId: by.credential.id, check: requireRight })
@@ -135,9 +144,12 @@ export class UpdateUser {
     if (type === 'gone') throw new Refusal('UNAUTHORIZED')
   }
 
-  async #hash(changes: AnyChanges, user: User, { client }: Caller): Promise<string | null> {
+  async #hash(changes: AnyChanges, user: User, caller: Caller & CausingRequest): Promise<string | null> {
     this.#requireGoodPassword(changes, user)
-    return changes.password === undefined ? null : await this.#needs.hasher.hash(changes.password, client)
+    const { password } = changes
+    if (password === undefined) return null
+    await this.#needs.validatePassword?.({ password, user, code: invalidPassword }, caller)
+    return await this.#needs.hasher.hash(password, caller.client)
   }
 
   /**
@@ -226,7 +238,7 @@ export class UpdateUser {
   #requireGoodPassword(changes: AnyChanges, user: User): void {
     if (changes.password === undefined) return
     const objection = passwordObjection(changes.password, changes.email ?? user.email, this.#needs.policy)
-    if (objection !== null) throw new Refusal('UPDATE_USER_INVALID_PASSWORD', objection)
+    if (objection !== null) throw new Refusal(invalidPassword, objection)
   }
 }
 

@@ -5,6 +5,7 @@ import { stands } from '../../domain/one-time-token.ts'
 import { type PasswordPolicy, passwordObjection } from '../../domain/password.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import { endSessions, withPassword } from '../../domain/user.ts'
+import type { ValidatePassword } from '../accounts/password-validation.ts'
 import type { ChangeUser } from '../change-user.ts'
 import { type CausingRequest, eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
 import type { PasswordHasher } from '../ports/password-hasher.ts'
@@ -14,6 +15,8 @@ interface Needs extends MetadataNeeds, RedeemNeeds {
   changeUser: ChangeUser
   hasher: PasswordHasher
   policy: PasswordPolicy
+  /** `undefined`: nobody else is asked about passwords. */
+  validatePassword?: ValidatePassword
 }
 
 /**
@@ -31,14 +34,17 @@ export class ResetPassword {
   async execute(
     input: CausingRequest & { token: string; password: string; client?: string | null },
   ): Promise<{ email: Email }> {
-    const { changeUser, hasher, policy, clock } = this.#needs
+    const { changeUser, hasher, policy, validatePassword, clock } = this.#needs
     const found = await findRedeemable(this.#needs, 'reset_password', input.token)
     if (!found?.user.isActive) throw new Refusal('RESET_PASSWORD_BAD_TOKEN')
     const { token } = found
 
-    const objection = passwordObjection(input.password, found.user.email, policy)
-    if (objection !== null) throw new Refusal('RESET_PASSWORD_INVALID_PASSWORD', objection)
-    const hash = await hasher.hash(input.password, input.client)
+    const { password } = input
+    const code = 'RESET_PASSWORD_INVALID_PASSWORD'
+    const objection = passwordObjection(password, found.user.email, policy)
+    if (objection !== null) throw new Refusal(code, objection)
+    await validatePassword?.({ password, user: found.user, code }, input)
+    const hash = await hasher.hash(password, input.client)
 
     const outcome = await changeUser.execute(token.userId, (fresh) => {
       if (!fresh.isActive || !stands(token, fresh)) throw new Refusal('RESET_PASSWORD_BAD_TOKEN')

@@ -13,13 +13,18 @@ export interface HandlerContext {
   readonly at: Date
 }
 
-/** The types of calls: each type of event, a request for a reset, and the question before a deletion. */
-export type HandlerCallType = AccountEventType | 'reset_requested' | 'deletion_requested'
+/** The types of calls: each type of event, a request for a reset, and the questions that a handler may answer with a refusal. */
+export type HandlerCallType = AccountEventType | 'reset_requested' | QuestionType
+
+/** The questions before a deletion and before a chosen password is hashed. */
+export type QuestionType = 'deletion_requested' | 'password_chosen'
 
 export interface HandlerCall {
   readonly type: HandlerCallType
   readonly user: UserView
   readonly token?: string
+  /** The chosen password, of `'password_chosen'` only. Handlers that print their calls must not handle this type. */
+  readonly password?: string
   readonly changes?: UserChanges
   readonly traits?: ClientTraits
   readonly context: HandlerContext
@@ -29,8 +34,8 @@ export interface EventHandlers {
   handles(type: HandlerCallType): boolean
   /**
    * Resolves when the handler is done. Rejects with `HandlerFailed` when it threw, died or did not end within
-   * `timeoutSeconds`, and with `Unavailable` when it did not begin within that time. For `'deletion_requested'` it may
-   * reject with a `Refusal`.
+   * `timeoutSeconds`, and with `Unavailable` when it did not begin within that time. For a question it may reject with a
+   * `Refusal`, whose reason counts.
    */
   call(call: HandlerCall, timeoutSeconds: number): Promise<void>
 }

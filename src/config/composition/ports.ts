@@ -3,6 +3,7 @@ import { type DerivedKeys, newToken } from '../../adapters/crypto/derived-keys.t
 import { deviceTokens } from '../../adapters/crypto/device-tokens.ts'
 import { newId } from '../../adapters/crypto/new-id.ts'
 import { providerVault } from '../../adapters/crypto/provider-vault.ts'
+import { passwordValidation } from '../../application/accounts/password-validation.ts'
 import type { DeliveryProblem } from '../../application/deliveries/delivery-problem.ts'
 import { CountedLimits } from '../../application/limits/counted-limits.ts'
 import { type TokenDemand, unlimited } from '../../application/limits/limits.ts'
@@ -40,7 +41,7 @@ export type Ports = ReturnType<typeof portsOf>
 /** Turns settings and opened resources into the needs of use cases. */
 export function portsOf(settings: Settings, opened: Opened) {
   const { users, keyRing, attacked, withheld, ...others } = opened
-  const { clock, hasher, limiter } = opened
+  const { clock, hasher, limiter, eventHandlers, tenant } = opened
   const devices = deviceTokens(keyRing.deviceTokenKey, clock)
   const lifetimes = lifetimesOf(settings)
   const counted = { limiter, keyRing, deviceTokens: devices, figures: settings.limits, clock, attacked, withheld }
@@ -60,6 +61,7 @@ export function portsOf(settings: Settings, opened: Opened) {
     newAddressTokens: settings.security.confirmEmailChange
       ? { tokens: others.tokens, keyRing, clock, lifetimes }
       : null,
+    validatePassword: passwordValidation({ eventHandlers, tenant, clock, newId }),
     requiresSession: settings.verification.requiresSession,
     maxOpenJourneys: settings.security.maxOpenJourneys,
     lifetimes,

@@ -1,6 +1,6 @@
 import { newToken } from '../../adapters/crypto/derived-keys.ts'
 import { functionHandlers } from '../../adapters/events/function-handlers.ts'
-import { type Handlers, misnamedHandlers } from '../../adapters/events/handlers.ts'
+import { type Handlers, misnamedHandlers, questionNames } from '../../adapters/events/handlers.ts'
 import { createLog, type Logger } from '../../adapters/logging/log.ts'
 import { printLine } from '../../adapters/logging/print-line.ts'
 import { type CheckedAccounts, checkedAccounts } from '../../application/checked-accounts.ts'
@@ -60,6 +60,7 @@ export interface Portcullis {
 }
 
 const graceSeconds = 8
+const questions: ReadonlySet<string> = new Set(questionNames)
 
 /** `openPortcullis` of the package, without its lazy import. */
 export async function openPortcullis(given: object = {}, options: PortcullisOptions = {}): Promise<Portcullis> {
@@ -80,7 +81,7 @@ export async function openPortcullis(given: object = {}, options: PortcullisOpti
   if (delivers && [...tenants.enabled.values()].some((one) => leavesEvents(one.settings))) {
     log.info('there are no handlers: a service or a worker has to deliver the events')
   }
-  if (!delivers && Object.keys(handlers ?? {}).some((name) => name !== 'on_before_delete')) {
+  if (!delivers && Object.keys(handlers ?? {}).some((name) => !questions.has(name))) {
     log.warn('the handlers of events are not called: pass delivers: true if no other process delivers them')
   }
   if (options.delivers === true && handlers === undefined) warnOfNoHandlers(log, tenants)

@@ -3,7 +3,7 @@ import { combinedHandlers } from '../../../src/adapters/events/combined-handlers
 import { consoleHandlers } from '../../../src/adapters/events/console-handlers.ts'
 import { functionHandlers } from '../../../src/adapters/events/function-handlers.ts'
 import { wireUser } from '../../../src/adapters/events/handler-arguments.ts'
-import { handlerNames } from '../../../src/adapters/events/handlers.ts'
+import { type Handlers, handlerNames } from '../../../src/adapters/events/handlers.ts'
 import { HandlerFailed } from '../../../src/application/ports/event-handlers.ts'
 import { Refusal } from '../../../src/domain/refusal.ts'
 import { recording } from '../../support/delivery.ts'
@@ -71,15 +71,44 @@ describe('handlers that are functions', () => {
   })
 })
 
+describe('the handler validate_password', () => {
+  const asked = async (validate_password: NonNullable<Handlers['validate_password']>) => {
+    const handlers = functionHandlers({ validate_password })
+    const call = aCall('validate_password', { password: 'the password' })
+    return { call, thrown: await faultOf(handlers.call(call, 1)) }
+  }
+
+  it('gets the password, the user and the context', async () => {
+    const seen: unknown[] = []
+    const { call, thrown } = await asked((...args) => void seen.push(args))
+    expect(thrown).to.equal(null)
+    expect(seen).to.deep.equal([['the password', wireUser(call.user), call.context]])
+  })
+
+  it('refuses by a reason that it returns or throws', async () => {
+    const throwing = () => {
+      throw { reason: 'is in a breach' }
+    }
+    for (const refusing of [() => 'is in a breach', async () => 'is in a breach', throwing]) {
+      const { thrown } = await asked(refusing)
+      expect(thrown).to.be.instanceOf(Refusal).and.to.include({ reason: 'is in a breach' })
+    }
+    expect((await asked(() => Promise.reject(new Error('no network')))).thrown).to.be.instanceOf(HandlerFailed)
+  })
+})
+
 describe('the console as a handler', () => {
   const printing = () => {
     const lines: string[] = []
     return { lines, handlers: consoleHandlers((line) => void lines.push(line), null) }
   }
 
-  it('handles every event except on_before_delete', () => {
+  it('handles every event, and none of the questions', () => {
     const { handlers } = printing()
-    expect(handlerNames.filter((name) => !handlers.handles(callTypeOf(name)))).to.deep.equal(['on_before_delete'])
+    expect(handlerNames.filter((name) => !handlers.handles(callTypeOf(name)))).to.deep.equal([
+      'on_before_delete',
+      'validate_password',
+    ])
   })
 
   it('prints an event as one line of JSON', async () => {

@@ -253,6 +253,24 @@ describe('a module of handlers', () => {
     expect(await faultOf(module.call(aCall('on_after_delete'), 2))).to.be.instanceOf(HandlerFailed)
   })
 
+  it('lets validate_password refuse with a reason that it returns or throws', async () => {
+    const { module, notes } = await started(
+      `export function validate_password(password, { email }, { requestId }) {
+         note({ password, email, requestId })
+         if (password === 'thrown') throw { reason: 'is too old' }
+         if (password === 'returned') return 'is too old'
+       }`,
+    )
+    const asked = (password: string) => faultOf(module.call(aCall('validate_password', { password }), 2))
+    for (const password of ['thrown', 'returned']) {
+      expect(await asked(password))
+        .to.be.instanceOf(Refusal)
+        .and.to.include({ reason: 'is too old' })
+    }
+    expect(await asked('fine')).to.equal(null)
+    expect(notes().at(-1)).to.include({ password: 'fine', requestId: 'request-1' })
+  })
+
   it('sends the output of handlers to the given stream', async () => {
     const { module, printed } = await started(
       `export function on_after_register() { console.log('to output'); console.error('to error') }`,

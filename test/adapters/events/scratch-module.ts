@@ -63,7 +63,10 @@ export function callTypeOf(name: HandlerName): HandlerCallType {
   return types.find((type) => handlerNameOf[type] === name) ?? 'registered'
 }
 
-export function aCall(name: HandlerName, more: { token?: string; changes?: UserChanges } = {}): HandlerCall {
+export function aCall(
+  name: HandlerName,
+  more: { token?: string; password?: string; changes?: UserChanges } = {},
+): HandlerCall {
   const context = {
     eventId: `event of ${name}`,
     requestId: 'request-1',

@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import { describe } from '../handler-failure.ts'
+import { describe, refuseReturned } from '../handler-failure.ts'
 import { handlerNames, misnamedHandlers } from '../handlers.ts'
 import type { FromThread, ToThread } from './start-thread.ts'
 
@@ -25,7 +25,7 @@ async function load(url: string): Promise<void> {
     post({ type: 'begun', id })
     try {
       const handler = exported[name]
-      if (typeof handler === 'function') await handler(...args)
+      if (typeof handler === 'function') refuseReturned(name, await handler(...args))
       post({ type: 'done', id })
     } catch (error) {
       post({ type: 'threw', id, thrown: describe(error) })
