@@ -288,21 +288,41 @@ describe('the HTTP server', () => {
     })
   })
 
-  it('closes a connection whose client does not read its answer', async () => {
-    let isClosed = false
+  it('closes a connection whose client does not read its answer before two time-outs have passed', async () => {
+    const closed: string[] = []
     const [at] = await open(
       (_request, response) => {
-        response.once('close', () => {
-          isClosed = true
-        })
-        response.end(Buffer.alloc(32_000_000))
+        response.once('close', () => closed.push('slow'))
+        setTimeout(() => response.end(Buffer.alloc(32_000_000)), 300)
       },
       { writeTimeoutSeconds: 1 },
     )
     const { socket } = await connected(at)
     socket.pause()
     socket.write(request)
-    await eventually('the end of the connection', () => isClosed)
+    // A connection without a request ends after exactly one time-out, so two of them measure the time.
+    await (await connected(at)).closed()
+    await (await connected(at)).closed()
+    closed.push('second')
+    await eventually('both', () => closed.length === 2)
+    socket.destroy()
+    expect(closed).to.deep.equal(['slow', 'second'])
+  })
+
+  it('keeps a connection whose client reads before each time-out', async () => {
+    const [size, part] = [32_000_000, 8_000_000]
+    const [at] = await open((_request, response) => response.end(Buffer.alloc(size)), { writeTimeoutSeconds: 1 })
+    const { socket } = await connected(at)
+    let taken = 0
+    socket.on('data', (chunk: Buffer) => {
+      const isNextPart = Math.floor(taken / part) < Math.floor((taken + chunk.length) / part)
+      taken += chunk.length
+      if (!isNextPart) return
+      socket.pause()
+      setTimeout(() => socket.resume(), 700)
+    })
+    socket.write(request)
+    await eventually('the whole answer', () => taken > size)
     socket.destroy()
   })
 

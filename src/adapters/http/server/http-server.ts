@@ -27,6 +27,9 @@ const lingerMilliseconds = 1_000
 /** Listening ends after a short iteration of the event loop. The wait for one lasts no longer than this. */
 const quietMilliseconds = 500
 
+/** The checks of an answer that its client does not read, within one time-out. */
+const checksUntilClosed = 10
+
 interface Options {
   readonly isTls: boolean
   /** At this limit, idle connections are closed. If none is idle, new ones are refused. */
@@ -75,10 +78,7 @@ export function httpServer(listener: RequestListener, options: Options) {
       // A connection may become idle only after the limit was reached.
       if (unanswered.size === 0 && connections.size >= maxConnections) socket.destroy()
     })
-    // Node's time-out also runs while the answer is prepared, which may take longer.
-    response.on('timeout', () => {
-      if (response.writableEnded) socket.destroy()
-    })
+    closeUnread(response, socket, writeTimeoutSeconds * 1000)
     if (isClosing) response.setHeader('Connection', 'close')
     // Pipelined requests run one after the other, so that other connections need not wait for all of them.
     if (unanswered.size === 1) start()
@@ -170,6 +170,26 @@ export function httpServer(listener: RequestListener, options: Options) {
  */
 function linger(socket: Socket): void {
   socket.end(() => setTimeout(() => socket.destroy(), lingerMilliseconds).unref())
+}
+
+/**
+ * Closes the connection when its client has read no byte of the answer for this time, or up to a tenth longer. At each time-out
+ * Node looks whether the client has read since the last one, so a single time-out would last up to twice as long.
+ */
+function closeUnread(response: ServerResponse, socket: Socket, milliseconds: number): void {
+  const interval = milliseconds / checksUntilClosed
+  let unread = 0
+  let lastCheck = 0
+  socket.setTimeout(interval) // after the answer, Node sets the time-out of idle connections
+  response.on('timeout', () => {
+    if (!response.writableEnded) return // the answer is being prepared, which may take longer
+    const now = performance.now()
+    const hasRead = now - lastCheck > 1.5 * interval // Node is silent about the checks in between
+    unread = hasRead ? 1 : unread + 1
+    lastCheck = now
+    if (unread === checksUntilClosed) socket.destroy()
+    else socket.setTimeout(interval)
+  })
 }
 
 function refusal(code: string | undefined, isTls: boolean): string {
