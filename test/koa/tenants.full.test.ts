@@ -112,7 +112,7 @@ describe('guards with tenants by path', () => {
   })
 })
 
-/** What koa-mount does. */
+/** Removes the path, as koa-mount does. */
 function mounted(path: string, ...inner: Middleware[]): Middleware {
   return async (ctx, next) => {
     if (!ctx.path.startsWith(`${path}/`)) return next()
