@@ -156,7 +156,7 @@ export function pathsOfTenants(common: Settings, { enabled }: LoadedTenants) {
     return table
   }
   const has = (settings: Settings, path: string): boolean =>
-    (known.get(settings) ?? tableOf(settings)).methodsAt(path).length > 0
+    (known.get(settings) ?? tableOf(settings)).has(path)
 
   return {
     isOf: (tenant: string, path: string) => has(enabled.get(tenant)?.settings ?? common, path),

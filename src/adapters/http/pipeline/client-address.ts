@@ -18,9 +18,19 @@ export function clientAddresses(trustedProxies: readonly string[] | undefined): 
     if (subnet !== null) trusted.addSubnet(subnet.address, subnet.length, `ipv${subnet.version}`)
   }
 
-  return ({ headers, socket }) => {
+  /** Of each connection, so that its address is parsed once. */
+  const peers = new WeakMap<Socket, { readonly peer: Address; readonly client: string | null }>()
+
+  function peerAt(socket: Socket) {
     const peer = peerOf(socket)
-    if (trustedProxies === undefined) return isLoopback(peer.address) ? null : clientOf(peer)
+    const known = { peer, client: isLoopback(peer.address) ? null : clientOf(peer) }
+    peers.set(socket, known)
+    return known
+  }
+
+  return ({ headers, socket }) => {
+    const { peer, client: ofPeer } = peers.get(socket) ?? peerAt(socket)
+    if (trustedProxies === undefined) return ofPeer
     const forwarded = String(headers['x-forwarded-for'] ?? '').split(',') // Node joins several headers by commas
     let client = peer
     while (trusted.check(client.address, `ipv${client.version}`)) {

@@ -14,32 +14,50 @@ export interface Route {
 
 export type RouteTable = ReturnType<typeof routeTable>
 
-/** Paths are compared exactly, with slashes and case. The earlier of two matching routes wins. */
+/**
+ * Paths are compared exactly, with slashes and case. A path without parameters wins over one with them; of two matching paths
+ * with parameters, the earlier one wins.
+ */
 export function routeTable(routes: readonly Route[]) {
   const router = new Router({ strict: true, sensitive: true })
+  /** By path and method. @koa/router would try every pattern at each request. */
+  const exact = new Map<string, Map<string, Operation>>()
   const taken = new Set<string>()
+
   for (const { method, path, operation, answersHead = false } of routes) {
     const name = `${method} ${path}`
     if (taken.has(name)) throw new Error(`two routers have ${name}`)
     taken.add(name)
-    const layer = router.register(path, [method], (ctx) => {
-      ctx.state.route = path.replace('{*rest}', '')
-      return operation(ctx, ctx.params)
-    })
-    // @koa/router answers HEAD where it has GET, but a HEAD on a callback would change state.
-    if (!answersHead) layer.methods = layer.methods.filter((one) => one !== 'HEAD')
+    const methods = answersHead ? [method, 'HEAD'] : [method]
+    if (/[:{]/.test(path)) {
+      const layer = router.register(path, methods, (ctx) => {
+        ctx.state.route = path.replace('{*rest}', '')
+        return operation(ctx, ctx.params)
+      })
+      // @koa/router answers HEAD where it has GET, but a HEAD on a callback would change state.
+      layer.methods = methods
+    } else {
+      const known = exact.get(path) ?? new Map<string, Operation>()
+      exact.set(path, known)
+      for (const one of methods) known.set(one, operation)
+    }
   }
   const dispatch = router.routes()
 
   return {
     /** Calls the operation of a request, or `refuse` if there is none. */
     async answer(ctx: Context, refuse: () => Promise<void>): Promise<void> {
-      await dispatch(ctx as RouterContext, refuse)
+      const operation = exact.get(ctx.path)?.get(ctx.method)
+      if (operation === undefined) return await dispatch(ctx as RouterContext, refuse)
+      ctx.state.route = ctx.path
+      await operation(ctx, {})
     },
 
+    has: (path: string): boolean => exact.has(path) || router.match(path, '').path.length > 0,
+
     methodsAt(path: string): readonly string[] {
-      const methods = router.match(path, '').path.flatMap((layer) => layer.methods)
-      return [...new Set(methods)].sort()
+      const byParameters = router.match(path, '').path.flatMap((layer) => layer.methods)
+      return [...new Set([...(exact.get(path)?.keys() ?? []), ...byParameters])].sort()
     },
   }
 }

@@ -44,7 +44,7 @@ interface ServeNeeds {
 export function serve({ tenants, routing, processRoutes }: ServeNeeds): (ctx: Context) => Promise<void> {
   return async (ctx) => {
     if (isPrefetch(ctx)) return send(ctx, errorReply(503, 'SERVICE_UNAVAILABLE', { 'Retry-After': '1' }))
-    if (processRoutes !== null && processRoutes.methodsAt(ctx.path).length > 0) {
+    if (processRoutes?.has(ctx.path)) {
       if (!(await routing.commonCors()(ctx))) await answerBy(processRoutes, ctx)
       return
     }
