@@ -54,7 +54,8 @@ export async function identityOf(
   const ours = state !== null && begun !== null && isOurs(needs, begun, state, arrival, by) ? { ...begun, state } : null
   if (ours !== null) arrival.recognised(ours.returnTo)
   if (error !== null || code === null) throw new Refusal('OAUTH_CODE_REFUSED')
-  const secrets = ours === null ? null : needs.keyRing.unsealJourney(ours.sealedSecrets, ours.digest)
+  // A journey that an older release began has no sealed secrets.
+  const secrets = ours?.sealedSecrets ? needs.keyRing.unsealJourney(ours.sealedSecrets, ours.digest) : null
   if (ours === null || secrets === null) throw new Refusal('OAUTH_INVALID_STATE')
   const { redirectUri } = ours
   try {
