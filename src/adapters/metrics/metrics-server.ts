@@ -18,7 +18,10 @@ interface MetricsServer {
 }
 
 /** Serves `GET /metrics` and nothing else. If listening fails, the error gets `listener: 'metrics'`. */
-export async function serveMetrics(registry: Registry, { host, port, allowedHosts, failed }: Options): Promise<MetricsServer> {
+export async function serveMetrics(
+  registry: Registry,
+  { host, port, allowedHosts, failed }: Options,
+): Promise<MetricsServer> {
   const allowed = new Set([host, ...allowedHosts].map((name) => name.toLowerCase()))
   const server = createServer((request, response) => {
     if (!isAllowed(request.headers.host ?? '', allowed)) {
