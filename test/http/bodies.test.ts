@@ -323,7 +323,7 @@ describe('bodies', () => {
         expect(await logInWith(own)).to.equal(200)
         expect(await logInWith(own.replace('\ufeff', ''))).to.equal(400)
       }
-      const marked = part('name="username"', `\ufeff${email}`)
+      const marked = part('name="username"', email.replace('@', '\ufeff@')) // a mark around an address does not count
       expect(seen(await login(body(marked, password), multipart))).to.deep.equal(badCredentials)
     })
 

@@ -137,12 +137,12 @@ export default [
     only: 'is void after every login ends',
   },
   {
-    title: 'the owner of a new address gets an account with the password of somebody else',
+    title: 'the owner of a mistyped address takes the account over',
     file: 'src/application/one-time-tokens/verify-user.ts',
-    text: 'email, isOwnerProved: isWithinSession }',
-    replacement: 'email }',
-    tests: ['test/application/change-email.test.ts'],
-    only: 'counts once its token is used',
+    text: "requiresSession || token.purpose === 'change_email'",
+    replacement: 'requiresSession',
+    tests: ['test/http/change-email.test.ts'],
+    only: 'keeps the present address until',
   },
   {
     title: 'a new address gets any number of messages',
