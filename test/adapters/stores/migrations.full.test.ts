@@ -49,6 +49,7 @@ const places = {
     return {
       async connect() {
         const redis = new Redis(server.url)
+        redis.on('error', () => undefined) // the server ends before the connections
         opened.push(redis)
         return redisRecord((command) => command(redis), 'migrations:')
       },

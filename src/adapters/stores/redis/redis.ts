@@ -59,8 +59,10 @@ async function openRedis(options: OpenOptions): Promise<StoreHandle> {
       await checkServer(whileOpen)
       await selectDatabase(whileOpen, databaseOf(url))
       await checkSettings(whileOpen, warn)
+      // Before the probe, whose refused write makes the driver reconnect.
+      const record = schemaRecord(whileOpen, prefix)
+      await namingLacks(() => migrate(whileOpen, record, migrations, options.leavesMigrations !== true))
       await checkCommands(whileOpen, `${prefix}probe`)
-      await migrate(whileOpen, schemaRecord(whileOpen, prefix), migrations, options.leavesMigrations !== true)
       isPrepared = true
     },
 
@@ -139,10 +141,20 @@ redis.call('ZREM', KEYS[1], 'a')`
 /** Reports a command that the server lacks, or that its user may not call, at the start instead of at the first login. */
 async function checkCommands(ask: Ask, key: string): Promise<void> {
   try {
-    await ask((redis) => redis.eval(everyCommand, 1, key))
+    await namingLacks(() => ask((redis) => redis.eval(everyCommand, 1, key)))
   } catch (error) {
     // A replica or a full server refuses the script, but can still read sessions.
     if (error instanceof Unavailable && /^(READONLY|OOM|MISCONF|NOREPLICAS) /.test(messageOf(error.cause))) return
+    throw error
+  }
+}
+
+/** Turns a missing command or permission into `Unsuitable`, which names it. */
+async function namingLacks(work: () => Promise<unknown>): Promise<void> {
+  try {
+    await work()
+  } catch (error) {
+    if (error instanceof Unavailable || error instanceof Unsuitable) throw error
     const lacked = lackedCommand(error) ?? lackedInScript(error)
     if (lacked !== null) throw lacking(lacked)
     if (!/NOPERM|The user executing the script/.test(messageOf(error))) throw error
