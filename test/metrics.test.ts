@@ -5,6 +5,7 @@ import { limitNames } from '../src/application/limits/counted-limits.ts'
 import { call, goodPassword, logIn, register } from './support/client.ts'
 import { eventually } from './support/eventually.ts'
 import { counted, metricsUrlIn, type Scrape, scrape, withMetrics } from './support/metrics.ts'
+import { projectFile } from './support/readme-blocks.ts'
 import { startTestService, type TestService } from './support/service.ts'
 
 const wrongLogin = (service: TestService, username: string, client = '192.0.2.1') =>
@@ -154,6 +155,14 @@ describe('metrics', () => {
     } finally {
       await fresh.stop()
     }
+  })
+
+  it('count prefetches apart, which raise no alert about 503', async () => {
+    for (const path of ['/account', '/users/me', '/nothing']) {
+      expect((await fetch(`${service.url}${path}`, { headers: { 'Sec-Purpose': 'prefetch' } })).status).to.equal(503)
+    }
+    await atLeast('portcullis_http_request_duration_seconds_count{operation="prefetch",code="503"}', 3)
+    expect(projectFile('deploy/prometheus-alerts.yml')).to.include('{code="503", operation!="prefetch"}')
   })
 
   it('get no series and no value of a label from paths, methods, addresses, clients and ids', async () => {

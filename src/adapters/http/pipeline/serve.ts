@@ -43,7 +43,10 @@ interface ServeNeeds {
 
 export function serve({ tenants, routing, processRoutes }: ServeNeeds): (ctx: Context) => Promise<void> {
   return async (ctx) => {
-    if (isPrefetch(ctx)) return send(ctx, errorReply(503, 'SERVICE_UNAVAILABLE', { 'Retry-After': '1' }))
+    if (isPrefetch(ctx)) {
+      ctx.state.operation = 'prefetch' // apart in the metrics, because the service is not unavailable
+      return send(ctx, errorReply(503, 'SERVICE_UNAVAILABLE', { 'Retry-After': '1' }))
+    }
     if (processRoutes?.has(ctx.path)) {
       if (!(await routing.commonCors()(ctx))) await answerBy(processRoutes, ctx)
       return
