@@ -2,6 +2,20 @@
 
 export default [
   {
+    title: 'a first sign-in at a provider registers an address of another mailbox',
+    file: 'src/application/oauth/finish-oauth.ts',
+    text: 'if (objectionToNewAddress(email) !== null) throw',
+    replacement: 'if (false) throw',
+    tests: ['test/application/oauth/finish-oauth.test.ts'],
+  },
+  {
+    title: 'every suffix of an address has tokens of its own',
+    file: 'src/application/limits/counted-limits.ts',
+    text: 'keyOf(mailboxKey(account))',
+    replacement: 'keyOf(account)',
+    tests: ['test/application/limits/counted-limits.test.ts'],
+  },
+  {
     title: 'a password that is not NFC costs less work when no user has the address',
     file: 'src/adapters/crypto/argon2-hasher.ts',
     text: 'possible && normal !== password &&',

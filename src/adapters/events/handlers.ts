@@ -2,8 +2,7 @@ import type { HandlerCallType, HandlerContext } from '../../application/ports/ev
 import type { WireChanges, WireTraits, WireUser } from './handler-arguments.ts'
 
 type Awaitable = void | Promise<void>
-type Objection = string | undefined | void
-type PasswordAnswer = Objection | Promise<Objection>
+type PasswordAnswer = Awaitable | string | undefined | Promise<string | undefined>
 
 /**
  * The deployer's handlers; each is optional. Each event calls its handler at least once, with the same `context.eventId` each

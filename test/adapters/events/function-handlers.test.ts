@@ -72,7 +72,8 @@ describe('handlers that are functions', () => {
 })
 
 describe('the handler validate_password', () => {
-  const asked = async (validate_password: NonNullable<Handlers['validate_password']>) => {
+  type Validate = NonNullable<Handlers['validate_password']>
+  const asked = async (validate_password: Validate) => {
     const handlers = functionHandlers({ validate_password })
     const call = aCall('validate_password', { password: 'the password' })
     return { call, thrown: await faultOf(handlers.call(call, 1)) }
@@ -86,14 +87,18 @@ describe('the handler validate_password', () => {
   })
 
   it('refuses by a reason that it returns or throws', async () => {
-    const throwing = () => {
+    const throwing = (): never => {
       throw { reason: 'is in a breach' }
     }
-    for (const refusing of [() => 'is in a breach', async () => 'is in a breach', throwing]) {
+    const failing = async (): Promise<never> => {
+      throw new Error('no network')
+    }
+    const all: readonly Validate[] = [() => 'is in a breach', async () => 'is in a breach', throwing]
+    for (const refusing of all) {
       const { thrown } = await asked(refusing)
       expect(thrown).to.be.instanceOf(Refusal).and.to.include({ reason: 'is in a breach' })
     }
-    expect((await asked(() => Promise.reject(new Error('no network')))).thrown).to.be.instanceOf(HandlerFailed)
+    expect((await asked(failing)).thrown).to.be.instanceOf(HandlerFailed)
   })
 })
 
