@@ -76,7 +76,7 @@ describe('portcullis config check', () => {
     const broken = await checked('broken.mjs')
     expect([broken.code, broken.out]).to.deep.equal([2, ''])
     expect(broken.err)
-      .to.match(/handlers\.module: .*broken\.mjs.*SyntaxError/)
+      .to.match(/handlers\.module: .*broken\.mjs.*SyntaxError: .* \(broken\.mjs, line 1\)/)
       .and.to.include('environment PORTCULLIS_HANDLERS__MODULE')
     expect((await checked('missing.mjs')).err).to.include(`there is no file ${join(cwd, 'missing.mjs')}`)
     expect(await checked('good.mjs')).to.include({ code: 0, err: valid })
@@ -88,7 +88,7 @@ describe('portcullis config check', () => {
     const mistaken = await checked('mistaken.mjs')
     expect(mistaken.code).to.equal(0)
     expect(mistaken.err).to.equal(
-      `portcullis: ${join(cwd, 'mistaken.mjs')}: the handler module exports a name that is not a handler: on_after_registration\n` +
+      `portcullis: ${join(cwd, 'mistaken.mjs')}: the handler module exports a name that is not a handler: on_after_registration: did you mean on_after_register?\n` +
         `portcullis: ${join(cwd, 'mistaken.mjs')}: the handler module exports no handler\n` +
         `portcullis: ${join(cwd, 'mistaken.mjs')}: ${lost}\n${valid}`,
     )

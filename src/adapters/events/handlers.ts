@@ -1,4 +1,5 @@
 import type { HandlerCallType, HandlerContext } from '../../application/ports/event-handlers.ts'
+import { mostSimilar } from '../../lib/most-similar.ts'
 import type { WireChanges, WireTraits, WireUser } from './handler-arguments.ts'
 
 type Awaitable = void | Promise<void>
@@ -66,4 +67,10 @@ function namesIn(object: object): string[] {
   const prototype: unknown = Object.getPrototypeOf(object)
   const isEnd = typeof prototype !== 'object' || prototype === null || prototype === Object.prototype
   return [...Object.getOwnPropertyNames(object), ...(isEnd ? [] : namesIn(prototype))]
+}
+
+/** A question about a name that `misnamedHandlers` has found; empty if it is like no name of a handler. */
+export function meantHandler(name: string): { readonly hint?: string } {
+  const meant = mostSimilar(name, handlerNames)
+  return meant === null || meant === name ? {} : { hint: `did you mean ${meant}?` }
 }

@@ -1,6 +1,6 @@
 import { newToken } from '../../adapters/crypto/derived-keys.ts'
 import { functionHandlers } from '../../adapters/events/function-handlers.ts'
-import { type Handlers, misnamedHandlers, questionNames } from '../../adapters/events/handlers.ts'
+import { type Handlers, meantHandler, misnamedHandlers, questionNames } from '../../adapters/events/handlers.ts'
 import { createLog, type Logger } from '../../adapters/logging/log.ts'
 import { printLine } from '../../adapters/logging/print-line.ts'
 import { type CheckedAccounts, checkedAccounts } from '../../application/checked-accounts.ts'
@@ -71,7 +71,7 @@ export async function openPortcullis(given: object = {}, options: PortcullisOpti
   const log = createLog(settings.logs)
   for (const warning of warnings) log.warn(warning)
   for (const name of misnamedHandlers(handlers ?? {})) {
-    log.warn({ handler: name }, 'the handlers contain a name that is not a handler')
+    log.warn({ handler: name, ...meantHandler(name) }, 'the handlers contain a name that is not a handler')
   }
   const eventHandlers = handlers && functionHandlers(handlers)
   const shared = openSharedResources({ settings, log, write: printLine, metrics: null, eventHandlers })

@@ -66,14 +66,16 @@ describe('a module of handlers', () => {
     )
     expect(module.handles('registered')).to.equal(true)
     expect(module.handles('logged_in')).to.equal(false)
-    expect(warnings.map((warning) => ('export' in warning ? warning.export : null))).to.deep.equal([
-      'on_after_login',
-      'on_after_registration',
+    const message = 'the handler module exports a name that is not a handler'
+    expect(warnings).to.deep.equal([
+      { export: 'on_after_login', message },
+      { export: 'on_after_registration', hint: 'did you mean on_after_register?', message },
     ])
   })
 
   for (const [title, source, reason] of [
-    ['has a syntax error', 'export function on_after_register( {', /syntaxerror|parse error/i],
+    ['has a syntax error', '\n\nexport function on_after_register( {}', /SyntaxError: .* \(handlers\.mjs, line \d\)$/m],
+    ['imports a missing name', "\nimport { no } from 'node:fs'", /SyntaxError: .* \(handlers\.mjs, line \d\)$/m],
     ['imports a missing file', "import './nothing.mjs'", /Cannot find module/],
     ['throws while it is loaded', "throw new TypeError('no mail server')", /TypeError: no mail server/],
     ['exits while it is loaded', 'process.exit(0)', /ended while it was loaded/],

@@ -2,7 +2,7 @@ import { type EventHandlers, HandlerFailed } from '../../../application/ports/ev
 import { Unavailable } from '../../../domain/refusal.ts'
 import { argumentsOf } from '../handler-arguments.ts'
 import { failureOf, timedOut } from '../handler-failure.ts'
-import { type HandlerName, handlerNameOf } from '../handlers.ts'
+import { type HandlerName, handlerNameOf, meantHandler } from '../handlers.ts'
 import { type CallMessage, startThread, type Thread, type ToThread } from './start-thread.ts'
 
 export interface HandlerModuleOptions {
@@ -132,7 +132,7 @@ export function handlerModule(options: HandlerModuleOptions): HandlerModule {
       starting = first.catch(() => undefined)
       await first
       for (const name of thread?.loaded.unknown ?? []) {
-        log.warn({ export: name }, 'the handler module exports a name that is not a handler')
+        log.warn({ export: name, ...meantHandler(name) }, 'the handler module exports a name that is not a handler')
       }
       if (handled.size === 0) log.warn({}, 'the handler module exports no handler')
     },

@@ -1,3 +1,5 @@
+import { spawnSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
 import { parentPort, workerData } from 'node:worker_threads'
 import { describe, refuseReturned } from '../handler-failure.ts'
 import { handlerNames, misnamedHandlers } from '../handlers.ts'
@@ -15,7 +17,7 @@ async function load(url: string): Promise<void> {
   try {
     exported = await import(url)
   } catch (error) {
-    return post({ type: 'not_loaded', reason: String(error) })
+    return post({ type: 'not_loaded', reason: `${error}${error instanceof SyntaxError ? placeOf(error, url) : ''}` })
   }
 
   const names = handlerNames.filter((name) => typeof exported[name] === 'function')
@@ -32,6 +34,14 @@ async function load(url: string): Promise<void> {
     }
   })
   post({ type: 'loaded', names, unknown })
+}
+
+/** V8 tells the line of a syntax error to nobody in this process, but Node prints it if it checks the file alone. */
+function placeOf({ stack = '' }: SyntaxError, url: string): string {
+  const check = () => spawnSync(process.execPath, ['--check', fileURLToPath(url)], { encoding: 'utf8', timeout: 5_000 })
+  const [first = ''] = (stack.startsWith('file:') ? stack : check().stderr).split('\n')
+  const [, file, line] = /([^/\\]+):(\d+)$/.exec(first) ?? []
+  return line === undefined ? '' : ` (${file}, line ${line})`
 }
 
 void load(String(workerData)) // the URL of the module, from `startThread`
