@@ -8,6 +8,7 @@ import { doubtsOf } from './rules/doubts.ts'
 import { type Fault, SettingsFault, type Source } from './schema/fault.ts'
 import { environmentSchema, type Settings, settingsSchema, tenantHosts, tenantSchema } from './schema/schema.ts'
 import { allowsKey, isGroup, keysOf, memberOf, overlay, treeOf, valueAt } from './schema/tree.ts'
+import { withVariable } from './sources/environment.ts'
 import { readSettingsFile } from './sources/file.ts'
 import { collisionsOf, defaultTenant, type LoadedTenants, ownPlaces, type TenantSettings } from './tenants.ts'
 
@@ -148,11 +149,13 @@ async function readTenant(id: string, { tree, source, problem }: Given, from: Fr
     pathPrefix: `${prefix.join('.')}.`,
     sources: new Map([...sources].map(([path, found]) => [path, found === 'file' ? sourceIn(path) : found])),
     settings,
-    faults: faults.map((one) => ({
-      ...one,
-      path: [...prefix, ...(one.path === '' ? [] : [one.path])].join('.'),
-      source: one.source === 'file' ? sourceIn(one.path) : one.source,
-    })),
+    faults: faults.map((one) =>
+      withVariable({
+        ...one,
+        path: [...prefix, ...(one.path === '' ? [] : [one.path])].join('.'),
+        source: one.source === 'file' ? sourceIn(one.path) : one.source,
+      }),
+    ),
   }
 }
 

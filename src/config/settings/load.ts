@@ -6,7 +6,7 @@ import { doubtsOf } from './rules/doubts.ts'
 import { type Fault, SettingsFault, type Source } from './schema/fault.ts'
 import { environmentSchema, type Settings } from './schema/schema.ts'
 import { overlay, treeOf } from './schema/tree.ts'
-import { readEnvironment } from './sources/environment.ts'
+import { readEnvironment, withVariable } from './sources/environment.ts'
 import { type ConfigFile, readConfigFile, type Where } from './sources/file.ts'
 import { type LoadedTenants, onlyTenant } from './tenants.ts'
 
@@ -74,7 +74,7 @@ export async function settingsOf(file: ConfigFile, from: LoadFrom, ofReading?: F
   const faults = by === undefined && !hasFault && areGiven ? [...read.faults, missing] : read.faults
   // Warnings follow only without faults: a rejected value counts as not given, so a warning could call it missing.
   if (faults.length > 0) {
-    const ofFiles = faults.map((fault) => ({ ...fault, source: named(fault.source) }))
+    const ofFiles = faults.map((fault) => withVariable({ ...fault, source: named(fault.source) }))
     throw new SettingsFault(ofFiles, environment.warnings)
   }
   const warnings = [...environment.warnings, ...(await doubtsOf(settings))]

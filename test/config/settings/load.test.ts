@@ -64,11 +64,12 @@ describe('loading the settings', () => {
         ['{\n  "http": { "port": 3000 }\n  "secret": "abc"\n}', ': line 3, column 3'],
         ['{\n  "http": {', ': line 2, column 12'],
         ['{\n  "secret": abc\n}', ': line 2, column 13'],
-        ['{ "secret": "abc", "http": [1,] }', ': line 1, column 31'],
+        ['{ "secret": "abc", "http": [1,] }', ': line 1, column 31; JSON has no comma before ]'],
         ['NaN', ': line 1, column 1'],
         ['// The settings.\n{}', ': line 1, column 1; JSON has no comments'],
         ['{\n  /* The port. */\n  "http": {} }', ': line 2, column 3; JSON has no comments'],
         ['{}\n# The end.', ': line 2, column 1; JSON has no comments'],
+        ['{\n  "http": { "port": 1, }\n}', ': line 2, column 24; JSON has no comma before }'],
       ]) {
         const path = await folder.write('portcullis.config.json', `${text}`)
         expect(await folder.faults(undefined, { PORTCULLIS_HTTP__HOST: '0.0.0.0' })).to.deep.equal([

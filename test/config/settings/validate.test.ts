@@ -160,12 +160,12 @@ describe('judging the settings', () => {
         },
         {
           path: 'stores.users.url',
-          message: 'is required for mongo: mongodb://… or mongodb+srv://…',
+          message: 'is required for mongo: mongodb://… or mongodb+srv://…; set PORTCULLIS_STORES__USERS__URL',
           source: 'default',
         },
         {
           path: 'secret',
-          message: 'is required when a server stores the users; all replicas need the same',
+          message: 'is required when a server stores the users; all replicas need the same; set PORTCULLIS_SECRET',
           source: 'default',
         },
       ])

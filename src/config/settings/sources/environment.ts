@@ -22,6 +22,12 @@ export function variableOf(path: readonly string[]): string {
   return prefix + path.map((key) => (key === '*' ? '<NAME>' : upperSnake(key))).join(separator)
 }
 
+/** Adds the variable to the message about a missing setting. */
+export function withVariable(fault: Fault): Fault {
+  if (!fault.message.startsWith('is required')) return fault
+  return { ...fault, message: `${fault.message}; set ${variableOf(fault.path.split('.'))}` }
+}
+
 /** The variable that names a file with the value; `null` for settings that are no secrets. */
 export function fileVariableOf(path: readonly string[], schema: TSchema): string | null {
   return annotations(schema).secret ? variableOf(path) + fileSuffix : null

@@ -62,6 +62,9 @@ export async function readSettingsFile(
 
 function notJson(text: string, offset: number): string {
   const before = text.slice(0, offset).split('\n')
-  const hint = /^(\/[/*]|#)/.test(text.slice(offset)) ? '; JSON has no comments' : ''
+  const rest = text.slice(offset)
+  const isAfterComma = /^[}\]]/.test(rest) && /,\s*$/.test(text.slice(0, offset))
+  const comment = /^(\/[/*]|#)/.test(rest) ? '; JSON has no comments' : ''
+  const hint = isAfterComma ? `; JSON has no comma before ${rest[0]}` : comment
   return `is not JSON: line ${before.length}, column ${(before.at(-1) ?? '').length + 1}${hint}`
 }
