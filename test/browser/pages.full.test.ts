@@ -55,7 +55,7 @@ describe('the files of /docs and /try', () => {
   }
 
   for (const [path, type] of Object.entries({ ...pages['/docs'], ...pages['/try'] })) {
-    it(`include ${path}, with a type, without caching, by GET only`, async () => {
+    it(`include ${path}, with a type, without caching, by GET and HEAD only`, async () => {
       const { status, headers } = await get(path)
       expect(status).to.equal(200)
       expect(Object.fromEntries(headers)).to.include({
@@ -65,7 +65,7 @@ describe('the files of /docs and /try', () => {
         'referrer-policy': 'no-referrer',
       })
       const other = await fetch(`${service.url}${path}`, { method: 'POST' })
-      expect([other.status, other.headers.get('Allow')]).to.deep.equal([405, 'GET'])
+      expect([other.status, other.headers.get('Allow')]).to.deep.equal([405, 'GET, HEAD'])
     })
   }
 

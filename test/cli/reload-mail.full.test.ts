@@ -14,7 +14,7 @@ import {
 } from '../support/spawned-service.ts'
 
 const app = 'https://app.example.com'
-const acme = { kind: 'github', clientId: 'portcullis', clientSecret: 'a secret of acme' }
+const acme = { kind: 'github', backend: 'cookie', clientId: 'portcullis', clientSecret: 'a secret of acme' }
 /** The settings come from the file only. */
 const fromFile = { PORTCULLIS_MAIL__URL: '' }
 
@@ -127,8 +127,13 @@ describe('SIGHUP without tenants, with new mail, limits and origins', () => {
     }
     const keepsWay = async () => {
       const query = new URLSearchParams({ return_to: `${app}/start` })
-      const { headers } = await call(running.url, 'GET', `/auth/acme/authorize?${query}`)
-      return /^[^=]+=[\w-]+\.[\w-]+;/.test(headers.getSetCookie()[0] ?? '')
+      const { headers, body } = await call(running.url, 'GET', `/auth/acme/authorize?${query}`)
+      const { authorization_url: address } = body as { authorization_url: string } // safe: as described, or `call` throws
+      const state = new URL(address).searchParams.get('state')
+      const [journey = ''] = headers.getSetCookie()[0]?.split(';') ?? []
+      const end = `/auth/acme/callback?error=access_denied&state=${state}`
+      const ended = await call(running.url, 'GET', end, { cookie: journey })
+      return ended.headers.get('Location')?.includes('return_to=') ?? false
     }
     const mailbox = running.errors.join('\n').match(/http:\S+mailbox\?key=\S+/)?.[0] ?? ''
     const isKept = async () => (await (await fetch(mailbox)).text()).includes('Confirm your address')
