@@ -70,7 +70,7 @@ other than \`100-continue\` gets 417 without a body, and the service ignores \`U
   comes from a proxy in front of the service.
 - **403 on a page of yours**, for a request that any visitor may send: add the origin of the page to
   \`http.allowedOrigins\`. The log names the origin.
-- **HTML instead of JSON**: a browser navigated to the address, or \`Accept\` prefers HTML. Send
+- **HTML instead of JSON**: a browser navigated to the address, or the \`Accept\` of a \`GET\` prefers HTML. Send
   \`Accept: application/json\`.
 - **503 for a prefetch**: browsers send \`Sec-Purpose: prefetch\`, and a callback must not be used up in advance.
 - **405 for \`HEAD\`**: send \`GET\`. Only health, documents and pages answer \`HEAD\`.

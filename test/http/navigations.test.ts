@@ -74,6 +74,16 @@ describe('a navigation that fails', () => {
     }
   })
 
+  it('is no request of a program that prefers HTML by default, as Java does, and posts', async () => {
+    const java = { Accept: 'text/html, image/gif, image/jpeg, */*; q=0.2' }
+    const wrong = { username: 'nobody@example.com', password: 'not the right one' }
+    const refused = await call(service.url, 'POST', '/auth/cookie/login', { form: wrong, headers: java })
+    expect([refused.status, refused.body]).to.deep.equal([400, { detail: 'LOGIN_BAD_CREDENTIALS' }])
+    const headers: [string, string][] = [['Sec-Fetch-Mode', 'navigate']]
+    const posted = await rawCall(service.url, { method: 'POST', path: '/nothing', headers })
+    expect(posted.headers.get('Content-Type')).to.match(/^text\/html/)
+  })
+
   it('tells that a sign-in failed, and how', async () => {
     const visitor = new Browser(service.url)
     const lost = await begun(visitor)

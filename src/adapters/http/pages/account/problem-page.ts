@@ -25,7 +25,9 @@ export type ProblemPage = (ctx: Context) => Promise<Reply>
 
 /** Whether a person sees the answer: the browser opens it as a page, or the client prefers HTML to JSON. */
 export function isNavigation(ctx: Context): boolean {
-  return ctx.get('Sec-Fetch-Mode') === 'navigate' || ctx.accepts('json', 'html') === 'html'
+  if (ctx.get('Sec-Fetch-Mode') === 'navigate') return true
+  // Java's `HttpURLConnection` prefers HTML by default, and needs the JSON of a refused POST.
+  return ['GET', 'HEAD'].includes(ctx.method) && ctx.accepts('json', 'html') === 'html'
 }
 
 /**
