@@ -1,3 +1,5 @@
+import type { RefusalRule } from '../src/domain/refusal.ts'
+
 interface Example {
   readonly summary: string
   readonly value: { readonly detail: unknown }
@@ -42,7 +44,8 @@ const introduction = `# Errors
 <!-- Generated from the operations by \`npm run docs\`. -->
 
 Every error has the body \`{"detail": …}\`. A \`detail\` in capitals is a code that programs may rely on. Some codes come with a
-reason: \`{"detail": {"code": "…", "reason": "…"}}\`. The reason is for people, and its wording may change.
+reason and the rule that was broken: \`{"detail": {"code": "…", "reason": "…", "rule": "…"}}\`. Programs may rely on the rule. The
+reason is English text for people, and its wording may change.
 
 This page describes a service with one provider, \`<provider>\`. A running service describes its own routes at
 \`/openapi.json\`, with the values of each \`detail\` as an enum. [openapi.json](openapi.json) is the document of a service without
@@ -117,6 +120,24 @@ With \`redirects.failure\` in the settings of the provider, a refused callback r
 \`detail\` in \`?error=\`. Providers of the kind \`apple\` also have \`POST …/callback\`.`
 }
 
+const meanings: Readonly<Record<RefusalRule, string>> = {
+  too_long: 'The password has more than 1024 bytes in UTF-8',
+  invalid_unicode: 'The password contains a lone surrogate',
+  too_short: 'The password has fewer characters than `passwords.minLength`',
+  contains_email: 'The password is the address of the account, or the part before its `@`, in any case',
+  common: 'The password is one of the 49 000 commonest',
+  too_old: 'The account is older than 7 days, or is a superuser',
+  custom: 'A handler of the deployer refused, with `reason` in its own words',
+}
+
+const rules = `## Rules
+
+| \`rule\` | Meaning |
+|---|---|
+${Object.entries(meanings)
+  .map(([rule, meaning]) => `| \`${rule}\` | ${meaning} |`)
+  .join('\n')}`
+
 /** `docs/errors.md`. */
 export function errorsPage({ paths }: Operations): string {
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
@@ -148,7 +169,7 @@ export function errorsPage({ paths }: Operations): string {
     .sort((one, other) => one.status - other.status)
     .map(({ status, detail, meaning, routes }) => `| ${status} | ${wording(detail)} | ${meaning} | ${where(routes)} |`)
   const table = ['| Status | `detail` | Meaning | Routes |', '|---|---|---|---|', ...lines].join('\n')
-  return `${[introduction, '## By route', table, providerRoutes(operations), generalErrors, invalidItems].join('\n\n')}\n`
+  return `${[introduction, '## By route', table, rules, providerRoutes(operations), generalErrors, invalidItems].join('\n\n')}\n`
 
   function where(routes: readonly string[]): string {
     const group = groups.find(([, all]) => all.length === routes.length && all.every((one) => routes.includes(one)))
@@ -164,5 +185,5 @@ function wording(detail: unknown): string {
   if (typeof detail === 'string') return `\`${detail}\``
   if (Array.isArray(detail)) return 'a list, see below'
   const { code } = detail as { code: string } // safe: the third and last form of a detail
-  return `\`${code}\` with \`reason\``
+  return `\`${code}\` with \`reason\` and \`rule\``
 }

@@ -121,8 +121,23 @@ export { type EventId, isUserId, parseEventId, parseUserId, type UserId } from '
 export type { OAuthAccount, OAuthIdentity, ProviderTokens } from './domain/oauth-account.ts'
 export type { OAuthFlow, OAuthState } from './domain/oauth-state.ts'
 export type { OneTimeToken, RequestPurpose, TokenPurpose, TokenRequest } from './domain/one-time-token.ts'
-export { maxPasswordBytes, passwordObjection, type PasswordPolicy, passwordScheme } from './domain/password.ts'
-export { InvalidInput, LimitReached, Refusal, type RefusalCode, Unavailable } from './domain/refusal.ts'
+export {
+  maxPasswordBytes,
+  type PasswordObjection,
+  passwordObjection,
+  type PasswordPolicy,
+  type PasswordRule,
+  passwordRules,
+  passwordScheme,
+} from './domain/password.ts'
+export {
+  InvalidInput,
+  LimitReached,
+  Refusal,
+  type RefusalCode,
+  type RefusalRule,
+  Unavailable,
+} from './domain/refusal.ts'
 export { type ClientTraits, expiryOf, type Session } from './domain/session.ts'
 export { isAlive, mayBeEnded, newUser, type Sessions, type User, type UserView, viewOf } from './domain/user.ts'
 

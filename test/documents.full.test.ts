@@ -91,7 +91,7 @@ describe('docs/errors.md', () => {
 
   it('has every refusal, also those of providers', () => {
     for (const [code, { status, detail }] of Object.entries(statusOf)) {
-      const shown = typeof detail === 'object' ? detail.text : code
+      const shown = typeof detail === 'object' && 'text' in detail ? detail.text : code
       expect(page).to.match(new RegExp(`^\\| ${status} \\| \`${shown}\``, 'm'))
     }
   })

@@ -80,7 +80,9 @@ describe('a service with failing handlers', () => {
   it('keeps a user when on_before_delete refuses, and answers the reason', async () => {
     const { answer, statusAfter } = await deletion('kept@example.com')
     expect([answer.status, statusAfter]).to.deep.equal([400, 200])
-    expect(answer.body).to.deep.equal({ detail: { code: 'DELETE_USER_REFUSED', reason: 'has open invoices' } })
+    expect(answer.body).to.deep.equal({
+      detail: { code: 'DELETE_USER_REFUSED', reason: 'has open invoices', rule: 'custom' },
+    })
   })
 
   for (const [kind, what] of [
@@ -112,7 +114,7 @@ describe('a service with failing handlers', () => {
       call(service.url, 'PATCH', path, { bearer: token, json: { password } })
     const refusedBy = (code: string, of = email) => ({
       status: 400,
-      body: { detail: { code, reason: `Password is known to attackers: ${of}` } },
+      body: { detail: { code, reason: `Password is known to attackers: ${of}`, rule: 'custom' } },
     })
     const seen = ({ status, body }: { status: number; body: unknown }) => ({ status, body })
 

@@ -1,5 +1,16 @@
 import { type Email, emailKey, localPart } from './email.ts'
 
+/** The rules for a new password, in the order in which they are checked. */
+export const passwordRules = ['too_long', 'invalid_unicode', 'too_short', 'contains_email', 'common'] as const
+export type PasswordRule = (typeof passwordRules)[number]
+
+export interface PasswordObjection {
+  /** The broken rule, for programs. */
+  readonly rule: PasswordRule
+  /** English words for people, which never repeat the password. */
+  readonly reason: string
+}
+
 export interface PasswordPolicy {
   /** The length in code points (NIST SP 800-63B-4 section 3.1.1.2 counts each as one character). */
   readonly minLength: number
@@ -28,18 +39,23 @@ export function isHashable(password: string): boolean {
   return !isOversized(password) && !/\p{Surrogate}/u.test(password)
 }
 
-/** The objection to `password` for the account of `email`, in words that never repeat it; `null` for none. */
-export function passwordObjection(password: string, email: Email, policy: PasswordPolicy): string | null {
-  if (isOversized(password)) return `Password should be at most ${maxPasswordBytes} bytes`
-  if (!isHashable(password)) return 'Password contains characters that are not valid Unicode'
+/** The first rule that `password` breaks for the account of `email`; `null` for none. */
+export function passwordObjection(password: string, email: Email, policy: PasswordPolicy): PasswordObjection | null {
+  if (isOversized(password)) return { rule: 'too_long', reason: `Password should be at most ${maxPasswordBytes} bytes` }
+  if (!isHashable(password)) {
+    return { rule: 'invalid_unicode', reason: 'Password contains characters that are not valid Unicode' }
+  }
   const normal = normalisePassword(password)
   const minLength = Math.max(1, policy.minLength) // no policy allows an empty password
-  if ([...normal].length < minLength) return `Password should be at least ${minLength} characters`
+  if ([...normal].length < minLength) {
+    return { rule: 'too_short', reason: `Password should be at least ${minLength} characters` }
+  }
   const lower = normal.toLowerCase()
   if ([email.toLowerCase(), emailKey(email), localPart(email).toLowerCase()].includes(lower)) {
-    return 'Password should not be the e-mail address or the part before its @-sign'
+    const reason = 'Password should not be the e-mail address or the part before its @-sign'
+    return { rule: 'contains_email', reason }
   }
-  if (policy.isCommon(lower)) return 'Password is one of the most common ones'
+  if (policy.isCommon(lower)) return { rule: 'common', reason: 'Password is one of the most common ones' }
   return null
 }
 

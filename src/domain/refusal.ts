@@ -1,3 +1,5 @@
+import type { PasswordRule } from './password.ts'
+
 /** The closed list of reasons for which a valid request is not carried out. Callers may learn them. */
 export type RefusalCode =
   | 'LOGIN_BAD_CREDENTIALS'
@@ -25,18 +27,24 @@ export type RefusalCode =
   | 'FORBIDDEN'
   | 'NOT_FOUND'
 
+/** The closed list of rules behind a reason. `custom` is a rule of the deployer, known to a handler only. */
+export type RefusalRule = PasswordRule | 'too_old' | 'custom'
+
 /** An expected refusal, with a code that the caller may learn. */
 export class Refusal extends Error {
   override readonly name = 'Refusal'
   readonly code: RefusalCode
   /** Words for the caller, which never repeat the input; `null` when the code is enough. */
   readonly reason: string | null
+  /** The broken rule, for programs; `null` without a reason. */
+  readonly rule: RefusalRule | null
 
   /** @param options `cause` is for the log only */
-  constructor(code: RefusalCode, reason: string | null = null, options: { cause?: unknown } = {}) {
+  constructor(code: RefusalCode, reason: string | null = null, options: { rule?: RefusalRule; cause?: unknown } = {}) {
     super(reason === null ? code : `${code}: ${reason}`, options)
     this.code = code
     this.reason = reason
+    this.rule = reason === null ? null : (options.rule ?? 'custom')
   }
 }
 

@@ -8,35 +8,37 @@ const objection = (password: string) => passwordObjection(password, email, polic
 
 describe('a new password', () => {
   it('is counted in code points', () => {
-    expect(objection('1234567')).to.equal('Password should be at least 8 characters')
+    const short = { rule: 'too_short', reason: 'Password should be at least 8 characters' }
+    expect(objection('1234567')).to.deep.equal(short)
     expect(objection('12345678')).to.equal(null)
-    expect(objection('🙂'.repeat(7))).to.equal('Password should be at least 8 characters')
+    expect(objection('🙂'.repeat(7))).to.deep.equal(short)
     expect(objection('🙂'.repeat(8))).to.equal(null)
-    expect(objection('e\u0301'.repeat(7))).to.equal('Password should be at least 8 characters')
+    expect(objection('e\u0301'.repeat(7))).to.deep.equal(short)
     expect(objection('e\u0301'.repeat(8))).to.equal(null)
   })
 
   it('has at most 1 024 bytes', () => {
+    const long = { rule: 'too_long', reason: 'Password should be at most 1024 bytes' }
     expect(objection('x'.repeat(1024))).to.equal(null)
-    expect(objection('x'.repeat(1025))).to.equal('Password should be at most 1024 bytes')
+    expect(objection('x'.repeat(1025))).to.deep.equal(long)
     expect(objection('é'.repeat(512))).to.equal(null)
-    expect(objection(`${'é'.repeat(512)}x`)).to.equal('Password should be at most 1024 bytes')
+    expect(objection(`${'é'.repeat(512)}x`)).to.deep.equal(long)
   })
 
   it('differs from the address and its local part, in any case', () => {
     for (const password of ['king.arthur@camelot.bt', 'KING.ARTHUR@CAMELOT.BT', 'King.Arthur', 'kING.aRTHUR']) {
-      expect(objection(password), password).to.match(/should not be the e-mail address/)
+      expect(objection(password), password).to.include({ rule: 'contains_email' })
     }
     expect(objection('king.arthur1')).to.equal(null)
     for (const password of ['zz@münchen.de', 'ZZ@xn--mnchen-3ya.de']) {
-      expect(passwordObjection(password, 'zz@münchen.de' as Email, policy), password).to.match(
-        /should not be the e-mail/,
-      )
+      expect(passwordObjection(password, 'zz@münchen.de' as Email, policy), password).to.include({
+        rule: 'contains_email',
+      })
     }
   })
 
   it('is not a common password, in any case, but may contain one', () => {
-    expect(objection('CORRECT horse')).to.equal('Password is one of the most common ones')
+    expect(objection('CORRECT horse')).to.include({ rule: 'common' })
     expect(objection('correct horse battery')).to.equal(null)
   })
 
@@ -48,8 +50,8 @@ describe('a new password', () => {
   })
 
   it('contains no lone surrogate, which would be hashed as another character', () => {
-    expect(objection('12345678\ud800')).to.match(/not valid Unicode/)
-    expect(objection('\udc0012345678')).to.match(/not valid Unicode/)
+    expect(objection('12345678\ud800')).to.include({ rule: 'invalid_unicode' })
+    expect(objection('\udc0012345678')).to.include({ rule: 'invalid_unicode' })
     expect(isHashable('12345678\ud83d\ude42')).to.equal(true)
   })
 })

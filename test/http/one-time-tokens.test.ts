@@ -8,7 +8,8 @@ import type { PrintedEvent } from '../support/spawned-service.ts'
 import { inSqlite } from '../support/store-contents.ts'
 
 const badResetToken = refused(400, 'RESET_PASSWORD_BAD_TOKEN')
-const badPassword = (reason: string) => refused(400, { code: 'RESET_PASSWORD_INVALID_PASSWORD', reason })
+const badPassword = (rule: string, reason: string) =>
+  refused(400, { code: 'RESET_PASSWORD_INVALID_PASSWORD', reason, rule })
 const newPassword = 'an even longer pass phrase'
 
 interface User {
@@ -183,11 +184,11 @@ describe('one-time tokens', () => {
     it('keeps the token valid after a refused password', async () => {
       const { email } = await aUser()
       const token = await resetToken(service, email)
-      for (const [password, reason] of [
-        ['short', 'Password should be at least 8 characters'],
-        [email, 'Password should not be the e-mail address or the part before its @-sign'],
+      for (const [password, rule, reason] of [
+        ['short', 'too_short', 'Password should be at least 8 characters'],
+        [email, 'contains_email', 'Password should not be the e-mail address or the part before its @-sign'],
       ] as const) {
-        expect(seen(await reset({ token, password })), reason).to.deep.equal(badPassword(reason))
+        expect(seen(await reset({ token, password })), reason).to.deep.equal(badPassword(rule, reason))
       }
       expect((await login(email, goodPassword)).status).to.equal(200)
       expect(seen(await reset({ token, password: newPassword }))).to.deep.equal(empty(200))

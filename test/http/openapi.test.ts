@@ -1,5 +1,6 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { expect } from 'chai'
+import { passwordRules } from '../../src/domain/password.ts'
 import { call } from '../support/client.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 
@@ -100,10 +101,10 @@ describe('the OpenAPI document', () => {
 
   it('lists the details of the errors of each operation, and no others', () => {
     const text = (...details: string[]) => ({ type: 'string', enum: details })
-    const reasoned = (...codes: string[]) => ({
+    const reasoned = (code: string, ...rules: string[]) => ({
       type: 'object',
-      required: ['code', 'reason'],
-      properties: { code: text(...codes), reason: { type: 'string' } },
+      required: ['code', 'reason', 'rule'],
+      properties: { code: text(code), reason: { type: 'string' }, rule: text(...rules) },
       additionalProperties: false,
     })
     const ofBody = {
@@ -117,14 +118,17 @@ describe('the OpenAPI document', () => {
     expect(detailsOf('post', '/auth/register')).to.deep.equal({
       ...ofBody,
       400: {
-        anyOf: [text(...ofBody[400].enum, 'REGISTER_USER_ALREADY_EXISTS'), reasoned('REGISTER_INVALID_PASSWORD')],
+        anyOf: [
+          text(...ofBody[400].enum, 'REGISTER_USER_ALREADY_EXISTS'),
+          reasoned('REGISTER_INVALID_PASSWORD', ...passwordRules, 'custom'),
+        ],
       },
       403: text('Forbidden'),
       429: text('TOO_MANY_REQUESTS'),
       ...ofService,
     })
     expect(detailsOf('delete', '/users/{user_id}')).to.deep.equal({
-      400: reasoned('DELETE_USER_REFUSED'),
+      400: reasoned('DELETE_USER_REFUSED', 'too_old', 'custom'),
       401: text('Unauthorized'),
       403: text('Forbidden', 'FRESH_LOGIN_REQUIRED'),
       404: text('Not Found'),

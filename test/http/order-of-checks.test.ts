@@ -31,7 +31,7 @@ const unsupported = refused(415, 'UNSUPPORTED_MEDIA_TYPE')
 const unparsable = refused(400, 'There was an error parsing the body')
 const fault = { type: 'json_invalid', loc: ['body', 9], msg: 'JSON decode error' }
 const malformed = invalid({ ...fault, ctx: { error: 'Expecting a JSON value' } })
-const shortPassword = 'Password should be at least 8 characters'
+const shortPassword = { reason: 'Password should be at least 8 characters', rule: 'too_short' }
 
 /** Bodies that are refused before anybody asks who sends them. */
 const unreadable: Steps = [
@@ -68,7 +68,7 @@ describe('the order of checks', () => {
   const faults: Steps = [
     [{ json: [] }, invalid(notAnObject)],
     [{ json: { email: 1, password: 'short' } }, invalid(stringType('email'))],
-    [{ json: { password: 'short' } }, refused(400, { code: 'UPDATE_USER_INVALID_PASSWORD', reason: shortPassword })],
+    [{ json: { password: 'short' } }, refused(400, { code: 'UPDATE_USER_INVALID_PASSWORD', ...shortPassword })],
   ]
 
   it('is body, credential, rights, target, fields, operation on PATCH /users/{user_id}', async () => {
@@ -134,10 +134,7 @@ describe('the order of checks', () => {
       ...unreadable,
       [{ json: {}, headers: evil }, forbidden],
       [{ json: { password: 5 } }, invalid(missing('email'), stringType('password'))],
-      [
-        { json: { email, password: 'short' } },
-        refused(400, { code: 'REGISTER_INVALID_PASSWORD', reason: shortPassword }),
-      ],
+      [{ json: { email, password: 'short' } }, refused(400, { code: 'REGISTER_INVALID_PASSWORD', ...shortPassword })],
       [{ json: { email, password: goodPassword } }, refused(400, 'REGISTER_USER_ALREADY_EXISTS')],
     ])
   })

@@ -30,7 +30,8 @@ describe('the Register router', () => {
     call(service.url, 'POST', '/auth/jwt/login', { form: { username, password } })
   const badCredentials = refused(400, 'LOGIN_BAD_CREDENTIALS')
   const taken = refused(400, 'REGISTER_USER_ALREADY_EXISTS')
-  const badPassword = (reason: string) => refused(400, { code: 'REGISTER_INVALID_PASSWORD', reason })
+  const badPassword = (rule: string, reason: string) =>
+    refused(400, { code: 'REGISTER_INVALID_PASSWORD', reason, rule })
 
   it('answers 201 with the five fields of a new user, in their order', async () => {
     const email = anAddress()
@@ -153,16 +154,16 @@ describe('the Register router', () => {
     it('is refused with a reason', async () => {
       const email = anAddress('whole.name')
       const isAddress = 'Password should not be the e-mail address or the part before its @-sign'
-      for (const [password, reason] of [
-        ['', 'Password should be at least 8 characters'],
-        ['😀'.repeat(7), 'Password should be at least 8 characters'],
-        ['é'.repeat(513), 'Password should be at most 1024 bytes'],
-        ['PassWord', 'Password is one of the most common ones'],
-        [email.toUpperCase(), isAddress],
-        [email.split('@')[0] ?? '', isAddress],
+      for (const [password, rule, reason] of [
+        ['', 'too_short', 'Password should be at least 8 characters'],
+        ['😀'.repeat(7), 'too_short', 'Password should be at least 8 characters'],
+        ['é'.repeat(513), 'too_long', 'Password should be at most 1024 bytes'],
+        ['PassWord', 'common', 'Password is one of the most common ones'],
+        [email.toUpperCase(), 'contains_email', isAddress],
+        [email.split('@')[0] ?? '', 'contains_email', isAddress],
       ] as const) {
         const answer = await attempt(email, password)
-        expect(seen(answer), password).to.deep.equal(badPassword(reason))
+        expect(seen(answer), password).to.deep.equal(badPassword(rule, reason))
       }
       expect((await attempt(email)).status).to.equal(201)
     })

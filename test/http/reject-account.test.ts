@@ -70,7 +70,7 @@ describe('POST /auth/verify/reject', () => {
     await register(service.url, email)
     late = 7 * 24 * 60 * 60 * 1000 + 1000
     const reason = 'Only an account of the last 7 days can be rejected'
-    const refused = [400, { detail: { code: 'DELETE_USER_REFUSED', reason } }]
+    const refused = [400, { detail: { code: 'DELETE_USER_REFUSED', reason, rule: 'too_old' } }]
     expect(await reject(await verifyToken(service, email))).to.deep.equal(refused)
     expect(await logInAs(email)).to.equal(200)
   })

@@ -26,7 +26,8 @@ const newPassword = 'an even longer pass phrase'
 const nobody = '01890000-0000-7000-8000-000000000000'
 const taken = refused(400, 'UPDATE_USER_EMAIL_ALREADY_EXISTS')
 const tooOld = refused(403, 'FRESH_LOGIN_REQUIRED')
-const badPassword = (reason: string) => refused(400, { code: 'UPDATE_USER_INVALID_PASSWORD', reason })
+const badPassword = (rule: string, reason: string) =>
+  refused(400, { code: 'UPDATE_USER_INVALID_PASSWORD', reason, rule })
 
 describe('the Users router', () => {
   let service: TestService
@@ -155,12 +156,12 @@ describe('the Users router', () => {
       const other = await someone()
       const email = anAddress('brand.new')
       const isAddress = 'Password should not be the e-mail address or the part before its @-sign'
-      for (const [json, reason] of [
-        [{ password: 'short', email: other.email }, 'Password should be at least 8 characters'],
-        [{ password: user.email }, isAddress],
-        [{ password: email, email }, isAddress],
+      for (const [json, rule, reason] of [
+        [{ password: 'short', email: other.email }, 'too_short', 'Password should be at least 8 characters'],
+        [{ password: user.email }, 'contains_email', isAddress],
+        [{ password: email, email }, 'contains_email', isAddress],
       ] as const) {
-        expect(seen(await patchMe(bearer, json)), reason).to.deep.equal(badPassword(reason))
+        expect(seen(await patchMe(bearer, json)), reason).to.deep.equal(badPassword(rule, reason))
       }
       expect(seen(await me({ bearer }))).to.deep.equal(ok(user))
     })
@@ -311,7 +312,7 @@ describe('the Users router', () => {
       const other = await someone()
       expect(seen(await patch(user.id, { email: other.email.toUpperCase() }))).to.deep.equal(taken)
       expect(seen(await patch(user.id, { email: other.email, password: 'short' }))).to.deep.equal(
-        badPassword('Password should be at least 8 characters'),
+        badPassword('too_short', 'Password should be at least 8 characters'),
       )
       const mistyped = await patch(user.id, { email: 1, is_superuser: [], is_verified: 'x' })
       expect(seen(mistyped)).to.deep.equal(

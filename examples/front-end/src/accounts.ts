@@ -47,7 +47,7 @@ export async function changePassword(current: string, password: string): Promise
   })
 }
 
-type Detail<Code> = Code | { code: string; reason: string } | { loc: (string | number)[]; msg: string }[]
+type Detail<Code> = Code | { code: string; reason: string; rule: string } | { loc: (string | number)[]; msg: string }[]
 
 /** The message for an error. `words` has the codes of the operation and no others, or it does not compile. */
 function problemOf<Code extends string>(

@@ -1,4 +1,12 @@
-import { InvalidInput, LimitReached, Refusal, type RefusalCode, Unavailable } from '../../domain/refusal.ts'
+import { passwordRules } from '../../domain/password.ts'
+import {
+  InvalidInput,
+  LimitReached,
+  Refusal,
+  type RefusalCode,
+  type RefusalRule,
+  Unavailable,
+} from '../../domain/refusal.ts'
 import type { Cookie, Reply } from './reply.ts'
 
 /** A fault of a request in FastAPI's form, without `input`, which would echo passwords. */
@@ -39,37 +47,47 @@ export class Unauthenticated extends Refusal {
   }
 }
 
-/** The status and detail of a refusal: its code, its code and reason, or a fixed text. `meaning` is for documents. */
+/**
+ * The status and detail of a refusal: its code; its code, reason and one of `rules`; or a fixed text. `meaning` is for
+ * documents.
+ */
 type Answer = {
   readonly status: number
-  readonly detail: 'code' | 'code and reason' | { readonly text: string }
+  readonly detail: 'code' | { readonly rules: readonly RefusalRule[] } | { readonly text: string }
   readonly meaning: string
 }
 
 const code = (status: number, meaning: string): Answer => ({ status, detail: 'code', meaning })
-const reasoned = (status: number, meaning: string): Answer => ({ status, detail: 'code and reason', meaning })
+const reasoned = (status: number, rules: readonly RefusalRule[], meaning: string): Answer => ({
+  status,
+  detail: { rules },
+  meaning,
+})
 const worded = (status: number, text: string, meaning: string): Answer => ({ status, detail: { text }, meaning })
+
+const rulesOfPasswords = [...passwordRules, 'custom'] as const
 
 /** A new refusal does not compile until it has a status. */
 export const statusOf: Record<RefusalCode, Answer> = {
   LOGIN_BAD_CREDENTIALS: code(400, 'The address is unknown, the password is wrong, or the user is inactive'),
   LOGIN_USER_NOT_VERIFIED: code(400, 'The password is right, but this login accepts only verified users'),
   REGISTER_USER_ALREADY_EXISTS: code(400, 'The address has an account'),
-  REGISTER_INVALID_PASSWORD: reasoned(400, 'The password breaks the rule in `reason`'),
+  REGISTER_INVALID_PASSWORD: reasoned(400, rulesOfPasswords, 'The password breaks `rule`'),
   RESET_PASSWORD_BAD_TOKEN: code(
     400,
     'The token is unknown, expired, used or replaced, or the account has changed since',
   ),
-  RESET_PASSWORD_INVALID_PASSWORD: reasoned(400, 'The password breaks the rule in `reason`. The token still works'),
+  RESET_PASSWORD_INVALID_PASSWORD: reasoned(400, rulesOfPasswords, 'The password breaks `rule`. The token still works'),
   VERIFY_USER_BAD_TOKEN: code(400, 'The token is unknown, expired, used or replaced, or the account has changed since'),
   VERIFY_USER_ALREADY_VERIFIED: code(400, 'The address has been verified in another way'),
-  UPDATE_USER_INVALID_PASSWORD: reasoned(400, 'The password breaks the rule in `reason`'),
+  UPDATE_USER_INVALID_PASSWORD: reasoned(400, rulesOfPasswords, 'The password breaks `rule`'),
   UPDATE_USER_EMAIL_ALREADY_EXISTS: code(400, 'Another user has this address'),
   UPDATE_USER_BAD_CURRENT_PASSWORD: code(400, '`current_password` is not the current password'),
   FRESH_LOGIN_REQUIRED: code(403, 'The login is too old. Log in again; a `PATCH` may send `current_password` instead'),
   DELETE_USER_REFUSED: reasoned(
     400,
-    'The handler `on_before_delete` refused, or the account is too old for `/verify/reject`: see `reason`',
+    ['too_old', 'custom'],
+    'The handler `on_before_delete` refused (`custom`), or the account is too old for `/verify/reject`',
   ),
   OAUTH_INVALID_STATE: code(
     400,
@@ -100,7 +118,7 @@ export function replyTo(thrown: unknown): Reply | null {
   if (thrown instanceof Refusal) {
     const { status } = statusOf[thrown.code]
     const headers = status === 401 ? { 'WWW-Authenticate': 'Bearer' } : undefined
-    const reply = errorReply(status, detailOf(thrown.code, thrown.reason ?? ''), headers)
+    const reply = errorReply(status, detailOf(thrown), headers)
     return thrown instanceof Unauthenticated ? { ...reply, cookies: thrown.cookies } : reply
   }
   if (thrown instanceof Invalid) return errorReply(422, thrown.faults)
@@ -122,8 +140,8 @@ function retryAfter({ retryAfterSeconds }: { readonly retryAfterSeconds: number 
 
 export const faultReply = errorReply(500, 'INTERNAL_SERVER_ERROR')
 
-export function detailOf(code: RefusalCode, reason: string): unknown {
+export function detailOf({ code, reason, rule }: Pick<Refusal, 'code' | 'reason' | 'rule'>): unknown {
   const { detail } = statusOf[code]
   if (detail === 'code') return code
-  return detail === 'code and reason' ? { code, reason } : detail.text
+  return 'text' in detail ? detail.text : { code, reason: reason ?? '', rule: rule ?? 'custom' }
 }

@@ -49,7 +49,7 @@ export async function register(
   requireNewAddress(email)
   const code = 'REGISTER_INVALID_PASSWORD'
   const objection = passwordObjection(password, email, policy)
-  if (objection !== null) throw new Refusal(code, objection)
+  if (objection !== null) throw new Refusal(code, objection.reason, { rule: objection.rule })
   const bare = newUser(newId() as UserId, email, null, clock()) // safe: `newId` promises a UUID
   const described = { ...bare, ...rights, isOwnerProved: rights.isVerified === true }
   await validatePassword?.({ password, user: described, code }, registration)

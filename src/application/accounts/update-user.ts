@@ -238,7 +238,7 @@ export class UpdateUser {
   #requireGoodPassword(changes: AnyChanges, user: User): void {
     if (changes.password === undefined) return
     const objection = passwordObjection(changes.password, changes.email ?? user.email, this.#needs.policy)
-    if (objection !== null) throw new Refusal(invalidPassword, objection)
+    if (objection !== null) throw new Refusal(invalidPassword, objection.reason, { rule: objection.rule })
   }
 }
 

@@ -49,7 +49,8 @@ export class RejectAccount {
     if (user.isVerified) throw new Refusal('VERIFY_USER_ALREADY_VERIFIED')
     const age = this.#needs.clock().getTime() - user.createdAt.getTime()
     if (user.isSuperuser || age > rejectableMilliseconds) {
-      throw new Refusal('DELETE_USER_REFUSED', 'Only an account of the last 7 days can be rejected')
+      const reason = 'Only an account of the last 7 days can be rejected'
+      throw new Refusal('DELETE_USER_REFUSED', reason, { rule: 'too_old' })
     }
   }
 }

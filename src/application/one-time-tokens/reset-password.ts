@@ -42,7 +42,7 @@ export class ResetPassword {
     const { password } = input
     const code = 'RESET_PASSWORD_INVALID_PASSWORD'
     const objection = passwordObjection(password, found.user.email, policy)
-    if (objection !== null) throw new Refusal(code, objection)
+    if (objection !== null) throw new Refusal(code, objection.reason, { rule: objection.rule })
     await validatePassword?.({ password, user: found.user, code }, input)
     const hash = await hasher.hash(password, input.client)
 

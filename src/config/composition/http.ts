@@ -155,8 +155,7 @@ export function pathsOfTenants(common: Settings, { enabled }: LoadedTenants) {
     known.set(settings, table)
     return table
   }
-  const has = (settings: Settings, path: string): boolean =>
-    (known.get(settings) ?? tableOf(settings)).has(path)
+  const has = (settings: Settings, path: string): boolean => (known.get(settings) ?? tableOf(settings)).has(path)
 
   return {
     isOf: (tenant: string, path: string) => has(enabled.get(tenant)?.settings ?? common, path),

@@ -37,7 +37,7 @@ describe('the validation of a chosen password', () => {
     const handlers = recording(() => Promise.reject(new Refusal('DELETE_USER_REFUSED', 'is in a breach')))
     const refusal = await faultOf(validationBy(handlers)(choice, request))
     expect(refusal).to.be.instanceOf(Refusal)
-    expect(refusal).to.include({ code: 'REGISTER_INVALID_PASSWORD', reason: 'is in a breach' })
+    expect(refusal).to.include({ code: 'REGISTER_INVALID_PASSWORD', reason: 'is in a breach', rule: 'custom' })
   })
 
   it('is unavailable when the handler fails', async () => {

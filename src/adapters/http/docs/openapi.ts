@@ -121,6 +121,8 @@ interface Failure {
   readonly name: string
   readonly meaning: string
   readonly detail: unknown
+  /** The rules of a failure with a reason. */
+  readonly rules: readonly string[]
 }
 
 const retryAfter = {
@@ -130,17 +132,19 @@ const retryAfter = {
 const closed = { additionalProperties: false }
 const oneOf = (values: readonly string[]) => Type.Unsafe<string>({ type: 'string', enum: [...new Set(values)] })
 
-/** A `detail` is a text, or an object with a code and a reason. That code is the name of the failure. */
+/** A `detail` is a text, or an object with a code, a reason and a rule. That code is the name of the failure. */
 function schemaOf(failures: readonly Failure[]): TSchema {
   const texts = failures.map(({ detail }) => detail).filter((detail) => typeof detail === 'string')
-  const codes = failures.filter(({ detail }) => typeof detail !== 'string').map(({ name }) => name)
-  const reasoned = Type.Object({ code: oneOf(codes), reason: Type.String() }, closed)
+  const others = failures.filter(({ detail }) => typeof detail !== 'string')
+  const codes = others.map(({ name }) => name)
+  const rule = oneOf(others.flatMap(({ rules }) => rules))
+  const reasoned = Type.Object({ code: oneOf(codes), reason: Type.String(), rule }, closed)
   if (codes.length === 0) return Type.Object({ detail: oneOf(texts) }, closed)
   return Type.Object({ detail: texts.length === 0 ? reasoned : Type.Union([oneOf(texts), reasoned]) }, closed)
 }
 
 function failure(status: number, name: string, meaning: string, detail: unknown = name): Failure {
-  return { status, name, meaning, detail }
+  return { status, name, meaning, detail, rules: [] }
 }
 
 const bodyFailures = [
@@ -185,8 +189,10 @@ function failuresOf(endpoint: Endpoint, isOfTenant: boolean): Failure[] {
 }
 
 function refusal(code: RefusalCode): Failure {
-  const { status, meaning } = statusOf[code]
-  return failure(status, code, meaning, detailOf(code, '…'))
+  const { status, meaning, detail } = statusOf[code]
+  const rules = typeof detail === 'object' && 'rules' in detail ? detail.rules : []
+  const [rule = null] = rules
+  return { ...failure(status, code, meaning, detailOf({ code, reason: '…', rule })), rules }
 }
 
 /** Schemas with a title become components; our own keyword is removed. */

@@ -138,7 +138,7 @@ export async function finishJourney(
 function withError(page: string, refusal: Refusal, back: string | null): string {
   const url = new URL(page)
   const { detail } = statusOf[refusal.code]
-  url.searchParams.set('error', typeof detail === 'object' ? detail.text : refusal.code)
+  url.searchParams.set('error', typeof detail === 'object' && 'text' in detail ? detail.text : refusal.code)
   if (back !== null) url.searchParams.set('return_to', back)
   return url.href
 }

@@ -93,6 +93,7 @@ function accountPage(name: PageName, texts: Texts, { site, icons, home }: { site
     routes: site.routes,
     providers: site.providers,
     sendsLinkOnSignUp: site.sendsLinkOnSignUp,
+    minPasswordLength: site.minPasswordLength,
     returns: { ownOrigin: home.origin, allowedOrigins: site.allowedOrigins },
     texts: texts.script,
   }

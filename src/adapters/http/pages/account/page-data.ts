@@ -32,5 +32,6 @@ export interface PageData {
   readonly returns: ReturnRules
   /** Whether a registration sends the link that confirms the address. */
   readonly sendsLinkOnSignUp: boolean
+  readonly minPasswordLength: number
   readonly texts: Texts['script']
 }

@@ -2,7 +2,7 @@ import { extname } from 'node:path'
 import type { PageData } from './page-data.ts'
 
 /** The settings and paths of one tenant, as its pages show them. */
-export interface Site extends Pick<PageData, 'routes' | 'providers' | 'sendsLinkOnSignUp'> {
+export interface Site extends Pick<PageData, 'routes' | 'providers' | 'sendsLinkOnSignUp' | 'minPasswordLength'> {
   /** Shown above each page; `null` for the host of the public URL. */
   readonly name: string | null
   /** The absolute path of an image, or `null`. */
@@ -11,7 +11,6 @@ export interface Site extends Pick<PageData, 'routes' | 'providers' | 'sendsLink
   readonly color: string | null
   /** The absolute path of a CSS file, or `null`. */
   readonly css: string | null
-  readonly minPasswordLength: number
   readonly allowedOrigins: readonly string[]
 }
 

@@ -1,4 +1,4 @@
-import { data, texts } from './page.ts'
+import { data, filled, texts } from './page.ts'
 import { tabStorage } from './storage.ts'
 
 /** The account as `GET /users/me` answers it. */
@@ -79,26 +79,25 @@ export function problemOf(detail: unknown, retryAfterSeconds = 60): Problem {
     ])
     return new Problem('', '', Object.fromEntries(fields))
   }
-  const { code, reason } = (typeof detail === 'object' && detail !== null ? detail : { code: detail }) as {
+  const { code, reason, rule } = (typeof detail === 'object' && detail !== null ? detail : { code: detail }) as {
     code: unknown
     reason?: string
+    rule?: string
   }
   const known = String(code)
   const errors: Readonly<Record<string, string>> = texts.errors
-  const text = Object.hasOwn(errors, known) ? (errors[known] ?? texts.unknown) : worded(reason)
+  const text = Object.hasOwn(errors, known) ? (errors[known] ?? texts.unknown) : worded(reason, rule)
   const field = fieldOf[known]
   const pause = retryAfterSeconds < 60 ? `${retryAfterSeconds} s` : `${Math.ceil(retryAfterSeconds / 60)} min`
   return field === undefined ? new Problem(known, text.replace('$1', pause)) : new Problem(known, '', { [field]: text })
 }
 
-/** The reason of a refused password in the language of the page. */
-function worded(reason: string | undefined): string {
-  if (reason === undefined) return texts.unknown
-  for (const [pattern, text] of texts.reasons) {
-    const found = new RegExp(pattern).exec(reason)
-    if (found !== null) return text.replace('$1', found[1] ?? '')
-  }
-  return `${reason}.`
+/** The broken rule in the language of the page; for a rule of the deployer, the words of the handler. */
+function worded(reason: string | undefined, rule = ''): string {
+  const rules: Readonly<Record<string, string>> = texts.rules
+  const text = Object.hasOwn(rules, rule) ? rules[rule] : undefined
+  if (text !== undefined) return filled(text, { length: String(data.minPasswordLength) })
+  return reason === undefined ? texts.unknown : `${reason}.`
 }
 
 /** The signed-in user, or `null`. */

@@ -1,3 +1,4 @@
+import { maxPasswordBytes } from '../../../../../domain/password.ts'
 import type { Texts } from './en.ts'
 
 export const de: Texts = {
@@ -140,12 +141,12 @@ export const de: Texts = {
       TOO_MANY_REQUESTS: 'Zu viele Versuche. Bitte versuchen Sie es in $1 noch einmal.',
       SERVICE_UNAVAILABLE: 'Der Dienst ist ausgelastet. Bitte versuchen Sie es gleich noch einmal.',
     },
-    reasons: [
-      ['at least (\\d+) characters', 'Das Passwort muss mindestens $1 Zeichen haben.'],
-      ['at most (\\d+) bytes', 'Das Passwort darf höchstens $1 Bytes haben.'],
-      ['not valid Unicode', 'Das Passwort enthält ungültige Zeichen.'],
-      ['not be the e-mail address', 'Das Passwort darf nicht Ihre Adresse oder ein Teil davon sein.'],
-      ['most common', 'Dieses Passwort ist eines der häufigsten.'],
-    ],
+    rules: {
+      too_long: `Das Passwort darf höchstens ${maxPasswordBytes} Bytes haben.`,
+      invalid_unicode: 'Das Passwort enthält ungültige Zeichen.',
+      too_short: 'Das Passwort muss mindestens {length} Zeichen haben.',
+      contains_email: 'Das Passwort darf nicht Ihre Adresse oder der Teil vor ihrem @-Zeichen sein.',
+      common: 'Dieses Passwort ist eines der häufigsten.',
+    },
   },
 }

@@ -1,3 +1,5 @@
+import { maxPasswordBytes, type PasswordRule } from '../../../../../domain/password.ts'
+
 /** All texts of the pages in one language. The others have the same keys. `{…}` is filled in. */
 export const en = {
   language: 'en',
@@ -139,8 +141,14 @@ export const en = {
       TOO_MANY_REQUESTS: 'Too many attempts. Please try again in $1.',
       SERVICE_UNAVAILABLE: 'The service is busy. Please try again in a moment.',
     },
-    /** The reasons of a refused password, as patterns, with the text to show. `$1` is part of the pattern. */
-    reasons: [] as readonly (readonly [pattern: string, text: string])[],
+    /** The messages for a refused password, by the broken rule. */
+    rules: {
+      too_long: `Password should be at most ${maxPasswordBytes} bytes.`,
+      invalid_unicode: 'Password contains characters that are not valid Unicode.',
+      too_short: 'Password should be at least {length} characters.',
+      contains_email: 'Password should not be your address or the part before its @-sign.',
+      common: 'Password is one of the most common ones.',
+    } satisfies Record<PasswordRule, string>,
   },
 }
 
