@@ -1,3 +1,6 @@
+import { once } from 'node:events'
+import { get } from 'node:http'
+import { text } from 'node:stream/consumers'
 import { expect } from 'chai'
 import { goodPassword, logIn, register } from './support/client.ts'
 import { eventually } from './support/eventually.ts'
@@ -94,6 +97,16 @@ describe('two processes behind the documented nginx', function () {
       const refused = await eventually('a refusal', () => ask().then((answer) => answer.status === 429 && answer))
       expect(await refused.json()).to.deep.equal({ detail: 'TOO_MANY_REQUESTS' })
       expect(refused.headers.get('Access-Control-Allow-Origin')).to.equal(origin)
+      const navigation = await eventually('a refused navigation', async () => {
+        const [answer] = await once(
+          get(`${nginx.url}${path}`, { headers: { 'Sec-Fetch-Mode': 'navigate' } }),
+          'response',
+        )
+        const page = await text(answer)
+        return answer.statusCode === 429 && { type: answer.headers['content-type'], page }
+      })
+      expect(navigation.type).to.equal('text/html')
+      expect(navigation.page).to.include('The service is busy.')
       expect((await fetch(`${nginx.url}/healthz`)).status).to.equal(200)
     }
   })
