@@ -29,7 +29,7 @@ const rules: readonly Rule[] = [
       '@koa/cors',
       '@koa/router',
       'koa-body',
-      'content-disposition',
+      'content-disposition-3',
       'ajv',
       'typebox',
       'bowser',

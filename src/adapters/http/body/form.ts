@@ -1,4 +1,4 @@
-import { parse } from 'content-disposition'
+import { parse } from 'content-disposition-3'
 import { type RawBody, unparsable, utf8 } from './raw-body.ts'
 
 type Pair = readonly [name: string, value: string]
