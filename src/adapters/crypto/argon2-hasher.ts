@@ -80,7 +80,7 @@ export function argon2Hasher(options: Options): Argon2Hasher {
       const isTypedMatch = possible && normal !== password && (await matches(password))
       if (!isNormalMatch && !isTypedMatch) return 'mismatch'
       const isUpToDate = isNormalMatch && tried.prefix === today.prefix
-      return isUpToDate || !tried.readsAll(password) ? 'match' : 'match_needs_rehash'
+      return isUpToDate || !tried.readsAll(isNormalMatch ? normal : password) ? 'match' : 'match_needs_rehash'
     },
 
     async prepare(schemes) {

@@ -72,6 +72,9 @@ describe('verifying a password', () => {
     expect(await hasher.verify('k'.repeat(71), hash)).to.equal('mismatch')
     const short = await bcrypt.hash('k'.repeat(71), 4)
     expect(await hasher.verify('k'.repeat(71), short)).to.equal('match_needs_rehash')
+    // In NFC, these 60 bytes are 120, of which bcrypt has read 72.
+    const hindi = await bcrypt.hash('\u0958'.repeat(40).normalize('NFC'), 4)
+    expect(await hasher.verify('\u0958'.repeat(20), hindi)).to.equal('match')
     const withNul = await bcrypt.hash('lamp\u0000quartz', 4)
     expect(await hasher.verify('lamp\u0000quartz', withNul)).to.equal('match')
   })
