@@ -38,6 +38,7 @@ export { FinishOAuth, type OAuthPolicy } from './application/oauth/finish-oauth.
 export { IssueResetToken } from './application/one-time-tokens/issue-reset-token.ts'
 export { LinkOAuth } from './application/oauth/link-oauth.ts'
 export { ListUsers } from './application/accounts/list-users.ts'
+export type { LoginResult } from './application/sign-in/complete-login.ts'
 export { EndSession } from './application/sign-in/end-session.ts'
 export { ListSessions, type SessionView } from './application/sign-in/list-sessions.ts'
 export { LogIn } from './application/sign-in/log-in.ts'
@@ -72,7 +73,7 @@ export {
 } from './application/limits/limits.ts'
 
 // Ports: the needs of use cases
-export type { Credential, Credentials } from './application/ports/credentials.ts'
+export type { Credential, Credentials, IssuedCredential } from './application/ports/credentials.ts'
 export type { DeviceTokens } from './application/ports/device-tokens.ts'
 export type { DueWork } from './application/ports/due-work.ts'
 export {

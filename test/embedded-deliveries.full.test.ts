@@ -110,8 +110,8 @@ describe('a program with stores in memory', () => {
       const by = await portcullis.withTenant(tenant, async ({ registerUser, logIn, authenticate, backends }) => {
         await registerUser.execute({ email, password: goodPassword, requestId: 'a-program' })
         const presented = [...backends.values()].map(async (backend) => {
-          const value = await logIn.execute({ email, password: goodPassword, backend, requestId: 'a-program' })
-          return authenticate.execute([{ backend, value }])
+          const { issued } = await logIn.execute({ email, password: goodPassword, backend, requestId: 'a-program' })
+          return authenticate.execute([{ backend, value: issued.value }])
         })
         return Promise.all(presented)
       })

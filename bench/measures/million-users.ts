@@ -129,7 +129,7 @@ async function served(crowd: Crowd): Promise<Served> {
     clock: () => new Date(),
     newId,
   })
-  const bearerOf = (id: UserId) => issue({ ...superuser, id })
+  const bearerOf = async (id: UserId) => (await issue({ ...superuser, id })).value
   const bearers = await Promise.all(Array.from({ length: signedIn }, () => bearerOf(anyOf(ids))))
   return { ...service, crowd, bearers, ofSuperuser: await bearerOf(superuser.id) }
 }

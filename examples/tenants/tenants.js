@@ -36,7 +36,8 @@ async function logIn({ registerUser, logIn, backends }, tenant) {
   } catch (thrown) {
     if (!(thrown instanceof Refusal) || thrown.code !== 'REGISTER_USER_ALREADY_EXISTS') throw thrown
   }
-  return await logIn.execute({ email, password, backend: backends.get('cookie'), requestId })
+  const { issued } = await logIn.execute({ email, password, backend: backends.get('cookie'), requestId })
+  return issued.value
 }
 
 const sessions = new Map()

@@ -94,7 +94,7 @@ async function scene() {
     requiresVerification: false,
     credentials: {
       recognises: () => true,
-      issue: async () => 'credential',
+      issue: async () => ({ value: 'credential', credential: loggedIn(root).credential }),
       read: async () => loggedIn(root).credential,
       async revoke() {
         writes.push('revoke')

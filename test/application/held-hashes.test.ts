@@ -33,7 +33,10 @@ const backend: Backend = {
   requiresVerification: false,
   credentials: {
     recognises: () => true,
-    issue: async () => 'credential',
+    issue: async ({ id: userId }) => {
+      const credential = { id: 'credential', userId, generation: 0, issuedAt: new Date(), expiresAt: new Date() }
+      return { value: 'credential', credential }
+    },
     read: async () => null,
     revoke: async () => 'remember',
     isEnded: async ({ id }) => ended.has(id),
@@ -88,7 +91,7 @@ describe('while a password is hashed', () => {
     const { users, outbox, clock, user, release, logIn } = await scene('match_needs_rehash')
     const done = logIn.execute({ email: user.email, password: 'the password', backend, requestId: 'r' })
     await release()
-    expect(await done).to.equal('credential')
+    expect(await done).to.have.nested.property('issued.value', 'credential')
     expect(await users.find(user.id)).to.deep.equal({
       ...user,
       passwordHash: '$new$the password',

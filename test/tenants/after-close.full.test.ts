@@ -24,7 +24,7 @@ describe('Portcullis that has been closed', () => {
     const user = await accounts.registerUser.execute(ada)
     const [backend] = accounts.backends.values()
     if (backend === undefined) throw new Error('there is no backend')
-    const value = await accounts.logIn.execute({ ...ada, backend })
+    const { value } = (await accounts.logIn.execute({ ...ada, backend })).issued
     await portcullis.close()
 
     const calls: (() => Promise<unknown>)[] = [

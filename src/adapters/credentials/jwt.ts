@@ -55,9 +55,15 @@ export function jwtCredentials(options: Options): Credentials {
 
     async issue(user) {
       const iat = Math.floor(clock().getTime() / 1000)
-      const claims = { aud: audience, iat, exp: iat + lifetimeSeconds, jti: newId() }
-      const { generation: gen } = user.sessions
-      return jsonwebtoken.sign({ sub: user.id, ...claims, gen, tenant }, key, { algorithm: 'HS256' })
+      const exp = iat + lifetimeSeconds
+      const jti = newId()
+      const { generation } = user.sessions
+      const claims = { sub: user.id, aud: audience, iat, exp, jti, gen: generation, tenant }
+      const times = { issuedAt: new Date(iat * 1000), expiresAt: new Date(exp * 1000) }
+      return {
+        value: jsonwebtoken.sign(claims, key, { algorithm: 'HS256' }),
+        credential: { id: jti, userId: user.id, generation, ...times },
+      }
     },
 
     async read(value) {

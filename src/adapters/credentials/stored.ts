@@ -14,7 +14,7 @@ interface Options {
   readonly clock: () => Date
 }
 
-/** The result of `read`. `recordUse` needs the session to decide whether it must write. */
+/** The result of `issue` and `read`. `recordUse` needs the session to decide whether it must write. */
 interface StoredCredential extends Credential {
   readonly session?: Session
 }
@@ -33,7 +33,7 @@ export function storedCredentials(options: Options): Credentials {
     async issue(user, { network, browser, system } = unknownTraits) {
       const token = newToken()
       const now = clock()
-      await sessions.put({
+      const session: Session = {
         digest: digest(token),
         userId: user.id,
         generation: user.sessions.generation,
@@ -44,16 +44,15 @@ export function storedCredentials(options: Options): Credentials {
         network,
         browser,
         system,
-      })
-      return token
+      }
+      await sessions.put(session)
+      return { value: token, credential: credentialOf(session) }
     },
 
-    async read(value): Promise<StoredCredential | null> {
+    async read(value) {
       if (!shape.test(value)) return null
       const session = await sessions.find(digest(value))
-      if (session === null) return null
-      const { digest: id, userId, generation, createdAt } = session
-      return { id, userId, generation, issuedAt: createdAt, expiresAt: expiryOf(session), session }
+      return session === null ? null : credentialOf(session)
     },
 
     async revoke({ id }) {
@@ -75,4 +74,9 @@ export function storedCredentials(options: Options): Credentials {
       }
     },
   }
+}
+
+function credentialOf(session: Session): StoredCredential {
+  const { digest: id, userId, generation, createdAt } = session
+  return { id, userId, generation, issuedAt: createdAt, expiresAt: expiryOf(session), session }
 }

@@ -10,12 +10,17 @@ import { type CausingRequest, eventMetadata } from '../event-metadata.ts'
 import type { ProviderVault } from '../ports/provider-vault.ts'
 import type { UserStore } from '../ports/stores/user-store.ts'
 import type { Backend } from '../sign-in/authenticate.ts'
-import { type IssueNeeds, issueCredential, type LoginClient } from '../sign-in/issue-credential.ts'
+import {
+  type CompleteLoginNeeds,
+  completeLogin,
+  type LoginClient,
+  type LoginResult,
+} from '../sign-in/complete-login.ts'
 import { type Arrival, type AuthorizationResponse, identityOf, type ReturnNeeds } from './redeem-return.ts'
 import { sealedAccount } from './sealed-account.ts'
 import { takeOver } from './take-over.ts'
 
-interface Needs extends IssueNeeds, ReturnNeeds {
+interface Needs extends CompleteLoginNeeds, ReturnNeeds {
   users: UserStore
   vault: ProviderVault
   /** Called after a new user was written, so that its event need not wait for the relay's next poll. Must not throw. */
@@ -54,7 +59,7 @@ export class FinishOAuth {
         policy: OAuthPolicy
         backend: Backend
       },
-  ): Promise<{ credential: string; email: Email }> {
+  ): Promise<{ result: LoginResult; email: Email }> {
     const { response, arrival, policy, backend, caller, traits, requestId, languages } = input
     const identity = await identityOf(this.#needs, response, arrival, null)
     const provider = arrival.provider.name
@@ -62,7 +67,7 @@ export class FinishOAuth {
     const { requiresVerification } = policy
     const client = { caller, traits, isRegistration: isNew }
     const login = { ...client, user, backend, requestId, languages, requiresVerification }
-    return { credential: await issueCredential(this.#needs, login), email: user.email }
+    return { result: await completeLogin(this.#needs, login), email: user.email }
   }
 
   /** Retries when a concurrent login wrote first, so that two first logins of one account create one user. */

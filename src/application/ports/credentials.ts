@@ -12,6 +12,14 @@ export interface Credential {
   readonly expiresAt: Date
 }
 
+/** A new credential. */
+export interface IssuedCredential {
+  /** The secret text that the client presents. No log may contain it. */
+  readonly value: string
+  /** The result of `read` for this value. */
+  readonly credential: Credential
+}
+
 /** The strategy of a backend issues and reads credentials. */
 export interface Credentials {
   /** Whether a value has the shape of this strategy's credentials. Other values are never looked up. */
@@ -21,7 +29,7 @@ export interface Credentials {
    *
    * @param traits for the list of the user's sessions, if the credential is stored
    */
-  issue(user: User, traits?: ClientTraits): Promise<string>
+  issue(user: User, traits?: ClientTraits): Promise<IssuedCredential>
   read(value: string): Promise<Credential | null>
   /**
    * Ends a credential. `'remember'`: the credential is not stored, so its end was recorded instead, and the caller notes in

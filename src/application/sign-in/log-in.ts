@@ -6,9 +6,9 @@ import { type Limits, unknownCaller } from '../limits/limits.ts'
 import type { PasswordHasher } from '../ports/password-hasher.ts'
 import type { UserStore } from '../ports/stores/user-store.ts'
 import type { Backend } from './authenticate.ts'
-import { type IssueNeeds, issueCredential, type LoginClient } from './issue-credential.ts'
+import { type CompleteLoginNeeds, completeLogin, type LoginClient, type LoginResult } from './complete-login.ts'
 
-interface Needs extends IssueNeeds {
+interface Needs extends CompleteLoginNeeds {
   users: UserStore
   hasher: PasswordHasher
   limits: Limits
@@ -21,13 +21,13 @@ export class LogIn {
   }
 
   /**
-   * Returns a new credential of `backend`. A known credential is never reused (session fixation).
+   * Issues a new credential of `backend`. A known credential is never reused (session fixation).
    *
    * @param input.email `null` for a text that is no address; refused after the same work
    */
   async execute(
     input: CausingRequest & LoginClient & { email: Email | null; password: string; backend: Backend },
-  ): Promise<string> {
+  ): Promise<LoginResult> {
     const { email, password, backend, caller, traits, requestId, languages } = input
     const { client, device } = caller ?? unknownCaller
     const account = email === null ? null : emailKey(email)
@@ -38,7 +38,7 @@ export class LogIn {
     if (verified === null) throw new Refusal('LOGIN_BAD_CREDENTIALS')
     const { user, needsRehash } = verified
     if (needsRehash) await this.#rehash(user, password, client)
-    return await issueCredential(this.#needs, { user, backend, caller, traits, requestId, languages })
+    return await completeLogin(this.#needs, { user, backend, caller, traits, requestId, languages })
   }
 
   async #verify(account: EmailKey | null, password: string, client: string | null) {

@@ -185,7 +185,7 @@ describe('a forged JWT', () => {
   }
 
   it('is any genuine one of another deployment, tenant or audience', async () => {
-    const token = await credentials.issue(user)
+    const { value: token } = await credentials.issue(user)
     for (const other of [{ key: otherKey }, { tenant: 'other' }, { audience: 'other' }]) {
       expect(await jwtCredentials({ ...options, ...other }).read(token), Object.keys(other)[0]).to.equal(null)
     }

@@ -23,7 +23,7 @@ describe('a JWT', () => {
   const user = aUser()
 
   it('holds user, audience, times of issue and expiry, id, generation and tenant, and nothing else', async () => {
-    const token = await credentials.issue(user)
+    const { value: token } = await credentials.issue(user)
     const { header, payload } = jsonwebtoken.decode(token, { complete: true }) ?? {}
     expect(header).to.deep.equal({ alg: 'HS256', typ: 'JWT' })
     expect(payload).to.have.all.keys('sub', 'aud', 'iat', 'exp', 'jti', 'gen', 'tenant')
@@ -39,7 +39,7 @@ describe('a JWT', () => {
   })
 
   it('is read as it was issued, at the first and at later uses', async () => {
-    const token = await credentials.issue(user)
+    const { value: token, credential } = await credentials.issue(user)
     const first = await credentials.read(token)
     const { jti } = jsonwebtoken.decode(token, { json: true }) ?? {}
     expect(first).to.deep.equal({
@@ -50,12 +50,13 @@ describe('a JWT', () => {
       expiresAt: new Date('2030-01-01T01:00:00Z'),
     })
     expect(await credentials.read(token)).to.deep.equal(first)
+    expect(credential).to.deep.equal(first)
   })
 
   it('stays genuine after its end, and its end is recorded until it expires', async () => {
     const ticking = fixedClock(clock())
     const own = jwtCredentials({ ...options, clock: ticking, expiringIds: memoryExpiringIds(ticking) })
-    const [token, other] = [await own.issue(user), await own.issue(user)]
+    const [{ value: token }, { value: other }] = [await own.issue(user), await own.issue(user)]
     const [credential, another] = [await own.read(token), await own.read(other)]
     if (credential === null || another === null) throw new Error('not read')
     expect(await own.isEnded(credential)).to.equal(false)

@@ -33,9 +33,10 @@ function setUp(idleSeconds: number | null = day) {
   const credentials = storedCredentials({ sessions, digest, newToken, lifetimeSeconds: 30 * day, idleSeconds, clock })
   const user = aUser()
   const login = async () => {
-    const token = await credentials.issue(user, traits)
+    const { value: token, credential: issued } = await credentials.issue(user, traits)
     const credential = await credentials.read(token)
     if (credential === null) throw new Error('a new session is not there')
+    expect(issued).to.deep.equal(credential)
     return { token, credential }
   }
   return { clock, sessions, state, credentials, user, login }

@@ -72,7 +72,7 @@ async function scene() {
   const credential = { id: newId(), userId: user.id, generation: 0, issuedAt: clock(), expiresAt: clock() }
   const credentials: Backend['credentials'] = {
     recognises: () => true,
-    issue: async () => 'credential',
+    issue: async () => ({ value: 'credential', credential }),
     read: async () => null,
     revoke: async () => 'ended',
     isEnded: async () => false,
@@ -117,7 +117,10 @@ describe('the use cases under limits', () => {
       verify: async () => 'match_needs_rehash',
     }
     const logIn = new LogIn({ ...needs, hasher })
-    expect(await logIn.execute({ email: user.email, password, backend, requestId })).to.equal('credential')
+    expect(await logIn.execute({ email: user.email, password, backend, requestId })).to.have.nested.property(
+      'issued.value',
+      'credential',
+    )
     expect((await users.find(user.id))?.passwordHash).to.equal(user.passwordHash)
   })
 

@@ -72,7 +72,7 @@ describe('FinishOAuth', () => {
           wakeRelay: () => void woken++,
           warnOfDropped() {},
         }
-        const { credential } = await new FinishOAuth(needs).execute({
+        const { result } = await new FinishOAuth(needs).execute({
           response: { code: 'code', state, error: null, iss: null },
           arrival: { provider: acme, browserOf: () => browser, recognised: () => undefined },
           policy,
@@ -81,7 +81,7 @@ describe('FinishOAuth', () => {
             requiresVerification: false,
             credentials: {
               recognises: () => true,
-              issue: async (user: User) => user.id,
+              issue: async (user: User) => ({ value: user.id }),
               read: async () => null,
               revoke: async () => {},
               recordUse: async () => {},
@@ -89,7 +89,7 @@ describe('FinishOAuth', () => {
           } as never, // safe: only `issue` is called
           requestId: 'request-of-a-test',
         })
-        return credential
+        return result.issued.value
       },
     }
   }

@@ -45,7 +45,7 @@ async function scene() {
       newId: randomUUID,
       freshLoginSeconds: null,
     }),
-    logIn: (as: User = user) => credentials.issue(as),
+    logIn: async (as: User = user) => (await credentials.issue(as)).value,
     lives: async (value: string) => (await who(value)) !== null,
     async logOut(value: string) {
       const by = await who(value)

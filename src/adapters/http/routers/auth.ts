@@ -36,8 +36,8 @@ export function authRouter({ logIn, logOut, backend, deviceCookie, prefix }: Nee
           const email = 'email' in parsed ? parsed.email : null
           const { password } = body
           const client = { caller, traits: traitsOf() }
-          const credential = await logIn.execute({ email, password, backend, requestId, languages, ...client })
-          const reply = transport.deliver(credential)
+          const result = await logIn.execute({ email, password, backend, requestId, languages, ...client })
+          const reply = transport.deliver(result)
           // By a form, any page could replace the visitor's device cookie.
           return email === null || isForeign() ? reply : deviceCookie.addTo(reply, email)
         },

@@ -52,8 +52,8 @@ export function oauthRouter({ startOAuth, finishOAuth, mounted, backend, deviceC
         handle: (incoming) =>
           finishJourney(mounted, incoming, ends, async (callback) => {
             const client = { caller: incoming.caller, traits: incoming.traits() }
-            const { credential, email } = await finishOAuth.execute({ ...callback, ...client, policy, backend })
-            return deviceCookie.addTo(backend.transport.deliver(credential), email)
+            const { result, email } = await finishOAuth.execute({ ...callback, ...client, policy, backend })
+            return deviceCookie.addTo(backend.transport.deliver(result), email)
           }),
       }),
       ...postedCallback(mounted, `oauth:${name}.posted_callback`),

@@ -12,7 +12,7 @@ const authorizationForm = /^bearer +(\S+)$/i
 /** RFC 6750 section 2.1; tokens in a query or a body are ignored. */
 export const bearerTransport: Transport = {
   read: ({ authorization = '' }) => authorizationForm.exec(authorization)?.[1] ?? null,
-  deliver: (credential) => ({ status: 200, body: { access_token: credential, token_type: 'bearer' } }),
+  deliver: ({ issued }) => ({ status: 200, body: { access_token: issued.value, token_type: 'bearer' } }),
   clear: () => ({ status: 204 }),
   isAmbient: false,
   replies: { 200: { description: 'Logged in: the token is presented as `Authorization: Bearer …`', body: Token } },

@@ -8,7 +8,7 @@ type CookieAttributes = Omit<Cookie, 'value'>
 export function cookieTransport(attributes: CookieAttributes): Transport {
   return {
     read: ({ cookie }) => cookieValue(cookie, attributes.name),
-    deliver: (credential) => ({ status: 204, cookies: [{ ...attributes, value: credential }] }),
+    deliver: ({ issued }) => ({ status: 204, cookies: [{ ...attributes, value: issued.value }] }),
     clear: () => ({ status: 204, cookies: [{ ...attributes, value: '', maxAgeSeconds: 0 }] }),
     isAmbient: true,
     replies: { 204: { description: `Logged in: the session is in the cookie \`${attributes.name}\``, body: null } },

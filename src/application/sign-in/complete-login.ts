@@ -7,11 +7,12 @@ import type { User } from '../../domain/user.ts'
 import { type ChangeUser, QueueFull } from '../change-user.ts'
 import { type CausingRequest, eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
 import type { Caller, Limits } from '../limits/limits.ts'
+import type { IssuedCredential } from '../ports/credentials.ts'
 import type { DeviceTokens } from '../ports/device-tokens.ts'
 import type { EventHandlers } from '../ports/event-handlers.ts'
 import type { Backend } from './authenticate.ts'
 
-export interface IssueNeeds extends MetadataNeeds {
+export interface CompleteLoginNeeds extends MetadataNeeds {
   changeUser: ChangeUser
   eventHandlers: EventHandlers
   deviceTokens: Pick<DeviceTokens, 'idOf'>
@@ -43,21 +44,31 @@ interface Login extends CausingRequest, LoginClient {
   readonly isRegistration?: boolean
 }
 
+/** The result of every way to log in. A later release may add members, so check `type`. */
+export type LoginResult = Granted
+
+export interface Granted {
+  readonly type: 'granted'
+  readonly issued: IssuedCredential
+}
+
 /**
- * Issues a credential if the user may log in through this backend, and writes the login's events that have a handler. With a
+ * Every way to log in ends here after it has proved the user, and no other place issues credentials.
+ *
+ * Issues one if the user may log in through this backend, and writes the login's events that have a handler. With a
  * full queue of events it only warns: otherwise a failing handler would lock its user out.
  */
-export async function issueCredential(needs: IssueNeeds, login: Login): Promise<string> {
+export async function completeLogin(needs: CompleteLoginNeeds, login: Login): Promise<LoginResult> {
   const { user, backend, requiresVerification = false, traits = unknownTraits } = login
   if (!user.isActive) throw new Refusal('LOGIN_BAD_CREDENTIALS')
   if ((requiresVerification || backend.requiresVerification) && !user.isVerified) {
     throw new Refusal('LOGIN_USER_NOT_VERIFIED')
   }
 
-  const credential = await backend.credentials.issue(user, traits)
+  const granted: LoginResult = { type: 'granted', issued: await backend.credentials.issue(user, traits) }
   const isHandled = needs.eventHandlers.handles('logged_in')
   const isNew = await isNewSignIn(needs, login)
-  if (!isHandled && !isNew) return credential
+  if (!isHandled && !isNew) return granted
   const change = needs.changeUser.execute(user.id, (fresh) => {
     const metadata = () => eventMetadata(needs, login)
     const events: AccountEvent[] = [
@@ -70,11 +81,14 @@ export async function issueCredential(needs: IssueNeeds, login: Login): Promise<
     if (!(thrown instanceof QueueFull)) throw thrown
     needs.warnOfDropped({ userId: user.id, requestId: login.requestId })
   })
-  return credential
+  return granted
 }
 
 /** Whether to tell the user of this login. The limit keeps a program without cookies from filling the mailbox. */
-async function isNewSignIn(needs: IssueNeeds, { user, backend, caller, isRegistration }: Login): Promise<boolean> {
+async function isNewSignIn(
+  needs: CompleteLoginNeeds,
+  { user, backend, caller, isRegistration }: Login,
+): Promise<boolean> {
   if (!backend.isForBrowsers || isRegistration || caller === undefined) return false
   if (!needs.eventHandlers.handles('new_sign_in')) return false
   const account = emailKey(user.email)

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { newId } from '../../../src/adapters/crypto/new-id.ts'
 import { unlimited } from '../../../src/application/limits/limits.ts'
-import { type DroppedEvents, issueCredential } from '../../../src/application/sign-in/issue-credential.ts'
+import { completeLogin, type DroppedEvents } from '../../../src/application/sign-in/complete-login.ts'
 import type { Email } from '../../../src/domain/email.ts'
 import { Unavailable } from '../../../src/domain/refusal.ts'
 import type { User } from '../../../src/domain/user.ts'
@@ -11,7 +11,8 @@ import { changeUserOf, deliveryNeeds, recording } from '../../support/delivery.t
 
 describe('the event of a login', () => {
   const requestId = 'request-of-a-test'
-  const backend = { name: 'jwt', requiresVerification: false, credentials: { issue: async () => 'credential' } }
+  const issued = { value: 'credential' }
+  const backend = { name: 'jwt', requiresVerification: false, credentials: { issue: async () => issued } }
 
   async function scene() {
     const clock = fixedClock()
@@ -26,7 +27,7 @@ describe('the event of a login', () => {
       newId,
       warnOfDropped: (one: DroppedEvents) => void dropped.push(one),
     }
-    const logIn = (user: User) => issueCredential(needs, { user, backend: backend as never, requestId }) // safe: only `issue` is called
+    const logIn = (user: User) => completeLogin(needs, { user, backend: backend as never, requestId }) // safe: only `issue` is called
     return { clock, users, outbox, dropped, logIn, changeUser: needs.changeUser }
   }
 
@@ -46,7 +47,7 @@ describe('the event of a login', () => {
     const user = aUser()
     await users.insert(user, [])
     const logins = await Promise.all(Array.from({ length: 150 }, () => logIn(user)))
-    expect(logins).to.deep.equal(Array(150).fill('credential'))
+    expect(logins).to.deep.equal(Array(150).fill({ type: 'granted', issued }))
     expect(await outbox.count('waiting', 1000)).to.equal(100)
     expect(dropped).to.deep.equal(Array(50).fill({ userId: user.id, requestId }))
     const verify = changeUser.execute(user.id, (fresh) => ({ type: 'replace', user: fresh, events: [anEvent(fresh)] }))
