@@ -124,6 +124,18 @@ describe('the architecture', () => {
     expect(readers).to.not.deep.equal([])
   })
 
+  it('issues credentials in one file only, so that no way to log in goes round its checks', () => {
+    const access = /[\w.]*[?!]?\.issue\b\(?|\[\s*['"`]issue['"`]|\{(?:[^{}]*,)?\s*issue\s*[,:}]/g
+    const found = sourceFiles().flatMap(({ file, text }) =>
+      [...text.matchAll(access)].map(([use]) => `${file}: ${use}`),
+    )
+    expect(found.sort()).to.deep.equal([
+      'adapters/http/transports/device-cookie.ts: tokens.issue(', // the token of a browser, which logs nobody in
+      'application/checked-accounts.ts: .credentials?.issue', // looks whether it exists
+      'application/sign-in/complete-login.ts: backend.credentials.issue(',
+    ])
+  })
+
   it('has no decorators anywhere', () => {
     const texts = sourceFiles().filter(({ text }) => /^\s*@\w+\(/m.test(text))
     expect(texts.map(({ file }) => file)).to.deep.equal([])
