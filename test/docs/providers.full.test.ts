@@ -38,6 +38,7 @@ describe('docs/providers.md', () => {
           handlers: { console: false },
           try: { enabled: false },
           security: { profile: 'compatible' },
+          pages: { enabled: false },
         }
         const env = { ...secretOf(name, kind), PORTCULLIS_HTTP__TRUSTED_PROXIES: '127.0.0.1' }
         const { settings, warnings } = await folder.load({ ...inUse, ...example() }, env)

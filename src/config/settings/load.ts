@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import { loadTenants } from './load-tenants.ts'
 import type { Assignment } from './merge.ts'
 import { readJudged } from './resolve.ts'
-import { doubtsOf } from './rules/doubts.ts'
+import { doubtsOf, doubtsOfPages } from './rules/doubts.ts'
 import { type Fault, SettingsFault, type Source } from './schema/fault.ts'
 import { environmentSchema, type Settings } from './schema/schema.ts'
 import { overlay, treeOf } from './schema/tree.ts'
@@ -78,7 +78,10 @@ export async function settingsOf(file: ConfigFile, from: LoadFrom, ofReading?: F
     throw new SettingsFault(ofFiles, environment.warnings)
   }
   const warnings = [...environment.warnings, ...(await doubtsOf(settings))]
-  if (by === undefined) return { settings, tenants: onlyTenant(settings, sources), sources, warnings }
+  if (by === undefined) {
+    const ofPages = listens ? doubtsOfPages(settings, sources) : []
+    return { settings, tenants: onlyTenant(settings, sources), sources, warnings: [...warnings, ...ofPages] }
+  }
   const tenants = await loadTenants({
     common: settings,
     base: overlay(value, treeOf(common)),

@@ -3,7 +3,8 @@ import { goodSecret, settingsFolder } from '../../support/settings.ts'
 
 const mongo = { users: { kind: 'mongo', url: 'mongodb://127.0.0.1/accounts' } }
 /** Otherwise every public URL causes a warning. */
-const security = { profile: 'compatible' }
+/** Settings without which a public service gets a warning. */
+const chosen = { security: { profile: 'compatible' }, pages: { enabled: false } }
 
 describe('judging the settings', () => {
   const folder = settingsFolder()
@@ -233,7 +234,7 @@ describe('judging the settings', () => {
     it('warn of cookies that others can read, on every address but loopback', async () => {
       const backends = { cookie: { transport: { name: 'session', secure: false, httpOnly: false } } }
       const http = { publicUrl: 'https://accounts.example.com', trustedProxies: [] }
-      const { warnings } = await folder.load({ http, backends, security })
+      const { warnings } = await folder.load({ http, backends, ...chosen })
       expect(warnings).to.deep.equal([
         'the cookie of the backend cookie is not Secure: browsers send it without encryption, too',
         'the cookie of the backend cookie is not HttpOnly: every script in the page can read it',
@@ -243,7 +244,7 @@ describe('judging the settings', () => {
 
     it('warn that proxies have to be named, on every address but loopback', async () => {
       const publicUrl = 'https://accounts.example.com'
-      const [warning, ...others] = (await folder.load({ http: { publicUrl }, security })).warnings
+      const [warning, ...others] = (await folder.load({ http: { publicUrl }, ...chosen })).warnings
       expect(warning).to.match(/^http\.trustedProxies is not set: name the proxies .* have no limits by client$/)
       expect(others).to.deep.equal([])
       for (const quiet of [
@@ -251,6 +252,26 @@ describe('judging the settings', () => {
         { http: { publicUrl, trustedProxies: ['10.0.0.7', '2001:db8::/32'] } },
         { http: { publicUrl: 'http://localhost:3000' } },
         { http: { publicUrl }, limits: { enabled: false } },
+        {},
+      ]) {
+        expect((await folder.load({ ...quiet, ...chosen })).warnings, JSON.stringify(quiet)).to.deep.equal([])
+      }
+    })
+
+    it('warn of pages that are off by default where other machines reach the service', async () => {
+      const publicUrl = 'https://accounts.example.com'
+      const { security } = chosen
+      const http = { publicUrl, trustedProxies: [] }
+      for (const far of [{ http }, { http: { host: '0.0.0.0', publicUrl: 'http://localhost:3000' } }]) {
+        expect((await folder.load({ ...far, security })).warnings).to.deep.equal([
+          'the account pages are off: set mail.url, or pages.enabled (false if you want none)',
+        ])
+      }
+      for (const quiet of [
+        { http, pages: { enabled: true } },
+        { http, pages: { enabled: false } },
+        { http, mail: { url: 'smtp://localhost', from: 'accounts@example.com' } },
+        { http, backends: { cookie: { enabled: false } } },
         {},
       ]) {
         expect((await folder.load({ ...quiet, security })).warnings, JSON.stringify(quiet)).to.deep.equal([])
@@ -293,7 +314,7 @@ describe('judging the settings', () => {
     it('warn of a Secure cookie that browsers will drop', async () => {
       const { warnings } = await folder.load({
         http: { publicUrl: 'http://accounts.example.com', trustedProxies: ['10.0.0.0/8'] },
-        security,
+        ...chosen,
       })
       expect(warnings).to.deep.equal([
         'browsers will drop the cookie of the backend cookie: it is Secure and http.publicUrl is not https',
@@ -304,7 +325,7 @@ describe('judging the settings', () => {
       const warned = async (publicUrl: string | undefined, allowedOrigins: string[], transport: object = {}) => {
         const http = { ...(publicUrl !== undefined && { publicUrl }), allowedOrigins, trustedProxies: [] }
         const backends = { cookie: { transport } }
-        return (await folder.load({ http, backends, security, handlers: { console: false } })).warnings
+        return (await folder.load({ http, backends, ...chosen, handlers: { console: false } })).warnings
       }
       const words = (origins: string, publicUrl: string) => [
         `browsers do not send the cookie of the backend cookie with requests from pages of ${origins} (http.allowedOrigins), which is another site than ${publicUrl}: use one host name or domain for both, or a backend with bearer tokens`,
@@ -340,12 +361,12 @@ describe('judging the settings', () => {
       const open = { host: '0.0.0.0', publicUrl: 'http://localhost:3000' }
       const far = { publicUrl: 'https://accounts.example.com', trustedProxies: [] }
       for (const http of [far, open]) {
-        expect((await folder.load({ http, handlers, security })).warnings).to.deep.equal([
+        expect((await folder.load({ http, handlers, ...chosen })).warnings).to.deep.equal([
           'handlers.console prints tokens: any reader of standard output can verify addresses and reset passwords',
         ])
       }
       for (const quiet of [{ http: far }, { http: { publicUrl: 'http://localhost:8080' }, handlers }, {}]) {
-        expect((await folder.load({ ...quiet, security })).warnings).to.deep.equal([])
+        expect((await folder.load({ ...quiet, ...chosen })).warnings).to.deep.equal([])
       }
     })
   })

@@ -3,8 +3,9 @@ import { storeRoles } from '../../../adapters/stores/store-backend.ts'
 import { isAppOrigin } from '../../../lib/app-origin.ts'
 import { isLoopback } from '../../../lib/loopback.ts'
 import { backendOf } from '../../plugins/stores.ts'
-import { isLocal, isPublic } from '../defaults.ts'
+import { canHavePages, isLocal, isPublic } from '../defaults.ts'
 import { registrableDomain } from '../registrable-domain.ts'
+import type { Source } from '../schema/fault.ts'
 import type { Settings } from '../schema/schema.ts'
 import { enabledOf } from '../schema/tree.ts'
 
@@ -23,6 +24,13 @@ export async function doubtsOf(settings: Settings): Promise<string[]> {
     ...doubtsOfTls(settings),
     ...doubtsOfLinks(settings),
   ]
+}
+
+/** Warns of account pages that are off by default, because on loopback they are on. `sources` has each given setting. */
+export function doubtsOfPages(settings: Settings, sources: ReadonlyMap<string, Source>): string[] {
+  const { http, pages } = settings
+  if (isLocal(http) || pages.enabled || sources.has('pages.enabled') || !canHavePages(settings)) return []
+  return ['the account pages are off: set mail.url, or pages.enabled (false if you want none)']
 }
 
 function doubtsOfStores({ stores }: Settings): string[] {
