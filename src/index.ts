@@ -118,7 +118,7 @@ export {
   maxWaitingEvents,
   type UserChanges,
 } from './domain/events.ts'
-export { type EventId, isUserId, parseEventId, parseUserId, type UserId } from './domain/ids.ts'
+export { type EventId, isUserId, type NewId, parseEventId, parseUserId, type UserId } from './domain/ids.ts'
 export type { OAuthAccount, OAuthIdentity, ProviderTokens } from './domain/oauth-account.ts'
 export type { OAuthFlow, OAuthState } from './domain/oauth-state.ts'
 export type { OneTimeToken, RequestPurpose, TokenPurpose, TokenRequest } from './domain/one-time-token.ts'

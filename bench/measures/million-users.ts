@@ -91,7 +91,7 @@ async function filled(count: number, hash: string): Promise<Crowd> {
   const now = Date.now()
 
   function add(fields: Partial<User> = {}): User {
-    const id = newId() as UserId // safe: a UUID
+    const id = newId()
     const email = `${Math.random().toString(36).slice(2)}.${ids.length}@example.com` as Email // safe: no other characters
     const user = { ...newUser(id, email, hash, new Date(now)), ...fields }
     if (insert(now, user, []) !== 'stored') throw new Error('an address was taken')

@@ -4,7 +4,7 @@ import type { EventId } from '../domain/ids.ts'
 export interface MetadataNeeds {
   readonly clock: () => Date
   /** A new UUID, version 7. */
-  readonly newId: () => string
+  readonly newId: () => EventId
 }
 
 /** The request that causes an event. */
@@ -14,8 +14,8 @@ export interface CausingRequest {
   readonly languages?: readonly string[] | undefined
 }
 
-/** The id and time of a new event. The cast is safe: `newId` promises a UUID. */
+/** The id and time of a new event. */
 export function eventMetadata({ clock, newId }: MetadataNeeds, request: CausingRequest): EventMetadata {
   const { requestId, languages = [] } = request
-  return { eventId: newId() as EventId, at: clock(), requestId, languages }
+  return { eventId: newId(), at: clock(), requestId, languages }
 }

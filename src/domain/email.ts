@@ -126,14 +126,17 @@ function domainToAscii(domain: string): string | { objection: string } {
   return ascii
 }
 
+/** A label and its punycode. */
+const unicodeLabel = { label: 'ü.', ascii: 'xn--tda.' }
+
 /**
  * UTS #46 ToASCII as the WHATWG URL standard applies it to hosts; `null` for an invalid host. Node 24 and 26 do not check
- * the punycode of a domain that is all ASCII (`xn--a.example`). A label in Unicode before it makes them check.
+ * the punycode of a domain that is all ASCII (`xn--a.example`). `unicodeLabel` before the domain makes them check.
  */
 function hostname(domain: string): string | null {
   if (/[/?#@:%[\]\\]/.test(domain) || domain.endsWith('.')) return null
   try {
-    return new URL(`http://ü.${domain}/`).hostname.slice('xn--tda.'.length)
+    return new URL(`http://${unicodeLabel.label}${domain}/`).hostname.slice(unicodeLabel.ascii.length)
   } catch {
     return null
   }

@@ -1,10 +1,14 @@
-declare const checked: unique symbol
+declare const user: unique symbol
+declare const event: unique symbol
 
 /** A user's id: a UUID, lower-case with dashes (RFC 9562). New ones are version 7, so they sort by age. */
-export type UserId = string & { readonly [checked]: 'UserId' }
+export type UserId = string & { readonly [user]: true }
 
 /** An event's id: a UUID, the same at every delivery of that event. */
-export type EventId = string & { readonly [checked]: 'EventId' }
+export type EventId = string & { readonly [event]: true }
+
+/** An id that nothing has yet: it may become that of a user or of an event. */
+export type NewId = UserId & EventId
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 

@@ -1,6 +1,6 @@
 import type { Email } from '../../domain/email.ts'
 import { accountEvent } from '../../domain/events.ts'
-import type { UserId } from '../../domain/ids.ts'
+import type { NewId } from '../../domain/ids.ts'
 import { type PasswordPolicy, passwordObjection } from '../../domain/password.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import { newUser, type User } from '../../domain/user.ts'
@@ -12,6 +12,7 @@ import type { ValidatePassword } from './password-validation.ts'
 
 export interface RegisterNeeds extends MetadataNeeds {
   users: UserStore
+  newId: () => NewId
   hasher: PasswordHasher
   policy: PasswordPolicy
   /** `undefined`: nobody else is asked about passwords. */
@@ -50,7 +51,7 @@ export async function register(
   const code = 'REGISTER_INVALID_PASSWORD'
   const objection = passwordObjection(password, email, policy)
   if (objection !== null) throw new Refusal(code, objection.reason, { rule: objection.rule })
-  const bare = newUser(newId() as UserId, email, null, clock()) // safe: `newId` promises a UUID
+  const bare = newUser(newId(), email, null, clock())
   const described = { ...bare, ...rights, isOwnerProved: rights.isVerified === true }
   await validatePassword?.({ password, user: described, code }, registration)
 

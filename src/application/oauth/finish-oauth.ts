@@ -1,6 +1,6 @@
 import { type Email, emailKey, objectionToNewAddress } from '../../domain/email.ts'
 import { accountEvent, updatedEvent } from '../../domain/events.ts'
-import type { UserId } from '../../domain/ids.ts'
+import type { NewId } from '../../domain/ids.ts'
 import { accountOf, isVouchedFor, linkOf, withAccount } from '../../domain/linked-accounts.ts'
 import type { OAuthIdentity } from '../../domain/oauth-account.ts'
 import { Refusal, Unavailable } from '../../domain/refusal.ts'
@@ -22,6 +22,7 @@ import { takeOver } from './take-over.ts'
 
 interface Needs extends CompleteLoginNeeds, ReturnNeeds {
   users: UserStore
+  newId: () => NewId
   vault: ProviderVault
   /** Called after a new user was written, so that its event need not wait for the relay's next poll. Must not throw. */
   wakeRelay?: () => void
@@ -106,7 +107,7 @@ export class FinishOAuth {
     const { users, newId, clock } = this.#needs
     const { identity, provider, policy } = signIn
     if (objectionToNewAddress(email) !== null) throw new Refusal('OAUTH_NOT_AVAILABLE_EMAIL')
-    const bare = newUser(newId() as UserId, email, null, clock()) // safe: `newId` promises a UUID
+    const bare = newUser(newId(), email, null, clock())
     const isVerified = policy.verifiedByDefault && identity.isEmailVerified
     const isOwnerProved = identity.isEmailVerified
     const account = sealedAccount(this.#needs, bare, provider, identity)

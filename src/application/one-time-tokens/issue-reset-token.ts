@@ -4,7 +4,7 @@ import type { User } from '../../domain/user.ts'
 import { type IssueNeeds, issueToken } from './issue-token.ts'
 
 interface Needs extends IssueNeeds {
-  newId: () => string
+  newId: () => EventId
 }
 
 /** Returns a reset token to an operator, who hands it to the user. No route does this. */
@@ -18,7 +18,7 @@ export class IssueResetToken {
   async execute(user: User): Promise<{ token: string; expiresAt: Date } | null> {
     const purpose = 'reset_password'
     if (!isWanted(purpose, user)) return null
-    const eventId = this.#needs.newId() as EventId // safe: `newId` promises a UUID
+    const eventId = this.#needs.newId()
     return await issueToken(this.#needs, { purpose, user, fact: factOf(purpose, user), eventId, isRepeated: false })
   }
 }

@@ -1,5 +1,4 @@
 import { type Email, emailKey } from '../../domain/email.ts'
-import type { EventId } from '../../domain/ids.ts'
 import type { RequestPurpose } from '../../domain/one-time-token.ts'
 import { Unavailable } from '../../domain/refusal.ts'
 import type { CausingRequest, MetadataNeeds } from '../event-metadata.ts'
@@ -36,7 +35,7 @@ export class RequestToken {
 
     const outcome = await tokenRequests.ask({
       id,
-      eventId: newId() as EventId, // safe: `newId` promises a UUID
+      eventId: newId(),
       purpose,
       sealedEmail: keyRing.sealEmail(key, id),
       requestId,

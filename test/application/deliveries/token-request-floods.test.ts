@@ -1,6 +1,6 @@
-import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import { derivedKeys } from '../../../src/adapters/crypto/derived-keys.ts'
+import { newId } from '../../../src/adapters/crypto/new-id.ts'
 import { memoryTokenStore } from '../../../src/adapters/stores/memory/tokens.ts'
 import { DeliverTokens } from '../../../src/application/deliveries/deliver-tokens.ts'
 import { unlimited } from '../../../src/application/limits/limits.ts'
@@ -34,7 +34,7 @@ function over({ store, clock }: OpenedStore, eventHandlers: EventHandlers) {
     handlerTimeoutSeconds: 10,
     report() {},
   })
-  const requestToken = new RequestToken({ tokenRequests, keyRing, limits: unlimited, clock, newId: randomUUID })
+  const requestToken = new RequestToken({ tokenRequests, keyRing, limits: unlimited, clock, newId })
   const ask = (email: Email) => requestToken.execute({ purpose: 'reset_password', email, requestId: 'request-1' })
   const stored = async () => {
     const user = aUser()

@@ -1,6 +1,7 @@
-import { createSecretKey, randomBytes, randomUUID } from 'node:crypto'
+import { createSecretKey, randomBytes } from 'node:crypto'
 import { expect } from 'chai'
 import { jwtCredentials } from '../../../src/adapters/credentials/jwt.ts'
+import { newId } from '../../../src/adapters/crypto/new-id.ts'
 import { Authenticate } from '../../../src/application/sign-in/authenticate.ts'
 import { LogOut } from '../../../src/application/sign-in/log-out.ts'
 import { LogOutEverywhere } from '../../../src/application/sign-in/log-out-everywhere.ts'
@@ -29,7 +30,7 @@ async function scene() {
     lifetimeSeconds: 3600,
     expiringIds: counting,
     clock,
-    newId: randomUUID,
+    newId,
   })
   const backend = { name: 'jwt', credentials, requiresVerification: false }
   const authenticate = new Authenticate({ users })
@@ -42,7 +43,7 @@ async function scene() {
     logOutEverywhere: new LogOutEverywhere({
       changeUser: changeUserOf(users),
       clock,
-      newId: randomUUID,
+      newId,
       freshLoginSeconds: null,
     }),
     logIn: async (as: User = user) => (await credentials.issue(as)).value,

@@ -30,7 +30,9 @@ export interface UserRow {
  * section 5.7), so that new rows are neighbours.
  */
 export function rowIdOf(id: UserId): bigint {
-  return BigInt.asIntN(64, BigInt(`0x${id.slice(1, 8)}${id.slice(9, 13)}${id.slice(21, 23)}${id.slice(24, 27)}`))
+  const time = `${id.slice(1, 8)}${id.slice(9, 13)}` // 44 bits of milliseconds, which repeat after 557 years
+  const chance = `${id.slice(21, 23)}${id.slice(24, 27)}` // 20 random bits, behind those of the version and the variant
+  return BigInt.asIntN(64, BigInt(`0x${time}${chance}`)) // a rowid has a sign
 }
 
 export interface SessionRow {
