@@ -142,7 +142,7 @@ describe('the buttons of providers on the pages at /account', () => {
     await page.context().clearCookies()
     await page.goto(`${service.url}/auth/associate/acme/callback?code=x&state=y`)
     await says('h1', 'The account was not linked')
-    await says('#message', 'Your session has ended.')
+    await says('#message', 'You are not signed in.')
     await page.goto(`${service.url}/account/`)
     await says('#message', 'There is no page at this address.')
     await page.getByRole('link', { name: 'Go to your account' }).click()

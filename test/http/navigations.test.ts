@@ -94,6 +94,8 @@ describe('a navigation that fails', () => {
     expectPage(again, 400, 'The sign-in did not work')
     expect(again.text).to.include('href="/account/sign-in"')
     expectPage(await open(callback({ error: 'access_denied' })), 400, 'You cancelled, or the other service refused.')
+    expectPage(await open(callback({})), 400, 'This link is incomplete or wrong.')
+    expectPage(await open(callback({}), { 'Accept-Language': 'de' }), 400, 'Dieser Link ist unvollständig oder falsch.')
     const down = await begun(visitor)
     acme.instead('token', { status: 503 })
     const failed = await open(callback(down), { cookie: cookiesOf(visitor) })
@@ -117,11 +119,22 @@ describe('a navigation that fails', () => {
     ] as const) {
       expectPage(await open(path, headers), status, 'The account was not linked')
     }
+    expectPage(await open('/auth/associate/acme/callback', { cookie }), 400, 'This link is incomplete or wrong.')
+  })
+
+  it('tells a person without a session to sign in', async () => {
+    for (const path of ['/users/me', '/auth/associate/acme/callback?code=x&state=y']) {
+      const answer = await open(path)
+      expectPage(answer, 401, 'You are not signed in.')
+      expect(answer.text).to.include('href="/account/sign-in"').and.not.to.include('href="/account"')
+      expectPage(await open(path, { 'Accept-Language': 'de' }), 401, 'Sie sind nicht angemeldet.')
+    }
   })
 
   it('gets a page for a wrong method and for a limit', async () => {
     const wrong = await open('/auth/register', {}, service)
-    expectPage(wrong, 405, 'That did not work')
+    expectPage(wrong, 405, 'A browser cannot open it.')
+    expect(wrong.text.match(/That did not work/g)).to.have.length(2) // in the title and in the heading
     expect(wrong.headers.get('Allow')).to.equal('POST')
     const from = { 'X-Forwarded-For': '192.0.2.1' }
     await Promise.all(Array.from({ length: 40 }, () => call(service.url, 'GET', callback({}), { headers: from })))

@@ -104,12 +104,20 @@ function titleOf({ status }: Context, { problem }: Texts, journey: 'login' | 'li
 }
 
 function reasonOf(ctx: Context, { problem, script }: Texts): string {
+  if (ctx.status === 401) return problem.notSignedIn
   if (ctx.status === 404) return problem.noSuchPage
+  if (ctx.status === 405) return problem.wrongMethod
   const { detail } = JSON.parse(String(ctx.body))
+  if (detail === 'Bad Request' && !isFromProvider(ctx)) return problem.badLink
   const errors: Readonly<Record<string, string>> = script.errors
-  const text = (Object.hasOwn(errors, String(detail)) ? errors[String(detail)] : undefined) ?? script.unknown
+  const text = (Object.hasOwn(errors, String(detail)) ? errors[String(detail)] : undefined) ?? problem.later
   const seconds = Number(ctx.response.get('Retry-After'))
   return text.replace('$1', seconds < 60 ? `${seconds} s` : `${Math.ceil(seconds / 60)} min`)
+}
+
+/** Whether a provider sent the person here. Without an error or a code, the link itself is at fault. */
+function isFromProvider(ctx: Context): boolean {
+  return journeyOf(ctx) !== null && ['error', 'code'].some((name) => ctx.query[name] !== undefined)
 }
 
 function linksOf(ctx: Context, texts: Texts, ways: WaysOn | null, email: string | null): (Html | null)[] {
@@ -120,7 +128,8 @@ function linksOf(ctx: Context, texts: Texts, ways: WaysOn | null, email: string 
   if (ways === null) return [again]
   const account = `${baseOf(new URL(ways.publicUrl()))}/account`
   const toAccount = html`<a href="${account}">${texts.verify.toAccount}</a>`
+  const isSignInNext = ctx.status === 401 || (journeyOf(ctx) === 'login' && email === null)
+  if (isSignInNext) return [html`<a href="${account}/sign-in">${texts.signIn.title}</a>`]
   if (journeyOf(ctx) !== 'login') return [again, toAccount]
-  if (email === null) return [html`<a href="${account}/sign-in">${texts.signIn.title}</a>`]
   return [toAccount, html`<a href="${account}/sign-in?another">${problem.another}</a>`]
 }

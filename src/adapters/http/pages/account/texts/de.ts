@@ -64,6 +64,10 @@ export const de: Texts = {
     signedInAs: 'Sie sind angemeldet als {email}.',
     another: 'Anderes Konto verwenden',
     again: 'Noch einmal versuchen',
+    notSignedIn: 'Sie sind nicht angemeldet.',
+    badLink: 'Dieser Link ist unvollständig oder falsch.',
+    wrongMethod: 'Diese Adresse ist für Programme. Ein Browser kann sie nicht öffnen.',
+    later: 'Bitte versuchen Sie es später noch einmal.',
   },
   currentHint: 'Kann leer bleiben, wenn Sie sich gerade erst angemeldet haben.',
 

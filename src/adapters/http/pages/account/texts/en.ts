@@ -64,6 +64,10 @@ export const en = {
     signedInAs: 'You are signed in as {email}.',
     another: 'Use another account',
     again: 'Try again',
+    notSignedIn: 'You are not signed in.',
+    badLink: 'This link is incomplete or wrong.',
+    wrongMethod: 'This address is for programs. A browser cannot open it.',
+    later: 'Please try again later.',
   },
   currentHint: 'Can stay empty if you signed in a short time ago.',
 
