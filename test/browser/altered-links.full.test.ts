@@ -14,14 +14,14 @@ const newPassword = 'quite another pass phrase'
 const languages = {
   'en-GB': {
     lost: 'The link has lost its last part',
-    notWhole: 'This is not the whole link.',
+    notWhole: 'This is not the whole link of the message.',
     dead: 'This link does not work any more.',
     withoutTls: 'did not keep its cookie, because this page has no encryption (https).',
     blocked: 'your browser blocks cookies.',
   },
   'de-AT': {
     lost: 'Der Link hat unterwegs seinen letzten Teil verloren.',
-    notWhole: 'Das ist nicht der ganze Link.',
+    notWhole: 'Das ist nicht der ganze Link aus der Nachricht.',
     dead: 'Dieser Link funktioniert nicht mehr.',
     withoutTls: 'das Cookie nicht behalten, weil diese Seite nicht verschlüsselt ist (https).',
     blocked: 'Ihr Browser blockiert Cookies.',
@@ -97,6 +97,9 @@ describe('links and cookies that do not arrive whole, in a browser', () => {
         expect(await page.isVisible('#password'), lost).to.equal(false)
       }
       await watched.expectAccessible('the field for the link')
+      await page.fill('#link', 'hallo')
+      await page.press('#link', 'Enter')
+      await watched.says('#link-fault', texts.notWhole)
       await page.fill('#link', link.slice(0, -1))
       await page.click('#open-link')
       await watched.says('#link-fault', texts.notWhole)
@@ -107,7 +110,7 @@ describe('links and cookies that do not arrive whole, in a browser', () => {
       await page.locator('#password').waitFor()
       await watched.expectAccessible('the form for a new password')
 
-      await page.goto(`${service.url}/account/verify`)
+      await page.goto(`${service.url}/account/reset`)
       await watched.says('#message', texts.lost)
       await page.fill('#link', `${service.url}/account/verify#token=${await verifyToken(service, email)}`)
       await page.click('#confirm')

@@ -1,6 +1,7 @@
 import { tokenInLink } from '../../../../../lib/token-in-link.ts'
+import type { PageName } from '../page-data.ts'
 import { onClick } from './form.ts'
-import { byId, data, say, texts } from './page.ts'
+import { byId, data, pageUrl, say, texts } from './page.ts'
 import { tabStorage } from './storage.ts'
 
 const key = `portcullis.token${data.base}${location.pathname}`
@@ -25,6 +26,9 @@ export function forgetToken(): void {
   history.replaceState(null, '', location.pathname)
 }
 
+/** A link of the other kind of message leads to its own page. */
+const linkedPage = /\/account\/(reset|verify)\b/
+
 /** Asks for the link of the message, instead of `part` of the page. Its token opens the page again. */
 export function askForLink(part: string): void {
   byId(part).hidden = true
@@ -33,10 +37,14 @@ export function askForLink(part: string): void {
   const field = byId<HTMLInputElement>('link')
   const open = (): boolean => {
     const token = tokenInLink(field.value)
-    if (token !== null) location.hash = `token=${token}`
+    const page = linkedPage.exec(field.value)?.[1] as PageName | undefined // safe: the pattern has names of pages only
+    if (token !== null) location.assign(`${page === undefined ? '' : pageUrl(page)}#token=${token}`)
     return token !== null
   }
   field.addEventListener('input', open)
+  field.addEventListener('keydown', ({ key }) => {
+    if (key === 'Enter') byId('open-link').click()
+  })
   onClick(byId('open-link'), async () => {
     const isOpened = open()
     byId('link-fault').textContent = isOpened ? '' : texts.noLink

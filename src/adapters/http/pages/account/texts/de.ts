@@ -86,7 +86,7 @@ export const de: Texts = {
     goOn: 'Weiter',
     noToken:
       'Der Link hat unterwegs seinen letzten Teil verloren. Bitte kopieren Sie den ganzen Link aus der Nachricht, und fügen Sie ihn hier ein.',
-    noLink: 'Das ist nicht der ganze Link. Er endet mit #token= und 43 Zeichen.',
+    noLink: 'Das ist nicht der ganze Link aus der Nachricht. Er endet mit #token= und 43 Zeichen.',
     cookieNotKept: {
       withoutTls:
         'Die Anmeldung ist angenommen, aber Ihr Browser hat das Cookie nicht behalten, weil diese Seite nicht verschlüsselt ist (https). Nur der Betreiber dieses Dienstes kann das ändern.',

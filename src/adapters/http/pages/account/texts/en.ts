@@ -87,7 +87,7 @@ export const en = {
     goOn: 'Continue',
     noToken:
       'The link has lost its last part on the way. Please copy the whole link from the message and paste it here.',
-    noLink: 'This is not the whole link. It ends in #token= and 43 characters.',
+    noLink: 'This is not the whole link of the message. It ends in #token= and 43 characters.',
     /** After a correct password, if the next request has no cookie. */
     cookieNotKept: {
       withoutTls:
