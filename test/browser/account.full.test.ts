@@ -248,6 +248,7 @@ describe('the pages at /account in a browser', () => {
       await page.goto(`${service.url}/account/verify#token=${oldToken}`)
       await page.click('#confirm')
       await says('#message', words)
+      expect(await page.isVisible('#question')).to.equal(false)
       await page.click('a[data-page-name=account]')
       await page.click('#resend')
       await says('#message', email)

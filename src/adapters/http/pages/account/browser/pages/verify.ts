@@ -6,22 +6,39 @@ import { askForLink, forgetToken, keepToken, linkToken } from '../token.ts'
 const token = linkToken()
 if (token === null) askForLink('question')
 
-// Some mail programs open every link, so only the button confirms.
-onClick(byId('confirm'), async () => {
+/** The buttons of a dead link can do nothing, so the page keeps only the way to the account. */
+async function withLink(act: () => Promise<void>): Promise<void> {
   try {
-    const { email } = await request<Me>('POST', `${data.routes.verify}/verify`, { json: { token } })
-    forgetToken()
-    const to = keptReturn() ?? pageUrl('account', null)
-    finish(filled(texts.verifiedNow, { email }), element('a', { class: 'button', href: to }, texts.goOn))
+    await act()
   } catch (problem) {
-    if (codeOf(problem) !== 'Unauthorized') throw problem
-    keepToken(token ?? '')
-    open('sign-in', 'signInFirst', new URL(pageUrl('verify', null), location.href).href)
+    if (['VERIFY_USER_BAD_TOKEN', 'VERIFY_USER_ALREADY_VERIFIED'].includes(codeOf(problem) ?? '')) {
+      byId('question').hidden = true
+      byId('title').focus()
+    }
+    throw problem
   }
-})
+}
 
-onClick(byId('reject'), async () => {
-  await request('POST', `${data.routes.verify}/verify/reject`, { json: { token } })
-  forgetToken()
-  finish(texts.rejected)
-})
+// Some mail programs open every link, so only the button confirms.
+onClick(byId('confirm'), () =>
+  withLink(async () => {
+    try {
+      const { email } = await request<Me>('POST', `${data.routes.verify}/verify`, { json: { token } })
+      forgetToken()
+      const to = keptReturn() ?? pageUrl('account', null)
+      finish(filled(texts.verifiedNow, { email }), element('a', { class: 'button', href: to }, texts.goOn))
+    } catch (problem) {
+      if (codeOf(problem) !== 'Unauthorized') throw problem
+      keepToken(token ?? '')
+      open('sign-in', 'signInFirst', new URL(pageUrl('verify', null), location.href).href)
+    }
+  }),
+)
+
+onClick(byId('reject'), () =>
+  withLink(async () => {
+    await request('POST', `${data.routes.verify}/verify/reject`, { json: { token } })
+    forgetToken()
+    finish(texts.rejected)
+  }),
+)
