@@ -66,6 +66,14 @@ describe('portcullis config check', () => {
     }
   })
 
+  it('refuses a proxy for outgoing requests that the start would refuse', async () => {
+    const { code, out, err } = await portcullis(['config', 'check'], {
+      env: { HTTPS_PROXY: 'socks5://127.0.0.1:1080' },
+    })
+    expect([code, out]).to.deep.equal([2, ''])
+    expect(err).to.include('HTTPS_PROXY: must be the address of a proxy')
+  })
+
   it('loads the module of handlers, and reports a module that fails', async () => {
     const cwd = scratchFolder()
     await writeFile(join(cwd, 'broken.mjs'), 'export function on_after_register( {')

@@ -1,5 +1,6 @@
 import { warnOfNoHandlers } from '../../config/composition/handlers.ts'
-import { SettingsFault } from '../../config/settings/schema/fault.ts'
+import { outboundProxy } from '../../config/composition/outbound-proxy.ts'
+import { type Fault, SettingsFault } from '../../config/settings/schema/fault.ts'
 import { renderSettings, renderVariables } from '../describe-settings.ts'
 import { type ExitCode, warn } from '../output.ts'
 import { type GlobalOptions, settingsHere, tenantHere, tenantsOfCommand } from '../settings.ts'
@@ -12,8 +13,9 @@ export async function checkConfig(options: GlobalOptions & { readonly env?: true
     return 0
   }
   const loaded = await (options.tenant === undefined ? settingsHere(options.configFile) : tenantHere(options))
-  const faults = await openingFaults([{ ...loaded, id: '', pathPrefix: '' }])
-  if (faults.size > 0) throw new SettingsFault([...faults.values()].flat(), loaded.warnings)
+  const opening = await openingFaults([{ ...loaded, id: '', pathPrefix: '' }])
+  const faults = [...[...opening.values()].flat(), ...proxyFaults()]
+  if (faults.length > 0) throw new SettingsFault(faults, loaded.warnings)
   // The warnings come after the long table, so that a terminal shows them.
   process.stdout.write(`${renderSettings(loaded)}\n`)
   for (const warning of loaded.warnings) warn(warning)
@@ -27,4 +29,14 @@ export async function checkConfig(options: GlobalOptions & { readonly env?: true
   if (tenants.disabled.size > 0) return 2
   process.stderr.write('The settings are valid\n')
   return 0
+}
+
+function proxyFaults(): readonly Fault[] {
+  try {
+    outboundProxy(process.env)
+    return []
+  } catch (thrown) {
+    if (!(thrown instanceof SettingsFault)) throw thrown
+    return thrown.faults
+  }
 }
