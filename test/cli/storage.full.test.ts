@@ -98,6 +98,16 @@ describe('portcullis backup', () => {
   })
 })
 
+describe('portcullis storage migrate', () => {
+  it('refuses a wrong folder, and creates no store there', async () => {
+    const cwd = scratchFolder()
+    const { code, out, err } = await portcullis(['storage', 'migrate'], { cwd })
+    expect([code, out]).to.deep.equal([2, ''])
+    expect(err).to.match(/there is no file \S+portcullis\.sqlite that this user can read: .*\n$/)
+    expect(() => statSync(join(cwd, 'data'))).to.throw('ENOENT')
+  })
+})
+
 describe('portcullis storage check', () => {
   const check = (cwd: string, env: Readonly<Record<string, string>> = {}) =>
     portcullis(['storage', 'check'], { cwd, env })

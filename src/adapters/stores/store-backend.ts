@@ -157,7 +157,10 @@ export interface StoreBackend {
    * a store has no such method, `portcullis storage check` opens a handle and calls `prepare` and `ping`.
    */
   check?(options: OpenOptions): Promise<readonly string[]>
-  /** The versions of the stored data, `null` for a new store, and of this release. Absent where nothing is stored. */
+  /**
+   * The versions of the stored data, `null` for a new store, and of this release. Absent where nothing is stored. Throws
+   * `Unsuitable` for a store whose file is missing.
+   */
   schemas?(options: OpenOptions): Promise<{ readonly found: number | null; readonly known: number }>
   /** Writes a copy of the data to the new file `to`, while other processes change them. */
   backUp?(address: StoreAddress, to: string): Promise<void>

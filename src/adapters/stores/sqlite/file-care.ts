@@ -32,9 +32,9 @@ async function reading<T>(path: string, task: string, work: (db: Database) => T)
   }
 }
 
-/** The version of a file, `null` without one, and that of this release. */
+/** The version of a file, `null` if it is empty or of another program, and that of this release. */
 export async function fileSchemas(path: string): Promise<{ found: number | null; known: number }> {
-  const found = existsSync(path) ? await reading(path, `read ${path}`, (db) => schemaOf(db)?.version ?? null) : null
+  const found = await reading(path, `read ${path}`, (db) => schemaOf(db)?.version ?? null)
   return { found, known: lastOf(migrations) }
 }
 
