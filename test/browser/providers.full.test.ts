@@ -18,6 +18,7 @@ describe('the buttons of providers on the pages at /account', () => {
   let page: Page
   /** Milliseconds by which the clock of the service is ahead. */
   let late = 0
+  let isDown = false
 
   before(async function () {
     needsBrowser(this)
@@ -44,7 +45,7 @@ describe('the buttons of providers on the pages at /account', () => {
   after(async () => {
     await browser?.close()
     await service?.stop()
-    await provider?.close()
+    if (!isDown) await provider?.close()
   })
 
   beforeEach(async () => {
@@ -149,6 +150,17 @@ describe('the buttons of providers on the pages at /account', () => {
     await page.waitForURL(`${service.url}/account/sign-in`)
   })
 
+  it('tell a signed-in person so when the callback is called a second time', async () => {
+    const email = 'tim@example.com'
+    provider.user = { sub: 'tim', email, email_verified: true }
+    const called = page.waitForRequest(/\/auth\/acme\/callback\?/)
+    await page.goto(`${service.url}/account/sign-in`)
+    await travel('#with-acme')
+    await says('#email', email)
+    await page.goto((await called).url())
+    await says('main', `You are signed in as ${email}.`)
+  })
+
   it('ask for a fresh login before an account is linked', async () => {
     await signUp('barbara@example.com')
     late = 20 * 60 * 1000
@@ -159,5 +171,19 @@ describe('the buttons of providers on the pages at /account', () => {
     await page.fill('#password', goodPassword)
     await page.click('#form button')
     await says('#email', 'barbara@example.com')
+  })
+
+  it('say that the provider is down', async () => {
+    const asked = page.waitForRequest((request) => new URL(request.url()).searchParams.has('state'))
+    await page.goto(`${service.url}/account/sign-in`)
+    await page.context().clearCookies({ domain: '127.0.0.1' })
+    await page.click('#with-acme')
+    const state = new URL((await asked).url()).searchParams.get('state') ?? ''
+    await page.getByRole('link', { name: 'Continue' }).waitFor()
+    await provider.close()
+    isDown = true
+    const callback = new URLSearchParams({ code: 'x', state, iss: provider.issuer })
+    await page.goto(`${service.url}/auth/acme/callback?${callback}`)
+    await says('#message', 'The other service does not answer correctly.')
   })
 })
