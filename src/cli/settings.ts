@@ -56,6 +56,8 @@ export function noSuchTenant(tenant: string | undefined, { settings, tenants }: 
 /** The users of a tenant, and the address under which browsers reach it. */
 export interface UsersHere extends UserStoreSession {
   readonly publicUrl: string
+  /** Whether the address is a guess, since `http.publicUrl` is not set. */
+  readonly isUrlGuessed: boolean
 }
 
 interface Demands {
@@ -77,7 +79,8 @@ export async function withUsers(
       const advice = 'run the command where the service runs and as its user, or set dataFolder'
       warn(`created ${users.newFile}, which has no users yet. If your service already has users: ${advice}`)
     }
-    return await work({ ...users, publicUrl: publicUrlOf(served, loaded.settings, loaded.settings.http.port) })
+    const publicUrl = publicUrlOf(served, loaded.settings, loaded.settings.http.port)
+    return await work({ ...users, publicUrl, isUrlGuessed: served.settings.http.publicUrl === undefined })
   } finally {
     await users.close()
   }

@@ -148,11 +148,18 @@ describe('portcullis user', () => {
     expect((await portcullis(['user', 'list', '--after', 'ada@example.com'])).code).to.equal(2)
   })
 
-  it('prints no reset link that no route would take', async () => {
+  it('prints no reset link that no route would take, and says when its address is a guess', async () => {
     const folder = scratchFolder()
     const service = await spawnService({}, folder)
     const { id } = await register(service.url, 'forgetful@example.com')
     await service.end('SIGTERM')
+    // A link to another machine than that of the user is of no use.
+    const guessed = await portcullis(['user', 'reset-link', id], { cwd: folder })
+    expect(guessed.err).to.match(
+      /^portcullis: http\.publicUrl is not set, so the link leads to http:\/\/localhost:3000\nWorks/,
+    )
+    const given = { PORTCULLIS_HTTP__PUBLIC_URL: 'http://localhost:3000' }
+    expect((await portcullis(['user', 'reset-link', id], { cwd: folder, env: given })).err).to.match(/^Works/)
     const env = { PORTCULLIS_ROUTERS__RESET_PASSWORD__ENABLED: 'false' }
     const { code, out, err } = await portcullis(['user', 'reset-link', id], { cwd: folder, env })
     expect([code, out]).to.deep.equal([2, ''])

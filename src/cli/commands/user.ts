@@ -110,6 +110,9 @@ export async function printResetLink(options: OneUser): Promise<ExitCode> {
     }
     const { link, expiresAt } = issued
     process.stdout.write(`${link}\n`)
+    if (users.isUrlGuessed && link.startsWith(users.publicUrl)) {
+      warn(`http.publicUrl is not set, so the link leads to ${users.publicUrl}`)
+    }
     process.stderr.write(
       `Works once, until ${expiresAt.toISOString()}. It gives the account to anybody who has it: show it to ${user.email} only\n`,
     )
