@@ -40,6 +40,12 @@ interface Recorded extends Omit<EventMetadata, 'eventId'> {
   readonly user: UserView
 }
 
+/** A user asked for a new address, which `user` has here. The token that confirms the address is stored already. */
+export interface NewAddressEvent extends Recorded {
+  readonly type: 'verification_requested'
+  readonly fact: string
+}
+
 /** A change of an account, or a login to it. The same atomic write stores the change and its event. */
 export type AccountEvent =
   | (Recorded & { readonly type: 'registered' })
@@ -49,8 +55,7 @@ export type AccountEvent =
       /** The change ended sessions, so the delivery removes the stored ones. */
       readonly sessionsEnded: boolean
     })
-  /** A user asked for a new address, which `user` has here. The token that confirms the address is stored already. */
-  | (Recorded & { readonly type: 'verification_requested'; readonly fact: string })
+  | NewAddressEvent
   | (Recorded & { readonly type: 'verified' })
   | (Recorded & { readonly type: 'password_reset' })
   | (Recorded & { readonly type: 'logged_in' })

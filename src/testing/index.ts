@@ -10,7 +10,7 @@ export { memoryStore } from './memory-store.ts'
 export { deliverAll } from './users-scene.ts'
 export { fixedClock, type FixedClock } from './fixed-clock.ts'
 export { quickHasher } from './quick-hasher.ts'
-export { recordedHandlers, type RecordedHandlers } from './recorded-handlers.ts'
+export { recordedHandlers, type RecordedCall, type RecordedHandlers } from './recorded-handlers.ts'
 
 // Builders: valid values, with the fields that matter given
 export { anAccount, anEvent, anOAuthState, aSession, aToken, aTokenRequest, aUser } from './builders.ts'

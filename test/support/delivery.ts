@@ -4,12 +4,13 @@ import { memoryBackend } from '../../src/adapters/stores/memory/memory.ts'
 import { ChangeUser } from '../../src/application/change-user.ts'
 import type { DeliveryProblem } from '../../src/application/deliveries/delivery-problem.ts'
 import { unlimited } from '../../src/application/limits/limits.ts'
-import type { EventHandlers, HandlerCall, HandlerCallType } from '../../src/application/ports/event-handlers.ts'
+import type { EventHandlers, HandlerCallType } from '../../src/application/ports/event-handlers.ts'
 import type { UserStore } from '../../src/application/ports/stores/user-store.ts'
 import { type AccountEvent, accountEvent, updatedEvent } from '../../src/domain/events.ts'
 import type { EventId } from '../../src/domain/ids.ts'
 import type { User } from '../../src/domain/user.ts'
 import { timers } from '../../src/lib/timers.ts'
+import type { RecordedCall } from '../../src/testing/recorded-handlers.ts'
 
 /** Empty memory stores, and the other needs of a delivery. */
 export async function deliveryNeeds(clock: () => Date) {
@@ -38,14 +39,14 @@ export async function deliveryNeeds(clock: () => Date) {
 
 export const changeUserOf = (users: UserStore): ChangeUser => new ChangeUser({ users, timers, random: Math.random })
 
-export type Recorded = EventHandlers & { readonly calls: HandlerCall[] }
+export type Recorded = EventHandlers & { readonly calls: RecordedCall[] }
 
 /** Handles every type of call but `unhandled`, and records the calls before it does `act`. */
 export function recording(
-  act: (call: HandlerCall) => Promise<void> | void = () => {},
+  act: (call: RecordedCall) => Promise<void> | void = () => {},
   unhandled?: HandlerCallType,
 ): Recorded {
-  const calls: HandlerCall[] = []
+  const calls: RecordedCall[] = []
   return {
     calls,
     handles: (type) => type !== unhandled,

@@ -1,8 +1,7 @@
 import type { EventHandlers } from '../../application/ports/event-handlers.ts'
 import { inTime } from '../../lib/timers.ts'
-import { argumentsOf } from './handler-arguments.ts'
 import { describe, failureOf, refuseReturned, timedOut } from './handler-failure.ts'
-import { type HandlerName, type Handlers, handlerNameOf } from './handlers.ts'
+import { argumentsOf, type HandlerName, type Handlers, handlerNameOf } from './handlers.ts'
 
 /**
  * Handlers that are functions of this process, for programs that embed the service. A time-out ends the wait but not
@@ -14,10 +13,11 @@ export function functionHandlers(handlers: Handlers): EventHandlers {
     handlers[name]?.bind(handlers) as ((...args: readonly unknown[]) => unknown) | undefined
 
   return {
-    handles: (type) => typeof handlers[handlerNameOf[type]] === 'function',
+    handles: (type) => typeof handlers[handlerNameOf(type)] === 'function',
     async call(call, timeoutSeconds) {
-      const name = handlerNameOf[call.type]
-      const run = async () => refuseReturned(name, await handlerOf(name)?.(...argumentsOf(call)))
+      const name = handlerNameOf(call.type)
+      const run = async () =>
+        refuseReturned(name, await handlerOf(name)?.(...Object.values(argumentsOf(call)), call.context))
       const outcome = await inTime(run(), timeoutSeconds * 1000).catch((error: unknown) => {
         throw failureOf(name, describe(error))
       })

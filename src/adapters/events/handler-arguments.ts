@@ -1,4 +1,3 @@
-import type { HandlerCall } from '../../application/ports/event-handlers.ts'
 import type { LinkChange, UserChanges } from '../../domain/events.ts'
 import type { ClientTraits } from '../../domain/session.ts'
 import type { UserView } from '../../domain/user.ts'
@@ -69,11 +68,4 @@ export function wireTraits({ network, browser, system }: ClientTraits): WireTrai
 
 function wireLink({ provider, accountEmail }: LinkChange): WireLink {
   return { oauth_name: provider, account_email: accountEmail }
-}
-
-/** The arguments of the handler for a call, in the order of fastapi-users, with the context last. */
-export function argumentsOf({ user, token, password, changes, traits, context }: HandlerCall): readonly unknown[] {
-  if (password !== undefined) return [password, wireUser(user), context]
-  const extra = [token, changes && wireChanges(changes), traits && wireTraits(traits)]
-  return [wireUser(user), ...extra.filter((one) => one !== undefined), context]
 }

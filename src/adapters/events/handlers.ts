@@ -1,6 +1,18 @@
-import type { HandlerCallType, HandlerContext } from '../../application/ports/event-handlers.ts'
+import type {
+  HandlerCall,
+  HandlerCallType,
+  HandlerContext,
+  QuestionType,
+} from '../../application/ports/event-handlers.ts'
 import { mostSimilar } from '../../lib/most-similar.ts'
-import type { WireChanges, WireTraits, WireUser } from './handler-arguments.ts'
+import {
+  type WireChanges,
+  type WireTraits,
+  type WireUser,
+  wireChanges,
+  wireTraits,
+  wireUser,
+} from './handler-arguments.ts'
 
 type Awaitable = void | Promise<void>
 type PasswordAnswer = Awaitable | string | undefined | Promise<string | undefined>
@@ -27,29 +39,64 @@ export interface Handlers {
   on_after_delete?(user: WireUser, context: HandlerContext): Awaitable
 }
 
-export const handlerNameOf = {
-  registered: 'on_after_register',
-  updated: 'on_after_update',
-  verification_requested: 'on_after_request_verify',
-  verified: 'on_after_verify',
-  reset_requested: 'on_after_forgot_password',
-  password_reset: 'on_after_reset_password',
-  logged_in: 'on_after_login',
-  new_sign_in: 'on_new_sign_in',
-  account_under_attack: 'on_account_under_attack',
-  deletion_requested: 'on_before_delete',
-  password_chosen: 'validate_password',
-  deleted: 'on_after_delete',
-} as const satisfies Record<HandlerCallType, keyof Handlers>
-
 export type HandlerName = keyof Handlers
 
-/** The handlers that the process of the request calls itself, because they may refuse it. They handle no event. */
-export const questionNames: readonly HandlerName[] = (['deletion_requested', 'password_chosen'] as const).map(
-  (type) => handlerNameOf[type],
-)
+type CallOf<T extends HandlerCallType> = Extract<HandlerCall, { readonly type: T }>
 
-export const handlerNames: readonly HandlerName[] = Object.values(handlerNameOf)
+/** The arguments of a handler in their order, without the context, by the names that the console prints. */
+type Arguments<N extends HandlerName> = Readonly<Record<string, Parameters<Required<Handlers>[N]>[number]>>
+
+/** Any handler, with arguments that it takes. */
+type HandlerOf<T extends HandlerCallType> = {
+  [N in HandlerName]: { readonly name: N; readonly args: (call: CallOf<T>) => Arguments<N> }
+}[HandlerName]
+
+const onlyUser = ({ user }: HandlerCall) => ({ user: wireUser(user) })
+const userAndToken = ({ user, token }: CallOf<'reset_requested'>) => ({ user: wireUser(user), token })
+
+/** The handler of each type of call, and its arguments in the order of fastapi-users. */
+const handlerOf: { readonly [T in HandlerCallType]: HandlerOf<T> } = {
+  registered: { name: 'on_after_register', args: onlyUser },
+  updated: {
+    name: 'on_after_update',
+    args: ({ user, changes }) => ({ user: wireUser(user), changes: wireChanges(changes) }),
+  },
+  verification_requested: { name: 'on_after_request_verify', args: userAndToken },
+  verified: { name: 'on_after_verify', args: onlyUser },
+  reset_requested: { name: 'on_after_forgot_password', args: userAndToken },
+  password_reset: { name: 'on_after_reset_password', args: onlyUser },
+  logged_in: { name: 'on_after_login', args: onlyUser },
+  new_sign_in: {
+    name: 'on_new_sign_in',
+    args: ({ user, traits }) => ({ user: wireUser(user), traits: wireTraits(traits) }),
+  },
+  account_under_attack: { name: 'on_account_under_attack', args: onlyUser },
+  deletion_requested: { name: 'on_before_delete', args: onlyUser },
+  password_chosen: {
+    name: 'validate_password',
+    args: ({ password, user }) => ({ password, user: wireUser(user) }),
+  },
+  deleted: { name: 'on_after_delete', args: onlyUser },
+}
+
+/** Every type of call. The cast is safe, because the keys of the table are the types. */
+export const handlerCallTypes = Object.keys(handlerOf) as readonly HandlerCallType[]
+
+export const handlerNameOf = (type: HandlerCallType): HandlerName => handlerOf[type].name
+
+/** The arguments of the handler for a call, by their names and in their order, without the context. */
+export function argumentsOf(call: HandlerCall): Arguments<HandlerName> {
+  // Safe: the table has the handler of a type at this type.
+  const { args } = handlerOf[call.type] as { readonly args: (call: HandlerCall) => Arguments<HandlerName> }
+  return args(call)
+}
+
+/** The handlers that the process of the request calls itself, because they may refuse it. They handle no event. */
+export const questionNames: readonly HandlerName[] = (
+  ['deletion_requested', 'password_chosen'] as const satisfies readonly QuestionType[]
+).map(handlerNameOf)
+
+export const handlerNames: readonly HandlerName[] = handlerCallTypes.map(handlerNameOf)
 
 /**
  * Names in `object` that are probably mistakes: similar names (`onAfterRegister`, `on_after_registration`), and names of

@@ -83,19 +83,20 @@ export function mailHandlers(needs: Needs): EventHandlers {
  * The messages of an event. Messages about a change or a sign-in go only to a verified address. Otherwise anybody could
  * register the address of another person, and fill that person's mailbox by changing the account again and again.
  */
-function messagesOf({ type, user, token = '', changes, traits, context }: HandlerCall, needs: Needs): Outgoing[] {
+function messagesOf(call: HandlerCall, needs: Needs): Outgoing[] {
+  const { user, context } = call
   const to = user.email
-  switch (type) {
+  switch (call.type) {
     case 'verification_requested':
-      return [{ name: 'verify', to, fields: linkFields('verify_email', token, needs) }]
+      return [{ name: 'verify', to, fields: linkFields('verify_email', call.token, needs) }]
     case 'reset_requested':
-      return [{ name: 'reset', to, fields: linkFields('reset_password', token, needs) }]
+      return [{ name: 'reset', to, fields: linkFields('reset_password', call.token, needs) }]
     case 'password_reset':
       return [{ name: 'passwordChanged', to, fields: { removed: false } }]
     case 'updated':
-      return changes !== undefined && wasVerified(user, changes) ? messagesOfChange(to, changes, needs) : []
+      return wasVerified(user, call.changes) ? messagesOfChange(to, call.changes, needs) : []
     case 'new_sign_in':
-      return user.isVerified ? [{ name: 'newSignIn', to, fields: { ...traits, time: utc(context.at) } }] : []
+      return user.isVerified ? [{ name: 'newSignIn', to, fields: { ...call.traits, time: utc(context.at) } }] : []
     default:
       return []
   }

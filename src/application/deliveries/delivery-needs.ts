@@ -1,5 +1,5 @@
 import type { RequestPurpose } from '../../domain/one-time-token.ts'
-import type { EventHandlers, HandlerCallType } from '../ports/event-handlers.ts'
+import type { EventHandlers, TokenCallType } from '../ports/event-handlers.ts'
 import type { TokenStore } from '../ports/stores/token-store.ts'
 import type { UserStore } from '../ports/stores/user-store.ts'
 import type { Timers } from '../ports/timers.ts'
@@ -22,7 +22,7 @@ export interface DeliveryNeeds {
 
 export const defaultLeaseSeconds = 20
 
-export const callTypeOf: Readonly<Record<RequestPurpose, HandlerCallType>> = {
+export const callTypeOf: Readonly<Record<RequestPurpose, TokenCallType>> = {
   reset_password: 'reset_requested',
   verify_email: 'verification_requested',
 }

@@ -1,4 +1,4 @@
-import type { AccountEvent } from '../../domain/events.ts'
+import type { AccountEvent, NewAddressEvent } from '../../domain/events.ts'
 import type { UserId } from '../../domain/ids.ts'
 import { isOfAddress, stands } from '../../domain/one-time-token.ts'
 import { Unavailable } from '../../domain/refusal.ts'
@@ -128,31 +128,25 @@ export class RelayEvents implements DueWork {
 
   async #callHandler(event: AccountEvent, userId: UserId): Promise<void> {
     const { eventHandlers, tenant, handlerTimeoutSeconds } = this.#needs
-    const { type } = event
-    if (!eventHandlers.handles(type)) return
-    const token = type === 'verification_requested' ? await this.#addressToken(event.fact, userId) : undefined
-    if (token === null) return
-    const more = {
-      ...(token !== undefined && { token }),
-      ...(type === 'updated' && { changes: event.changes }),
-      ...(type === 'new_sign_in' && { traits: event.traits }),
-    }
-    const { id: eventId, requestId, languages, at } = event
+    if (!eventHandlers.handles(event.type)) return
+    const { id: eventId, requestId, languages, at, ...own } = event
+    const call = own.type === 'verification_requested' ? await this.#tokenCall(own, userId) : own
+    if (call === null) return
     const context = { eventId, requestId, languages, tenant, at }
     try {
-      await eventHandlers.call({ type, user: event.user, ...more, context }, handlerTimeoutSeconds)
+      await eventHandlers.call({ ...call, context }, handlerTimeoutSeconds)
     } catch (error) {
       throw error instanceof Unavailable ? new NotBegun(error) : error
     }
   }
 
-  /** The token that confirms the new address of an event; `null` if it is void, used or expired. */
-  async #addressToken(fact: string, userId: UserId): Promise<string | null> {
+  /** The call with the token that confirms a new address; `null` if the token is void, used or expired. */
+  async #tokenCall({ type, user: view, fact }: Pick<NewAddressEvent, 'type' | 'user' | 'fact'>, userId: UserId) {
     const { users, tokens, keyRing } = this.#needs
     const token = await tokens.current('change_email', userId)
     const user = await users.find(userId)
     if (token?.fact !== fact || user === null || !stands(token, user)) return null
-    return keyRing.tokenFor('change_email', token.eventId, userId, fact)
+    return { type, user: view, token: keyRing.tokenFor('change_email', token.eventId, userId, fact) }
   }
 
   async #tidy(event: AccountEvent, userId: UserId): Promise<void> {

@@ -1,5 +1,4 @@
-import type { AccountEventType, UserChanges } from '../../domain/events.ts'
-import type { ClientTraits } from '../../domain/session.ts'
+import type { AccountEvent, EventMetadata } from '../../domain/events.ts'
 import type { UserView } from '../../domain/user.ts'
 
 /** The context that each handler gets after its arguments. */
@@ -13,22 +12,36 @@ export interface HandlerContext {
   readonly at: Date
 }
 
-/** The types of calls: each type of event, a request for a reset, and the questions that a handler may answer with a refusal. */
-export type HandlerCallType = AccountEventType | 'reset_requested' | QuestionType
-
-/** The questions before a deletion and before a chosen password is hashed. */
-export type QuestionType = 'deletion_requested' | 'password_chosen'
-
-export interface HandlerCall {
-  readonly type: HandlerCallType
+interface Call {
   readonly user: UserView
-  readonly token?: string
-  /** The chosen password, of `'password_chosen'` only. Handlers that print their calls must not handle this type. */
-  readonly password?: string
-  readonly changes?: UserChanges
-  readonly traits?: ClientTraits
   readonly context: HandlerContext
 }
+
+/** The call for an event: its type, its user and its own data. */
+type EventCall<E extends AccountEvent> = E extends { readonly type: 'verification_requested' }
+  ? never
+  : Call & Omit<E, 'id' | keyof EventMetadata>
+
+/** A call that hands out a one-time token. */
+interface TokenCall extends Call {
+  readonly type: 'verification_requested' | 'reset_requested'
+  readonly token: string
+}
+
+/** A question before a deletion, or before a chosen password is hashed. The handler may answer with a refusal. */
+type Question =
+  | (Call & { readonly type: 'deletion_requested' })
+  /** Handlers that print their calls must not handle this type. */
+  | (Call & { readonly type: 'password_chosen'; readonly password: string })
+
+/** A call of a handler. Each event is one, with its own data; only a request for a token has the token instead. */
+export type HandlerCall = EventCall<AccountEvent> | TokenCall | Question
+
+export type HandlerCallType = HandlerCall['type']
+
+export type TokenCallType = TokenCall['type']
+
+export type QuestionType = Question['type']
 
 export interface EventHandlers {
   handles(type: HandlerCallType): boolean

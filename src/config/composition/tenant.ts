@@ -101,7 +101,7 @@ export async function openTenant(needs: Needs) {
     eventHandlers: handlers.eventHandlers,
     clock,
     report({ type, ...problem }) {
-      log.warn({ ...problem, handler: handlerNameOf[type] }, 'delivery failed')
+      log.warn({ ...problem, handler: handlerNameOf(type) }, 'delivery failed')
       metrics?.deliveryFailed(problem.outcome)
       if (problem.error === 'Unavailable') void stores.failing()
     },

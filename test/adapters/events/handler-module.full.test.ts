@@ -46,7 +46,7 @@ describe('a module of handlers', () => {
   ]
   it('passes the documented arguments to every handler', async () => {
     const { module, notes } = await started(
-      calls.map(({ type }) => `export const ${handlerNameOf[type]} = (...args) => note(args)`).join('\n'),
+      calls.map(({ type }) => `export const ${handlerNameOf(type)} = (...args) => note(args)`).join('\n'),
     )
     for (const call of calls) {
       await module.call(call, 5)

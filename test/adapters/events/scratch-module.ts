@@ -3,11 +3,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import { pathToFileURL } from 'node:url'
-import { type HandlerName, handlerNameOf } from '../../../src/adapters/events/handlers.ts'
-import type { HandlerCall, HandlerCallType } from '../../../src/application/ports/event-handlers.ts'
+import { type HandlerName, handlerCallTypes, handlerNameOf } from '../../../src/adapters/events/handlers.ts'
+import type { HandlerCallType } from '../../../src/application/ports/event-handlers.ts'
 import type { UserChanges } from '../../../src/domain/events.ts'
 import { viewOf } from '../../../src/domain/user.ts'
 import { aUser } from '../../../src/testing/builders.ts'
+import type { RecordedCall } from '../../../src/testing/recorded-handlers.ts'
 
 export interface ScratchModule {
   readonly url: URL
@@ -58,15 +59,13 @@ export function collecting() {
 
 /** The type of call that the handler of this name gets. */
 export function callTypeOf(name: HandlerName): HandlerCallType {
-  // Safe: the keys are those of `handlerNameOf`.
-  const types = Object.keys(handlerNameOf) as HandlerCallType[]
-  return types.find((type) => handlerNameOf[type] === name) ?? 'registered'
+  return handlerCallTypes.find((type) => handlerNameOf(type) === name) ?? 'registered'
 }
 
 export function aCall(
   name: HandlerName,
   more: { token?: string; password?: string; changes?: UserChanges } = {},
-): HandlerCall {
+): RecordedCall {
   const context = {
     eventId: `event of ${name}`,
     requestId: 'request-1',
@@ -74,5 +73,6 @@ export function aCall(
     tenant: 'default',
     at: new Date(),
   }
-  return { type: callTypeOf(name), user: viewOf(aUser()), ...more, context }
+  // Safe: each test gives the own data of the type.
+  return { type: callTypeOf(name), user: viewOf(aUser()), ...more, context } as RecordedCall
 }

@@ -10,6 +10,7 @@ import { Unavailable } from '../../../src/domain/refusal.ts'
 import { unknownTraits } from '../../../src/domain/session.ts'
 import { viewOf } from '../../../src/domain/user.ts'
 import { aUser } from '../../../src/testing/builders.ts'
+import type { RecordedCall } from '../../../src/testing/recorded-handlers.ts'
 import { faultOf } from '../../support/fault-of.ts'
 
 const ada = 'ada@example.com' as Email
@@ -26,8 +27,9 @@ const context = {
 }
 const traits = { network: '203.0.113.0/24', browser: 'Firefox', system: 'Linux' }
 
-function aCall(type: HandlerCall['type'], more: Partial<HandlerCall> = {}, isVerified = true): HandlerCall {
-  return { type, user: viewOf(aUser({ email: ada, isVerified })), context, ...more }
+function aCall(type: HandlerCall['type'], more: Partial<RecordedCall> = {}, isVerified = true): RecordedCall {
+  // Safe: each test gives the own data of the type.
+  return { type, user: viewOf(aUser({ email: ada, isVerified })), context, ...more } as RecordedCall
 }
 
 const updated = (changes: UserChanges, isVerified = true) => aCall('updated', { changes }, isVerified)

@@ -1,8 +1,7 @@
 import { type EventHandlers, HandlerFailed } from '../../../application/ports/event-handlers.ts'
 import { Unavailable } from '../../../domain/refusal.ts'
-import { argumentsOf } from '../handler-arguments.ts'
 import { failureOf, timedOut } from '../handler-failure.ts'
-import { type HandlerName, handlerNameOf, meantHandler } from '../handlers.ts'
+import { argumentsOf, type HandlerName, handlerNameOf, meantHandler } from '../handlers.ts'
 import { type CallMessage, startThread, type Thread, type ToThread } from './start-thread.ts'
 
 export interface HandlerModuleOptions {
@@ -137,14 +136,18 @@ export function handlerModule(options: HandlerModuleOptions): HandlerModule {
       if (handled.size === 0) log.warn({}, 'the handler module exports no handler')
     },
 
-    handles: (type) => handled.has(handlerNameOf[type]),
+    handles: (type) => handled.has(handlerNameOf(type)),
 
     call(call, timeoutSeconds) {
       if (signal.aborted) return Promise.reject(new Unavailable('the handlers are closed'))
       return new Promise((resolve, reject) => {
         lastId += 1
         const one: Waiting = {
-          message: { id: lastId, name: handlerNameOf[call.type], args: argumentsOf(call) },
+          message: {
+            id: lastId,
+            name: handlerNameOf(call.type),
+            args: [...Object.values(argumentsOf(call)), call.context],
+          },
           resolve,
           reject,
           timer: setTimeout(() => onTimeout(one, timeoutSeconds), timeoutSeconds * 1000),
