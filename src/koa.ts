@@ -25,7 +25,7 @@ export function koaAccounts(portcullis: Portcullis): KoaAccounts {
 
   /** Builds the routes of a tenant on first use, and drops them when it closes. */
   function httpOf(tenant: Tenant): TenantHttp {
-    const publicUrl = (): string => requiredPublicUrl(tenant.settings) + pathOfTenant(tenant.id, settings)
+    const publicUrl = requiredPublicUrl(tenant.settings) + pathOfTenant(tenant.id, settings)
     const own = { ...tenant.settings, pages: { ...tenant.settings.pages, enabled: false } } // a Koa app does not have them
     const http = built.get(tenant) ?? tenantHttp({ ...tenant, settings: own }, { publicUrl })
     built.set(tenant, http)

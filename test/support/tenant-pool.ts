@@ -110,7 +110,7 @@ async function openPool(wanted: Wanted): Promise<OpenedPool> {
     log: common.log,
     clock: common.clock,
     open: ({ id, settings }, failed) =>
-      opened(id, () => openTenant({ ...common, id, settings, publicUrl: () => 'http://localhost', failed })),
+      opened(id, () => openTenant({ ...common, id, settings, publicUrl: 'http://localhost', failed })),
   })
 
   const pool: OpenTenants<Opened> = {

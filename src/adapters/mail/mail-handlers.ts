@@ -10,10 +10,10 @@ import type { Templates } from './templates.ts'
 interface Needs {
   readonly mailer: Mailer
   readonly templates: Templates
-  readonly from: () => Sender
+  readonly from: Sender
   readonly replyTo: Email | null
   /** The name of the service in messages. */
-  readonly service: () => string
+  readonly service: string
   /** The address of the page that takes the token. */
   readonly page: (purpose: RequestPurpose) => string
   /** The name of a provider for people, such as `GitHub`. */
@@ -38,9 +38,9 @@ export function mailHandlers(needs: Needs): EventHandlers {
   const { mailer, templates, from, replyTo, service, language, isOn, requestVerification } = needs
 
   async function send({ name, to, fields }: Outgoing, { eventId, languages }: HandlerCall['context']): Promise<void> {
-    const common = { service: service(), email: to, support: replyTo }
+    const common = { service, email: to, support: replyTo }
     const rendered = templates.render(name, languages, language, { ...common, ...fields })
-    await mailer.send({ ...rendered, id: `${eventId}.${name}`, from: from(), replyTo, to })
+    await mailer.send({ ...rendered, id: `${eventId}.${name}`, from, replyTo, to })
   }
 
   return {

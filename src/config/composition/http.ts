@@ -45,8 +45,8 @@ type Mounted = Pick<Tenant, 'id' | 'settings' | 'log' | 'useCases' | 'backends' 
 }
 
 interface TenantNeeds {
-  /** The address for browsers, without a final slash. Known after the service listens. */
-  readonly publicUrl: () => string
+  /** The address for browsers, without a final slash. */
+  readonly publicUrl: string
   /** The key of the mailbox; absent where the process shows none. */
   readonly mailboxKey?: string
 }
@@ -57,11 +57,11 @@ export function tenantHttp(tenant: Tenant, needs: TenantNeeds): TenantHttp {
   const { settings, useCases, backends, ports, mailbox } = tenant
   const deviceCookie = deviceCookieOf(tenant)
   const clientOf = clientAddresses(settings.http.trustedProxies)
-  const origins = () => ownOrigins(publicUrl(), settings.http.allowedOrigins)
-  const removeRepeated = removingRepeated(() => new URL(publicUrl()).hostname, registrableDomain)
+  const origins = ownOrigins(publicUrl, settings.http.allowedOrigins)
+  const removeRepeated = removingRepeated(new URL(publicUrl).hostname, registrableDomain)
   const { authenticate } = useCases
   const identify = identifying({ authenticate, backends, ownOrigins: origins, removeRepeated })
-  const page = tryRouter(() => ({ publicUrl: publicUrl(), config: tryConfig(settings, publicUrl()) }))
+  const page = tryRouter({ publicUrl, config: tryConfig(settings, publicUrl) })
   const kept = mailbox !== null && key !== undefined ? [mailboxRouter({ mailbox, key })] : []
   // A page comes before a parameter at the same place, such as `/:user_id`.
   const all = [
@@ -73,7 +73,7 @@ export function tenantHttp(tenant: Tenant, needs: TenantNeeds): TenantHttp {
     routes: routesOf(all, {
       identify,
       ownOrigins: origins,
-      allowedOrigins: () => new Set([...origins(), ...settings.http.allowedOrigins]),
+      allowedOrigins: new Set([...origins, ...settings.http.allowedOrigins]),
       callerOf(request) {
         const client = settings.limits.enabled ? clientOf(request) : null // the hash pool does not limit unknown clients
         return { client, device: deviceCookie.read(request.headers.cookie) }
@@ -99,8 +99,8 @@ export function processRoutes(settings: Settings, tenants: OpenTenants<Tenant>):
     async identify(): Promise<never> {
       throw new Refusal('UNAUTHORIZED')
     },
-    ownOrigins: () => new Set<string>(),
-    allowedOrigins: () => new Set<string>(),
+    ownOrigins: new Set<string>(),
+    allowedOrigins: new Set<string>(),
     callerOf: () => unknownCaller,
     traitsOf: () => unknownTraits,
     limits: unlimited,
@@ -127,7 +127,7 @@ function documentOf(settings: Settings, operations: Router): object {
   }))
   const ofPath = { url: `${pathPrefix}/{tenant}`, variables: { tenant: { default: 'default' } } }
   const ofTenants = { server: by === 'path' ? ofPath : { url: '/' }, header: by === 'header' ? header : null }
-  const all = [...routersOf(described, () => ''), operations]
+  const all = [...routersOf(described, 'http://localhost'), operations]
   return openapi(all, backends, version, by === undefined ? null : ofTenants)
 }
 
@@ -164,7 +164,7 @@ export function pathsOfTenants(common: Settings, { enabled }: LoadedTenants) {
   }
 }
 
-function routersOf(tenant: Mounted, publicUrl: () => string): Router[] {
+function routersOf(tenant: Mounted, publicUrl: string): Router[] {
   return [...mainRouters(tenant), ...oauthRouters(tenant, publicUrl)]
 }
 
@@ -182,7 +182,7 @@ function mainRouters({ settings, useCases, backends, deviceCookie }: Mounted): R
 }
 
 /** Two routers for each provider: to sign in, and to link accounts. */
-function oauthRouters(tenant: Mounted, publicUrl: () => string): Router[] {
+function oauthRouters(tenant: Mounted, publicUrl: string): Router[] {
   const { useCases, ports, backends, deviceCookie } = tenant
   return mountedProviders(tenant, publicUrl).flatMap(({ own, mounted }) => {
     const backend = backends.find((one) => one.name === own.backend)
@@ -195,7 +195,7 @@ function oauthRouters(tenant: Mounted, publicUrl: () => string): Router[] {
 }
 
 interface PageNeeds {
-  readonly publicUrl: () => string
+  readonly publicUrl: string
   readonly hasMailbox: boolean
 }
 

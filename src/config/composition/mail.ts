@@ -12,7 +12,7 @@ import type { RequestPurpose } from '../../domain/one-time-token.ts'
 import { titleOf } from '../plugins/providers.ts'
 import { type Fault, SettingsFault, type Source, settingsFault } from '../settings/schema/fault.ts'
 import type { Settings } from '../settings/schema/schema.ts'
-import { defaultTenant, publicUrl } from '../settings/tenants.ts'
+import { defaultTenant, publicUrl as publicUrlOf } from '../settings/tenants.ts'
 import { measuredMailer } from './measured.ts'
 import { lifetimesOf } from './ports.ts'
 
@@ -25,8 +25,8 @@ export interface MailNeeds {
   readonly metrics: Metrics | null
   /** Whether the process shows a mailbox at `/try`. */
   readonly showsMailbox: boolean
-  /** The address for browsers, without a final slash. Known after the service listens. */
-  readonly publicUrl: () => string
+  /** The address for browsers, without a final slash. */
+  readonly publicUrl: string
   readonly requestVerification: (email: Email, context: HandlerContext) => Promise<void>
 }
 
@@ -39,20 +39,20 @@ interface OpenMail {
 
 /** Opens the messages to users; `null` where mail is off. */
 export async function openMail(needs: MailNeeds): Promise<OpenMail | null> {
-  const { settings, requestVerification } = needs
+  const { settings, publicUrl, requestVerification } = needs
   const { mail } = settings
   const url = mailUrlOf(settings)
   if (url === null) return null
   const templates = await templatesOf(settings)
   const { mailer, mailbox = null, close } = url.kind === 'mailbox' ? openMailbox(needs) : await openMailer(needs, url)
-  const from = (): Sender => senderOf(settings, needs.publicUrl())
+  const from = senderOf(settings, publicUrl)
   const eventHandlers = mailHandlers({
     mailer: measuredMailer(mailer, needs.metrics),
     templates,
     from,
     replyTo: replyToOf(settings),
-    service: () => from().name ?? new URL(needs.publicUrl()).hostname,
-    page: (purpose) => pageFor(purpose, settings, needs.publicUrl()),
+    service: from.name ?? new URL(publicUrl).hostname,
+    page: (purpose) => pageFor(purpose, settings, publicUrl),
     providerTitle: titleOf,
     lifetimes: lifetimesOf(settings),
     language: mail.language,
@@ -149,7 +149,7 @@ export async function sendTestMail(settings: Settings, to: Email): Promise<{ isS
     )
   }
   const { mailer, close } = await openMailer({ settings, shares: openShares() }, url)
-  const address = publicUrl(settings, settings.http.port)
+  const address = publicUrlOf(settings, settings.http.port)
   const text = `This message tests the mail of ${address}.\n`
   const from = senderOf(settings, address)
   const mail = {

@@ -59,14 +59,10 @@ interface Tenant {
   readonly providers: ReadonlyMap<string, OAuthProvider>
 }
 
-/**
- * The enabled providers of a tenant: their settings, and the needs of their routes.
- *
- * @param publicUrl known after the service listens
- */
+/** The enabled providers of a tenant: their settings, and the needs of their routes. */
 export function mountedProviders(
   { settings, log, providers: built }: Tenant,
-  publicUrl: () => string,
+  publicUrl: string,
 ): { own: ProviderSettings; mounted: MountedProvider }[] {
   const cookies = journeyCookies(keepsSecureCookies(settings))
   return enabledOf(settings.providers).map(([name, own]) => ({ own, mounted: mounted(name, own) }))
@@ -80,11 +76,11 @@ export function mountedProviders(
     return {
       provider,
       policy: { associateByEmail, verifiedByDefault, requiresVerification },
-      redirectUri: (flow) => pages[flow] ?? `${publicUrl()}${prefixes[flow]}/callback`,
+      redirectUri: (flow) => pages[flow] ?? `${publicUrl}${prefixes[flow]}/callback`,
       redirects,
       checkedReturn: (given) =>
-        checkedReturn(given, { ownOrigin: new URL(publicUrl()).origin, allowedOrigins: settings.http.allowedOrigins }),
-      failurePage: () => (settings.pages.enabled ? `${publicUrl()}/account` : null),
+        checkedReturn(given, { ownOrigin: new URL(publicUrl).origin, allowedOrigins: settings.http.allowedOrigins }),
+      failurePage: settings.pages.enabled ? `${publicUrl}/account` : null,
       cookies,
       postsCallback: providers.some((one) => one.kind === own.kind && 'postsCallback' in one),
       report: (failure, requestId) => reportProvider(log, name, failure, requestId),

@@ -21,8 +21,8 @@ import { backendsOf, providersOf, reportProvider } from './sign-in.ts'
 interface Needs extends SharedResources {
   readonly id: string
   readonly settings: Settings
-  /** The address for browsers, without a final slash. Known after the service listens. */
-  readonly publicUrl: () => string
+  /** The address for browsers, without a final slash. */
+  readonly publicUrl: string
   /** Whether the process shows a mailbox at `/try`. */
   readonly showsMailbox?: boolean
   /** Another process delivers the events. This one still sweeps expired records. */

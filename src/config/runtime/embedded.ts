@@ -92,7 +92,7 @@ export async function openPortcullis(given: object = {}, options: PortcullisOpti
     failed,
     open: (own, failed) => {
       const given = withSecret(own.settings)
-      const publicUrl = () => publicUrlOf(own, settings, settings.http.port)
+      const publicUrl = publicUrlOf(own, settings, settings.http.port)
       return openTenant({ ...shared, ...own, settings: given, publicUrl, leavesEvents: leavesEvents(given), failed })
     },
   })

@@ -48,47 +48,46 @@ export async function startService(needs: Needs): Promise<Service> {
   const metrics = await metricsOf(settings)
   const shared = openSharedResources({ ...needs, metrics })
   let { tenants: current } = needs
-  let port = settings.http.port
-  const mailboxKey = newToken()
-  const tenants = openTenants<ServedTenant>({ ...shared, settings, tenants: current, open, failed })
-
-  async function open(own: TenantSettings, failed: (fault: unknown) => void): Promise<ServedTenant> {
-    const publicUrl = () => publicUrlOf(own, settings, port)
-    const tenant = await openTenant({ ...shared, ...own, publicUrl, showsMailbox: true, failed })
-    return { ...tenant, http: tenantHttp(tenant, { publicUrl, mailboxKey }) }
-  }
-
-  const answer = serve({
-    tenants,
-    routing: routingOf(settings, () => current),
-    processRoutes: processRoutes(settings, tenants),
-  })
   const isTls = settings.http.publicUrl?.startsWith('https:') ?? false
-  const koa = app({
-    serve: answer,
-    log,
-    isTls,
-    logRequests: settings.logs.requests,
-    problemPage: problemPage(null),
-    ...(metrics && { answered: metrics.requestAnswered }),
-  })
-  const server = httpServer(koa.callback(), {
+  const server = httpServer({
     isTls,
     maxConnections: settings.http.maxConnections,
     writeTimeoutSeconds: settings.http.writeTimeoutSeconds,
     clientOf: clientAddresses(settings.http.trustedProxies),
     notAccepted: (err) => log.error({ err }, 'a connection was not accepted'),
   })
+  // The addresses of a tenant contain the port, and the system may choose it.
+  const port = await server.listen(settings.http.host, settings.http.port)
+  const mailboxKey = newToken()
+  const tenants = openTenants<ServedTenant>({ ...shared, settings, tenants: current, open, failed })
+
+  async function open(own: TenantSettings, failed: (fault: unknown) => void): Promise<ServedTenant> {
+    const publicUrl = publicUrlOf(own, settings, port)
+    const tenant = await openTenant({ ...shared, ...own, publicUrl, showsMailbox: true, failed })
+    return { ...tenant, http: tenantHttp(tenant, { publicUrl, mailboxKey }) }
+  }
+
   let hideMetrics = async (): Promise<void> => undefined
   try {
     hideMetrics = await exposeMetrics({ settings, shared, tenants })
     await tenants.prepare()
-    port = await server.listen(settings.http.host, settings.http.port)
   } catch (thrown) {
-    await tenants.close(0)
-    await hideMetrics()
+    await Promise.all([server.close(0), tenants.close(0), hideMetrics()])
     throw thrown
   }
+  const koa = app({
+    serve: serve({
+      tenants,
+      routing: routingOf(settings, () => current),
+      processRoutes: processRoutes(settings, tenants),
+    }),
+    log,
+    isTls,
+    logRequests: settings.logs.requests,
+    problemPage: problemPage(null),
+    ...(metrics && { answered: metrics.requestAnswered }),
+  })
+  server.serve(koa.callback())
   const delivers = settings.events.relay === 'on'
   if (delivers) {
     warnOfNoHandlers(log, current)

@@ -21,7 +21,7 @@ export async function startWorker(needs: ProcessNeeds): Promise<RunningProcess> 
     settings,
     tenants: given,
     open: (own, failed) => {
-      const publicUrl = () => publicUrlOf(own, settings, settings.http.port)
+      const publicUrl = publicUrlOf(own, settings, settings.http.port)
       return openTenant({ ...shared, ...own, publicUrl, failed })
     },
     failed,

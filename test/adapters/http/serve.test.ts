@@ -24,8 +24,8 @@ describe('an operation', () => {
     ]
     const routes = routesOf([{ tag: 'who', prefix: '', endpoints }], {
       identify: () => Promise.reject(new Refusal('UNAUTHORIZED')),
-      ownOrigins: () => new Set(),
-      allowedOrigins: () => new Set(),
+      ownOrigins: new Set(),
+      allowedOrigins: new Set(),
       callerOf: () => caller,
       traitsOf: () => unknownTraits,
       limits: unlimited,

@@ -1,3 +1,4 @@
+import { channel } from 'node:diagnostics_channel'
 import { once } from 'node:events'
 import type { RequestListener } from 'node:http'
 import { setImmediate as nextIteration } from 'node:timers/promises'
@@ -32,12 +33,10 @@ describe('the HTTP server', () => {
   let url: string
 
   before(async () => {
-    server = httpServer(
-      (_request, response) => {
-        response.end('fine')
-      },
-      { ...limits, isTls: true },
-    )
+    server = httpServer({ ...limits, isTls: true })
+    server.serve((_request, response) => {
+      response.end('fine')
+    })
     url = `http://127.0.0.1:${await server.listen('127.0.0.1', 0)}`
   })
   after(() => server.close(1))
@@ -70,10 +69,23 @@ describe('the HTTP server', () => {
     others = []
   })
   async function open(listener: RequestListener, more: Partial<typeof limits> = {}): Promise<[string, HttpServer]> {
-    const other = httpServer(listener, { ...limits, ...more })
+    const other = httpServer({ ...limits, ...more })
+    other.serve(listener)
     others.push(other)
     return [`http://127.0.0.1:${await other.listen('127.0.0.1', 0)}`, other]
   }
+
+  it('answers a request that came before there was anything to answer it', async () => {
+    const early = httpServer(limits)
+    others.push(early)
+    const arrived = new Promise((resolve) => channel('http.server.request.start').subscribe(resolve))
+    const answer = fetch(`http://127.0.0.1:${await early.listen('127.0.0.1', 0)}`)
+    await arrived
+    early.serve((_request, response) => {
+      response.end('fine')
+    })
+    expect(await (await answer).text()).to.equal('fine')
+  })
 
   it('closes a refused connection although its client keeps it open, and does not wait for it when it stops', async () => {
     const [at, own] = await open(() => undefined)

@@ -129,7 +129,7 @@ export async function finishJourney(
     const next = back ?? page
     return withEnd(next === undefined ? reply : { ...seeOther(next), cookies: reply.cookies ?? [] })
   } catch (thrown) {
-    const failure = redirects.failure ?? (back === null ? null : mounted.failurePage())
+    const failure = redirects.failure ?? (back === null ? null : mounted.failurePage)
     if (failure === null || !(thrown instanceof Refusal)) throw thrown
     return withEnd(seeOther(withError(failure, thrown, back)))
   }

@@ -6,14 +6,14 @@ import type { JourneyCookies } from './journey-cookies.ts'
 export interface MountedProvider {
   readonly provider: OAuthProvider
   readonly policy: OAuthPolicy
-  /** Our callback, or a page of the front end. Call it only after the service listens. */
+  /** Our callback, or a page of the front end. */
   readonly redirectUri: (flow: OAuthFlow) => string
   /** Pages to redirect to instead of a JSON answer. */
   readonly redirects: { readonly success?: string; readonly linked?: string; readonly failure?: string }
-  /** The address to return to if it is permitted, otherwise `null`. Call it only after the service listens. */
+  /** The address to return to if it is permitted, otherwise `null`. */
   readonly checkedReturn: (given: string | null) => string | null
   /** The page that shows a refusal if the journey has a way back and `redirects.failure` is missing; `null` for none. */
-  readonly failurePage: () => string | null
+  readonly failurePage: string | null
   readonly cookies: JourneyCookies
   /** Whether the provider uses `response_mode=form_post`. */
   readonly postsCallback: boolean

@@ -15,7 +15,7 @@ interface FrontDoor {
 const policy = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 /** `GET /`: a start page on a developer's machine, elsewhere a redirect to the account pages. */
-export function frontDoorRouter(door: FrontDoor, publicUrl: () => string): Router {
+export function frontDoorRouter(door: FrontDoor, publicUrl: string): Router {
   return {
     tag: 'pages',
     prefix: '',
@@ -23,10 +23,10 @@ export function frontDoorRouter(door: FrontDoor, publicUrl: () => string): Route
       pageEndpoint('/', (incoming) => {
         const isPublic = door.development === null || !incoming.isFromThisMachine()
         if (isPublic && !door.account) throw new Refusal('NOT_FOUND')
-        if (isPublic) return { status: 303, headers: { Location: `${publicUrl()}/account` } }
-        const { pathname } = new URL(publicUrl())
+        if (isPublic) return { status: 303, headers: { Location: `${publicUrl}/account` } }
+        const { pathname } = new URL(publicUrl)
         const base = pathname === '/' ? '' : pathname
-        return redirectHome(publicUrl(), '/', incoming) ?? pageReply(startPage(base, door), policy)
+        return redirectHome(publicUrl, '/', incoming) ?? pageReply(startPage(base, door), policy)
       }),
       ...(door.account ? [changePassword(publicUrl)] : []),
     ],
@@ -34,10 +34,10 @@ export function frontDoorRouter(door: FrontDoor, publicUrl: () => string): Route
 }
 
 /** Leads password managers to the page that changes a password (W3C, A Well-Known URL for Changing Passwords). */
-function changePassword(publicUrl: () => string): Endpoint {
+function changePassword(publicUrl: string): Endpoint {
   return pageEndpoint('/.well-known/change-password', () => ({
     status: 303,
-    headers: { Location: `${publicUrl()}/account/password` },
+    headers: { Location: `${publicUrl}/account/password` },
   }))
 }
 

@@ -13,19 +13,21 @@ const folder = new URL(`${up}/examples/browser/`, import.meta.url)
 /** A deployment may lack `examples/browser`. */
 export const hasTryPage = existsSync(folder)
 
-/**
- * @param known called for each request, since the port is unknown before the service listens. `config` holds settings
- *   that a real front end has as constants.
- */
-export function tryRouter(known: () => { readonly publicUrl: string; readonly config: object }): Router {
+interface Needs {
+  readonly publicUrl: string
+  /** The settings that a real front end has as constants. */
+  readonly config: object
+}
+
+export function tryRouter({ publicUrl, config }: Needs): Router {
   const read = (name: string) => readFile(new URL(name, folder))
   const endpoints = [
     pageEndpoint(
       '/try',
       async (incoming) =>
-        redirectHome(known().publicUrl, '/try', incoming) ?? pageReply(await read('index.html'), scriptedPagePolicy),
+        redirectHome(publicUrl, '/try', incoming) ?? pageReply(await read('index.html'), scriptedPagePolicy),
     ),
-    pageEndpoint('/try/config.json', () => ({ status: 200, body: known().config })),
+    pageEndpoint('/try/config.json', () => ({ status: 200, body: config })),
     builtFile('/try/base.css'),
     ...assets.map((name) => fileEndpoint(`/try/${name}`, () => read(name))),
   ]

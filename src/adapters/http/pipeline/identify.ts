@@ -8,7 +8,7 @@ interface IdentifyNeeds {
   readonly authenticate: Pick<Authenticate, 'execute'>
   readonly backends: readonly HttpBackend[]
   /** Origins whose pages may use our cookies. Call it only after the service listens. */
-  readonly ownOrigins: () => ReadonlySet<string>
+  readonly ownOrigins: ReadonlySet<string>
   readonly removeRepeated: RemoveRepeated
 }
 
@@ -25,7 +25,7 @@ export function identifying({ authenticate, backends, ownOrigins, removeRepeated
   return async ({ method, headers }) => {
     const by = await authenticate.execute(presentedBy(headers, backends))
     if (by === null) throw new Unauthenticated(await removeRepeated(headers.cookie, cookies))
-    if (ambient.has(by.backend.name) && !safeMethods.has(method)) refuseForeign(headers, ownOrigins())
+    if (ambient.has(by.backend.name) && !safeMethods.has(method)) refuseForeign(headers, ownOrigins)
     return by
   }
 }

@@ -100,9 +100,9 @@ function notFound(ctx: Context): void {
 interface RoutesNeeds {
   readonly identify: Identify
   /** Origins whose pages may use our cookies. Call it only after the service listens. */
-  readonly ownOrigins: () => ReadonlySet<string>
+  readonly ownOrigins: ReadonlySet<string>
   /** These, and the app schemes that may use bearer tokens. */
-  readonly allowedOrigins: () => ReadonlySet<string>
+  readonly allowedOrigins: ReadonlySet<string>
   readonly callerOf: (request: IncomingMessage) => Caller
   readonly traitsOf: (request: IncomingMessage) => ClientTraits
   readonly limits: Pick<Limits, 'request'>
@@ -136,7 +136,7 @@ function answerOf(endpoint: Endpoint, needs: RoutesNeeds): Operation {
     const by = access === 'public' ? null : await identify(ctx)
     ctx.state.by = by
     if (ownOriginsOnly) {
-      refuseForeign(ctx.req.headers, ownOriginsOnly === 'or apps' ? needs.allowedOrigins() : needs.ownOrigins())
+      refuseForeign(ctx.req.headers, ownOriginsOnly === 'or apps' ? needs.allowedOrigins : needs.ownOrigins)
     }
     if (access === 'superuser' && !by?.user.isSuperuser) throw new Refusal('FORBIDDEN')
 
@@ -154,7 +154,7 @@ function answerOf(endpoint: Endpoint, needs: RoutesNeeds): Operation {
         cookie: ctx.req.headers.cookie,
         caller,
         traits: () => needs.traitsOf(ctx.req),
-        isForeign: () => isForeign(ctx.req.headers, needs.ownOrigins()) && !isOfProxy(ctx.req.headers),
+        isForeign: () => isForeign(ctx.req.headers, needs.ownOrigins) && !isOfProxy(ctx.req.headers),
         isFromThisMachine: () => isFromThisMachine(ctx),
         host: ctx.hostname,
         requestId: ctx.state.requestId,

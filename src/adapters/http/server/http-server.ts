@@ -42,11 +42,14 @@ interface Options {
   readonly notAccepted: (fault: Error) => void
 }
 
-export function httpServer(listener: RequestListener, options: Options) {
+/** The port is bound before anything can answer, so requests wait until `serve`. */
+export function httpServer(options: Options) {
   const { isTls, maxConnections, writeTimeoutSeconds, clientOf, notAccepted } = options
   /** The responses of each connection that have not ended, with the start of their requests. */
   const connections = new Map<Socket, Map<ServerResponse, () => void>>()
   const begin = requestPacing()
+  const served = Promise.withResolvers<RequestListener>()
+  let listener: RequestListener = async (request, response) => (await served.promise)(request, response)
   let isClosing = false
   let accepted = 0
 
@@ -138,6 +141,11 @@ export function httpServer(listener: RequestListener, options: Options) {
       await once(server.listen({ port, host, backlog }), 'listening')
       server.on('error', notAccepted)
       return (server.address() as AddressInfo).port // safe: a listening TCP server has one
+    },
+    /** Answers the requests that wait, and all later ones. */
+    serve(given: RequestListener): void {
+      listener = given
+      served.resolve(given)
     },
     /**
      * Accepts no more connections. Until `drained` resolves, each connection closes after its next answer. Then closes idle

@@ -13,13 +13,13 @@ export type RemoveRepeated = (header: string | undefined, cookies: readonly Cook
  * @param registrableDomain the registrable domain of a host name; `null` for an IP address and a name without one
  */
 export function removingRepeated(
-  host: () => string,
+  host: string,
   registrableDomain: (host: string) => Promise<string | null>,
 ): RemoveRepeated {
   return async (header, cookies) => {
     const repeated = cookies.filter(({ name }) => isRepeated(header, name))
     if (repeated.length === 0) return []
-    const domains = domainsOf(host(), await registrableDomain(host()))
+    const domains = domainsOf(host, await registrableDomain(host))
     return repeated.flatMap(({ domain: _, ...cookie }) =>
       [...new Set(['/', cookie.path])].flatMap((path) => {
         const removal = { ...cookie, path, value: '', maxAgeSeconds: 0 }

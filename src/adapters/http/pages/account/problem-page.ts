@@ -16,7 +16,7 @@ const languages: Readonly<Record<string, Texts>> = { en, de }
 /** The pages that a person can go on to. */
 interface WaysOn {
   readonly site: Pick<Site, 'name' | 'logo'>
-  readonly publicUrl: () => string
+  readonly publicUrl: string
   readonly identify: Identify
 }
 
@@ -63,7 +63,7 @@ ${content}
 }
 
 function accountPage(title: string, content: Html, { language }: Texts, { site, publicUrl }: WaysOn): string {
-  const home = new URL(publicUrl())
+  const home = new URL(publicUrl)
   const base = baseOf(home)
   const brand = site.name ?? home.hostname
   const styles = [`${base}/account/style.css`, `${base}/account/theme.css`]
@@ -126,7 +126,7 @@ function linksOf(ctx: Context, texts: Texts, ways: WaysOn | null, email: string 
   const isForLater = [429, 503].includes(ctx.status) && journeyOf(ctx) === null
   const again = isForLater ? html`<a href="">${problem.again}</a>` : null
   if (ways === null) return [again]
-  const account = `${baseOf(new URL(ways.publicUrl()))}/account`
+  const account = `${baseOf(new URL(ways.publicUrl))}/account`
   const toAccount = html`<a href="${account}">${texts.verify.toAccount}</a>`
   const isSignInNext = ctx.status === 401 || (journeyOf(ctx) === 'login' && email === null)
   if (isSignInNext) return [html`<a href="${account}/sign-in">${texts.signIn.title}</a>`]
