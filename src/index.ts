@@ -73,7 +73,7 @@ export {
 } from './application/limits/limits.ts'
 
 // Ports: the needs of use cases
-export type { Credential, Credentials, IssuedCredential } from './application/ports/credentials.ts'
+export type { Credential, Credentials, IssuedCredential, Proof } from './application/ports/credentials.ts'
 export type { DeviceTokens } from './application/ports/device-tokens.ts'
 export type { DueWork } from './application/ports/due-work.ts'
 export {

@@ -129,7 +129,7 @@ async function served(crowd: Crowd): Promise<Served> {
     clock: () => new Date(),
     newId,
   })
-  const bearerOf = async (id: UserId) => (await issue({ ...superuser, id })).value
+  const bearerOf = async (id: UserId) => (await issue({ ...superuser, id }, { at: new Date(), methods: ['pwd'] })).value
   const bearers = await Promise.all(Array.from({ length: signedIn }, () => bearerOf(anyOf(ids))))
   return { ...service, crowd, bearers, ofSuperuser: await bearerOf(superuser.id) }
 }

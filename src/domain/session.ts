@@ -20,14 +20,24 @@ export interface Session extends ClientTraits {
    */
   readonly digest: string
   readonly userId: UserId
-  /** `sessions.generation` of the user record whose password was verified. */
+  /** `sessions.generation` of the record of the proved user. */
   readonly generation: number
+  /** The login that the session belongs to. */
+  readonly sid: string
+  readonly provedAt: Date
+  /** How the user was proved; empty if unknown. */
+  readonly methods: readonly string[]
   readonly createdAt: Date
   readonly seenAt: Date
   /** The session ends after this time without use; `null` for no such limit. */
   readonly idleSeconds: number | null
   /** The absolute end, whatever the use (NIST SP 800-63B-4 section 2.1.3). */
   readonly endsAt: Date
+}
+
+/** The fields that records of earlier releases lack. A store adds them when it reads such a record. */
+export function loginOfEarlier({ digest, createdAt }: Pick<Session, 'digest' | 'createdAt'>) {
+  return { sid: digest, provedAt: createdAt, methods: [] as readonly string[] }
 }
 
 export function expiryOf(session: Pick<Session, 'seenAt' | 'idleSeconds' | 'endsAt'>): Date {

@@ -3,14 +3,14 @@ import type { UserId } from './ids.ts'
 import type { OAuthAccount } from './oauth-account.ts'
 
 /**
- * Decides which credentials of a user are valid: those of the current generation, and the kept one. A credential contains
- * the generation of the record whose password was verified. So the credential of a login during a deactivation has the old
- * generation and is invalid, without a comparison of times.
+ * Decides which credentials of a user are valid: those of the current generation, and those of the kept login. A
+ * credential contains the generation of the record of the proved user. So the credential of a login during a deactivation
+ * has the old generation and is invalid, without a comparison of times.
  */
 export interface Sessions {
   readonly generation: number
-  /** The credential of an older generation that stays valid: the one that changed the password. */
-  readonly keptCredentialId: string | null
+  /** The `sid` of the login of an older generation that stays valid: the one that changed the password. */
+  readonly keptSid: string | null
 }
 
 export interface User {
@@ -57,7 +57,7 @@ export function newUser(id: UserId, email: Email, passwordHash: string | null, c
     isSuperuser: false,
     isVerified: false,
     isOwnerProved: false,
-    sessions: { generation: 0, keptCredentialId: null },
+    sessions: { generation: 0, keptSid: null },
     endedUntil: null,
     oauthAccounts: [],
     createdAt,
@@ -71,10 +71,10 @@ export function viewOf(user: User): UserView {
 }
 
 /** Whether a credential is valid for `user`. A logout may still have ended it (see `mayBeEnded`). */
-export function isAlive(user: User, credential: { readonly id: string; readonly generation: number }): boolean {
-  const { generation, keptCredentialId } = user.sessions
+export function isAlive(user: User, credential: { readonly sid: string; readonly generation: number }): boolean {
+  const { generation, keptSid } = user.sessions
   if (!user.isActive) return false
-  return credential.generation === generation || credential.id === keptCredentialId
+  return credential.generation === generation || credential.sid === keptSid
 }
 
 /** Whether the end of a credential may be recorded. A credential that expires after `endedUntil` was not ended. */
@@ -83,25 +83,25 @@ export function mayBeEnded(user: User, credential: { readonly expiresAt: Date })
 }
 
 /**
- * Ends every credential of `user` except `keptCredentialId`. The new generation is the time in milliseconds. A counter
+ * Ends every credential of `user` except those of the login `keptSid`. The new generation is the time in milliseconds. A counter
  * could repeat a generation after a restore from a backup, and make credentials of that generation valid again.
  */
-export function endSessions(user: User, now: Date, keptCredentialId: string | null = null): User {
+export function endSessions(user: User, now: Date, keptSid: string | null = null): User {
   const generation = Math.max(user.sessions.generation + 1, now.getTime())
-  return { ...user, sessions: { generation, keptCredentialId } }
+  return { ...user, sessions: { generation, keptSid } }
 }
 
 /**
- * Ends one credential.
+ * Ends one credential of the login `sid`. The user record no longer keeps this login.
  *
  * @param recordedUntil its expiry if its end is recorded, `null` if the credential itself was removed
  */
-export function endCredential(user: User, id: string, recordedUntil: Date | null): User {
-  const keptCredentialId = user.sessions.keptCredentialId === id ? null : user.sessions.keptCredentialId
+export function endCredential(user: User, sid: string, recordedUntil: Date | null): User {
+  const keptSid = user.sessions.keptSid === sid ? null : user.sessions.keptSid
   const isLatest = recordedUntil !== null && (user.endedUntil === null || user.endedUntil < recordedUntil)
   return {
     ...user,
-    sessions: { ...user.sessions, keptCredentialId },
+    sessions: { ...user.sessions, keptSid },
     endedUntil: isLatest ? recordedUntil : user.endedUntil,
   }
 }

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import type { Credential } from '../application/ports/credentials.ts'
 import type { Email } from '../domain/email.ts'
 import { type AccountEvent, accountEvent } from '../domain/events.ts'
 import type { EventId, UserId } from '../domain/ids.ts'
@@ -25,7 +26,7 @@ export function aUser(fields: Partial<User> = {}): User {
     isSuperuser: true,
     isVerified: true,
     isOwnerProved: true,
-    sessions: { generation: 7, keptCredentialId: digest() },
+    sessions: { generation: 7, keptSid: digest() },
     endedUntil: new Date(Date.now() + 3_600_000),
     oauthAccounts: [anAccount()],
     ...fields,
@@ -74,12 +75,30 @@ export function anEvent(user: User, fields: Partial<AccountEvent> = {}): Account
   return { ...accountEvent('registered', user, metadata), ...fields } as AccountEvent
 }
 
+/** The credential of a login at this moment. */
+export function aCredential(fields: Partial<Credential> = {}): Credential {
+  const id = digest()
+  return {
+    id,
+    userId: randomUUID() as UserId,
+    generation: 0,
+    sid: id,
+    provedAt: new Date(),
+    methods: ['pwd'],
+    expiresAt: new Date(Date.now() + 3_600_000),
+    ...fields,
+  }
+}
+
 export function aSession(fields: Partial<Session> = {}): Session {
   const now = Date.now()
   return {
     digest: digest(),
     userId: randomUUID() as UserId,
     generation: 7,
+    sid: digest(),
+    provedAt: new Date(now - 7_000),
+    methods: ['pwd', 'otp'],
     createdAt: new Date(now - 5_000),
     seenAt: new Date(now - 1_000),
     idleSeconds: 86_400,

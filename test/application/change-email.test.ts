@@ -13,7 +13,7 @@ import { emailKey } from '../../src/domain/email.ts'
 import { factOf } from '../../src/domain/one-time-token.ts'
 import { Refusal } from '../../src/domain/refusal.ts'
 import type { User } from '../../src/domain/user.ts'
-import { aToken, aUser } from '../../src/testing/builders.ts'
+import { aCredential, aToken, aUser } from '../../src/testing/builders.ts'
 import { fixedClock } from '../../src/testing/fixed-clock.ts'
 import { quickHasher } from '../../src/testing/quick-hasher.ts'
 import { changeUserOf, deliveryNeeds, recording } from '../support/delivery.ts'
@@ -57,7 +57,7 @@ async function scene({
     const user = aUser({ isActive: true, isVerified: true, endedUntil: null, oauthAccounts: [], ...more })
     await users.insert(user, [])
     const { generation } = user.sessions
-    const credential = { id: newId(), userId: user.id, generation, issuedAt: clock(), expiresAt: clock() }
+    const credential = aCredential({ userId: user.id, generation, provedAt: clock() })
     return { user, credential, backend }
   }
   const all = { ...needs, changeUser: changeUserOf(users) }

@@ -24,7 +24,7 @@ import { LogOutEverywhere } from '../../src/application/sign-in/log-out-everywhe
 import { type Email, isEmail, parseEmail } from '../../src/domain/email.ts'
 import { InvalidInput, Refusal } from '../../src/domain/refusal.ts'
 import type { User } from '../../src/domain/user.ts'
-import { aUser } from '../../src/testing/builders.ts'
+import { aCredential, aUser } from '../../src/testing/builders.ts'
 import { fixedClock } from '../../src/testing/fixed-clock.ts'
 import { quickHasher } from '../../src/testing/quick-hasher.ts'
 import { recordedHandlers } from '../../src/testing/recorded-handlers.ts'
@@ -58,7 +58,7 @@ const nonEmails: readonly unknown[] = [
 async function scene() {
   const clock = fixedClock()
   const stores = await deliveryNeeds(clock)
-  const fields = { endedUntil: null, sessions: { generation: 0, keptCredentialId: null } }
+  const fields = { endedUntil: null, sessions: { generation: 0, keptSid: null } }
   const [root, plain] = [aUser({ ...fields, isSuperuser: true }), aUser({ ...fields, isSuperuser: false })]
   for (const user of [root, plain]) await stores.users.insert(user, [])
 
@@ -106,7 +106,7 @@ async function scene() {
   }
   const loggedIn = (user: typeof root) => ({
     user,
-    credential: { id: newId(), userId: user.id, generation: 0, issuedAt: clock(), expiresAt: clock() },
+    credential: aCredential({ userId: user.id, provedAt: clock() }),
     backend,
   })
   const accounts = checkedAccounts({

@@ -5,8 +5,8 @@ import type { PasswordHasher } from '../../src/application/ports/password-hasher
 import type { Authenticated, Backend } from '../../src/application/sign-in/authenticate.ts'
 import { LogIn } from '../../src/application/sign-in/log-in.ts'
 import { Refusal } from '../../src/domain/refusal.ts'
-import { endCredential, endSessions, type User, withPassword } from '../../src/domain/user.ts'
-import { anEvent, aUser } from '../../src/testing/builders.ts'
+import { endCredential, endSessions, isAlive, type User, withPassword } from '../../src/domain/user.ts'
+import { aCredential, anEvent, aUser } from '../../src/testing/builders.ts'
 import { fixedClock } from '../../src/testing/fixed-clock.ts'
 import { recordedHandlers } from '../../src/testing/recorded-handlers.ts'
 import { changeUserOf, deliveryNeeds, metadataAt } from '../support/delivery.ts'
@@ -34,8 +34,7 @@ const backend: Backend = {
   credentials: {
     recognises: () => true,
     issue: async ({ id: userId }) => {
-      const credential = { id: 'credential', userId, generation: 0, issuedAt: new Date(), expiresAt: new Date() }
-      return { value: 'credential', credential }
+      return { value: 'credential', credential: aCredential({ id: 'credential', userId }) }
     },
     read: async () => null,
     revoke: async () => 'remember',
@@ -51,7 +50,7 @@ async function scene(verdict: 'match' | 'match_needs_rehash', fields: Partial<Us
     isActive: true,
     passwordHash: '$old$',
     endedUntil: null,
-    sessions: { generation: 0, keptCredentialId: null },
+    sessions: { generation: 0, keptSid: null },
     ...fields,
   })
   await users.insert(user, [])
@@ -80,7 +79,7 @@ async function scene(verdict: 'match' | 'match_needs_rehash', fields: Partial<Us
     clock,
     newId,
   })
-  const credential = { id: 'credential', userId: user.id, generation: 0, issuedAt: clock(), expiresAt: clock() }
+  const credential = aCredential({ id: 'credential', sid: 'login', userId: user.id, provedAt: clock() })
   const by: Authenticated = { user, credential, backend }
   return { users, outbox, clock, user, changeUser, release, logIn, updateUser, by }
 }
@@ -110,13 +109,24 @@ describe('while a password is hashed', () => {
     expect((await users.find(user.id))?.passwordHash).to.equal('$reset$')
   })
 
+  it('a new password keeps the login of the caller, and not its credential alone', async () => {
+    const { users, user, clock, release, updateUser, by } = await scene('match')
+    const change = updateUser.own({ by, changes: { password: 'a quite long pass phrase' }, requestId: 'r' })
+    await release()
+    await change
+    const changed = (await users.find(user.id)) ?? expect.fail()
+    const lives = (sid: string) => isAlive(changed, aCredential({ sid }))
+    expect(['login', 'credential', 'other'].map(lives)).to.deep.equal([true, false, false])
+    expect(changed.sessions.generation).to.equal(clock().getTime())
+  })
+
   it('a concurrent logout wins against a change', async () => {
     const { users, user, changeUser, release, updateUser, by } = await scene('match')
     const change = updateUser.own({ by, changes: { password: 'a quite long pass phrase' }, requestId: 'r' })
     ended.add(by.credential.id)
     await changeUser.execute(user.id, (fresh) => ({
       type: 'replace',
-      user: endCredential(fresh, by.credential.id, by.credential.expiresAt),
+      user: endCredential(fresh, by.credential.sid, by.credential.expiresAt),
       events: [],
     }))
     await release()

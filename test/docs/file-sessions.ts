@@ -6,7 +6,8 @@ import { Unavailable } from '../../src/domain/refusal.ts'
 import { expiryOf, type Session } from '../../src/domain/session.ts'
 
 /** The content of a file. The digest is its name, the last use its time. */
-interface Kept extends Omit<Session, 'digest' | 'seenAt' | 'createdAt' | 'endsAt'> {
+interface Kept extends Omit<Session, 'digest' | 'seenAt' | 'provedAt' | 'createdAt' | 'endsAt'> {
+  readonly provedAt: string
   readonly createdAt: string
   readonly endsAt: string
 }
@@ -50,6 +51,7 @@ export function fileSessions(place: () => string, clock: () => Date): SessionSto
     return {
       ...kept,
       digest,
+      provedAt: new Date(kept.provedAt),
       createdAt: new Date(kept.createdAt),
       seenAt: new Date(Math.round(mtimeMs)),
       endsAt: new Date(kept.endsAt),

@@ -8,8 +8,8 @@ const now = new Date('2030-01-01T00:00:00Z')
 const later = (seconds: number) => new Date(now.getTime() + seconds * 1000)
 const id = '01890a5d-ac96-774b-bcce-b302099a8057' as UserId
 const arthur = newUser(id, 'king.arthur@camelot.bt' as Email, '$argon2id$…', now)
-/** The credential of a login with this record. */
-const loggedIn = (user: User, credentialId: string) => ({ id: credentialId, generation: user.sessions.generation })
+/** A credential of a login with this record. */
+const loggedIn = (user: User, sid: string) => ({ sid, generation: user.sessions.generation })
 
 describe('a credential', () => {
   it('is valid during its generation', () => {
@@ -18,7 +18,7 @@ describe('a credential', () => {
   })
 
   it('is not valid if its generation is later than that of the user', () => {
-    expect(isAlive(arthur, { id: 'a', generation: 1 })).to.equal(false)
+    expect(isAlive(arthur, { sid: 'a', generation: 1 })).to.equal(false)
   })
 
   it('is not valid if the user is inactive, even if it was kept', () => {
@@ -38,7 +38,7 @@ describe('a credential', () => {
     const kept = endSessions(arthur, now, 'a')
     const changed = endCredential(kept, 'a', null)
     expect(isAlive(changed, loggedIn(arthur, 'a'))).to.equal(false)
-    expect(endCredential(kept, 'b', null).sessions.keptCredentialId).to.equal('a')
+    expect(endCredential(kept, 'b', null).sessions.keptSid).to.equal('a')
   })
 
   it('may have been ended if it expires no later than an ended one', () => {
@@ -63,11 +63,11 @@ describe('a credential', () => {
       fc.property(keeps, (history) => {
         let user = arthur
         for (const kept of history) {
-          const before = ids.filter((id) => isAlive(user, { id, generation: 0 }))
+          const before = ids.filter((id) => isAlive(user, { sid: id, generation: 0 }))
           // The kept credential is valid for the record that is changed.
           user = endSessions(user, now, kept !== null && before.includes(kept) ? kept : null)
           for (const id of ids) {
-            if (isAlive(user, { id, generation: 0 }) && !before.includes(id)) throw new Error(`${id} came back`)
+            if (isAlive(user, { sid: id, generation: 0 }) && !before.includes(id)) throw new Error(`${id} came back`)
           }
         }
       }),

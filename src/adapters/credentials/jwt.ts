@@ -53,17 +53,19 @@ export function jwtCredentials(options: Options): Credentials {
       return shape.test(value)
     },
 
-    async issue(user) {
-      const iat = Math.floor(clock().getTime() / 1000)
+    async issue(user, { at, methods, sid }) {
+      const iat = secondsOf(clock())
       const exp = iat + lifetimeSeconds
       const jti = newId()
-      const { generation } = user.sessions
-      const claims = { sub: user.id, aud: audience, iat, exp, jti, gen: generation, tenant }
-      const times = { issuedAt: new Date(iat * 1000), expiresAt: new Date(exp * 1000) }
-      return {
-        value: jsonwebtoken.sign(claims, key, { algorithm: 'HS256' }),
-        credential: { id: jti, userId: user.id, generation, ...times },
-      }
+      const gen = user.sessions.generation
+      // RFC 7519 section 4.1, RFC 8176 section 1, OpenID Connect Core section 2, OpenID Connect Back-Channel Logout
+      // section 2.4; `gen` and `tenant` are ours.
+      const login = { sid: sid ?? jti, auth_time: secondsOf(at), amr: methods }
+      const claims = { sub: user.id, aud: audience, iat, exp, jti, gen, tenant, ...login }
+      const value = jsonwebtoken.sign(claims, key, { algorithm: 'HS256' })
+      const credential = credentialOf(claims, value, tenant)
+      if (credential === null) throw new TypeError('the proof has a time or a method of a wrong type')
+      return { value, credential }
     },
 
     async read(value) {
@@ -93,20 +95,31 @@ export function jwtCredentials(options: Options): Credentials {
 
 /** The credential of verified claims; `null` when a claim that matters is missing or has the wrong type. */
 function credentialOf(claims: Record<string, unknown>, value: string, tenant: string): Credential | null {
-  const { sub, iat, exp, jti, gen = 0 } = claims
+  const { sub, iat = 0, exp, jti, gen = 0, auth_time = iat, amr = [] } = claims
   const userId = typeof sub === 'string' ? parseUserId(sub) : null
   if (userId === null || claims.tenant !== tenant) return null
-  if (!isDate(exp) || (iat !== undefined && !isDate(iat))) return null
+  if (!isDate(exp) || !isDate(iat) || !isDate(auth_time)) return null
   if (typeof gen !== 'number' || !Number.isSafeInteger(gen) || gen < 0) return null
-  if (jti !== undefined && (typeof jti !== 'string' || jti === '')) return null
+  if (!isAbsentOrText(jti) || !isAbsentOrText(claims.sid) || !isTexts(amr)) return null
+  const id = jti ?? hash('sha256', value, 'base64url')
   return {
-    id: jti ?? hash('sha256', value, 'base64url'),
+    id,
     userId,
     generation: gen,
-    issuedAt: new Date((iat ?? 0) * 1000),
+    sid: claims.sid ?? id,
+    provedAt: new Date(auth_time * 1000),
+    methods: amr,
     expiresAt: new Date(exp * 1000),
   }
 }
+
+const secondsOf = (time: Date): number => Math.floor(time.getTime() / 1000)
+
+const isAbsentOrText = (claim: unknown): claim is string | undefined =>
+  claim === undefined || (typeof claim === 'string' && claim !== '')
+
+const isTexts = (claim: unknown): claim is readonly string[] =>
+  Array.isArray(claim) && claim.every((one) => typeof one === 'string')
 
 /** A NumericDate (RFC 7519 section 2). JSON.parse reads `1e400` as infinite. */
 function isDate(claim: unknown): claim is number {

@@ -30,13 +30,17 @@ export function storedCredentials(options: Options): Credentials {
       return shape.test(value)
     },
 
-    async issue(user, { network, browser, system } = unknownTraits) {
+    async issue(user, { at, methods, sid }, { network, browser, system } = unknownTraits) {
       const token = newToken()
+      const id = digest(token)
       const now = clock()
       const session: Session = {
-        digest: digest(token),
+        digest: id,
         userId: user.id,
         generation: user.sessions.generation,
+        sid: sid ?? id,
+        provedAt: at,
+        methods,
         createdAt: now,
         seenAt: now,
         idleSeconds,
@@ -77,6 +81,6 @@ export function storedCredentials(options: Options): Credentials {
 }
 
 function credentialOf(session: Session): StoredCredential {
-  const { digest: id, userId, generation, createdAt } = session
-  return { id, userId, generation, issuedAt: createdAt, expiresAt: expiryOf(session), session }
+  const { digest: id, userId, generation, sid, provedAt, methods } = session
+  return { id, userId, generation, sid, provedAt, methods, expiresAt: expiryOf(session), session }
 }

@@ -51,7 +51,7 @@ interface Update extends CausingRequest {
   readonly hash: string | null
   /** The entered address, if new ones need a token; otherwise `null`. Tokens for other addresses become invalid. */
   readonly newAddress: NewAddress | null
-  readonly keptCredentialId: string | null
+  readonly keptSid: string | null
   /** Repeats every check of the update on the current record. */
   readonly check: (fresh: User) => void | Promise<void>
 }
@@ -92,7 +92,7 @@ export class UpdateUser {
       requireSamePassword(fresh, verified)
     }
     const update = { target: by.user, changes, newAddress, hash, requestId, languages }
-    return await this.#change({ ...update, keptCredentialId: by.credential.id, check })
+    return await this.#change({ ...update, keptSid: by.credential.sid, check })
   }
 
   /**
@@ -115,7 +115,7 @@ export class UpdateUser {
       requireAddress(changes, target)
       const hash = await this.#hash(changes, target, { ...caller, requestId, languages })
       const update = { target, changes, newAddress: null, hash, requestId, languages }
-      return await this.#change({ ...update, keptCredentialId: null, check: () => undefined })
+      return await this.#change({ ...update, keptSid: null, check: () => undefined })
     }
     if (!by.user.isSuperuser) throw new Refusal('FORBIDDEN')
     requireAddress(changes, target)
@@ -129,10 +129,10 @@ export class UpdateUser {
     const hash = await this.#hash(changes, target, { ...caller, requestId, languages })
     const update = { target, changes, newAddress: null, hash, requestId, languages }
     if (by.user.id === target.id) {
-      return await this.#change({ ...update, keptCredentialId: by.credential.id, check: requireRight })
+      return await this.#change({ ...update, keptSid: by.credential.sid, check: requireRight })
     }
     await this.#checkAgain(by.user, requireRight)
-    return await this.#change({ ...update, keptCredentialId: null, check: () => undefined })
+    return await this.#change({ ...update, keptSid: null, check: () => undefined })
   }
 
   /** Hashing takes time, so the rights of the superuser are checked again after it. */
@@ -264,7 +264,7 @@ function atOnce({ changes, newAddress }: Pick<Update, 'changes' | 'newAddress'>,
 }
 
 /** The updated record, and the fields that really changed. */
-function applied(fresh: User, { changes, hash, keptCredentialId }: Update, now: Date) {
+function applied(fresh: User, { changes, hash, keptSid }: Update, now: Date) {
   let user: User = fresh
   const changed: { -readonly [K in keyof UserChanges]: UserChanges[K] } = {}
 
@@ -280,7 +280,7 @@ function applied(fresh: User, { changes, hash, keptCredentialId }: Update, now: 
     if (user[flag] !== fresh[flag]) changed[flag] = user[flag]
   }
   if (hash !== null) {
-    user = endSessions(withPassword(user, hash), now, keptCredentialId)
+    user = endSessions(withPassword(user, hash), now, keptSid)
     user = { ...user, isOwnerProved: user.isOwnerProved || user.isVerified }
     changed.password = true
   }

@@ -2,7 +2,6 @@ import type { AccountEvent, NewAddressEvent } from '../../domain/events.ts'
 import type { UserId } from '../../domain/ids.ts'
 import { isOfAddress, stands } from '../../domain/one-time-token.ts'
 import { Unavailable } from '../../domain/refusal.ts'
-import type { Session } from '../../domain/session.ts'
 import { isAlive } from '../../domain/user.ts'
 import type { DueWork } from '../ports/due-work.ts'
 import { isFinal } from '../ports/event-handlers.ts'
@@ -192,8 +191,7 @@ export class RelayEvents implements DueWork {
     for (let page = 0; page < mostPages; page++) {
       const listed = await sessions.listOf(userId, sessionsPerPage)
       const user = await users.find(userId)
-      const lives = ({ digest: id, generation }: Session) => user !== null && isAlive(user, { id, generation })
-      const dead = listed.filter((session) => !lives(session))
+      const dead = listed.filter((session) => user === null || !isAlive(user, session))
       if (dead.length === 0) return
       for (let first = 0; first < dead.length; first += sessionsAtOnce) {
         await Promise.all(dead.slice(first, first + sessionsAtOnce).map(({ digest }) => sessions.remove(digest)))

@@ -67,7 +67,7 @@ export class FinishOAuth {
     const { user, isNew } = await this.#userOf({ identity, provider, policy, requestId, languages })
     const { requiresVerification } = policy
     const client = { caller, traits, isRegistration: isNew }
-    const login = { ...client, user, backend, requestId, languages, requiresVerification }
+    const login = { ...client, user, backend, methods: ['provider'], requestId, languages, requiresVerification }
     return { result: await completeLogin(this.#needs, login), email: user.email }
   }
 

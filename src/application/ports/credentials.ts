@@ -8,8 +8,22 @@ export interface Credential {
   readonly id: string
   readonly userId: UserId
   readonly generation: number
-  readonly issuedAt: Date
+  /** The login that it belongs to. The credentials of one login may be kept together. */
+  readonly sid: string
+  /** When the user was last proved for this login. It alone decides whether the login is fresh. */
+  readonly provedAt: Date
+  /** How the user was proved; empty if unknown. */
+  readonly methods: readonly string[]
   readonly expiresAt: Date
+}
+
+/** The proof of a user for which a credential is issued. */
+export interface Proof {
+  readonly at: Date
+  /** Names of RFC 8176 where one fits, such as `pwd`. `provider`: a sign-in at an OAuth provider. */
+  readonly methods: readonly string[]
+  /** The login to which the new credential belongs. Absent: a new login, whose `sid` is the id of the credential. */
+  readonly sid?: string
 }
 
 /** A new credential. */
@@ -25,11 +39,11 @@ export interface Credentials {
   /** Whether a value has the shape of this strategy's credentials. Other values are never looked up. */
   recognises(value: string): boolean
   /**
-   * Issues a credential for the exact record whose password was verified.
+   * Issues a credential for the exact record of the proved user.
    *
    * @param traits for the list of the user's sessions, if the credential is stored
    */
-  issue(user: User, traits?: ClientTraits): Promise<IssuedCredential>
+  issue(user: User, proof: Proof, traits?: ClientTraits): Promise<IssuedCredential>
   read(value: string): Promise<Credential | null>
   /**
    * Ends a credential. `'remember'`: the credential is not stored, so its end was recorded instead, and the caller notes in

@@ -38,6 +38,8 @@ interface Login extends CausingRequest, LoginClient {
   /** The exact record whose password or provider account was verified. */
   readonly user: User
   readonly backend: Backend
+  /** How the user was proved, as in `Proof`. */
+  readonly methods: readonly string[]
   /** Whether the provider demands a verified user, even if the backend does not. */
   readonly requiresVerification?: boolean
   /** Whether this request has created the user. */
@@ -59,13 +61,14 @@ export interface Granted {
  * full queue of events it only warns: otherwise a failing handler would lock its user out.
  */
 export async function completeLogin(needs: CompleteLoginNeeds, login: Login): Promise<LoginResult> {
-  const { user, backend, requiresVerification = false, traits = unknownTraits } = login
+  const { user, backend, methods, requiresVerification = false, traits = unknownTraits } = login
   if (!user.isActive) throw new Refusal('LOGIN_BAD_CREDENTIALS')
   if ((requiresVerification || backend.requiresVerification) && !user.isVerified) {
     throw new Refusal('LOGIN_USER_NOT_VERIFIED')
   }
 
-  const granted: LoginResult = { type: 'granted', issued: await backend.credentials.issue(user, traits) }
+  const issued = await backend.credentials.issue(user, { at: needs.clock(), methods }, traits)
+  const granted: LoginResult = { type: 'granted', issued }
   const isHandled = needs.eventHandlers.handles('logged_in')
   const isNew = await isNewSignIn(needs, login)
   if (!isHandled && !isNew) return granted

@@ -28,10 +28,10 @@ export class EndSession {
     if (by !== 'program') requireRightToEnd(this.#needs, by, target)
     const session = await sessions.find(id)
     if (session?.userId !== target.id || !(await sessions.remove(id))) throw new Refusal('NOT_FOUND')
-    if (target.sessions.keptCredentialId !== id) return
+    if (target.sessions.keptSid !== session.sid) return
     await changeUser.execute(target.id, (fresh) => ({
       type: 'replace',
-      user: endCredential(fresh, id, null),
+      user: endCredential(fresh, session.sid, null),
       events: [],
     }))
   }

@@ -14,7 +14,7 @@ export interface FreshLoginNeeds {
  */
 export function requireFreshLogin({ freshLoginSeconds, clock }: FreshLoginNeeds, { credential }: Authenticated): void {
   if (freshLoginSeconds === null) return
-  const age = clock().getTime() - credential.issuedAt.getTime()
+  const age = clock().getTime() - credential.provedAt.getTime()
   const isFresh = age <= freshLoginSeconds * 1000 // `NaN`, the age of an invalid date, is not
   if (!isFresh) throw new Refusal('FRESH_LOGIN_REQUIRED')
 }

@@ -31,7 +31,7 @@ export class ListSessions {
     if (by !== 'program' && !by.user.isSuperuser && by.user.id !== target.id) throw new Refusal('FORBIDDEN')
     const sessions = await this.#sessions.listOf(target.id, mostListed)
     // A new password, for example, ends sessions that the relay has not removed yet.
-    const alive = sessions.filter(({ digest: id, generation }) => isAlive(target, { id, generation }))
+    const alive = sessions.filter((session) => isAlive(target, session))
     const current = by === 'program' ? null : by.credential.id
     return alive.map(({ digest: id, createdAt, seenAt, network, browser, system }) => {
       return { id, createdAt, usedAt: seenAt, network, browser, system, isCurrent: id === current }

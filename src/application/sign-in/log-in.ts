@@ -38,7 +38,7 @@ export class LogIn {
     if (verified === null) throw new Refusal('LOGIN_BAD_CREDENTIALS')
     const { user, needsRehash } = verified
     if (needsRehash) await this.#rehash(user, password, client)
-    return await completeLogin(this.#needs, { user, backend, caller, traits, requestId, languages })
+    return await completeLogin(this.#needs, { user, backend, methods: ['pwd'], caller, traits, requestId, languages })
   }
 
   async #verify(account: EmailKey | null, password: string, client: string | null) {

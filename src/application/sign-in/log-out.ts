@@ -10,14 +10,14 @@ export class LogOut {
   }
 
   async execute({ user, credential, backend }: Authenticated): Promise<void> {
-    const { id, expiresAt } = credential
+    const { sid, expiresAt } = credential
     const outcome = await backend.credentials.revoke(credential)
-    // The user record must forget a credential that it keeps, even if the session itself is gone.
-    if (outcome === 'ended' && user.sessions.keptCredentialId !== id) return
+    // The user record must forget a login that it keeps, even if the session itself is gone.
+    if (outcome === 'ended' && user.sessions.keptSid !== sid) return
     const recordedUntil = outcome === 'remember' ? expiresAt : null
     await this.#changeUser.execute(user.id, (fresh) => ({
       type: 'replace',
-      user: endCredential(fresh, id, recordedUntil),
+      user: endCredential(fresh, sid, recordedUntil),
       events: [],
     }))
   }

@@ -20,7 +20,7 @@ export function userStoreContract({ on, onNew }: Cases<UsersRole>): void {
     for (const user of [
       aUser(),
       aUser({ isActive: false, isSuperuser: false, isVerified: false }),
-      aUser({ passwordHash: null, sessions: { generation: 0, keptCredentialId: null }, endedUntil: null }),
+      aUser({ passwordHash: null, sessions: { generation: 0, keptSid: null }, endedUntil: null }),
     ]) {
       assert.equal(await users.insert(user, []), 'stored')
       assert.deepEqual(await users.find(user.id), user)
@@ -38,7 +38,7 @@ export function userStoreContract({ on, onNew }: Cases<UsersRole>): void {
       isActive: false,
       isSuperuser: false,
       isVerified: false,
-      sessions: { generation: 8, keptCredentialId: null },
+      sessions: { generation: 8, keptSid: null },
       endedUntil: null,
       version: before.version,
     })

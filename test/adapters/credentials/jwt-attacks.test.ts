@@ -77,7 +77,9 @@ const noAlgorithms = [undefined, null, '', 0, true, ['HS256'], { HS256: 1 }, 'hs
 for (const alg of noAlgorithms) attacks[`alg ${JSON.stringify(alg)}`] = signed({ ...header, alg }, good)
 
 /** Wrong values of each claim, under a right MAC. */
-const wrongClaims: Readonly<Partial<Record<keyof typeof good | 'nbf', readonly unknown[]>>> = {
+const wrongClaims: Readonly<
+  Partial<Record<keyof typeof good | 'nbf' | 'sid' | 'auth_time' | 'amr', readonly unknown[]>>
+> = {
   exp: [now, 1, 0, -(now + 600), `${now + 600}`, [now + 600], { valueOf: now + 600 }, null, true, undefined],
   iat: ['now', null, -1],
   nbf: [now + 1, '0'],
@@ -86,6 +88,9 @@ const wrongClaims: Readonly<Partial<Record<keyof typeof good | 'nbf', readonly u
   sub: ['me', { $ne: null }, [user.id], 1, undefined],
   gen: ['0', null, -1, 0.5],
   jti: [1, '', {}],
+  sid: [1, '', {}, null],
+  auth_time: ['now', null, -1, [now]],
+  amr: ['pwd', [1], null, { pwd: true }],
 }
 for (const [claim, values] of Object.entries(wrongClaims)) {
   for (const value of values) {
@@ -101,6 +106,7 @@ for (const [claim, json] of [
   ['exp', '1e300'],
   ['exp', `${now + 600},"exp":1`],
   ['iat', '1e400'],
+  ['auth_time', '1e400'],
   ['gen', '1e400'],
   ['aud', '"portcullis","aud":"other"'],
 ] as const) {
@@ -185,7 +191,7 @@ describe('a forged JWT', () => {
   }
 
   it('is any genuine one of another deployment, tenant or audience', async () => {
-    const { value: token } = await credentials.issue(user)
+    const { value: token } = await credentials.issue(user, { at: clock(), methods: ['pwd'] })
     for (const other of [{ key: otherKey }, { tenant: 'other' }, { audience: 'other' }]) {
       expect(await jwtCredentials({ ...options, ...other }).read(token), Object.keys(other)[0]).to.equal(null)
     }

@@ -21,12 +21,13 @@ const options = {
 describe('a JWT', () => {
   const credentials = jwtCredentials(options)
   const user = aUser()
+  const proof = { at: new Date('2029-12-31T23:00:00.750Z'), methods: ['pwd', 'otp'] }
 
-  it('holds user, audience, times of issue and expiry, id, generation and tenant, and nothing else', async () => {
-    const { value: token } = await credentials.issue(user)
+  it('holds user, audience, times, id, generation, tenant, login and proof, and nothing else', async () => {
+    const { value: token } = await credentials.issue(user, proof)
     const { header, payload } = jsonwebtoken.decode(token, { complete: true }) ?? {}
     expect(header).to.deep.equal({ alg: 'HS256', typ: 'JWT' })
-    expect(payload).to.have.all.keys('sub', 'aud', 'iat', 'exp', 'jti', 'gen', 'tenant')
+    expect(payload).to.have.all.keys('sub', 'aud', 'iat', 'exp', 'jti', 'gen', 'tenant', 'sid', 'auth_time', 'amr')
     const iat = new Date('2030-01-01T00:00:00Z').getTime() / 1000
     expect(payload).to.deep.include({
       sub: user.id,
@@ -35,28 +36,41 @@ describe('a JWT', () => {
       exp: iat + 3600,
       gen: user.sessions.generation,
       tenant: 'default',
+      sid: (payload as { jti: string }).jti, // safe: checked above
+      auth_time: iat - 3600,
+      amr: ['pwd', 'otp'],
     })
   })
 
   it('is read as it was issued, at the first and at later uses', async () => {
-    const { value: token, credential } = await credentials.issue(user)
+    const { value: token, credential } = await credentials.issue(user, proof)
     const first = await credentials.read(token)
     const { jti } = jsonwebtoken.decode(token, { json: true }) ?? {}
     expect(first).to.deep.equal({
       id: jti,
       userId: user.id,
       generation: user.sessions.generation,
-      issuedAt: new Date('2030-01-01T00:00:00Z'),
+      sid: jti,
+      provedAt: new Date('2029-12-31T23:00:00Z'),
+      methods: ['pwd', 'otp'],
       expiresAt: new Date('2030-01-01T01:00:00Z'),
     })
     expect(await credentials.read(token)).to.deep.equal(first)
     expect(credential).to.deep.equal(first)
   })
 
+  it('may belong to an earlier login, and is short enough for every header', async () => {
+    const methods = ['pwd', 'otp', 'hwk', 'provider']
+    const { value: token, credential } = await credentials.issue(user, { ...proof, methods, sid: randomUUID() })
+    expect(credential.sid).not.to.equal(credential.id)
+    expect(await credentials.read(token)).to.deep.equal(credential)
+    expect(token).to.have.length.below(600)
+  })
+
   it('stays genuine after its end, and its end is recorded until it expires', async () => {
     const ticking = fixedClock(clock())
     const own = jwtCredentials({ ...options, clock: ticking, expiringIds: memoryExpiringIds(ticking) })
-    const [{ value: token }, { value: other }] = [await own.issue(user), await own.issue(user)]
+    const [{ value: token }, { value: other }] = [await own.issue(user, proof), await own.issue(user, proof)]
     const [credential, another] = [await own.read(token), await own.read(other)]
     if (credential === null || another === null) throw new Error('not read')
     expect(await own.isEnded(credential)).to.equal(false)
@@ -79,7 +93,22 @@ describe('a JWT', () => {
         id: createHash('sha256').update(token).digest('base64url'),
         userId: user.id,
         generation: 0,
-        issuedAt: new Date(0),
+        sid: createHash('sha256').update(token).digest('base64url'),
+        provedAt: new Date(0),
+        methods: [],
+        expiresAt: new Date(exp * 1000),
+      })
+    })
+
+    it('was proved at its issue, for a login of its own, if an earlier release has made it', async () => {
+      const earlier = { ...claims, iat: exp - 3600, jti: 'its-id', gen: 7 }
+      expect(await credentials.read(jsonwebtoken.sign(earlier, key))).to.deep.equal({
+        id: 'its-id',
+        userId: user.id,
+        generation: 7,
+        sid: 'its-id',
+        provedAt: new Date('2030-01-01T00:00:00Z'),
+        methods: [],
         expiresAt: new Date(exp * 1000),
       })
     })

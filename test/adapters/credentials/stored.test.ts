@@ -32,25 +32,29 @@ function setUp(idleSeconds: number | null = day) {
   }
   const credentials = storedCredentials({ sessions, digest, newToken, lifetimeSeconds: 30 * day, idleSeconds, clock })
   const user = aUser()
+  const proof = { at: new Date('2029-12-31T23:00:00Z'), methods: ['pwd'] }
   const login = async () => {
-    const { value: token, credential: issued } = await credentials.issue(user, traits)
+    const { value: token, credential: issued } = await credentials.issue(user, proof, traits)
     const credential = await credentials.read(token)
     if (credential === null) throw new Error('a new session is not there')
     expect(issued).to.deep.equal(credential)
     return { token, credential }
   }
-  return { clock, sessions, state, credentials, user, login }
+  return { clock, sessions, state, credentials, user, proof, login }
 }
 
 describe('a stored session', () => {
   it('is stored under the digest of its token', async () => {
-    const { sessions, login, user, clock } = setUp()
+    const { sessions, login, user, proof, clock } = setUp()
     const { token, credential } = await login()
     expect(token).to.match(/^[\w-]{43}$/)
     const stored = {
       digest: digest(token),
       userId: user.id,
       generation: user.sessions.generation,
+      sid: digest(token),
+      provedAt: proof.at,
+      methods: ['pwd'],
       createdAt: clock(),
       seenAt: clock(),
       idleSeconds: day,
@@ -63,9 +67,18 @@ describe('a stored session', () => {
       id: digest(token),
       userId: user.id,
       generation: user.sessions.generation,
-      issuedAt: clock(),
+      sid: digest(token),
+      provedAt: proof.at,
+      methods: ['pwd'],
       expiresAt: new Date(clock().getTime() + day * 1000),
     })
+  })
+
+  it('may belong to an earlier login', async () => {
+    const { credentials, user, proof } = setUp()
+    const { value, credential } = await credentials.issue(user, { ...proof, sid: 'login' }, traits)
+    expect(credential.sid).to.equal('login')
+    expect(await credentials.read(value)).to.deep.equal(credential)
   })
 
   it('is not found by any other token, nor by its digest', async () => {
@@ -110,13 +123,13 @@ describe('a stored session', () => {
   }
 
   it('is unavailable, not absent, while the store is down, and ignores a use that cannot be recorded', async () => {
-    const { login, credentials, clock, user, state } = setUp()
+    const { login, credentials, clock, user, proof, state } = setUp()
     const { token, credential } = await login()
     clock.advance(day / 2)
     state.isDown = true
     await credentials.recordUse(credential)
     expect(state.uses).to.equal(1)
-    for (const work of [credentials.read(token), credentials.issue(user), credentials.revoke(credential)]) {
+    for (const work of [credentials.read(token), credentials.issue(user, proof), credentials.revoke(credential)]) {
       expect(await faultOf(work)).to.be.instanceOf(Unavailable)
     }
   })

@@ -109,7 +109,8 @@ describe('the MongoDB store', () => {
     let opened: Opened
     let client: driver.MongoClient
 
-    const stored = (id: UserId) => client.db().collection<{ _id: string }>('users').findOne({ _id: id })
+    const stored = (id: UserId) =>
+      client.db().collection<{ _id: string; sessions?: object }>('users').findOne({ _id: id })
 
     before(async () => {
       opened = await openMongo()
@@ -141,6 +142,19 @@ describe('the MongoDB store', () => {
       }
       expect(await users.users.findByEmail(anything)).to.equal(null)
       expect(await users.users.findByOAuthAccount('acme', anything)).to.equal(null)
+    })
+
+    it('reads sessions and users as an earlier release has written them', async () => {
+      const { digest, sid: _, provedAt: __, methods: ___, ...fields } = aSession()
+      const document = { _id: digest, ...fields, expiresAt: fields.endsAt }
+      await client.db().collection<{ _id: string }>('sessions').insertOne(document)
+      const session = { digest, ...fields, sid: digest, provedAt: fields.createdAt, methods: [] }
+      expect(await opened.handle.sessions.find(digest)).to.deep.equal(session)
+
+      const user = aUser()
+      await opened.handle.users.users.insert(user, [])
+      const { generation, keptSid } = user.sessions
+      expect((await stored(user.id))?.sessions, 'names').to.deep.equal({ generation, keptCredentialId: keptSid })
     })
 
     it('lets the server delete records an hour after their expiry', async () => {

@@ -69,6 +69,16 @@ describe('sessions, tokens and OAuth states in Redis', () => {
     expect(await raw.pexpiretime(`p:session:${ending.digest}`)).to.equal(now + 90_000)
   })
 
+  it('reads sessions of an earlier release as logins of their own, which were proved when they began', async () => {
+    const { digest, sid: _, provedAt: __, methods: ___, ...fields } = aSession()
+    const times = { createdAt: +fields.createdAt, seenAt: +fields.seenAt, endsAt: +fields.endsAt }
+    await raw.set(`p:session:${digest}`, JSON.stringify({ ...fields, ...times }), 'EX', 60)
+    const session = { digest, ...fields, sid: digest, provedAt: fields.createdAt, methods: [] }
+    expect(await sessions.find(digest)).to.deep.equal(session)
+    await sessions.recordUse(digest, clock())
+    expect(await sessions.find(digest)).to.deep.equal({ ...session, seenAt: clock() })
+  })
+
   it("keeps a user's list as long as its longest session, and trims it at each put", async () => {
     const userId = randomUUID() as UserId
     const list = `p:sessions-of:${userId}`

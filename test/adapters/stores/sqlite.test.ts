@@ -7,12 +7,13 @@ import Database from 'better-sqlite3'
 import { expect } from 'chai'
 import { lastOf } from '../../../src/adapters/stores/migrations.ts'
 import { connectReader, connectWriter } from '../../../src/adapters/stores/sqlite/connection.ts'
+import { firstTables } from '../../../src/adapters/stores/sqlite/migrations/0006-first-tables.ts'
 import { migrateFile, migrations } from '../../../src/adapters/stores/sqlite/migrations/migrations.ts'
 import { sqliteBackend } from '../../../src/adapters/stores/sqlite/sqlite.ts'
 import { Unsuitable } from '../../../src/adapters/stores/store-backend.ts'
 import type { UserId } from '../../../src/domain/ids.ts'
 import { Unavailable } from '../../../src/domain/refusal.ts'
-import { aUser } from '../../../src/testing/builders.ts'
+import { aSession, aUser } from '../../../src/testing/builders.ts'
 import { faultOf } from '../../support/fault-of.ts'
 import { sqliteFolder } from '../../support/sqlite.ts'
 
@@ -108,7 +109,7 @@ describe('the SQLite store', () => {
     it('does not keep a program alive that has not closed it', async () => {
       const program = `
         import { sqliteBackend } from './src/adapters/stores/sqlite/sqlite.ts'
-        import { aUser } from './src/testing/builders.ts'
+        import { aSession, aUser } from './src/testing/builders.ts'
         const [, dataFolder] = process.argv
         const handle = await sqliteBackend.open({ url: null, dataFolder, clock: () => new Date(), warn() {} })
         await handle.prepare()
@@ -162,6 +163,22 @@ describe('the SQLite store', () => {
       expect(() => migrateFile(db, false, all)).to.throw(`the data lack the migrations ${later}, and stores.migrate`)
       db.close()
     })
+  })
+
+  it('reads sessions of an earlier release as logins of their own, which were proved when they began', async () => {
+    const db = writerAlone()
+    migrateFile(db, true, [firstTables])
+    const earlier = `INSERT INTO sessions
+      (digest, user_id, generation, created_at, seen_at, idle_seconds, ends_at, expires_at, network, browser, system)
+      VALUES (?, ?, 7, ?, ?, NULL, ?, ?, NULL, 'Firefox', NULL)`
+    const now = at.clock().getTime()
+    const { digest, userId } = aSession()
+    db.prepare(earlier).run(digest, userId, now - 60_000, now, now + 60_000, now + 60_000)
+    db.close()
+    const { sessions } = await at.handle()
+    const session = await sessions.find(digest)
+    expect(session).to.deep.include({ sid: digest, provedAt: new Date(now - 60_000), methods: [], generation: 7 })
+    expect(await sessions.listOf(userId)).to.deep.equal([session])
   })
 
   describe('refuses', () => {

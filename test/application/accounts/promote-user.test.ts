@@ -49,7 +49,7 @@ describe('promoting a user', () => {
     expect(stored).to.include({ ...rights, passwordHash: null, isOwnerProved: true })
     expect(stored?.passwordVersion).to.be.above(user.passwordVersion)
     expect(stored?.sessions.generation).to.be.above(user.sessions.generation)
-    expect(stored?.sessions.keptCredentialId).to.equal(null)
+    expect(stored?.sessions.keptSid).to.equal(null)
     expect(stored?.oauthAccounts).to.deep.equal([own])
     const { provider, accountEmail } = strangers
     expect(calls.map(({ changes }) => changes)).to.deep.equal([

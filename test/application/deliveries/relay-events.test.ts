@@ -267,9 +267,9 @@ describe('RelayEvents', () => {
     it('removes ended sessions, but not the kept one and not later ones', async () => {
       const { users, sessions, relay, clock } = await setUp()
       const asking = aSession({ generation: 0 })
-      const user = aUser({ id: asking.userId, sessions: { generation: 0, keptCredentialId: null } })
+      const user = aUser({ id: asking.userId, sessions: { generation: 0, keptSid: null } })
       const old = aSession({ userId: user.id, generation: 0 })
-      const changed = endSessions(user, clock(), asking.digest)
+      const changed = endSessions(user, clock(), asking.sid)
       const young = aSession({ userId: user.id, generation: changed.sessions.generation })
       for (const one of [asking, old, young]) await sessions.put(one)
       await users.insert(changed, [passwordChanged(changed, clock())])

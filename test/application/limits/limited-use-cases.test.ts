@@ -8,7 +8,7 @@ import type { Backend } from '../../../src/application/sign-in/authenticate.ts'
 import { LogIn } from '../../../src/application/sign-in/log-in.ts'
 import { type Email, emailKey } from '../../../src/domain/email.ts'
 import { LimitReached, Refusal } from '../../../src/domain/refusal.ts'
-import { aUser } from '../../../src/testing/builders.ts'
+import { aCredential, aUser } from '../../../src/testing/builders.ts'
 import { fixedClock } from '../../../src/testing/fixed-clock.ts'
 import { quickHasher } from '../../../src/testing/quick-hasher.ts'
 import { recordedHandlers } from '../../../src/testing/recorded-handlers.ts'
@@ -66,10 +66,10 @@ async function scene() {
   const user = aUser({
     passwordHash: await quickHasher.hash(password),
     endedUntil: null,
-    sessions: { generation: 0, keptCredentialId: null },
+    sessions: { generation: 0, keptSid: null },
   })
   await stores.users.insert(user, [])
-  const credential = { id: newId(), userId: user.id, generation: 0, issuedAt: clock(), expiresAt: clock() }
+  const credential = aCredential({ userId: user.id, expiresAt: clock() })
   const credentials: Backend['credentials'] = {
     recognises: () => true,
     issue: async () => ({ value: 'credential', credential }),

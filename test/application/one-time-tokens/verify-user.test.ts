@@ -1,11 +1,10 @@
 import { expect } from 'chai'
 import { newId } from '../../../src/adapters/crypto/new-id.ts'
 import { VerifyUser } from '../../../src/application/one-time-tokens/verify-user.ts'
-import type { Credential } from '../../../src/application/ports/credentials.ts'
 import type { Authenticated } from '../../../src/application/sign-in/authenticate.ts'
 import { factOf } from '../../../src/domain/one-time-token.ts'
 import { endSessions } from '../../../src/domain/user.ts'
-import { aToken, aUser } from '../../../src/testing/builders.ts'
+import { aCredential, aToken, aUser } from '../../../src/testing/builders.ts'
 import { fixedClock } from '../../../src/testing/fixed-clock.ts'
 import { changeUserOf, deliveryNeeds } from '../../support/delivery.ts'
 
@@ -21,7 +20,7 @@ describe('VerifyUser', () => {
     const purpose = 'verify_email'
     await tokens.put(aToken({ purpose, userId: user.id, digest: keyRing.digest('token'), fact, expiresAt }))
     const { generation } = user.sessions
-    const credential: Credential = { id: newId(), userId: user.id, generation, issuedAt: clock(), expiresAt }
+    const credential = aCredential({ userId: user.id, generation, expiresAt })
     const by = { user, credential } as Authenticated // safe: nobody asks for the backend
     await users.replace(endSessions(user, clock()), [])
 

@@ -12,10 +12,16 @@ import { changeUserOf, deliveryNeeds, recording } from '../../support/delivery.t
 describe('the event of a login', () => {
   const requestId = 'request-of-a-test'
   const issued = { value: 'credential' }
-  const backend = { name: 'jwt', requiresVerification: false, credentials: { issue: async () => issued } }
 
   async function scene() {
     const clock = fixedClock()
+    const proofs: unknown[] = []
+    const issue = async (_: User, proof: unknown) => {
+      proofs.push(proof)
+      return issued
+    }
+    const backend = { name: 'jwt', requiresVerification: false, credentials: { issue } } as never // safe: all that is called
+    const methods = ['pwd']
     const { users, outbox } = await deliveryNeeds(clock)
     const dropped: DroppedEvents[] = []
     const needs = {
@@ -27,9 +33,17 @@ describe('the event of a login', () => {
       newId,
       warnOfDropped: (one: DroppedEvents) => void dropped.push(one),
     }
-    const logIn = (user: User) => completeLogin(needs, { user, backend: backend as never, requestId }) // safe: only `issue` is called
-    return { clock, users, outbox, dropped, logIn, changeUser: needs.changeUser }
+    const logIn = (user: User) => completeLogin(needs, { user, backend, methods, requestId })
+    return { clock, users, outbox, dropped, proofs, logIn, changeUser: needs.changeUser }
   }
+
+  it('comes with a credential that names the time and the methods of the proof', async () => {
+    const { clock, users, proofs, logIn } = await scene()
+    const user = aUser()
+    await users.insert(user, [])
+    await logIn(user)
+    expect(proofs).to.deep.equal([{ at: clock(), methods: ['pwd'] }])
+  })
 
   it('carries the record with which it is written, and not the older one that was verified', async () => {
     const { clock, users, outbox, logIn } = await scene()

@@ -1,14 +1,14 @@
 import { expect } from 'chai'
 import type { Authenticated } from '../../../src/application/sign-in/authenticate.ts'
 import { requireFreshLogin } from '../../../src/application/sign-in/fresh-login.ts'
-import { aUser } from '../../../src/testing/builders.ts'
+import { aCredential, aUser } from '../../../src/testing/builders.ts'
 import { fixedClock } from '../../../src/testing/fixed-clock.ts'
 
 describe('a login', () => {
   const clock = fixedClock()
   const user = aUser()
-  const isFresh = (issuedAt: Date): boolean => {
-    const credential = { id: 'credential', userId: user.id, generation: 7, issuedAt, expiresAt: clock() }
+  const isFresh = (provedAt: Date): boolean => {
+    const credential = aCredential({ userId: user.id, provedAt })
     const by = { user, credential } as Authenticated // safe: the rule reads no backend
     try {
       requireFreshLogin({ freshLoginSeconds: 60, clock }, by)

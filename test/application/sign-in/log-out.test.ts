@@ -13,7 +13,7 @@ import { changeUserOf, deliveryNeeds } from '../../support/delivery.ts'
 async function scene() {
   const clock = fixedClock(new Date('2030-01-01T00:00:00Z'))
   const { users, expiringIds } = await deliveryNeeds(clock)
-  const user = { ...aUser({ sessions: { generation: 0, keptCredentialId: null } }), endedUntil: null }
+  const user = { ...aUser({ sessions: { generation: 0, keptSid: null } }), endedUntil: null }
   await users.insert(user, [])
   let lookups = 0
   const counting = {
@@ -46,7 +46,7 @@ async function scene() {
       newId,
       freshLoginSeconds: null,
     }),
-    logIn: async (as: User = user) => (await credentials.issue(as)).value,
+    logIn: async (as: User = user) => (await credentials.issue(as, { at: clock(), methods: ['pwd'] })).value,
     lives: async (value: string) => (await who(value)) !== null,
     async logOut(value: string) {
       const by = await who(value)

@@ -1,11 +1,10 @@
 import { expect } from 'chai'
-import { newId } from '../../../src/adapters/crypto/new-id.ts'
 import type { Authenticated } from '../../../src/application/sign-in/authenticate.ts'
 import { EndSession } from '../../../src/application/sign-in/end-session.ts'
 import { ListSessions } from '../../../src/application/sign-in/list-sessions.ts'
 import { Refusal } from '../../../src/domain/refusal.ts'
 import type { User } from '../../../src/domain/user.ts'
-import { aSession, aUser } from '../../../src/testing/builders.ts'
+import { aCredential, aSession, aUser } from '../../../src/testing/builders.ts'
 import { fixedClock } from '../../../src/testing/fixed-clock.ts'
 import { changeUserOf, deliveryNeeds } from '../../support/delivery.ts'
 import { faultOf } from '../../support/fault-of.ts'
@@ -27,7 +26,7 @@ async function scene() {
   }
   const as = (user: User): Authenticated => ({
     user,
-    credential: { id: newId(), userId: user.id, generation: 0, issuedAt: clock(), expiresAt: clock() },
+    credential: aCredential({ userId: user.id, provedAt: clock() }),
     backend: {} as never, // safe: the use cases do not read it
   })
   return { clock, users, sessions, begun, somebody, as, list: new ListSessions(needs), end: new EndSession(needs) }
@@ -49,8 +48,8 @@ describe('the sessions of a user', () => {
   it('are not listed when the user record has ended them', async () => {
     const { begun, somebody, as, list } = await scene()
     const kept = aSession()
-    const target = await somebody({ sessions: { generation: 7, keptCredentialId: kept.digest } })
-    await begun(target, { digest: kept.digest, generation: 3 })
+    const target = await somebody({ sessions: { generation: 7, keptSid: kept.sid } })
+    await begun(target, { digest: kept.digest, sid: kept.sid, generation: 3 })
     await begun(target, { generation: 6 })
     const { digest } = await begun(target)
     const listed = await list.execute({ by: as(target), target })
@@ -79,9 +78,9 @@ describe('the sessions of a user', () => {
   it('are no longer named by the user record when they have ended', async () => {
     const { users, begun, somebody, end } = await scene()
     const kept = aSession()
-    const target = await somebody({ sessions: { generation: 7, keptCredentialId: kept.digest } })
-    await begun(target, { digest: kept.digest, generation: 3 })
+    const target = await somebody({ sessions: { generation: 7, keptSid: kept.sid } })
+    await begun(target, { digest: kept.digest, sid: kept.sid, generation: 3 })
     await end.execute({ by: 'program', target, id: kept.digest })
-    expect((await users.find(target.id))?.sessions).to.deep.equal({ generation: 7, keptCredentialId: null })
+    expect((await users.find(target.id))?.sessions).to.deep.equal({ generation: 7, keptSid: null })
   })
 })

@@ -32,8 +32,10 @@ interface OutboxDocument {
  * A user and its events. One unique index covers `uniqueKeys`: `e:<e-mail key>` and `a:<provider>:<account id>`. A
  * removed user has `g:<id>` while its events wait or are dead letters, which no other user has.
  */
-export interface UserDocument extends Omit<User, 'id'> {
+export interface UserDocument extends Omit<User, 'id' | 'sessions'> {
   readonly _id: UserId
+  /** The field has the name of earlier releases, for which `sid` and id of a credential are the same. */
+  readonly sessions: { readonly generation: number; readonly keptCredentialId: string | null }
   readonly passwordScheme: string | null
   readonly uniqueKeys: readonly string[]
   readonly removed?: true
@@ -108,9 +110,10 @@ export function literal<T extends string | number>(value: T): T {
 }
 
 /** The fields that each write of a user sets, except the version. */
-export function writtenFields({ id, version, ...fields }: User) {
+export function writtenFields({ id, version, sessions: { generation, keptSid }, ...fields }: User) {
   const { passwordHash } = fields
-  return { ...fields, passwordScheme: passwordHash === null ? null : passwordScheme(passwordHash) }
+  const sessions = { generation, keptCredentialId: keptSid }
+  return { ...fields, sessions, passwordScheme: passwordHash === null ? null : passwordScheme(passwordHash) }
 }
 
 /** The fields that removal deletes, in the form of `$unset`. */
@@ -119,7 +122,8 @@ export function personalFields(user: User): Record<string, ''> {
 }
 
 export function userOf({ _id: id, uniqueKeys, removed, outbox, passwordScheme, ...fields }: UserDocument): User {
-  return { id, ...fields }
+  const { generation, keptCredentialId: keptSid } = fields.sessions
+  return { id, ...fields, sessions: { generation, keptSid } }
 }
 
 export function waiting(events: readonly AccountEvent[]): WaitingEvent[] {

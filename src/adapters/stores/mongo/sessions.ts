@@ -1,5 +1,5 @@
 import type { SessionStore } from '../../../application/ports/stores/session-store.ts'
-import { expiryOf, type Session } from '../../../domain/session.ts'
+import { expiryOf, loginOfEarlier, type Session } from '../../../domain/session.ts'
 import type { Connection } from './connection/connection.ts'
 import { literal, type SessionDocument } from './documents.ts'
 
@@ -53,5 +53,5 @@ export function mongoSessionStore({ sessions, now, run, upsert, sweep }: Connect
 }
 
 function sessionOf({ _id: digest, expiresAt, ...fields }: SessionDocument): Session {
-  return { digest, ...fields }
+  return { digest, ...loginOfEarlier({ digest, createdAt: fields.createdAt }), ...fields }
 }

@@ -1,6 +1,6 @@
 import type { SessionStore } from '../../../application/ports/stores/session-store.ts'
 import type { UserId } from '../../../domain/ids.ts'
-import { expiryOf, type Session } from '../../../domain/session.ts'
+import { expiryOf, loginOfEarlier, type Session } from '../../../domain/session.ts'
 import { type Ask, expireAt, ignoreOutage } from './connection.ts'
 
 /**
@@ -114,13 +114,23 @@ const mostListed = 10_000
 /** One user may have thousands of sessions, and other commands must not wait behind them all. */
 const batchSize = 200
 
-function toText({ digest, createdAt, seenAt, endsAt, ...fields }: Session): string {
-  const times = { createdAt: createdAt.getTime(), seenAt: seenAt.getTime(), endsAt: endsAt.getTime() }
+function toText({ digest, provedAt, createdAt, seenAt, endsAt, ...fields }: Session): string {
+  const times = {
+    provedAt: provedAt.getTime(),
+    createdAt: createdAt.getTime(),
+    seenAt: seenAt.getTime(),
+    endsAt: endsAt.getTime(),
+  }
   return JSON.stringify({ ...fields, ...times })
 }
 
 function fromText(digest: string, text: string): Session {
-  const { createdAt, seenAt, endsAt, ...fields } = JSON.parse(text)
-  const times = { createdAt: new Date(createdAt), seenAt: new Date(seenAt), endsAt: new Date(endsAt) }
-  return { ...fields, digest, ...times }
+  const { provedAt, createdAt, seenAt, endsAt, ...fields } = JSON.parse(text)
+  const times = {
+    provedAt: new Date(provedAt ?? createdAt),
+    createdAt: new Date(createdAt),
+    seenAt: new Date(seenAt),
+    endsAt: new Date(endsAt),
+  }
+  return { ...loginOfEarlier({ digest, createdAt: times.createdAt }), ...fields, digest, ...times }
 }

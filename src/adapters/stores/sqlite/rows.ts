@@ -39,6 +39,11 @@ export interface SessionRow {
   readonly digest: string
   readonly user_id: UserId
   readonly generation: number
+  /** `null`, as the next two, in a row of an earlier release. */
+  readonly sid: string | null
+  readonly proved_at: number | null
+  /** A list as JSON. */
+  readonly methods: string | null
   readonly created_at: number
   readonly seen_at: number
   readonly idle_seconds: number | null

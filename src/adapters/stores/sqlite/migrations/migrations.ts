@@ -1,9 +1,10 @@
 import type { Database } from 'better-sqlite3'
 import { type Migrations, migrateFirst, missingMigrations, type Schema, schemaAfter } from '../../migrations.ts'
 import { firstTables } from './0006-first-tables.ts'
+import { provedLogins } from './0007-proved-logins.ts'
 
 /** Every migration of the file, in its order. */
-export const migrations: Migrations<Database> = [firstTables]
+export const migrations: Migrations<Database> = [firstTables, provedLogins]
 
 /**
  * Runs the missing migrations in one transaction. The writer tries again while another process holds the lock of the file.

@@ -1,5 +1,5 @@
 import type { SessionStore } from '../../../../application/ports/stores/session-store.ts'
-import type { Session } from '../../../../domain/session.ts'
+import { loginOfEarlier, type Session } from '../../../../domain/session.ts'
 import type { Read } from '../connection.ts'
 import type { Writes } from '../protocol.ts'
 import type { SessionRow } from '../rows.ts'
@@ -28,11 +28,16 @@ export function sqliteSessions(read: Read, writes: Writes['sessions'], clock: ()
 }
 
 function fromRow(row: SessionRow): Session {
+  const createdAt = new Date(row.created_at)
+  const earlier = loginOfEarlier({ digest: row.digest, createdAt })
   return {
     digest: row.digest,
     userId: row.user_id,
     generation: row.generation,
-    createdAt: new Date(row.created_at),
+    sid: row.sid ?? earlier.sid,
+    provedAt: row.proved_at === null ? earlier.provedAt : new Date(row.proved_at),
+    methods: row.methods === null ? earlier.methods : JSON.parse(row.methods),
+    createdAt,
     seenAt: new Date(row.seen_at),
     idleSeconds: row.idle_seconds,
     endsAt: new Date(row.ends_at),

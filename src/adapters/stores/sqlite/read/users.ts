@@ -53,7 +53,7 @@ function fromRow(row: UserRow): User {
     isSuperuser: row.is_superuser === 1,
     isVerified: row.is_verified === 1,
     isOwnerProved: row.is_owner_proved === 1,
-    sessions: { generation: row.generation, keptCredentialId: row.kept },
+    sessions: { generation: row.generation, keptSid: row.kept },
     endedUntil: row.ended_until === null ? null : new Date(row.ended_until),
     oauthAccounts: oauthAccounts(row.oauth_accounts),
     createdAt: new Date(row.created_at),

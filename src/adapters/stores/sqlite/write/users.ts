@@ -86,7 +86,7 @@ function toRow(user: User): UserRow {
     is_verified: Number(user.isVerified),
     is_owner_proved: Number(user.isOwnerProved),
     generation: user.sessions.generation,
-    kept: user.sessions.keptCredentialId,
+    kept: user.sessions.keptSid,
     ended_until: user.endedUntil?.getTime() ?? null,
     created_at: user.createdAt.getTime(),
     version: user.version,
