@@ -15,10 +15,9 @@ export async function openedStores(env: Readonly<Record<string, string>>) {
     shares: openShares(),
     metrics: null,
     isOneOfMany: false,
-    whenUsersAreThere: async () => {},
     failed: () => {},
   })
-  await stores.prepare()
+  await stores.prepare(async () => {})
   return { ...stores, said: (message: string) => lines.filter((line) => line.includes(`"msg":"${message}"`)) }
 }
 

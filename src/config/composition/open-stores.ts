@@ -32,8 +32,6 @@ interface Needs {
   readonly metrics: Metrics | null
   /** The process opens many tenants, so each store should be small. */
   readonly isOneOfMany: boolean
-  /** Called when the users' store answers for the first time, before anybody uses it. This may be after `prepare`. */
-  readonly whenUsersAreThere: (users: UsersRole) => Promise<void>
   /** Called when a store that was down at the start turns out to be unsuitable. */
   readonly failed: (fault: unknown) => void
 }
@@ -52,7 +50,7 @@ const pingMemoryMilliseconds = 1000
 
 /** Opens the stores of all roles. Roles with the same kind and address share one handle. */
 export async function openStores(needs: Needs) {
-  const { tenant, settings, clock, log, shares, metrics, isOneOfMany, whenUsersAreThere, failed } = needs
+  const { tenant, settings, clock, log, shares, metrics, isOneOfMany, failed } = needs
   const all: Opened[] = []
   try {
     for (const { store, roles } of distinctStores(settings.stores)) {
@@ -83,19 +81,18 @@ export async function openStores(needs: Needs) {
     return measuredHandle(handle, kind, metrics)
   }
 
-  async function prepareOne(store: Opened): Promise<void> {
-    await namingRoles(store.roles, () => store.handle.prepare())
-    if (store.roles.includes('users') && store.handle.users) await whenUsersAreThere(store.handle.users)
-    store.isReady = true
-  }
-
-  async function firstAttempt(store: Opened): Promise<void> {
+  async function firstAttempt(store: Opened, whenUsersAreThere: (users: UsersRole) => Promise<void>): Promise<void> {
+    const prepare = async (): Promise<void> => {
+      await namingRoles(store.roles, () => store.handle.prepare())
+      if (store.roles.includes('users') && store.handle.users) await whenUsersAreThere(store.handle.users)
+      store.isReady = true
+    }
     try {
-      await prepareOne(store)
+      await prepare()
     } catch (err) {
       if (!(err instanceof Unavailable)) throw err
       log.error({ err, store: store.kind, roles: store.roles }, 'a store is down; trying again each second')
-      retry(store, () => prepareOne(store), 'the store answers now')
+      retry(store, prepare, 'the store answers now')
     }
   }
 
@@ -167,9 +164,13 @@ export async function openStores(needs: Needs) {
     tokens: portOf('tokens', (handle) => handle.tokens),
     oauthStates: portOf('tokens', (handle) => handle.oauthStates),
     limiter: limiter(),
-    /** Tries every store once and resolves; a store that is down is tried again each second. Rejects with `Unsuitable`. */
-    async prepare() {
-      const attempts = await Promise.allSettled(all.map(firstAttempt))
+    /**
+     * Tries every store once and resolves; a store that is down is tried again each second. Rejects with `Unsuitable`.
+     *
+     * @param whenUsersAreThere called when the users' store answers for the first time, which may be later
+     */
+    async prepare(whenUsersAreThere: (users: UsersRole) => Promise<void>) {
+      const attempts = await Promise.allSettled(all.map((store) => firstAttempt(store, whenUsersAreThere)))
       for (const attempt of attempts) if (attempt.status === 'rejected') throw attempt.reason
     },
     failing() {

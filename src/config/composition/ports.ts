@@ -4,33 +4,27 @@ import { deviceTokens } from '../../adapters/crypto/device-tokens.ts'
 import { newId } from '../../adapters/crypto/new-id.ts'
 import { providerVault } from '../../adapters/crypto/provider-vault.ts'
 import { passwordValidation } from '../../application/accounts/password-validation.ts'
-import type { DeliveryProblem } from '../../application/deliveries/delivery-problem.ts'
 import { CountedLimits } from '../../application/limits/counted-limits.ts'
-import { type TokenDemand, unlimited } from '../../application/limits/limits.ts'
-import type { Attack, AttackReport } from '../../application/limits/report-attack.ts'
+import { unlimited } from '../../application/limits/limits.ts'
+import type { Attack } from '../../application/limits/report-attack.ts'
 import type { EventHandlers } from '../../application/ports/event-handlers.ts'
-import type { CodeRefused, ProviderFailed } from '../../application/ports/oauth-provider.ts'
 import type { PasswordHasher } from '../../application/ports/password-hasher.ts'
 import type { UserStore } from '../../application/ports/stores/user-store.ts'
-import type { DroppedEvents } from '../../application/sign-in/complete-login.ts'
 import type { RequestPurpose } from '../../domain/one-time-token.ts'
 import { timers } from '../../lib/timers.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 import { enabledOf } from '../settings/schema/tree.ts'
 import type { OpenStores } from './open-stores.ts'
+import type { Reports } from './reports.ts'
 
-interface Opened extends Pick<OpenStores, 'users' | 'sessions' | 'tokens' | 'oauthStates' | 'limiter'> {
+interface Opened extends Pick<OpenStores, 'users' | 'sessions' | 'tokens' | 'oauthStates' | 'limiter'>, Reports {
   readonly tenant: string
   readonly hasher: PasswordHasher
   readonly eventHandlers: EventHandlers
   readonly clock: () => Date
   readonly keyRing: DerivedKeys
-  readonly report: (problem: DeliveryProblem) => void
-  readonly reportProvider: (name: string, failure: CodeRefused | ProviderFailed) => void
+  /** Called for each attempt that the counter of an account refuses. */
   readonly attacked: (attack: Attack) => void
-  readonly withheld: (demand: Pick<TokenDemand, 'purpose' | 'requestId'>) => void
-  readonly warnOfAttack: (report: AttackReport) => void
-  readonly warnOfDropped: (dropped: DroppedEvents) => void
   /** Called after a write of events. */
   readonly wakeRelay: () => void
 }

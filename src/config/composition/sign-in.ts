@@ -6,7 +6,7 @@ import type { Transport } from '../../adapters/http/transports/transport.ts'
 import type { Logger } from '../../adapters/logging/log.ts'
 import type { ProviderNeeds } from '../../adapters/oauth/kind.ts'
 import type { DeviceTokens } from '../../application/ports/device-tokens.ts'
-import { CodeRefused, type OAuthProvider, type ProviderFailed } from '../../application/ports/oauth-provider.ts'
+import type { OAuthProvider } from '../../application/ports/oauth-provider.ts'
 import { isLoopback, leadsToLoopback } from '../../lib/loopback.ts'
 import { checkedReturn } from '../../lib/return-to.ts'
 import { build } from '../plugins/plugin.ts'
@@ -16,6 +16,7 @@ import { transports } from '../plugins/transports.ts'
 import type { BackendSettings, ProviderSettings, Settings } from '../settings/schema/schema.ts'
 import { enabledOf } from '../settings/schema/tree.ts'
 import { defaultTenant } from '../settings/tenants.ts'
+import { reportProvider } from './reports.ts'
 
 /** The prefix of a backend's routes. */
 export function prefixOf({ backends }: Pick<Settings, 'backends'>, name: string): string {
@@ -86,19 +87,6 @@ export function mountedProviders(
       report: (failure, requestId) => reportProvider(log, name, failure, requestId),
     }
   }
-}
-
-const failuresPage = 'docs/providers.md#when-a-provider-fails'
-
-/** Logs the refusal or the failure of a provider. */
-export function reportProvider(
-  log: Logger,
-  provider: string,
-  failure: CodeRefused | ProviderFailed,
-  requestId?: string,
-): void {
-  const what = failure instanceof CodeRefused ? 'a provider refused' : 'a provider failed'
-  log.warn({ requestId, provider, cause: failure.message, docs: failuresPage }, what)
 }
 
 /** The device cookie of a tenant. Requests of other sites carry it if they carry a session cookie. */

@@ -1,22 +1,23 @@
+import { EventEmitter } from 'node:events'
 import { isCommonPassword } from '../../adapters/crypto/common-passwords.ts'
 import { derivedKeys } from '../../adapters/crypto/derived-keys.ts'
 import { newId } from '../../adapters/crypto/new-id.ts'
-import { handlerNameOf } from '../../adapters/events/handlers.ts'
-import { countedLines } from '../../adapters/http/server/counted-lines.ts'
-import type { Backlog } from '../../adapters/metrics/gauges.ts'
-import type { DroppedEvents } from '../../application/sign-in/complete-login.ts'
-import { Unavailable } from '../../domain/refusal.ts'
+import type { Logger } from '../../adapters/logging/log.ts'
+import type { UsersRole } from '../../adapters/stores/store-backend.ts'
+import type { Attack } from '../../application/limits/report-attack.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 import { defaultTenant } from '../settings/tenants.ts'
-import { useCasesOf } from './container.ts'
+import { type UseCases, useCasesOf } from './container.ts'
 import { deliveriesOf } from './deliveries.ts'
 import { openHandlers } from './handlers.ts'
-import { bindSecret, resolveSecret } from './master-secret.ts'
+import type { MailNeeds } from './mail.ts'
+import { bindSecret, type MasterSecret, resolveSecret } from './master-secret.ts'
 import { measuredLimits, measuredLogin } from './measured.ts'
 import { openStores } from './open-stores.ts'
-import { portsOf } from './ports.ts'
+import { type Ports, portsOf } from './ports.ts'
+import { reportsOf } from './reports.ts'
 import { openHasher, type SharedResources } from './shared-resources.ts'
-import { backendsOf, providersOf, reportProvider } from './sign-in.ts'
+import { backendsOf, providersOf } from './sign-in.ts'
 
 interface Needs extends SharedResources {
   readonly id: string
@@ -31,144 +32,80 @@ interface Needs extends SharedResources {
   readonly failed: (fault: unknown) => void
 }
 
-export type Tenant = Awaited<ReturnType<typeof openTenant>>
+/** The announcements of ports. Use cases that are built from these ports react to them. */
+interface Signals {
+  attacked: [Attack]
+  eventsWritten: []
+}
 
-/** The largest number that is counted for each tenant, so that counting stays fast while millions wait. */
-const mostCounted = 10_000
+export type Tenant = Awaited<ReturnType<typeof openTenant>>
 
 /**
  * Resolves after the first attempt at every store; a store that is down is tried again each second. Throws `SettingsFault`
  * or `Unsuitable` if no retry can help.
  */
-export async function openTenant(needs: Needs) {
-  const { id, settings, clock, shares, write, hashPool, outbound, metrics, isOneOfMany, eventHandlers } = needs
-  const { publicUrl, showsMailbox = false, leavesEvents = false, failed } = needs
-  const keyOwner = id === defaultTenant ? null : id
-  const log = keyOwner === null ? needs.log : needs.log.child({ tenant: id })
-
-  const master = await resolveSecret(settings)
-  const { secret, origin, path, isOfAnEarlierStart, warnings } = master
-  for (const warning of warnings) log.warn(warning)
-
-  const hasher = openHasher(settings, hashPool)
-  const handlers = await openHandlers(settings, {
-    log,
-    write,
-    shares,
-    clock,
-    metrics,
-    publicUrl,
-    showsMailbox,
-    tenant: keyOwner,
-    own: eventHandlers,
-    requestVerification: (email, { requestId, languages }) =>
-      useCases.requestToken.execute({ purpose: 'verify_email', email, requestId, languages }),
+export async function openTenant(given: Needs) {
+  const { id } = given
+  const log = id === defaultTenant ? given.log : given.log.child({ tenant: id }) // each line names the tenant
+  const needs = { ...given, log }
+  const requestToken = Promise.withResolvers<UseCases['requestToken']>()
+  const resources = await openResources({
+    ...needs,
+    requestVerification: async (email, { requestId, languages }) =>
+      (await requestToken.promise).execute({ purpose: 'verify_email', email, requestId, languages }),
   })
-  const stores = await openStores({
-    tenant: id,
-    settings,
-    clock,
-    log,
-    shares,
-    metrics,
-    isOneOfMany,
-    failed,
-    async whenUsersAreThere(users) {
-      const mark = await bindSecret(users, master, keyOwner)
-      if (origin === 'generated') log.info({ path }, 'generated a secret: keep this file with the data')
-      if (mark === 'first' && isOfAnEarlierStart && settings.stores.users.kind !== 'memory') {
-        log.warn({ path }, 'the user store is new, but its secret is older: check stores.users and dataFolder')
-      }
-      await hasher.prepare(await users.users.passwordSchemes())
-      deliveries.usersAreReady()
-    },
-  }).catch(async (thrown: unknown) => {
+  const { master, stores, hasher } = resources
+  const tenant = tenantFrom(resources, needs)
+  requestToken.resolve(tenant.useCases.requestToken)
+  const readSchemes = async () => hasher.prepare(await tenant.ports.users.passwordSchemes())
+  try {
+    await stores.prepare(async (users) => {
+      await bindUsers(users, { ...needs, master })
+      await readSchemes()
+      tenant.usersAreReady()
+    })
+  } catch (thrown) {
+    await tenant.close()
+    throw thrown
+  }
+  tenant.chore(async () => {
+    isCommonPassword('') // reads the list now, so that the first registration is not slower
+    await readSchemes()
+  })
+  return tenant
+}
+
+type Resources = Awaited<ReturnType<typeof openResources>>
+
+/** Everything of a tenant that has to be closed or may be missing: its secret, its handlers and its stores. */
+async function openResources(needs: Needs & Pick<MailNeeds, 'requestVerification'>) {
+  const { id, settings, log, hashPool, showsMailbox = false, eventHandlers: own } = needs
+  const master = await resolveSecret(settings)
+  for (const warning of master.warnings) log.warn(warning)
+  const handlers = await openHandlers(settings, { ...needs, showsMailbox, tenant: keyOwnerOf(id), own })
+  const stores = await openStores({ ...needs, tenant: id }).catch(async (thrown: unknown) => {
     await handlers.close()
     throw thrown
   })
+  return { master, handlers, stores, hasher: openHasher(settings, hashPool) }
+}
 
-  const keyRing = derivedKeys(secret, keyOwner)
-  const { users, sessions, tokens, oauthStates, limiter } = stores
-  const unmeasured = portsOf(settings, {
-    tenant: id,
-    users,
-    sessions,
-    tokens,
-    oauthStates,
-    limiter,
-    keyRing,
-    hasher,
-    eventHandlers: handlers.eventHandlers,
-    clock,
-    report({ type, ...problem }) {
-      log.warn({ ...problem, handler: handlerNameOf(type) }, 'delivery failed')
-      metrics?.deliveryFailed(problem.outcome)
-      if (problem.error === 'Unavailable') void stores.failing()
-    },
-    reportProvider: (name, failure) => reportProvider(log, name, failure),
-    attacked: (attack) =>
-      void useCases.reportAttack.execute(attack).catch((err: unknown) => {
-        log.warn({ err, requestId: attack.requestId }, 'an attacked account could not be reported')
-      }),
-    withheld: (demand) => log.warn(demand, 'requests for tokens of an address reached limits.tokensPerAddress'),
-    warnOfAttack: (report) => log.warn(report, 'wrong passwords for an account reached limits.passwordsPerAccount'),
-    warnOfDropped: countedLines<DroppedEvents>({
-      kindOf: () => 'login',
-      write: (dropped, logins) =>
-        log.warn({ ...dropped, logins }, 'the events of logins were dropped: too many events of a user wait'),
-    }),
-    wakeRelay: () => deliveries.wake(),
-  })
-  const ports = { ...unmeasured, limits: measuredLimits(unmeasured.limits, metrics) }
-  const { expiringIds, outbox, tokenRequests } = users
-  const all = useCasesOf(ports)
-  const useCases = {
-    ...all,
-    logIn: measuredLogin(all.logIn, metrics),
-    finishOAuth: measuredLogin(all.finishOAuth, metrics),
-  }
+/** Builds the use cases and what runs them. The stores may be not ready yet. */
+function tenantFrom(resources: Resources, needs: Needs) {
+  const { id, settings, outbound, clock, log, metrics, leavesEvents = false } = needs
+  const { stores, handlers } = resources
+  const signals = new EventEmitter<Signals>()
+  const ports = portsFrom(resources, { ...needs, signals })
+  const useCases = measuredUseCases(useCasesOf(ports), metrics)
   const deliveries = deliveriesOf({ useCases, ports, leavesEvents, failing: stores.failing, log })
-  const backends = backendsOf(settings.backends, { sessions, expiringIds, keyRing, tenant: id, clock, newId })
-
+  const backends = backendsOf(settings.backends, { ...ports, newId })
   for (const { name } of backends) metrics?.backendOpened(name)
-
-  async function backlog(): Promise<Backlog | null> {
-    if (!stores.isReady()) return null
-    const counts = async (records: typeof outbox | typeof tokenRequests) => ({
-      waiting: await records.count('waiting', mostCounted),
-      dead: await records.count('dead', mostCounted),
-    })
-    try {
-      return { event: await counts(outbox), token_request: await counts(tokenRequests) }
-    } catch (thrown) {
-      if (thrown instanceof Unavailable) void stores.failing()
-      else log.warn({ err: thrown }, 'a background task failed')
-      return null
-    }
-  }
-
-  async function close(): Promise<void> {
-    deliveries.close()
-    const closed = await Promise.allSettled([handlers.close(), stores.close()])
-    for (const one of closed) if (one.status === 'rejected') throw one.reason
-  }
-
-  try {
-    await stores.prepare()
-  } catch (thrown) {
-    await close()
-    throw thrown
-  }
-  deliveries.chore(async () => {
-    isCommonPassword('') // reads the list now, so that the first registration is not slower
-    await hasher.prepare(await users.users.passwordSchemes())
-  })
-
+  signals.on('eventsWritten', deliveries.wake)
+  signals.on('attacked', (attack) => void reportAttack(useCases, attack, log))
   return {
     ...deliveries,
     id,
     settings,
-    /** Each line names the tenant, unless it is `default`. */
     log,
     ports,
     useCases,
@@ -178,8 +115,68 @@ export async function openTenant(needs: Needs) {
     isReady: stores.isReady,
     failing: stores.failing,
     storeStates: stores.storeStates,
-    /** The number of undelivered events and token requests; `null` while the store of users does not answer. */
-    backlog,
-    close,
+    async close() {
+      deliveries.close()
+      await closeAll(handlers, stores)
+    },
   }
+}
+
+interface PortNeeds extends Needs {
+  readonly signals: EventEmitter<Signals>
+}
+
+function portsFrom({ master, handlers, stores, hasher }: Resources, needs: PortNeeds): Ports {
+  const { id, settings, clock, log, metrics, signals } = needs
+  const ports = portsOf(settings, {
+    ...reportsOf({ log, metrics, storeFailed: () => void stores.failing() }),
+    tenant: id,
+    users: stores.users,
+    sessions: stores.sessions,
+    tokens: stores.tokens,
+    oauthStates: stores.oauthStates,
+    limiter: stores.limiter,
+    keyRing: derivedKeys(master.secret, keyOwnerOf(id)),
+    hasher,
+    eventHandlers: handlers.eventHandlers,
+    clock,
+    attacked: (attack) => signals.emit('attacked', attack),
+    wakeRelay: () => signals.emit('eventsWritten'),
+  })
+  return { ...ports, limits: measuredLimits(ports.limits, metrics) }
+}
+
+function measuredUseCases(all: UseCases, metrics: SharedResources['metrics']) {
+  return {
+    ...all,
+    logIn: measuredLogin(all.logIn, metrics),
+    finishOAuth: measuredLogin(all.finishOAuth, metrics),
+  }
+}
+
+async function reportAttack(useCases: Pick<UseCases, 'reportAttack'>, attack: Attack, log: Logger): Promise<void> {
+  await useCases.reportAttack.execute(attack).catch((err: unknown) => {
+    log.warn({ err, requestId: attack.requestId }, 'an attacked account could not be reported')
+  })
+}
+
+/** Refuses a store of users that belongs to another secret. */
+async function bindUsers(users: UsersRole, { id, settings, log, master }: Needs & { master: MasterSecret }) {
+  const { origin, path, isOfAnEarlierStart } = master
+  const mark = await bindSecret(users, master, keyOwnerOf(id))
+  if (origin === 'generated') log.info({ path }, 'generated a secret: keep this file with the data')
+  if (mark === 'first' && isOfAnEarlierStart && settings.stores.users.kind !== 'memory') {
+    log.warn({ path }, 'the user store is new, but its secret is older: check stores.users and dataFolder')
+  }
+}
+
+/** The part of a tenant in its keys and handlers' calls. */
+function keyOwnerOf(id: string): string | null {
+  return id === defaultTenant ? null : id
+}
+
+/** Closes both, and then throws the first fault. */
+async function closeAll(...all: readonly { close(): Promise<unknown> }[]): Promise<void> {
+  for (const one of await Promise.allSettled(all.map((one) => one.close())))
+    if (one.status === 'rejected') throw one.reason
 }

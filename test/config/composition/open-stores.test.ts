@@ -13,7 +13,7 @@ import { needsRedisServer, sharedRedisUrl } from '../../support/redis.ts'
 import { scratchFolder } from '../../support/spawned-service.ts'
 
 describe('the stores', () => {
-  async function onSqlite(whenUsersAreThere: () => Promise<void>) {
+  async function onSqlite() {
     const cwd = scratchFolder()
     const { settings } = await loadSettings({ cwd, env: {} })
     const log = createLog(settings.logs, { write: () => undefined })
@@ -25,7 +25,6 @@ describe('the stores', () => {
       shares: openShares(),
       metrics: null,
       isOneOfMany: false,
-      whenUsersAreThere,
       failed: () => {},
     })
     return { stores, file: join(cwd, 'data', 'portcullis.sqlite') }
@@ -37,11 +36,11 @@ describe('the stores', () => {
       isKnown = resolve
     })
     let isAsked = false
-    const { stores } = await onSqlite(() => {
+    const { stores } = await onSqlite()
+    const prepared = stores.prepare(() => {
       isAsked = true
       return known
     })
-    const prepared = stores.prepare()
     await eventually('the check of the secret', () => isAsked)
     expect(stores.isReady()).to.equal(false)
     isKnown()
@@ -51,8 +50,8 @@ describe('the stores', () => {
   })
 
   it('report failures, with one request to the server for many callers', async () => {
-    const { stores, file } = await onSqlite(async () => undefined)
-    await stores.prepare()
+    const { stores, file } = await onSqlite()
+    await stores.prepare(async () => undefined)
     expect(await stores.failing()).to.deep.equal([])
     expect(stores.failing()).to.equal(stores.failing())
     await rename(file, `${file}.away`)

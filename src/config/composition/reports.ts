@@ -1,0 +1,52 @@
+import { handlerNameOf } from '../../adapters/events/handlers.ts'
+import { countedLines } from '../../adapters/http/server/counted-lines.ts'
+import type { Logger } from '../../adapters/logging/log.ts'
+import type { Metrics } from '../../adapters/metrics/metrics.ts'
+import type { DeliveryProblem } from '../../application/deliveries/delivery-problem.ts'
+import type { TokenDemand } from '../../application/limits/limits.ts'
+import type { AttackReport } from '../../application/limits/report-attack.ts'
+import { CodeRefused, type ProviderFailed } from '../../application/ports/oauth-provider.ts'
+import type { DroppedEvents } from '../../application/sign-in/complete-login.ts'
+
+interface Needs {
+  readonly log: Logger
+  readonly metrics: Metrics | null
+  /** Called when a delivery found that a store does not answer. */
+  readonly storeFailed: () => void
+}
+
+export type Reports = ReturnType<typeof reportsOf>
+
+/** The messages of use cases to the operator, as lines of the log. */
+export function reportsOf({ log, metrics, storeFailed }: Needs) {
+  return {
+    report({ type, ...problem }: DeliveryProblem) {
+      log.warn({ ...problem, handler: handlerNameOf(type) }, 'delivery failed')
+      metrics?.deliveryFailed(problem.outcome)
+      if (problem.error === 'Unavailable') storeFailed()
+    },
+    reportProvider: (name: string, failure: CodeRefused | ProviderFailed) => reportProvider(log, name, failure),
+    withheld: (demand: Pick<TokenDemand, 'purpose' | 'requestId'>) =>
+      log.warn(demand, 'requests for tokens of an address reached limits.tokensPerAddress'),
+    warnOfAttack: (report: AttackReport) =>
+      log.warn(report, 'wrong passwords for an account reached limits.passwordsPerAccount'),
+    warnOfDropped: countedLines<DroppedEvents>({
+      kindOf: () => 'login',
+      write: (dropped, logins) =>
+        log.warn({ ...dropped, logins }, 'the events of logins were dropped: too many events of a user wait'),
+    }),
+  }
+}
+
+const failuresPage = 'docs/providers.md#when-a-provider-fails'
+
+/** Logs the refusal or the failure of a provider. */
+export function reportProvider(
+  log: Logger,
+  provider: string,
+  failure: CodeRefused | ProviderFailed,
+  requestId?: string,
+): void {
+  const what = failure instanceof CodeRefused ? 'a provider refused' : 'a provider failed'
+  log.warn({ requestId, provider, cause: failure.message, docs: failuresPage }, what)
+}
