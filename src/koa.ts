@@ -1,9 +1,10 @@
 // Accounts in your own Koa app. `npm run docs:api` lists all names with their signatures.
 import type { TenantHttp } from './adapters/http/pipeline/serve.ts'
 import { accountsInKoa, type KoaAccounts } from './adapters/http/server/koa-accounts.ts'
-import { pathsOfTenants, tenantHttp } from './config/composition/http.ts'
+import { tenantHttp } from './config/composition/http.ts'
 import type { Tenant } from './config/composition/tenant.ts'
 import { internalsOf, type Portcullis } from './config/runtime/embedded.ts'
+import { pathsOfTenants } from './config/settings/mounted-routes.ts'
 import { settingsFault } from './config/settings/schema/fault.ts'
 import type { Settings } from './config/settings/schema/schema.ts'
 import { pathOfTenant } from './config/settings/tenants.ts'

@@ -56,6 +56,7 @@ describe('docs/extending.md', () => {
   it('shows a store, a router, a provider and a transport, each with its registry', () => {
     expect(recipes.filter((recipe) => !isNew(recipe)).map(({ path }) => path)).to.include.members([
       'src/config/plugins/stores.ts',
+      'src/adapters/http/routes.ts',
       'src/config/plugins/routers.ts',
       'src/config/plugins/providers.ts',
       'src/config/plugins/transports.ts',
@@ -116,12 +117,12 @@ function fenced(markdown: string, language: string): string[] {
 }
 
 /**
- * `source` with the additions of `text`: the imports, and the entries of a list. `text` shows the first and the last line of
+ * `source` with the additions of `text`: the imports, and the entries of a list or an object. `text` shows the first and the last line of
  * the list, and `…` for its present entries. A reader who tries the page in this checkout has added them already.
  */
 function added(text: string, source: string, path: string): string {
   const [, before = '', first = '', entries = '', last = ''] =
-    /^([\s\S]*?)^((?:export )?const \w+[^\n]*= \[)\n {2}…\n([\s\S]*)^(\][^\n]*)\n$/m.exec(text) ?? []
+    /^([\s\S]*?)^((?:export )?const \w+[^\n]*= [[{])\n {2}…\n([\s\S]*)^([\]}][^\n]*)\n$/m.exec(text) ?? []
   const news = before.split('\n').filter((line) => line !== '')
   const isThere =
     news.length > 0 ? news.every((line) => source.includes(line)) : source.includes(entries.trim().replace(/,$/, ''))
@@ -130,7 +131,7 @@ function added(text: string, source: string, path: string): string {
   const begin = first === '' ? -1 : source.indexOf(first)
   expect(begin, `${path} has the list that the page shows`).to.be.above(0)
   const list = source.slice(begin + first.length)
-  const end = list.startsWith('\n') ? list.search(/^\]/m) : list.indexOf(']')
+  const end = list.startsWith('\n') ? list.search(/^[\]}]/m) : list.indexOf(']')
   expect(list.slice(end).split('\n', 1), `the end of the list in ${path}`).to.deep.equal([last])
 
   const head = source.slice(0, begin)

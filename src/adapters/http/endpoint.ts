@@ -1,13 +1,10 @@
 import type { Static, TSchema } from 'typebox'
-import type { Caller, ClientLimit } from '../../application/limits/limits.ts'
+import type { Caller } from '../../application/limits/limits.ts'
 import type { Authenticated } from '../../application/sign-in/authenticate.ts'
 import type { RefusalCode } from '../../domain/refusal.ts'
 import type { ClientTraits } from '../../domain/session.ts'
 import type { Reply } from './reply.ts'
-
-export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
-/** `anybody`: like `public`, but the handler gets the logged-in user, if any. */
-export type Access = 'public' | 'anybody' | 'user' | 'superuser'
+import type { Access, Limit, Method, Route } from './routes.ts'
 
 /** The body of an answer; `null` for none. */
 export type ReplySchema = { readonly description: string; readonly body: TSchema | null }
@@ -19,10 +16,12 @@ export interface QueryParameter {
   readonly isRepeated?: boolean
 }
 
-export interface Endpoint {
+/** An operation of a router. `Use` has the use cases of its handler. */
+export interface Endpoint<Use = never> {
   readonly method: Method
-  /** Appended to the prefix of the router; `:name` is a parameter. */
   readonly path: string
+  readonly access: Access
+  readonly limit: Limit | null
   /** The parameters of the path that are no UUIDs. */
   readonly textParameters?: readonly string[]
   readonly operationId: string
@@ -32,22 +31,21 @@ export interface Endpoint {
   readonly refusals: readonly RefusalCode[]
   /**
    * Refuses pages of other origins: a forged login would put a victim into the attacker's account. `or apps` admits the app
-   * schemes in `http.allowedOrigins`, to an operation that sets no session.
+   * schemes in `http.allowedOrigins`, to an operation that sets no session, and refuses nothing without a backend with cookies.
    */
   readonly ownOriginsOnly?: boolean | 'or apps'
   readonly query?: readonly QueryParameter[]
-  /** The limit for each client, which the pipeline counts; `'passwords'` for the limits that the use case counts. */
-  readonly limit?: ClientLimit | 'passwords'
   /** Whether HEAD is answered like GET, without the body. Only for operations that change nothing. */
   readonly answersHead?: boolean
   /** Answers browsers of this machine only; other requests are 404. */
   readonly isLocal?: boolean
-  readonly access: Access
   readonly encoding: 'json' | 'form'
   readonly body: TSchema | null
   /** Called after the check of rights and before validation; `null` is 404. */
-  readonly target: ((incoming: { params: Readonly<Record<string, string>>; by: never }) => Promise<unknown>) | null
-  handle(incoming: Incoming<never, never, never>): Promise<Reply>
+  readonly target:
+    | ((incoming: { params: Readonly<Record<string, string>>; by: never }, use: Use) => Promise<unknown>)
+    | null
+  readonly handle: (incoming: Incoming<never, never, never>, use: Use) => Promise<Reply>
 }
 
 export interface Incoming<Body, Target, Who> {
@@ -74,24 +72,29 @@ type Who<A extends Access> = A extends 'public' ? null : A extends 'anybody' ? A
 
 type Optional = 'replies' | 'refusals' | 'encoding'
 
-interface Definition<A extends Access, B extends TSchema | null, T>
-  extends Omit<Endpoint, Optional | 'access' | 'body' | 'target' | 'handle'>,
+interface Definition<A extends Access, B extends TSchema | null, T, Use>
+  extends Omit<Endpoint, 'method' | 'path' | 'access' | 'limit' | Optional | 'body' | 'target' | 'handle'>,
     Partial<Pick<Endpoint, Optional>> {
-  readonly access: A
   readonly body?: B
-  readonly target?: (incoming: { params: Readonly<Record<string, string>>; by: Who<A> }) => Promise<T | null>
-  handle(incoming: Incoming<B extends TSchema ? Static<B> : null, T, Who<A>>): Promise<Reply>
+  readonly target?: (incoming: { params: Readonly<Record<string, string>>; by: Who<A> }, use: Use) => Promise<T | null>
+  handle(incoming: Incoming<B extends TSchema ? Static<B> : null, T, Who<A>>, use: Use): Promise<Reply>
 }
 
-/** An operation is data: routing, validation, types and the OpenAPI document come from this object. */
-export function endpoint<A extends Access, B extends TSchema | null = null, T = null>(
-  definition: Definition<A, B, T>,
-): Endpoint {
-  return { replies: {}, refusals: [], encoding: 'json', body: null, target: null, ...definition }
+/** An operation is data: validation, types and the OpenAPI document come from this object, and the rest from its route. */
+export function endpoint<A extends Access, B extends TSchema | null = null, T = null, Use = unknown>(
+  [method, path, access, limit]: Route<A>,
+  definition: Definition<A, B, T, Use>,
+): Endpoint<Use> {
+  const route = { method, path, access, limit: limit ?? null }
+  return { replies: {}, refusals: [], encoding: 'json', body: null, target: null, ...definition, ...route }
 }
 
-export interface Router {
+export interface Router<Use = never> {
   readonly tag: string
+  readonly endpoints: readonly Endpoint<Use>[]
+}
+
+/** A router below its prefix. */
+export interface Mounted<Use = never> extends Router<Use> {
   readonly prefix: string
-  readonly endpoints: readonly Endpoint[]
 }

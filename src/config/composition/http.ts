@@ -1,6 +1,7 @@
 import { docsRouter } from '../../adapters/http/docs/docs-page.ts'
 import { openapi } from '../../adapters/http/docs/openapi.ts'
-import type { Router } from '../../adapters/http/endpoint.ts'
+import type { Mounted, Router } from '../../adapters/http/endpoint.ts'
+import type { MountedProvider } from '../../adapters/http/oauth/mounted-provider.ts'
 import { accountRouter } from '../../adapters/http/pages/account/account-router.ts'
 import type { PageProvider } from '../../adapters/http/pages/account/page-data.ts'
 import { problemPage } from '../../adapters/http/pages/account/problem-page.ts'
@@ -11,8 +12,8 @@ import { hasTryPage, tryRouter } from '../../adapters/http/pages/try-page.ts'
 import { clientAddresses } from '../../adapters/http/pipeline/client-address.ts'
 import { traitsOf } from '../../adapters/http/pipeline/client-traits.ts'
 import { identifying } from '../../adapters/http/pipeline/identify.ts'
-import { type RouteTable, routeTable } from '../../adapters/http/pipeline/route-table.ts'
-import { routesOf, type TenantHttp } from '../../adapters/http/pipeline/serve.ts'
+import { type Route, type RouteTable, routeTable } from '../../adapters/http/pipeline/route-table.ts'
+import { type RoutesNeeds, routesOf, type TenantHttp } from '../../adapters/http/pipeline/serve.ts'
 import { authRouter } from '../../adapters/http/routers/auth.ts'
 import { checkResetRouter } from '../../adapters/http/routers/check-reset.ts'
 import { oauthRouter } from '../../adapters/http/routers/oauth.ts'
@@ -20,29 +21,23 @@ import { oauthAssociateRouter } from '../../adapters/http/routers/oauth-associat
 import { operationsRouter } from '../../adapters/http/routers/operations.ts'
 import { removingRepeated } from '../../adapters/http/transports/cookie-scopes.ts'
 import type { DeviceCookie } from '../../adapters/http/transports/device-cookie.ts'
-import { ownOrigins } from '../../adapters/http/transports/http-backend.ts'
+import { type HttpBackend, ownOrigins } from '../../adapters/http/transports/http-backend.ts'
 import { unknownCaller, unlimited } from '../../application/limits/limits.ts'
+import type { ProviderVault } from '../../application/ports/provider-vault.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import { unknownTraits } from '../../domain/session.ts'
 import { version } from '../../lib/version.ts'
-import { titleOf } from '../plugins/providers.ts'
+import { postsCallback, titleOf } from '../plugins/providers.ts'
 import { routers } from '../plugins/routers.ts'
 import { isLocal } from '../settings/defaults.ts'
 import { registrableDomain } from '../settings/registrable-domain.ts'
-import { mountedOperations } from '../settings/rules/validate.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 import { enabledOf } from '../settings/schema/tree.ts'
-import { defaultTenant, type LoadedTenants } from '../settings/tenants.ts'
+import { defaultTenant } from '../settings/tenants.ts'
 import type { OpenTenants } from '../tenancy/directory.ts'
 import type { FailingStore } from './open-stores.ts'
-import { deviceCookieOf, mountedProviders, prefixOf, transportOf } from './sign-in.ts'
+import { deviceCookieOf, mountedProviders, transportOf } from './sign-in.ts'
 import type { Tenant } from './tenant.ts'
-
-/** The parts of a tenant that its routers need. */
-type Mounted = Pick<Tenant, 'id' | 'settings' | 'log' | 'useCases' | 'backends' | 'providers'> & {
-  readonly ports: Pick<Tenant['ports'], 'vault'>
-  readonly deviceCookie: DeviceCookie
-}
 
 interface TenantNeeds {
   /** The address for browsers, without a final slash. */
@@ -63,25 +58,33 @@ export function tenantHttp(tenant: Tenant, needs: TenantNeeds): TenantHttp {
   const identify = identifying({ authenticate, backends, ownOrigins: origins, removeRepeated })
   const page = tryRouter({ publicUrl, config: tryConfig(settings, publicUrl) })
   const kept = mailbox !== null && key !== undefined ? [mailboxRouter({ mailbox, key })] : []
-  // A page comes before a parameter at the same place, such as `/:user_id`.
-  const all = [
-    ...pageRouters(settings, { publicUrl, hasMailbox: kept.length > 0 }),
-    ...routersOf({ ...tenant, deviceCookie }, publicUrl),
-    ...(settings.try.enabled ? [page, ...kept] : []),
-  ]
+  const ofDevelopment = settings.try.enabled ? [page, ...kept] : []
+  const parts = {
+    use: { ...useCases, vault: ports.vault, backends, deviceCookie },
+    providers: mountedProviders(tenant, publicUrl),
+  }
+  const routesNeeds: RoutesNeeds = {
+    identify,
+    usesCookies: backends.some(({ transport }) => transport.isAmbient),
+    ownOrigins: origins,
+    allowedOrigins: new Set([...origins, ...settings.http.allowedOrigins]),
+    callerOf(request) {
+      const client = settings.limits.enabled ? clientOf(request) : null // the hash pool does not limit unknown clients
+      return { client, device: deviceCookie.read(request.headers.cookie) }
+    },
+    traitsOf: (request) => traitsOf(clientOf(request), request.headers['user-agent']),
+    limits: ports.limits,
+    removeRepeated,
+  }
+  const ofPages = (routers: readonly Router<unknown>[]) =>
+    routers.flatMap((router) => routesOf({ ...router, prefix: '' }, null, routesNeeds))
   return {
-    routes: routesOf(all, {
-      identify,
-      ownOrigins: origins,
-      allowedOrigins: new Set([...origins, ...settings.http.allowedOrigins]),
-      callerOf(request) {
-        const client = settings.limits.enabled ? clientOf(request) : null // the hash pool does not limit unknown clients
-        return { client, device: deviceCookie.read(request.headers.cookie) }
-      },
-      traitsOf: (request) => traitsOf(clientOf(request), request.headers['user-agent']),
-      limits: ports.limits,
-      removeRepeated,
-    }),
+    // A page comes before a parameter at the same place, such as `/:user_id`.
+    routes: routeTable([
+      ...ofPages(pageRouters(settings, { publicUrl, hasMailbox: kept.length > 0 })),
+      ...routersOf(settings).flatMap((router) => router.routesOf(parts, routesNeeds)),
+      ...ofPages(ofDevelopment),
+    ]),
     identify,
     isTls: settings.http.publicUrl?.startsWith('https:') ?? false,
     problemPage: settings.pages.enabled ? problemPage({ site: settings.pages, publicUrl, identify }) : null,
@@ -90,15 +93,15 @@ export function tenantHttp(tenant: Tenant, needs: TenantNeeds): TenantHttp {
 
 /** The routes of the service itself: health, readiness and, unless turned off, the description of the API. */
 export function processRoutes(settings: Settings, tenants: OpenTenants<Tenant>): RouteTable {
-  const operations = operationsRouter(
-    () => failingOf(tenants),
-    settings.tenants.by === undefined ? undefined : tenants.counts,
-  )
+  const hasTenants = settings.tenants.by !== undefined
+  const operations = { ...operationsRouter(hasTenants), prefix: '' }
+  const use = { failing: () => failingOf(tenants), counts: hasTenants ? tenants.counts : null }
   const docs = settings.docs.enabled ? [docsRouter(documentOf(settings, operations))] : []
   const needs = {
     async identify(): Promise<never> {
       throw new Refusal('UNAUTHORIZED')
     },
+    usesCookies: false,
     ownOrigins: new Set<string>(),
     allowedOrigins: new Set<string>(),
     callerOf: () => unknownCaller,
@@ -106,7 +109,8 @@ export function processRoutes(settings: Settings, tenants: OpenTenants<Tenant>):
     limits: unlimited,
     removeRepeated: async () => [],
   }
-  return routesOf([operations, ...docs], needs)
+  const ofDocs = docs.flatMap((router) => routesOf({ ...router, prefix: '' }, null, needs))
+  return routeTable([...routesOf(operations, use, needs), ...ofDocs])
 }
 
 /** Readiness checks only the tenant `default`, because an outage of another tenant concerns only its users. */
@@ -118,80 +122,77 @@ async function failingOf(tenants: OpenTenants<Tenant>): Promise<readonly Failing
 }
 
 /** The OpenAPI document of the common settings. No tenant has to be open for it. */
-function documentOf(settings: Settings, operations: Router): object {
+function documentOf(settings: Settings, operations: Mounted): object {
   const { by, pathPrefix, header } = settings.tenants
-  const described = describedTenant(settings)
-  const backends = described.backends.map((backend) => ({
-    backend,
-    loginPath: by === 'header' || by === 'path' ? null : `${prefixOf(settings, backend.name)}/login`,
+  const backends = enabledOf(settings.backends).map(([name, own]) => ({
+    backend: { name, transport: transportOf(own) },
+    loginPath: by === 'header' || by === 'path' ? null : `${own.prefix}/login`,
   }))
   const ofPath = { url: `${pathPrefix}/{tenant}`, variables: { tenant: { default: 'default' } } }
   const ofTenants = { server: by === 'path' ? ofPath : { url: '/' }, header: by === 'header' ? header : null }
-  const all = [...routersOf(described, 'http://localhost'), operations]
-  return openapi(all, backends, version, by === undefined ? null : ofTenants)
+  return openapi([...routersOf(settings), operations], backends, version, by === undefined ? null : ofTenants)
 }
 
-/** A tenant that can only describe its operations. No handler runs, so it has no stores, keys or use cases. */
-function describedTenant(settings: Settings): Mounted {
-  const backends = enabledOf(settings.backends).map(([name, backend]) => ({ name, transport: transportOf(backend) }))
-  const providers = new Map(enabledOf(settings.providers).map(([name]) => [name, { name }]))
-  return { id: defaultTenant, settings, backends, providers, useCases: {}, ports: {} } as unknown as Mounted
+/** The use cases of an open tenant, and the other parts that handlers need. */
+type Use = Tenant['useCases'] & {
+  readonly vault: ProviderVault
+  readonly backends: readonly HttpBackend[]
+  readonly deviceCookie: DeviceCookie
 }
 
-const neverCalled = async (): Promise<void> => undefined
-
-/** Knows the paths of tenants without opening them. A disabled tenant has the paths of the common settings. */
-export function pathsOfTenants(common: Settings, { enabled }: LoadedTenants) {
-  const known = new WeakMap<Settings, RouteTable>()
-
-  function tableOf(settings: Settings): RouteTable {
-    const routes = mountedOperations(settings).flatMap(({ prefix, operations }) =>
-      operations.map((operation) => {
-        const [method = '', path = ''] = operation.split(' ')
-        return { method, path: `${prefix}${path}`, operation: neverCalled }
-      }),
-    )
-    const table = routeTable(routes)
-    known.set(settings, table)
-    return table
-  }
-  const has = (settings: Settings, path: string): boolean => (known.get(settings) ?? tableOf(settings)).has(path)
-
-  return {
-    isOf: (tenant: string, path: string) => has(enabled.get(tenant)?.settings ?? common, path),
-    isOfAny: (path: string) =>
-      [common, ...[...enabled.values()].map((one) => one.settings)].some((of) => has(of, path)),
-  }
+interface Parts {
+  readonly use: Use
+  readonly providers: ReadonlyMap<string, MountedProvider>
 }
 
-function routersOf(tenant: Mounted, publicUrl: string): Router[] {
-  return [...mainRouters(tenant), ...oauthRouters(tenant, publicUrl)]
+/** A router of the settings. Its routes need an open tenant. */
+interface PlacedRouter extends Mounted {
+  routesOf(parts: Parts, needs: RoutesNeeds): Route[]
+}
+
+function placed<Own>(prefix: string, router: Router<Own>, useOf: (parts: Parts) => Own): PlacedRouter {
+  const mounted = { ...router, prefix }
+  return { ...mounted, routesOf: (parts, needs) => routesOf(mounted, useOf(parts), needs) }
 }
 
 /** The routers that the settings enable, at their prefixes. */
-function mainRouters({ settings, useCases, backends, deviceCookie }: Mounted): Router[] {
+function routersOf(settings: Settings): PlacedRouter[] {
+  const backends = enabledOf(settings.backends).map(([name, own]) => ({ name, own, transport: transportOf(own) }))
   const auth = backends.map((backend) =>
-    authRouter({ ...useCases, backend, deviceCookie, prefix: prefixOf(settings, backend.name) }),
+    placed(backend.own.prefix, authRouter(backend), ({ use }) => ({
+      ...use,
+      backend: one(use.backends, backend.name),
+    })),
   )
   const others = routers
     .filter(({ name }) => settings.routers[name].enabled)
-    .map(({ name, build }) => build({ ...useCases, backends, deviceCookie, prefix: settings.routers[name].prefix }))
+    .map(({ name, router }) => placed<Use>(settings.routers[name].prefix, router, ({ use }) => use))
   // A route of the pages, and the only one of them that programs may want to call.
-  const check = settings.pages.enabled && settings.routers.resetPassword.enabled ? [checkResetRouter(useCases)] : []
-  return [...auth, ...others, ...check]
-}
-
-/** Two routers for each provider: to sign in, and to link accounts. */
-function oauthRouters(tenant: Mounted, publicUrl: string): Router[] {
-  const { useCases, ports, backends, deviceCookie } = tenant
-  return mountedProviders(tenant, publicUrl).flatMap(({ own, mounted }) => {
-    const backend = backends.find((one) => one.name === own.backend)
-    if (backend === undefined) throw new Error(`there is no backend ${own.backend}`)
+  const hasCheck = settings.pages.enabled && settings.routers.resetPassword.enabled
+  const check = hasCheck ? [placed<Use>('', checkResetRouter, ({ use }) => use)] : []
+  const oauth = enabledOf(settings.providers).flatMap(([name, own]) => {
+    const posts = postsCallback(own.kind)
+    const described = { name, backend: one(backends, own.backend), postsCallback: posts }
+    const useOf = ({ use, providers }: Parts) => {
+      const mounted = providers.get(name)
+      if (mounted === undefined) throw new Error(`the provider ${name} is not built`)
+      return { ...use, mounted, backend: one(use.backends, own.backend) }
+    }
     return [
-      oauthRouter({ ...useCases, mounted, backend, deviceCookie, prefix: own.prefix }),
-      oauthAssociateRouter({ ...useCases, vault: ports.vault, mounted, prefix: own.associatePrefix }),
+      placed(own.prefix, oauthRouter(described), useOf),
+      placed(own.associatePrefix, oauthAssociateRouter(name, posts), useOf),
     ]
   })
+  return [...auth, ...others, ...check, ...oauth]
+}
+
+function one<Backend extends { readonly name: string }>(
+  backends: readonly Backend[],
+  name: string | undefined,
+): Backend {
+  const found = backends.find((backend) => backend.name === name)
+  if (found === undefined) throw new Error(`there is no backend ${name}`)
+  return found
 }
 
 interface PageNeeds {
@@ -200,7 +201,7 @@ interface PageNeeds {
 }
 
 /** The pages for accounts and the start page, as far as the settings enable them. */
-function pageRouters(settings: Settings, { publicUrl, hasMailbox }: PageNeeds): Router[] {
+function pageRouters(settings: Settings, { publicUrl, hasMailbox }: PageNeeds): Router<unknown>[] {
   const account = settings.pages.enabled ? [accountRouter(siteOf(settings), publicUrl)] : []
   const isDevelopment = settings.try.enabled && hasTryPage && isLocal(settings.http)
   if (account.length === 0 && !isDevelopment) return []

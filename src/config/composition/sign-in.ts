@@ -18,13 +18,6 @@ import { enabledOf } from '../settings/schema/tree.ts'
 import { defaultTenant } from '../settings/tenants.ts'
 import { reportProvider } from './reports.ts'
 
-/** The prefix of a backend's routes. */
-export function prefixOf({ backends }: Pick<Settings, 'backends'>, name: string): string {
-  const backend = backends[name]
-  if (backend === undefined) throw new Error(`there is no backend ${name}`)
-  return backend.prefix
-}
-
 export function transportOf({ transport, strategy }: Pick<BackendSettings, 'transport' | 'strategy'>): Transport {
   return build(transports, transport, { maxAgeSeconds: strategy.lifetimeSeconds })
 }
@@ -60,13 +53,13 @@ interface Tenant {
   readonly providers: ReadonlyMap<string, OAuthProvider>
 }
 
-/** The enabled providers of a tenant: their settings, and the needs of their routes. */
+/** The needs of the routes of the enabled providers, by name. */
 export function mountedProviders(
   { settings, log, providers: built }: Tenant,
   publicUrl: string,
-): { own: ProviderSettings; mounted: MountedProvider }[] {
+): ReadonlyMap<string, MountedProvider> {
   const cookies = journeyCookies(keepsSecureCookies(settings))
-  return enabledOf(settings.providers).map(([name, own]) => ({ own, mounted: mounted(name, own) }))
+  return new Map(enabledOf(settings.providers).map(([name, own]) => [name, mounted(name, own)] as const))
 
   function mounted(name: string, own: ProviderSettings): MountedProvider {
     const provider = built.get(name)
@@ -83,7 +76,6 @@ export function mountedProviders(
         checkedReturn(given, { ownOrigin: new URL(publicUrl).origin, allowedOrigins: settings.http.allowedOrigins }),
       failurePage: settings.pages.enabled ? `${publicUrl}/account` : null,
       cookies,
-      postsCallback: providers.some((one) => one.kind === own.kind && 'postsCallback' in one),
       report: (failure, requestId) => reportProvider(log, name, failure, requestId),
     }
   }

@@ -35,6 +35,11 @@ export const providers = [
   shopifyKind,
 ] as const
 
+/** Whether providers of this kind use `response_mode=form_post`. */
+export function postsCallback(kind: string): boolean {
+  return providers.some((one) => one.kind === kind && 'postsCallback' in one)
+}
+
 /** The name of a provider for people, such as `GitHub`. */
 export function titleOf(name: string): string {
   const { title } = providers.find(({ kind }) => kind === name) ?? {}

@@ -2,7 +2,8 @@ import { createServer } from 'node:http'
 import { expect } from 'chai'
 import Koa from 'koa'
 import { endpoint } from '../../../src/adapters/http/endpoint.ts'
-import { routesOf } from '../../../src/adapters/http/pipeline/serve.ts'
+import { routeTable } from '../../../src/adapters/http/pipeline/route-table.ts'
+import { type RoutesNeeds, routesOf } from '../../../src/adapters/http/pipeline/serve.ts'
 import { unlimited } from '../../../src/application/limits/limits.ts'
 import { Refusal } from '../../../src/domain/refusal.ts'
 import { unknownTraits } from '../../../src/domain/session.ts'
@@ -12,17 +13,16 @@ describe('an operation', () => {
   it('knows its caller, whether or not it has a limit', async () => {
     const caller = { client: '192.0.2.1', device: 'a device' }
     const answer = {
-      method: 'GET',
       operationId: 'who',
       summary: 'Tell the caller',
-      access: 'public',
       handle: async ({ caller }: { caller: unknown }) => ({ status: 200, body: caller }),
     } as const
     const endpoints = [
-      endpoint({ ...answer, path: '/unlimited' }),
-      endpoint({ ...answer, path: '/limited', limit: 'registrations' }),
+      endpoint(['GET', '/unlimited', 'public'], answer),
+      endpoint(['GET', '/limited', 'public', 'registrations'], answer),
     ]
-    const routes = routesOf([{ tag: 'who', prefix: '', endpoints }], {
+    const needs: RoutesNeeds = {
+      usesCookies: false,
       identify: () => Promise.reject(new Refusal('UNAUTHORIZED')),
       ownOrigins: new Set(),
       allowedOrigins: new Set(),
@@ -30,7 +30,8 @@ describe('an operation', () => {
       traitsOf: () => unknownTraits,
       limits: unlimited,
       removeRepeated: async () => [],
-    })
+    }
+    const routes = routeTable(routesOf({ tag: 'who', prefix: '', endpoints }, null, needs))
     const server = createServer(new Koa().use((ctx) => routes.answer(ctx, async () => undefined)).callback())
     const url = `http://localhost:${await listen(server)}`
     try {

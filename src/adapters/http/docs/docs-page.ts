@@ -13,7 +13,7 @@ const folder = new URL(
   import.meta.url.endsWith('.ts') ? '../../../../dist/swagger-ui/' : './swagger-ui/',
   import.meta.url,
 )
-const assets = ['swagger-ui.css', 'swagger-ui-bundle.js', 'favicon-32x32.png']
+const assets = ['swagger-ui.css', 'swagger-ui-bundle.js', 'favicon-32x32.png'] as const
 
 const page = documentOf(
   { title: 'Portcullis API', icon: 'docs/favicon-32x32.png', styles: ['docs/swagger-ui.css'] },
@@ -42,10 +42,9 @@ const start = `SwaggerUIBundle({
 })
 `
 
-export function docsRouter(document: unknown): Router {
+export function docsRouter(document: unknown): Router<unknown> {
   return {
     tag: 'pages',
-    prefix: '',
     endpoints: [
       pageEndpoint('/openapi.json', () => ({ status: 200, body: document })),
       pageEndpoint('/docs', () => pageReply(page, policy)),

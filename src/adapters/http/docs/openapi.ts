@@ -1,6 +1,6 @@
 import { type TSchema, Type } from 'typebox'
 import type { RefusalCode } from '../../../domain/refusal.ts'
-import type { Endpoint, ReplySchema, Router } from '../endpoint.ts'
+import type { Endpoint, Mounted, ReplySchema } from '../endpoint.ts'
 import { detailOf, statusOf } from '../errors.ts'
 import { InvalidSchema } from '../schemas.ts'
 import type { HttpBackend } from '../transports/http-backend.ts'
@@ -8,7 +8,7 @@ import type { HttpBackend } from '../transports/http-backend.ts'
 type Json = Record<string, unknown>
 
 interface Described {
-  readonly backend: HttpBackend
+  readonly backend: Pick<HttpBackend, 'name' | 'transport'>
   /** `null` if the path alone does not name the tenant. */
   readonly loginPath: string | null
 }
@@ -21,7 +21,7 @@ interface Tenants {
 
 /** The OpenAPI 3.1 document, derived from the endpoints. */
 export function openapi(
-  routers: readonly Router[],
+  routers: readonly Mounted[],
   backends: readonly Described[],
   version: string,
   tenants: Tenants | null,
@@ -30,6 +30,7 @@ export function openapi(
   const paths: Record<string, Json> = {}
   const security = backends.map(({ backend }) => ({ [backend.name]: [] }))
   const refer: Refer = (schema) => reference(schema, schemas)
+  const usesCookies = backends.some(({ backend }) => backend.transport.isAmbient)
 
   for (const { tag, prefix, endpoints } of routers) {
     const own = tag === 'operations' ? null : tenants // health and readiness are the same for all tenants
@@ -44,7 +45,7 @@ export function openapi(
         ...(parameters.length > 0 && { parameters }),
         ...(body !== null && { requestBody: requestBody(endpoint.encoding, refer(body)) }),
         ...(access !== 'public' && { security: access === 'anybody' ? [{}, ...security] : security }),
-        responses: responses(endpoint, own !== null, refer),
+        responses: responses(endpoint, { isOfTenant: own !== null, refer, usesCookies }),
         ...(own !== tenants && { servers: [{ url: '/' }] }),
       }
       paths[path] = { ...paths[path], [method.toLowerCase()]: operation }
@@ -94,10 +95,17 @@ function requestBody(encoding: Endpoint['encoding'], schema: Json): Json {
   return { required: true, content: Object.fromEntries(types.map((type) => [type, { schema }])) }
 }
 
-function responses(endpoint: Endpoint, isOfTenant: boolean, refer: Refer): Json {
+interface Context {
+  readonly isOfTenant: boolean
+  readonly usesCookies: boolean
+  readonly refer: Refer
+}
+
+function responses(endpoint: Endpoint, context: Context): Json {
+  const { refer } = context
   const all: Json = {}
   for (const [status, reply] of Object.entries(endpoint.replies)) all[status] = success(reply, refer)
-  for (const [status, failures] of Map.groupBy(failuresOf(endpoint, isOfTenant), (one) => one.status)) {
+  for (const [status, failures] of Map.groupBy(failuresOf(endpoint, context), (one) => one.status)) {
     if (status in all) continue
     const schema = refer(status === 422 ? InvalidSchema : schemaOf(failures))
     const examples = Object.fromEntries(
@@ -173,17 +181,18 @@ const serviceFailures = [
   ),
 ]
 
-function failuresOf(endpoint: Endpoint, isOfTenant: boolean): Failure[] {
+function failuresOf(endpoint: Endpoint, { isOfTenant, usesCookies }: Context): Failure[] {
   const { access, refusals, body, target, limit, ownOriginsOnly, method } = endpoint
   const codes: RefusalCode[] = []
   const needsLogin = access === 'user' || access === 'superuser'
   if (needsLogin) codes.push('UNAUTHORIZED')
-  if (access === 'superuser' || ownOriginsOnly || (needsLogin && method !== 'GET')) codes.push('FORBIDDEN')
+  const refusesPages = ownOriginsOnly === 'or apps' ? usesCookies : ownOriginsOnly
+  if (access === 'superuser' || refusesPages || (needsLogin && method !== 'GET')) codes.push('FORBIDDEN')
   if (target !== null || isOfTenant) codes.push('NOT_FOUND') // the tenant may be unknown
   return [
     ...(body === null ? [] : bodyFailures),
     ...[...codes, ...refusals].map(refusal),
-    ...(limit === undefined ? [] : [limited]),
+    ...(limit === null ? [] : [limited]),
     ...serviceFailures,
   ]
 }

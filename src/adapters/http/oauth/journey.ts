@@ -7,6 +7,7 @@ import { Refusal } from '../../../domain/refusal.ts'
 import { type Endpoint, endpoint, type Incoming, type QueryParameter } from '../endpoint.ts'
 import { statusOf } from '../errors.ts'
 import type { Reply } from '../reply.ts'
+import type { Route } from '../routes.ts'
 import type { MountedProvider } from './mounted-provider.ts'
 
 const AuthorizationUrl = Type.Object(
@@ -59,24 +60,24 @@ async function reporting<T>({ report }: MountedProvider, requestId: string, act:
   }
 }
 
+interface JourneyUse {
+  startOAuth: StartOAuth
+  mounted: MountedProvider
+}
+
 /** The operation that begins a journey: its answer has the URL at the provider and the cookie of the journey. */
 export function authorizeEndpoint(
-  startOAuth: StartOAuth,
-  mounted: MountedProvider,
+  route: Route<'public' | 'user'>,
   flow: OAuthFlow,
   described: Pick<Endpoint, 'operationId' | 'summary' | 'refusals'>,
-): Endpoint {
-  return endpoint({
+): Endpoint<JourneyUse> {
+  return endpoint(route, {
     ...described,
-    method: 'GET',
-    path: '/authorize',
-    access: flow === 'link' ? 'user' : 'public',
     // Otherwise any site could fill a browser with cookies of journeys, or remove those of journeys under way.
     ownOriginsOnly: true,
-    limit: 'oauthRequests',
     query: [scopesParameter, returnParameter],
     replies: { 200: { description: 'The journey has begun; its cookie is set', body: AuthorizationUrl } },
-    async handle({ by, query, caller, cookie, requestId }) {
+    async handle({ by, query, caller, cookie, requestId }, { startOAuth, mounted }: JourneyUse) {
       const { provider, cookies } = mounted
       const redirectUri = mounted.redirectUri(flow)
       const named = query.getAll('scopes').filter((scope) => scope !== '')
@@ -148,24 +149,18 @@ function seeOther(location: string): Reply {
 }
 
 /** Redirects a posted callback to GET, since browsers send no Lax cookie with a cross-site POST. */
-export function postedCallback(mounted: MountedProvider, operationId: string): Endpoint[] {
-  if (!mounted.postsCallback) return []
-  return [
-    endpoint({
-      method: 'POST',
-      path: '/callback',
-      operationId,
-      summary: `Redirect the callback that ${mounted.provider.name} posts`,
-      access: 'public',
-      encoding: 'form',
-      body: Type.Object(
-        Object.fromEntries(
-          callbackParameters.map(({ name, description }) => [name, Type.Optional(Type.String({ description }))]),
-        ),
-        { title: 'PostedCallback' },
+export function postedCallback(route: Route<'public'>, operationId: string, provider: string): Endpoint<unknown> {
+  return endpoint(route, {
+    operationId,
+    summary: `Redirect the callback that ${provider} posts`,
+    encoding: 'form',
+    body: Type.Object(
+      Object.fromEntries(
+        callbackParameters.map(({ name, description }) => [name, Type.Optional(Type.String({ description }))]),
       ),
-      replies: { 303: { description: 'On to the same callback by GET', body: null } },
-      handle: async ({ body }) => seeOther(`?${new URLSearchParams(body as Record<string, string>)}`),
-    }),
-  ]
+      { title: 'PostedCallback' },
+    ),
+    replies: { 303: { description: 'On to the same callback by GET', body: null } },
+    handle: async ({ body }) => seeOther(`?${new URLSearchParams(body as Record<string, string>)}`),
+  })
 }

@@ -15,8 +15,6 @@ export interface MountedProvider {
   /** The page that shows a refusal if the journey has a way back and `redirects.failure` is missing; `null` for none. */
   readonly failurePage: string | null
   readonly cookies: JourneyCookies
-  /** Whether the provider uses `response_mode=form_post`. */
-  readonly postsCallback: boolean
   /** Tells the operator the reason, which clients do not get. */
   readonly report: (failure: CodeRefused | ProviderFailed, requestId: string) => void
 }

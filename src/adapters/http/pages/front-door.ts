@@ -15,10 +15,9 @@ interface FrontDoor {
 const policy = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 /** `GET /`: a start page on a developer's machine, elsewhere a redirect to the account pages. */
-export function frontDoorRouter(door: FrontDoor, publicUrl: string): Router {
+export function frontDoorRouter(door: FrontDoor, publicUrl: string): Router<unknown> {
   return {
     tag: 'pages',
-    prefix: '',
     endpoints: [
       pageEndpoint('/', (incoming) => {
         const isPublic = door.development === null || !incoming.isFromThisMachine()
@@ -34,7 +33,7 @@ export function frontDoorRouter(door: FrontDoor, publicUrl: string): Router {
 }
 
 /** Leads password managers to the page that changes a password (W3C, A Well-Known URL for Changing Passwords). */
-function changePassword(publicUrl: string): Endpoint {
+function changePassword(publicUrl: string): Endpoint<unknown> {
   return pageEndpoint('/.well-known/change-password', () => ({
     status: 303,
     headers: { Location: `${publicUrl}/account/password` },

@@ -22,7 +22,7 @@ const messagePolicy =
   "default-src 'none'; style-src 'unsafe-inline'; sandbox allow-popups allow-popups-to-escape-sandbox; frame-ancestors 'self'"
 
 /** The messages of the mailbox, for browsers on this machine. */
-export function mailboxRouter({ mailbox, key }: Needs): Router {
+export function mailboxRouter({ mailbox, key }: Needs): Router<unknown> {
   const find = (query: URLSearchParams): KeptMail | undefined => {
     const kept = mailbox.newestFirst()
     return query.has('number') ? kept.find(({ number }) => `${number}` === query.get('number')) : kept[0]
@@ -42,7 +42,7 @@ export function mailboxRouter({ mailbox, key }: Needs): Router {
     ),
     builtFile(`${mailboxPath}/mailbox.css`),
   ]
-  return { tag: 'pages', prefix: '', endpoints: endpoints.map((one) => ({ ...one, isLocal: true })) }
+  return { tag: 'pages', endpoints: endpoints.map((one) => ({ ...one, isLocal: true })) }
 }
 
 function isSame(one: string, other: string): boolean {

@@ -2,18 +2,16 @@ import { readFile } from 'node:fs/promises'
 import { basename, extname } from 'node:path'
 import { type Endpoint, endpoint, type Incoming } from '../endpoint.ts'
 import type { Page, Reply } from '../reply.ts'
+import type { PagePath } from '../routes.ts'
 
 /** An operation that answers with a page or one of its files. */
 export function pageEndpoint(
-  path: string,
+  path: PagePath,
   handle: (incoming: Incoming<null, null, null>) => Promise<Reply> | Reply,
-): Endpoint {
-  return endpoint({
-    method: 'GET',
-    path,
+): Endpoint<unknown> {
+  return endpoint(['GET', path, 'public'], {
     operationId: `page:${path}`,
     summary: '', // only the OpenAPI document shows summaries, and it has no pages
-    access: 'public',
     answersHead: true,
     handle: async (incoming) => handle(incoming),
   })
@@ -29,7 +27,10 @@ const types: Readonly<Record<string, string>> = {
 }
 
 /** An operation that answers with a file. The ending of the path decides the content type. */
-export function fileEndpoint(path: string, read: () => Page['content'] | Promise<Page['content']>): Endpoint {
+export function fileEndpoint(
+  path: PagePath,
+  read: () => Page['content'] | Promise<Page['content']>,
+): Endpoint<unknown> {
   const type = types[extname(path)] ?? 'application/octet-stream'
   return pageEndpoint(path, async () => ({ status: 200, page: { type, content: await read() } }))
 }
@@ -38,6 +39,6 @@ export function fileEndpoint(path: string, read: () => Page['content'] | Promise
 const built = new URL(import.meta.url.endsWith('.ts') ? '../../../../dist/pages/' : './pages/', import.meta.url)
 
 /** An operation that answers with a file of the build. The last part of the path is the name of the file. */
-export function builtFile(path: string): Endpoint {
+export function builtFile(path: PagePath): Endpoint<unknown> {
   return fileEndpoint(path, () => readFile(new URL(basename(path), built)))
 }

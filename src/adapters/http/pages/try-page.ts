@@ -4,7 +4,7 @@ import type { Router } from '../endpoint.ts'
 import { pageReply, redirectHome, scriptedPagePolicy } from './html-page.ts'
 import { builtFile, fileEndpoint, pageEndpoint } from './page-endpoint.ts'
 
-const assets = ['app.js', 'client.js', 'words.js', 'style.css', 'icon.svg']
+const assets = ['app.js', 'client.js', 'words.js', 'style.css', 'icon.svg'] as const
 
 /** The source is four folders below the root of the package, and the bundle is one folder below it. */
 const up = import.meta.url.endsWith('.ts') ? '../../../..' : '..'
@@ -19,7 +19,7 @@ interface Needs {
   readonly config: object
 }
 
-export function tryRouter({ publicUrl, config }: Needs): Router {
+export function tryRouter({ publicUrl, config }: Needs): Router<unknown> {
   const read = (name: string) => readFile(new URL(name, folder))
   const endpoints = [
     pageEndpoint(
@@ -32,5 +32,5 @@ export function tryRouter({ publicUrl, config }: Needs): Router {
     ...assets.map((name) => fileEndpoint(`/try/${name}`, () => read(name))),
   ]
   const local = endpoints.map((one) => ({ ...one, isLocal: true }))
-  return { tag: 'pages', prefix: '', endpoints: hasTryPage ? local : [] }
+  return { tag: 'pages', endpoints: hasTryPage ? local : [] }
 }

@@ -7,7 +7,7 @@ import type { ClientTraits } from '../../../domain/session.ts'
 import { acceptedLanguages } from '../../../lib/languages.ts'
 import { leadsToLoopback } from '../../../lib/loopback.ts'
 import { readBody } from '../body/read-body.ts'
-import type { Endpoint, Router } from '../endpoint.ts'
+import type { Endpoint, Mounted } from '../endpoint.ts'
 import { errorReply } from '../errors.ts'
 import type { ProblemPage } from '../pages/account/problem-page.ts'
 import { type Reply, strictTransportSecurity } from '../reply.ts'
@@ -15,7 +15,7 @@ import type { RemoveRepeated } from '../transports/cookie-scopes.ts'
 import { isForeign, isOfProxy, refuseForeign } from '../transports/http-backend.ts'
 import { isPreflight } from './cors.ts'
 import { type Identify, recordUse } from './identify.ts'
-import { type Operation, type RouteTable, routeTable } from './route-table.ts'
+import type { Operation, Route, RouteTable } from './route-table.ts'
 import { send } from './send.ts'
 import type { TenantRouting } from './tenant-routing.ts'
 import { validator } from './validate.ts'
@@ -97,8 +97,10 @@ function notFound(ctx: Context): void {
   send(ctx, errorReply(404, 'Not Found'))
 }
 
-interface RoutesNeeds {
+export interface RoutesNeeds {
   readonly identify: Identify
+  /** Whether browsers send the credential of a backend by themselves. */
+  readonly usesCookies: boolean
   /** Origins whose pages may use our cookies. Call it only after the service listens. */
   readonly ownOrigins: ReadonlySet<string>
   /** These, and the app schemes that may use bearer tokens. */
@@ -109,22 +111,21 @@ interface RoutesNeeds {
   readonly removeRepeated: RemoveRepeated
 }
 
-export function routesOf(routers: readonly Router[], needs: RoutesNeeds): RouteTable {
-  return routeTable(
-    routers.flatMap(({ prefix, endpoints }) =>
-      endpoints.map((endpoint) => ({
-        method: endpoint.method,
-        path: `${prefix}${endpoint.path}`,
-        answersHead: endpoint.answersHead ?? false,
-        operation: answerOf(endpoint, needs),
-      })),
-    ),
-  )
+/** @param use the use cases of the router */
+export function routesOf<Use>({ prefix, endpoints }: Mounted<Use>, use: Use, needs: RoutesNeeds): Route[] {
+  return endpoints.map((endpoint) => ({
+    method: endpoint.method,
+    path: `${prefix}${endpoint.path}`,
+    answersHead: endpoint.answersHead ?? false,
+    operation: answerOf(endpoint, use, needs),
+  }))
 }
 
 /** `check` runs its checks in the order of its lines. */
-function answerOf(endpoint: Endpoint, needs: RoutesNeeds): Operation {
-  const { access, encoding, target, limit, ownOriginsOnly } = endpoint
+function answerOf<Use>(endpoint: Endpoint<Use>, use: Use, needs: RoutesNeeds): Operation {
+  const { access, encoding, target, limit } = endpoint
+  const ownOriginsOnly =
+    endpoint.ownOriginsOnly === 'or apps' ? needs.usesCookies && 'or apps' : endpoint.ownOriginsOnly
   const validate = endpoint.body === null ? null : validator(endpoint.body)
 
   async function check(ctx: Context, params: Readonly<Record<string, string>>): Promise<Reply> {
@@ -141,26 +142,29 @@ function answerOf(endpoint: Endpoint, needs: RoutesNeeds): Operation {
     if (access === 'superuser' && !by?.user.isSuperuser) throw new Refusal('FORBIDDEN')
 
     // The casts are safe: `endpoint` checked the types of target and handle against access, body and target.
-    const found = target === null ? null : await target({ params, by: by as never })
+    const found = target === null ? null : await target({ params, by: by as never }, use)
     if (target !== null && found === null) throw new Refusal('NOT_FOUND')
     const body = validate !== null && raw !== null ? validate(raw) : null
     const handle = () =>
-      endpoint.handle({
-        body: body as never,
-        target: found as never,
-        by: by as never,
-        params,
-        query: new URLSearchParams(ctx.querystring),
-        cookie: ctx.req.headers.cookie,
-        caller,
-        traits: () => needs.traitsOf(ctx.req),
-        isForeign: () => isForeign(ctx.req.headers, needs.ownOrigins) && !isOfProxy(ctx.req.headers),
-        isFromThisMachine: () => isFromThisMachine(ctx),
-        host: ctx.hostname,
-        requestId: ctx.state.requestId,
-        languages: acceptedLanguages(ctx.req.headers['accept-language']),
-      })
-    if (limit === undefined || limit === 'passwords') return await handle()
+      endpoint.handle(
+        {
+          body: body as never,
+          target: found as never,
+          by: by as never,
+          params,
+          query: new URLSearchParams(ctx.querystring),
+          cookie: ctx.req.headers.cookie,
+          caller,
+          traits: () => needs.traitsOf(ctx.req),
+          isForeign: () => isForeign(ctx.req.headers, needs.ownOrigins) && !isOfProxy(ctx.req.headers),
+          isFromThisMachine: () => isFromThisMachine(ctx),
+          host: ctx.hostname,
+          requestId: ctx.state.requestId,
+          languages: acceptedLanguages(ctx.req.headers['accept-language']),
+        },
+        use,
+      )
+    if (limit === null || limit === 'passwords') return await handle()
     return await needs.limits.request(limit, caller.client, handle)
   }
 

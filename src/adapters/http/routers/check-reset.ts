@@ -1,7 +1,12 @@
 import { Type } from 'typebox'
 import type { CheckResetToken } from '../../../application/one-time-tokens/check-reset-token.ts'
 import { endpoint, type Router } from '../endpoint.ts'
+import { routes } from '../routes.ts'
 import { ResetTokenBody } from '../schemas.ts'
+
+interface Use {
+  checkResetToken: CheckResetToken
+}
 
 const owner = Type.Object(
   { email: Type.String({ description: 'The address of the account' }) },
@@ -9,26 +14,19 @@ const owner = Type.Object(
 )
 
 /** The route by which the page for a new password tells a dead link when it opens. */
-export function checkResetRouter({ checkResetToken }: { checkResetToken: CheckResetToken }): Router {
-  return {
-    tag: 'reset-password',
-    prefix: '/account',
-    endpoints: [
-      endpoint({
-        method: 'POST',
-        path: '/reset/check',
-        operationId: 'reset:check_token',
-        summary: 'Whose password a reset token would set; the token stays valid',
-        access: 'public',
-        limit: 'wrongTokens',
-        body: ResetTokenBody,
-        replies: { 200: { description: 'The token is valid', body: owner } },
-        refusals: ['RESET_PASSWORD_BAD_TOKEN'],
-        async handle({ body: { token } }) {
-          const { email } = await checkResetToken.execute({ token })
-          return { status: 200, body: { email } }
-        },
-      }),
-    ],
-  }
+export const checkResetRouter: Router<Use> = {
+  tag: 'reset-password',
+  endpoints: [
+    endpoint(routes.checkReset.check, {
+      operationId: 'reset:check_token',
+      summary: 'Whose password a reset token would set; the token stays valid',
+      body: ResetTokenBody,
+      replies: { 200: { description: 'The token is valid', body: owner } },
+      refusals: ['RESET_PASSWORD_BAD_TOKEN'],
+      async handle({ body: { token } }, { checkResetToken }: Use) {
+        const { email } = await checkResetToken.execute({ token })
+        return { status: 200, body: { email } }
+      },
+    }),
+  ],
 }

@@ -3,41 +3,39 @@ import type { StartOAuth } from '../../../application/oauth/start-oauth.ts'
 import { endpoint, type Router } from '../endpoint.ts'
 import { authorizeEndpoint, callbackParameters, finishJourney, postedCallback } from '../oauth/journey.ts'
 import type { MountedProvider } from '../oauth/mounted-provider.ts'
+import { routes } from '../routes.ts'
 import type { DeviceCookie } from '../transports/device-cookie.ts'
 import type { HttpBackend } from '../transports/http-backend.ts'
 
-interface Needs {
+interface Use {
   startOAuth: StartOAuth
   finishOAuth: Pick<FinishOAuth, 'execute'>
   mounted: MountedProvider
   backend: HttpBackend
   deviceCookie: DeviceCookie
-  prefix: string
 }
 
-export function oauthRouter({ startOAuth, finishOAuth, mounted, backend, deviceCookie, prefix }: Needs): Router {
-  const { provider, policy, redirects } = mounted
-  const { name } = provider
-  // A redirect has no body that could carry a bearer token.
-  const canReturn = backend.transport.isAmbient
-  const ends = { page: canReturn ? redirects.success : undefined, canReturn }
+/** A provider as the document describes it. */
+interface Described {
+  readonly name: string
+  readonly backend: Pick<HttpBackend, 'name' | 'transport'>
+  readonly postsCallback: boolean
+}
+
+/** The router of a provider. */
+export function oauthRouter({ name, backend, postsCallback }: Described): Router<Use> {
   const redirected = { 303: { description: 'Logged in or refused: redirects to the page of the settings', body: null } }
   return {
     tag: 'oauth',
-    prefix,
     endpoints: [
-      authorizeEndpoint(startOAuth, mounted, 'login', {
+      authorizeEndpoint(routes.oauth.authorize, 'login', {
         operationId: `oauth:${name}.${backend.name}.authorize`,
         summary: `Begin to sign in with ${name}`,
         refusals: ['OAUTH_SCOPE_NOT_ALLOWED', 'OAUTH_PROVIDER_ERROR'],
       }),
-      endpoint({
-        method: 'GET',
-        path: '/callback',
+      endpoint(routes.oauth.callback, {
         operationId: `oauth:${name}.${backend.name}.callback`,
         summary: `Finish a sign-in with ${name}`,
-        access: 'public',
-        limit: 'oauthRequests',
         query: callbackParameters,
         replies: { ...backend.transport.replies, ...redirected },
         refusals: [
@@ -49,14 +47,19 @@ export function oauthRouter({ startOAuth, finishOAuth, mounted, backend, deviceC
           'LOGIN_BAD_CREDENTIALS',
           'LOGIN_USER_NOT_VERIFIED',
         ],
-        handle: (incoming) =>
-          finishJourney(mounted, incoming, ends, async (callback) => {
+        handle(incoming, { finishOAuth, mounted, backend, deviceCookie }: Use) {
+          const { policy, redirects } = mounted
+          // A redirect has no body that could carry a bearer token.
+          const canReturn = backend.transport.isAmbient
+          const ends = { page: canReturn ? redirects.success : undefined, canReturn }
+          return finishJourney(mounted, incoming, ends, async (callback) => {
             const client = { caller: incoming.caller, traits: incoming.traits() }
             const { result, email } = await finishOAuth.execute({ ...callback, ...client, policy, backend })
             return deviceCookie.addTo(backend.transport.deliver(result), email)
-          }),
+          })
+        },
       }),
-      ...postedCallback(mounted, `oauth:${name}.posted_callback`),
+      ...(postsCallback ? [postedCallback(routes.oauth.postedCallback, `oauth:${name}.posted_callback`, name)] : []),
     ],
   }
 }

@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import { endpoint, type Router } from '../endpoint.ts'
+import { routes } from '../routes.ts'
 
 interface Failing {
   readonly store: string
@@ -13,46 +14,38 @@ const notReady = {
   failing: Type.Array(Type.Object({ store: Type.String(), roles: Type.Array(Type.String()) })),
 }
 
-/**
- * Liveness and readiness for an orchestrator.
- *
- * @param counts the numbers of tenants, if there are several; their names stay private
- */
-export function operationsRouter(
-  failing: () => Promise<readonly Failing[]>,
-  counts?: () => { readonly open: number; readonly disabled: number },
-): Router {
-  const ofTenants = counts ? { tenants: Counts } : {}
+interface Use {
+  readonly failing: () => Promise<readonly Failing[]>
+  /** The numbers of tenants, because their names stay private; `null` without tenants. */
+  readonly counts: (() => { readonly open: number; readonly disabled: number }) | null
+}
+
+/** Liveness and readiness for an orchestrator. */
+export function operationsRouter(hasTenants: boolean): Router<Use> {
+  const ofTenants = hasTenants ? { tenants: Counts } : {}
   const Ready = Type.Object({ status: Type.Literal('ready'), ...ofTenants }, { title: 'Ready' })
   const NotReady = Type.Object({ ...notReady, ...ofTenants }, { title: 'NotReady' })
   return {
     tag: 'operations',
-    prefix: '',
     endpoints: [
-      endpoint({
-        method: 'GET',
-        path: '/healthz',
+      endpoint(routes.operations.alive, {
         operationId: 'operations:healthz',
         summary: 'Whether the process is alive; asks no store',
-        access: 'public',
         answersHead: true,
         replies: { 200: { description: 'Alive', body: Alive } },
         async handle() {
           return { status: 200, body: { status: 'alive' } }
         },
       }),
-      endpoint({
-        method: 'GET',
-        path: '/readyz',
+      endpoint(routes.operations.ready, {
         operationId: 'operations:readyz',
         summary: 'Whether every store answers',
-        access: 'public',
         answersHead: true,
         replies: {
           200: { description: 'Ready', body: Ready },
           503: { description: 'Some stores do not answer', body: NotReady },
         },
-        async handle() {
+        async handle(_incoming, { failing, counts }: Use) {
           const stores = await failing()
           const tenants = counts && { tenants: counts() }
           if (stores.length === 0) return { status: 200, body: { status: 'ready', ...tenants } }

@@ -1,42 +1,37 @@
 import type { RequestToken } from '../../../application/one-time-tokens/request-token.ts'
 import type { ResetPassword } from '../../../application/one-time-tokens/reset-password.ts'
 import { endpoint, type Router } from '../endpoint.ts'
+import { routes } from '../routes.ts'
 import { ResetPasswordBody } from '../schemas.ts'
 import type { DeviceCookie } from '../transports/device-cookie.ts'
 import { tokenRequest } from './token-request.ts'
 
-interface Needs {
+export interface Use {
   requestToken: RequestToken
   resetPassword: ResetPassword
   deviceCookie: DeviceCookie
-  prefix: string
 }
 
-export function resetPasswordRouter({ requestToken, resetPassword, deviceCookie, prefix }: Needs): Router {
-  return {
-    tag: 'reset-password',
-    prefix,
-    endpoints: [
-      tokenRequest(requestToken, 'reset_password', {
-        path: '/forgot-password',
-        operationId: 'reset:forgot_password',
-        summary: 'Ask for a reset token',
-      }),
-      endpoint({
-        method: 'POST',
-        path: '/reset-password',
-        operationId: 'reset:reset_password',
-        summary: 'Set a new password by a reset token',
-        access: 'public',
-        limit: 'wrongTokens',
-        body: ResetPasswordBody,
-        replies: { 200: { description: 'The password is set and every session of the user ended', body: null } },
-        refusals: ['RESET_PASSWORD_BAD_TOKEN', 'RESET_PASSWORD_INVALID_PASSWORD'],
-        async handle({ body: { token, password }, requestId, languages, caller: { client } }) {
-          const { email } = await resetPassword.execute({ token, password, requestId, languages, client })
-          return deviceCookie.addTo({ status: 200 }, email)
-        },
-      }),
-    ],
-  }
+export const resetPasswordRouter: Router<Use> = {
+  tag: 'reset-password',
+  endpoints: [
+    tokenRequest(routes.resetPassword.requestToken, 'reset_password', {
+      operationId: 'reset:forgot_password',
+      summary: 'Ask for a reset token',
+    }),
+    endpoint(routes.resetPassword.reset, {
+      operationId: 'reset:reset_password',
+      summary: 'Set a new password by a reset token',
+      body: ResetPasswordBody,
+      replies: { 200: { description: 'The password is set and every session of the user ended', body: null } },
+      refusals: ['RESET_PASSWORD_BAD_TOKEN', 'RESET_PASSWORD_INVALID_PASSWORD'],
+      async handle(
+        { body: { token, password }, requestId, languages, caller: { client } },
+        { resetPassword, deviceCookie }: Use,
+      ) {
+        const { email } = await resetPassword.execute({ token, password, requestId, languages, client })
+        return deviceCookie.addTo({ status: 200 }, email)
+      },
+    }),
+  ],
 }

@@ -1,18 +1,12 @@
 import { leastCosts } from '../../../adapters/crypto/cost-bounds.ts'
+import { pagePaths, routes } from '../../../adapters/http/routes.ts'
 import { parseMailUrl } from '../../../adapters/mail/mail-url.ts'
 import { type StoreBackend, storeRoles } from '../../../adapters/stores/store-backend.ts'
 import { isLoopback, leadsToLoopback } from '../../../lib/loopback.ts'
-import {
-  associateOperations,
-  backendOperations,
-  operationsOf,
-  providerOperations,
-  routers,
-  serviceOperations,
-} from '../../plugins/routers.ts'
 import { backendOf, type StoreSettings } from '../../plugins/stores.ts'
 import { objectionsToCookie } from '../../plugins/transports.ts'
 import { canHavePages } from '../defaults.ts'
+import { mountedRoutes } from '../mounted-routes.ts'
 import type { Settings } from '../schema/schema.ts'
 import { enabledOf } from '../schema/tree.ts'
 import { secretObjection } from './secret.ts'
@@ -127,20 +121,23 @@ function isOurPage(page: string, publicUrl: string | undefined, allowedOrigins: 
 
 /** Refuses two operations on one path, in any case of letters: requests would never reach the second one. */
 function judgePaths(settings: Settings, note: NoteFault): void {
-  const owners = new Map<string, string>(serviceOperations.map((one) => [one.toLowerCase(), 'the service itself']))
-  for (const { prefix, setting, operations } of mountedOperations(settings)) {
-    const taken = operations.flatMap((operation) => {
-      const route = operation.replace(' ', ` ${prefix}`)
-      const key = route.toLowerCase().replace(/:\w+/g, ':')
-      const owner = owners.get(key)
-      if (owner === undefined) owners.set(key, setting)
-      return owner === undefined ? [] : [{ route, owner }]
-    })
-    const [first] = taken
-    if (first !== undefined)
-      note(setting, `puts ${first.route} on a path that ${first.owner} already uses`, [first.owner])
+  const owners = new Map(pathsOfService.map((one) => [one.toLowerCase(), 'the service itself']))
+  const refused = new Set<string>()
+  for (const { method, path, setting } of mountedRoutes(settings)) {
+    const route = `${method} ${path}`
+    const key = route.toLowerCase().replace(/:\w+/g, ':')
+    const owner = owners.get(key)
+    if (owner === undefined) owners.set(key, setting)
+    else if (!refused.has(setting)) note(setting, `puts ${route} on a path that ${owner} already uses`, [owner])
+    if (owner !== undefined) refused.add(setting)
   }
 }
+
+/** The routes of the service itself. */
+const pathsOfService = [
+  ...Object.values(routes.operations).map(([method, path]) => `${method} ${path}`),
+  ...[...pagePaths.docs, ...pagePaths.try, ...pagePaths.mailbox].map((path) => `GET ${path}`),
+]
 
 function judgePasswords({ passwords }: Settings, note: NoteFault): void {
   const { memoryKiB, timeCost, parallelism, concurrency } = passwords
@@ -164,32 +161,4 @@ function judgeMail({ mail, try: tryPage }: Settings, note: NoteFault): void {
       'try.enabled',
     ])
   }
-}
-
-/** Operations below a prefix (`METHOD /path`), and the setting that puts them there. */
-interface Mounted {
-  readonly prefix: string
-  readonly setting: string
-  readonly operations: readonly string[]
-}
-
-/** The operations of every enabled backend, provider and router, in this order. */
-export function mountedOperations(settings: Settings): Mounted[] {
-  const backends = enabledOf(settings.backends).map(([name, { prefix }]) => ({
-    prefix,
-    setting: `backends.${name}.prefix`,
-    operations: backendOperations,
-  }))
-  const providers = enabledOf(settings.providers).flatMap(([name, { prefix, associatePrefix }]) => [
-    { prefix, setting: `providers.${name}.prefix`, operations: providerOperations },
-    { prefix: associatePrefix, setting: `providers.${name}.associatePrefix`, operations: associateOperations },
-  ])
-  const mounted = routers
-    .filter(({ name }) => settings.routers[name].enabled)
-    .map((plugin) => ({
-      prefix: settings.routers[plugin.name].prefix,
-      setting: `routers.${plugin.name}.prefix`,
-      operations: operationsOf(plugin),
-    }))
-  return [...backends, ...providers, ...mounted]
 }

@@ -3,7 +3,7 @@ import Type from 'typebox'
 import type { StoreRole } from '../../../adapters/stores/store-backend.ts'
 import type { OptionsPart } from '../../plugins/plugin.ts'
 import { providers } from '../../plugins/providers.ts'
-import { operationsOf, routers } from '../../plugins/routers.ts'
+import { routers } from '../../plugins/routers.ts'
 import { stores } from '../../plugins/stores.ts'
 import { strategies } from '../../plugins/strategies.ts'
 import { transports } from '../../plugins/transports.ts'
@@ -55,11 +55,11 @@ function listed(words: readonly string[]): string {
 
 export const routersSchema = Type.Object(
   Object.fromEntries(
-    routers.map((router) => [
-      router.name,
+    routers.map(({ name, description, prefix: standard, router }) => [
+      name,
       Type.Object({
-        enabled: enabled(`${router.description}: ${listed(operationsOf(router))}.`),
-        prefix: prefix({ default: router.prefix }),
+        enabled: enabled(`${description}: ${listed(router.endpoints.map(({ method, path }) => `${method} ${path}`))}.`),
+        prefix: prefix({ default: standard }),
       }),
     ]),
   ),

@@ -16,19 +16,18 @@ const languages: Readonly<Record<string, Texts>> = { en, de }
 const icon = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#245a8d"/><circle cx="16" cy="12" r="5" fill="#fff"/><path d="M6 27a10 8 0 0 1 20 0z" fill="#fff"/></svg>`
 
 /** The pages for accounts. They use only public routes and cookies, so any front end could do the same. */
-export function accountRouter(site: Site, publicUrl: string): Router {
+export function accountRouter(site: Site, publicUrl: string): Router<unknown> {
   const offered = pageNames.filter((name) => isOffered(name, site))
   const icons = iconNameOf(site)
   return {
     tag: 'pages',
-    prefix: '/account',
     endpoints: [
       ...offered.map((name) => accountEndpoint(name, site, icons, publicUrl)),
       ...linked.filter((name) => offered.includes(name)).flatMap((name) => alteredLinks(name, publicUrl)),
-      ...offered.map((name) => builtFile(`/${name}.js`)),
-      builtFile('/style.css'),
-      fileEndpoint('/theme.css', () => readTheme(site)),
-      fileEndpoint(`/${icons}`, () => (site.logo === null ? icon : readFile(site.logo))),
+      ...offered.map((name) => builtFile(`/account/${name}.js`)),
+      builtFile('/account/style.css'),
+      fileEndpoint('/account/theme.css', () => readTheme(site)),
+      fileEndpoint(`/account/${icons}`, () => (site.logo === null ? icon : readFile(site.logo))),
     ],
   }
 }
@@ -40,9 +39,9 @@ const linked = ['reset', 'verify'] as const
  * Some mail programs encode the `#` of a link, once or twice, so its token comes in the path. The redirect moves it back to the
  * fragment, out of the history of the browser.
  */
-function alteredLinks(name: (typeof linked)[number], publicUrl: string): Endpoint[] {
-  return ['%23', '%2523'].map((mark) =>
-    pageEndpoint(`/${name}${mark}{*rest}`, ({ params: { rest = '' } }) => {
+function alteredLinks(name: (typeof linked)[number], publicUrl: string): Endpoint<unknown>[] {
+  return (['%23', '%2523'] as const).map((mark) =>
+    pageEndpoint(`/account/${name}${mark}{*rest}`, ({ params: { rest = '' } }) => {
       const token = tokenInLink(`#${rest}`)
       const fragment = token === null ? '' : `#token=${token}`
       return { status: 303, headers: { Location: `${publicUrl}/account/${name}${fragment}` } }
@@ -68,16 +67,15 @@ async function readTheme({ color, css }: Site): Promise<string> {
   return themeOf(color) + (css === null ? '' : await readFile(css, 'utf8'))
 }
 
-function accountEndpoint(name: PageName, site: Site, icons: string, publicUrl: string): Endpoint {
-  const path = name === 'account' ? '' : `/${name}`
-  const page = pageEndpoint(path, (incoming) => {
-    const redirect = redirectHome(publicUrl, `/account${path}`, incoming)
+function accountEndpoint(name: PageName, site: Site, icons: string, publicUrl: string): Endpoint<unknown> {
+  const path = name === 'account' ? '/account' : (`/account/${name}` as const)
+  return pageEndpoint(path, (incoming) => {
+    const redirect = redirectHome(publicUrl, path, incoming)
     if (redirect !== null) return redirect
     const texts = languages[bestLanguage(incoming.languages, Object.keys(languages)) ?? 'en'] ?? en
     const content = accountPage(name, texts, { site, icons, home: new URL(publicUrl) })
     return pageReply(content, scriptedPagePolicy, { language: texts.language })
   })
-  return { ...page, operationId: `page:/account${path}` }
 }
 
 function accountPage(name: PageName, texts: Texts, { site, icons, home }: { site: Site; icons: string; home: URL }) {

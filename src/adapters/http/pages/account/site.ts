@@ -15,8 +15,8 @@ export interface Site extends Pick<PageData, 'routes' | 'providers' | 'sendsLink
 }
 
 /** The last part of the path of the icon. */
-export function iconNameOf({ logo }: Pick<Site, 'logo'>): string {
-  return logo === null ? 'icon.svg' : `logo${extname(logo)}`
+export function iconNameOf({ logo }: Pick<Site, 'logo'>): 'icon.svg' | `logo.${string}` {
+  return logo === null ? 'icon.svg' : `logo.${extname(logo).slice(1)}`
 }
 
 /** The colour of buttons, with black or white text on it, whichever has the higher contrast (WCAG 2.2, 1.4.3). */

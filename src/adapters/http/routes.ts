@@ -1,0 +1,118 @@
+import type { ClientLimit } from '../../application/limits/limits.ts'
+
+export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
+
+/** `anybody`: like `public`, but the handler gets the logged-in user, if any. */
+export type Access = 'public' | 'anybody' | 'user' | 'superuser'
+
+/** The limit for each client, which the pipeline counts; `'passwords'` for the limits that the use case counts. */
+export type Limit = ClientLimit | 'passwords'
+
+/** Method, path below the prefix of the router (`:name` is a parameter), access and limit. */
+export type Route<Who extends Access = Access> = readonly [method: Method, path: string, access: Who, limit?: Limit]
+
+/** Every route of the API, by its router. */
+export const routes = {
+  /** Of each backend, below `backends.<name>.prefix`. */
+  auth: {
+    login: ['POST', '/login', 'public', 'passwords'],
+    logout: ['POST', '/logout', 'user'],
+  },
+  /** Below `routers.<name>.prefix`, as the next three routers. */
+  register: {
+    register: ['POST', '/register', 'public', 'registrations'],
+  },
+  resetPassword: {
+    requestToken: ['POST', '/forgot-password', 'public', 'tokenRequests'],
+    reset: ['POST', '/reset-password', 'public', 'wrongTokens'],
+  },
+  verify: {
+    requestToken: ['POST', '/request-verify-token', 'public', 'tokenRequests'],
+    verify: ['POST', '/verify', 'anybody', 'wrongTokens'],
+    reject: ['POST', '/verify/reject', 'public', 'wrongTokens'],
+  },
+  users: {
+    readMe: ['GET', '/me', 'user'],
+    changeMe: ['PATCH', '/me', 'user', 'passwords'],
+    listMyAccounts: ['GET', '/me/oauth-accounts', 'user'],
+    listMySessions: ['GET', '/me/sessions', 'user'],
+    endMyLogins: ['DELETE', '/me/sessions', 'user'],
+    endMySession: ['DELETE', '/me/sessions/:id', 'user'],
+    listSessions: ['GET', '/:user_id/sessions', 'superuser'],
+    endLogins: ['DELETE', '/:user_id/sessions', 'superuser'],
+    endSession: ['DELETE', '/:user_id/sessions/:id', 'superuser'],
+    read: ['GET', '/:user_id', 'superuser'],
+    change: ['PATCH', '/:user_id', 'superuser', 'passwords'],
+    delete: ['DELETE', '/:user_id', 'superuser'],
+  },
+  /** Of each provider, below `providers.<name>.prefix`. */
+  oauth: {
+    authorize: ['GET', '/authorize', 'public', 'oauthRequests'],
+    callback: ['GET', '/callback', 'public', 'oauthRequests'],
+    postedCallback: ['POST', '/callback', 'public'],
+  },
+  /** Of each provider, below `providers.<name>.associatePrefix`. */
+  oauthAssociate: {
+    authorize: ['GET', '/authorize', 'user', 'oauthRequests'],
+    callback: ['GET', '/callback', 'user', 'oauthRequests'],
+    unlink: ['DELETE', '/:id', 'user'],
+    postedCallback: ['POST', '/callback', 'public'],
+  },
+  /** Of the pages, below no prefix. */
+  checkReset: {
+    check: ['POST', '/account/reset/check', 'public', 'wrongTokens'],
+  },
+  /** Of the process, below no prefix. */
+  operations: {
+    alive: ['GET', '/healthz', 'public'],
+    ready: ['GET', '/readyz', 'public'],
+  },
+} as const satisfies Readonly<Record<string, Readonly<Record<string, Route>>>>
+
+/** The paths of the pages and their files: GET and HEAD, public, without a limit. */
+export const pagePaths = {
+  docs: [
+    '/openapi.json',
+    '/docs',
+    '/docs/start.js',
+    '/docs/swagger-ui.css',
+    '/docs/swagger-ui-bundle.js',
+    '/docs/favicon-32x32.png',
+  ],
+  /** Only for browsers of this machine. */
+  try: [
+    '/try',
+    '/try/config.json',
+    '/try/base.css',
+    '/try/app.js',
+    '/try/client.js',
+    '/try/words.js',
+    '/try/style.css',
+    '/try/icon.svg',
+  ],
+  /** Only for browsers of this machine. */
+  mailbox: ['/try/mailbox', '/try/mailbox/message', '/try/mailbox/mailbox.css'],
+  frontDoor: ['/', '/.well-known/change-password'],
+  account: [
+    '/account',
+    '/account/sign-in',
+    '/account/sign-up',
+    '/account/forgot',
+    '/account/reset',
+    '/account/verify',
+    '/account/address',
+    '/account/password',
+    '/account/style.css',
+    '/account/theme.css',
+    '/account/icon.svg',
+  ],
+} as const satisfies Readonly<Record<string, readonly string[]>>
+
+type Listed = (typeof pagePaths)[keyof typeof pagePaths][number]
+
+/** The other forms: the script of a page, the icon of the settings, and a link with an encoded `#`. */
+export type PagePath =
+  | Listed
+  | `/account/${string}.js`
+  | `/account/logo.${string}`
+  | `/account/${'reset' | 'verify'}${'%23' | '%2523'}{*rest}`

@@ -1,0 +1,47 @@
+import { expect } from 'chai'
+import { docsRouter } from '../../../src/adapters/http/docs/docs-page.ts'
+import type { Router } from '../../../src/adapters/http/endpoint.ts'
+import { frontDoorRouter } from '../../../src/adapters/http/pages/front-door.ts'
+import { mailboxRouter } from '../../../src/adapters/http/pages/mailbox-page.ts'
+import { tryRouter } from '../../../src/adapters/http/pages/try-page.ts'
+import { authRouter } from '../../../src/adapters/http/routers/auth.ts'
+import { checkResetRouter } from '../../../src/adapters/http/routers/check-reset.ts'
+import { oauthRouter } from '../../../src/adapters/http/routers/oauth.ts'
+import { oauthAssociateRouter } from '../../../src/adapters/http/routers/oauth-associate.ts'
+import { operationsRouter } from '../../../src/adapters/http/routers/operations.ts'
+import { pagePaths, routes } from '../../../src/adapters/http/routes.ts'
+import { bearerTransport } from '../../../src/adapters/http/transports/bearer.ts'
+import { routers } from '../../../src/config/plugins/routers.ts'
+
+describe('the list of routes', () => {
+  const backend = { name: 'any', transport: bearerTransport }
+  const all: Readonly<Record<string, Router>> = {
+    auth: authRouter(backend),
+    ...Object.fromEntries(routers.map(({ name, router }) => [name, router])),
+    oauth: oauthRouter({ name: 'any', backend, postsCallback: true }),
+    oauthAssociate: oauthAssociateRouter('any', true),
+    checkReset: checkResetRouter,
+    operations: operationsRouter(false),
+  }
+
+  it('has exactly the operations of the routers', () => {
+    const operations = Object.entries(all).map(([name, { endpoints }]) => [
+      name,
+      endpoints.map(({ method, path, access, limit }) => [method, path, access, ...(limit === null ? [] : [limit])]),
+    ])
+    const listed = Object.entries(routes).map(([name, own]) => [name, Object.values(own)])
+    expect(Object.fromEntries(operations)).to.deep.equal(Object.fromEntries(listed))
+  })
+
+  it('has exactly the pages of the routers, whose paths no setting may take', () => {
+    const pages = {
+      docs: docsRouter(null),
+      try: tryRouter({ publicUrl: '', config: {} }),
+      mailbox: mailboxRouter({ mailbox: { newestFirst: () => [] }, key: '' }),
+      frontDoor: frontDoorRouter({ account: true, development: null }, ''),
+    }
+    const paths = Object.entries(pages).map(([name, { endpoints }]) => [name, endpoints.map(({ path }) => path)])
+    const { account: _, ...listed } = pagePaths
+    expect(Object.fromEntries(paths)).to.deep.equal(listed)
+  })
+})
