@@ -58,7 +58,7 @@ const rules: readonly Rule[] = [
     files: [application, /^config\/composition\/ports\.ts$/],
     packages: ['inversify', 'reflect-metadata'],
   },
-  { folder: /^config\//, files: [everything], packages: ['node:', 'typebox', 'pino', 'tldts'] },
+  ...layersOfConfig(),
   {
     folder: /^cli\//,
     files: [/^config\//, /^cli\//, /^adapters\/(stores\/store-backend\.ts$|logging\/|addresses\/)/, domain, lib],
@@ -90,6 +90,24 @@ function sqliteSides(): Rule[] {
   ]
 }
 
+/** Each layer imports only those before it. The sources and the rules of settings never import each other. */
+function layersOfConfig(): Rule[] {
+  const inner = [lib, domain, application, /^adapters\//]
+  const [plugins, schema, settings] = [/^config\/plugins\//, /^config\/settings\/schema\//, /^config\/settings\//]
+  const below = [...inner, plugins, schema]
+  const sides = [/^config\/settings\/sources\//, /^config\/settings\/rules\//].map((side) => ({
+    folder: side,
+    files: [...below, /^config\/settings\/(?!load)[^/]+$/, side],
+  }))
+  const layers = [settings, /^config\/tenancy\//, /^config\/composition\//, /^config\/runtime\//]
+  return [
+    { folder: plugins, files: [...inner, plugins] },
+    { folder: schema, files: below },
+    ...sides,
+    ...layers.map((folder, at) => ({ folder, files: [...below, ...layers.slice(0, at + 1)] })),
+  ].map((rule) => ({ ...rule, packages: ['node:', 'typebox', 'pino', 'tldts'] }))
+}
+
 function adapter(name: string, packages: readonly string[]): Rule {
   const own = new RegExp(`^adapters/${name}/`)
   return { folder: own, files: [lib, domain, ports, own], packages: ['node:', ...packages] }
@@ -116,6 +134,18 @@ describe('the architecture', () => {
     const arrows = arrowsOf('adapters/stores/sqlite/read/a.ts', "import { b } from '../write/b.ts'")
     const offence = 'adapters/stores/sqlite/read/a.ts imports adapters/stores/sqlite/write/b.ts'
     expect(offences(arrows)).to.deep.equal([offence])
+  })
+
+  it('would report an import of a later layer of config', () => {
+    const found = [
+      arrowsOf('config/plugins/a.ts', "import { b } from '../settings/schema/b.ts'"),
+      arrowsOf('config/settings/rules/a.ts', "import { b } from '../sources/b.ts'"),
+      arrowsOf('config/tenancy/a.ts', "import type { B } from '../composition/b.ts'"),
+      arrowsOf('config/composition/a.ts', "import { b } from '../runtime/b.ts'"),
+      arrowsOf('config/runtime/a.ts', "import { b } from '../../cli/b.ts'"),
+    ]
+    expect(found.map(offences).map(({ length }) => length)).to.deep.equal([1, 1, 1, 1, 1])
+    expect(offences(arrowsOf('config/runtime/a.ts', "import { b } from '../composition/b.ts'"))).to.deep.equal([])
   })
 
   it('reads the environment in config and cli only', () => {
