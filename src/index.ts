@@ -91,6 +91,7 @@ export type { DeliveryState, Page } from './application/ports/stores/page.ts'
 export type { PasswordHasher } from './application/ports/password-hasher.ts'
 export type { ProviderVault } from './application/ports/provider-vault.ts'
 export type { KeyRing } from './application/ports/key-ring.ts'
+export type { SecretMark } from './application/ports/stores/secret-mark.ts'
 export type { SessionStore } from './application/ports/stores/session-store.ts'
 export {
   type EventHandlers,
@@ -158,23 +159,25 @@ export type { WireChanges, WireTraits, WireUser } from './adapters/events/handle
 export {
   type Lease,
   type OpenOptions,
+  type RolePorts,
   type Shares,
-  type StoreAddress,
   type StoreBackend,
   type StoreHandle,
+  type StoreLifecycle,
   type StoreRole,
   Unsuitable,
   type UsersRole,
 } from './adapters/stores/store-backend.ts'
+export type { PortName, StorePorts } from './adapters/stores/store-ports.ts'
 export { acceptedLanguages } from './lib/languages.ts'
 export { timers } from './lib/timers.ts'
 export { parseEmail, toEmail } from './adapters/addresses/parse-email.ts'
 export {
-  type OpenSessions,
   openStore,
   type OpenStore,
+  type OpenStoreOf,
   type OpenStoreOptions,
-  type SessionStoreAddress,
-  type UserStoreAddress,
-} from './config/plugins/stores.ts'
+  type StoreAddress,
+  type StoreKind,
+} from './config/plugins/open-store.ts'
 export { passwordHasher, type PasswordHasherOptions } from './config/composition/shared-resources.ts'

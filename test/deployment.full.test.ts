@@ -154,7 +154,7 @@ describe('docker-compose.yml', () => {
     const warnings: string[] = []
     const open = async (url: string) => {
       const warn = (message: string) => void warnings.push(message)
-      const handle = await redisBackend.open({ url, dataFolder: '', clock: () => new Date(), warn })
+      const handle = await redisBackend.open({ url, clock: () => new Date(), warn })
       await handle.prepare().finally(() => handle.close())
       return true
     }

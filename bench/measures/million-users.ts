@@ -182,9 +182,9 @@ const kinds: readonly Kind[] = [
 
 /** Reads random users in this process; resolves to the microseconds of one read. */
 async function reader({ dataFolder, ids }: Crowd) {
-  const handle = await openSqlite({ url: null, dataFolder, clock: () => new Date(), warn: console.warn })
+  const handle = await openSqlite({ dataFolder, clock: () => new Date(), warn: console.warn })
   await handle.prepare()
-  const { users } = handle.users
+  const { users } = handle
   return {
     close: handle.close,
     async read(): Promise<number> {

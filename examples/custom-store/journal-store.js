@@ -309,10 +309,12 @@ export function openJournalStore(path, { clock = () => new Date() } = {}) {
       },
     },
 
-    async checkSecret(mark) {
-      const first = state.marks.get('secret')
-      if (first === undefined) commit(['marks', 'secret', mark])
-      return first === undefined ? 'first' : first === mark ? 'same' : 'other'
+    secretMark: {
+      async check(mark) {
+        const first = state.marks.get('secret')
+        if (first === undefined) commit(['marks', 'secret', mark])
+        return first === undefined ? 'first' : first === mark ? 'same' : 'other'
+      },
     },
 
     close() {

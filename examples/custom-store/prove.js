@@ -17,9 +17,9 @@ describe('the journal store', () => {
         const folder = mkdtempSync(join(tmpdir(), 'journal-store-'))
         const store = openJournalStore(join(folder, 'users.jsonl'), { clock })
         return {
-          store: { users: store },
+          store,
           clock,
-          second: { users: store }, // only one process may open the file, so there is no second handle
+          second: store, // only one process may open the file, so there is no second handle
           async close() {
             store.close()
             rmSync(folder, { recursive: true })

@@ -2,7 +2,7 @@ import Type, { type TSchema } from 'typebox'
 import type { LoadedSettings } from '../config/settings/load.ts'
 import { annotations } from '../config/settings/schema/fields.ts'
 import { settingsSchema } from '../config/settings/schema/schema.ts'
-import { branchesOf, keysOf, leavesOf, memberOf, valuesOf } from '../config/settings/schema/tree.ts'
+import { branchesOf, keysOf, kindSchema, leavesOf, memberOf, valuesOf } from '../config/settings/schema/tree.ts'
 import { configVariable, fileVariableOf, variableOf } from '../config/settings/sources/environment.ts'
 
 const masked = '[secret]'
@@ -63,7 +63,8 @@ function valuesBelow(schema: TSchema, value: unknown, path: readonly string[]): 
   const values = valuesOf(schema)
   if (values !== null) return keysOf(value).flatMap((key) => valuesBelow(values, memberOf(value, key), [...path, key]))
   const branch = branchesOf(schema).get(String(memberOf(value, 'kind')))
-  return branch === undefined ? [{ path: path.join('.'), value, schema }] : valuesBelow(branch, value, path)
+  if (branch === undefined) return [{ path: path.join('.'), value, schema }]
+  return valuesBelow(Type.Object({ ...branch.properties, kind: kindSchema(schema) }), value, path)
 }
 
 /** Pads all columns but the last. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import type { StoreHandle, StoreRole } from '../adapters/stores/store-backend.ts'
+import type { StoreRole } from '../adapters/stores/store-backend.ts'
+import type { PortName, StorePorts } from '../adapters/stores/store-ports.ts'
 import type { FixedClock } from './fixed-clock.ts'
 
 /** The functions of a test runner: globals of Mocha and Jest, imports of `node:test` and Vitest (`afterAll`). */
@@ -9,16 +10,13 @@ export interface Runner {
   after(run: () => Promise<void>): unknown
 }
 
-/** The parts of a handle that the suites prove. */
-export type StoreParts = Pick<StoreHandle, 'users' | 'sessions' | 'tokens' | 'oauthStates' | 'limiter'>
-
 /** A new, empty store, ready for use. Its time is `clock`'s. */
 export interface OpenedStore {
-  readonly store: StoreParts
+  readonly store: StorePorts
   /** The time of the store. Only a `limiter` uses the real time. */
   readonly clock: FixedClock
   /** Another handle on the same storage, with connections of its own where the technology has connections. */
-  readonly second: StoreParts
+  readonly second: StorePorts
   /** Closes every handle, and drops the storage. */
   close(): Promise<void>
 }
@@ -28,8 +26,8 @@ export interface StoreUnderProof {
   open(): Promise<OpenedStore>
   /** `false` if the store expires records by its own clock: then `sweep` may find nothing. */
   readonly sweeps?: boolean
-  /** Whether a store of sessions keeps the counters of limits; by default not. */
-  readonly hasLimiter?: boolean
+  /** The ports that it offers beside those that its roles need, such as `limiter`. */
+  readonly ports?: readonly PortName[]
 }
 
 /** The stores and helpers of one case. `Part` is the part of the store that the suite proves. */
@@ -65,12 +63,12 @@ export interface Cases<Part> {
 export function casesOf<Part>(
   { it, after }: Runner,
   { open, sweeps = true }: StoreUnderProof,
-  partOf: (store: StoreParts) => Part | undefined,
+  partOf: (store: StorePorts) => Part | undefined,
   prepare: (part: Part) => Promise<void>,
 ): Cases<Part> {
-  function part(store: StoreParts): Part {
+  function part(store: StorePorts): Part {
     const found = partOf(store)
-    assert.ok(found, 'the store lacks a role that it should have')
+    assert.ok(found, 'the store lacks a port that it should have')
     return found
   }
 

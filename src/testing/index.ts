@@ -3,7 +3,7 @@
 
 // The contract suites
 export { storeSuites } from './store-suites.ts'
-export type { OpenedStore, Runner, StoreParts, StoreUnderProof } from './cases.ts'
+export type { OpenedStore, Runner, StoreUnderProof } from './cases.ts'
 
 // Replacements for the clock, hasher, handlers and stores
 export { memoryStore } from './memory-store.ts'

@@ -1,4 +1,4 @@
-import { type OpenStore, openStore } from '../config/plugins/stores.ts'
+import { type OpenStore, openStore } from '../config/plugins/open-store.ts'
 
 /** A new, empty store for all roles. Its time is `clock`'s. */
 export function memoryStore(clock?: () => Date): Promise<OpenStore> {

@@ -1,4 +1,7 @@
-import { type Cases, casesOf, type Runner, type StoreParts, type StoreUnderProof } from './cases.ts'
+import assert from 'node:assert/strict'
+import { neededPorts, portsFor, type UsersRole } from '../adapters/stores/store-backend.ts'
+import { type PortName, portNames, type StorePorts } from '../adapters/stores/store-ports.ts'
+import { type Cases, casesOf, type Runner, type StoreUnderProof } from './cases.ts'
 import { deadLetterContract } from './contracts/dead-letters.ts'
 import { expiringIdsContract } from './contracts/expiring-ids.ts'
 import { fullQueueContract } from './contracts/full-queues.ts'
@@ -6,42 +9,71 @@ import { limiterContract } from './contracts/limiter.ts'
 import { oauthAccountsContract } from './contracts/oauth-accounts.ts'
 import { oauthStateStoreContract } from './contracts/oauth-state-store.ts'
 import { outboxContract } from './contracts/outbox.ts'
+import { secretMarkContract } from './contracts/secret-mark.ts'
 import { sessionStoreContract } from './contracts/session-store.ts'
 import { tokenRequestsContract } from './contracts/token-requests.ts'
 import { tokenStoreContract } from './contracts/token-store.ts'
 import { userStoreContract } from './contracts/user-store.ts'
 import { forgetWaiting } from './users-scene.ts'
 
-/** Makes `runner` prove every promise of the ports that `store` implements, one test for each promise. */
-export function storeSuites(runner: Runner, store: StoreUnderProof): void {
-  function holds<Part>(
-    title: string,
-    partOf: (store: StoreParts) => Part | undefined,
-    contract: (cases: Cases<Part>) => void,
-    prepare: (part: Part) => Promise<void> = async () => {},
-  ): void {
-    runner.describe(title, () => contract(casesOf(runner, store, partOf, prepare)))
-  }
+type Suite = (runner: Runner, store: StoreUnderProof) => void
 
-  if (store.roles.includes('users')) {
-    for (const [title, contract] of [
-      ['as a store of users', userStoreContract],
-      ['as a store of OAuth accounts', oauthAccountsContract],
-      ['as an outbox', outboxContract],
-      ['as an outbox that is full', fullQueueContract],
-      ['as a store of dead letters', deadLetterContract],
-      ['as a store of requests for tokens', tokenRequestsContract],
-    ] as const) {
-      holds(title, ({ users }) => users, contract, forgetWaiting)
-    }
-    holds('as a store of ids that expire', ({ users }) => users?.expiringIds, expiringIdsContract)
+/** The suites of each port. */
+const suites: { readonly [Name in PortName]-?: readonly Suite[] } = {
+  users: [
+    ofUsers('as a store of users', userStoreContract),
+    ofUsers('as a store of OAuth accounts', oauthAccountsContract),
+  ],
+  outbox: [
+    ofUsers('as an outbox', outboxContract),
+    ofUsers('as an outbox that is full', fullQueueContract),
+    ofUsers('as a store of dead letters', deadLetterContract),
+  ],
+  tokenRequests: [ofUsers('as a store of requests for tokens', tokenRequestsContract)],
+  expiringIds: [ofPort('expiringIds', 'as a store of ids that expire', expiringIdsContract)],
+  secretMark: [ofPort('secretMark', 'as a store of the mark of the secret', secretMarkContract)],
+  sessions: [ofPort('sessions', 'as a store of sessions', sessionStoreContract)],
+  limiter: [ofPort('limiter', 'as a limiter', limiterContract)],
+  tokens: [ofPort('tokens', 'as a store of one-time tokens', tokenStoreContract)],
+  oauthStates: [ofPort('oauthStates', 'as a store of OAuth states', oauthStateStoreContract)],
+}
+
+/** A suite of one port. */
+function ofPort<Name extends PortName>(
+  name: Name,
+  title: string,
+  contract: (cases: Cases<Required<StorePorts>[Name]>) => void,
+): Suite {
+  return (runner, store) => {
+    runner.describe(title, () =>
+      contract(
+        casesOf<Required<StorePorts>[Name]>(
+          runner,
+          store,
+          (ports) => ports[name] as Required<StorePorts>[Name],
+          async () => {},
+        ),
+      ),
+    )
   }
-  if (store.roles.includes('sessions')) {
-    holds('as a store of sessions', ({ sessions }) => sessions, sessionStoreContract)
+}
+
+/** A suite of users with their queues. */
+function ofUsers(title: string, contract: (cases: Cases<UsersRole>) => void): Suite {
+  return (runner, store) => {
+    const users = (ports: StorePorts): UsersRole => portsFor('users', 'the store', ports)
+    runner.describe(title, () => contract(casesOf(runner, store, users, forgetWaiting)))
   }
-  if (store.hasLimiter) holds('as a limiter', ({ limiter }) => limiter, limiterContract)
-  if (store.roles.includes('tokens')) {
-    holds('as a store of one-time tokens', ({ tokens }) => tokens, tokenStoreContract)
-    holds('as a store of OAuth states', ({ oauthStates }) => oauthStates, oauthStateStoreContract)
-  }
+}
+
+/** Makes `runner` prove every promise of the ports that `store` offers, one test for each promise. */
+export function storeSuites(runner: Runner, store: StoreUnderProof): void {
+  const offered = new Set<PortName>([...store.roles.flatMap((role) => neededPorts[role]), ...(store.ports ?? [])])
+  for (const name of offered) for (const suite of suites[name]) suite(runner, store)
+  runner.it('offers no port without its suite', async () => {
+    const { store: ports, close } = await store.open()
+    await close()
+    const unproved = portNames.filter((name) => ports[name] !== undefined && !offered.has(name))
+    assert.deepEqual(unproved, [], 'name these ports in `ports` of the store under proof')
+  })
 }

@@ -139,9 +139,9 @@ describe('portcullis events', () => {
   it('lists many events, reports that there are more, and ends normally when its reader ends first', async () => {
     const folder = scratchFolder()
     const env = { PORTCULLIS_DATA_FOLDER: folder }
-    const storage = await sqliteBackend.open({ url: null, dataFolder: folder, clock: () => new Date(), warn() {} })
+    const storage = await sqliteBackend.open({ dataFolder: folder, clock: () => new Date(), warn() {} })
     await storage.prepare()
-    const { users, outbox } = storage.users ?? expect.fail('no users')
+    const { users, outbox } = storage
     const letters = Array.from({ length: 500 }, () => aUser())
     // Fifty at a time: the store refuses a write that takes longer than 2 s.
     for (let at = 0; at < 500; at += 50) {
@@ -180,9 +180,9 @@ describe('portcullis events', () => {
 
   it('lists 100 000 waiting events in little memory', async () => {
     const folder = scratchFolder()
-    const storage = await sqliteBackend.open({ url: null, dataFolder: folder, clock: () => new Date(), warn() {} })
+    const storage = await sqliteBackend.open({ dataFolder: folder, clock: () => new Date(), warn() {} })
     await storage.prepare()
-    await storage.users?.users.insert(aUser(), [anEvent(aUser())])
+    await storage.users.insert(aUser(), [anEvent(aUser())])
     await storage.close()
     const many = `
       WITH RECURSIVE numbers (n) AS (SELECT 2 UNION ALL SELECT n + 1 FROM numbers WHERE n < 100000)

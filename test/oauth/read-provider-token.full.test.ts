@@ -47,7 +47,7 @@ for (const store of [memoryUnderTest, sqliteUnderTest, mongoUnderTest]) {
       provider = build(acme)
       const opened = await store.open()
       close = () => opened.close()
-      const handles = [opened.store, opened.second].map((one) => one.users?.users ?? expect.fail('no users'))
+      const handles = [opened.store, opened.second].map((one) => one.users ?? expect.fail('no users'))
       users = handles[0] ?? expect.fail('no handle')
       readers = handles.map(
         (one) =>

@@ -14,15 +14,10 @@ import type { RecordedCall } from '../../src/testing/recorded-handlers.ts'
 
 /** Empty memory stores, and the other needs of a delivery. */
 export async function deliveryNeeds(clock: () => Date) {
-  const options = { url: null, dataFolder: '', clock, warn() {} }
-  const { users, sessions, tokens, oauthStates } = await memoryBackend.open(options)
-  if (!users || !sessions || !tokens || !oauthStates) throw new Error('a role is missing')
+  const { limiter: _, ...ports } = await memoryBackend.open({ clock, warn() {} })
   const problems: DeliveryProblem[] = []
   return {
-    ...users,
-    sessions,
-    tokens,
-    oauthStates,
+    ...ports,
     clock,
     keyRing: derivedKeys('a master secret of a test, long enough'),
     limits: unlimited,

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { toEmail } from '../../src/adapters/addresses/parse-email.ts'
+import { portsFor } from '../../src/adapters/stores/store-backend.ts'
+import { openRole } from '../../src/config/composition/open-role.ts'
 import { openHasher, openHashPool } from '../../src/config/composition/shared-resources.ts'
-import { openStore, type UserStoreAddress } from '../../src/config/plugins/stores.ts'
 import { loadSettings } from '../../src/config/settings/load.ts'
 import type { UserId } from '../../src/domain/ids.ts'
 import { newUser, type User } from '../../src/domain/user.ts'
@@ -21,8 +22,8 @@ export async function enrol(
 ): Promise<{ id: string; email: string }[]> {
   const options = { cwd: dataFolder, env: { ...env, PORTCULLIS_DATA_FOLDER: dataFolder }, withoutSecret: true }
   const { settings } = await loadSettings(options)
-  // Safe: the schema allows only kinds that store users.
-  const store = await openStore({ ...settings.stores.users, dataFolder: settings.dataFolder } as UserStoreAddress)
+  const store = await openRole('users', { id: 'default', settings })
+  const { users } = portsFor('users', 'the store', store)
   try {
     const { memoryKiB, timeCost, parallelism } = settings.passwords
     const cost = `${memoryKiB} ${timeCost} ${parallelism}`
@@ -34,7 +35,7 @@ export async function enrol(
     return await each(emails.length, 16, async (at) => {
       const id = randomUUID() as UserId // safe: a UUID
       const user = { ...newUser(id, toEmail(emails[at] ?? ''), hash, new Date()), ...fields }
-      const outcome = await store.users.insert(user, [anEvent(user)])
+      const outcome = await users.insert(user, [anEvent(user)])
       if (outcome !== 'stored') throw new Error(`an enrolment ended with ${outcome}`)
       return user
     })

@@ -5,10 +5,10 @@ import type { StoreUnderTest } from './store-under-test.ts'
 export const memoryUnderTest: StoreUnderTest = {
   name: 'memory',
   roles: memoryBackend.roles,
-  hasLimiter: true,
+  ports: ['limiter'],
   async open() {
     const clock = fixedClock()
-    const store = await memoryBackend.open({ url: null, dataFolder: '', clock, warn() {} })
+    const store = await memoryBackend.open({ clock, warn() {} })
     // Nothing outlives the process, so the second handle on the same storage is the first one.
     return { store, clock, second: store, close: () => store.close() }
   },

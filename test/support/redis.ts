@@ -157,7 +157,7 @@ export async function openRedisHandle(
   clock: () => Date = () => new Date(),
   shares?: Shares,
 ): Promise<StoreHandle> {
-  const options = { url, prefix, dataFolder: '', clock, warn() {}, ...(shares && { shares }) }
+  const options = { url, prefix, clock, warn() {}, ...(shares && { shares }) }
   const handle = await redisBackend.open(options)
   await handle.prepare()
   return handle
@@ -181,7 +181,7 @@ export const redisUnderTest: StoreUnderTest = {
   sweeps: false,
   start: async () => (process.env.REDIS_URL ? null : redisServerObstacle()),
   roles: redisBackend.roles,
-  hasLimiter: true,
+  ports: ['limiter'],
   /** The first handle shares its connection with those of other prefixes, the second has its own. */
   async open() {
     const url = await sharedRedisUrl()

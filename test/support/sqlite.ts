@@ -20,7 +20,7 @@ export async function sqliteFolder() {
     clock,
 
     async handle(start?: () => Worker, shares?: Shares): Promise<Required<StoreHandle>> {
-      const options = { url: null, dataFolder: folder, clock, warn() {}, ...(shares && { shares }) }
+      const options = { dataFolder: folder, clock, warn() {}, ...(shares && { shares }) }
       const handle = await openSqlite(options, start)
       handles.push(handle)
       await handle.prepare()
@@ -39,7 +39,7 @@ const shares = openShares()
 export const sqliteUnderTest: StoreUnderTest = {
   name: 'sqlite',
   roles: sqliteBackend.roles,
-  hasLimiter: true,
+  ports: ['limiter'],
   /** The first handle shares the writer's thread with those of other folders, the second has one of its own. */
   async open() {
     const { handle, clock, close } = await sqliteFolder()

@@ -1,4 +1,4 @@
-import type { StoreHandle } from '../../src/adapters/stores/store-backend.ts'
+import type { StorePorts } from '../../src/adapters/stores/store-ports.ts'
 import { emailKey } from '../../src/domain/email.ts'
 import { Unavailable } from '../../src/domain/refusal.ts'
 import { anEvent, anOAuthState, aSession, aToken, aTokenRequest, aUser } from '../../src/testing/builders.ts'
@@ -8,7 +8,8 @@ import { inTime } from './in-time.ts'
 type Operations = Readonly<Record<string, () => Promise<unknown>>>
 
 /** One call of every operation of every role that the store has. */
-export function everyOperation({ users, sessions, tokens, oauthStates, limiter }: StoreHandle): Operations {
+export function everyOperation(store: StorePorts): Operations {
+  const { users, outbox, tokenRequests, expiringIds, secretMark, sessions, tokens, oauthStates, limiter } = store
   const user = aUser()
   const request = aTokenRequest()
   const token = aToken()
@@ -18,37 +19,43 @@ export function everyOperation({ users, sessions, tokens, oauthStates, limiter }
   const lease = { userId: user.id, leaseId: 'lease', event: anEvent(user), attempts: 1 }
   return {
     ...(users && {
-      checkSecret: () => users.checkSecret('mark'),
-      find: () => users.users.find(user.id),
-      findByEmail: () => users.users.findByEmail(emailKey(user.email)),
-      findByOAuthAccount: () => users.users.findByOAuthAccount('acme', 'account'),
-      insert: () => users.users.insert(user, [anEvent(user)]),
-      replace: () => users.users.replace(user, [anEvent(user)]),
-      remove: () => users.users.remove(user, [anEvent(user)]),
-      listUsers: () => users.users.list(10, null),
-      passwordSchemes: () => users.users.passwordSchemes(),
-      lease: () => users.outbox.lease(now, 10, 60),
-      renew: () => users.outbox.renew(lease, now),
-      settle: () => users.outbox.settle(lease),
-      postpone: () => users.outbox.postpone(lease, now, 'reason'),
-      bury: () => users.outbox.bury(lease, now, 'reason'),
-      release: () => users.outbox.release(lease),
-      nextDue: () => users.outbox.nextDue(),
-      list: () => users.outbox.list('waiting', 10, null),
-      revive: () => users.outbox.revive('all', now, 10),
-      sweepDead: () => users.outbox.sweepDead(now, 10),
-      ask: () => users.tokenRequests.ask(request),
-      leaseRequests: () => users.tokenRequests.lease(now, 10, 60),
-      bind: () => users.tokenRequests.bind(request, 'fact', user.id),
-      postponeRequest: () => users.tokenRequests.postpone([request], now),
-      buryRequest: () => users.tokenRequests.bury(request, now, 'reason'),
-      listRequests: () => users.tokenRequests.list('dead', 10, null),
-      reviveRequest: () => users.tokenRequests.revive(request),
-      sweepDeadRequests: () => users.tokenRequests.sweepDead(now, 10),
-      settleRequests: () => users.tokenRequests.settle([request]),
-      addId: () => users.expiringIds.add('id', now),
-      hasId: () => users.expiringIds.has('id'),
-      sweepIds: () => users.expiringIds.sweep(10),
+      find: () => users.find(user.id),
+      findByEmail: () => users.findByEmail(emailKey(user.email)),
+      findByOAuthAccount: () => users.findByOAuthAccount('acme', 'account'),
+      insert: () => users.insert(user, [anEvent(user)]),
+      replace: () => users.replace(user, [anEvent(user)]),
+      remove: () => users.remove(user, [anEvent(user)]),
+      listUsers: () => users.list(10, null),
+      passwordSchemes: () => users.passwordSchemes(),
+    }),
+    ...(outbox && {
+      lease: () => outbox.lease(now, 10, 60),
+      renew: () => outbox.renew(lease, now),
+      settle: () => outbox.settle(lease),
+      postpone: () => outbox.postpone(lease, now, 'reason'),
+      bury: () => outbox.bury(lease, now, 'reason'),
+      release: () => outbox.release(lease),
+      nextDue: () => outbox.nextDue(),
+      list: () => outbox.list('waiting', 10, null),
+      revive: () => outbox.revive('all', now, 10),
+      sweepDead: () => outbox.sweepDead(now, 10),
+    }),
+    ...(tokenRequests && {
+      ask: () => tokenRequests.ask(request),
+      leaseRequests: () => tokenRequests.lease(now, 10, 60),
+      bind: () => tokenRequests.bind(request, 'fact', user.id),
+      postponeRequest: () => tokenRequests.postpone([request], now),
+      buryRequest: () => tokenRequests.bury(request, now, 'reason'),
+      listRequests: () => tokenRequests.list('dead', 10, null),
+      reviveRequest: () => tokenRequests.revive(request),
+      sweepDeadRequests: () => tokenRequests.sweepDead(now, 10),
+      settleRequests: () => tokenRequests.settle([request]),
+    }),
+    ...(secretMark && { checkSecret: () => secretMark.check('mark') }),
+    ...(expiringIds && {
+      addId: () => expiringIds.add('id', now),
+      hasId: () => expiringIds.has('id'),
+      sweepIds: () => expiringIds.sweep(10),
     }),
     ...(sessions && {
       putSession: () => sessions.put(session),
@@ -91,7 +98,7 @@ export async function outcomesOf(calls: Operations): Promise<Set<string>> {
 }
 
 /** Waits until every operation succeeds: a busy server may answer some of them too late. */
-export async function everythingWorks(handle: StoreHandle): Promise<void> {
+export async function everythingWorks(handle: StorePorts): Promise<void> {
   const isSuccess = (outcomes: Set<string>) => outcomes.size === 1 && outcomes.has('ok')
   await eventually('every operation', async () => isSuccess(await outcomesOf(everyOperation(handle))))
 }

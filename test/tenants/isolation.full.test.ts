@@ -89,7 +89,7 @@ describe('two tenants with the same people', () => {
       const { dataFolder, stores } = settingsNamed(tenant)
       if (stores.users.url === undefined) return sqliteContents(dataFolder)
       const { keys = [] } = await redisContents(redis.url)
-      const own = keys.filter(({ key }) => String(key).startsWith(stores.sessions.prefix ?? '?'))
+      const own = keys.filter(({ key }) => String(key).startsWith(String(stores.sessions.prefix)))
       return {
         ...(await mongoContents(stores.users.url)),
         keys: own.sort((a, b) => (String(a.key) < String(b.key) ? -1 : 1)),

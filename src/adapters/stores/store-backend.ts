@@ -1,38 +1,28 @@
-import type { ExpiringIds } from '../../application/ports/stores/expiring-ids.ts'
-import type { Limiter } from '../../application/ports/stores/limiter.ts'
-import type { OAuthStateStore } from '../../application/ports/stores/oauth-state-store.ts'
-import type { Outbox } from '../../application/ports/stores/outbox.ts'
-import type { SessionStore } from '../../application/ports/stores/session-store.ts'
-import type { TokenRequests } from '../../application/ports/stores/token-requests.ts'
-import type { TokenStore } from '../../application/ports/stores/token-store.ts'
-import type { UserStore } from '../../application/ports/stores/user-store.ts'
+import type { PortName, StorePorts } from './store-ports.ts'
 
-export const storeRoles = ['users', 'sessions', 'tokens'] as const
-export type StoreRole = (typeof storeRoles)[number]
+/** The roles of stores, and the ports that each role needs. The counters of limits are in the store of the sessions, if it has any. */
+export const neededPorts = {
+  users: ['users', 'outbox', 'tokenRequests', 'expiringIds', 'secretMark'],
+  sessions: ['sessions'],
+  tokens: ['tokens', 'oauthStates'],
+} as const satisfies Readonly<Record<string, readonly PortName[]>>
 
-/** The role `users`: users, their events, requests for tokens, ids that expire, and the mark of the secret. */
-export interface UsersRole {
-  readonly users: UserStore
-  readonly outbox: Outbox
-  readonly tokenRequests: TokenRequests
-  readonly expiringIds: ExpiringIds
-  /**
-   * Stores `mark` at the first start and compares it at each later one: `'other'` when the store was first used with
-   * another secret. Of two concurrent first starts, one is the first.
-   */
-  checkSecret(mark: string): Promise<'first' | 'same' | 'other'>
+export type StoreRole = keyof typeof neededPorts
+export const storeRoles = ['users', 'sessions', 'tokens'] as const satisfies readonly StoreRole[]
+
+/** The ports that a role needs. */
+export type RolePorts<Role extends StoreRole> = Required<Pick<StorePorts, (typeof neededPorts)[Role][number]>>
+export type UsersRole = RolePorts<'users'>
+
+/** The ports of a store for a role. Throws `Unsuitable` if one is missing. `name` is the store in the message. */
+export function portsFor<Role extends StoreRole>(role: Role, name: string, store: StorePorts): RolePorts<Role> {
+  const missing = neededPorts[role].filter((port) => store[port] === undefined)
+  if (missing.length > 0) throw new Unsuitable(`${name} cannot store ${role}: it has no ${missing.join(', no ')}`)
+  const found = neededPorts[role].map((port) => [port, store[port]])
+  return Object.fromEntries(found) // safe: every port of the role under its name
 }
 
-/** An opened address of one technology. It has one or more roles. */
-export interface StoreHandle {
-  readonly users?: UsersRole
-  readonly sessions?: SessionStore
-  readonly tokens?: TokenStore
-  /** Present if and only if `tokens` is. */
-  readonly oauthStates?: OAuthStateStore
-  /** The counters of limits, in the store of the sessions. Without it, each process counts for itself. */
-  readonly limiter?: Limiter
-
+export interface StoreLifecycle {
   /**
    * Connects, runs the missing migrations, creates indexes, and checks the server's settings. May be repeated after `Unavailable`. Before
    * the first success every operation throws `Unavailable`. Later the handle reconnects by itself, and an operation
@@ -46,17 +36,12 @@ export interface StoreHandle {
   close(): Promise<void>
 }
 
+/** An opened store: the ports that it offers. */
+export interface StoreHandle extends StorePorts, StoreLifecycle {}
+
 /** The setup of the store is wrong, so the process does not start. The message says what to change. */
 export class Unsuitable extends Error {
   override readonly name = 'Unsuitable'
-}
-
-export interface StoreAddress {
-  /** `mongodb://…/name`, `redis://…`; `null` for a store that lives in the process or in the data folder. */
-  readonly url: string | null
-  /** The prefix of every key, in a store that has one; `null` for the default. */
-  readonly prefix?: string | null
-  readonly dataFolder: string
 }
 
 /** Resources that the openings of one process share: a pool of connections to a server, a writer thread. */
@@ -110,15 +95,13 @@ export function openShares(): Shares {
   }
 }
 
-export interface OpenOptions extends StoreAddress {
+export interface OpenOptions {
   /** The name of the tenant, whose openings may share records in the process. */
   readonly tenant?: string
   /** Without it, this opening shares nothing. */
   readonly shares?: Shares
   /** The process opens many of these, so each should be small. */
   readonly isOneOfMany?: boolean
-  /** The size of the cache of a store that reads a file itself. */
-  readonly cacheMegabytes?: number
   /** `prepare` throws `Unsuitable` for data that lack migrations, and `portcullis storage migrate` runs them. */
   readonly leavesMigrations?: boolean
   readonly clock: () => Date
@@ -126,11 +109,15 @@ export interface OpenOptions extends StoreAddress {
   readonly warn: (message: string) => void
 }
 
-/** A storage technology. A new one is a folder here and a line in `config/plugins/stores.ts`. */
-export interface StoreBackend {
+/**
+ * A storage technology. A new one is a folder here and an entry in `config/plugins/stores.ts`, which declares its settings.
+ *
+ * `Own` are its own options: `{ url: string }`, and the `dataFolder` if it lives there. `Offered` are the ports that it opens.
+ */
+export interface StoreBackend<Own extends object = object, Offered extends StorePorts = StorePorts> {
   readonly kind: string
   readonly roles: readonly StoreRole[]
-  /** The protocols of its address, e.g. `['redis:', 'rediss:']`; empty if it needs no address. */
+  /** The protocols of its option `url`, e.g. `['redis:', 'rediss:']`; empty if it needs no address. */
   readonly protocols: readonly string[]
   /** Whether the address must name a database: `mongodb://host/name`. */
   readonly needsDatabase?: boolean
@@ -138,32 +125,27 @@ export interface StoreBackend {
   objection?(url: string): string | null
   /** The hosts, without ports, that `url` connects to without TLS. */
   hostsInClear?(url: string): readonly string[]
-  /** Whether an address may have a prefix, so that several tenants share a server. */
-  readonly takesPrefix?: boolean
+  /** The options of a tenant that inherits these: its own place on the same server. Absent if `dataFolder` is its place. */
+  inherited?(own: Own, tenant: string): Own
   /**
-   * The address of a tenant that inherits one: its own place on the same server or disk. `address.dataFolder` is
-   * already that of the tenant.
-   */
-  inherited?(address: StoreAddress, tenant: string): StoreAddress
-  /**
-   * Equal for two addresses of the same records, without user or password; `null` for an address that `open` refuses.
+   * Equal for two places of the same records, without user or password; `null` for an address that `open` refuses.
    * Absent when openings never share records.
    */
-  placeOf?(address: StoreAddress): string | null
+  placeOf?(own: Own): string | null
   /** Loads the driver and creates the handle, without any request to network or disk. */
-  open(options: OpenOptions): Promise<StoreHandle>
+  open(options: OpenOptions & Own): Promise<StoreLifecycle & Offered>
   /**
    * Returns the faults of the stored data, without changing them. Rejects like `prepare` of a handle. If there are none, or
    * a store has no such method, `portcullis storage check` opens a handle and calls `prepare` and `ping`.
    */
-  check?(options: OpenOptions): Promise<readonly string[]>
+  check?(options: OpenOptions & Own): Promise<readonly string[]>
   /**
    * The versions of the stored data, `null` for a new store, and of this release. Absent where nothing is stored. Throws
    * `Unsuitable` for a store whose file is missing.
    */
-  schemas?(options: OpenOptions): Promise<{ readonly found: number | null; readonly known: number }>
+  schemas?(options: OpenOptions & Own): Promise<{ readonly found: number | null; readonly known: number }>
   /** Writes a copy of the data to the new file `to`, while other processes change them. */
-  backUp?(address: StoreAddress, to: string): Promise<void>
+  backUp?(own: Own, to: string): Promise<void>
   /** The program that makes backups, for a store without `backUp`. */
   readonly backupProgram?: string
 }

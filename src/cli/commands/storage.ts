@@ -1,6 +1,6 @@
 import { join, resolve } from 'node:path'
 import type { OpenOptions, StoreBackend } from '../../adapters/stores/store-backend.ts'
-import { addressOf, backendOf, distinctStores, namingRoles } from '../../config/plugins/stores.ts'
+import { distinctStores, namingRoles, placed, pluginOf } from '../../config/plugins/stores.ts'
 import { settingsFault } from '../../config/settings/schema/fault.ts'
 import { type ExitCode, warn } from '../output.ts'
 import { type GlobalOptions, tenantHere } from '../settings.ts'
@@ -14,8 +14,8 @@ export async function checkStorage(options: GlobalOptions): Promise<ExitCode> {
   let code: ExitCode = 0
   for (const { store, roles } of distinctStores(settings.stores)) {
     const { kind } = store
-    const openOptions = { ...addressOf(store, settings.dataFolder), clock: () => new Date(), warn }
-    const faults = await namingRoles(roles, () => faultsOf(backendOf(kind), openOptions))
+    const openOptions = { ...placed(store, settings.dataFolder), clock: () => new Date(), warn }
+    const faults = await namingRoles(roles, () => faultsOf(pluginOf(kind), openOptions))
     for (const fault of faults) warn(`${kind}: ${fault}`)
     if (faults.length > 0) code = 1
     process.stdout.write(`${kind} (${roles.join(', ')}): ${faults.length === 0 ? 'ok' : 'has faults'}\n`)
@@ -27,8 +27,8 @@ export async function checkStorage(options: GlobalOptions): Promise<ExitCode> {
 export async function migrateStorage(options: GlobalOptions): Promise<ExitCode> {
   const { settings } = await tenantHere(options, { withoutSecret: true })
   for (const { store, roles } of distinctStores(settings.stores)) {
-    const backend = backendOf(store.kind)
-    const openOptions = { ...addressOf(store, settings.dataFolder), clock: () => new Date(), warn }
+    const backend = pluginOf(store.kind)
+    const openOptions = { ...placed(store, settings.dataFolder), clock: () => new Date(), warn }
     const done = await namingRoles(roles, () => migrated(backend, openOptions))
     process.stdout.write(`${store.kind} (${roles.join(', ')}): ${done}\n`)
   }
@@ -65,12 +65,12 @@ async function faultsOf(backend: StoreBackend, options: OpenOptions): Promise<re
 export async function makeBackup(options: GlobalOptions & { readonly to: string }): Promise<ExitCode> {
   const { settings } = await tenantHere(options, { withoutSecret: true })
   const { secret, dataFolder, stores } = settings
-  const { backUp, backupProgram } = backendOf(stores.users.kind)
+  const { backUp, backupProgram } = pluginOf(stores.users.kind)
   if (backUp === undefined) {
     const advice = backupProgram === undefined ? 'there is nothing to back up' : `use ${backupProgram}`
     throw settingsFault('stores.users.kind', `is ${stores.users.kind}: ${advice}`)
   }
-  await namingRoles(['users'], () => backUp(addressOf(stores.users, dataFolder), resolve(options.to)))
+  await namingRoles(['users'], () => backUp(placed(stores.users, dataFolder), resolve(options.to)))
   const where = secret === null ? ` in ${join(dataFolder, 'secret')}` : ''
   process.stderr.write(`The backup is complete. It works only with the secret${where}: keep a copy of both\n`)
   return 0

@@ -1,7 +1,7 @@
 import { storeRoles, Unsuitable } from '../../adapters/stores/store-backend.ts'
 import { handlerFaults } from '../../config/composition/handlers.ts'
 import { mailFaults } from '../../config/composition/mail.ts'
-import { addressOf, backendOf } from '../../config/plugins/stores.ts'
+import { placed, pluginOf } from '../../config/plugins/stores.ts'
 import { type Fault, renderFaults } from '../../config/settings/schema/fault.ts'
 import type { LoadedTenants, TenantSettings } from '../../config/settings/tenants.ts'
 import { type ExitCode, warn } from '../output.ts'
@@ -67,8 +67,8 @@ async function addressFaults({ settings, sources }: Pick<TenantSettings, 'settin
     const source = sources.get(`stores.${role}.url`)
     if (source === undefined || url === undefined) continue // inherited from the users, whose fault is reported
     try {
-      const address = addressOf(settings.stores[role], settings.dataFolder)
-      const handle = await backendOf(kind).open({ ...address, clock: () => new Date(), warn: () => undefined })
+      const place = placed(settings.stores[role], settings.dataFolder)
+      const handle = await pluginOf(kind).open({ ...place, clock: () => new Date(), warn: () => undefined })
       await handle.close()
     } catch (thrown) {
       if (!(thrown instanceof Unsuitable)) throw thrown

@@ -50,11 +50,11 @@ export async function resolveSecret({ secret, dataFolder }: Settings): Promise<M
 
 /** Binds the store to the secret, or throws a `SettingsFault` if it is bound to another one. */
 export async function bindSecret(
-  users: UsersRole,
+  users: Pick<UsersRole, 'secretMark'>,
   master: MasterSecret,
   keyOwner: string | null,
 ): Promise<'first' | 'same'> {
-  const mark = await users.checkSecret(secretMark(master.secret, keyOwner))
+  const mark = await users.secretMark.check(secretMark(master.secret, keyOwner))
   if (mark !== 'other') return mark
   await discardGenerated(master)
   const { origin, path } = master

@@ -1,16 +1,9 @@
 import type { LoginOutcome, MailOutcome, Metrics, StoreOperation } from '../../adapters/metrics/metrics.ts'
 import type { StoreHandle } from '../../adapters/stores/store-backend.ts'
+import { type PortName, portNames, storePorts } from '../../adapters/stores/store-ports.ts'
 import type { Limits } from '../../application/limits/limits.ts'
 import { isFinal } from '../../application/ports/event-handlers.ts'
 import type { Mailer } from '../../application/ports/mailer.ts'
-import type { ExpiringIds } from '../../application/ports/stores/expiring-ids.ts'
-import type { Limiter } from '../../application/ports/stores/limiter.ts'
-import type { OAuthStateStore } from '../../application/ports/stores/oauth-state-store.ts'
-import type { Outbox } from '../../application/ports/stores/outbox.ts'
-import type { SessionStore } from '../../application/ports/stores/session-store.ts'
-import type { TokenRequests } from '../../application/ports/stores/token-requests.ts'
-import type { TokenStore } from '../../application/ports/stores/token-store.ts'
-import type { UserStore } from '../../application/ports/stores/user-store.ts'
 import { LimitReached, Refusal, Unavailable } from '../../domain/refusal.ts'
 
 /** `null` without metrics: then the functions below return their first argument. */
@@ -19,110 +12,34 @@ type Meter = Metrics | null
 /** Measures each operation of the store. A store may be made of classes, so each method is called on its own object. */
 export function measuredHandle(handle: StoreHandle, store: string, metrics: Meter): StoreHandle {
   if (metrics === null) return handle
-  const timed = <Records extends keyof MeasuredPorts>(records: Records, port: MeasuredPorts[Records]) =>
-    timedPort(port, operations[records], { store, records }, metrics)
-  const { users, sessions, tokens, oauthStates, limiter } = handle
+  const ports = portNames.flatMap((name) => {
+    const port = handle[name]
+    return port === undefined ? [] : [[name, timedPort(port, storePorts[name], store, metrics)] as const]
+  })
   return {
     prepare: () => handle.prepare(),
     ping: () => handle.ping(),
     close: () => handle.close(),
-    ...(users && {
-      users: {
-        users: timed('users', users.users),
-        outbox: timed('events', users.outbox),
-        tokenRequests: timed('token_requests', users.tokenRequests),
-        expiringIds: timed('expiring_ids', users.expiringIds),
-        checkSecret: (mark) => users.checkSecret(mark),
-      },
-    }),
-    ...(sessions && { sessions: timed('sessions', sessions) }),
-    ...(tokens && { tokens: timed('tokens', tokens) }),
-    ...(oauthStates && { oauthStates: timed('oauth_states', oauthStates) }),
-    ...(limiter && { limiter: timed('limits', limiter) }),
+    ...Object.fromEntries(ports), // safe: each port under its name
   }
 }
 
-/** The measured ports by the label of their records. */
-interface MeasuredPorts {
-  users: UserStore
-  events: Outbox
-  token_requests: TokenRequests
-  expiring_ids: ExpiringIds
-  sessions: SessionStore
-  tokens: TokenStore
-  oauth_states: OAuthStateStore
-  limits: Limiter
-}
-
-type Operations<Port> = Readonly<Record<keyof Port, StoreOperation['operation']>>
-
-const operations: { readonly [Records in keyof MeasuredPorts]: Operations<MeasuredPorts[Records]> } = {
-  users: {
-    find: 'read',
-    findByEmail: 'read',
-    findByOAuthAccount: 'read',
-    insert: 'write',
-    replace: 'write',
-    remove: 'write',
-    list: 'read',
-    passwordSchemes: 'read',
-  },
-  events: {
-    lease: 'write',
-    renew: 'write',
-    settle: 'write',
-    postpone: 'write',
-    bury: 'write',
-    release: 'write',
-    nextDue: 'read',
-    list: 'read',
-    count: 'read',
-    revive: 'write',
-    sweepDead: 'write',
-  },
-  token_requests: {
-    ask: 'write',
-    lease: 'write',
-    bind: 'write',
-    postpone: 'write',
-    settle: 'write',
-    sweep: 'write',
-    bury: 'write',
-    list: 'read',
-    count: 'read',
-    revive: 'write',
-    sweepDead: 'write',
-  },
-  expiring_ids: { add: 'write', has: 'read', sweep: 'write' },
-  sessions: {
-    put: 'write',
-    find: 'read',
-    recordUse: 'write',
-    remove: 'write',
-    listOf: 'read',
-    removeAllOf: 'write',
-    sweep: 'write',
-  },
-  tokens: { put: 'write', find: 'read', current: 'read', remove: 'write', removeAllOf: 'write', sweep: 'write' },
-  oauth_states: { put: 'write', take: 'write', sweep: 'write' },
-  limits: { add: 'write', clear: 'write' },
-}
-
-function timedPort<Port extends object>(
-  port: Port,
-  operations: Operations<Port>,
-  of: Pick<StoreOperation, 'store' | 'records'>,
+function timedPort(
+  port: object,
+  { records, methods }: (typeof storePorts)[PortName],
+  store: string,
   metrics: Metrics,
-): Port {
-  const names = Object.keys(operations) as (keyof Port)[] // safe: it has exactly the methods of the port
-  const methods = names.map((name) => {
-    const labels = { ...of, operation: operations[name] } as const
+): object {
+  // Safe: the table has exactly the methods of the port, all of which are asynchronous.
+  const called = port as Readonly<Record<string, (...input: unknown[]) => Promise<unknown>>>
+  const measured = Object.entries(methods).map(([name, operation]: [string, StoreOperation['operation']]) => {
+    const labels = { store, records, operation }
     metrics.storePortOpened(labels)
     const timed = async (...input: unknown[]): Promise<unknown> => {
       const began = performance.now()
       let isUnavailable = false
       try {
-        return await (port[name] as (...input: unknown[]) => Promise<unknown>).apply(port, input)
+        return await called[name]?.(...input)
       } catch (thrown) {
         isUnavailable = thrown instanceof Unavailable
         throw thrown
@@ -132,7 +49,7 @@ function timedPort<Port extends object>(
     }
     return [name, timed]
   })
-  return Object.fromEntries(methods) // safe: it has the methods of `port`, all of which are asynchronous
+  return Object.fromEntries(measured)
 }
 
 export interface Login<Input, Result> {

@@ -3,15 +3,16 @@ import type { Metrics } from '../../adapters/metrics/metrics.ts'
 import { insuredLimiter } from '../../adapters/stores/insured-limiter.ts'
 import { memoryLimiter } from '../../adapters/stores/memory/limiter.ts'
 import {
+  portsFor,
+  type RolePorts,
   type Shares,
   type StoreHandle,
   type StoreRole,
-  Unsuitable,
   type UsersRole,
 } from '../../adapters/stores/store-backend.ts'
 import type { Limiter } from '../../application/ports/stores/limiter.ts'
 import { Unavailable } from '../../domain/refusal.ts'
-import { addressOf, backendOf, distinctStores, namingRoles, type StoreSettings } from '../plugins/stores.ts'
+import { distinctStores, namingRoles, placed, pluginOf, type StoreSettings } from '../plugins/stores.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 import { measuredHandle } from './measured.ts'
 
@@ -66,16 +67,15 @@ export async function openStores(needs: Needs) {
   let lastPing: { at: number; failing: Promise<readonly FailingStore[]> } | null = null
 
   async function open(store: StoreSettings): Promise<StoreHandle> {
-    const { kind, cacheMegabytes } = store
+    const { kind } = store
     const warn = (message: string): void => log.warn({ store: kind }, message)
-    const handle = await backendOf(kind).open({
-      ...addressOf(store, settings.dataFolder),
+    const handle = await pluginOf(kind).open({
+      ...placed(store, settings.dataFolder),
       tenant,
       clock,
       warn,
       isOneOfMany,
       leavesMigrations: settings.stores.migrate === 'command',
-      ...(cacheMegabytes !== undefined && { cacheMegabytes }),
       shares,
     })
     return measuredHandle(handle, kind, metrics)
@@ -84,7 +84,7 @@ export async function openStores(needs: Needs) {
   async function firstAttempt(store: Opened, whenUsersAreThere: (users: UsersRole) => Promise<void>): Promise<void> {
     const prepare = async (): Promise<void> => {
       await namingRoles(store.roles, () => store.handle.prepare())
-      if (store.roles.includes('users') && store.handle.users) await whenUsersAreThere(store.handle.users)
+      if (store.roles.includes('users')) await whenUsersAreThere(ports('users'))
       store.isReady = true
     }
     try {
@@ -138,11 +138,9 @@ export async function openStores(needs: Needs) {
     })
   }
 
-  function portOf<T extends object>(role: StoreRole, pick: (handle: StoreHandle) => T | undefined): T {
-    const store = all.find(({ roles }) => roles.includes(role))
-    const port = store && pick(store.handle)
-    if (!port) throw new Unsuitable(`${settings.stores[role].kind} cannot store ${role}`)
-    return port
+  function ports<Role extends StoreRole>(role: Role): RolePorts<Role> {
+    const { kind, handle } = all.find(({ roles }) => roles.includes(role)) ?? { kind: 'none', handle: {} }
+    return portsFor(role, kind, handle)
   }
 
   /** The limiter of the store of sessions. */
@@ -159,10 +157,9 @@ export async function openStores(needs: Needs) {
     return memoryLimiter()
   }
   return {
-    users: portOf('users', (handle) => handle.users),
-    sessions: portOf('sessions', (handle) => handle.sessions),
-    tokens: portOf('tokens', (handle) => handle.tokens),
-    oauthStates: portOf('tokens', (handle) => handle.oauthStates),
+    users: ports('users'),
+    ...ports('sessions'),
+    ...ports('tokens'),
     limiter: limiter(),
     /**
      * Tries every store once and resolves; a store that is down is tried again each second. Rejects with `Unsuitable`.

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { derivedKeys } from '../../adapters/crypto/derived-keys.ts'
 import { pathIn } from '../../adapters/stores/sqlite/data-file.ts'
+import { portsFor, type RolePorts, type StoreHandle } from '../../adapters/stores/store-backend.ts'
 import { CreateSuperuser } from '../../application/accounts/create-superuser.ts'
 import { DeleteUser } from '../../application/accounts/delete-user.ts'
 import { ListUsers } from '../../application/accounts/list-users.ts'
@@ -12,19 +13,14 @@ import type { CausingRequest } from '../../application/event-metadata.ts'
 import { unlimited } from '../../application/limits/limits.ts'
 import { IssueResetToken } from '../../application/one-time-tokens/issue-reset-token.ts'
 import type { User } from '../../domain/user.ts'
-import {
-  namingRoles,
-  type OpenSessions,
-  openStore,
-  type SessionStoreAddress,
-  type UserStoreAddress,
-} from '../plugins/stores.ts'
+import { distinctStores } from '../plugins/stores.ts'
 import { settingsFault } from '../settings/schema/fault.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 import { defaultTenant, type TenantSettings } from '../settings/tenants.ts'
 import { openModule } from './handlers.ts'
 import { pageFor } from './mail.ts'
 import { bindSecret, resolveSecret } from './master-secret.ts'
+import { openRole } from './open-role.ts'
 import { lifetimesOf, userPortsOf } from './ports.ts'
 import { openHasher, openHashPool } from './shared-resources.ts'
 
@@ -49,10 +45,8 @@ export async function openUserStore(
     const message = `holds no users that this user can read (${newFile}): run the command where the service runs and as its user, or set dataFolder`
     throw settingsFault('dataFolder', message)
   }
-  // Safe: the schema allows only kinds that store users.
-  const address = { ...stores.users, dataFolder } as UserStoreAddress
-  const store = await namingRoles(['users'], () => openStore(address, { warn: () => undefined }))
-  const { users, outbox, tokenRequests } = store
+  const handle = await openRole('users', { id: tenant, settings })
+  const { users, outbox, tokenRequests, secretMark } = portsFor('users', stores.users.kind, handle)
   const hasher = openHasher(settings, openHashPool(passwords))
   const ports = userPortsOf(settings, { users, hasher, clock: () => new Date() })
   const deliveries = { ...ports, outbox, tokenRequests, lifetimes: lifetimesOf(settings) }
@@ -68,7 +62,7 @@ export async function openUserStore(
     retryDeliveries: new RetryDeliveries(deliveries),
     /** The file of the users, if this command has created it. */
     newFile,
-    close: store.close,
+    close: () => handle.close(),
 
     /**
      * Deletes a user, unless the handler of the settings objects, which is loaded for this.
@@ -95,9 +89,9 @@ export async function openUserStore(
       }
       const keyOwner = tenant === defaultTenant ? null : tenant
       const master = await resolveSecret(settings)
-      await bindSecret(store, master, keyOwner)
+      await bindSecret({ secretMark }, master, keyOwner)
       const keyRing = derivedKeys(master.secret, keyOwner)
-      const { tokens, close } = await openTokens(settings, store)
+      const { tokens, close } = await openTokens({ id: tenant, settings }, handle)
       try {
         const lifetimes = lifetimesOf(settings)
         const issued = await new IssueResetToken({ ...ports, tokens, keyRing, lifetimes }).execute(user)
@@ -113,15 +107,15 @@ export async function openUserStore(
 
 /** The store of the tokens, which may be that of the users. */
 async function openTokens(
-  { stores, dataFolder }: Settings,
-  ofUsers: OpenSessions,
-): Promise<Pick<OpenSessions, 'tokens' | 'close'>> {
-  const { users, tokens } = stores
-  const isTheirs = tokens.kind === users.kind && tokens.url === users.url
-  if (isTheirs) return { tokens: ofUsers.tokens, close: async () => undefined }
+  tenant: Pick<TenantSettings, 'id' | 'settings'>,
+  ofUsers: StoreHandle,
+): Promise<RolePorts<'tokens'> & Pick<StoreHandle, 'close'>> {
+  const { stores } = tenant.settings
+  const isTheirs = distinctStores(stores).some(({ roles }) => roles.includes('users') && roles.includes('tokens'))
+  if (isTheirs) return { ...portsFor('tokens', stores.tokens.kind, ofUsers), close: async () => undefined }
   refuseMemory('tokens', { stores })
-  const address = { ...tokens, dataFolder } as SessionStoreAddress // safe: the schema allows only kinds that store tokens
-  return await namingRoles(['tokens'], () => openStore(address, { warn: () => undefined }))
+  const handle = await openRole('tokens', tenant)
+  return { ...portsFor('tokens', stores.tokens.kind, handle), close: () => handle.close() }
 }
 
 function refuseMemory(role: 'users' | 'tokens', { stores }: Pick<Settings, 'stores'>): void {

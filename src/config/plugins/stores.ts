@@ -1,53 +1,107 @@
+import Type, { type TProperties } from 'typebox'
 import { memoryBackend } from '../../adapters/stores/memory/memory.ts'
 import { mongoBackend } from '../../adapters/stores/mongo/mongo.ts'
 import { redisBackend } from '../../adapters/stores/redis/redis.ts'
 import { sqliteBackend } from '../../adapters/stores/sqlite/sqlite.ts'
-import {
-  type StoreAddress,
-  type StoreBackend,
-  type StoreHandle,
-  type StoreRole,
-  storeRoles,
-  Unsuitable,
-  type UsersRole,
-} from '../../adapters/stores/store-backend.ts'
-import type { Limiter } from '../../application/ports/stores/limiter.ts'
-import type { OAuthStateStore } from '../../application/ports/stores/oauth-state-store.ts'
-import type { SessionStore } from '../../application/ports/stores/session-store.ts'
-import type { TokenStore } from '../../application/ports/stores/token-store.ts'
+import { type StoreBackend, type StoreRole, storeRoles, Unsuitable } from '../../adapters/stores/store-backend.ts'
+
+/** A store in the settings: a kind with its options. */
+export interface StorePlugin extends StoreBackend {
+  /** The options in each role. Each is optional, because a role of the same kind inherits those of the users. */
+  readonly options: (role: StoreRole) => TProperties
+}
+
+const cacheMegabytes = Type.Optional(
+  Type.Integer({
+    minimum: 1,
+    maximum: 65_536,
+    otherwise: '256; half a megabyte for each of several tenants',
+    description:
+      'Limit of the memory in which a process keeps parts of the file. The process takes it as it reads the file.',
+  }),
+)
+
+const prefix = Type.Optional(
+  Type.String({
+    pattern: '^[A-Za-z0-9._:-]{1,64}$',
+    expects: 'letters, digits, . _ : and -, at most 64',
+    otherwise: '`portcullis:`; `portcullis:<tenant>:` for a tenant that inherits the address',
+    description: 'Prefix of every key. Deployments that share a Redis server need different prefixes.',
+  }),
+)
+
+/** @param otherwise the address, if none is given */
+const url = (example: string, otherwise: string) =>
+  Type.Optional(
+    Type.String({
+      secret: 'address',
+      expects: `an address such as ${example}`,
+      otherwise,
+      description: `Address of the server, such as \`${example}\`.`,
+    }),
+  )
+
+const ofUsers = (role: StoreRole): string =>
+  role === 'users' ? 'required' : 'the address of the users, if their kind is the same; otherwise required'
 
 /** Every kind of store. A driver is loaded when a store of its kind is opened. */
-export const stores: readonly StoreBackend[] = [memoryBackend, sqliteBackend, mongoBackend, redisBackend]
+export const stores: readonly StorePlugin[] = [
+  { ...memoryBackend, options: () => ({}) },
+  { ...sqliteBackend, options: (role) => (role === 'users' ? { cacheMegabytes } : {}) },
+  { ...mongoBackend, options: (role) => ({ url: url('mongodb://host/name', ofUsers(role)) }) },
+  { ...redisBackend, options: () => ({ url: url('redis://host', 'required'), prefix }) },
+]
 
-export function backendOf(kind: string): StoreBackend {
-  const backend = stores.find((one) => one.kind === kind)
-  if (backend === undefined) throw new Unsuitable(`there is no store of the kind ${kind}`)
-  return backend
+export function pluginOf(kind: string): StorePlugin {
+  const plugin = stores.find((one) => one.kind === kind)
+  if (plugin === undefined) throw new Unsuitable(`there is no store of the kind ${kind}`)
+  return plugin
 }
 
+/** The kind of a store and its options. */
 export interface StoreSettings {
   readonly kind: string
-  /** Absent for a store in the process or in the data folder. */
+  /** The address of a store on a server. */
   readonly url?: string
-  /** The prefix of every key, for stores that have one. */
-  readonly prefix?: string
-  /** The cache of SQLite, for the users. */
-  readonly cacheMegabytes?: number
+  readonly [option: string]: unknown
 }
 
-/** The address of a store by its settings. */
-export function addressOf({ url, prefix }: StoreSettings, dataFolder: string): StoreAddress {
-  return { url: url ?? null, prefix: prefix ?? null, dataFolder }
+/** The options of a store, and the folder of a store that lives in it. */
+export function placed(store: StoreSettings, dataFolder: string): StoreSettings {
+  return { ...store, dataFolder }
 }
 
-/** Roles with the same kind and address share one store. */
+/** Scheme, hosts, path. `URL` refuses MongoDB addresses with several hosts. */
+const address = /^([a-z][a-z0-9+.-]*:)\/\/[^/?#\s]+(\/[^?#\s]*)?(?:\?[^#\s]*)?$/i
+
+/** The fault of the address of a store, worded to follow the name of its setting; `null` without one. */
+export function addressObjection({ kind, url }: StoreSettings): string | null {
+  const { protocols, needsDatabase, objection } = pluginOf(kind)
+  if (protocols.length === 0) return null
+  const wanted = protocols.map((protocol) => `${protocol}//…`).join(' or ')
+  if (url === undefined) return `is required for ${kind}: ${wanted}`
+  const [, protocol, path] = address.exec(url) ?? []
+  if (protocol === undefined || !protocols.includes(protocol.toLowerCase())) {
+    return `must be an address of ${kind}: ${wanted}`
+  }
+  if (needsDatabase === true && !/^\/[^/]+$/.test(path ?? '')) return `must name a database: ${protocol}//host/name`
+  return objection?.(url) ?? null
+}
+
+/** The options of a role. A role of the kind of the users inherits theirs, unless it has an address of its own. */
+export function completeStore(store: Partial<StoreSettings>, users: StoreSettings): StoreSettings {
+  const kind = store.kind ?? users.kind
+  return kind === users.kind && store.url === undefined ? { ...users, ...store, kind } : { ...store, kind }
+}
+
+/** Roles with the same kind and options share one store. */
 export function distinctStores(byRole: Readonly<Record<StoreRole, StoreSettings>>) {
   const found = new Map<string, { readonly store: StoreSettings; readonly roles: StoreRole[] }>()
   for (const role of storeRoles) {
-    const { kind, url, prefix } = byRole[role]
-    const key = JSON.stringify([kind, url, prefix])
+    const store = byRole[role]
+    const key = JSON.stringify(Object.entries(store).sort())
     const known = found.get(key)
-    if (known === undefined) found.set(key, { store: byRole[role], roles: [role] })
+    if (known === undefined) found.set(key, { store, roles: [role] })
     else known.roles.push(role)
   }
   return [...found.values()]
@@ -62,76 +116,4 @@ export async function namingRoles<T>(roles: readonly StoreRole[], work: () => Pr
     const settings = roles.map((role) => `stores.${role}`).join(', ')
     throw new Unsuitable(`${settings}: ${thrown.message}`, { cause: thrown.cause })
   }
-}
-
-/** Sessions, one-time tokens, OAuth states and the counters of limits of one opened store. */
-export interface OpenSessions {
-  readonly sessions: SessionStore
-  readonly tokens: TokenStore
-  readonly oauthStates: OAuthStateStore
-  readonly limiter: Limiter
-  /** Resolves when the store answers; throws `Unavailable` within 2 s when it does not. */
-  ping(): Promise<void>
-  close(): Promise<void>
-}
-
-/** An opened store that also keeps users: everything that the use cases need from a store. */
-export interface OpenStore extends OpenSessions, UsersRole {}
-
-/** A store for everything. `dataFolder` holds `portcullis.sqlite`; `url` names a database: `mongodb://host/name`. */
-export type UserStoreAddress =
-  | { readonly kind: 'memory' }
-  | { readonly kind: 'sqlite'; readonly dataFolder: string }
-  | { readonly kind: 'mongo'; readonly url: string }
-
-/** A store for sessions and tokens only. Every key begins with `prefix`. */
-export interface SessionStoreAddress {
-  readonly kind: 'redis'
-  readonly url: string
-  readonly prefix?: string
-}
-
-export interface OpenStoreOptions {
-  readonly clock?: () => Date
-  /** Receives warnings for the operator; by default `process.emitWarning`. */
-  readonly warn?: (message: string) => void
-}
-
-/**
- * Loads the driver, opens the store and resolves when the store is ready for use. Throws `Unavailable` when the store
- * does not answer, so the caller may retry, and `Unsuitable` when its setup is wrong.
- */
-export function openStore(address: UserStoreAddress, options?: OpenStoreOptions): Promise<OpenStore>
-export function openStore(address: SessionStoreAddress, options?: OpenStoreOptions): Promise<OpenSessions>
-export async function openStore(
-  address: UserStoreAddress | SessionStoreAddress,
-  { clock = () => new Date(), warn = (message) => process.emitWarning(message) }: OpenStoreOptions = {},
-): Promise<OpenSessions> {
-  const dataFolder = 'dataFolder' in address ? address.dataFolder : ''
-  const handle = await backendOf(address.kind).open({
-    ...addressOf(address, dataFolder),
-    clock,
-    warn,
-  })
-  try {
-    await handle.prepare()
-  } catch (thrown) {
-    await handle.close()
-    throw thrown
-  }
-  return portsOf(handle)
-}
-
-function portsOf(handle: StoreHandle): OpenSessions {
-  const { users, sessions, tokens, oauthStates, limiter } = handle
-  if (!sessions || !tokens || !oauthStates || !limiter)
-    throw new Error('a built-in store lacks sessions, tokens, OAuth states or counters')
-  const role = users && {
-    users: users.users,
-    outbox: users.outbox,
-    tokenRequests: users.tokenRequests,
-    expiringIds: users.expiringIds,
-    checkSecret: (mark: string) => users.checkSecret(mark),
-  }
-  return { ...role, sessions, tokens, oauthStates, limiter, ping: () => handle.ping(), close: () => handle.close() }
 }

@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import { domainToASCII } from 'node:url'
 import { parseSender } from '../../adapters/addresses/parse-sender.ts'
 import { isLoopback, leadsToLoopback } from '../../lib/loopback.ts'
-import type { StoreSettings } from '../plugins/stores.ts'
+import { completeStore, type StoreSettings } from '../plugins/stores.ts'
 import type { BackendSettings, GivenProvider, Sections, Settings } from './schema/schema.ts'
 import { enabledOf } from './schema/tree.ts'
 
@@ -93,14 +93,6 @@ function ehloName(publicUrl: string | undefined, from: string | undefined): stri
 /** The pages need a cookie backend to log in, and the router `users` to show the account. */
 export function canHavePages({ backends, routers }: Pick<Given, 'backends' | 'routers'>): boolean {
   return routers.users.enabled && enabledOf(backends).some(([, { transport }]) => transport.kind === 'cookie')
-}
-
-function completeStore(store: Partial<StoreSettings>, users: StoreSettings): StoreSettings {
-  const kind = store.kind ?? users.kind
-  const isTheirs = store.url === undefined && kind === users.kind
-  const url = isTheirs ? users.url : store.url
-  const prefix = store.prefix ?? (isTheirs ? users.prefix : undefined)
-  return { kind, ...(url !== undefined && { url }), ...(prefix !== undefined && { prefix }) }
 }
 
 /** Whether only this machine reaches the service. The defaults for development apply only then. */

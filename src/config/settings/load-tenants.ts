@@ -132,6 +132,7 @@ async function readTenant(id: string, { tree, source, problem }: Given, from: Fr
       byHeader(from),
       atPublicHost(hostNames, from),
       byServer(from),
+      ofUsualKind(from),
       inherited,
       atOwnHost(hostNames, from),
       own,
@@ -197,7 +198,7 @@ function asTenant(id: string, settings: Settings, given: unknown, from: From): S
   return {
     ...settings,
     dataFolder,
-    stores: ownPlaces({ id, stores: settings.stores, dataFolder, isOwn: (path) => isGiven(given, path) }),
+    stores: ownPlaces({ id, stores: settings.stores, isOwn: (path) => isGiven(given, path) }),
     backends: Object.fromEntries(backends),
   }
 }
@@ -214,6 +215,11 @@ function atOwnHost([host]: readonly string[], { common }: From): object {
 /** Servers limit the connections of an account, and tenants share those with one name in EHLO. */
 function byServer({ common: { mail } }: From): object {
   return mail.ehlo === undefined ? {} : { mail: { ehlo: mail.ehlo } }
+}
+
+/** A tenant with another kind of users inherits no options of the usual kind. */
+function ofUsualKind({ common: { stores } }: From): object {
+  return { stores: { users: { kind: stores.users.kind } } }
 }
 
 /** Turns off the defaults for development if a host of the tenant is public. */

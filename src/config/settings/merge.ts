@@ -29,6 +29,8 @@ export function readSettings(schema: TSchema, file: unknown, environment: readon
   const sources = new Map<string, Source>()
   const faults: Fault[] = []
   const unread = new Set(environment)
+  /** The kind of each union, by its path. */
+  const kinds = new Map<string, string>()
   // The profile decides about defaults, so it is read before them.
   const given = environment.find(({ path }) => path.join('.') === profilePath)?.value
   const isHardened = (given ?? valueAt(file, profilePath)) === 'hardened'
@@ -89,11 +91,30 @@ export function readSettings(schema: TSchema, file: unknown, environment: readon
   }
 
   function readOneOf(schema: TSchema, path: readonly string[], given: unknown, defaults: unknown): unknown {
-    const kindPath = [...path, 'kind']
-    const kind = readLeaf(kindSchema(schema), kindPath, memberOf(given, 'kind'), memberOf(defaults, 'kind'))
-    const branch = branchesOf(schema).get(String(kind))
-    if (branch === undefined || !sources.has(kindPath.join('.'))) return giveUp(path)
-    return readGroup(branch.properties, path, given, defaults)
+    const { usualKind, usualKindOf } = annotations(schema)
+    const usual = usualKind ?? kinds.get(usualKindOf ?? '')
+    const known = faults.length
+    const read = readLeaf(kindSchema(schema), [...path, 'kind'], memberOf(given, 'kind'), memberOf(defaults, 'kind'))
+    const kind = String(read ?? usual)
+    kinds.set(path.join('.'), kind)
+    const branches = branchesOf(schema)
+    const branch = branches.get(kind)
+    if (branch === undefined || faults.length > known) {
+      giveUp(path)
+      return usual === undefined ? undefined : { kind: usual }
+    }
+    const foreign = new Set([...branches.values()].flatMap(({ properties }) => Object.keys(properties)))
+    for (const option of Object.keys(branch.properties)) foreign.delete(option)
+    for (const option of foreign) {
+      const here = [...path, option]
+      const value = memberOf(given, option)
+      if (value === undefined && !environment.some((one) => below(one, here))) continue
+      fault(here, `must not be given: ${kind} has no ${option}`, sourceOf(here, value))
+      giveUp(here)
+    }
+    const own = isGroup(given) ? Object.fromEntries(Object.entries(given).filter(([key]) => !foreign.has(key))) : given
+    const options = readGroup({ ...branch.properties, kind: kindSchema(schema) }, path, own, defaults)
+    return isGroup(options) ? { kind, ...options } : undefined
   }
 
   function readLeaf(schema: TSchema, path: readonly string[], given: unknown, defaults: unknown): unknown {

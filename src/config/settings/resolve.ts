@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises'
-import { backendOf } from '../plugins/stores.ts'
+import { pluginOf } from '../plugins/stores.ts'
 import { completeSettings, type Given } from './defaults.ts'
 import { type Assignment, readSettings } from './merge.ts'
 import { judgeSettings } from './rules/validate.ts'
@@ -38,7 +38,7 @@ export async function readJudged(from: Reading): Promise<Judged> {
     faults.push({ path, message, source: sources.get(path) ?? 'default' })
   }
   judgeSettings(settings, note)
-  const areUsersOnServer = backendOf(settings.stores.users.kind).protocols.length > 0
+  const areUsersOnServer = pluginOf(settings.stores.users.kind).protocols.length > 0
   if (settings.secret === null && needsSecret(settings) && areUsersOnServer) {
     const message = 'is required when a server stores the users; all replicas need the same'
     note('secret', message, ['stores.users.kind'])

@@ -1,5 +1,5 @@
 import type { StoreRole } from '../../adapters/stores/store-backend.ts'
-import { addressOf, backendOf, type StoreSettings } from '../plugins/stores.ts'
+import { placed, pluginOf, type StoreSettings } from '../plugins/stores.ts'
 import type { Fault, Source } from './schema/fault.ts'
 import type { Settings } from './schema/schema.ts'
 
@@ -87,32 +87,29 @@ export function collisionsOf(tenants: readonly Placed[]): Map<string, Fault[]> {
 
 function placeOf(role: StoreRole, { stores, dataFolder }: NonNullable<Placed['settings']>): string | null {
   const { kind } = stores[role]
-  const place = backendOf(kind).placeOf?.(addressOf(stores[role], dataFolder)) ?? null
+  const place = pluginOf(kind).placeOf?.(placed(stores[role], dataFolder)) ?? null
   return place === null ? null : `${kind} ${place}`
 }
 
 interface Inheriting {
   readonly id: string
   readonly stores: Settings['stores']
-  /** The folder of the tenant. */
-  readonly dataFolder: string
   /** Whether the tenant's own settings give the value at this path. */
   readonly isOwn: (path: string) => boolean
 }
 
 /** Gives a tenant its own place at every inherited address. Its own addresses stay as they are. */
-export function ownPlaces({ id, stores, dataFolder, isOwn }: Inheriting): Settings['stores'] {
-  return { ...stores, users: placed('users'), sessions: placed('sessions'), tokens: placed('tokens') }
+export function ownPlaces({ id, stores, isOwn }: Inheriting): Settings['stores'] {
+  return { ...stores, users: atOwnPlace('users'), sessions: atOwnPlace('sessions'), tokens: atOwnPlace('tokens') }
 
-  function placed(role: StoreRole): StoreSettings {
+  function atOwnPlace(role: StoreRole): StoreSettings {
     const store = stores[role]
     const isTheUsers =
       !isOwn(`stores.${role}.url`) && store.url === stores.users.url && store.kind === stores.users.kind
     const namedBy = isTheUsers ? 'users' : role
-    const { inherited } = backendOf(store.kind)
+    const { inherited } = pluginOf(store.kind)
     if (inherited === undefined || isOwn(`stores.${namedBy}.url`)) return store
-    const own = inherited(addressOf(store, dataFolder), id)
-    const prefix = isOwn(`stores.${namedBy}.prefix`) ? store.prefix : own.prefix
-    return { kind: store.kind, ...(own.url !== null && { url: own.url }), ...(prefix != null && { prefix }) }
+    const given = Object.entries(store).filter(([option]) => isOwn(`stores.${namedBy}.${option}`))
+    return { ...store, ...inherited(store, id), ...Object.fromEntries(given) }
   }
 }

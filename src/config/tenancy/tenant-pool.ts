@@ -5,7 +5,7 @@ import { storeRoles } from '../../adapters/stores/store-backend.ts'
 import { Unavailable } from '../../domain/refusal.ts'
 import { semaphore } from '../../lib/semaphore.ts'
 import { inTime, unlessAborted } from '../../lib/timers.ts'
-import { backendOf } from '../plugins/stores.ts'
+import { pluginOf } from '../plugins/stores.ts'
 import { SettingsFault } from '../settings/schema/fault.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 import { defaultTenant, type LoadedTenants, type TenantSettings } from '../settings/tenants.ts'
@@ -323,7 +323,7 @@ function unavailable(id: string, cause: unknown): never {
 
 /** Whether no store of the tenant loses its records when it closes. */
 function keepsAll({ settings }: TenantSettings): boolean {
-  return storeRoles.every((role) => backendOf(settings.stores[role].kind).placeOf)
+  return storeRoles.every((role) => pluginOf(settings.stores[role].kind).placeOf)
 }
 
 function logDisabled(log: Logger, { disabled }: LoadedTenants): void {

@@ -14,7 +14,7 @@ function spelling(address: Email, way: number): Email {
   return spelled.join('') as Email
 }
 
-/** The promises of `UserStore` in `application/ports`, and of `checkSecret`. */
+/** The promises of `UserStore` in `application/ports`. */
 export function userStoreContract({ on, onNew }: Cases<UsersRole>): void {
   on('gives back every field of a user as it was inserted', async ({ store: { users }, second }) => {
     for (const user of [
@@ -232,23 +232,5 @@ export function userStoreContract({ on, onNew }: Cases<UsersRole>): void {
     assert.deepEqual([...(await store.users.passwordSchemes())].sort(), [cheap, bcrypt].sort())
     assert.equal(await store.users.remove(hashedByBcrypt, [anEvent(hashedByBcrypt, { type: 'deleted' })]), 'removed')
     assert.deepEqual(await store.users.passwordSchemes(), [cheap])
-  })
-
-  onNew('stores the mark of the first secret and compares later ones with it', async ({ store, second }) => {
-    assert.equal(await store.checkSecret('mark'), 'first')
-    assert.equal(await store.checkSecret('mark'), 'same')
-    assert.equal(await store.checkSecret('another'), 'other')
-    assert.equal(await second.checkSecret('another'), 'other')
-    assert.equal(await second.checkSecret('mark'), 'same')
-  })
-
-  onNew('answers first to exactly one of many concurrent first starts', async ({ atOnce }) => {
-    const marks = range(16).map((at) => (at < 8 ? 'mark' : 'another'))
-    const outcomes = await atOnce(marks, (one, mark) => one.checkSecret(mark))
-    assert.equal(count(outcomes, 'first'), 1)
-    const winner = marks[outcomes.indexOf('first')]
-    for (const [at, outcome] of outcomes.entries()) {
-      if (outcome !== 'first') assert.equal(outcome, marks[at] === winner ? 'same' : 'other')
-    }
   })
 }

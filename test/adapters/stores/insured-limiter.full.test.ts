@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { Redis } from 'ioredis'
 import { insuredLimiter } from '../../../src/adapters/stores/insured-limiter.ts'
 import { memoryLimiter } from '../../../src/adapters/stores/memory/limiter.ts'
-import { memoryBackend } from '../../../src/adapters/stores/memory/memory.ts'
+import { pluginOf } from '../../../src/config/plugins/stores.ts'
 import { Unavailable } from '../../../src/domain/refusal.ts'
 import { eventually } from '../../support/eventually.ts'
 import { faultOf } from '../../support/fault-of.ts'
@@ -123,17 +123,18 @@ describe('the limiter of a store that is down', () => {
 })
 
 describe('the limiter of a store that keeps no counters', () => {
-  const { open } = memoryBackend
+  const memory = pluginOf('memory')
+  const { open } = memory
 
   before(() => {
-    memoryBackend.open = async (options) => {
+    memory.open = async (options) => {
       const { limiter, ...handle } = await open(options)
       return handle
     }
   })
 
   after(() => {
-    memoryBackend.open = open
+    memory.open = open
   })
 
   for (const [enabled, lines] of [

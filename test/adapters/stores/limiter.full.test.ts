@@ -115,7 +115,7 @@ describe('the counters of limits', () => {
       const program = `
         import { sqliteBackend } from './src/adapters/stores/sqlite/sqlite.ts'
         const [, dataFolder] = process.argv
-        const handle = await sqliteBackend.open({ url: null, dataFolder, clock: () => new Date(), warn() {} })
+        const handle = await sqliteBackend.open({ dataFolder, clock: () => new Date(), warn() {} })
         await handle.prepare()
         for (let count = 1; ; count++) {
           const added = await handle.limiter.add('guesses', 1, 3600).catch((fault) => fault)

@@ -19,8 +19,7 @@ interface Meta {
   readonly version: number
 }
 
-const open = (url: string): Promise<StoreHandle> =>
-  mongoBackend.open({ url, dataFolder: '', clock: () => new Date(), warn() {} })
+const open = (url: string): Promise<StoreHandle> => mongoBackend.open({ url, clock: () => new Date(), warn() {} })
 
 describe('a database of MongoDB at the start', () => {
   let url: string
@@ -102,7 +101,7 @@ describe('a database of MongoDB at the start', () => {
       expect(begun[1]).to.equal(begun[0])
       release()
       await recovers(() => handle.prepare())
-      expect(await handle.users?.users.list(1, null)).to.deep.equal({ items: [], next: null })
+      expect(await handle.users?.list(1, null)).to.deep.equal({ items: [], next: null })
     } finally {
       release()
       await handle.close()

@@ -21,10 +21,10 @@ import { everyOperation, everythingWorks, outcomesOf } from '../../support/store
 type Opened = Awaited<ReturnType<typeof openMongo>>
 
 const clock = () => new Date()
-const open = (url: string | null): Promise<StoreHandle> => mongoBackend.open({ url, dataFolder: '', clock, warn() {} })
+const open = (url: string): Promise<StoreHandle> => mongoBackend.open({ url, clock, warn() {} })
 
 function usersOf({ users }: StoreHandle) {
-  return users?.users ?? expect.fail('the MongoDB store lacks users')
+  return users ?? expect.fail('the MongoDB store lacks users')
 }
 
 describe('the MongoDB store', () => {
@@ -33,7 +33,7 @@ describe('the MongoDB store', () => {
   })
 
   describe('when it is opened', () => {
-    for (const url of [null, 'mongodb://127.0.0.1', 'mongodb://127.0.0.1:27017/', 'mongodb://127.0.0.1/?w=1']) {
+    for (const url of ['', 'mongodb://127.0.0.1', 'mongodb://127.0.0.1:27017/', 'mongodb://127.0.0.1/?w=1']) {
       it(`wants a database named, not ${url}`, async () => {
         expect(await faultOf(open(url))).to.be.instanceOf(Unsuitable)
       })
@@ -124,13 +124,13 @@ describe('the MongoDB store', () => {
 
     it('reads no operators from arguments of untyped callers', async () => {
       const { users, sessions, tokens, oauthStates } = opened.handle
-      expect(await users.users.insert(aUser(), [])).to.equal('stored')
+      expect(await users.insert(aUser(), [])).to.equal('stored')
       await sessions.put(aSession())
       await tokens.put(aToken())
       await oauthStates.put(anOAuthState(), 10)
       const anything = { $ne: null } as never
       for (const call of [
-        () => users.users.find(anything),
+        () => users.find(anything),
         () => sessions.find(anything),
         () => sessions.remove(anything),
         () => sessions.removeAllOf(anything),
@@ -140,8 +140,8 @@ describe('the MongoDB store', () => {
       ]) {
         expect(await faultOf(call())).to.be.instanceOf(TypeError)
       }
-      expect(await users.users.findByEmail(anything)).to.equal(null)
-      expect(await users.users.findByOAuthAccount('acme', anything)).to.equal(null)
+      expect(await users.findByEmail(anything)).to.equal(null)
+      expect(await users.findByOAuthAccount('acme', anything)).to.equal(null)
     })
 
     it('reads sessions and users as an earlier release has written them', async () => {
@@ -152,7 +152,7 @@ describe('the MongoDB store', () => {
       expect(await opened.handle.sessions.find(digest)).to.deep.equal(session)
 
       const user = aUser()
-      await opened.handle.users.users.insert(user, [])
+      await opened.handle.users.insert(user, [])
       const { generation, keptSid } = user.sessions
       expect((await stored(user.id))?.sessions, 'names').to.deep.equal({ generation, keptCredentialId: keptSid })
     })
@@ -166,7 +166,7 @@ describe('the MongoDB store', () => {
     })
 
     it('keeps the events of a removed user until they are delivered or swept, and nothing else', async () => {
-      const { users, outbox } = opened.handle.users
+      const { users, outbox } = opened.handle
       const user = aUser()
       expect(await users.insert(user, [anEvent(user)])).to.equal('stored')
       expect(await users.remove(user, [anEvent(user, { type: 'deleted' })])).to.equal('removed')
@@ -182,8 +182,8 @@ describe('the MongoDB store', () => {
     })
 
     it('repeats an insert when the holder of the key is removed before the look-up', async () => {
-      const { users } = opened.handle.users
-      const second = (await opened.second()).users.users
+      const { users } = opened.handle
+      const second = (await opened.second()).users
       const { email } = aUser()
       const seen = { stored: 0, email_taken: 0, account_taken: 0, givenUp: 0 }
       /** Users of whom no answer came in time: they may have been stored. */

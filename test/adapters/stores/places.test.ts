@@ -4,16 +4,11 @@ import { mongoBackend } from '../../../src/adapters/stores/mongo/mongo.ts'
 import { connectionKey } from '../../../src/adapters/stores/redis/address.ts'
 import { redisBackend } from '../../../src/adapters/stores/redis/redis.ts'
 import { sqliteBackend } from '../../../src/adapters/stores/sqlite/sqlite.ts'
-import type { StoreAddress, StoreBackend } from '../../../src/adapters/stores/store-backend.ts'
-
-const at = (url: string | null, prefix: string | null = null): StoreAddress => ({ url, prefix, dataFolder: '' })
-const placeIn = (backend: StoreBackend, address: StoreAddress) => backend.placeOf?.(address) ?? null
-const inherited = (backend: StoreBackend, address: StoreAddress, tenant = 'acme') =>
-  backend.inherited?.(address, tenant) ?? address
 
 describe('the place of a tenant’s records', () => {
   describe('in redis', () => {
-    const placeOf = (url: string, prefix?: string) => placeIn(redisBackend, at(url, prefix))
+    const placeOf = (url: string, prefix?: string) =>
+      redisBackend.placeOf({ url, ...(prefix !== undefined && { prefix }) })
 
     it('is the same for each spelling of an address and each user', () => {
       const place = placeOf('redis://cache.example')
@@ -42,9 +37,9 @@ describe('the place of a tenant’s records', () => {
     })
 
     it('is a prefix of the tenant when the address is inherited', () => {
-      const address = at('redis://cache.example/2')
-      expect(inherited(redisBackend, address)).to.deep.equal({ ...address, prefix: 'portcullis:acme:' })
-      expect(inherited(redisBackend, { ...address, prefix: 'ours:' }).prefix).to.equal('ours:acme:')
+      const address = { url: 'redis://cache.example/2' }
+      expect(redisBackend.inherited(address, 'acme')).to.deep.equal({ ...address, prefix: 'portcullis:acme:' })
+      expect(redisBackend.inherited({ ...address, prefix: 'ours:' }, 'acme').prefix).to.equal('ours:acme:')
     })
 
     it('is reached by one connection when server, database and user are the same', () => {
@@ -62,7 +57,7 @@ describe('the place of a tenant’s records', () => {
   })
 
   describe('in MongoDB', () => {
-    const placeOf = (url: string) => placeIn(mongoBackend, at(url))
+    const placeOf = (url: string) => mongoBackend.placeOf({ url })
     function keyOf(url: string): string {
       const parts = partsOf(url)
       if (parts === null) throw new Error(`${url} names no database`)
@@ -107,7 +102,7 @@ describe('the place of a tenant’s records', () => {
           'mongodb://u@a.example/name_acme?authMechanism=MONGODB-X509',
         ],
       ] as const) {
-        expect(inherited(mongoBackend, at(url)).url).to.equal(expected)
+        expect(mongoBackend.inherited({ url }, 'acme').url).to.equal(expected)
       }
     })
 
@@ -126,7 +121,7 @@ describe('the place of a tenant’s records', () => {
   })
 
   describe('in SQLite', () => {
-    const placeOf = (dataFolder: string) => placeIn(sqliteBackend, { url: null, dataFolder })
+    const placeOf = (dataFolder: string) => sqliteBackend.placeOf({ dataFolder })
 
     it('is the same for each spelling of a folder', () => {
       for (const path of ['/data', '/data/', '/other/../data']) {

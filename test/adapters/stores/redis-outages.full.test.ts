@@ -35,7 +35,7 @@ describe('a Redis that is down, misconfigured or refuses us', () => {
   })
 
   async function opened(url: string): Promise<StoreHandle> {
-    const options = { url, dataFolder: '', clock: () => new Date(), warn: (line: string) => warnings.push(line) }
+    const options = { url, clock: () => new Date(), warn: (line: string) => warnings.push(line) }
     const handle = await redisBackend.open(options)
     handles.push(handle)
     return handle

@@ -17,7 +17,7 @@ const sessionsAt = (url: string): Record<string, string> => ({
 
 /** The message of a store that refuses to be prepared. */
 async function refusal(url: string): Promise<string> {
-  const handle = await redisBackend.open({ url, dataFolder: '', clock: () => new Date(), warn() {} })
+  const handle = await redisBackend.open({ url, clock: () => new Date(), warn() {} })
   const fault = await faultOf(handle.prepare())
   await handle.close()
   if (!(fault instanceof Unsuitable)) throw new Error('expected Unsuitable', { cause: fault })

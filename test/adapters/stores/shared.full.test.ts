@@ -95,7 +95,7 @@ describe('a Redis that tenants share by prefix', () => {
   })
 
   beforeEach(() => {
-    const address = { url: `redis://127.0.0.1:${proxy.port}`, dataFolder: '' }
+    const address = { url: `redis://127.0.0.1:${proxy.port}` }
     tenants = tenantsOn((tenant, shares) => {
       const own = redisBackend.inherited?.(address, tenant) ?? address
       return redisBackend.open({ ...common, ...own, shares })
@@ -141,7 +141,7 @@ describe('a MongoDB that tenants share by database', () => {
     url.searchParams.set('directConnection', 'true')
     databases = new Set()
     tenants = tenantsOn((tenant, shares) => {
-      const address = { url: url.href, dataFolder: '' }
+      const address = { url: url.href }
       const own = mongoBackend.inherited?.(address, tenant) ?? address
       databases.add(own.url ?? '')
       return mongoBackend.open({ ...common, ...own, shares })
@@ -179,13 +179,13 @@ describe('the thread that writes the SQLite files of tenants', () => {
 
   const folderOf = (tenant: string) => join(folder, tenant)
   const pathOf = (tenant: string) => join(folderOf(tenant), 'portcullis.sqlite')
-  const insert = (handle: StoreHandle) => of(handle.users).users.insert(aUser(), [])
+  const insert = (handle: StoreHandle) => of(handle.users).insert(aUser(), [])
 
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'portcullis-shared-'))
     start = startThread
     tenants = tenantsOn((tenant, shares) =>
-      openSqlite({ ...common, url: null, dataFolder: folderOf(tenant), shares }, () => start()),
+      openSqlite({ ...common, dataFolder: folderOf(tenant), shares }, () => start()),
     )
   })
 

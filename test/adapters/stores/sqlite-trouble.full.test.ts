@@ -29,10 +29,10 @@ describe('the SQLite store during faults', () => {
     await at.close()
   })
 
-  const unprepared = () => sqliteBackend.open({ url: null, dataFolder: at.folder, clock: at.clock, warn() {} })
+  const unprepared = () => sqliteBackend.open({ dataFolder: at.folder, clock: at.clock, warn() {} })
 
   it('undoes only the failed operation of a batch', async () => {
-    const { users, outbox } = (await at.handle()).users
+    const { users, outbox } = await at.handle()
     const [first, failing, last] = [aUser(), aUser(), aUser()]
     const broken = { ...anEvent(failing), id: null as never }
     const [, fault] = await Promise.all([
@@ -75,7 +75,7 @@ describe('the SQLite store during faults', () => {
 
   it('refuses writes in 2 s while another process has the lock, reads meanwhile, and writes nothing later', async () => {
     const handle = await at.handle()
-    const { users } = handle.users
+    const { users } = handle
     const known = aUser()
     await users.insert(known, [])
     locker.exec('BEGIN IMMEDIATE')
@@ -95,7 +95,7 @@ describe('the SQLite store during faults', () => {
   })
 
   it('waits for a lock that is released in time, for writes and for its preparation', async () => {
-    for (const act of [() => at.handle(), async () => (await at.handle()).users.users.insert(aUser(), [])]) {
+    for (const act of [() => at.handle(), async () => (await at.handle()).users.insert(aUser(), [])]) {
       locker.exec('BEGIN EXCLUSIVE')
       const outcome = act()
       await delay(300)
@@ -112,7 +112,7 @@ describe('the SQLite store during faults', () => {
 
   it('is neither writable nor ready while its file is removed or replaced', async () => {
     const handle = await unprepared()
-    const { users } = handle.users ?? expect.fail('no users')
+    const { users } = handle
     const isOut = async () => {
       expect(await faultOf(handle.ping())).to.be.instanceOf(Unavailable)
       expect(await faultOf(users.insert(aUser(), []))).to.be.instanceOf(Unavailable)

@@ -57,10 +57,10 @@ describe('the SQLite store', () => {
 
     it('is readable by its owner only, and so is a new folder for it', async () => {
       const dataFolder = join(at.folder, 'data', 'here')
-      const handle = await sqliteBackend.open({ url: null, dataFolder, clock: at.clock, warn() {} })
+      const handle = await sqliteBackend.open({ dataFolder, clock: at.clock, warn() {} })
       expect(existsSync(dataFolder)).to.equal(false)
       await handle.prepare()
-      await handle.users?.users.insert(aUser(), [])
+      await handle.users.insert(aUser(), [])
       const modes = ['', 'portcullis.sqlite', 'portcullis.sqlite-wal', 'portcullis.sqlite-shm'].map(
         async (name) => (await stat(join(dataFolder, name))).mode & 0o777,
       )
@@ -77,7 +77,7 @@ describe('the SQLite store', () => {
       await (await at.handle()).close()
       await chmod(at.path, 0o644)
       const warnings: string[] = []
-      const options = { url: null, dataFolder: at.folder, clock: at.clock, warn: (text: string) => warnings.push(text) }
+      const options = { dataFolder: at.folder, clock: at.clock, warn: (text: string) => warnings.push(text) }
       const handle = await sqliteBackend.open(options)
       await handle.prepare()
       await handle.close()
@@ -88,17 +88,17 @@ describe('the SQLite store', () => {
     it('leaves one file with all writes when it is closed', async () => {
       const handle = await at.handle()
       const users = Array.from({ length: 250 }, () => aUser())
-      const inserts = users.map((user) => handle.users.users.insert(user, []))
+      const inserts = users.map((user) => handle.users.insert(user, []))
       await handle.close()
       expect(new Set(await Promise.all(inserts))).to.deep.equal(new Set(['stored']))
       expect(existsSync(`${at.path}-wal`)).to.equal(false)
-      expect(await faultOf(handle.users.users.insert(aUser(), []))).to.be.instanceOf(Unavailable)
+      expect(await faultOf(handle.users.insert(aUser(), []))).to.be.instanceOf(Unavailable)
       const again = await at.handle()
-      for (const user of users) expect(await again.users.users.find(user.id)).to.deep.equal(user)
+      for (const user of users) expect(await again.users.find(user.id)).to.deep.equal(user)
     })
 
     it('keeps users whose ids differ only at their ends, as imported ones may', async () => {
-      const { users } = (await at.handle()).users
+      const { users } = await at.handle()
       const ids = [1, 2, 3].map((end) => `00000000-0000-0000-0000-00000000000${end}` as UserId) // safe: UUIDs
       const everybody = ids.map((id) => aUser({ id }))
       for (const user of everybody) expect(await users.insert(user, [])).to.equal('stored')
@@ -111,19 +111,19 @@ describe('the SQLite store', () => {
         import { sqliteBackend } from './src/adapters/stores/sqlite/sqlite.ts'
         import { aSession, aUser } from './src/testing/builders.ts'
         const [, dataFolder] = process.argv
-        const handle = await sqliteBackend.open({ url: null, dataFolder, clock: () => new Date(), warn() {} })
+        const handle = await sqliteBackend.open({ dataFolder, clock: () => new Date(), warn() {} })
         await handle.prepare()
-        console.log(await handle.users.users.insert(aUser(), []))`
+        console.log(await handle.users.insert(aUser(), []))`
       const words = ['--input-type=module', '--eval', program, at.folder]
       const { stdout } = await promisify(execFile)(process.execPath, words)
       expect(stdout).to.equal('stored\n')
     })
 
     it('throws Unavailable until it is prepared', async () => {
-      const handle = await sqliteBackend.open({ url: null, dataFolder: at.folder, clock: at.clock, warn() {} })
-      const { users } = handle.users ?? {}
-      expect(await faultOf(Promise.resolve(users?.find(aUser().id)))).to.be.instanceOf(Unavailable)
-      expect(await faultOf(Promise.resolve(users?.insert(aUser(), [])))).to.be.instanceOf(Unavailable)
+      const handle = await sqliteBackend.open({ dataFolder: at.folder, clock: at.clock, warn() {} })
+      const { users } = handle
+      expect(await faultOf(users.find(aUser().id))).to.be.instanceOf(Unavailable)
+      expect(await faultOf(users.insert(aUser(), []))).to.be.instanceOf(Unavailable)
       expect(await faultOf(handle.ping())).to.be.instanceOf(Unavailable)
       await handle.prepare()
       await handle.ping()
@@ -183,7 +183,7 @@ describe('the SQLite store', () => {
 
   describe('refuses', () => {
     async function objection(dataFolder: string): Promise<string> {
-      const handle = await sqliteBackend.open({ url: null, dataFolder, clock: at.clock, warn() {} })
+      const handle = await sqliteBackend.open({ dataFolder, clock: at.clock, warn() {} })
       const fault = await faultOf(handle.prepare())
       await handle.close()
       expect(fault).to.be.instanceOf(Unsuitable)

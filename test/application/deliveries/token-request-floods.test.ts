@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import { derivedKeys } from '../../../src/adapters/crypto/derived-keys.ts'
 import { newId } from '../../../src/adapters/crypto/new-id.ts'
 import { memoryTokenStore } from '../../../src/adapters/stores/memory/tokens.ts'
+import { portsFor } from '../../../src/adapters/stores/store-backend.ts'
 import { DeliverTokens } from '../../../src/application/deliveries/deliver-tokens.ts'
 import { unlimited } from '../../../src/application/limits/limits.ts'
 import { RequestToken } from '../../../src/application/one-time-tokens/request-token.ts'
@@ -18,7 +19,7 @@ import { sqliteUnderTest } from '../../support/sqlite.ts'
 
 function over({ store, clock }: OpenedStore, eventHandlers: EventHandlers) {
   const keyRing = derivedKeys('a master secret of a test, long enough')
-  const { users, tokenRequests, expiringIds } = store.users ?? expect.fail('no users')
+  const { users, tokenRequests, expiringIds } = portsFor('users', 'the store', store)
   const delivery = new DeliverTokens({
     users,
     tokenRequests,

@@ -35,11 +35,11 @@ describe('a measured store that is made of classes', () => {
     },
   )
 
-  it('keeps the methods of the handle and of the users', async () => {
+  it('keeps the methods of the handle', async () => {
     const handle = { prepare: async () => undefined, ping: async () => undefined, close: async () => undefined }
     const { store } = await memoryUnderTest.open()
-    const { prepare, ping, close, users } = measured({ ...store, ...handle })
+    const { prepare, ping, close, secretMark } = measured({ ...store, ...handle })
     await Promise.all([prepare(), ping(), close()])
-    expect(await users?.checkSecret('mark')).to.equal('first')
+    expect(await secretMark?.check('mark')).to.equal('first')
   })
 })

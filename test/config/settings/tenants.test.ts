@@ -144,6 +144,13 @@ describe('settings of tenants', () => {
       })
     })
 
+    it('have no options of the usual kind if the tenant has another kind', async () => {
+      const common = { secret: goodSecret, stores: { users: { cacheMegabytes: 64 } } }
+      const tenants = await load(list({ acme: { stores: { users: mongo } }, bolt: {} }, common))
+      expect(settingsOf(tenants, 'acme').stores.users).to.deep.equal(mongo)
+      expect(settingsOf(tenants, 'bolt').stores.sessions).to.deep.equal({ kind: 'sqlite', cacheMegabytes: 64 })
+    })
+
     it('of the tenant `default` are those of a deployment without tenants', async () => {
       // Pages of tenants that a header names are off by default.
       const pages = { enabled: false }

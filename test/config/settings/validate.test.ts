@@ -77,6 +77,11 @@ describe('judging the settings', () => {
       ['no secret beside MongoDB', { stores: mongo }, 'secret'],
       ['users in Redis', { stores: { users: { kind: 'redis', url: 'redis://h' } } }, 'stores.users.kind'],
       ['Redis without an address', redisAt(), 'stores.sessions.url'],
+      [
+        'a cache for MongoDB',
+        { secret: goodSecret, stores: { users: { ...mongo.users, cacheMegabytes: 64 } } },
+        'stores.users.cacheMegabytes',
+      ],
       ['an address for memory', { stores: { tokens: { kind: 'memory', url: 'redis://h' } } }, 'stores.tokens.url'],
       ...[
         'somewhere',

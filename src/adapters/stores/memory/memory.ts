@@ -1,8 +1,10 @@
-import type { OpenOptions, StoreBackend, StoreHandle, UsersRole } from '../store-backend.ts'
+import type { StoreBackend } from '../store-backend.ts'
+import type { StorePorts } from '../store-ports.ts'
 import { memoryExpiringIds } from './expiring-ids.ts'
 import { memoryLimiter } from './limiter.ts'
 import { memoryOAuthStates } from './oauth-states.ts'
 import { memoryOutbox } from './outbox.ts'
+import { memorySecretMark } from './secret-mark.ts'
 import { memorySessionStore } from './sessions.ts'
 import { memoryTokenRequests } from './token-requests.ts'
 import { memoryTokenStore } from './tokens.ts'
@@ -13,46 +15,32 @@ import { memoryUserStore } from './users.ts'
  * Each operation runs in one turn of the event loop, so it is atomic. An opened store is new and empty, unless the same
  * tenant has it open: a reload opens a tenant again before it closes the former opening.
  */
-export const memoryBackend: StoreBackend = {
+export const memoryBackend = {
   kind: 'memory',
   roles: ['users', 'sessions', 'tokens'],
   protocols: [],
 
-  async open({ clock, tenant, shares }: OpenOptions): Promise<StoreHandle> {
-    const opened = (): Omit<StoreHandle, 'close'> => handleOf(clock)
-    if (tenant === undefined || shares === undefined) return { ...opened(), async close() {} }
-    const { value, release } = shares.lease(`memory of ${tenant}`, opened, async () => undefined)
-    return { ...value, close: release }
-  },
-}
-
-function handleOf(clock: () => Date): Omit<StoreHandle, 'close'> {
-  return {
-    users: usersRole(clock),
-    sessions: memorySessionStore(clock),
-    tokens: memoryTokenStore(clock),
-    oauthStates: memoryOAuthStates(clock),
-    limiter: memoryLimiter(),
+  async open({ clock, tenant, shares }) {
+    const opened = () => portsOf(clock)
     // There is no connection, so the store is usable before `prepare`.
-    async prepare() {},
-    async ping() {},
-  }
-}
+    const lifecycle = { prepare: async () => undefined, ping: async () => undefined, close: async () => undefined }
+    if (tenant === undefined || shares === undefined) return { ...lifecycle, ...opened() }
+    const { value, release } = shares.lease(`memory of ${tenant}`, opened, async () => undefined)
+    return { ...lifecycle, ...value, close: release }
+  },
+} as const satisfies StoreBackend<object, Required<StorePorts>>
 
-function usersRole(clock: () => Date): UsersRole {
+function portsOf(clock: () => Date): Required<StorePorts> {
   const outbox = memoryOutbox()
-  let firstMark: string | null = null
   return {
     users: memoryUserStore(outbox),
     outbox,
     tokenRequests: memoryTokenRequests(),
     expiringIds: memoryExpiringIds(clock),
-    async checkSecret(mark) {
-      if (firstMark === null) {
-        firstMark = mark
-        return 'first'
-      }
-      return firstMark === mark ? 'same' : 'other'
-    },
+    secretMark: memorySecretMark(),
+    sessions: memorySessionStore(clock),
+    tokens: memoryTokenStore(clock),
+    oauthStates: memoryOAuthStates(clock),
+    limiter: memoryLimiter(),
   }
 }

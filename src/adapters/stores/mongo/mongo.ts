@@ -2,15 +2,26 @@ import { Unavailable } from '../../../domain/refusal.ts'
 import { inTime } from '../../../lib/timers.ts'
 import { migrate, requireReadable } from '../migrations.ts'
 import { type OpenOptions, openShares, type StoreBackend, Unsuitable } from '../store-backend.ts'
-import { clientKey, databaseOf, hostsInClear, inherited, objection, partsOf, placeOf } from './connection/address.ts'
+import type { StorePorts } from '../store-ports.ts'
+import {
+  clientKey,
+  databaseOf,
+  hostsInClear,
+  inherited,
+  type MongoOptions,
+  objection,
+  partsOf,
+  placeOf,
+} from './connection/address.ts'
 import { openClient } from './connection/client.ts'
-import { type Connection, connectionOf, latest } from './connection/connection.ts'
+import { type Connection, connectionOf } from './connection/connection.ts'
 import { createIndexes, missingIndexes } from './connection/indexes.ts'
 import { mongoExpiringIds } from './expiring-ids.ts'
 import { mongoLimiter } from './limiter.ts'
 import { knownSchema, migrations, schemaRecord } from './migrations.ts'
 import { mongoOAuthStates } from './oauth-states.ts'
 import { mongoOutbox } from './outbox.ts'
+import { mongoSecretMark } from './secret-mark.ts'
 import { mongoSessionStore } from './sessions.ts'
 import { mongoTokenRequests } from './token-requests.ts'
 import { mongoTokenStore } from './tokens.ts'
@@ -20,7 +31,7 @@ import { mongoUserStore } from './users.ts'
  * MongoDB 4.4 or later, standalone or replica set. All promises rest on writes of single documents and on unique
  * indexes; none needs a transaction. Do not shard the collections: a unique index cannot span shards.
  */
-export const mongoBackend: StoreBackend = {
+export const mongoBackend = {
   kind: 'mongo',
   roles: ['users', 'sessions', 'tokens'],
   protocols: ['mongodb:', 'mongodb+srv:'],
@@ -37,13 +48,11 @@ export const mongoBackend: StoreBackend = {
     const prepare = preparation(connection, options.leavesMigrations !== true)
 
     return {
-      users: {
-        users: mongoUserStore(connection),
-        outbox: mongoOutbox(connection),
-        tokenRequests: mongoTokenRequests(connection),
-        expiringIds: mongoExpiringIds(connection),
-        checkSecret: (mark) => checkSecret(connection, mark),
-      },
+      users: mongoUserStore(connection),
+      outbox: mongoOutbox(connection),
+      tokenRequests: mongoTokenRequests(connection),
+      expiringIds: mongoExpiringIds(connection),
+      secretMark: mongoSecretMark(connection),
       sessions: mongoSessionStore(connection),
       tokens: mongoTokenStore(connection),
       oauthStates: mongoOAuthStates(connection),
@@ -81,12 +90,12 @@ export const mongoBackend: StoreBackend = {
       await connection.close()
     }
   },
-}
+} as const satisfies StoreBackend<MongoOptions, Required<StorePorts>>
 
-async function connect({ url, clock, shares = openShares() }: OpenOptions): Promise<Connection> {
-  const parts = url === null ? null : partsOf(url)
+async function connect({ url, clock, shares = openShares() }: OpenOptions & MongoOptions): Promise<Connection> {
+  const parts = partsOf(url)
   const database = parts && databaseOf(parts)
-  if (url === null || parts === null || database === null) {
+  if (parts === null || database === null) {
     throw new Unsuitable('the address of MongoDB must name a database, like mongodb://127.0.0.1:27017/portcullis')
   }
   const driver = await import('mongodb')
@@ -146,19 +155,4 @@ const unmendable: Record<string, string> = {
   85: 'an index of the same name or keys exists with other options; drop it',
   86: 'an index of the same name exists with other keys; drop it',
   11000: 'an index finds the same address or account twice; perhaps another program uses this database',
-}
-
-/** The unique `_id` makes exactly one of several concurrent first starts the first. */
-async function checkSecret({ meta, run, isDuplicate }: Connection, mark: string): Promise<'first' | 'same' | 'other'> {
-  return run(async () => {
-    try {
-      await meta.insertOne({ _id: 'secret', mark })
-      return 'first'
-    } catch (error) {
-      if (!isDuplicate(error)) throw error
-    }
-    const stored = await meta.findOne({ _id: 'secret' }, latest)
-    if (stored === null) throw new Unavailable('the mark of the secret was removed while it was read')
-    return stored.mark === mark ? 'same' : 'other'
-  })
 }

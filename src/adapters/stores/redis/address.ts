@@ -1,9 +1,14 @@
 import { percentDecoded } from '../../../lib/percent-decoded.ts'
-import type { StoreAddress } from '../store-backend.ts'
+
+export interface RedisOptions {
+  readonly url: string
+  /** The prefix of every key; by default `portcullis:`. */
+  readonly prefix?: string
+}
 
 const usualPrefix = 'portcullis:'
 
-export const prefixOf = ({ prefix }: StoreAddress): string => prefix ?? usualPrefix
+export const prefixOf = ({ prefix }: RedisOptions): string => prefix ?? usualPrefix
 
 /** The reason why ioredis would misread this address, worded to follow the name of the setting; `null` without one. */
 export function objection(url: string): string | null {
@@ -40,11 +45,11 @@ export function hostsInClear(url: string): readonly string[] {
   return protocol === 'rediss:' ? [] : [hostname.replace(/^\[|\]$/g, '') || 'localhost']
 }
 
-export function placeOf(address: StoreAddress): string | null {
-  if (address.url === null || objection(address.url) !== null) return null
+export function placeOf(address: RedisOptions): string | null {
+  if (objection(address.url) !== null) return null
   return `${placeOfUrl(address.url)} ${prefixOf(address)}`
 }
 
-export function inherited(address: StoreAddress, tenant: string): StoreAddress {
+export function inherited(address: RedisOptions, tenant: string): RedisOptions {
   return { ...address, prefix: `${prefixOf(address)}${tenant}:` }
 }

@@ -1,7 +1,17 @@
 import { Unavailable } from '../../../domain/refusal.ts'
 import { migrate } from '../migrations.ts'
-import { type OpenOptions, openShares, type StoreBackend, type StoreHandle, Unsuitable } from '../store-backend.ts'
-import { connectionKey, databaseOf, hostsInClear, inherited, objection, placeOf, prefixOf } from './address.ts'
+import { type OpenOptions, openShares, type StoreBackend, type StoreLifecycle, Unsuitable } from '../store-backend.ts'
+import type { StorePorts } from '../store-ports.ts'
+import {
+  connectionKey,
+  databaseOf,
+  hostsInClear,
+  inherited,
+  objection,
+  placeOf,
+  prefixOf,
+  type RedisOptions,
+} from './address.ts'
 import { type Ask, lackedCommand, lacking, messageOf, redisConnection } from './connection.ts'
 import { redisLimiter } from './limiter.ts'
 import { migrations, schemaRecord } from './migrations.ts'
@@ -9,23 +19,23 @@ import { redisOAuthStates } from './oauth-states.ts'
 import { redisSessionStore } from './sessions.ts'
 import { redisTokenStore } from './tokens.ts'
 
+type Offered = Required<Pick<StorePorts, 'sessions' | 'tokens' | 'oauthStates' | 'limiter'>>
+
 /** Redis 7.0 or later, or Valkey. It stores sessions, one-time tokens, OAuth states and counters, but no users. */
-export const redisBackend: StoreBackend = {
+export const redisBackend = {
   kind: 'redis',
   roles: ['sessions', 'tokens'],
   protocols: ['redis:', 'rediss:'],
-  takesPrefix: true,
   objection,
   inherited,
   placeOf,
   hostsInClear,
-  open: (options) => openRedis(options),
-}
+  open: openRedis,
+} as const satisfies StoreBackend<RedisOptions, Offered>
 
-async function openRedis(options: OpenOptions): Promise<StoreHandle> {
+async function openRedis(options: OpenOptions & RedisOptions): Promise<StoreLifecycle & Offered> {
   const { url, clock, warn, shares = openShares() } = options
   const prefix = prefixOf(options)
-  if (url === null) throw new Unsuitable('redis: needs an address, redis://host:port/database')
   const fault = objection(url)
   if (fault !== null) throw new Unsuitable(`redis: the address ${fault}`)
 

@@ -1,11 +1,11 @@
 import type { ExpiringIds } from '../../../application/ports/stores/expiring-ids.ts'
 import type { OAuthStateStore } from '../../../application/ports/stores/oauth-state-store.ts'
 import type { Outbox } from '../../../application/ports/stores/outbox.ts'
+import type { SecretMark } from '../../../application/ports/stores/secret-mark.ts'
 import type { SessionStore } from '../../../application/ports/stores/session-store.ts'
 import type { TokenRequests } from '../../../application/ports/stores/token-requests.ts'
 import type { TokenStore } from '../../../application/ports/stores/token-store.ts'
 import type { UserStore } from '../../../application/ports/stores/user-store.ts'
-import type { UsersRole } from '../store-backend.ts'
 
 /** Every method that writes. The event loop sends its name and arguments to the writer's thread, which runs it. */
 export interface Writes {
@@ -16,7 +16,8 @@ export interface Writes {
   readonly tokens: Pick<TokenStore, 'put' | 'remove' | 'removeAllOf' | 'sweep'>
   readonly oauthStates: OAuthStateStore
   readonly sessions: Pick<SessionStore, 'put' | 'recordUse' | 'remove' | 'removeAllOf' | 'sweep'>
-  readonly meta: Pick<UsersRole, 'checkSecret'> & {
+  readonly secretMark: SecretMark
+  readonly meta: {
     /** Opens the file and runs its missing migrations; writes nothing else. */
     open(): Promise<void>
     ping(): Promise<void>
@@ -50,7 +51,8 @@ export const writeMethods: { readonly [S in keyof Writes]: { readonly [M in keyo
   tokens: { put: true, remove: true, removeAllOf: true, sweep: true },
   oauthStates: { put: true, take: true, sweep: true },
   sessions: { put: true, recordUse: true, remove: true, removeAllOf: true, sweep: true },
-  meta: { open: true, ping: true, checkSecret: true },
+  secretMark: { check: true },
+  meta: { open: true, ping: true },
 }
 
 /** A port's methods as the thread implements them: each gets the time of the call first, and returns at once. */

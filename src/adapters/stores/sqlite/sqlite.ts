@@ -1,5 +1,6 @@
 import type { Worker } from 'node:worker_threads'
-import { type OpenOptions, openShares, type StoreBackend, type StoreHandle } from '../store-backend.ts'
+import { type OpenOptions, openShares, type StoreBackend, type StoreLifecycle } from '../store-backend.ts'
+import type { StorePorts } from '../store-ports.ts'
 import { sqliteReader } from './connection.ts'
 import { createFile, pathIn } from './data-file.ts'
 import { checkFile, copyFile, fileSchemas } from './file-care.ts'
@@ -12,8 +13,14 @@ import { sqliteTokens } from './read/tokens.ts'
 import { sqliteUsers } from './read/users.ts'
 import { sqliteWriter, startThread, writerThread } from './writer.ts'
 
+export interface SqliteOptions {
+  readonly dataFolder: string
+  /** The size of the cache of each opening. */
+  readonly cacheMegabytes?: number
+}
+
 /** Users, sessions and tokens in one file of the data folder, `portcullis.sqlite`, and counters in another. */
-export const sqliteBackend: StoreBackend = {
+export const sqliteBackend = {
   kind: 'sqlite',
   roles: ['users', 'sessions', 'tokens'],
   protocols: [],
@@ -22,7 +29,7 @@ export const sqliteBackend: StoreBackend = {
   schemas: ({ dataFolder }) => fileSchemas(pathIn(dataFolder)),
   check: ({ dataFolder }) => checkFile(pathIn(dataFolder)),
   backUp: ({ dataFolder }, to) => copyFile(pathIn(dataFolder), to),
-}
+} as const satisfies StoreBackend<SqliteOptions, Required<StorePorts>>
 
 const usualCacheMegabytes = 256
 /** The size for each of many tenants. */
@@ -30,9 +37,9 @@ const smallCacheMegabytes = 0.5
 
 /** As `sqliteBackend.open`, with the writer's thread started by `start`. */
 export async function openSqlite(
-  options: OpenOptions,
+  options: OpenOptions & SqliteOptions,
   start: () => Worker = startThread,
-): Promise<Required<StoreHandle>> {
+): Promise<StoreLifecycle & Required<StorePorts>> {
   const {
     dataFolder,
     clock,
@@ -62,13 +69,11 @@ export async function openSqlite(
   }
 
   return {
-    users: {
-      users: sqliteUsers(read, writes.users),
-      outbox: sqliteOutbox(read, writes.outbox),
-      tokenRequests: sqliteTokenRequests(read, writes.tokenRequests),
-      expiringIds: sqliteExpiringIds(read, writes.expiringIds, clock),
-      checkSecret: writes.meta.checkSecret,
-    },
+    users: sqliteUsers(read, writes.users),
+    outbox: sqliteOutbox(read, writes.outbox),
+    tokenRequests: sqliteTokenRequests(read, writes.tokenRequests),
+    expiringIds: sqliteExpiringIds(read, writes.expiringIds, clock),
+    secretMark: writes.secretMark,
     sessions: sqliteSessions(read, writes.sessions, clock),
     tokens: sqliteTokens(read, writes.tokens, clock),
     oauthStates: writes.oauthStates,

@@ -2,7 +2,7 @@ import { parseMailUrl } from '../../../adapters/mail/mail-url.ts'
 import { storeRoles } from '../../../adapters/stores/store-backend.ts'
 import { isAppOrigin } from '../../../lib/app-origin.ts'
 import { isLoopback } from '../../../lib/loopback.ts'
-import { backendOf } from '../../plugins/stores.ts'
+import { pluginOf } from '../../plugins/stores.ts'
 import { canHavePages, isLocal, isPublic } from '../defaults.ts'
 import { registrableDomain } from '../registrable-domain.ts'
 import type { Source } from '../schema/fault.ts'
@@ -36,7 +36,7 @@ export function doubtsOfPages(settings: Settings, sources: ReadonlyMap<string, S
 function doubtsOfStores({ stores }: Settings): string[] {
   const inClear = storeRoles.flatMap((role) => {
     const { kind, url } = stores[role]
-    const hosts = url === undefined ? [] : (backendOf(kind).hostsInClear?.(url) ?? [])
+    const hosts = url === undefined ? [] : (pluginOf(kind).hostsInClear?.(url) ?? [])
     return hosts.every((host) => isLoopback(host) || isNeighbour(host)) ? [] : [`stores.${role}.url`]
   })
   return [

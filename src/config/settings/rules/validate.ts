@@ -1,9 +1,9 @@
 import { leastCosts } from '../../../adapters/crypto/cost-bounds.ts'
 import { pagePaths, routes } from '../../../adapters/http/routes.ts'
 import { parseMailUrl } from '../../../adapters/mail/mail-url.ts'
-import { type StoreBackend, storeRoles } from '../../../adapters/stores/store-backend.ts'
+import { storeRoles } from '../../../adapters/stores/store-backend.ts'
 import { isLoopback, leadsToLoopback } from '../../../lib/loopback.ts'
-import { backendOf, type StoreSettings } from '../../plugins/stores.ts'
+import { addressObjection } from '../../plugins/stores.ts'
 import { objectionsToCookie } from '../../plugins/transports.ts'
 import { canHavePages } from '../defaults.ts'
 import { mountedRoutes } from '../mounted-routes.ts'
@@ -39,32 +39,12 @@ export function judgeSettings(settings: Settings, note: NoteFault): void {
 function judgeStores({ stores }: Settings, note: NoteFault): void {
   for (const role of storeRoles) {
     const store = stores[role]
-    const backend = backendOf(store.kind)
-    const objection = addressObjection(backend, store)
+    const objection = addressObjection(store)
     // A role of the same kind inherits the address of the users, so a missing address is one fault.
     const users = store.kind === stores.users.kind ? ['stores.users.kind', 'stores.users.url'] : []
     const involved = [`stores.${role}.kind`, ...users]
     if (objection !== null) note(`stores.${role}.url`, objection, involved)
-    if (store.prefix !== undefined && backend.takesPrefix !== true) {
-      note(`stores.${role}.prefix`, `must not be given: ${store.kind} has no prefix`, involved)
-    }
   }
-}
-
-/** Scheme, hosts, path. `URL` refuses MongoDB addresses with several hosts. */
-const address = /^([a-z][a-z0-9+.-]*:)\/\/[^/?#\s]+(\/[^?#\s]*)?(?:\?[^#\s]*)?$/i
-
-function addressObjection(backend: StoreBackend, { url }: StoreSettings): string | null {
-  const { kind, protocols, needsDatabase } = backend
-  if (protocols.length === 0) return url === undefined ? null : `must not be given: ${kind} has no address`
-  const wanted = protocols.map((protocol) => `${protocol}//…`).join(' or ')
-  if (url === undefined) return `is required for ${kind}: ${wanted}`
-  const [, protocol, path] = address.exec(url) ?? []
-  if (protocol === undefined || !protocols.includes(protocol.toLowerCase())) {
-    return `must be an address of ${kind}: ${wanted}`
-  }
-  if (needsDatabase === true && !/^\/[^/]+$/.test(path ?? '')) return `must name a database: ${protocol}//host/name`
-  return backend.objection?.(url) ?? null
 }
 
 function judgeBackends(settings: Settings, note: NoteFault): void {

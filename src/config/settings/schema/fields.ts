@@ -17,6 +17,9 @@ interface Annotations {
   readonly byEntry?: boolean
   /** `null` in a file means none. A tenant can remove an inherited value in no other way. */
   readonly nullIsNone?: boolean
+  /** The kind of a union if none is given, or the path of another union that has the same kind. */
+  readonly usualKind?: string
+  readonly usualKindOf?: string
   readonly minimum?: number
   readonly maximum?: number
 }

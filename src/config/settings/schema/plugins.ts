@@ -10,44 +10,18 @@ import { transports } from '../../plugins/transports.ts'
 import { enabled, page, prefix } from './fields.ts'
 
 export function storeSchema(role: StoreRole) {
-  const kinds = stores.filter(({ roles }) => roles.includes(role)).map(({ kind }) => kind)
-  const kind = Type.Enum(kinds, {
-    ...(role === 'users' ? { default: 'sqlite' } : { otherwise: 'the kind of the users' }),
-    description: `Store of the ${role === 'tokens' ? 'one-time tokens' : role}.`,
-  })
-  return Type.Object({
-    kind: role === 'users' ? kind : Type.Optional(kind),
-    url: Type.Optional(
-      Type.String({
-        secret: 'address',
-        expects: 'an address such as mongodb://host/name or redis://host',
-        otherwise: role === 'users' ? 'none' : 'the address of the users, if the kind is the same',
-        description: 'Address of the server, for MongoDB and Redis.',
-      }),
-    ),
-    ...(role === 'users' && { cacheMegabytes }),
-    ...(stores.some((one) => one.takesPrefix && one.roles.includes(role)) && { prefix: keyPrefix }),
-  })
+  return Type.Union(
+    stores
+      .filter(({ roles }) => roles.includes(role))
+      .map(({ kind, options }) => Type.Object({ kind: Type.Literal(kind), ...options(role) })),
+    {
+      ...(role === 'users'
+        ? { usualKind: 'sqlite' }
+        : { usualKindOf: 'stores.users', otherwise: 'the kind of the users' }),
+      description: `Store of the ${role === 'tokens' ? 'one-time tokens' : role}.`,
+    },
+  )
 }
-
-const cacheMegabytes = Type.Optional(
-  Type.Integer({
-    minimum: 1,
-    maximum: 65_536,
-    otherwise: '256; half a megabyte for each of several tenants',
-    description:
-      '(sqlite) Limit of the memory in which a process keeps parts of the file. The process takes it as it reads the file.',
-  }),
-)
-
-const keyPrefix = Type.Optional(
-  Type.String({
-    pattern: '^[A-Za-z0-9._:-]{1,64}$',
-    expects: 'letters, digits, . _ : and -, at most 64',
-    otherwise: '`portcullis:`; `portcullis:<tenant>:` for a tenant that inherits the address',
-    description: '(redis) Prefix of every key. Deployments that share a Redis server need different prefixes.',
-  }),
-)
 
 function listed(words: readonly string[]): string {
   return words.map((word) => `\`${word}\``).join(', ')

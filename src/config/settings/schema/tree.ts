@@ -1,4 +1,5 @@
 import Type, { type TObject, type TSchema } from 'typebox'
+import { annotations } from './fields.ts'
 
 /** Whether the value is a JSON object, not a list. */
 export function isGroup(value: unknown): value is Readonly<Record<string, unknown>> {
@@ -101,6 +102,11 @@ export function branchesOf(schema: TSchema): ReadonlyMap<string, TObject> {
 
 /** The schema of `kind` in a union. */
 export function kindSchema(union: TSchema): TSchema {
-  const { description } = union as { description?: string }
-  return Type.Enum([...branchesOf(union).keys()], description === undefined ? {} : { description })
+  const { description, otherwise, usualKind, usualKindOf } = annotations(union)
+  const kind = Type.Enum([...branchesOf(union).keys()], {
+    ...(description !== undefined && { description }),
+    ...(otherwise !== undefined && { otherwise }),
+    ...(usualKind !== undefined && { default: usualKind }),
+  })
+  return usualKindOf === undefined ? kind : Type.Optional(kind)
 }

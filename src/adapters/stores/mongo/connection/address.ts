@@ -1,5 +1,9 @@
 import { percentDecoded } from '../../../../lib/percent-decoded.ts'
-import type { StoreAddress } from '../../store-backend.ts'
+
+export interface MongoOptions {
+  /** The address, which names a database: `mongodb://host/name`. */
+  readonly url: string
+}
 
 /** The parts of an address, as written. It may list several hosts, so `URL` cannot parse it. */
 interface Parts {
@@ -82,8 +86,8 @@ export function clientKey(parts: Parts): string {
 }
 
 /** Lower case, because MongoDB refuses two databases whose names differ only by case. */
-export function placeOf({ url }: StoreAddress): string | null {
-  const parts = partsOf(url ?? '')
+export function placeOf({ url }: MongoOptions): string | null {
+  const parts = partsOf(url)
   const database = parts && databaseOf(parts)
   return parts && database && `${parts.hosts}/${database.toLowerCase()}`
 }
@@ -91,9 +95,9 @@ export function placeOf({ url }: StoreAddress): string | null {
 /**
  * Appends the name of the tenant to the name of the database. The user still authenticates against the original one.
  */
-export function inherited(address: StoreAddress, tenant: string): StoreAddress {
-  const parts = partsOf(address.url ?? '')
-  if (address.url === null || parts === null) return address
+export function inherited(address: MongoOptions, tenant: string): MongoOptions {
+  const parts = partsOf(address.url)
+  if (parts === null) return address
   const { database, query } = parts
   const source = holdsItsUser(parts) ? `${query === '' ? '?' : '&'}authSource=${database}` : ''
   const server = address.url.slice(0, address.url.length - query.length - database.length)

@@ -12,14 +12,5 @@ export function metaWrites(sql: Statements): InThread<Writes['meta']> {
          ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
       ).run()
     },
-
-    checkSecret(_now, mark) {
-      const keep = sql<[string]>(
-        `INSERT INTO meta (name, value) VALUES ('secret-mark', ?) ON CONFLICT (name) DO NOTHING`,
-      )
-      if (keep.run(mark).changes === 1) return 'first'
-      const kept = sql<[], { value: string }>(`SELECT value FROM meta WHERE name = 'secret-mark'`).get()
-      return kept?.value === mark ? 'same' : 'other'
-    },
   }
 }

@@ -4,6 +4,7 @@ import { expiringIdWrites } from './expiring-ids.ts'
 import { metaWrites } from './meta.ts'
 import { oauthStateWrites } from './oauth-states.ts'
 import { outboxWrites } from './outbox.ts'
+import { secretMarkWrites } from './secret-mark.ts'
 import { sessionWrites } from './sessions.ts'
 import { tokenRequestWrites } from './token-requests.ts'
 import { tokenWrites } from './tokens.ts'
@@ -19,6 +20,7 @@ export function operations(sql: Statements): { readonly [S in keyof Writes]: InT
     tokens: tokenWrites(sql),
     oauthStates: oauthStateWrites(sql),
     sessions: sessionWrites(sql),
+    secretMark: secretMarkWrites(sql),
     meta: metaWrites(sql),
   }
 }

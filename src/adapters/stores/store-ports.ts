@@ -1,0 +1,106 @@
+import type { ExpiringIds } from '../../application/ports/stores/expiring-ids.ts'
+import type { Limiter } from '../../application/ports/stores/limiter.ts'
+import type { OAuthStateStore } from '../../application/ports/stores/oauth-state-store.ts'
+import type { Outbox } from '../../application/ports/stores/outbox.ts'
+import type { SecretMark } from '../../application/ports/stores/secret-mark.ts'
+import type { SessionStore } from '../../application/ports/stores/session-store.ts'
+import type { TokenRequests } from '../../application/ports/stores/token-requests.ts'
+import type { TokenStore } from '../../application/ports/stores/token-store.ts'
+import type { UserStore } from '../../application/ports/stores/user-store.ts'
+
+/**
+ * The ports that a store offers, each for one kind of record. A new kind of record is a port here, its entry in `storePorts`,
+ * a suite in `testing/store-suites.ts` and a file in each store that offers it.
+ */
+export interface StorePorts {
+  readonly users?: UserStore
+  readonly outbox?: Outbox
+  readonly tokenRequests?: TokenRequests
+  readonly expiringIds?: ExpiringIds
+  readonly secretMark?: SecretMark
+  readonly sessions?: SessionStore
+  readonly tokens?: TokenStore
+  readonly oauthStates?: OAuthStateStore
+  /** The counters of limits. Without it, each process counts for itself. */
+  readonly limiter?: Limiter
+}
+
+export type PortName = keyof StorePorts
+
+interface PortFacts<Port> {
+  /** The label of the records in the metrics. */
+  readonly records: string
+  /** Every method of the port. */
+  readonly methods: { readonly [Method in keyof Port]: 'read' | 'write' }
+}
+
+export const storePorts: { readonly [Name in PortName]-?: PortFacts<Required<StorePorts>[Name]> } = {
+  users: {
+    records: 'users',
+    methods: {
+      find: 'read',
+      findByEmail: 'read',
+      findByOAuthAccount: 'read',
+      insert: 'write',
+      replace: 'write',
+      remove: 'write',
+      list: 'read',
+      passwordSchemes: 'read',
+    },
+  },
+  outbox: {
+    records: 'events',
+    methods: {
+      lease: 'write',
+      renew: 'write',
+      settle: 'write',
+      postpone: 'write',
+      bury: 'write',
+      release: 'write',
+      nextDue: 'read',
+      list: 'read',
+      count: 'read',
+      revive: 'write',
+      sweepDead: 'write',
+    },
+  },
+  tokenRequests: {
+    records: 'token_requests',
+    methods: {
+      ask: 'write',
+      lease: 'write',
+      bind: 'write',
+      postpone: 'write',
+      settle: 'write',
+      sweep: 'write',
+      bury: 'write',
+      list: 'read',
+      count: 'read',
+      revive: 'write',
+      sweepDead: 'write',
+    },
+  },
+  expiringIds: { records: 'expiring_ids', methods: { add: 'write', has: 'read', sweep: 'write' } },
+  secretMark: { records: 'secret_mark', methods: { check: 'write' } },
+  sessions: {
+    records: 'sessions',
+    methods: {
+      put: 'write',
+      find: 'read',
+      recordUse: 'write',
+      remove: 'write',
+      listOf: 'read',
+      removeAllOf: 'write',
+      sweep: 'write',
+    },
+  },
+  tokens: {
+    records: 'tokens',
+    methods: { put: 'write', find: 'read', current: 'read', remove: 'write', removeAllOf: 'write', sweep: 'write' },
+  },
+  oauthStates: { records: 'oauth_states', methods: { put: 'write', take: 'write', sweep: 'write' } },
+  limiter: { records: 'limits', methods: { add: 'write', clear: 'write' } },
+}
+
+// Safe: its type has exactly these keys.
+export const portNames = Object.keys(storePorts) as readonly PortName[]

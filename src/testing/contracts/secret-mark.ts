@@ -1,0 +1,25 @@
+import assert from 'node:assert/strict'
+import type { SecretMark } from '../../application/ports/stores/secret-mark.ts'
+import { type Cases, range } from '../cases.ts'
+import { count } from '../users-scene.ts'
+
+/** The promises of `SecretMark` in `application/ports`. */
+export function secretMarkContract({ onNew }: Cases<SecretMark>): void {
+  onNew('stores the mark of the first secret and compares later ones with it', async ({ store, second }) => {
+    assert.equal(await store.check('mark'), 'first')
+    assert.equal(await store.check('mark'), 'same')
+    assert.equal(await store.check('another'), 'other')
+    assert.equal(await second.check('another'), 'other')
+    assert.equal(await second.check('mark'), 'same')
+  })
+
+  onNew('answers first to exactly one of many concurrent first starts', async ({ atOnce }) => {
+    const marks = range(16).map((at) => (at < 8 ? 'mark' : 'another'))
+    const outcomes = await atOnce(marks, (one, mark) => one.check(mark))
+    assert.equal(count(outcomes, 'first'), 1)
+    const winner = marks[outcomes.indexOf('first')]
+    for (const [at, outcome] of outcomes.entries()) {
+      if (outcome !== 'first') assert.equal(outcome, marks[at] === winner ? 'same' : 'other')
+    }
+  })
+}
