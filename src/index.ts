@@ -24,6 +24,7 @@ export {
   Authenticate,
   type Authenticated,
   type Backend,
+  type By,
   type CandidateCredential,
 } from './application/sign-in/authenticate.ts'
 export type { CheckedAccounts } from './application/checked-accounts.ts'
@@ -111,6 +112,7 @@ export type { UserStore } from './application/ports/stores/user-store.ts'
 export type { Timers } from './application/ports/timers.ts'
 
 // Values and rules
+export type { Actor, ActorWithoutLogin } from './domain/actor.ts'
 export { type Email, emailKey, type EmailKey, isEmail, type ParsedEmail } from './domain/email.ts'
 export {
   type AccountEvent,

@@ -1,3 +1,4 @@
+import type { Actor } from '../domain/actor.ts'
 import { isEmail } from '../domain/email.ts'
 import { isUserId } from '../domain/ids.ts'
 import { InvalidInput, Refusal } from '../domain/refusal.ts'
@@ -17,7 +18,7 @@ import type { RejectAccount } from './one-time-tokens/reject-account.ts'
 import type { RequestToken } from './one-time-tokens/request-token.ts'
 import type { ResetPassword } from './one-time-tokens/reset-password.ts'
 import type { VerifyUser } from './one-time-tokens/verify-user.ts'
-import type { Authenticate, Authenticated, Backend } from './sign-in/authenticate.ts'
+import type { Authenticate, Backend, By } from './sign-in/authenticate.ts'
 import type { EndSession } from './sign-in/end-session.ts'
 import type { ListSessions } from './sign-in/list-sessions.ts'
 import type { LogIn } from './sign-in/log-in.ts'
@@ -54,18 +55,15 @@ export interface CheckedAccounts {
 export function checkedAccounts(useCases: CheckedAccounts): CheckedAccounts {
   const { authenticate, logIn, readProviderToken, readUser, updateUser } = useCases
   return {
-    registerUser: checked(useCases.registerUser, ['email', 'password', 'client'], requireRequest),
-    createSuperuser: checked(useCases.createSuperuser, ['email', 'password'], requireRequest),
-    promoteUser: checked(useCases.promoteUser, ['email'], requireRequest),
+    registerUser: checked(byProgram(useCases.registerUser), ['email', 'password', 'client'], requireRequest),
+    createSuperuser: checked(byProgram(useCases.createSuperuser), ['email', 'password'], requireRequest),
+    promoteUser: checked(byProgram(useCases.promoteUser), ['email'], requireRequest),
     requestToken: checked(useCases.requestToken, ['purpose', 'email', 'device'], requireRequest),
     resetPassword: checked(useCases.resetPassword, ['token', 'password', 'client'], requireRequest),
     rejectAccount: checked(useCases.rejectAccount, ['token'], requireRequest),
     unlinkOAuth: checked(useCases.unlinkOAuth, ['by'], requireRequest),
     logOut: checked(useCases.logOut, [], requireAuthenticated),
-    logOutEverywhere: checked(useCases.logOutEverywhere, ['by'], requireRequest, (input) => {
-      // A program that passes `target: undefined` must not end the caller's own logins.
-      if ('target' in input) requireActorAndTarget(input)
-    }),
+    logOutEverywhere: checked(useCases.logOutEverywhere, [], requireActorAndTarget, requireRequest),
     listSessions: checked(useCases.listSessions, [], requireActorAndTarget),
     endSession: checked(useCases.endSession, ['id'], requireActorAndTarget),
     deleteUser: checked(useCases.deleteUser, [], requireActorAndTarget, requireRequest),
@@ -105,6 +103,11 @@ export function checkedAccounts(useCases: CheckedAccounts): CheckedAccounts {
       execute: async (input) => (isUserId(input.userId) ? await readProviderToken.execute(input) : null),
     },
   }
+}
+
+/** The program is the actor, also if it passes on a body that names another one. */
+function byProgram<I, R>(useCase: { execute(input: I & { by?: Actor }): Promise<R> }) {
+  return { execute: (input: I) => useCase.execute({ ...input, by: { type: 'program' } }) }
 }
 
 type Check = (value: unknown) => void
@@ -190,10 +193,10 @@ function requireAuthenticated(value: unknown): void {
 }
 
 /** Checks who acts, and on which user. Only superusers may learn whether there is such a user. */
-function requireActorAndTarget({ by, target }: { by: Authenticated | 'program'; target?: User }): void {
-  if (by !== 'program') requireAuthenticated(by)
+function requireActorAndTarget({ by, target }: { by: By; target?: User }): void {
+  if (by?.type === undefined) requireAuthenticated(by)
   if (isUserId(target?.id)) return
-  throw new Refusal(by === 'program' || by.user.isSuperuser ? 'NOT_FOUND' : 'FORBIDDEN')
+  throw new Refusal(by.type !== undefined || by.user.isSuperuser ? 'NOT_FOUND' : 'FORBIDDEN')
 }
 
 function isBackend(value: unknown): boolean {

@@ -1,3 +1,4 @@
+import type { Actor } from '../domain/actor.ts'
 import type { EventMetadata } from '../domain/events.ts'
 import type { EventId } from '../domain/ids.ts'
 
@@ -15,7 +16,7 @@ export interface CausingRequest {
 }
 
 /** The id and time of a new event. */
-export function eventMetadata({ clock, newId }: MetadataNeeds, request: CausingRequest): EventMetadata {
+export function eventMetadata({ clock, newId }: MetadataNeeds, request: CausingRequest, by: Actor): EventMetadata {
   const { requestId, languages = [] } = request
-  return { eventId: newId(), at: clock(), requestId, languages }
+  return { eventId: newId(), at: clock(), requestId, languages, by }
 }

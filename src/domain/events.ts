@@ -1,3 +1,4 @@
+import type { Actor } from './actor.ts'
 import type { Email } from './email.ts'
 import type { EventId } from './ids.ts'
 import { newAddressFact } from './one-time-token.ts'
@@ -25,17 +26,20 @@ export interface UserChanges {
   readonly oauthUnlinked?: LinkChange
 }
 
-/** The part of an event that is the same for all types: its id, time and request. */
+/** The part of an event that is the same for all types: its id, time and request, and the actor. */
 export interface EventMetadata {
   readonly eventId: EventId
   readonly at: Date
   readonly requestId: string
   /** The languages that the client of the request wants, the preferred one first. */
   readonly languages: readonly string[]
+  readonly by: Actor
 }
 
-interface Recorded extends Omit<EventMetadata, 'eventId'> {
+interface Recorded extends Omit<EventMetadata, 'eventId' | 'by'> {
   readonly id: EventId
+  /** `undefined`: an older release wrote the event. */
+  readonly by?: Actor
   /** The user as it was written together with this event. */
   readonly user: UserView
 }

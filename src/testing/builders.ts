@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Credential } from '../application/ports/credentials.ts'
+import { nobody } from '../domain/actor.ts'
 import type { Email } from '../domain/email.ts'
 import { type AccountEvent, accountEvent } from '../domain/events.ts'
 import type { EventId, UserId } from '../domain/ids.ts'
@@ -71,6 +72,7 @@ export function anEvent(user: User, fields: Partial<AccountEvent> = {}): Account
     at: new Date(),
     requestId: `request-${random()}`,
     languages: ['de-CH', 'en'],
+    by: nobody,
   }
   return { ...accountEvent('registered', user, metadata), ...fields } as AccountEvent
 }

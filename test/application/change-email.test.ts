@@ -251,7 +251,7 @@ describe('a new address that has to be confirmed', () => {
   })
 
   const voids: Record<string, (at: Awaited<ReturnType<typeof scene>>) => Promise<unknown>> = {
-    'every login ends': ({ all, by }) => new LogOutEverywhere(all).execute({ by, requestId }),
+    'every login ends': ({ all, by }) => new LogOutEverywhere(all).execute({ by, target: by.user, requestId }),
     'the password is reset': async ({ all, by, tokens: _, ...at }) => {
       const purpose = 'reset_password'
       const fact = factOf(purpose, by.user)

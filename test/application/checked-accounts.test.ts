@@ -129,7 +129,17 @@ async function scene() {
     unlinkOAuth: new UnlinkOAuth(needs),
     readProviderToken: new ReadProviderToken(needs),
   })
-  return { accounts, root, plain, by: loggedIn(root), byPlain: loggedIn(plain), backend, writes, users: stores.users }
+  return {
+    accounts,
+    root,
+    plain,
+    by: loggedIn(root),
+    byPlain: loggedIn(plain),
+    backend,
+    writes,
+    users: stores.users,
+    outbox: stores.outbox,
+  }
 }
 
 type Scene = Awaited<ReturnType<typeof scene>>
@@ -222,7 +232,7 @@ const useCases: Readonly<Record<string, UseCase>> = {
     input: ({ by, plain: target }) => ({ by, target, requestId, languages }),
   },
   'deleteUser by the program': {
-    call: (to, { target, requestId }) => to.deleteUser.execute({ by: 'program', target, requestId }),
+    call: (to, { target, requestId }) => to.deleteUser.execute({ by: { type: 'program' }, target, requestId }),
     input: ({ plain: target }) => ({ target, requestId }),
   },
   'deleteUser by a user': {
@@ -337,12 +347,21 @@ describe('the use cases of a program without a compiler', () => {
   })
 
   it('register nobody with more than an address and a password', async () => {
-    const { accounts, users } = await scene()
-    const more = { isSuperuser: true, isVerified: true, id: newId(), version: 7, oauthAccounts: [{}] }
+    const { accounts, users, outbox } = await scene()
+    const more = {
+      isSuperuser: true,
+      isVerified: true,
+      id: newId(),
+      version: 7,
+      oauthAccounts: [{}],
+      by: { type: 'nobody' } as const,
+    }
     const { id } = await accounts.registerUser.execute({ email, password, requestId, ...more })
     const stored = { isSuperuser: false, isVerified: false, oauthAccounts: [], version: 1 }
     expect(await users.find(id)).to.deep.include(stored)
     expect(id).to.not.equal(more.id)
+    const { items } = await outbox.list('waiting', 1, null)
+    expect(items[0]?.event.by).to.deep.equal({ type: 'program' })
   })
 
   it('take null in a field of changes as not given', async () => {

@@ -58,7 +58,7 @@ export default [
   {
     title: 'a superuser who was demoted still changes others',
     file: 'src/application/accounts/update-user.ts',
-    text: 'await this.#checkAgain(by.user, requireRight)',
+    text: 'await this.#checkAgain(by.user, check)',
     replacement: '',
     tests: ['test/application/held-hashes.test.ts'],
   },
@@ -87,7 +87,7 @@ export default [
   {
     title: 'a program tells a user whether another user exists',
     file: 'src/application/checked-accounts.ts',
-    text: "throw new Refusal(by === 'program' || by.user.isSuperuser ? 'NOT_FOUND' : 'FORBIDDEN')",
+    text: "throw new Refusal(by.type !== undefined || by.user.isSuperuser ? 'NOT_FOUND' : 'FORBIDDEN')",
     replacement: "throw new Refusal('NOT_FOUND')",
     tests: ['test/application/checked-accounts.test.ts'],
   },

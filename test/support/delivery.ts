@@ -6,6 +6,7 @@ import type { DeliveryProblem } from '../../src/application/deliveries/delivery-
 import { unlimited } from '../../src/application/limits/limits.ts'
 import type { EventHandlers, HandlerCallType } from '../../src/application/ports/event-handlers.ts'
 import type { UserStore } from '../../src/application/ports/stores/user-store.ts'
+import { nobody } from '../../src/domain/actor.ts'
 import { type AccountEvent, accountEvent, updatedEvent } from '../../src/domain/events.ts'
 import type { EventId } from '../../src/domain/ids.ts'
 import type { User } from '../../src/domain/user.ts'
@@ -63,7 +64,13 @@ export function hanging() {
 }
 
 export function metadataAt(at: Date) {
-  return { eventId: randomUUID() as EventId, at, requestId: `request-${randomUUID()}`, languages: ['de', 'en'] }
+  return {
+    eventId: randomUUID() as EventId,
+    at,
+    requestId: `request-${randomUUID()}`,
+    languages: ['de', 'en'],
+    by: nobody,
+  }
 }
 
 export function registered(user: User, at: Date): AccountEvent {

@@ -1,7 +1,7 @@
 import type { User } from '../../domain/user.ts'
 import { type RegisterNeeds, type Registration, register } from './register-user.ts'
 
-/** Creates a superuser, for operators who have the storage. No route does this. */
+/** Creates a superuser, for programs and for operators who have the storage. No route does this. */
 export class CreateSuperuser {
   readonly #needs: RegisterNeeds
   constructor(needs: RegisterNeeds) {
@@ -9,6 +9,6 @@ export class CreateSuperuser {
   }
 
   execute(input: Registration): Promise<User> {
-    return register(this.#needs, input, { isSuperuser: true, isVerified: true })
+    return register(this.#needs, { by: { type: 'program' }, ...input }, { isSuperuser: true, isVerified: true })
   }
 }

@@ -3,8 +3,9 @@ import { Refusal } from '../../domain/refusal.ts'
 import type { User } from '../../domain/user.ts'
 import type { ChangeUser } from '../change-user.ts'
 import { type CausingRequest, eventMetadata } from '../event-metadata.ts'
-import type { Authenticated } from '../sign-in/authenticate.ts'
-import { type FreshLoginNeeds, requireFreshLogin } from '../sign-in/fresh-login.ts'
+import { requireRight } from '../rights.ts'
+import { actorOf, type By } from '../sign-in/authenticate.ts'
+import type { FreshLoginNeeds } from '../sign-in/fresh-login.ts'
 import { askForObjection, type ObjectionNeeds } from './deletion-objection.ts'
 
 interface Needs extends ObjectionNeeds, FreshLoginNeeds {
@@ -18,17 +19,14 @@ export class DeleteUser {
     this.#needs = needs
   }
 
-  /** @param input.by a superuser or the user itself; `'program'` when the program decides by itself */
-  async execute(input: CausingRequest & { by: Authenticated | 'program'; target: User }): Promise<void> {
+  /** @param input.by a superuser, the user itself, or the program or command that decides by itself */
+  async execute(input: CausingRequest & { by: By; target: User }): Promise<void> {
     const { by, target } = input
-    if (by !== 'program') {
-      if (!by.user.isSuperuser && by.user.id !== target.id) throw new Refusal('FORBIDDEN')
-      requireFreshLogin(this.#needs, by)
-    }
-    await askForObjection(this.#needs, target, input)
+    requireRight(this.#needs, by, 'delete_account', target)
+    await askForObjection(this.#needs, target, input, actorOf(by))
     const outcome = await this.#needs.changeUser.execute(target.id, (fresh) => ({
       type: 'remove',
-      events: [accountEvent('deleted', fresh, eventMetadata(this.#needs, input))],
+      events: [accountEvent('deleted', fresh, eventMetadata(this.#needs, input, actorOf(by)))],
     }))
     if (outcome.type !== 'removed') throw new Refusal('NOT_FOUND')
   }

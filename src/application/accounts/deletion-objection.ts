@@ -1,3 +1,4 @@
+import type { Actor } from '../../domain/actor.ts'
 import { Refusal, Unavailable } from '../../domain/refusal.ts'
 import { type User, viewOf } from '../../domain/user.ts'
 import { type CausingRequest, eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
@@ -11,11 +12,16 @@ export interface ObjectionNeeds extends MetadataNeeds {
 const objectionTimeoutSeconds = 2
 
 /** Throws the refusal of the handler that may object to a deletion. */
-export async function askForObjection(needs: ObjectionNeeds, user: User, request: CausingRequest): Promise<void> {
+export async function askForObjection(
+  needs: ObjectionNeeds,
+  user: User,
+  request: CausingRequest,
+  by: Actor,
+): Promise<void> {
   const { eventHandlers, tenant } = needs
   const type = 'deletion_requested'
   if (!eventHandlers.handles(type)) return
-  const context = { ...eventMetadata(needs, request), tenant }
+  const context = { ...eventMetadata(needs, request, by), tenant }
   try {
     await eventHandlers.call({ type, user: viewOf(user), context }, objectionTimeoutSeconds)
   } catch (cause) {

@@ -1,3 +1,4 @@
+import type { Actor } from '../../domain/actor.ts'
 import { Refusal, type RefusalCode, Unavailable } from '../../domain/refusal.ts'
 import { type User, viewOf } from '../../domain/user.ts'
 import { type CausingRequest, eventMetadata } from '../event-metadata.ts'
@@ -9,6 +10,7 @@ interface Choice {
   readonly user: User
   /** The code of the refusal. */
   readonly code: RefusalCode
+  readonly by: Actor
 }
 
 /** Asks the deployer about a chosen password before it is hashed. Throws the refusal, or `Unavailable` without an answer. */
@@ -24,12 +26,12 @@ export function passwordValidation(needs: ObjectionNeeds): ValidatePassword {
   const type = 'password_chosen'
   let running = 0
 
-  return async ({ password, user, code }, request) => {
+  return async ({ password, user, code, by }, request) => {
     if (!eventHandlers.handles(type)) return
     if (running >= mostAtOnce) throw new Unavailable('the handler validate_password checks too many passwords')
     running++
     try {
-      const context = { ...eventMetadata(needs, request), tenant }
+      const context = { ...eventMetadata(needs, request, by), tenant }
       await eventHandlers.call({ type, user: viewOf(user), password, context }, timeoutSeconds)
     } catch (cause) {
       if (cause instanceof Refusal) throw new Refusal(code, cause.reason)

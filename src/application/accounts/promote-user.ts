@@ -1,3 +1,4 @@
+import type { Actor } from '../../domain/actor.ts'
 import { type Email, emailKey } from '../../domain/email.ts'
 import { type UserChanges, updatedEvent } from '../../domain/events.ts'
 import type { User } from '../../domain/user.ts'
@@ -21,9 +22,14 @@ export class PromoteUser {
     this.#needs = needs
   }
 
-  /** Returns `null` when no user has the address. */
-  async execute(input: CausingRequest & { email: Email }): Promise<User | null> {
+  /**
+   * Returns `null` when no user has the address.
+   *
+   * @param input.by a program by default
+   */
+  async execute(input: CausingRequest & { email: Email; by?: Actor }): Promise<User | null> {
     const { users, changeUser } = this.#needs
+    const { by = { type: 'program' } } = input
     const found = await users.findByEmail(emailKey(input.email))
     if (found === null) return null
 
@@ -38,8 +44,8 @@ export class PromoteUser {
       const promoted: User = { ...fresh, isActive: true, isSuperuser: true, isVerified: true }
       const { user, events } = fresh.isOwnerProved
         ? { user: promoted, events: [] }
-        : takeOver(this.#needs, input, promoted)
-      const metadata = eventMetadata(this.#needs, input)
+        : takeOver(this.#needs, input, by, promoted)
+      const metadata = eventMetadata(this.#needs, input, by)
       const updated = hasChanges ? [updatedEvent(user, changes, metadata)] : []
       return { type: 'replace', user, events: [...events, ...updated] }
     })

@@ -1,3 +1,4 @@
+import { type Actor, nobody } from '../../domain/actor.ts'
 import type { Email } from '../../domain/email.ts'
 import { accountEvent } from '../../domain/events.ts'
 import type { NewId } from '../../domain/ids.ts'
@@ -26,6 +27,8 @@ export interface Registration extends CausingRequest {
   readonly password: string
   /** The client, for its fair share of the hash pool; `null` if unknown. */
   readonly client?: string | null
+  /** `nobody` by default: everybody may register. */
+  readonly by?: Actor
 }
 
 export class RegisterUser {
@@ -46,17 +49,17 @@ export async function register(
   rights: Partial<Pick<User, 'isSuperuser' | 'isVerified'>>,
 ): Promise<User> {
   const { users, hasher, policy, validatePassword, clock, newId, wakeRelay } = needs
-  const { email, password, client = null } = registration
+  const { email, password, client = null, by = nobody } = registration
   requireNewAddress(email)
   const code = 'REGISTER_INVALID_PASSWORD'
   const objection = passwordObjection(password, email, policy)
   if (objection !== null) throw new Refusal(code, objection.reason, { rule: objection.rule })
   const bare = newUser(newId(), email, null, clock())
   const described = { ...bare, ...rights, isOwnerProved: rights.isVerified === true }
-  await validatePassword?.({ password, user: described, code }, registration)
+  await validatePassword?.({ password, user: described, code, by }, registration)
 
   const user = { ...described, passwordHash: await hasher.hash(password, client) }
-  const outcome = await users.insert(user, [accountEvent('registered', user, eventMetadata(needs, registration))])
+  const outcome = await users.insert(user, [accountEvent('registered', user, eventMetadata(needs, registration, by))])
   if (outcome === 'email_taken') throw new Refusal('REGISTER_USER_ALREADY_EXISTS')
   wakeRelay?.()
   return user

@@ -1,3 +1,4 @@
+import type { Actor } from '../../domain/actor.ts'
 import { type Email, emailKey } from '../../domain/email.ts'
 import { type EventMetadata, newAddressEvent, type UserChanges, updatedEvent } from '../../domain/events.ts'
 import { newAddressFact } from '../../domain/one-time-token.ts'
@@ -10,8 +11,9 @@ import { type Caller, type Limits, unknownCaller } from '../limits/limits.ts'
 import { type IssueNeeds, issueToken } from '../one-time-tokens/issue-token.ts'
 import type { PasswordHasher } from '../ports/password-hasher.ts'
 import type { UserStore } from '../ports/stores/user-store.ts'
-import { type Authenticated, speaksFor } from '../sign-in/authenticate.ts'
-import { type FreshLoginNeeds, requireFreshLogin } from '../sign-in/fresh-login.ts'
+import { requireRight } from '../rights.ts'
+import { type Authenticated, actorOf, type By, speaksFor } from '../sign-in/authenticate.ts'
+import type { FreshLoginNeeds } from '../sign-in/fresh-login.ts'
 import { requireNewAddress } from './new-address.ts'
 import type { ValidatePassword } from './password-validation.ts'
 
@@ -46,6 +48,7 @@ interface NewAddress {
 }
 
 interface Update extends CausingRequest {
+  readonly by: Actor
   readonly target: User
   readonly changes: AnyChanges
   readonly hash: string | null
@@ -75,9 +78,11 @@ export class UpdateUser {
   ): Promise<User> {
     const { by, currentPassword, requestId, languages, caller = unknownCaller } = input
     const { email, password } = input.changes
+    const actor = actorOf(by)
     requireAddress(input.changes, by.user)
     const givesAccess = email !== undefined || password !== undefined
-    if (givesAccess && currentPassword === undefined) requireFreshLogin(this.#needs, by)
+    const isConfirmed = currentPassword !== undefined
+    if (givesAccess) requireRight(this.#needs, by, 'change_access', by.user, { isConfirmed })
     const verified = await this.#verify(by.user, currentPassword, { ...caller, requestId })
     // Field by field, because the object of a calling program may hold rights, too.
     const changes = { email, password }
@@ -86,24 +91,25 @@ export class UpdateUser {
       ...caller,
       requestId,
       languages,
+      by: actor,
     })
     const check = async (fresh: User): Promise<void> => {
       await requireAlive(fresh, by)
       requireSamePassword(fresh, verified)
     }
-    const update = { target: by.user, changes, newAddress, hash, requestId, languages }
+    const update = { by: actor, target: by.user, changes, newAddress, hash, requestId, languages }
     return await this.#change({ ...update, keptSid: by.credential.sid, check })
   }
 
   /**
    * Changes any account.
    *
-   * @param input.by a superuser; `'program'` when the program decides by itself
+   * @param input.by a superuser, or the program or command that decides by itself
    * @param input.currentPassword of the superuser
    */
   async any(
     input: CausingRequest & {
-      by: Authenticated | 'program'
+      by: By
       target: User
       changes: AnyChanges
       currentPassword?: string | undefined
@@ -111,27 +117,27 @@ export class UpdateUser {
     },
   ): Promise<User> {
     const { by, target, changes, currentPassword, requestId, languages, caller = unknownCaller } = input
-    if (by === 'program') {
+    const actor = actorOf(by)
+    if (by.type !== undefined) {
       requireAddress(changes, target)
-      const hash = await this.#hash(changes, target, { ...caller, requestId, languages })
-      const update = { target, changes, newAddress: null, hash, requestId, languages }
+      const hash = await this.#hash(changes, target, { ...caller, requestId, languages, by: actor })
+      const update = { by: actor, target, changes, newAddress: null, hash, requestId, languages }
       return await this.#change({ ...update, keptSid: null, check: () => undefined })
     }
-    if (!by.user.isSuperuser) throw new Refusal('FORBIDDEN')
     requireAddress(changes, target)
-    if (currentPassword === undefined) requireFreshLogin(this.#needs, by)
+    requireRight(this.#needs, by, 'change_account', target, { isConfirmed: currentPassword !== undefined })
     const verified = await this.#verify(by.user, currentPassword, { ...caller, requestId })
-    const requireRight = async (fresh: User): Promise<void> => {
+    const check = async (fresh: User): Promise<void> => {
       await requireAlive(fresh, by)
       requireSamePassword(fresh, verified)
-      if (!fresh.isSuperuser) throw new Refusal('FORBIDDEN') // the right was taken away meanwhile
+      requireRight(this.#needs, { ...by, user: fresh }, 'change_account', target, { isConfirmed: true })
     }
-    const hash = await this.#hash(changes, target, { ...caller, requestId, languages })
-    const update = { target, changes, newAddress: null, hash, requestId, languages }
+    const hash = await this.#hash(changes, target, { ...caller, requestId, languages, by: actor })
+    const update = { by: actor, target, changes, newAddress: null, hash, requestId, languages }
     if (by.user.id === target.id) {
-      return await this.#change({ ...update, keptSid: by.credential.sid, check: requireRight })
+      return await this.#change({ ...update, keptSid: by.credential.sid, check })
     }
-    await this.#checkAgain(by.user, requireRight)
+    await this.#checkAgain(by.user, check)
     return await this.#change({ ...update, keptSid: null, check: () => undefined })
   }
 
@@ -144,11 +150,15 @@ export class UpdateUser {
     if (type === 'gone') throw new Refusal('UNAUTHORIZED')
   }
 
-  async #hash(changes: AnyChanges, user: User, caller: Caller & CausingRequest): Promise<string | null> {
+  async #hash(
+    changes: AnyChanges,
+    user: User,
+    caller: Caller & CausingRequest & { by: Actor },
+  ): Promise<string | null> {
     this.#requireGoodPassword(changes, user)
     const { password } = changes
     if (password === undefined) return null
-    await this.#needs.validatePassword?.({ password, user, code: invalidPassword }, caller)
+    await this.#needs.validatePassword?.({ password, user, code: invalidPassword, by: caller.by }, caller)
     return await this.#needs.hasher.hash(password, caller.client)
   }
 
@@ -203,7 +213,7 @@ export class UpdateUser {
       this.#requireGoodPassword(changes, fresh)
       const { user, changed } = applied(fresh, { ...update, changes }, this.#needs.clock())
       const sessionsEnded = user.sessions.generation !== fresh.sessions.generation
-      const metadata = () => eventMetadata(this.#needs, update)
+      const metadata = () => eventMetadata(this.#needs, update, update.by)
       const isChanged = Object.keys(changed).length > 0
       const events = isChanged ? [updatedEvent(user, changed, metadata(), { sessionsEnded })] : []
       if (newAddress !== null) events.push(...(await this.#putToken(user, newAddress, metadata())))

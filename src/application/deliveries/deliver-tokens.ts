@@ -1,3 +1,4 @@
+import { nobody } from '../../domain/actor.ts'
 import {
   factOf,
   hasExpired,
@@ -199,7 +200,7 @@ export class DeliverTokens implements DueWork {
     const { eventId, purpose, requestId, languages, at } = request
     const isRepeated = boundFact !== null
     const { token } = await issueToken(this.#needs, { purpose, user, fact, eventId, isRepeated })
-    const context = { eventId, requestId, languages, tenant, at }
+    const context = { eventId, requestId, languages, by: nobody, tenant, at }
     const type = callTypeOf[purpose]
     await eventHandlers.call({ type, user: viewOf(user), token, context }, handlerTimeoutSeconds)
     await expiringIds.add(restId(request), restsUntil)

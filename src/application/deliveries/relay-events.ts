@@ -1,3 +1,4 @@
+import { nobody } from '../../domain/actor.ts'
 import type { AccountEvent, NewAddressEvent } from '../../domain/events.ts'
 import type { UserId } from '../../domain/ids.ts'
 import { isOfAddress, stands } from '../../domain/one-time-token.ts'
@@ -128,10 +129,10 @@ export class RelayEvents implements DueWork {
   async #callHandler(event: AccountEvent, userId: UserId): Promise<void> {
     const { eventHandlers, tenant, handlerTimeoutSeconds } = this.#needs
     if (!eventHandlers.handles(event.type)) return
-    const { id: eventId, requestId, languages, at, ...own } = event
+    const { id: eventId, requestId, languages, at, by = nobody, ...own } = event
     const call = own.type === 'verification_requested' ? await this.#tokenCall(own, userId) : own
     if (call === null) return
-    const context = { eventId, requestId, languages, tenant, at }
+    const context = { eventId, requestId, languages, by, tenant, at }
     try {
       await eventHandlers.call({ ...call, context }, handlerTimeoutSeconds)
     } catch (error) {

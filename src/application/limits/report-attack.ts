@@ -1,3 +1,4 @@
+import { nobody } from '../../domain/actor.ts'
 import type { EmailKey } from '../../domain/email.ts'
 import { accountEvent } from '../../domain/events.ts'
 import type { UserId } from '../../domain/ids.ts'
@@ -51,7 +52,7 @@ export class ReportAttack {
     warnOfAttack({ userId: user?.id ?? null, client, requestId })
     if (user === null || !eventHandlers.handles('account_under_attack')) return
     await changeUser.execute(user.id, (fresh) => {
-      const event = accountEvent('account_under_attack', fresh, eventMetadata(this.#needs, { requestId }))
+      const event = accountEvent('account_under_attack', fresh, eventMetadata(this.#needs, { requestId }, nobody))
       return { type: 'replace', user: fresh, events: [event] }
     })
   }

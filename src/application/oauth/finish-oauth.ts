@@ -1,3 +1,4 @@
+import type { Actor } from '../../domain/actor.ts'
 import { type Email, emailKey, objectionToNewAddress } from '../../domain/email.ts'
 import { accountEvent, updatedEvent } from '../../domain/events.ts'
 import type { NewId } from '../../domain/ids.ts'
@@ -45,6 +46,8 @@ interface SignIn extends CausingRequest {
 
 const maxAttempts = 5
 
+const actorOf = (name: string): Actor => ({ type: 'provider', name })
+
 /** Logs in the user who returns from a provider: a linked one, one with the same address, or a new one. */
 export class FinishOAuth {
   readonly #needs: Needs
@@ -67,7 +70,9 @@ export class FinishOAuth {
     const { user, isNew } = await this.#userOf({ identity, provider, policy, requestId, languages })
     const { requiresVerification } = policy
     const client = { caller, traits, isRegistration: isNew }
-    const login = { ...client, user, backend, methods: ['provider'], requestId, languages, requiresVerification }
+    const by = actorOf(provider)
+    const proved = { user, backend, methods: ['provider'], by }
+    const login = { ...client, ...proved, requestId, languages, requiresVerification }
     return { result: await completeLogin(this.#needs, login), email: user.email }
   }
 
@@ -112,7 +117,9 @@ export class FinishOAuth {
     const isOwnerProved = identity.isEmailVerified
     const account = sealedAccount(this.#needs, bare, provider, identity)
     const user = withAccount({ ...bare, isVerified, isOwnerProved }, account)
-    const outcome = await users.insert(user, [accountEvent('registered', user, eventMetadata(this.#needs, signIn))])
+    const outcome = await users.insert(user, [
+      accountEvent('registered', user, eventMetadata(this.#needs, signIn, actorOf(provider))),
+    ])
     if (outcome !== 'stored') return null
     this.#needs.wakeRelay?.()
     return user
@@ -143,9 +150,15 @@ export class FinishOAuth {
     const isNew = accountOf(fresh, provider, identity.accountId) === null
     const linked = withAccount(fresh, account)
     const isTakenOver = !fresh.isOwnerProved && isVouchedFor(account, fresh)
-    const { user, events } = isTakenOver ? takeOver(this.#needs, signIn, linked) : { user: linked, events: [] }
+    const { user, events } = isTakenOver
+      ? takeOver(this.#needs, signIn, actorOf(provider), linked)
+      : { user: linked, events: [] }
     if (!isNew) return { type: 'replace', user, events }
-    const made = updatedEvent(user, { oauthLinked: linkOf(account) }, eventMetadata(this.#needs, signIn))
+    const made = updatedEvent(
+      user,
+      { oauthLinked: linkOf(account) },
+      eventMetadata(this.#needs, signIn, actorOf(provider)),
+    )
     return { type: 'replace', user, events: [...events, made] }
   }
 }

@@ -5,7 +5,7 @@ import type { User } from '../../domain/user.ts'
 import type { ChangeUser } from '../change-user.ts'
 import { type CausingRequest, eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
 import type { ProviderVault } from '../ports/provider-vault.ts'
-import { type Authenticated, speaksFor } from '../sign-in/authenticate.ts'
+import { type Authenticated, actorOf, speaksFor } from '../sign-in/authenticate.ts'
 import { type Arrival, type AuthorizationResponse, identityOf, type ReturnNeeds } from './redeem-return.ts'
 import { sealedAccount } from './sealed-account.ts'
 
@@ -34,7 +34,7 @@ export class LinkOAuth {
       const account = sealedAccount(this.#needs, fresh, name, identity)
       const user = withAccount(fresh, account)
       if (accountOf(fresh, name, identity.accountId) !== null) return { type: 'replace', user, events: [] }
-      const metadata = eventMetadata(this.#needs, input)
+      const metadata = eventMetadata(this.#needs, input, actorOf(by))
       return { type: 'replace', user, events: [updatedEvent(user, { oauthLinked: linkOf(account) }, metadata)] }
     })
     if (outcome.type === 'changed') return outcome.user

@@ -4,8 +4,9 @@ import type { KeyRing } from '../ports/key-ring.ts'
 import { type OAuthProvider, ProviderFailed } from '../ports/oauth-provider.ts'
 import type { Limiter } from '../ports/stores/limiter.ts'
 import type { OAuthStateStore } from '../ports/stores/oauth-state-store.ts'
+import { requireRight } from '../rights.ts'
 import type { Authenticated } from '../sign-in/authenticate.ts'
-import { type FreshLoginNeeds, requireFreshLogin } from '../sign-in/fresh-login.ts'
+import type { FreshLoginNeeds } from '../sign-in/fresh-login.ts'
 import { oauthStateSeconds, takeShare } from './journey-share.ts'
 
 interface Needs extends FreshLoginNeeds {
@@ -42,7 +43,7 @@ export class StartOAuth {
   }): Promise<{ authorizationUrl: string; state: string; browser: string }> {
     const { oauthStates, keyRing, clock, newToken, maxOpenJourneys } = this.#needs
     const { provider, by, redirectUri, returnTo, client = null } = input
-    if (by !== null) requireFreshLogin(this.#needs, by)
+    if (by !== null) requireRight(this.#needs, by, 'change_access', by.user)
     const scopes = input.scopes ?? provider.scopes
     if (!scopes.every((scope) => provider.scopes.includes(scope))) throw new Refusal('OAUTH_SCOPE_NOT_ALLOWED')
 

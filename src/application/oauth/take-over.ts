@@ -1,3 +1,4 @@
+import type { Actor } from '../../domain/actor.ts'
 import { type AccountEvent, type UserChanges, updatedEvent } from '../../domain/events.ts'
 import { withVouchedAccounts } from '../../domain/linked-accounts.ts'
 import { endSessions, type User, withPassword } from '../../domain/user.ts'
@@ -10,6 +11,7 @@ import { type CausingRequest, eventMetadata, type MetadataNeeds } from '../event
 export function takeOver(
   needs: MetadataNeeds,
   request: CausingRequest,
+  by: Actor,
   before: User,
 ): { readonly user: User; readonly events: readonly AccountEvent[] } {
   const { user: vouched, dropped } = withVouchedAccounts({ ...before, isOwnerProved: true })
@@ -19,6 +21,8 @@ export function takeOver(
   const user = endSessions(hadPassword ? withPassword(vouched, null) : vouched, needs.clock())
   const changes: UserChanges[] = dropped.map((link) => ({ oauthUnlinked: link }))
   if (hadPassword) changes.unshift({ passwordRemoved: true })
-  const events = changes.map((one) => updatedEvent(user, one, eventMetadata(needs, request), { sessionsEnded: true }))
+  const events = changes.map((one) =>
+    updatedEvent(user, one, eventMetadata(needs, request, by), { sessionsEnded: true }),
+  )
   return { user, events }
 }

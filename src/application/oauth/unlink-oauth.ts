@@ -4,8 +4,9 @@ import { Refusal } from '../../domain/refusal.ts'
 import type { User } from '../../domain/user.ts'
 import type { ChangeUser } from '../change-user.ts'
 import { type CausingRequest, eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
-import { type Authenticated, speaksFor } from '../sign-in/authenticate.ts'
-import { type FreshLoginNeeds, requireFreshLogin } from '../sign-in/fresh-login.ts'
+import { requireRight } from '../rights.ts'
+import { type Authenticated, actorOf, speaksFor } from '../sign-in/authenticate.ts'
+import type { FreshLoginNeeds } from '../sign-in/fresh-login.ts'
 
 interface Needs extends MetadataNeeds, FreshLoginNeeds {
   changeUser: ChangeUser
@@ -23,7 +24,7 @@ export class UnlinkOAuth {
   async execute(input: CausingRequest & { by: Authenticated; provider: string; id: string }): Promise<void> {
     const { changeUser, providerNames } = this.#needs
     const { by, provider, id } = input
-    requireFreshLogin(this.#needs, by)
+    requireRight(this.#needs, by, 'change_access', by.user)
     const outcome = await changeUser.execute(by.user.id, async (fresh) => {
       if (!(await speaksFor(fresh, by))) throw new Refusal('UNAUTHORIZED')
       const account = fresh.oauthAccounts.find((one) => one.id === id && one.provider === provider)
@@ -33,7 +34,7 @@ export class UnlinkOAuth {
       const canLogIn = fresh.passwordHash !== null || others.some((one) => providerNames.has(one.provider))
       if (!canLogIn) throw new Refusal('OAUTH_LAST_CREDENTIAL')
       const user: User = { ...fresh, oauthAccounts: others }
-      const metadata = eventMetadata(this.#needs, input)
+      const metadata = eventMetadata(this.#needs, input, actorOf(by))
       return { type: 'replace', user, events: [updatedEvent(user, { oauthUnlinked: linkOf(account) }, metadata)] }
     })
     if (outcome.type !== 'changed') throw new Refusal('UNAUTHORIZED')

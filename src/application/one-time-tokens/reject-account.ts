@@ -1,3 +1,4 @@
+import { nobody } from '../../domain/actor.ts'
 import { accountEvent } from '../../domain/events.ts'
 import { stands } from '../../domain/one-time-token.ts'
 import { Refusal } from '../../domain/refusal.ts'
@@ -29,11 +30,11 @@ export class RejectAccount {
     if (found === null) return await this.#rejectChange(input.token)
     const { token, user } = found
     this.#requireRejectable(user)
-    await askForObjection(this.#needs, user, input)
+    await askForObjection(this.#needs, user, input, nobody)
     const outcome = await this.#needs.changeUser.execute(token.userId, (fresh) => {
       if (!stands(token, fresh)) throw new Refusal('VERIFY_USER_BAD_TOKEN')
       this.#requireRejectable(fresh)
-      return { type: 'remove', events: [accountEvent('deleted', fresh, eventMetadata(this.#needs, input))] }
+      return { type: 'remove', events: [accountEvent('deleted', fresh, eventMetadata(this.#needs, input, nobody))] }
     })
     if (outcome.type !== 'removed') throw new Refusal('VERIFY_USER_BAD_TOKEN')
   }

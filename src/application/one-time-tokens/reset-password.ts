@@ -1,3 +1,4 @@
+import { person } from '../../domain/actor.ts'
 import type { Email } from '../../domain/email.ts'
 import { accountEvent, updatedEvent } from '../../domain/events.ts'
 import { withVouchedAccounts } from '../../domain/linked-accounts.ts'
@@ -38,19 +39,20 @@ export class ResetPassword {
     const found = await findRedeemable(this.#needs, 'reset_password', input.token)
     if (!found?.user.isActive) throw new Refusal('RESET_PASSWORD_BAD_TOKEN')
     const { token } = found
+    const by = person(found.user, null)
 
     const { password } = input
     const code = 'RESET_PASSWORD_INVALID_PASSWORD'
     const objection = passwordObjection(password, found.user.email, policy)
     if (objection !== null) throw new Refusal(code, objection.reason, { rule: objection.rule })
-    await validatePassword?.({ password, user: found.user, code }, input)
+    await validatePassword?.({ password, user: found.user, code, by }, input)
     const hash = await hasher.hash(password, input.client)
 
     const outcome = await changeUser.execute(token.userId, (fresh) => {
       if (!fresh.isActive || !stands(token, fresh)) throw new Refusal('RESET_PASSWORD_BAD_TOKEN')
       const { user: vouched, dropped } = withVouchedAccounts(fresh)
       const user = { ...endSessions(withPassword(vouched, hash), clock()), isOwnerProved: true }
-      const metadata = () => eventMetadata(this.#needs, input)
+      const metadata = () => eventMetadata(this.#needs, input, by)
       const event = accountEvent('password_reset', user, metadata())
       const unlinked = dropped.map((link) => updatedEvent(user, { oauthUnlinked: link }, metadata()))
       return { type: 'replace', user, events: [event, ...unlinked] }

@@ -1,10 +1,11 @@
+import { person } from '../../domain/actor.ts'
 import { accountEvent, updatedEvent } from '../../domain/events.ts'
 import { newAddressOf, stands } from '../../domain/one-time-token.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import type { User } from '../../domain/user.ts'
 import type { ChangeUser } from '../change-user.ts'
 import { type CausingRequest, eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
-import { type Authenticated, speaksFor } from '../sign-in/authenticate.ts'
+import { type Authenticated, actorOf, speaksFor } from '../sign-in/authenticate.ts'
 import { discard, findRedeemable, type RedeemNeeds } from './redeem-token.ts'
 
 interface Needs extends MetadataNeeds, RedeemNeeds {
@@ -42,7 +43,8 @@ export class VerifyUser {
       const isWithinSession = by !== null && by.user.id === fresh.id && (await speaksFor(fresh, by))
       const needsSession = requiresSession || token.purpose === 'change_email'
       if (needsSession && !isWithinSession) throw new Refusal('UNAUTHORIZED')
-      const metadata = () => eventMetadata(this.#needs, input)
+      const actor = by !== null && isWithinSession ? actorOf(by) : person(fresh, null)
+      const metadata = () => eventMetadata(this.#needs, input, actor)
       const verified = { ...fresh, isVerified: true, isOwnerProved: fresh.isOwnerProved || isWithinSession }
       if (token.purpose === 'change_email') {
         const email = newAddressOf(token.fact, fresh) ?? fresh.email

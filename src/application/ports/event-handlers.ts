@@ -1,3 +1,4 @@
+import type { Actor } from '../../domain/actor.ts'
 import type { AccountEvent, EventMetadata } from '../../domain/events.ts'
 import type { UserView } from '../../domain/user.ts'
 
@@ -6,8 +7,9 @@ export interface HandlerContext {
   /** The same at each delivery of an event, so handlers can recognise repetitions. */
   readonly eventId: string
   readonly requestId: string
-  /** The languages of the request's `Accept-Language`, the preferred one first. */
+  /** The languages that the client wants, the preferred one first. */
   readonly languages: readonly string[]
+  readonly by: Actor
   readonly tenant: string
   readonly at: Date
 }

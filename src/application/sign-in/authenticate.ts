@@ -1,3 +1,4 @@
+import { type Actor, type ActorWithoutLogin, person } from '../../domain/actor.ts'
 import { isAlive, mayBeEnded, type User } from '../../domain/user.ts'
 import type { Credential, Credentials } from '../ports/credentials.ts'
 import type { UserStore } from '../ports/stores/user-store.ts'
@@ -12,9 +13,22 @@ export interface Backend {
 }
 
 export interface Authenticated {
+  /** Tells a login from the other actors. */
+  readonly type?: undefined
   readonly user: User
   readonly credential: Credential
   readonly backend: Backend
+}
+
+/** The one who calls a use case: a login, or an actor without one. */
+export type By = Authenticated | ActorWithoutLogin
+
+export function actorOf(by: By): Actor {
+  return by.type === undefined ? loggedIn(by.user, by.credential) : by
+}
+
+export function loggedIn(user: User, credential: Credential): Actor {
+  return person(user, credential.sid)
 }
 
 /** Whether the credential is still valid for the record `fresh`. It reads the recorded ends only if `mayBeEnded`. */

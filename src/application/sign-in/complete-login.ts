@@ -1,3 +1,4 @@
+import type { Actor } from '../../domain/actor.ts'
 import { emailKey } from '../../domain/email.ts'
 import { type AccountEvent, accountEvent } from '../../domain/events.ts'
 import type { UserId } from '../../domain/ids.ts'
@@ -10,7 +11,7 @@ import type { Caller, Limits } from '../limits/limits.ts'
 import type { IssuedCredential } from '../ports/credentials.ts'
 import type { DeviceTokens } from '../ports/device-tokens.ts'
 import type { EventHandlers } from '../ports/event-handlers.ts'
-import type { Backend } from './authenticate.ts'
+import { type Backend, loggedIn } from './authenticate.ts'
 
 export interface CompleteLoginNeeds extends MetadataNeeds {
   changeUser: ChangeUser
@@ -42,6 +43,8 @@ interface Login extends CausingRequest, LoginClient {
   readonly methods: readonly string[]
   /** Whether the provider demands a verified user, even if the backend does not. */
   readonly requiresVerification?: boolean
+  /** The actor of the events; by default the user in the new login. */
+  readonly by?: Actor
   /** Whether this request has created the user. */
   readonly isRegistration?: boolean
 }
@@ -72,8 +75,9 @@ export async function completeLogin(needs: CompleteLoginNeeds, login: Login): Pr
   const isHandled = needs.eventHandlers.handles('logged_in')
   const isNew = await isNewSignIn(needs, login)
   if (!isHandled && !isNew) return granted
+  const by = login.by ?? loggedIn(user, issued.credential)
   const change = needs.changeUser.execute(user.id, (fresh) => {
-    const metadata = () => eventMetadata(needs, login)
+    const metadata = () => eventMetadata(needs, login, by)
     const events: AccountEvent[] = [
       ...(isHandled ? [accountEvent('logged_in', fresh, metadata())] : []),
       ...(isNew ? [{ ...accountEvent('new_sign_in', fresh, metadata()), traits }] : []),

@@ -2,8 +2,9 @@ import { Refusal } from '../../domain/refusal.ts'
 import { endCredential, type User } from '../../domain/user.ts'
 import type { ChangeUser } from '../change-user.ts'
 import type { SessionStore } from '../ports/stores/session-store.ts'
-import type { Authenticated } from './authenticate.ts'
-import { type FreshLoginNeeds, requireRightToEnd } from './fresh-login.ts'
+import { requireRight } from '../rights.ts'
+import type { By } from './authenticate.ts'
+import type { FreshLoginNeeds } from './fresh-login.ts'
 
 interface Needs extends FreshLoginNeeds {
   sessions: SessionStore
@@ -20,12 +21,12 @@ export class EndSession {
   /**
    * Refuses the session of another user like an unknown one.
    *
-   * @param input.by a superuser or the user itself; `'program'` when the program decides by itself
+   * @param input.by a superuser, the user itself, or the program or command that decides by itself
    */
-  async execute(input: { by: Authenticated | 'program'; target: User; id: string }): Promise<void> {
+  async execute(input: { by: By; target: User; id: string }): Promise<void> {
     const { by, target, id } = input
     const { sessions, changeUser } = this.#needs
-    if (by !== 'program') requireRightToEnd(this.#needs, by, target)
+    requireRight(this.#needs, by, 'end_sessions', target)
     const session = await sessions.find(id)
     if (session?.userId !== target.id || !(await sessions.remove(id))) throw new Refusal('NOT_FOUND')
     if (target.sessions.keptSid !== session.sid) return

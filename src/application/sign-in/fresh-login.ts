@@ -1,5 +1,4 @@
 import { Refusal } from '../../domain/refusal.ts'
-import type { User } from '../../domain/user.ts'
 import type { Authenticated } from './authenticate.ts'
 
 export interface FreshLoginNeeds {
@@ -17,11 +16,4 @@ export function requireFreshLogin({ freshLoginSeconds, clock }: FreshLoginNeeds,
   const age = clock().getTime() - credential.provedAt.getTime()
   const isFresh = age <= freshLoginSeconds * 1000 // `NaN`, the age of an invalid date, is not
   if (!isFresh) throw new Refusal('FRESH_LOGIN_REQUIRED')
-}
-
-/** Users may end their own logins with any login, because that only ends access. Superusers may end those of others. */
-export function requireRightToEnd(needs: FreshLoginNeeds, by: Authenticated, target: User): void {
-  if (by.user.id === target.id) return
-  if (!by.user.isSuperuser) throw new Refusal('FORBIDDEN')
-  requireFreshLogin(needs, by)
 }

@@ -1,8 +1,13 @@
-import { Refusal } from '../../domain/refusal.ts'
 import type { ClientTraits } from '../../domain/session.ts'
 import { isAlive, type User } from '../../domain/user.ts'
 import type { SessionStore } from '../ports/stores/session-store.ts'
-import type { Authenticated } from './authenticate.ts'
+import { requireRight } from '../rights.ts'
+import type { By } from './authenticate.ts'
+import type { FreshLoginNeeds } from './fresh-login.ts'
+
+interface Needs extends FreshLoginNeeds {
+  sessions: SessionStore
+}
 
 /** A stored session, as its user and superusers see it. */
 export interface SessionView extends ClientTraits {
@@ -20,19 +25,19 @@ const mostListed = 100
 
 /** Lists the newest live sessions of a user. JWTs are not stored, so they are not listed. */
 export class ListSessions {
-  readonly #sessions: SessionStore
-  constructor(needs: { sessions: SessionStore }) {
-    this.#sessions = needs.sessions
+  readonly #needs: Needs
+  constructor(needs: Needs) {
+    this.#needs = needs
   }
 
-  /** @param input.by a superuser or the user itself; `'program'` when the program decides by itself */
-  async execute(input: { by: Authenticated | 'program'; target: User }): Promise<readonly SessionView[]> {
+  /** @param input.by a superuser, the user itself, or the program or command that decides by itself */
+  async execute(input: { by: By; target: User }): Promise<readonly SessionView[]> {
     const { by, target } = input
-    if (by !== 'program' && !by.user.isSuperuser && by.user.id !== target.id) throw new Refusal('FORBIDDEN')
-    const sessions = await this.#sessions.listOf(target.id, mostListed)
+    requireRight(this.#needs, by, 'list_sessions', target)
+    const sessions = await this.#needs.sessions.listOf(target.id, mostListed)
     // A new password, for example, ends sessions that the relay has not removed yet.
     const alive = sessions.filter((session) => isAlive(target, session))
-    const current = by === 'program' ? null : by.credential.id
+    const current = by.type === undefined ? by.credential.id : null
     return alive.map(({ digest: id, createdAt, seenAt, network, browser, system }) => {
       return { id, createdAt, usedAt: seenAt, network, browser, system, isCurrent: id === current }
     })

@@ -3,8 +3,9 @@ import { Refusal } from '../../domain/refusal.ts'
 import { endSessions, type User } from '../../domain/user.ts'
 import type { ChangeUser } from '../change-user.ts'
 import { type CausingRequest, eventMetadata, type MetadataNeeds } from '../event-metadata.ts'
-import { type Authenticated, speaksFor } from './authenticate.ts'
-import { type FreshLoginNeeds, requireRightToEnd } from './fresh-login.ts'
+import { requireRight } from '../rights.ts'
+import { actorOf, type By, speaksFor } from './authenticate.ts'
+import type { FreshLoginNeeds } from './fresh-login.ts'
 
 interface Needs extends MetadataNeeds, FreshLoginNeeds {
   changeUser: ChangeUser
@@ -17,19 +18,23 @@ export class LogOutEverywhere {
     this.#needs = needs
   }
 
-  /** @param input.target the caller by default, whose login of this request ends, too; only superusers may name another user */
-  async execute(input: CausingRequest & { by: Authenticated; target?: User }): Promise<void> {
-    const { by, target = by.user } = input
+  /**
+   * Ends the login of this request, too, if `target` is its user.
+   *
+   * @param input.by a superuser, the user itself, or the program or command that decides by itself
+   */
+  async execute(input: CausingRequest & { by: By; target: User }): Promise<void> {
+    const { by, target } = input
     const { changeUser, clock } = this.#needs
-    requireRightToEnd(this.#needs, by, target)
-    const isOwn = by.user.id === target.id
+    requireRight(this.#needs, by, 'end_sessions', target)
+    const own = by.type === undefined && by.user.id === target.id ? by : null
     const outcome = await changeUser.execute(target.id, async (fresh) => {
-      if (isOwn && !(await speaksFor(fresh, by))) throw new Refusal('UNAUTHORIZED')
+      if (own !== null && !(await speaksFor(fresh, own))) throw new Refusal('UNAUTHORIZED')
       const user = endSessions(fresh, clock())
-      const metadata = eventMetadata(this.#needs, input)
+      const metadata = eventMetadata(this.#needs, input, actorOf(by))
       const event = updatedEvent(user, { loggedOutEverywhere: true }, metadata, { sessionsEnded: true })
       return { type: 'replace', user, events: [event] }
     })
-    if (outcome.type !== 'changed') throw new Refusal(isOwn ? 'UNAUTHORIZED' : 'NOT_FOUND')
+    if (outcome.type !== 'changed') throw new Refusal(own === null ? 'NOT_FOUND' : 'UNAUTHORIZED')
   }
 }

@@ -24,9 +24,10 @@ export async function createSuperuser(options: Options): Promise<ExitCode> {
   if ('objection' in parsed) throw settingsFault('--email', parsed.objection)
   const { email } = parsed
   if (!options.promote && !options.passwordStdin) requireTerminal() // before a new store is created
+  const by = { type: 'command' } as const
   const requestId = `cli-${randomUUID()}`
   return await withUsers({ ...options, mustExist: false }, async (users) => {
-    const promoted = options.promote ? await users.promoteUser.execute({ email, requestId }) : null
+    const promoted = options.promote ? await users.promoteUser.execute({ email, requestId, by }) : null
     if (promoted !== null) {
       process.stderr.write(`${promoted.email} is a superuser now (${promoted.id})\n`)
       if (options.passwordStdin)
@@ -36,7 +37,7 @@ export async function createSuperuser(options: Options): Promise<ExitCode> {
     }
     const password = options.passwordStdin ? await readPassword() : await askForPassword()
     try {
-      const user = await users.createSuperuser.execute({ email, password, requestId })
+      const user = await users.createSuperuser.execute({ email, password, requestId, by })
       process.stderr.write(`created superuser ${user.email} (${user.id})\n`)
       return 0
     } catch (thrown) {

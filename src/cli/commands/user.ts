@@ -85,7 +85,12 @@ function lineOf({ id, email, isActive, isVerified, isSuperuser, createdAt }: Use
 export async function setActive(options: OneUser & { readonly isActive: boolean }): Promise<ExitCode> {
   return await withUser(options, async ({ user: target, users, requestId }) => {
     const { isActive } = options
-    const { id, email } = await users.updateUser.any({ by: 'program', target, changes: { isActive }, requestId })
+    const { id, email } = await users.updateUser.any({
+      by: { type: 'command' },
+      target,
+      changes: { isActive },
+      requestId,
+    })
     process.stderr.write(`${email} is ${isActive ? 'active' : 'disabled'} now (${id})\n`)
     return 0
   })

@@ -72,7 +72,7 @@ export async function openUserStore(
     async deleteUser(input: CausingRequest & { target: User }, warn: (text: string) => void): Promise<void> {
       const { eventHandlers, close } = await openModule(settings, warn)
       try {
-        await new DeleteUser({ ...needs, tenant, eventHandlers }).execute({ ...input, by: 'program' })
+        await new DeleteUser({ ...needs, tenant, eventHandlers }).execute({ ...input, by: { type: 'command' } })
       } finally {
         await close()
       }

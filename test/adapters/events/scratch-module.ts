@@ -70,6 +70,7 @@ export function aCall(
     eventId: `event of ${name}`,
     requestId: 'request-1',
     languages: ['de'],
+    by: { type: 'command' } as const,
     tenant: 'default',
     at: new Date(),
   }

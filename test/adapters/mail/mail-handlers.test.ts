@@ -4,6 +4,7 @@ import { messageNames } from '../../../src/adapters/mail/message-fields.ts'
 import { loadTemplates, type Templates } from '../../../src/adapters/mail/templates.ts'
 import { type HandlerCall, HandlerFailed } from '../../../src/application/ports/event-handlers.ts'
 import { type Mail, MailRefused } from '../../../src/application/ports/mailer.ts'
+import { nobody } from '../../../src/domain/actor.ts'
 import type { Email } from '../../../src/domain/email.ts'
 import type { UserChanges } from '../../../src/domain/events.ts'
 import { Unavailable } from '../../../src/domain/refusal.ts'
@@ -22,6 +23,7 @@ const context = {
   eventId: 'event-1',
   requestId: 'request-1',
   languages: ['de-AT'],
+  by: nobody,
   tenant: 'default',
   at: new Date(),
 }

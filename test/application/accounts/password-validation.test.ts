@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import { newId } from '../../../src/adapters/crypto/new-id.ts'
 import { passwordValidation } from '../../../src/application/accounts/password-validation.ts'
 import { HandlerFailed } from '../../../src/application/ports/event-handlers.ts'
+import { nobody } from '../../../src/domain/actor.ts'
 import { Refusal, Unavailable } from '../../../src/domain/refusal.ts'
 import { viewOf } from '../../../src/domain/user.ts'
 import { aUser } from '../../../src/testing/builders.ts'
@@ -9,7 +10,7 @@ import { fixedClock } from '../../../src/testing/fixed-clock.ts'
 import { hanging, recording } from '../../support/delivery.ts'
 import { faultOf } from '../../support/fault-of.ts'
 
-const choice = { password: 'the password', user: aUser(), code: 'REGISTER_INVALID_PASSWORD' } as const
+const choice = { password: 'the password', user: aUser(), code: 'REGISTER_INVALID_PASSWORD', by: nobody } as const
 const request = { requestId: 'request-1', languages: ['de'] }
 const validationBy = (eventHandlers: Parameters<typeof passwordValidation>[0]['eventHandlers']) =>
   passwordValidation({ eventHandlers, tenant: 'acme', clock: fixedClock(), newId })
@@ -24,7 +25,7 @@ describe('the validation of a chosen password', () => {
       password: choice.password,
       user: viewOf(choice.user),
     })
-    expect(context).to.include({ requestId: 'request-1', tenant: 'acme' })
+    expect(context).to.include({ requestId: 'request-1', by: nobody, tenant: 'acme' })
   })
 
   it('asks nobody without a handler', async () => {

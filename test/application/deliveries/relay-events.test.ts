@@ -4,6 +4,7 @@ import { runDue } from '../../../src/application/deliveries/run-due.ts'
 import { HandlerFailed } from '../../../src/application/ports/event-handlers.ts'
 import { MailRefused } from '../../../src/application/ports/mailer.ts'
 import type { SessionStore } from '../../../src/application/ports/stores/session-store.ts'
+import { type Actor, nobody } from '../../../src/domain/actor.ts'
 import { accountEvent } from '../../../src/domain/events.ts'
 import { factOf } from '../../../src/domain/one-time-token.ts'
 import { Unavailable } from '../../../src/domain/refusal.ts'
@@ -45,6 +46,7 @@ describe('RelayEvents', () => {
           eventId: event.id,
           requestId: event.requestId,
           languages: ['de', 'en'],
+          by: nobody,
           tenant: 'default',
           at: event.at,
         },
@@ -52,6 +54,16 @@ describe('RelayEvents', () => {
     ])
     clock.advance(3600)
     expect(await runDue(relay)).to.equal(0)
+  })
+
+  it('tells the actor; nobody for an event of an older release', async () => {
+    const { users, relay, calls, clock } = await setUp()
+    const user = aUser()
+    const by: Actor = { type: 'superuser', id: user.id, sid: 'a login' }
+    const { by: _, ...older } = registered(user, clock())
+    await users.insert(user, [{ ...registered(user, clock()), by }, older])
+    await runDue(relay)
+    expect(calls.map(({ context }) => context.by)).to.deep.equal([by, nobody])
   })
 
   it('delivers the events of a user in the order of writing, with the changed fields', async () => {

@@ -36,13 +36,14 @@ describe('FinishOAuth', () => {
   /** Logs `identity` in on a store of users, and returns the id of the user. */
   async function scene() {
     const clock = fixedClock()
-    const { users, oauthStates } = await deliveryNeeds(clock)
+    const { users, oauthStates, outbox } = await deliveryNeeds(clock)
     const keyRing = derivedKeys(goodSecret)
     const limiter = memoryLimiter()
     const vault = providerVault(keyRing.providerTokenKey)
     let woken = 0
     return {
       users,
+      outbox,
       woken: () => woken,
       async logIn(store: UserStore = users, email = identity.email): Promise<string> {
         const acme = { ...provider, identify: async () => ({ ...identity, email }) }
@@ -81,7 +82,7 @@ describe('FinishOAuth', () => {
             requiresVerification: false,
             credentials: {
               recognises: () => true,
-              issue: async (user: User) => ({ value: user.id }),
+              issue: async (user: User) => ({ value: user.id, credential: { id: 'the login' } }),
               read: async () => null,
               revoke: async () => {},
               recordUse: async () => {},
@@ -133,6 +134,21 @@ describe('FinishOAuth', () => {
     expect(woken()).to.equal(1)
     await logIn()
     expect(woken()).to.equal(1)
+  })
+
+  it('names the provider as the actor of a registration, a take-over and a login', async () => {
+    const given = { email: identity.email, isVerified: true, isOwnerProved: false, oauthAccounts: [] }
+    for (const [existing, types] of [
+      [[], ['registered', 'logged_in']],
+      [[aUser(given)], ['updated', 'updated', 'logged_in']],
+    ] as const) {
+      const { users, outbox, logIn } = await scene()
+      for (const user of existing) await users.insert(user, [])
+      await logIn()
+      const { items } = await outbox.list('waiting', 100, null)
+      const by = { type: 'provider', name: 'acme' }
+      expect(items.map(({ event }) => [event.type, event.by])).to.deep.equal(types.map((type) => [type, by]))
+    }
   })
 
   it('takes an account from somebody who registered the address first, although 100 events wait', async () => {

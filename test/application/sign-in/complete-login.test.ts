@@ -11,7 +11,7 @@ import { changeUserOf, deliveryNeeds, recording } from '../../support/delivery.t
 
 describe('the event of a login', () => {
   const requestId = 'request-of-a-test'
-  const issued = { value: 'credential' }
+  const issued = { value: 'credential', credential: { id: 'the login' } }
 
   async function scene() {
     const clock = fixedClock()

@@ -62,9 +62,11 @@ describe('a logout everywhere', () => {
     const { logIn, lives, users, who, logOutEverywhere } = await scene()
     const by = await who(await logIn())
     if (by === null) throw new Error('is not logged in')
-    await logOutEverywhere.execute({ by, requestId: 'first' })
+    await logOutEverywhere.execute({ by, target: by.user, requestId: 'first' })
     const later = await logIn((await users.find(by.user.id)) ?? by.user)
-    const late = await logOutEverywhere.execute({ by, requestId: 'second' }).catch((error: unknown) => error)
+    const late = await logOutEverywhere
+      .execute({ by, target: by.user, requestId: 'second' })
+      .catch((error: unknown) => error)
     expect(late).to.include({ code: 'UNAUTHORIZED' })
     expect(await lives(later)).to.equal(true)
   })

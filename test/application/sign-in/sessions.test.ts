@@ -65,7 +65,7 @@ describe('the sessions of a user', () => {
     clock.advance(61)
     const fresh = as(await somebody({ isSuperuser: true }))
     const codes: unknown[] = []
-    for (const by of ['program', own, fresh, old, stranger] as const) {
+    for (const by of [{ type: 'program' }, own, fresh, old, stranger] as const) {
       const { digest: id } = await begun(target)
       const fault = await faultOf(end.execute({ by, target, id }))
       codes.push(fault instanceof Refusal ? fault.code : fault)
@@ -80,7 +80,7 @@ describe('the sessions of a user', () => {
     const kept = aSession()
     const target = await somebody({ sessions: { generation: 7, keptSid: kept.sid } })
     await begun(target, { digest: kept.digest, sid: kept.sid, generation: 3 })
-    await end.execute({ by: 'program', target, id: kept.digest })
+    await end.execute({ by: { type: 'program' }, target, id: kept.digest })
     expect((await users.find(target.id))?.sessions).to.deep.equal({ generation: 7, keptSid: null })
   })
 })

@@ -57,7 +57,7 @@ export const sessionEndpoints: readonly Endpoint<SessionUse>[] = [
     summary: 'End every login of the own account, this one too',
     replies: allEnded,
     async handle({ by, requestId, languages }, use: SessionUse) {
-      await use.logOutEverywhere.execute({ by, requestId, languages })
+      await use.logOutEverywhere.execute({ by, target: by.user, requestId, languages })
       return goneFor(by, true, use)
     },
   }),

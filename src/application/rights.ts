@@ -1,0 +1,41 @@
+import { Refusal } from '../domain/refusal.ts'
+import type { User } from '../domain/user.ts'
+import type { By } from './sign-in/authenticate.ts'
+import { type FreshLoginNeeds, requireFreshLogin } from './sign-in/fresh-login.ts'
+
+type Demand = 'superuser' | 'fresh'
+
+/** What each act demands of a login, on its own account and on another one. `null`: no login may do it. */
+const demands = {
+  list_sessions: { own: [], other: ['superuser'] },
+  /** The own ones with any login, because that only ends access. */
+  end_sessions: { own: [], other: ['superuser', 'fresh'] },
+  /** A new password or address, a link to a provider. */
+  change_access: { own: ['fresh'], other: null },
+  change_account: { own: ['superuser', 'fresh'], other: ['superuser', 'fresh'] },
+  delete_account: { own: ['fresh'], other: ['superuser', 'fresh'] },
+} as const satisfies Record<string, { readonly own: readonly Demand[]; readonly other: readonly Demand[] | null }>
+
+export type Act = keyof typeof demands
+
+export const acts = Object.keys(demands) as readonly Act[] // safe: these are the keys
+
+/**
+ * Refuses an act on an account by an actor who has no right to it. A program or command decides by itself.
+ *
+ * @param options.isConfirmed the request also has the password of the login, which then need not be fresh
+ */
+export function requireRight(
+  needs: FreshLoginNeeds,
+  by: By,
+  act: Act,
+  target: Pick<User, 'id'>,
+  { isConfirmed = false }: { readonly isConfirmed?: boolean } = {},
+): void {
+  if (by.type === 'program' || by.type === 'command') return
+  if (by.type !== undefined) throw new Refusal('UNAUTHORIZED')
+  const demanded: readonly Demand[] | null = demands[act][by.user.id === target.id ? 'own' : 'other']
+  if (demanded === null) throw new Refusal('FORBIDDEN')
+  if (demanded.includes('superuser') && !by.user.isSuperuser) throw new Refusal('FORBIDDEN')
+  if (demanded.includes('fresh') && !isConfirmed) requireFreshLogin(needs, by)
+}

@@ -1,0 +1,70 @@
+import { expect } from 'chai'
+import { acts, requireRight } from '../../src/application/rights.ts'
+import type { By } from '../../src/application/sign-in/authenticate.ts'
+import { Refusal } from '../../src/domain/refusal.ts'
+import { aCredential, aUser } from '../../src/testing/builders.ts'
+import { fixedClock } from '../../src/testing/fixed-clock.ts'
+
+describe('the right to act on an account', () => {
+  const clock = fixedClock()
+  const needs = { freshLoginSeconds: 60, clock }
+  const login = (isSuperuser: boolean, age: number): By & { type?: undefined } => {
+    const user = aUser({ isSuperuser })
+    const provedAt = new Date(clock().getTime() - age * 1000)
+    const credential = aCredential({ userId: user.id, provedAt })
+    return { user, credential, backend: {} as never } // safe: the rule reads no backend
+  }
+  const logins = {
+    'user, fresh': login(false, 1),
+    'user, old': login(false, 61),
+    'superuser, fresh': login(true, 1),
+    'superuser, old': login(true, 61),
+  }
+  const refusalOf = (...given: Parameters<typeof requireRight>): string => {
+    try {
+      requireRight(...given)
+      return 'may'
+    } catch (thrown) {
+      return thrown instanceof Refusal ? thrown.code : String(thrown)
+    }
+  }
+  const all = <T>(answer: (act: (typeof acts)[number]) => T) =>
+    Object.fromEntries(acts.map((act) => [act, answer(act)]))
+
+  const [may, alien, old] = ['may', 'FORBIDDEN', 'FRESH_LOGIN_REQUIRED']
+  const table = {
+    //                 user: fresh, old    superuser: fresh, old
+    list_sessions: { own: [may, may, may, may], other: [alien, alien, may, may] },
+    end_sessions: { own: [may, may, may, may], other: [alien, alien, may, old] },
+    change_access: { own: [may, old, may, old], other: [alien, alien, alien, alien] },
+    change_account: { own: [alien, alien, may, old], other: [alien, alien, may, old] },
+    delete_account: { own: [may, old, may, old], other: [alien, alien, may, old] },
+  }
+
+  it('depends on the actor, the act and the target', () => {
+    const other = aUser()
+    const seen = all((act) => ({
+      own: Object.values(logins).map((by) => refusalOf(needs, by, act, by.user)),
+      other: Object.values(logins).map((by) => refusalOf(needs, by, act, other)),
+    }))
+    expect(seen).to.deep.equal(table)
+  })
+
+  it('needs no fresh login if the request has the password, and nothing else changes', () => {
+    const by = logins['superuser, old']
+    const confirmed = { isConfirmed: true }
+    expect(all((act) => refusalOf(needs, by, act, by.user, confirmed))).to.deep.equal(all(() => may))
+    const plain = logins['user, old']
+    expect(refusalOf(needs, plain, 'change_account', plain.user, confirmed)).to.equal(alien)
+  })
+
+  it('belongs to programs and commands, and to no other actor without a login', () => {
+    const target = aUser()
+    for (const type of ['program', 'command'] as const) {
+      expect(all((act) => refusalOf(needs, { type }, act, target))).to.deep.equal(all(() => may))
+    }
+    for (const by of [{ type: 'nobody' }, { type: 'provider', name: 'acme' }] as const) {
+      expect(all((act) => refusalOf(needs, by, act, target))).to.deep.equal(all(() => 'UNAUTHORIZED'))
+    }
+  })
+})
