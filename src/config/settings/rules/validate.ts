@@ -1,4 +1,5 @@
 import { leastCosts } from '../../../adapters/crypto/cost-bounds.ts'
+import { secretObjection } from '../../../adapters/crypto/secret-objection.ts'
 import { pagePaths, routes } from '../../../adapters/http/routes.ts'
 import { parseMailUrl } from '../../../adapters/mail/mail-url.ts'
 import { storeRoles } from '../../../adapters/stores/store-backend.ts'
@@ -9,7 +10,6 @@ import { canHavePages } from '../defaults.ts'
 import { mountedRoutes } from '../mounted-routes.ts'
 import type { Settings } from '../schema/schema.ts'
 import { enabledOf } from '../schema/tree.ts'
-import { secretObjection } from './secret.ts'
 
 /** Adds a fault at `path`, unless this setting or an `involved` one has a fault already, which may be the cause. */
 type NoteFault = (path: string, message: string, involved?: readonly string[]) => void

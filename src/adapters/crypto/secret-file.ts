@@ -1,0 +1,74 @@
+import { randomBytes } from 'node:crypto'
+import { link, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { makePrivateFolder } from '../../lib/private-folder.ts'
+import { secretObjection } from './secret-objection.ts'
+
+/** Processes may start at the same time, so a store may see the secret of another process first. */
+const firstStartMilliseconds = 60_000
+
+interface SecretFile {
+  readonly secret: string
+  /** Whether the file is older than this process, by at least a minute. */
+  readonly isOfAnEarlierStart: boolean
+  /** Whether its owner alone can read it. */
+  readonly isPrivate: boolean
+}
+
+/**
+ * Returns the secret in the file, and creates a missing file; concurrent callers get the same secret. A problem with a file
+ * that exists is a value. Throws if the file cannot be written.
+ */
+export async function openSecretFile(
+  path: string,
+): Promise<(SecretFile & { readonly origin: 'read' | 'generated' }) | { readonly problem: string }> {
+  const found = await readSecret(path)
+  if (found !== null) return { ...found, origin: 'read' }
+  const origin = await writeSecret(path, randomBytes(32).toString('base64url'))
+  const written = await readSecret(path)
+  return written === null ? { problem: `${path} has vanished` } : { ...written, origin }
+}
+
+/** Removes the file if it still holds this secret. */
+export async function removeSecretFile(path: string, secret: string): Promise<void> {
+  const found = await readSecret(path)
+  if (found !== null && 'secret' in found && found.secret === secret) await rm(path, { force: true })
+}
+
+async function readSecret(path: string): Promise<SecretFile | { readonly problem: string } | null> {
+  try {
+    const { mode, mtimeMs } = await stat(path)
+    const secret = (await readFile(path, 'utf8')).replace(/\r?\n$/, '')
+    const objection = secretObjection(secret)
+    if (objection !== null) return { problem: `the text in ${path} ${objection}` }
+    return {
+      secret,
+      isOfAnEarlierStart: performance.timeOrigin - mtimeMs > firstStartMilliseconds,
+      isPrivate: (mode & 0o077) === 0 || process.platform === 'win32',
+    }
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException // safe: only the file system throws here
+    if (code === 'ENOENT') return null
+    // After a restore, the file may belong to another user.
+    if (code === 'EACCES' || code === 'EPERM') {
+      return { problem: `this process may not read ${path} (${code}): check its owner` }
+    }
+    throw error
+  }
+}
+
+/** The complete file appears at once, and only for one caller, because `link` refuses an existing name. */
+async function writeSecret(path: string, secret: string): Promise<'generated' | 'read'> {
+  await makePrivateFolder(dirname(path))
+  const draft = `${path}.${randomBytes(6).toString('hex')}`
+  try {
+    await writeFile(draft, `${secret}\n`, { flag: 'wx', mode: 0o600, flush: true })
+    await link(draft, path)
+    return 'generated'
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return 'read' // safe: only the file system throws here
+    throw error
+  } finally {
+    await rm(draft, { force: true })
+  }
+}
