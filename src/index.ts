@@ -27,7 +27,7 @@ export {
   type By,
   type CandidateCredential,
 } from './application/sign-in/authenticate.ts'
-export type { CheckedAccounts } from './application/checked-accounts.ts'
+export type { CheckedAccounts } from './config/runtime/checked-accounts.ts'
 export { type Change, type ChangeOutcome, ChangeUser } from './application/change-user.ts'
 export type { CausingRequest } from './application/event-metadata.ts'
 export { CreateSuperuser } from './application/accounts/create-superuser.ts'

@@ -161,8 +161,8 @@ describe('the architecture', () => {
     )
     expect(found.sort()).to.deep.equal([
       'adapters/http/transports/device-cookie.ts: tokens.issue(', // the token of a browser, which logs nobody in
-      'application/checked-accounts.ts: .credentials?.issue', // looks whether it exists
       'application/sign-in/complete-login.ts: backend.credentials.issue(',
+      'config/runtime/checked-accounts.ts: credentials?.issue', // looks whether it exists
     ])
   })
 

@@ -11,11 +11,11 @@ import { type User, viewOf } from '../../domain/user.ts'
 export const parseAddress = (text: string): ParsedEmail => parseEmail(text, domainToUnicode)
 
 /** Well-formed Unicode: a lone surrogate would be hashed as U+FFFD, so different passwords would be equal. */
-const text = (description: string) => Type.Unsafe<string>({ type: 'string', wellFormed: true, description })
+export const text = (description: string) => Type.Unsafe<string>({ type: 'string', wellFormed: true, description })
 const address = (description: string) => Type.Unsafe<Email>({ type: 'string', format: 'email', description })
 
 /** `null` means that the field is not given. */
-const optional = {
+export const optional = {
   text: (description: string) =>
     Type.Optional(Type.Unsafe<string | undefined>({ type: ['string', 'null'], wellFormed: true, description })),
   address: (description: string) =>

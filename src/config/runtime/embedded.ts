@@ -3,7 +3,6 @@ import { functionHandlers } from '../../adapters/events/function-handlers.ts'
 import { type Handlers, meantHandler, misnamedHandlers, questionNames } from '../../adapters/events/handlers.ts'
 import { createLog, type Logger } from '../../adapters/logging/log.ts'
 import { printLine } from '../../adapters/logging/print-line.ts'
-import { type CheckedAccounts, checkedAccounts } from '../../application/checked-accounts.ts'
 import type { Limits } from '../../application/limits/limits.ts'
 import type { DeviceTokens } from '../../application/ports/device-tokens.ts'
 import type { OAuthProvider } from '../../application/ports/oauth-provider.ts'
@@ -17,6 +16,7 @@ import type { Environment } from '../settings/sources/environment.ts'
 import { defaultTenant, type LoadedTenants, publicUrlOf } from '../settings/tenants.ts'
 import type { TenantDirectory } from '../tenancy/directory.ts'
 import { openTenants, whenReady } from '../tenancy/open-tenants.ts'
+import { type CheckedAccounts, checkedAccounts } from './checked-accounts.ts'
 
 /** The use cases of one tenant. */
 export interface Accounts extends CheckedAccounts {

@@ -1,4 +1,4 @@
-import { Ajv, type ErrorObject } from 'ajv'
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import type { TSchema } from 'typebox'
 import type { Fields, RawBody } from '../body/raw-body.ts'
 import { type FieldFault, Invalid } from '../errors.ts'
@@ -62,6 +62,19 @@ function compiled(schema: TSchema): (raw: RawBody) => Fields {
       if (format === 'email' && name in fields) fields[name] = addressOf(fields[name])
     }
     return fields
+  }
+}
+
+/** Finds the first fault in an object, whose fields programs give in their final form. */
+export function objectionsBy(schema: TSchema): (given: object) => { field: string; problem: string } | null {
+  let validate: ValidateFunction | null = null
+  return (given) => {
+    validate ??= ajv.compile(schema)
+    if (validate(given)) return null
+    const [error] = validate.errors ?? []
+    if (error === undefined) return null
+    const [field = ''] = fieldOf(error).split('/')
+    return { field, problem: error.keyword === 'wellFormed' ? 'must be well-formed Unicode' : (error.message ?? '') }
   }
 }
 

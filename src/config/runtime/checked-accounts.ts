@@ -1,0 +1,195 @@
+import Type, { type TProperties } from 'typebox'
+import { objectionsBy } from '../../adapters/http/pipeline/validate.ts'
+import {
+  EmailBody,
+  LoginForm,
+  optional,
+  RegisterBody,
+  ResetPasswordBody,
+  text,
+  UpdateUserBody,
+  VerifyBody,
+} from '../../adapters/http/schemas.ts'
+import type { AnyChanges } from '../../application/accounts/update-user.ts'
+import { type Caller, unknownCaller } from '../../application/limits/limits.ts'
+import type { By } from '../../application/sign-in/authenticate.ts'
+import type { Actor } from '../../domain/actor.ts'
+import { isEmail } from '../../domain/email.ts'
+import { isUserId } from '../../domain/ids.ts'
+import { InvalidInput, Refusal } from '../../domain/refusal.ts'
+import { type ClientTraits, unknownTraits } from '../../domain/session.ts'
+import type { User } from '../../domain/user.ts'
+import type { UseCases } from '../composition/container.ts'
+
+type Named =
+  | 'registerUser'
+  | 'createSuperuser'
+  | 'promoteUser'
+  | 'logIn'
+  | 'logOut'
+  | 'logOutEverywhere'
+  | 'listSessions'
+  | 'endSession'
+  | 'authenticate'
+  | 'requestToken'
+  | 'resetPassword'
+  | 'verifyUser'
+  | 'rejectAccount'
+  | 'readUser'
+  | 'updateUser'
+  | 'deleteUser'
+  | 'unlinkOAuth'
+  | 'readProviderToken'
+
+/** The use cases that programs call. */
+export type CheckedAccounts = { readonly [Name in Named]: Pick<UseCases[Name], keyof UseCases[Name]> }
+
+const request = { requestId: text('Of the request'), languages: Type.Optional(Type.Array(Type.String())) }
+const { email, password } = RegisterBody.properties
+const client = optional.text('The address of the client')
+const device = optional.text('The device token')
+const trait = optional.text('A trait of the browser')
+const fieldsOf = (properties: TProperties) => Type.Optional(Type.Unsafe({ type: ['object', 'null'], properties })) // `null`: not given
+const caller = fieldsOf({ client, device })
+const traits = fieldsOf({ network: trait, browser: trait, system: trait })
+const purpose = Type.Enum(['reset_password', 'verify_email'])
+const { is_active, is_superuser, is_verified, current_password, ...changes } = UpdateUserBody.properties
+const flags = { isActive: is_active, isSuperuser: is_superuser, isVerified: is_verified }
+const requireUpdate = requiring({ ...changes, ...flags, currentPassword: current_password, caller, ...request })
+
+/**
+ * The use cases with the input checks of the routes, by the same schemas. Programs in JavaScript may pass on any value of a
+ * request, and a database could take an object for a query.
+ */
+export function checkedAccounts(useCases: CheckedAccounts): CheckedAccounts {
+  const { authenticate, logIn, readProviderToken, readUser, updateUser } = useCases
+  const login = checked(
+    logIn,
+    { password: LoginForm.properties.password, caller, traits, ...request },
+    ({ backend }) => {
+      // Safe: each field is checked.
+      const { credentials } = (backend ?? {}) as { readonly credentials?: { readonly issue?: unknown } }
+      if (typeof credentials?.issue !== 'function')
+        throw new InvalidInput('backend', 'must be a value of accounts.backends')
+    },
+  )
+  return {
+    registerUser: checked(byProgram(useCases.registerUser), { email, password, client, ...request }),
+    createSuperuser: checked(byProgram(useCases.createSuperuser), { email, password, ...request }),
+    promoteUser: checked(byProgram(useCases.promoteUser), { ...EmailBody.properties, ...request }),
+    requestToken: checked(useCases.requestToken, { ...EmailBody.properties, purpose, device, ...request }),
+    resetPassword: checked(useCases.resetPassword, { ...ResetPasswordBody.properties, client, ...request }),
+    rejectAccount: checked(useCases.rejectAccount, { ...VerifyBody.properties, ...request }),
+    verifyUser: checked(useCases.verifyUser, { ...VerifyBody.properties, ...request }, ({ by = null }) => {
+      if (by !== null) requireAuthenticated(by)
+    }),
+    unlinkOAuth: checked(useCases.unlinkOAuth, request, ({ by }) => requireAuthenticated(by)),
+    logOut: checked(useCases.logOut, {}, requireAuthenticated),
+    logOutEverywhere: checked(useCases.logOutEverywhere, request, requireActorAndTarget),
+    listSessions: checked(useCases.listSessions, {}, requireActorAndTarget),
+    endSession: checked(useCases.endSession, { id: text('Of the session') }, requireActorAndTarget),
+    deleteUser: checked(useCases.deleteUser, request, requireActorAndTarget),
+    logIn: {
+      execute: (input) =>
+        login.execute({
+          ...input,
+          email: isEmail(input.email) ? input.email : null,
+          caller: input.caller == null ? undefined : callerOf(input.caller),
+          traits: traitsOf(input.traits),
+        }),
+    },
+    authenticate: {
+      execute: (candidates) => authenticate.execute(candidates.filter(({ value }) => typeof value === 'string')),
+    },
+    readUser: {
+      execute: async (text) => (typeof text === 'string' ? await readUser.execute(text) : null),
+    },
+    updateUser: {
+      async own(input) {
+        requireAuthenticated(input.by)
+        return await updateUser.own(givenOf(input))
+      },
+      async any(input) {
+        requireActorAndTarget(input)
+        return await updateUser.any(givenOf(input))
+      },
+    },
+    readProviderToken: {
+      execute: async (input) => (isUserId(input.userId) ? await readProviderToken.execute(input) : null),
+    },
+  }
+}
+
+function checked<I extends object, R>(
+  useCase: { execute(input: I): Promise<R> },
+  fields: { readonly [Field in keyof I]?: TProperties[string] },
+  requireRights: (input: NoInfer<I>) => void = () => undefined,
+): { execute(input: I): Promise<R> } {
+  const requireFields = requiring(fields as TProperties) // safe: each value is a schema
+  return {
+    async execute(input) {
+      requireRights(input)
+      requireFields(input)
+      return await useCase.execute(input)
+    },
+  }
+}
+
+/** The program is the actor, also if it passes on a body that names another one. */
+function byProgram<I, R>(useCase: { execute(input: I & { by?: Actor }): Promise<R> }) {
+  return { execute: (input: I) => useCase.execute({ ...input, by: { type: 'program' } }) }
+}
+
+function requiring(fields: TProperties): (input: object) => void {
+  const objectionTo = objectionsBy(Type.Object(fields))
+  return (input: { readonly email?: unknown }) => {
+    const objection = objectionTo(input)
+    if (objection !== null) throw new InvalidInput(objection.field, objection.problem)
+    if ('email' in fields && input.email != null && !isEmail(input.email)) {
+      throw new InvalidInput('email', 'must be an address as parseEmail returns it')
+    }
+  }
+}
+
+function callerOf({ client, device }: Caller): Caller {
+  return { client: client ?? null, device: device ?? null }
+}
+
+function traitsOf(given: ClientTraits | undefined): ClientTraits {
+  const { network = null, browser = null, system = null } = given ?? unknownTraits
+  return { network, browser, system }
+}
+
+interface Update {
+  readonly changes: AnyChanges
+  readonly currentPassword?: string | undefined
+  readonly caller?: Caller
+}
+
+/** As on the routes, `null` means that a field is not given. */
+function givenOf<Input extends Update>(input: Input): Input {
+  const { changes, currentPassword } = input
+  requireUpdate({ ...input, ...changes })
+  const names = ['email', 'password', 'isActive', 'isSuperuser', 'isVerified'] as const
+  const given = Object.fromEntries(names.map((name) => [name, changes[name] ?? undefined]))
+  const known = { currentPassword: currentPassword ?? undefined, caller: callerOf(input.caller ?? unknownCaller) }
+  return { ...input, changes: given, ...known }
+}
+
+/** Checks that the credential belongs to the acting user. `Authenticate` returns `null` if there is no credential. */
+function requireAuthenticated(value: unknown): void {
+  const { user, credential } = (value ?? {}) as { user?: Given; credential?: Given } // safe: each field is checked
+  const isTheirs = isUserId(user?.id) && credential?.userId === user.id
+  if (!isTheirs || typeof credential.id !== 'string' || !(credential.expiresAt instanceof Date)) {
+    throw new Refusal('UNAUTHORIZED')
+  }
+}
+
+type Given = { readonly id?: unknown; readonly userId?: unknown; readonly expiresAt?: unknown }
+
+/** Checks who acts, and on which user. Only superusers may learn whether there is such a user. */
+function requireActorAndTarget({ by, target }: { by: By; target?: User }): void {
+  if (by?.type === undefined) requireAuthenticated(by)
+  if (isUserId(target?.id)) return
+  throw new Refusal(by.type !== undefined || by.user.isSuperuser ? 'NOT_FOUND' : 'FORBIDDEN')
+}
