@@ -63,7 +63,7 @@ export class FinishOAuth {
         policy: OAuthPolicy
         backend: Backend
       },
-  ): Promise<{ result: LoginResult; email: Email }> {
+  ): Promise<LoginResult> {
     const { response, arrival, policy, backend, caller, traits, requestId, languages } = input
     const identity = await identityOf(this.#needs, response, arrival, null)
     const provider = arrival.provider.name
@@ -73,7 +73,7 @@ export class FinishOAuth {
     const by = actorOf(provider)
     const proved = { user, backend, methods: ['provider'], by }
     const login = { ...client, ...proved, requestId, languages, requiresVerification }
-    return { result: await completeLogin(this.#needs, login), email: user.email }
+    return await completeLogin(this.#needs, login)
   }
 
   /** Retries when a concurrent login wrote first, so that two first logins of one account create one user. */

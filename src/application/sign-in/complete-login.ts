@@ -1,5 +1,5 @@
 import type { Actor } from '../../domain/actor.ts'
-import { emailKey } from '../../domain/email.ts'
+import { type Email, emailKey } from '../../domain/email.ts'
 import { type AccountEvent, accountEvent } from '../../domain/events.ts'
 import type { UserId } from '../../domain/ids.ts'
 import { Refusal } from '../../domain/refusal.ts'
@@ -55,6 +55,8 @@ export type LoginResult = Granted
 export interface Granted {
   readonly type: 'granted'
   readonly issued: IssuedCredential
+  /** The address of the user, for a device token. */
+  readonly email: Email
 }
 
 /**
@@ -71,7 +73,7 @@ export async function completeLogin(needs: CompleteLoginNeeds, login: Login): Pr
   }
 
   const issued = await backend.credentials.issue(user, { at: needs.clock(), methods }, traits)
-  const granted: LoginResult = { type: 'granted', issued }
+  const granted: LoginResult = { type: 'granted', issued, email: user.email }
   const isHandled = needs.eventHandlers.handles('logged_in')
   const isNew = await isNewSignIn(needs, login)
   if (!isHandled && !isNew) return granted

@@ -4,6 +4,7 @@ import { type PortName, portNames, storePorts } from '../../adapters/stores/stor
 import type { Limits } from '../../application/limits/limits.ts'
 import { isFinal } from '../../application/ports/event-handlers.ts'
 import type { Mailer } from '../../application/ports/mailer.ts'
+import type { LoginResult } from '../../application/sign-in/complete-login.ts'
 import { LimitReached, Refusal, Unavailable } from '../../domain/refusal.ts'
 
 /** `null` without metrics: then the functions below return their first argument. */
@@ -56,18 +57,25 @@ export interface Login<Input, Result> {
   execute(input: Input): Promise<Result>
 }
 
+const outcomes: Readonly<Record<LoginResult['type'], LoginOutcome>> = { granted: 'success' }
+
 /** Counts the logins by their outcomes. */
-export function measuredLogin<Input extends { readonly backend: { readonly name: string } }, Result>(
-  login: Login<Input, Result>,
+export function measuredLogin<Input extends { readonly backend: { readonly name: string } }>(
+  login: Login<Input, LoginResult>,
   metrics: Meter,
-): Login<Input, Result> {
+): Login<Input, LoginResult> {
   if (metrics === null) return login
   return {
-    execute: (input) =>
-      counted(
-        () => login.execute(input),
-        (thrown) => metrics.loginEnded(input.backend.name, thrown === null ? 'success' : loginOutcomeOf(thrown.error)),
-      ),
+    async execute(input) {
+      try {
+        const result = await login.execute(input)
+        metrics.loginEnded(input.backend.name, outcomes[result.type])
+        return result
+      } catch (error) {
+        metrics.loginEnded(input.backend.name, loginOutcomeOf(error))
+        throw error
+      }
+    },
   }
 }
 

@@ -73,7 +73,7 @@ describe('FinishOAuth', () => {
           wakeRelay: () => void woken++,
           warnOfDropped() {},
         }
-        const { result } = await new FinishOAuth(needs).execute({
+        const result = await new FinishOAuth(needs).execute({
           response: { code: 'code', state, error: null, iss: null },
           arrival: { provider: acme, browserOf: () => browser, recognised: () => undefined },
           policy,

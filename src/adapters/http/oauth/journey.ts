@@ -103,14 +103,14 @@ interface Ends {
 }
 
 /**
- * Ends a journey: the reply of `act`, or a redirect to the page that the journey named or to the configured one. The reply
- * removes the cookie of the journey.
+ * Ends a journey: the reply of `act`, or, if nothing more is needed (`isDone`), a redirect to the page that the journey named
+ * or to the configured one. The reply removes the cookie of the journey.
  */
 export async function finishJourney(
   mounted: MountedProvider,
   { query, cookie, requestId, languages }: Asked,
   { page, canReturn }: Ends,
-  act: (callback: Callback) => Promise<Reply>,
+  act: (callback: Callback) => Promise<{ readonly reply: Reply; readonly isDone: boolean }>,
 ): Promise<Reply> {
   const { provider, cookies, redirects } = mounted
   const state = query.get('state') ?? ''
@@ -126,8 +126,8 @@ export async function finishJourney(
   const withEnd = (reply: Reply): Reply => ({ ...reply, cookies: [...(reply.cookies ?? []), ...ended] })
   try {
     const callback = { response: responseOf(query), arrival, requestId, languages }
-    const reply = await reporting(mounted, requestId, () => act(callback))
-    const next = back ?? page
+    const { reply, isDone } = await reporting(mounted, requestId, () => act(callback))
+    const next = isDone ? (back ?? page) : undefined
     return withEnd(next === undefined ? reply : { ...seeOther(next), cookies: reply.cookies ?? [] })
   } catch (thrown) {
     const failure = redirects.failure ?? (back === null ? null : mounted.failurePage)

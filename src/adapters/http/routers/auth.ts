@@ -4,7 +4,7 @@ import { endpoint, type Router } from '../endpoint.ts'
 import { routes } from '../routes.ts'
 import { LoginForm, parseAddress } from '../schemas.ts'
 import type { DeviceCookie } from '../transports/device-cookie.ts'
-import type { HttpBackend } from '../transports/http-backend.ts'
+import { type HttpBackend, loginReply } from '../transports/http-backend.ts'
 
 interface Use {
   logIn: Pick<LogIn, 'execute'>
@@ -32,9 +32,8 @@ export function authRouter({ name, transport }: Pick<HttpBackend, 'name' | 'tran
           const { password } = body
           const client = { caller, traits: traits() }
           const result = await logIn.execute({ email, password, backend, requestId, languages, ...client })
-          const reply = transport.deliver(result)
           // By a form, any page could replace the visitor's device cookie.
-          return email === null || isForeign() ? reply : deviceCookie.addTo(reply, email)
+          return loginReply(backend, result, isForeign() ? null : deviceCookie)
         },
       }),
       endpoint(routes.auth.logout, {

@@ -5,7 +5,7 @@ import { authorizeEndpoint, callbackParameters, finishJourney, postedCallback } 
 import type { MountedProvider } from '../oauth/mounted-provider.ts'
 import { routes } from '../routes.ts'
 import type { DeviceCookie } from '../transports/device-cookie.ts'
-import type { HttpBackend } from '../transports/http-backend.ts'
+import { type HttpBackend, loginReply } from '../transports/http-backend.ts'
 
 interface Use {
   startOAuth: StartOAuth
@@ -54,8 +54,8 @@ export function oauthRouter({ name, backend, postsCallback }: Described): Router
           const ends = { page: canReturn ? redirects.success : undefined, canReturn }
           return finishJourney(mounted, incoming, ends, async (callback) => {
             const client = { caller: incoming.caller, traits: incoming.traits() }
-            const { result, email } = await finishOAuth.execute({ ...callback, ...client, policy, backend })
-            return deviceCookie.addTo(backend.transport.deliver(result), email)
+            const result = await finishOAuth.execute({ ...callback, ...client, policy, backend })
+            return { reply: loginReply(backend, result, deviceCookie), isDone: result.type === 'granted' }
           })
         },
       }),

@@ -1,11 +1,20 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Backend, CandidateCredential } from '../../../application/sign-in/authenticate.ts'
+import type { LoginResult } from '../../../application/sign-in/complete-login.ts'
 import { Refusal } from '../../../domain/refusal.ts'
 import { isAppOrigin } from '../../../lib/app-origin.ts'
+import type { Reply } from '../reply.ts'
+import type { DeviceCookie } from './device-cookie.ts'
 import type { Transport } from './transport.ts'
 
 export interface HttpBackend extends Backend {
   readonly transport: Transport
+}
+
+/** The answer to a login. Only a granted one makes the browser known. `null` leaves the browser as it is. */
+export function loginReply({ transport }: HttpBackend, result: LoginResult, cookie: DeviceCookie | null): Reply {
+  const reply = transport.deliver(result)
+  return result.type === 'granted' && cookie !== null ? cookie.addTo(reply, result.email) : reply
 }
 
 /** The credentials of a request, in the order in which the settings declare the backends. */
