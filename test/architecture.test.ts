@@ -61,7 +61,14 @@ const rules: readonly Rule[] = [
   ...layersOfConfig(),
   {
     folder: /^cli\//,
-    files: [/^config\//, /^cli\//, /^adapters\/(stores\/store-backend\.ts$|logging\/|addresses\/)/, domain, lib],
+    files: [
+      /^config\//,
+      /^cli\//,
+      /^adapters\/(stores\/store-backend\.ts$|logging\/|addresses\/)/,
+      application,
+      domain,
+      lib,
+    ],
     packages: ['node:', 'commander', 'typebox'],
   },
   { folder: /^testing\//, files: [everything], packages: ['node:'] },

@@ -1,7 +1,7 @@
-import { openUserStore, type UserStoreSession } from '../config/composition/user-store.ts'
 import { type LoadedSettings, type LoadFrom, loadSettings } from '../config/settings/load.ts'
 import { SettingsFault, settingsFault } from '../config/settings/schema/fault.ts'
 import { defaultTenant, type LoadedTenants, publicUrlOf, type TenantSettings } from '../config/settings/tenants.ts'
+import { type Operator, openOperator } from './operator.ts'
 import { type ExitCode, warn } from './output.ts'
 
 /** The options of every command. */
@@ -54,7 +54,7 @@ export function noSuchTenant(tenant: string | undefined, { settings, tenants }: 
 }
 
 /** The users of a tenant, and the address under which browsers reach it. */
-export interface UsersHere extends UserStoreSession {
+export interface UsersHere extends Operator {
   readonly publicUrl: string
   /** Whether the address is a guess, since `http.publicUrl` is not set. */
   readonly isUrlGuessed: boolean
@@ -73,7 +73,7 @@ export async function withUsers(
 ): Promise<ExitCode> {
   const loaded = await settingsHere(configFile, { withoutSecret })
   const served = servedTenant(loaded, tenant)
-  const users = await openUserStore(served, { mustExist })
+  const users = await openOperator(served, { mustExist })
   try {
     if (users.newFile !== null) {
       const advice = 'run the command where the service runs and as its user, or set dataFolder'

@@ -2,7 +2,7 @@
 // for the address (Sudhodanan and Paverd, "Pre-hijacked accounts", 2022; CVE-2026-53516).
 import { expect } from 'chai'
 import { toEmail } from '../../src/adapters/addresses/parse-email.ts'
-import { openUserStore } from '../../src/config/composition/user-store.ts'
+import { openOperator } from '../../src/cli/operator.ts'
 import { loadSettings } from '../../src/config/settings/load.ts'
 import { aPerson } from '../support/acme.ts'
 import { AcmeSite } from '../support/acme-site.ts'
@@ -155,7 +155,7 @@ describe('the first sign-in through a provider that vouches for the address', ()
     const email = toEmail('operator@example.com')
     const cwd = site.service.dataFolder
     const { settings } = await loadSettings({ cwd, env: { PORTCULLIS_DATA_FOLDER: cwd }, withoutSecret: true })
-    const store = await openUserStore({ id: 'default', settings })
+    const store = await openOperator({ id: 'default', settings })
     await store.createSuperuser.execute({ email, password: goodPassword, requestId: 'command' })
     await store.close()
     tokenOf(await site.travel({ ...aPerson(), email }))

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { toEmail } from '../../src/adapters/addresses/parse-email.ts'
 import { portsFor } from '../../src/adapters/stores/store-backend.ts'
-import { openRole } from '../../src/config/composition/open-role.ts'
+import { openRole } from '../../src/cli/open-role.ts'
 import { openHasher, openHashPool } from '../../src/config/composition/shared-resources.ts'
 import { loadSettings } from '../../src/config/settings/load.ts'
 import type { UserId } from '../../src/domain/ids.ts'

@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { toEmail } from '../../src/adapters/addresses/parse-email.ts'
-import { openUserStore } from '../../src/config/composition/user-store.ts'
+import { openOperator } from '../../src/cli/operator.ts'
 import { loadSettings } from '../../src/config/settings/load.ts'
 import type { Settings } from '../../src/config/settings/schema/schema.ts'
 import { type Acme, aPerson, type Back, startAcme } from '../support/acme.ts'
@@ -127,7 +127,7 @@ describe('two tenants with the same people', () => {
   }
 
   async function makeRoot(tenant: string): Promise<void> {
-    const storage = await openUserStore({ id: tenant, settings: settingsNamed(tenant) })
+    const storage = await openOperator({ id: tenant, settings: settingsNamed(tenant) })
     try {
       const input = { email: toEmail(rootEmail), password: goodPassword, requestId: 'a-superuser' }
       await storage.createSuperuser.execute(input)

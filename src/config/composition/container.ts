@@ -2,6 +2,7 @@ import 'reflect-metadata'
 import { Container } from 'inversify'
 import { CreateSuperuser } from '../../application/accounts/create-superuser.ts'
 import { DeleteUser } from '../../application/accounts/delete-user.ts'
+import { ListUsers } from '../../application/accounts/list-users.ts'
 import { PromoteUser } from '../../application/accounts/promote-user.ts'
 import { ReadUser } from '../../application/accounts/read-user.ts'
 import { RegisterUser } from '../../application/accounts/register-user.ts'
@@ -10,6 +11,7 @@ import { ChangeUser } from '../../application/change-user.ts'
 import { DeliverTokens } from '../../application/deliveries/deliver-tokens.ts'
 import { RelayEvents } from '../../application/deliveries/relay-events.ts'
 import { Sweep } from '../../application/deliveries/sweep.ts'
+import { ListUndelivered, RetryDeliveries } from '../../application/deliveries/undelivered.ts'
 import { ReportAttack } from '../../application/limits/report-attack.ts'
 import { FinishOAuth } from '../../application/oauth/finish-oauth.ts'
 import { LinkOAuth } from '../../application/oauth/link-oauth.ts'
@@ -17,6 +19,7 @@ import { ReadProviderToken } from '../../application/oauth/read-provider-token.t
 import { StartOAuth } from '../../application/oauth/start-oauth.ts'
 import { UnlinkOAuth } from '../../application/oauth/unlink-oauth.ts'
 import { CheckResetToken } from '../../application/one-time-tokens/check-reset-token.ts'
+import { IssueResetToken } from '../../application/one-time-tokens/issue-reset-token.ts'
 import { RejectAccount } from '../../application/one-time-tokens/reject-account.ts'
 import { RequestToken } from '../../application/one-time-tokens/request-token.ts'
 import { ResetPassword } from '../../application/one-time-tokens/reset-password.ts'
@@ -29,9 +32,6 @@ import { LogOut } from '../../application/sign-in/log-out.ts'
 import { LogOutEverywhere } from '../../application/sign-in/log-out-everywhere.ts'
 import type { Ports } from './ports.ts'
 
-/** All ports by name, and the one use case that other use cases need. */
-type Needs = Ports & { readonly changeUser: ChangeUser }
-
 /** All use cases. The compiler checks that the ports have their needs. */
 const classes = {
   authenticate: Authenticate,
@@ -42,8 +42,11 @@ const classes = {
   deliverTokens: DeliverTokens,
   endSession: EndSession,
   finishOAuth: FinishOAuth,
+  issueResetToken: IssueResetToken,
   linkOAuth: LinkOAuth,
   listSessions: ListSessions,
+  listUndelivered: ListUndelivered,
+  listUsers: ListUsers,
   logIn: LogIn,
   logOut: LogOut,
   logOutEverywhere: LogOutEverywhere,
@@ -56,23 +59,39 @@ const classes = {
   reportAttack: ReportAttack,
   requestToken: RequestToken,
   resetPassword: ResetPassword,
+  retryDeliveries: RetryDeliveries,
   startOAuth: StartOAuth,
   sweep: Sweep,
   unlinkOAuth: UnlinkOAuth,
   updateUser: UpdateUser,
   verifyUser: VerifyUser,
-} as const satisfies Readonly<Record<string, new (needs: Needs) => object>>
+} as const satisfies Readonly<Record<string, new (needs: Ports & { readonly changeUser: ChangeUser }) => object>>
 
-export type UseCases = { readonly [Name in keyof typeof classes]: InstanceType<(typeof classes)[Name]> }
+type Classes = typeof classes
+type Name = keyof Classes
 
-/** Builds the use cases of one tenant in its own container, since singletons keep the stores of a tenant. */
-export function useCasesOf(ports: Ports): UseCases {
+export type UseCases<Wanted extends Name = Name> = { readonly [One in Wanted]: InstanceType<Classes[One]> }
+
+type Every<Union> = (Union extends unknown ? (one: Union) => void : never) extends (every: infer All) => void
+  ? All
+  : never
+
+/** The ports that these use cases need together. */
+type PortsOf<Wanted extends Name> = Omit<Every<ConstructorParameters<Classes[Wanted]>[0]>, 'changeUser'> &
+  ConstructorParameters<typeof ChangeUser>[0]
+
+/** Builds use cases of one tenant in a container of its own, since singletons keep the stores of a tenant. */
+export function useCasesOf<Wanted extends Name = Name>(
+  ports: PortsOf<Wanted>,
+  wanted: readonly Wanted[] = Object.keys(classes) as Wanted[], // safe: the default stands for all
+): UseCases<Wanted> {
   const container = new Container({ defaultScope: 'Singleton' })
-  container.bind(ChangeUser).toDynamicValue(() => new ChangeUser(ports))
-  container.bind<Needs>('needs').toDynamicValue(({ get }) => ({ ...ports, changeUser: get(ChangeUser) }))
-  const useCases = Object.entries(classes).map(([name, type]: [string, new (needs: Needs) => object]) => {
-    if (!container.isBound(type)) container.bind(type).toDynamicValue(({ get }) => new type(get('needs')))
-    return [name, container.get(type)]
+  container.bind('changeUser').toDynamicValue(() => new ChangeUser(ports))
+  container.bind('needs').toDynamicValue(({ get }) => ({ ...ports, changeUser: get('changeUser') }))
+  const useCases = wanted.map((name) => {
+    const type: new (needs: never) => object = classes[name]
+    if (!container.isBound(name)) container.bind(name).toDynamicValue(({ get }) => new type(get<never>('needs')))
+    return [name, container.get(name)]
   })
   return Object.fromEntries(useCases) // safe: built from `classes`, name by name
 }

@@ -1,10 +1,11 @@
 import { join } from 'node:path'
-import { secretMark } from '../../adapters/crypto/derived-keys.ts'
+import { type DerivedKeys, derivedKeys, secretMark } from '../../adapters/crypto/derived-keys.ts'
 import { openSecretFile, removeSecretFile } from '../../adapters/crypto/secret-file.ts'
 import type { UsersRole } from '../../adapters/stores/store-backend.ts'
 import { settingsFault } from '../settings/schema/fault.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 import { memberOf } from '../settings/schema/tree.ts'
+import { defaultTenant } from '../settings/tenants.ts'
 
 export interface MasterSecret {
   readonly secret: string
@@ -32,9 +33,9 @@ export async function resolveSecret({ secret, dataFolder }: Settings): Promise<M
 export async function bindSecret(
   users: Pick<UsersRole, 'secretMark'>,
   master: MasterSecret,
-  keyOwner: string | null,
+  tenant: string,
 ): Promise<'first' | 'same'> {
-  const mark = await users.secretMark.check(secretMark(master.secret, keyOwner))
+  const mark = await users.secretMark.check(secretMark(master.secret, keyOwnerOf(tenant)))
   if (mark !== 'other') return mark
   const { secret, origin, path } = master
   // Otherwise the next start would use the secret that this failed start has generated.
@@ -46,4 +47,14 @@ export async function bindSecret(
   }[origin]
   const advice = 'restore the first secret, or replace it (docs/stores.md#replace-the-secret)'
   throw settingsFault('secret', `${problem}: ${advice}`)
+}
+
+/** The keys of a tenant. */
+export function keyRingOf({ secret }: MasterSecret, tenant: string): DerivedKeys {
+  return derivedKeys(secret, keyOwnerOf(tenant))
+}
+
+/** The name of a tenant is part of its keys. Those of the tenant `default` are as without tenants. */
+function keyOwnerOf(tenant: string): string | null {
+  return tenant === defaultTenant ? null : tenant
 }

@@ -1,6 +1,5 @@
 import { EventEmitter } from 'node:events'
 import { isCommonPassword } from '../../adapters/crypto/common-passwords.ts'
-import { derivedKeys } from '../../adapters/crypto/derived-keys.ts'
 import { newId } from '../../adapters/crypto/new-id.ts'
 import type { Logger } from '../../adapters/logging/log.ts'
 import type { UsersRole } from '../../adapters/stores/store-backend.ts'
@@ -11,7 +10,7 @@ import { type UseCases, useCasesOf } from './container.ts'
 import { deliveriesOf } from './deliveries.ts'
 import { openHandlers } from './handlers.ts'
 import type { MailNeeds } from './mail.ts'
-import { bindSecret, type MasterSecret, resolveSecret } from './master-secret.ts'
+import { bindSecret, keyRingOf, type MasterSecret, resolveSecret } from './master-secret.ts'
 import { measuredLimits, measuredLogin } from './measured.ts'
 import { openStores } from './open-stores.ts'
 import { type Ports, portsOf } from './ports.ts'
@@ -82,7 +81,12 @@ async function openResources(needs: Needs & Pick<MailNeeds, 'requestVerification
   const { id, settings, log, hashPool, showsMailbox = false, eventHandlers: own } = needs
   const master = await resolveSecret(settings)
   for (const warning of master.warnings) log.warn(warning)
-  const handlers = await openHandlers(settings, { ...needs, showsMailbox, tenant: keyOwnerOf(id), own })
+  const handlers = await openHandlers(settings, {
+    ...needs,
+    showsMailbox,
+    tenant: id === defaultTenant ? null : id,
+    own,
+  })
   const stores = await openStores({ ...needs, tenant: id }).catch(async (thrown: unknown) => {
     await handlers.close()
     throw thrown
@@ -136,7 +140,7 @@ function portsFrom({ master, handlers, stores, hasher }: Resources, needs: PortN
     tokens: stores.tokens,
     oauthStates: stores.oauthStates,
     limiter: stores.limiter,
-    keyRing: derivedKeys(master.secret, keyOwnerOf(id)),
+    keyRing: keyRingOf(master, id),
     hasher,
     eventHandlers: handlers.eventHandlers,
     clock,
@@ -163,16 +167,11 @@ async function reportAttack(useCases: Pick<UseCases, 'reportAttack'>, attack: At
 /** Refuses a store of users that belongs to another secret. */
 async function bindUsers(users: UsersRole, { id, settings, log, master }: Needs & { master: MasterSecret }) {
   const { origin, path, isOfAnEarlierStart } = master
-  const mark = await bindSecret(users, master, keyOwnerOf(id))
+  const mark = await bindSecret(users, master, id)
   if (origin === 'generated') log.info({ path }, 'generated a secret: keep this file with the data')
   if (mark === 'first' && isOfAnEarlierStart && settings.stores.users.kind !== 'memory') {
     log.warn({ path }, 'the user store is new, but its secret is older: check stores.users and dataFolder')
   }
-}
-
-/** The part of a tenant in its keys and handlers' calls. */
-function keyOwnerOf(id: string): string | null {
-  return id === defaultTenant ? null : id
 }
 
 /** Closes both, and then throws the first fault. */

@@ -1,6 +1,6 @@
-import type { StoreHandle, StoreRole } from '../../adapters/stores/store-backend.ts'
-import { namingRoles, placed, pluginOf } from '../plugins/stores.ts'
-import type { TenantSettings } from '../settings/tenants.ts'
+import type { StoreHandle, StoreRole } from '../adapters/stores/store-backend.ts'
+import { namingRoles, placed, pluginOf } from '../config/plugins/stores.ts'
+import type { TenantSettings } from '../config/settings/tenants.ts'
 
 /** Opens and prepares the store of a role for a command, beside a running service. */
 export async function openRole(
