@@ -72,7 +72,7 @@ const rules: readonly Rule[] = [
     packages: ['node:', 'commander', 'typebox'],
   },
   { folder: /^testing\//, files: [everything], packages: ['node:'] },
-  { folder: /^(index|koa|program-settings)\.ts$/, files: [everything], packages: [] },
+  { folder: /^(index|core|koa|program-settings)\.ts$/, files: [everything], packages: [] },
 ]
 
 function store(name: string, packages: readonly string[]): Rule {

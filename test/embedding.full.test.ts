@@ -37,7 +37,8 @@ openPortcullis({ providers: { google: { kind: 'google', clientId: 'i', clientSec
 `
 
 const twoUseCases = `
-  const { isCommonPassword, newId, openStore, passwordHasher, ReadUser, RegisterUser, toEmail } = await import('portcullis')
+  const { newId, openStore, toEmail } = await import('portcullis')
+  const { isCommonPassword, passwordHasher, ReadUser, RegisterUser } = await import('portcullis/core')
   const { users, close } = await openStore({ kind: 'sqlite', dataFolder: 'data' })
   const policy = { minLength: 8, isCommon: isCommonPassword }
   const registerUser = new RegisterUser({ users, hasher: passwordHasher(), policy, clock: () => new Date(), newId })
@@ -72,6 +73,7 @@ describe('the package, installed into an empty project', () => {
       'bin/portcullis.js',
       'dist/portcullis.js',
       'dist/index.js',
+      'dist/core.js',
       'dist/testing.js',
       'dist/index.js.map',
       'dist/api.md',
@@ -141,7 +143,7 @@ describe('the package, installed into an empty project', () => {
     expect(redis.packages).to.include('ioredis')
   })
 
-  for (const entry of ['portcullis', 'portcullis/koa', 'portcullis/testing']) {
+  for (const entry of ['portcullis', 'portcullis/core', 'portcullis/koa', 'portcullis/testing']) {
     it(`refuses an older Node, which native modules would crash, before it loads one: ${entry}`, async () => {
       const { printed } = await project.packagesLoadedBy(
         'old-node.js',
