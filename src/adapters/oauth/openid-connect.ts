@@ -40,12 +40,11 @@ interface Call {
    * query.
    */
   readonly redirectUri?: string
-  /** The answer of the token endpoint. It is kept to verify it again with new keys, because a code works once. */
+  /** The answer of the token endpoint. */
   exchanged?: unknown
 }
 
 const discoveryLifeMs = 3_600_000
-const leastRediscoveryMs = 5000
 
 /** A provider of OpenID Connect, discovered by its issuer. The signatures of its ID tokens are verified as well. */
 export function openIdConnectProvider({ client, needs, ...definition }: OpenIdDefinition): OAuthProvider {
@@ -85,7 +84,7 @@ export function openIdConnectProvider({ client, needs, ...definition }: OpenIdDe
   /** The members that openid-client verifies. `tokensOf` reads all others, as for a provider without an ID token. */
   async function tokenAnswer(url: string, options: CustomFetchOptions): Promise<Response> {
     const call = calls.getStore()
-    const answer = call?.exchanged ?? (await exchanged(url, options, call?.redirectUri))
+    const answer = await exchanged(url, options, call?.redirectUri)
     const { accessToken } = tokensOf(answer, needs.clock())
     if (call !== undefined) call.exchanged = answer
     return Response.json({ access_token: accessToken, token_type: 'bearer', id_token: valueAt(answer, 'id_token') })
@@ -182,15 +181,7 @@ export function openIdConnectProvider({ client, needs, ...definition }: OpenIdDe
         }
 
         const config = await configuration()
-        return await calls.run(call, async () => {
-          try {
-            return await identityBy(config)
-          } catch (error) {
-            const fresh = isUnknownKey(error) ? await configuration(leastRediscoveryMs) : config
-            if (fresh === config) throw error
-            return await identityBy(fresh)
-          }
-        })
+        return await calls.run(call, () => identityBy(config))
       })
     },
 
@@ -223,22 +214,14 @@ function standardClaims(claims: unknown) {
   return { email: valueAt(claims, 'email'), emailVerified: valueAt(claims, 'email_verified') }
 }
 
-/**
- * openid-client fetches the keys again for an unknown one only if its cache is at least 60 s old. Within that time the
- * provider may start to sign with a new key.
- */
-function isUnknownKey(error: unknown): boolean {
-  return valueAt(error, 'code') === 'OAUTH_KEY_SELECTION_FAILED'
-}
-
 /** Caches the result of `find`. Calls `find` again when the result is too old, or after a failure. */
-function remembered<T>(clock: () => Date, find: () => Promise<T>): (maxAgeMs?: number) => Promise<T> {
+function remembered<T>(clock: () => Date, find: () => Promise<T>): () => Promise<T> {
   let latest: Promise<T> | null = null
   let begunAt = 0
 
-  return (maxAgeMs = discoveryLifeMs) => {
+  return () => {
     const now = clock().getTime()
-    if (latest !== null && now - begunAt < maxAgeMs) return latest
+    if (latest !== null && now - begunAt < discoveryLifeMs) return latest
     const found = find()
     found.catch(() => {
       if (latest === found) latest = null
