@@ -167,9 +167,9 @@ describe('the architecture', () => {
       [...text.matchAll(access)].map(([use]) => `${file}: ${use}`),
     )
     expect(found.sort()).to.deep.equal([
+      'adapters/http/checked-accounts.ts: credentials?.issue', // looks whether it exists
       'adapters/http/transports/device-cookie.ts: tokens.issue(', // the token of a browser, which logs nobody in
       'application/sign-in/complete-login.ts: backend.credentials.issue(',
-      'config/runtime/checked-accounts.ts: credentials?.issue', // looks whether it exists
     ])
   })
 

@@ -1,6 +1,7 @@
 import { newToken } from '../../adapters/crypto/derived-keys.ts'
 import { functionHandlers } from '../../adapters/events/function-handlers.ts'
 import { type Handlers, meantHandler, misnamedHandlers, questionNames } from '../../adapters/events/handlers.ts'
+import { type CheckedAccounts, checkedAccounts } from '../../adapters/http/checked-accounts.ts'
 import { createLog, type Logger } from '../../adapters/logging/log.ts'
 import { printLine } from '../../adapters/logging/print-line.ts'
 import type { Limits } from '../../application/limits/limits.ts'
@@ -16,7 +17,6 @@ import type { Environment } from '../settings/sources/environment.ts'
 import { defaultTenant, type LoadedTenants, publicUrlOf } from '../settings/tenants.ts'
 import type { TenantDirectory } from '../tenancy/directory.ts'
 import { openTenants, whenReady } from '../tenancy/open-tenants.ts'
-import { type CheckedAccounts, checkedAccounts } from './checked-accounts.ts'
 
 /** The use cases of one tenant. */
 export interface Accounts extends CheckedAccounts {

@@ -1,5 +1,30 @@
 import Type, { type TProperties } from 'typebox'
-import { objectionsBy } from '../../adapters/http/pipeline/validate.ts'
+import type { CreateSuperuser } from '../../application/accounts/create-superuser.ts'
+import type { DeleteUser } from '../../application/accounts/delete-user.ts'
+import type { PromoteUser } from '../../application/accounts/promote-user.ts'
+import type { ReadUser } from '../../application/accounts/read-user.ts'
+import type { RegisterUser } from '../../application/accounts/register-user.ts'
+import type { AnyChanges, UpdateUser } from '../../application/accounts/update-user.ts'
+import { type Caller, unknownCaller } from '../../application/limits/limits.ts'
+import type { ReadProviderToken } from '../../application/oauth/read-provider-token.ts'
+import type { UnlinkOAuth } from '../../application/oauth/unlink-oauth.ts'
+import type { RejectAccount } from '../../application/one-time-tokens/reject-account.ts'
+import type { RequestToken } from '../../application/one-time-tokens/request-token.ts'
+import type { ResetPassword } from '../../application/one-time-tokens/reset-password.ts'
+import type { VerifyUser } from '../../application/one-time-tokens/verify-user.ts'
+import type { Authenticate, By } from '../../application/sign-in/authenticate.ts'
+import type { EndSession } from '../../application/sign-in/end-session.ts'
+import type { ListSessions } from '../../application/sign-in/list-sessions.ts'
+import type { LogIn } from '../../application/sign-in/log-in.ts'
+import type { LogOut } from '../../application/sign-in/log-out.ts'
+import type { LogOutEverywhere } from '../../application/sign-in/log-out-everywhere.ts'
+import type { Actor } from '../../domain/actor.ts'
+import { isEmail } from '../../domain/email.ts'
+import { isUserId } from '../../domain/ids.ts'
+import { InvalidInput, Refusal } from '../../domain/refusal.ts'
+import { type ClientTraits, unknownTraits } from '../../domain/session.ts'
+import type { User } from '../../domain/user.ts'
+import { objectionsBy } from './pipeline/validate.ts'
 import {
   EmailBody,
   LoginForm,
@@ -9,40 +34,32 @@ import {
   text,
   UpdateUserBody,
   VerifyBody,
-} from '../../adapters/http/schemas.ts'
-import type { AnyChanges } from '../../application/accounts/update-user.ts'
-import { type Caller, unknownCaller } from '../../application/limits/limits.ts'
-import type { By } from '../../application/sign-in/authenticate.ts'
-import type { Actor } from '../../domain/actor.ts'
-import { isEmail } from '../../domain/email.ts'
-import { isUserId } from '../../domain/ids.ts'
-import { InvalidInput, Refusal } from '../../domain/refusal.ts'
-import { type ClientTraits, unknownTraits } from '../../domain/session.ts'
-import type { User } from '../../domain/user.ts'
-import type { UseCases } from '../composition/container.ts'
+} from './schemas.ts'
 
-type Named =
-  | 'registerUser'
-  | 'createSuperuser'
-  | 'promoteUser'
-  | 'logIn'
-  | 'logOut'
-  | 'logOutEverywhere'
-  | 'listSessions'
-  | 'endSession'
-  | 'authenticate'
-  | 'requestToken'
-  | 'resetPassword'
-  | 'verifyUser'
-  | 'rejectAccount'
-  | 'readUser'
-  | 'updateUser'
-  | 'deleteUser'
-  | 'unlinkOAuth'
-  | 'readProviderToken'
+/** The methods of a use case. */
+type Execute<UseCase> = Pick<UseCase, keyof UseCase>
 
 /** The use cases that programs call. */
-export type CheckedAccounts = { readonly [Name in Named]: Pick<UseCases[Name], keyof UseCases[Name]> }
+export interface CheckedAccounts {
+  readonly registerUser: Execute<RegisterUser>
+  readonly createSuperuser: Execute<CreateSuperuser>
+  readonly promoteUser: Execute<PromoteUser>
+  readonly logIn: Execute<LogIn>
+  readonly logOut: Execute<LogOut>
+  readonly logOutEverywhere: Execute<LogOutEverywhere>
+  readonly listSessions: Execute<ListSessions>
+  readonly endSession: Execute<EndSession>
+  readonly authenticate: Execute<Authenticate>
+  readonly requestToken: Execute<RequestToken>
+  readonly resetPassword: Execute<ResetPassword>
+  readonly verifyUser: Execute<VerifyUser>
+  readonly rejectAccount: Execute<RejectAccount>
+  readonly readUser: Execute<ReadUser>
+  readonly updateUser: Execute<UpdateUser>
+  readonly deleteUser: Execute<DeleteUser>
+  readonly unlinkOAuth: Execute<UnlinkOAuth>
+  readonly readProviderToken: Execute<ReadProviderToken>
+}
 
 const request = { requestId: text('Of the request'), languages: Type.Optional(Type.Array(Type.String())) }
 const { email, password } = RegisterBody.properties
