@@ -103,6 +103,7 @@ export { isAlive, mayBeEnded, newUser, type Sessions, type User, type UserView, 
 export { newId } from './adapters/crypto/new-id.ts'
 export { type HandlerName, type Handlers, handlerNames } from './adapters/events/handlers.ts'
 export type { WireChanges, WireTraits, WireUser } from './adapters/events/handler-arguments.ts'
+export type { OpenOwnStore, OwnStore, OwnStoreOptions } from './adapters/stores/own-store.ts'
 export {
   type Lease,
   type OpenOptions,

@@ -7,6 +7,7 @@ export type { OpenedStore, Runner, StoreUnderProof } from './cases.ts'
 
 // Replacements for the clock, hasher, handlers and stores
 export { memoryStore } from './memory-store.ts'
+export { type MemoryOutbox, memoryOutbox } from '../adapters/stores/memory/outbox.ts'
 export { deliverAll } from './users-scene.ts'
 export { fixedClock, type FixedClock } from './fixed-clock.ts'
 export { quickHasher } from './quick-hasher.ts'

@@ -3,9 +3,13 @@ import { once } from 'node:events'
 import { appendFileSync, existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { call, goodPassword, logInByCookie, register } from '../support/client.ts'
+import { portcullis } from '../support/command-line.ts'
 import { environmentOf } from '../support/commands.ts'
 import { PackedProject } from '../support/packed-project.ts'
+import { freePort } from '../support/ports.ts'
 import { blocksOf, projectFile, projectRoot } from '../support/readme-blocks.ts'
+import { scratchFolder, spawnService } from '../support/spawned-service.ts'
 
 const folder = 'examples/custom-store'
 const store = projectFile(`${folder}/journal-store.js`)
@@ -111,6 +115,45 @@ describe('examples/custom-store', () => {
       const [found] = await once(reader.stdout, 'data')
       await once(reader, 'exit')
       expect(Number(found)).to.equal(ids.split('\n').length)
+    }
+  })
+})
+
+describe('examples/own-store', () => {
+  const module = join(projectRoot, 'examples/own-store/my-store.js')
+  const ofUsers = { PORTCULLIS_STORES__USERS__KIND: 'module', PORTCULLIS_STORES__USERS__MODULE: module }
+  const builtIn = { PORTCULLIS_STORES__SESSIONS__KIND: 'sqlite', PORTCULLIS_STORES__TOKENS__KIND: 'sqlite' }
+
+  it('keeps every promise', async () => {
+    const { passed, ...others } = await proved('examples/own-store/prove.js', projectRoot)
+    expect(others).to.deep.equal({ code: 0, failed: [] })
+    expect(passed).to.equal(85)
+  })
+
+  it('keeps the users of a service, with sessions in SQLite and measured', async () => {
+    const metrics = await freePort()
+    const env = { ...ofUsers, ...builtIn, PORTCULLIS_METRICS__PORT: String(metrics) }
+    const service = await spawnService(env, scratchFolder())
+    await register(service.url, 'ada@example.com')
+    const cookie = await logInByCookie(service.url, 'ada@example.com', goodPassword)
+    expect((await call(service.url, 'GET', '/users/me', { headers: { cookie } })).status).to.equal(200)
+    const figures = await (await fetch(`http://127.0.0.1:${metrics}/metrics`)).text()
+    expect(figures).to.match(/_count\{store="module",records="users",operation="write"\} [1-9]/)
+    expect(await service.end('SIGTERM')).to.equal(0)
+  })
+
+  it('leaves the other roles to other stores, as config check says', async () => {
+    const cwd = scratchFolder()
+    const { code, err } = await portcullis(['config', 'check'], { cwd, env: ofUsers })
+    expect(code).to.equal(2)
+    expect(err).to.include(
+      `stores.sessions.kind: ${module} cannot store sessions: it has no sessions; choose another store with stores.sessions.kind`,
+    )
+    expect((await portcullis(['config', 'check'], { cwd, env: { ...ofUsers, ...builtIn } })).code).to.equal(0)
+    const gone = { ...ofUsers, ...builtIn, PORTCULLIS_STORES__USERS__MODULE: 'gone.js' }
+    const missing = `stores.users.module: there is no file ${join(cwd, 'gone.js')} (environment`
+    for (const command of [['config', 'check'], ['serve']]) {
+      expect((await portcullis(command, { cwd, env: gone })).err).to.include(missing)
     }
   })
 })

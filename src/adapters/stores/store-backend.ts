@@ -17,7 +17,10 @@ export type UsersRole = RolePorts<'users'>
 /** The ports of a store for a role. Throws `Unsuitable` if one is missing. `name` is the store in the message. */
 export function portsFor<Role extends StoreRole>(role: Role, name: string, store: StorePorts): RolePorts<Role> {
   const missing = neededPorts[role].filter((port) => store[port] === undefined)
-  if (missing.length > 0) throw new Unsuitable(`${name} cannot store ${role}: it has no ${missing.join(', no ')}`)
+  if (missing.length > 0) {
+    const other = role === 'users' ? '' : `; choose another store with stores.${role}.kind`
+    throw new Unsuitable(`${name} cannot store ${role}: it has no ${missing.join(', no ')}${other}`)
+  }
   const found = neededPorts[role].map((port) => [port, store[port]])
   return Object.fromEntries(found) // safe: every port of the role under its name
 }

@@ -36,7 +36,7 @@ export async function migrateStorage(options: GlobalOptions): Promise<ExitCode> 
 }
 
 async function migrated(backend: StoreBackend, options: OpenOptions): Promise<string> {
-  if (backend.schemas === undefined) return 'stores nothing'
+  if (backend.schemas === undefined) return 'has no migrations of Portcullis'
   const before = await backend.schemas(options)
   if (before.found === null) return 'has no data yet'
   const handle = await backend.open(options)

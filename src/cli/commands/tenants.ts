@@ -1,7 +1,7 @@
-import { storeRoles, Unsuitable } from '../../adapters/stores/store-backend.ts'
+import { portsFor, storeRoles, Unsuitable } from '../../adapters/stores/store-backend.ts'
 import { handlerFaults } from '../../config/composition/handlers.ts'
 import { mailFaults } from '../../config/composition/mail.ts'
-import { placed, pluginOf } from '../../config/plugins/stores.ts'
+import { nameOf, placed, pluginOf } from '../../config/plugins/stores.ts'
 import { type Fault, renderFaults } from '../../config/settings/schema/fault.ts'
 import type { LoadedTenants, TenantSettings } from '../../config/settings/tenants.ts'
 import { type ExitCode, warn } from '../output.ts'
@@ -49,7 +49,7 @@ export async function openingFaults(
   const found = new Map<string, readonly Fault[]>()
   for (const tenant of tenants) {
     const { id, settings, sources, pathPrefix } = tenant
-    const faults = [...(await addressFaults(tenant)), ...(await mailFaults(tenant))]
+    const faults = [...(await storeFaults(tenant)), ...(await mailFaults(tenant))]
     const message = ofModules.get(settings.handlers.module ?? '')
     const source = sources.get('handlers.module') ?? 'default'
     if (message !== undefined) faults.push({ path: 'handlers.module', message, source })
@@ -59,20 +59,26 @@ export async function openingFaults(
   return found
 }
 
-/** Finds addresses that a driver refuses, without any request to the network. */
-async function addressFaults({ settings, sources }: Pick<TenantSettings, 'settings' | 'sources'>): Promise<Fault[]> {
+/** Finds addresses that a driver refuses, and modules of stores that do not open, without any request to the network. */
+async function storeFaults({ settings, sources }: Pick<TenantSettings, 'settings' | 'sources'>): Promise<Fault[]> {
   const faults: Fault[] = []
   for (const role of storeRoles) {
-    const { kind, url } = settings.stores[role]
-    const source = sources.get(`stores.${role}.url`)
-    if (source === undefined || url === undefined) continue // inherited from the users, whose fault is reported
+    const store = settings.stores[role]
+    const option = store.module === undefined ? 'url' : 'module'
+    const source = sources.get(`stores.${role}.${option}`)
+    // An inherited address is that of the users, whose fault is reported. A module may lack the ports of one role.
+    if (source === undefined && option === 'url') continue
     try {
-      const place = placed(settings.stores[role], settings.dataFolder)
-      const handle = await pluginOf(kind).open({ ...place, clock: () => new Date(), warn: () => undefined })
+      const options = { ...placed(store, settings.dataFolder), clock: () => new Date(), warn: () => undefined }
+      const handle = await pluginOf(store.kind).open(options)
       await handle.close()
+      portsFor(role, nameOf(store), handle)
     } catch (thrown) {
       if (!(thrown instanceof Unsuitable)) throw thrown
-      faults.push({ path: `stores.${role}.url`, message: thrown.message, source })
+      const { message } = thrown
+      if (faults.some((fault) => fault.message === message)) continue
+      const path = `stores.${role}.${source === undefined ? 'kind' : option}`
+      faults.push({ path, message, source: source ?? 'default' })
     }
   }
   return faults

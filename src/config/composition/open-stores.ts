@@ -12,9 +12,10 @@ import {
 } from '../../adapters/stores/store-backend.ts'
 import type { Limiter } from '../../application/ports/stores/limiter.ts'
 import { Unavailable } from '../../domain/refusal.ts'
-import { distinctStores, namingRoles, placed, pluginOf, type StoreSettings } from '../plugins/stores.ts'
+import { distinctStores, namingRoles, type StoreSettings } from '../plugins/stores.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 import { measuredHandle } from './measured.ts'
+import { openFor } from './open-for.ts'
 
 /** A store that does not answer, and its roles. */
 export interface FailingStore {
@@ -55,7 +56,7 @@ export async function openStores(needs: Needs) {
   const all: Opened[] = []
   try {
     for (const { store, roles } of distinctStores(settings.stores)) {
-      const handle = await namingRoles(roles, () => open(store))
+      const handle = await open(store, roles)
       all.push({ kind: store.kind, handle, roles, isReady: false, isLost: false })
     }
   } catch (thrown) {
@@ -66,18 +67,12 @@ export async function openStores(needs: Needs) {
   let isClosed = false
   let lastPing: { at: number; failing: Promise<readonly FailingStore[]> } | null = null
 
-  async function open(store: StoreSettings): Promise<StoreHandle> {
+  async function open(store: StoreSettings, roles: readonly StoreRole[]): Promise<StoreHandle> {
     const { kind } = store
     const warn = (message: string): void => log.warn({ store: kind }, message)
-    const handle = await pluginOf(kind).open({
-      ...placed(store, settings.dataFolder),
-      tenant,
-      clock,
-      warn,
-      isOneOfMany,
-      leavesMigrations: settings.stores.migrate === 'command',
-      shares,
-    })
+    const leavesMigrations = settings.stores.migrate === 'command'
+    const options = { tenant, clock, warn, isOneOfMany, leavesMigrations, shares }
+    const handle = await openFor(roles, store, settings.dataFolder, options)
     return measuredHandle(handle, kind, metrics)
   }
 

@@ -1,6 +1,7 @@
 import Type, { type TProperties } from 'typebox'
 import { memoryBackend } from '../../adapters/stores/memory/memory.ts'
 import { mongoBackend } from '../../adapters/stores/mongo/mongo.ts'
+import { ownBackend } from '../../adapters/stores/own-store.ts'
 import { redisBackend } from '../../adapters/stores/redis/redis.ts'
 import { sqliteBackend } from '../../adapters/stores/sqlite/sqlite.ts'
 import { type StoreBackend, type StoreRole, storeRoles, Unsuitable } from '../../adapters/stores/store-backend.ts'
@@ -30,6 +31,15 @@ const prefix = Type.Optional(
   }),
 )
 
+const ownUrl = Type.Optional(
+  Type.String({
+    secret: 'address',
+    expects: 'an address',
+    otherwise: 'none',
+    description: 'Address that the module gets.',
+  }),
+)
+
 /** @param otherwise the address, if none is given */
 const url = (example: string, otherwise: string) =>
   Type.Optional(
@@ -38,6 +48,17 @@ const url = (example: string, otherwise: string) =>
       expects: `an address such as ${example}`,
       otherwise,
       description: `Address of the server, such as \`${example}\`.`,
+    }),
+  )
+
+const module = (role: StoreRole) =>
+  Type.Optional(
+    Type.String({
+      minLength: 1,
+      expects: 'the path of a module',
+      otherwise:
+        role === 'users' ? 'required' : 'the module of the users, if their kind is the same; otherwise required',
+      description: 'Module of a store of your own. Its default export is the store, or a function that opens it.',
     }),
   )
 
@@ -50,6 +71,7 @@ export const stores: readonly StorePlugin[] = [
   { ...sqliteBackend, options: (role) => (role === 'users' ? { cacheMegabytes } : {}) },
   { ...mongoBackend, options: (role) => ({ url: url('mongodb://host/name', ofUsers(role)) }) },
   { ...redisBackend, options: () => ({ url: url('redis://host', 'required'), prefix }) },
+  { ...ownBackend, options: (role) => ({ module: module(role), url: ownUrl }) },
 ]
 
 export function pluginOf(kind: string): StorePlugin {
@@ -74,8 +96,16 @@ export function placed(store: StoreSettings, dataFolder: string): StoreSettings 
 /** Scheme, hosts, path. `URL` refuses MongoDB addresses with several hosts. */
 const address = /^([a-z][a-z0-9+.-]*:)\/\/[^/?#\s]+(\/[^?#\s]*)?(?:\?[^#\s]*)?$/i
 
-/** The fault of the address of a store, worded to follow the name of its setting; `null` without one. */
-export function addressObjection({ kind, url }: StoreSettings): string | null {
+/** The fault of a store, worded to follow the name of its option; `null` without one. */
+export function objectionToStore(store: StoreSettings): { readonly option: string; readonly message: string } | null {
+  if (store.kind === ownBackend.kind) {
+    return store.module === undefined ? { option: 'module', message: 'is required: the path of a module' } : null
+  }
+  const message = addressObjection(store)
+  return message === null ? null : { option: 'url', message }
+}
+
+function addressObjection({ kind, url }: StoreSettings): string | null {
   const { protocols, needsDatabase, objection } = pluginOf(kind)
   if (protocols.length === 0) return null
   const wanted = protocols.map((protocol) => `${protocol}//…`).join(' or ')
@@ -88,23 +118,32 @@ export function addressObjection({ kind, url }: StoreSettings): string | null {
   return objection?.(url) ?? null
 }
 
-/** The options of a role. A role of the kind of the users inherits theirs, unless it has an address of its own. */
+/** The options of a role. A role of the kind of the users inherits theirs, unless it has an address or a module of its own. */
 export function completeStore(store: Partial<StoreSettings>, users: StoreSettings): StoreSettings {
   const kind = store.kind ?? users.kind
-  return kind === users.kind && store.url === undefined ? { ...users, ...store, kind } : { ...store, kind }
+  const isElsewhere = kind !== users.kind || store.url !== undefined || store.module !== undefined
+  return isElsewhere ? { ...store, kind } : { ...users, ...store, kind }
 }
 
 /** Roles with the same kind and options share one store. */
 export function distinctStores(byRole: Readonly<Record<StoreRole, StoreSettings>>) {
-  const found = new Map<string, { readonly store: StoreSettings; readonly roles: StoreRole[] }>()
+  const found: { readonly store: StoreSettings; readonly roles: StoreRole[] }[] = []
   for (const role of storeRoles) {
-    const store = byRole[role]
-    const key = JSON.stringify(Object.entries(store).sort())
-    const known = found.get(key)
-    if (known === undefined) found.set(key, { store, roles: [role] })
+    const known = found.find(({ store }) => isSame(store, byRole[role]))
+    if (known === undefined) found.push({ store: byRole[role], roles: [role] })
     else known.roles.push(role)
   }
-  return [...found.values()]
+  return found
+}
+
+/** Compares the values themselves, because a program passes stores as objects. */
+function isSame(one: StoreSettings, other: StoreSettings): boolean {
+  return Object.keys({ ...one, ...other }).every((option) => one[option] === other[option])
+}
+
+/** The store in messages: the path of its module, or its kind. */
+export function nameOf({ kind, module }: StoreSettings): string {
+  return typeof module === 'string' ? module : module === undefined ? kind : 'the store of the program'
 }
 
 /** Adds the settings of the roles to the message of `Unsuitable`, because a store does not know its roles. */

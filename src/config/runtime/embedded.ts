@@ -4,6 +4,8 @@ import { type Handlers, meantHandler, misnamedHandlers, questionNames } from '..
 import { type CheckedAccounts, checkedAccounts } from '../../adapters/http/checked-accounts.ts'
 import { createLog, type Logger } from '../../adapters/logging/log.ts'
 import { printLine } from '../../adapters/logging/print-line.ts'
+import { type OpenOwnStore, type OwnStore, ownBackend } from '../../adapters/stores/own-store.ts'
+import type { StoreRole } from '../../adapters/stores/store-backend.ts'
 import type { Limits } from '../../application/limits/limits.ts'
 import type { DeviceTokens } from '../../application/ports/device-tokens.ts'
 import type { OAuthProvider } from '../../application/ports/oauth-provider.ts'
@@ -32,6 +34,8 @@ export interface Accounts extends CheckedAccounts {
 export interface PortcullisOptions {
   /** Replaces `handlers.module`. These functions run in this process, so a fault in one of them can end it. */
   readonly handlers?: Handlers
+  /** Replaces the stores of these roles in the settings. With tenants, each is a function that opens the store of one tenant. */
+  readonly stores?: { readonly [Role in StoreRole]?: OwnStore | OpenOwnStore }
   /** Environment variables as the service reads them. They take precedence over the settings. Default: none. */
   readonly env?: Environment
   /** The folder where relative paths start. Default: the current folder. */
@@ -91,7 +95,7 @@ export async function openPortcullis(given: object = {}, options: PortcullisOpti
     tenants,
     failed,
     open: (own, failed) => {
-      const given = withSecret(own.settings)
+      const given = withSecret(withStores(own.settings, options.stores))
       const publicUrl = publicUrlOf(own, settings, settings.http.port)
       return openTenant({ ...shared, ...own, settings: given, publicUrl, leavesEvents: leavesEvents(given), failed })
     },
@@ -131,6 +135,13 @@ export function internalsOf(portcullis: Portcullis): Internals {
   if (found === undefined)
     throw new TypeError('the argument is not the object that openPortcullis of the same package resolved to')
   return found
+}
+
+function withStores(settings: Settings, own: PortcullisOptions['stores'] = {}): Settings {
+  const given = Object.entries(own).flatMap(([role, module]) =>
+    module === undefined ? [] : [[role, { kind: ownBackend.kind, module }] as const],
+  )
+  return { ...settings, stores: { ...settings.stores, ...Object.fromEntries(given) } }
 }
 
 /** Generates a secret for users in memory, whose keys end with the process, so that no file holds it. */

@@ -29,6 +29,8 @@ export function completeSettings(given: Given, cwd: string): Settings {
   const { module } = handlers
   const { name = null, logo, css, color = null } = given.pages
   const path = (file: string | undefined): string | null => (file === undefined ? null : resolve(cwd, file))
+  const located = (store: StoreSettings): StoreSettings =>
+    typeof store.module === 'string' ? { ...store, module: resolve(cwd, store.module) } : store
   const isTried = given.try.enabled ?? isLocal(http)
   const mailUrl = mail.url ?? (isTried && module === undefined ? 'mailbox:' : 'off')
   const ehlo = mail.ehlo ?? ehloName(http.publicUrl, mail.from)
@@ -37,9 +39,9 @@ export function completeSettings(given: Given, cwd: string): Settings {
     dataFolder: resolve(cwd, given.dataFolder),
     secret: given.secret ?? null,
     stores: {
-      users: stores.users,
-      sessions: completeStore(stores.sessions, stores.users),
-      tokens: completeStore(stores.tokens, stores.users),
+      users: located(stores.users),
+      sessions: located(completeStore(stores.sessions, stores.users)),
+      tokens: located(completeStore(stores.tokens, stores.users)),
       migrate: stores.migrate,
     },
     backends: Object.fromEntries(

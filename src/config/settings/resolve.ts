@@ -1,4 +1,5 @@
 import { stat } from 'node:fs/promises'
+import { storeRoles } from '../../adapters/stores/store-backend.ts'
 import { pluginOf } from '../plugins/stores.ts'
 import { completeSettings, type Given } from './defaults.ts'
 import { type Assignment, readSettings } from './merge.ts'
@@ -45,6 +46,11 @@ export async function readJudged(from: Reading): Promise<Judged> {
   }
   const { handlers, pages } = settings
   const files = { 'handlers.module': handlers.module, 'pages.logo': pages.logo, 'pages.css': pages.css }
+  for (const role of storeRoles) {
+    const { module } = settings.stores[role]
+    if (typeof module !== 'string' || (await isFile(module))) continue
+    note(`stores.${role}.module`, `there is no file ${module}`, [`stores.users.module`])
+  }
   for (const [path, file] of Object.entries(files)) {
     if (file !== null && !(await isFile(file))) note(path, `there is no file ${file}`)
   }

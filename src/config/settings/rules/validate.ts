@@ -4,7 +4,7 @@ import { pagePaths, routes } from '../../../adapters/http/routes.ts'
 import { parseMailUrl } from '../../../adapters/mail/mail-url.ts'
 import { storeRoles } from '../../../adapters/stores/store-backend.ts'
 import { isLoopback, leadsToLoopback } from '../../../lib/loopback.ts'
-import { addressObjection } from '../../plugins/stores.ts'
+import { objectionToStore } from '../../plugins/stores.ts'
 import { objectionsToCookie } from '../../plugins/transports.ts'
 import { canHavePages } from '../defaults.ts'
 import { mountedRoutes } from '../mounted-routes.ts'
@@ -39,11 +39,12 @@ export function judgeSettings(settings: Settings, note: NoteFault): void {
 function judgeStores({ stores }: Settings, note: NoteFault): void {
   for (const role of storeRoles) {
     const store = stores[role]
-    const objection = addressObjection(store)
+    const objection = objectionToStore(store)
+    if (objection === null) continue
+    const { option, message } = objection
     // A role of the same kind inherits the address of the users, so a missing address is one fault.
-    const users = store.kind === stores.users.kind ? ['stores.users.kind', 'stores.users.url'] : []
-    const involved = [`stores.${role}.kind`, ...users]
-    if (objection !== null) note(`stores.${role}.url`, objection, involved)
+    const users = store.kind === stores.users.kind ? ['stores.users.kind', `stores.users.${option}`] : []
+    note(`stores.${role}.${option}`, message, [`stores.${role}.kind`, ...users])
   }
 }
 

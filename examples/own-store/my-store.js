@@ -1,0 +1,104 @@
+// @ts-check
+// A store of users as a class. The records are in a map here; put your database in its place.
+import { emailKey, haveRoom, openStore, passwordScheme } from 'portcullis'
+import { memoryOutbox } from 'portcullis/testing'
+
+/**
+ * @import { AccountEvent, EmailKey, OpenOwnStore, User, UserId, UserStore } from 'portcullis'
+ * @import { MemoryOutbox } from 'portcullis/testing'
+ */
+
+/** @implements {UserStore} */
+export class Users {
+  /** @type {Map<UserId, User>} */
+  #byId = new Map()
+  #outbox
+
+  /** @param {MemoryOutbox} outbox */
+  constructor(outbox) {
+    this.#outbox = outbox
+  }
+
+  /** @param {UserId} id */
+  async find(id) {
+    return this.#byId.get(id) ?? null
+  }
+
+  /** @param {EmailKey} key */
+  async findByEmail(key) {
+    return this.#all().find((user) => emailKey(user.email) === key) ?? null
+  }
+
+  /** @param {string} provider @param {string} accountId */
+  async findByOAuthAccount(provider, accountId) {
+    return this.#all().find((user) => hasAccount(user, { provider, accountId })) ?? null
+  }
+
+  // Each of the three writes below is one transaction: the checks, the user, and the events in the outbox.
+
+  /** @param {User} user @param {readonly AccountEvent[]} events */
+  async insert(user, events) {
+    const taken = this.#taken(user)
+    if (taken !== null) return taken
+    this.#byId.set(user.id, user)
+    this.#outbox.append(user.id, events)
+    return 'stored'
+  }
+
+  /** @param {User} user @param {readonly AccountEvent[]} events */
+  async replace(user, events) {
+    if (this.#byId.get(user.id)?.version !== user.version) return 'stale'
+    if (!haveRoom(events, this.#outbox.waiting(user.id))) return 'full'
+    const taken = this.#taken(user)
+    if (taken !== null) return taken
+    this.#byId.set(user.id, { ...user, version: user.version + 1 })
+    this.#outbox.append(user.id, events)
+    return 'stored'
+  }
+
+  /** @param {User} user @param {readonly AccountEvent[]} events */
+  async remove(user, events) {
+    if (this.#byId.get(user.id)?.version !== user.version) return 'stale'
+    this.#byId.delete(user.id)
+    this.#outbox.append(user.id, events)
+    return 'removed'
+  }
+
+  /** @param {number} limit @param {string | null} after */
+  async list(limit, after) {
+    const rest = this.#all().filter(({ id }) => after === null || id > after)
+    const items = rest.sort((one, other) => (one.id < other.id ? -1 : 1)).slice(0, limit)
+    return { items, next: items.length === limit ? (items.at(-1)?.id ?? null) : null }
+  }
+
+  async passwordSchemes() {
+    const hashes = this.#all().flatMap(({ passwordHash }) => passwordHash ?? [])
+    return [...new Set(hashes.map(passwordScheme))]
+  }
+
+  #all() {
+    return [...this.#byId.values()]
+  }
+
+  /** @param {User} user @returns {'email_taken' | 'account_taken' | null} */
+  #taken(user) {
+    const others = this.#all().filter(({ id }) => id !== user.id)
+    if (others.some(({ email }) => emailKey(email) === emailKey(user.email))) return 'email_taken'
+    const isTaken = user.oauthAccounts.some((account) => others.some((other) => hasAccount(other, account)))
+    return isTaken ? 'account_taken' : null
+  }
+}
+
+/** @param {User} user @param {{ provider: string, accountId: string }} wanted */
+function hasAccount({ oauthAccounts }, { provider, accountId }) {
+  return oauthAccounts.some((one) => one.provider === provider && one.accountId === accountId)
+}
+
+/** Opens the store of one tenant. @type {OpenOwnStore} */
+export default async function open({ dataFolder, clock, warn }) {
+  const outbox = memoryOutbox()
+  // The other records of users need no transaction with them, so SQLite keeps them.
+  const sqlite = await openStore({ kind: 'sqlite', dataFolder }, { clock, warn })
+  const { tokenRequests, expiringIds, secretMark, ping, close } = sqlite
+  return { users: new Users(outbox), outbox, tokenRequests, expiringIds, secretMark, ping, close }
+}
