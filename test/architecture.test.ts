@@ -43,7 +43,7 @@ const rules: readonly Rule[] = [
   {
     folder: /^adapters\/stores\/[^/]+$/,
     files: [lib, domain, ports, /^adapters\/stores\/[^/]+$/],
-    packages: ['node:', 'rate-limiter-flexible'],
+    packages: ['node:'],
   },
   adapter('addresses', []),
   adapter('credentials', ['jsonwebtoken', 'lru-cache']),

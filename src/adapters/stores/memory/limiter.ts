@@ -1,7 +1,6 @@
 import type { Limiter } from '../../../application/ports/stores/limiter.ts'
 import { maxCounters } from '../limiter.ts'
 
-/** A map in place of the library, whose counters need a timer each and have no bound. */
 export function memoryLimiter(bound = maxCounters): Limiter {
   /** In the order of creation. Some have expired. Times are milliseconds of `performance.now`. */
   const counters = new Map<string, { readonly points: number; readonly expiresAt: number }>()

@@ -1,20 +1,8 @@
-import type { Document, FindOneAndUpdateOptions } from 'mongodb'
 import type { Limiter } from '../../../application/ports/stores/limiter.ts'
-import { additionsPerTrim, limiterOf, maxCounters, noLimit } from '../limiter.ts'
+import { additionsPerTrim, maxCounters } from '../limiter.ts'
 import type { Connection } from './connection/connection.ts'
 
-/** The library's updates: the first adds to a counter or inserts it, the other one begins an expired counter again. */
-type Update = { readonly $setOnInsert: Document; readonly $inc: Document } | { readonly $set: Document }
-
-export function mongoLimiter({ limits, run }: Connection, bound = maxCounters): Limiter {
-  const collection = {
-    deleteOne: (filter: Document) => limits.deleteOne(filter),
-    findOneAndUpdate: (filter: Document, update: Update, options: FindOneAndUpdateOptions) =>
-      limits.findOneAndUpdate(filter, dated(update), options),
-  }
-  const storeClient = { collection: () => collection }
-  const options = { ...noLimit, storeClient, tableName: limits.collectionName, disableIndexesCreation: true }
-  const { add, clear } = limiterOf(({ RateLimiterMongo }) => new RateLimiterMongo(options))
+export function mongoLimiter({ limits, run, isDuplicate }: Connection, bound = maxCounters): Limiter {
   const trimEvery = additionsPerTrim(bound)
   let additions = 0
 
@@ -30,21 +18,36 @@ export function mongoLimiter({ limits, run }: Connection, bound = maxCounters): 
     if (last) await limits.deleteMany({ createdAt: { $lte: last.createdAt } })
   }
 
+  /** Adds to a live counter, or inserts one. The key is unique, so an expired counter has to go first. */
+  async function counted(key: string, points: number, seconds: number) {
+    for (;;) {
+      const createdAt = new Date()
+      const expire = new Date(createdAt.getTime() + seconds * 1000)
+      try {
+        const update = { $inc: { points }, $setOnInsert: { expire, createdAt } }
+        const options = { upsert: true, returnDocument: 'after' } as const
+        const counter = await limits.findOneAndUpdate({ key, expire: { $gt: createdAt } }, update, options)
+        if (counter === null) throw new Error('an upsert returned no counter')
+        return { points: counter.points, expiresIn: counter.expire.getTime() - createdAt.getTime() }
+      } catch (error) {
+        if (!isDuplicate(error)) throw error
+        await limits.deleteOne({ key, expire: { $lte: createdAt } })
+      }
+    }
+  }
+
   return {
     add: (key, points, seconds) =>
       run(async () => {
         if (++additions % trimEvery === 0) await trim()
-        const counted = await add(key, points, seconds)
-        if (counted.points <= 0) await limits.deleteOne({ key, points: { $lte: 0 } })
-        return counted
+        const counter = await counted(key, points, seconds)
+        if (counter.points <= 0) await limits.deleteOne({ key, points: { $lte: 0 } })
+        return counter
       }),
-    clear: (key) => run(() => clear(key)),
-  }
-}
 
-/** Adds the time of creation, so that the oldest counters can be removed first. */
-function dated(update: Update): Document {
-  const createdAt = new Date()
-  if ('$set' in update) return { $set: { ...update.$set, createdAt } }
-  return { ...update, $setOnInsert: { ...update.$setOnInsert, createdAt } }
+    clear: (key) =>
+      run(async () => {
+        await limits.deleteOne({ key })
+      }),
+  }
 }

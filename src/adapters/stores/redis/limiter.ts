@@ -1,19 +1,24 @@
 import type { Limiter } from '../../../application/ports/stores/limiter.ts'
-import { limiterOf, maxCounters, noLimit } from '../limiter.ts'
+import { maxCounters } from '../limiter.ts'
 import type { Ask } from './connection.ts'
 
 /**
  * `<prefix>{limits}:<key>` is a counter. `<prefix>{limits}` is a sorted set of all counters by creation, and only bounds
- * their number. The library sends its commands through `ask`, with our script in place of its own.
+ * their number.
  */
 export function redisLimiter(ask: Ask, prefix: string, bound = maxCounters): Limiter {
-  const keyPrefix = `${prefix}{limits}`
-  const storeClient = {
-    rlflxIncr: ([key, points, seconds]: [key: string, points: string, seconds: string]) =>
-      ask((redis) => redis.eval(addPoints, 2, key, keyPrefix, points, seconds, bound)),
-    del: (key: string) => ask((redis) => redis.del(key)),
+  const list = `${prefix}{limits}`
+  return {
+    async add(key, points, seconds) {
+      const counter = await ask((redis) => redis.eval(addPoints, 2, `${list}:${key}`, list, points, seconds, bound))
+      const [counted, expiresIn] = counter as [number, number] // safe: the script returns them
+      return { points: counted, expiresIn }
+    },
+
+    async clear(key) {
+      await ask((redis) => redis.del(`${list}:${key}`))
+    },
   }
-  return limiterOf(({ RateLimiterRedis }) => new RateLimiterRedis({ ...noLimit, keyPrefix, storeClient }))
 }
 
 /**

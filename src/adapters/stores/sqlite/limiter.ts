@@ -1,8 +1,8 @@
 import { rmSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Limiter } from '../../../application/ports/stores/limiter.ts'
+import type { Counted, Limiter } from '../../../application/ports/stores/limiter.ts'
 import { Unavailable } from '../../../domain/refusal.ts'
-import { additionsPerTrim, limiterOf, maxCounters, noLimit } from '../limiter.ts'
+import { additionsPerTrim, maxCounters } from '../limiter.ts'
 import { Unsuitable } from '../store-backend.ts'
 import type { Driver } from './connection.ts'
 import { createFile, limitsPathIn } from './data-file.ts'
@@ -18,11 +18,13 @@ const lockMs = 1_900
 const tables = `
   CREATE TABLE IF NOT EXISTS limits (key TEXT PRIMARY KEY NOT NULL, points INTEGER NOT NULL, expire INTEGER NOT NULL) STRICT;
   CREATE INDEX IF NOT EXISTS limits_expire ON limits (expire);
-  CREATE TRIGGER IF NOT EXISTS limits_added AFTER INSERT ON limits WHEN NEW.points <= 0
-    BEGIN DELETE FROM limits WHERE key = NEW.key; END;
-  CREATE TRIGGER IF NOT EXISTS limits_empty AFTER UPDATE ON limits WHEN NEW.points <= 0
-    BEGIN DELETE FROM limits WHERE key = NEW.key; END;
 `
+const addPoints = `
+  INSERT INTO limits (key, points, expire) VALUES (@key, @points, @expire)
+  ON CONFLICT (key) DO UPDATE SET
+    points = excluded.points + iif(expire > @now, points, 0), expire = iif(expire > @now, expire, excluded.expire)
+  RETURNING points, expire`
+const dropKey = 'DELETE FROM limits WHERE key = ?'
 const dropExpired = 'DELETE FROM limits WHERE rowid IN (SELECT rowid FROM limits WHERE expire <= ? LIMIT ?)'
 const dropOldest = `
   DELETE FROM limits WHERE rowid <= (SELECT rowid FROM limits ORDER BY rowid DESC LIMIT 1 OFFSET ?)`
@@ -64,10 +66,10 @@ export function sqliteLimiter({ driver, dataFolder, isSmall, warn, isOpen }: Nee
     return error instanceof Unsuitable ? new Unavailable(error.message) : asFault(error)
   }
 
-  async function run<T>(act: (limiter: Limiter) => Promise<T>): Promise<T> {
+  async function run<T>(act: (opened: ReturnType<typeof openCounters>) => T): Promise<T> {
     for (const giveUpAt = performance.now() + lockMs; ; await delay(Math.random() * longestPauseMs)) {
       try {
-        return await act((await opened()).limiter)
+        return act(await opened())
       } catch (error) {
         if (!isBusy(error) || performance.now() > giveUpAt) throw faultOf(error)
       }
@@ -82,11 +84,14 @@ export function sqliteLimiter({ driver, dataFolder, isSmall, warn, isOpen }: Nee
 
   const limiter: Limiter = {
     add: (key, points, seconds) =>
-      run((limiter) => {
+      run(({ add }) => {
         if (++additions % trimEvery === 0) trim()
-        return limiter.add(key, points, seconds)
+        return add(key, points, seconds)
       }),
-    clear: (key) => run((limiter) => limiter.clear(key)),
+    clear: (key) =>
+      run(({ sql }) => {
+        sql<[string]>(dropKey).run(key)
+      }),
   }
   return { limiter, close }
 }
@@ -104,10 +109,15 @@ function openCounters(driver: Driver, path: string, isSmall: boolean) {
     throw error
   }
   const sql = statementsOf(db)
-  // The library compiles its statement and its transaction at each call; ours are compiled once. Without a transaction, the
-  // driver returns the row before the statement commits, and hides a fault of the commit, for example a full disk.
-  const inTransaction = db.transaction((work: () => unknown) => work())
-  const storeClient = { prepare: sql, transaction: (work: () => unknown) => () => inTransaction(work) }
-  const options = { ...noLimit, storeClient, storeType: 'better-sqlite3', tableName: 'limits', tableCreated: true }
-  return { db, sql, limiter: limiterOf(({ RateLimiterSQLite }) => new RateLimiterSQLite(options)) }
+  // Without a transaction, the driver returns the row before the statement commits, and hides a fault of the commit, for
+  // example a full disk.
+  const add = db.transaction((key: string, points: number, seconds: number): Counted => {
+    const now = Date.now()
+    const given = { key, points, expire: now + seconds * 1000, now }
+    const counter = sql<[typeof given], { points: number; expire: number }>(addPoints).get(given)
+    if (counter === undefined) throw new Error('an upsert returned no counter')
+    if (counter.points <= 0) sql<[string]>(dropKey).run(key)
+    return { points: counter.points, expiresIn: counter.expire - now }
+  })
+  return { db, sql, add }
 }
