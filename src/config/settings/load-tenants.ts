@@ -19,16 +19,45 @@ interface From {
   readonly folder: string | null
   /** The source of a common setting, or the settings file. */
   readonly sourceOf: (path: string) => Source
-  /** Variables below `tenants.list.<tenant>`, and their faults. */
-  readonly assignments: readonly Assignment[]
-  readonly faults: readonly Fault[]
+  readonly variables: ReadonlyMap<string, Variables>
   readonly cwd: string
   readonly withoutSecret: boolean
 }
 
+/** Settings of the environment, and the faults of their variables. */
+interface Variables {
+  readonly assignments: readonly Assignment[]
+  readonly faults: readonly Fault[]
+}
+
+const noVariables: Variables = { assignments: [], faults: [] }
+
+/** The tenant of a setting below `tenants.list`. */
+function tenantOf([group, list, id]: readonly string[]): string | null {
+  return group === 'tenants' && list === 'list' && id !== undefined ? id : null
+}
+
+/** Separates the variables below `tenants.list.<tenant>`. Their paths begin below the tenant from here on. */
+export function byTenant({ assignments, faults }: Variables) {
+  const located = faults.map((one) => ({ ...one, keys: one.path.split('.') }))
+  const of = (id: string | null): Variables => {
+    const start = id === null ? 0 : 3
+    return {
+      assignments: assignments
+        .filter(({ path }) => tenantOf(path) === id)
+        .map((one) => ({ ...one, path: one.path.slice(start) })),
+      faults: located
+        .filter(({ keys }) => tenantOf(keys) === id)
+        .map(({ keys, ...one }) => ({ ...one, path: keys.slice(start).join('.') })),
+    }
+  }
+  const ids = new Set([...assignments.map(({ path }) => path), ...located.map(({ keys }) => keys)].map(tenantOf))
+  return { common: of(null), ofTenants: new Map([...ids].flatMap((id) => (id === null ? [] : [[id, of(id)]]))) }
+}
+
 /** Reads the settings of each tenant over the common ones. A fault in one tenant disables only this tenant. */
 export async function loadTenants(from: From): Promise<LoadedTenants> {
-  const { common, folder, sourceOf, assignments, faults } = from
+  const { common, folder, sourceOf, variables } = from
   const given = new Map<string, Given>()
   const inlined = common.tenants.list
   for (const id of keysOf(inlined))
@@ -37,8 +66,7 @@ export async function loadTenants(from: From): Promise<LoadedTenants> {
     const isTwice = given.has(id)
     given.set(id, isTwice ? { ...file, problem: 'is in tenants.list as well' } : file)
   }
-  for (const { path } of [...assignments, ...faults.map((fault) => ({ path: fault.path.split('.') }))]) {
-    const id = path[2] ?? ''
+  for (const id of variables.keys()) {
     if (!given.has(id)) given.set(id, { tree: {}, source: 'default', problem: null })
   }
 
@@ -46,7 +74,11 @@ export async function loadTenants(from: From): Promise<LoadedTenants> {
   const collisions = collisionsOf(
     read.map(({ id, hosts, settings, faults }) => ({ id, hosts, settings: faults.length === 0 ? settings : null })),
   )
-  const judged = read.map((one) => ({ ...one, faults: [...one.faults, ...(collisions.get(one.id) ?? [])] }))
+  const judged = read.map((one) => {
+    const named = ({ path, ...fault }: Fault) =>
+      withVariable({ ...fault, path: path === '' ? `tenants.list.${one.id}` : one.pathPrefix + path })
+    return { ...one, faults: [...one.faults, ...(collisions.get(one.id) ?? [])].map(named) }
+  })
   const enabled = judged.filter((one) => one.faults.length === 0)
   const disabled = judged.filter((one) => one.faults.length > 0)
   const known = new Set(await doubtsOf(common))
@@ -98,20 +130,14 @@ async function readFolder(folder: string | null, source: Source): Promise<Map<st
 }
 
 interface ReadTenant extends TenantSettings {
+  /** With paths below the tenant. */
   readonly faults: readonly Fault[]
 }
 
 async function readTenant(id: string, { tree, source, problem }: Given, from: From): Promise<ReadTenant> {
   const { base, cwd, withoutSecret } = from
   const { tenants: _, ...inherited } = isGroup(base) ? base : {}
-  const prefix = ['tenants', 'list', id]
-  const assignments = from.assignments
-    .filter(({ path }) => path[2] === id)
-    .map((one) => ({ ...one, path: one.path.slice(prefix.length) }))
-  const ofEnvironment = from.faults
-    .filter(({ path }) => path === prefix.join('.') || path.startsWith(`${prefix.join('.')}.`))
-    .map((fault) => ({ ...fault, path: fault.path.slice(prefix.join('.').length + 1) }))
-
+  const { assignments, faults: ofEnvironment } = from.variables.get(id) ?? noVariables
   const list = environmentSchema.properties.tenants.properties.list
   const { hosts, ...own } = isGroup(tree) ? tree : {}
   const given = overlay(own, treeOf(assignments))
@@ -147,16 +173,10 @@ async function readTenant(id: string, { tree, source, problem }: Given, from: Fr
   return {
     id,
     hosts: hostNames,
-    pathPrefix: `${prefix.join('.')}.`,
+    pathPrefix: `tenants.list.${id}.`,
     sources: new Map([...sources].map(([path, found]) => [path, found === 'file' ? sourceIn(path) : found])),
     settings,
-    faults: faults.map((one) =>
-      withVariable({
-        ...one,
-        path: [...prefix, ...(one.path === '' ? [] : [one.path])].join('.'),
-        source: one.source === 'file' ? sourceIn(one.path) : one.source,
-      }),
-    ),
+    faults: faults.map((one) => ({ ...one, source: one.source === 'file' ? sourceIn(one.path) : one.source })),
   }
 }
 

@@ -1,6 +1,5 @@
 import { resolve } from 'node:path'
-import { loadTenants } from './load-tenants.ts'
-import type { Assignment } from './merge.ts'
+import { byTenant, loadTenants } from './load-tenants.ts'
 import { readJudged } from './resolve.ts'
 import { doubtsOf, doubtsOfPages } from './rules/doubts.ts'
 import { type Fault, SettingsFault, type Source } from './schema/fault.ts'
@@ -42,19 +41,15 @@ export async function settingsOf(file: ConfigFile, from: LoadFrom, ofReading?: F
   const { env, cwd, withoutSecret = false, listens = true } = from
   const value = listens ? file.value : overlay({ handlers: { console: false }, mail: { url: 'off' } }, file.value)
   const environment = await readEnvironment({ env, cwd, schema: environmentSchema, file: value })
-  const common = environment.assignments.filter((one) => !isOfTenant(one))
-  const ofTenants = environment.assignments.filter(isOfTenant)
-  const isFaultOfTenant = ({ path }: Fault): boolean => isOfTenant({ path: path.split('.') })
-  const faultsOfTenants = environment.faults.filter(isFaultOfTenant)
-  const commonFaults = environment.faults.filter((fault) => !isFaultOfTenant(fault))
+  const { common, ofTenants } = byTenant(environment)
 
   const ofFile: Source = file.path === null ? 'default' : `file ${file.path}`
   const named = (source: Source): Source => (source === 'file' ? ofFile : source)
   const read = await readJudged({
     tree: value,
-    assignments: common,
+    assignments: common.assignments,
     cwd,
-    known: ofReading === undefined ? commonFaults : [ofReading, ...commonFaults],
+    known: ofReading === undefined ? common.faults : [ofReading, ...common.faults],
     // With tenants, each tenant may have its own secret.
     needsSecret: ({ tenants }) => !withoutSecret && tenants.by === undefined,
   })
@@ -64,8 +59,7 @@ export async function settingsOf(file: ConfigFile, from: LoadFrom, ofReading?: F
   const hasFault = read.faults.some(({ path }) => path === 'tenants.by')
   const areGiven =
     [...read.sources].some(([path, source]) => path.startsWith('tenants.') && source !== 'default') ||
-    ofTenants.length > 0 ||
-    faultsOfTenants.length > 0
+    ofTenants.size > 0
   const missing: Fault = {
     path: 'tenants.by',
     message: 'is required with other settings of tenants',
@@ -84,11 +78,10 @@ export async function settingsOf(file: ConfigFile, from: LoadFrom, ofReading?: F
   }
   const tenants = await loadTenants({
     common: settings,
-    base: overlay(value, treeOf(common)),
+    base: overlay(value, treeOf(common.assignments)),
     folder: folder === undefined ? null : resolve(cwd, folder),
     sourceOf: (path) => sources.get(path) ?? ofFile,
-    assignments: ofTenants,
-    faults: faultsOfTenants,
+    variables: ofTenants,
     cwd,
     withoutSecret,
   })
@@ -98,8 +91,4 @@ export async function settingsOf(file: ConfigFile, from: LoadFrom, ofReading?: F
     ? ['tenants.by is set, but there are no tenants: add them to tenants.list or tenants.folder']
     : []
   return { settings, tenants, sources, warnings: [...warnings, ...none, ...tenants.warnings] }
-}
-
-function isOfTenant({ path }: Pick<Assignment, 'path'>): boolean {
-  return path[0] === 'tenants' && path[1] === 'list' && path.length > 2
 }

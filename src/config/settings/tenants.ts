@@ -57,7 +57,7 @@ interface Placed {
   readonly settings: Pick<Settings, 'stores' | 'dataFolder'> | null
 }
 
-/** Finds hosts and records that several tenants name, and reports them as faults of each. */
+/** Finds hosts and records that several tenants name, and reports them as faults of each, with paths below the tenant. */
 export function collisionsOf(tenants: readonly Placed[]): Map<string, Fault[]> {
   const owners = new Map<string, { id: string; path: string }[]>()
   const add = (place: string, id: string, path: string): void => {
@@ -79,7 +79,7 @@ export function collisionsOf(tenants: readonly Placed[]): Map<string, Fault[]> {
       const others = named.filter((one) => one.id !== id).map((one) => one.id)
       const subject = place.startsWith('host ') ? `the ${place} is` : 'these records are'
       const message = `${subject} also of ${others.length === 1 ? 'the tenant' : 'the tenants'} ${others.join(', ')}`
-      faults.set(id, [...(faults.get(id) ?? []), { path: `tenants.list.${id}.${path}`, message, source: 'default' }])
+      faults.set(id, [...(faults.get(id) ?? []), { path, message, source: 'default' }])
     }
   }
   return faults
