@@ -29,7 +29,7 @@ interface Client {
 }
 
 /** The clients of a tenant with waiting jobs, in the order of their turns. */
-type Tenant = Client[]
+type TenantQueue = Client[]
 
 /** The share of the greatest wait that the waiting jobs of one client may cost. */
 const shareOfClient = 1 / 4
@@ -44,7 +44,7 @@ const weight = 0.1
  */
 export function hashPool({ size, maxWaitSeconds, monotonic = () => performance.now() }: Options) {
   /** The tenants with waiting jobs, in the order of their turns. */
-  const waiting: Tenant[] = []
+  const waiting: TenantQueue[] = []
   let free = size
   let running = 0
   const refused = { overload: 0, client: 0 }
@@ -56,14 +56,14 @@ export function hashPool({ size, maxWaitSeconds, monotonic = () => performance.n
   }
 
   /** The jobs that begin before the next one of `client`: tenants take turns, and so do the clients of each. */
-  function jobsBefore(tenant: Tenant, client: Client): readonly Job[] {
+  function jobsBefore(tenant: TenantQueue, client: Client): readonly Job[] {
     const turns = client.jobs.length + 1
     const ofTenant = tenant.flatMap((other) => (other === client ? other.jobs : other.jobs.slice(0, turns)))
     const ofOthers = waiting.filter((other) => other !== tenant).map((other) => inTurns(other))
     return [...ofTenant, ...ofOthers.flatMap((jobs) => jobs.slice(0, ofTenant.length + 1))]
   }
 
-  function turnOf(tenant: Tenant, name: string | null, permits: number, mostSeconds: number): Promise<void> {
+  function turnOf(tenant: TenantQueue, name: string | null, permits: number, mostSeconds: number): Promise<void> {
     const client = tenant.find((one) => one.name === name) ?? { name, jobs: [] }
     const ofClient = secondsOf([...client.jobs, { permits }])
     if (name !== null && client.jobs.length > 0 && ofClient > mostSeconds * shareOfClient) {
@@ -111,7 +111,7 @@ export function hashPool({ size, maxWaitSeconds, monotonic = () => performance.n
 
     /** A queue for one tenant. The queues take turns, one job each, and so do the clients of a queue. */
     queue() {
-      const tenant: Tenant = []
+      const tenant: TenantQueue = []
       return {
         /**
          * Runs `job` once as many permits are free as it has lanes; a job with more lanes than the pool has permits takes
@@ -143,7 +143,7 @@ export function hashPool({ size, maxWaitSeconds, monotonic = () => performance.n
 }
 
 /** The jobs of a tenant in the order in which they begin. */
-function inTurns(tenant: Tenant): readonly Job[] {
+function inTurns(tenant: TenantQueue): readonly Job[] {
   const rounds = Math.max(0, ...tenant.map(({ jobs }) => jobs.length))
   return Array.from({ length: rounds }, (_, round) => tenant.flatMap(({ jobs }) => jobs.slice(round, round + 1))).flat()
 }

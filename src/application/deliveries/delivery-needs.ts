@@ -5,7 +5,7 @@ import type { UserStore } from '../ports/stores/user-store.ts'
 import type { Timers } from '../ports/timers.ts'
 import type { DeliveryProblem } from './delivery-problem.ts'
 
-/** The needs of every use case that calls handlers. */
+/** The common needs of the two use cases that deliver: events, and token requests. */
 export interface DeliveryNeeds {
   users: UserStore
   tokens: TokenStore

@@ -35,8 +35,8 @@ import type { Settings } from '../settings/schema/schema.ts'
 import { enabledOf } from '../settings/schema/tree.ts'
 import { defaultTenant } from '../settings/tenants.ts'
 import type { OpenTenants } from '../tenancy/directory.ts'
+import { deviceCookieOf, mountedProviders, transportOf } from './backends-and-providers.ts'
 import type { FailingStore } from './open-stores.ts'
-import { deviceCookieOf, mountedProviders, transportOf } from './sign-in.ts'
 import type { Tenant } from './tenant.ts'
 
 interface TenantNeeds {

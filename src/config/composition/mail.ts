@@ -1,18 +1,17 @@
 import { addressIn, parseSender } from '../../adapters/addresses/parse-sender.ts'
-import { newId } from '../../adapters/crypto/new-id.ts'
 import { mailHandlers } from '../../adapters/mail/mail-handlers.ts'
 import { type MailUrl, parseMailUrl } from '../../adapters/mail/mail-url.ts'
 import { memoryMailbox } from '../../adapters/mail/mailbox.ts'
 import type { Metrics } from '../../adapters/metrics/metrics.ts'
-import { openShares, type Shares } from '../../adapters/stores/store-backend.ts'
+import type { Shares } from '../../adapters/stores/store-backend.ts'
 import type { EventHandlers, HandlerContext } from '../../application/ports/event-handlers.ts'
-import { type Mailbox, type Mailer, MailFailed, type Sender } from '../../application/ports/mailer.ts'
+import type { Mailbox, Mailer, Sender } from '../../application/ports/mailer.ts'
 import type { Email } from '../../domain/email.ts'
 import type { RequestPurpose } from '../../domain/one-time-token.ts'
 import { titleOf } from '../plugins/providers.ts'
 import { type Fault, SettingsFault, type Source, settingsFault } from '../settings/schema/fault.ts'
 import type { Settings } from '../settings/schema/schema.ts'
-import { defaultTenant, publicUrl as publicUrlOf } from '../settings/tenants.ts'
+import { defaultTenant } from '../settings/tenants.ts'
 import { measuredMailer } from './measured.ts'
 import { lifetimesOf } from './ports.ts'
 
@@ -70,7 +69,7 @@ export function pageFor(purpose: RequestPurpose, { mail }: Pick<Settings, 'mail'
 }
 
 /** `null` where mail is off. The rules of the settings have refused an address with an objection. */
-function mailUrlOf({ mail }: Pick<Settings, 'mail'>): Exclude<MailUrl, { kind: 'off' }> | null {
+export function mailUrlOf({ mail }: Pick<Settings, 'mail'>): Exclude<MailUrl, { kind: 'off' }> | null {
   const url = parseMailUrl(mail.url)
   return 'objection' in url || url.kind === 'off' ? null : url
 }
@@ -82,7 +81,7 @@ interface OpenMailer {
 }
 
 /** Tenants with the same server share its connections, because servers limit them for each account. */
-async function openMailer(
+export async function openMailer(
   { settings: { mail }, shares }: Pick<MailNeeds, 'settings' | 'shares'>,
   url: Exclude<MailUrl, { kind: 'mailbox' | 'off' }>,
 ): Promise<OpenMailer> {
@@ -139,41 +138,7 @@ export async function mailFaults({ settings, sources }: From): Promise<Fault[]> 
   }
 }
 
-/** Sends a message to `to`, as the service would. The outcome is for a person, and may quote the address. */
-export async function sendTestMail(settings: Settings, to: Email): Promise<{ isSent: boolean; outcome: string }> {
-  const url = mailUrlOf(settings)
-  if (url === null || url.kind === 'mailbox') {
-    throw settingsFault(
-      'mail.url',
-      `is ${settings.mail.url}, so no server takes messages: set it to the address of an SMTP server`,
-    )
-  }
-  const { mailer, close } = await openMailer({ settings, shares: openShares() }, url)
-  const address = publicUrlOf(settings, settings.http.port)
-  const text = `This message tests the mail of ${address}.\n`
-  const from = senderOf(settings, address)
-  const mail = {
-    id: `test.${newId()}`,
-    from,
-    replyTo: replyToOf(settings),
-    to,
-    subject: 'Test of the mail',
-    text,
-    html: null,
-  }
-  try {
-    return { isSent: true, outcome: await mailer.send(mail) }
-  } catch (thrown) {
-    if (!(thrown instanceof MailFailed)) throw thrown
-    return {
-      isSent: false,
-      outcome: thrown.answer === null ? (thrown.where ?? '') : `${thrown.where} (${thrown.answer})`,
-    }
-  } finally {
-    await close()
-  }
-}
-
+/** The sender of the settings, or one at the host of the service. */
 export function senderOf(settings: Pick<Settings, 'mail'>, publicUrl: string): Sender {
   const url = mailUrlOf(settings)
   const given = settings.mail.from ?? (url?.kind === 'smtp' ? url.login?.user : undefined)
@@ -182,6 +147,6 @@ export function senderOf(settings: Pick<Settings, 'mail'>, publicUrl: string): S
   return sender ?? { name: null, address: `no-reply@${new URL(publicUrl).hostname}` as Email }
 }
 
-function replyToOf({ mail }: Pick<Settings, 'mail'>): Email | null {
+export function replyToOf({ mail }: Pick<Settings, 'mail'>): Email | null {
   return mail.replyTo === undefined ? null : addressIn(mail.replyTo)
 }

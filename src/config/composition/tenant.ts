@@ -6,6 +6,7 @@ import type { UsersRole } from '../../adapters/stores/store-backend.ts'
 import type { Attack } from '../../application/limits/report-attack.ts'
 import type { Settings } from '../settings/schema/schema.ts'
 import { defaultTenant } from '../settings/tenants.ts'
+import { backendsOf, providersOf } from './backends-and-providers.ts'
 import { type UseCases, useCasesOf } from './container.ts'
 import { deliveriesOf } from './deliveries.ts'
 import { openHandlers } from './handlers.ts'
@@ -16,7 +17,6 @@ import { openStores } from './open-stores.ts'
 import { type Ports, portsOf } from './ports.ts'
 import { reportsOf } from './reports.ts'
 import { openHasher, type SharedResources } from './shared-resources.ts'
-import { backendsOf, providersOf } from './sign-in.ts'
 
 interface Needs extends SharedResources {
   readonly id: string

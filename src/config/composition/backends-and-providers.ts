@@ -47,7 +47,7 @@ interface CookieOwner {
   readonly ports: { readonly deviceTokens: DeviceTokens }
 }
 
-interface Tenant {
+interface ProviderOwner {
   readonly settings: Settings
   readonly log: Logger
   readonly providers: ReadonlyMap<string, OAuthProvider>
@@ -55,7 +55,7 @@ interface Tenant {
 
 /** The needs of the routes of the enabled providers, by name. */
 export function mountedProviders(
-  { settings, log, providers: built }: Tenant,
+  { settings, log, providers: built }: ProviderOwner,
   publicUrl: string,
 ): ReadonlyMap<string, MountedProvider> {
   const cookies = journeyCookies(keepsSecureCookies(settings))
