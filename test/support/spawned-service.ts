@@ -50,13 +50,15 @@ export function scratchFolder(): string {
   return folder
 }
 
-/** The built service, as npm start runs it. */
+/** The built service, as npm start runs it, or another `program`. */
 export async function spawnService(
   env: Readonly<Record<string, string>>,
   cwd = scratchFolder(),
   args: readonly string[] = [],
+  program = executable,
 ): Promise<SpawnedService> {
-  const { spawned, found } = await spawnPortcullis(['serve', ...args], env, cwd, /"port":(\d+),"msg":"listening"/)
+  const started = /"port":(\d+),"msg":"listening"/
+  const { spawned, found } = await spawnPortcullis(['serve', ...args], env, cwd, started, program)
   const url = `http://localhost:${found[1]}`
   forgetDocument(url)
   return { ...spawned, url }
@@ -78,8 +80,9 @@ function spawnPortcullis(
   env: Readonly<Record<string, string>>,
   cwd: string,
   started: RegExp,
+  program = executable,
 ): Promise<{ spawned: Spawned; found: RegExpExecArray }> {
-  const child = spawn(process.execPath, [executable, ...args], {
+  const child = spawn(process.execPath, [program, ...args], {
     cwd,
     env: {
       PATH: process.env.PATH,

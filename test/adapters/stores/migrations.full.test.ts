@@ -1,22 +1,30 @@
+import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import Database from 'better-sqlite3'
 import { expect } from 'chai'
 import { Redis } from 'ioredis'
 import * as mongoDriver from 'mongodb'
-import { type Migrations, migrate, type SchemaRecord } from '../../../src/adapters/stores/migrations.ts'
+import { lastOf, type Migrations, migrate, type SchemaRecord } from '../../../src/adapters/stores/migrations.ts'
 import { openClient } from '../../../src/adapters/stores/mongo/connection/client.ts'
 import { connectionOf } from '../../../src/adapters/stores/mongo/connection/connection.ts'
-import { schemaRecord as mongoRecord } from '../../../src/adapters/stores/mongo/migrations.ts'
+import {
+  schemaRecord as mongoRecord,
+  knownSchema as mongoVersion,
+} from '../../../src/adapters/stores/mongo/migrations.ts'
 import { schemaRecord as redisRecord } from '../../../src/adapters/stores/redis/migrations.ts'
+import { migrations } from '../../../src/adapters/stores/sqlite/migrations/migrations.ts'
 import { Unavailable } from '../../../src/domain/refusal.ts'
-import { goodPassword, logIn, register } from '../../support/client.ts'
+import { call, logIn, logInByCookie, register } from '../../support/client.ts'
 import { portcullis } from '../../support/command-line.ts'
-import { needsDeployment, onMongo, onSqliteAndRedis } from '../../support/deployments.ts'
+import { needsDeployment, onMongo, onSqlite, onSqliteAndRedis } from '../../support/deployments.ts'
 import { faultOf } from '../../support/fault-of.ts'
 import { dropDatabase } from '../../support/mongo.ts'
 import { sharedMongo } from '../../support/mongo-server.ts'
+import { projectRoot } from '../../support/readme-blocks.ts'
 import { startRedis } from '../../support/redis.ts'
-import { scratchFolder, spawnService } from '../../support/spawned-service.ts'
+import { type SpawnedService, scratchFolder, spawnService } from '../../support/spawned-service.ts'
+import { inMongo, inSqlite } from '../../support/store-contents.ts'
+
+const sqliteVersion = lastOf(migrations)
 
 interface Place {
   /** A record of a connection of its own, as another process has it. */
@@ -131,25 +139,108 @@ for (const [name, open] of Object.entries(places)) {
   })
 }
 
-describe('data with an additive migration of a newer release', () => {
-  it('are served by this release as before', async () => {
-    const folder = scratchFolder()
-    const service = await spawnService({}, folder)
-    await register(service.url, 'ada@example.com')
-    await service.end('SIGTERM')
-    const db = new Database(join(folder, 'data', 'portcullis.sqlite'))
-    const known = Number(db.pragma('user_version', { simple: true }))
-    db.exec(`ALTER TABLE users ADD COLUMN nickname TEXT NOT NULL DEFAULT ''; CREATE TABLE later (id TEXT) STRICT`)
-    db.pragma(`user_version = ${known + 1}`)
-    db.close()
+/** The next release: this one with one more additive migration in SQLite and MongoDB. Returns its executable. */
+function nextRelease(): string {
+  const folder = scratchFolder()
+  for (const name of ['src', 'package.json']) cpSync(join(projectRoot, name), join(folder, name), { recursive: true })
+  symlinkSync(join(projectRoot, 'node_modules'), join(folder, 'node_modules'))
+  for (const [file, version, run] of [
+    [
+      'sqlite/migrations/migrations.ts',
+      sqliteVersion,
+      `(db) => { db.exec("ALTER TABLE users ADD COLUMN nickname TEXT DEFAULT ''") }`,
+    ],
+    [
+      'mongo/migrations.ts',
+      mongoVersion,
+      `async ({ users }) => { await users.updateMany({}, { $set: { nickname: '' } }) }`,
+    ],
+  ] as const) {
+    const path = join(folder, 'src/adapters/stores', file)
+    const text = readFileSync(path, 'utf8')
+    const list = /(export const migrations: Migrations<\w+> = \[[\s\S]*?),?\s*\]\n/
+    writeFileSync(path, text.replace(list, `$1, { version: ${version + 1}, run: ${run} }]\n`))
+  }
+  return join(folder, 'src/cli/portcullis.ts')
+}
 
-    const again = await spawnService({}, folder)
-    await register(again.url, 'grace@example.com')
-    await logIn(again.url, 'ada@example.com', goodPassword)
-    await again.end('SIGTERM')
-    expect((await portcullis(['storage', 'migrate'], { cwd: folder })).out).to.equal(
-      `sqlite (users, sessions, tokens): schema ${known + 1}, of a newer release\n`,
+interface Nicknames {
+  set(email: string, nickname: string): Promise<void>
+  of(email: string): Promise<unknown>
+}
+
+const onFile = (folder: string): Nicknames => ({
+  async set(email, nickname) {
+    inSqlite(join(folder, 'data'), (db) =>
+      db.prepare('UPDATE users SET nickname = ? WHERE email = ?').run(nickname, email),
     )
-    expect((await portcullis(['storage', 'check'], { cwd: folder })).code).to.equal(0)
-  })
+  },
+  async of(email) {
+    return inSqlite(join(folder, 'data'), (db) =>
+      db.prepare('SELECT nickname FROM users WHERE email = ?').pluck().get(email),
+    )
+  },
 })
+
+const inDatabase = (url: string): Nicknames => ({
+  async set(email, nickname) {
+    await inMongo(url, (db) => db.collection('users').updateOne({ email }, { $set: { nickname } }))
+  },
+  of: (email) => inMongo(url, async (db) => (await db.collection('users').findOne({ email }))?.nickname),
+})
+
+for (const [deployment, kind, roles, version] of [
+  [onSqlite, 'sqlite', 'users, sessions, tokens', sqliteVersion],
+  [onMongo, 'mongo', 'users, sessions, tokens', mongoVersion],
+] as const) {
+  describe(`two releases on ${deployment.name}`, () => {
+    before(async function () {
+      await needsDeployment(this, deployment)
+    })
+
+    it('serve the same data side by side, after the newer one has migrated them', async () => {
+      const settings = await deployment.settings()
+      const url = settings.PORTCULLIS_STORES__USERS__URL
+      const folder = scratchFolder()
+      const nicknames = url === undefined ? onFile(folder) : inDatabase(url)
+      const older = await spawnService(settings, folder)
+      await register(older.url, 'ada@example.com')
+      const newer = await spawnService(settings, folder, [], nextRelease())
+      expect(await nicknames.of('ada@example.com')).to.equal('')
+      await register(newer.url, 'grace@example.com')
+      await register(older.url, 'joan@example.com')
+
+      const statusOf = async ({ url }: SpawnedService, cookie: string) =>
+        (await call(url, 'GET', '/users/me', { headers: { cookie } })).status
+      for (const [one, other, email] of [
+        [older, newer, 'grace@example.com'],
+        [newer, older, 'joan@example.com'],
+      ] as const) {
+        const cookie = await logInByCookie(one.url, email)
+        expect(await statusOf(other, cookie)).to.equal(200)
+        await call(other.url, 'POST', '/auth/cookie/logout', { headers: { cookie } })
+        expect(await statusOf(one, cookie)).to.equal(401)
+      }
+      await nicknames.set('grace@example.com', 'Amazing')
+      const authorization = `Bearer ${await logIn(older.url, 'grace@example.com')}`
+      const changed = await call(older.url, 'PATCH', '/users/me', {
+        headers: { authorization },
+        json: { password: 'another good pass phrase' },
+      })
+      expect(changed.status).to.equal(200)
+      await logIn(newer.url, 'grace@example.com', 'another good pass phrase')
+      expect(await nicknames.of('grace@example.com'), 'written by a release that does not know it').to.equal('Amazing')
+
+      await older.end('SIGTERM')
+      const again = await spawnService(settings, folder)
+      await logIn(again.url, 'joan@example.com')
+      const env = { ...settings, PORTCULLIS_DATA_FOLDER: join(folder, 'data') }
+      expect((await portcullis(['storage', 'migrate'], { cwd: folder, env })).out).to.equal(
+        `${kind} (${roles}): schema ${version + 1}, of a newer release\n`,
+      )
+      expect((await portcullis(['storage', 'check'], { cwd: folder, env })).code).to.equal(0)
+      for (const one of [newer, again]) expect(await one.end('SIGTERM')).to.equal(0)
+      await deployment.remove(settings)
+    })
+  })
+}
