@@ -26,7 +26,7 @@ export type { CheckedAccounts } from './adapters/http/checked-accounts.ts'
 export type { CausingRequest } from './application/event-metadata.ts'
 export type { LoginResult } from './application/sign-in/complete-login.ts'
 export type { SessionView } from './application/sign-in/list-sessions.ts'
-export type { AnyChanges, OwnChanges } from './application/accounts/update-user.ts'
+export type { AnyChanges, OwnChanges } from './application/accounts/account-changes.ts'
 
 // Limits
 export type { Caller, ClientLimit, Limits, PasswordAttempt, TokenDemand } from './application/limits/limits.ts'
@@ -78,7 +78,15 @@ export {
 export { type EventId, isUserId, type NewId, parseEventId, parseUserId, type UserId } from './domain/ids.ts'
 export type { OAuthAccount, OAuthIdentity, ProviderTokens } from './domain/oauth-account.ts'
 export type { OAuthFlow, OAuthState } from './domain/oauth-state.ts'
-export type { OneTimeToken, RequestPurpose, TokenPurpose, TokenRequest } from './domain/one-time-token.ts'
+export {
+  factText,
+  type OneTimeToken,
+  parseFact,
+  type RequestPurpose,
+  type TokenFact,
+  type TokenPurpose,
+  type TokenRequest,
+} from './domain/one-time-token.ts'
 export {
   maxPasswordBytes,
   type PasswordObjection,

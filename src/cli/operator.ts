@@ -46,7 +46,6 @@ export async function openOperator(
     lifetimes: lifetimesOf(settings),
     limits: unlimited,
     freshLoginSeconds: null,
-    newAddressTokens: null,
   }
 
   return {
@@ -55,7 +54,7 @@ export async function openOperator(
       'createSuperuser',
       'promoteUser',
       'listUsers',
-      'updateUser',
+      'changeAccount',
       'listUndelivered',
       'retryDeliveries',
     ]),

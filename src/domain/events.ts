@@ -1,7 +1,6 @@
 import type { Actor } from './actor.ts'
 import type { Email } from './email.ts'
 import type { EventId } from './ids.ts'
-import { newAddressFact } from './one-time-token.ts'
 import type { ClientTraits } from './session.ts'
 import { type User, type UserView, viewOf } from './user.ts'
 
@@ -44,12 +43,6 @@ interface Recorded extends Omit<EventMetadata, 'eventId' | 'by'> {
   readonly user: UserView
 }
 
-/** A user asked for a new address, which `user` has here. The token that confirms the address is stored already. */
-export interface NewAddressEvent extends Recorded {
-  readonly type: 'verification_requested'
-  readonly fact: string
-}
-
 /** A change of an account, or a login to it. The same atomic write stores the change and its event. */
 export type AccountEvent =
   | (Recorded & { readonly type: 'registered' })
@@ -59,7 +52,8 @@ export type AccountEvent =
       /** The change ended sessions, so the delivery removes the stored ones. */
       readonly sessionsEnded: boolean
     })
-  | NewAddressEvent
+  /** A user asked for a new address, which `user` has here. The token that confirms the address is stored already. */
+  | (Recorded & { readonly type: 'verification_requested' })
   | (Recorded & { readonly type: 'verified' })
   | (Recorded & { readonly type: 'password_reset' })
   | (Recorded & { readonly type: 'logged_in' })
@@ -104,5 +98,5 @@ export function updatedEvent(
 
 export function newAddressEvent(user: User, newAddress: Email, metadata: EventMetadata): AccountEvent {
   const asNew = { ...user, email: newAddress, isVerified: false }
-  return { ...accountEvent('verification_requested', asNew, metadata), fact: newAddressFact(user, newAddress) }
+  return accountEvent('verification_requested', asNew, metadata)
 }

@@ -1,4 +1,4 @@
-import { type Email, emailKey } from './email.ts'
+import { type Email, type EmailKey, emailKey } from './email.ts'
 import type { EventId, UserId } from './ids.ts'
 import type { User } from './user.ts'
 
@@ -19,47 +19,70 @@ export interface OneTimeToken {
   readonly digest: string
   /** The event that the token was made for. The token can be derived again from event and fact. */
   readonly eventId: EventId
-  readonly fact: string
+  readonly fact: TokenFact
   readonly createdAt: Date
   readonly expiresAt: Date
 }
 
-/**
- * The fact that a token is bound to: the current address, and for a reset also the chosen password. So a change of
- * address invalidates a reset link that was mailed to the former address (CVE-2026-115770).
- */
-export function factOf(purpose: RequestPurpose, user: User): string {
-  const address = `email:${emailKey(user.email)}`
-  return purpose === 'verify_email' ? address : `password:${user.passwordVersion} ${address}`
+/** The fact that the user has this address. */
+export interface AddressFact {
+  readonly email: EmailKey
 }
 
 /**
- * The fact of a token that confirms a new address. It ends with the new address. The generation invalidates
- * the token when all sessions end: after a reset, a new password, a deactivation, or a logout everywhere.
+ * The fact of a reset: also the chosen password. With the address, a change of address invalidates a reset link that was
+ * mailed to the former address (CVE-2026-115770).
  */
-export function newAddressFact(user: User, newAddress: Email | ''): string {
-  return `generation:${user.sessions.generation} email:${emailKey(user.email)} new:${newAddress}`
-}
-
-/** The new address of such a fact; `null` if the fact is no longer true. */
-export function newAddressOf(fact: string, user: User): Email | null {
-  const beginning = newAddressFact(user, '')
-  return fact.startsWith(beginning) ? (fact.slice(beginning.length) as Email) : null // safe: `newAddressFact` had an Email
+export interface PasswordFact extends AddressFact {
+  readonly passwordVersion: number
 }
 
 /**
- * Whether the token is bound to the present address. The token for a new address is stored before the record of its request,
- * so its generation may be one that the user does not have yet.
+ * The fact of a new address. The generation invalidates the token when all sessions end: after a reset, a new password, a
+ * deactivation, or a logout everywhere.
  */
-export function isOfAddress(token: OneTimeToken, user: User): boolean {
-  return token.purpose === 'change_email'
-    ? token.fact.includes(` email:${emailKey(user.email)} new:`)
-    : stands(token, user)
+export interface NewAddressFact extends AddressFact {
+  readonly generation: number
+  readonly newEmail: Email
+}
+
+export type TokenFact = AddressFact | PasswordFact | NewAddressFact
+
+export function factOf(purpose: RequestPurpose, { email, passwordVersion }: User): TokenFact {
+  const fact = { email: emailKey(email) }
+  return purpose === 'verify_email' ? fact : { ...fact, passwordVersion }
+}
+
+export function newAddressFact({ email, sessions }: User, newEmail: Email): NewAddressFact {
+  return { email: emailKey(email), generation: sessions.generation, newEmail }
+}
+
+/** The text of a fact, in stores and in the derivation of tokens. An address has no space. */
+export function factText(fact: TokenFact): string {
+  if ('newEmail' in fact) return `generation:${fact.generation} email:${fact.email} new:${fact.newEmail}`
+  return 'passwordVersion' in fact ? `password:${fact.passwordVersion} email:${fact.email}` : `email:${fact.email}`
+}
+
+const form = /^(?:password:(\d+) |generation:(\d+) )?email:(\S+)(?: new:(\S+))?$/
+
+/** The fact of a text that `factText` has made. */
+export function parseFact(text: string): TokenFact {
+  const [, passwordVersion, generation, address, newAddress] = form.exec(text) ?? []
+  if (address === undefined) throw new TypeError('the text is no fact of a one-time token')
+  const fact = { email: address as EmailKey } // safe, as for the new address: the text was made of checked addresses
+  if (newAddress !== undefined) return { ...fact, generation: Number(generation), newEmail: newAddress as Email }
+  return passwordVersion === undefined ? fact : { ...fact, passwordVersion: Number(passwordVersion) }
+}
+
+export function isSameFact(one: TokenFact, other: TokenFact): boolean {
+  return factText(one) === factText(other)
 }
 
 /** Whether the fact that the token is bound to is still true. */
-export function stands({ purpose, fact }: OneTimeToken, user: User): boolean {
-  return purpose === 'change_email' ? newAddressOf(fact, user) !== null : fact === factOf(purpose, user)
+export function stands({ fact }: Pick<OneTimeToken, 'fact'>, user: User): boolean {
+  if (fact.email !== emailKey(user.email)) return false
+  if ('newEmail' in fact) return fact.generation === user.sessions.generation
+  return !('passwordVersion' in fact) || fact.passwordVersion === user.passwordVersion
 }
 
 export function isWanted(purpose: RequestPurpose, user: User): boolean {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Credential } from '../application/ports/credentials.ts'
 import { nobody } from '../domain/actor.ts'
-import type { Email } from '../domain/email.ts'
+import { type Email, emailKey } from '../domain/email.ts'
 import { type AccountEvent, accountEvent } from '../domain/events.ts'
 import type { EventId, UserId } from '../domain/ids.ts'
 import type { OAuthAccount } from '../domain/oauth-account.ts'
@@ -119,7 +119,7 @@ export function aToken(fields: Partial<OneTimeToken> = {}): OneTimeToken {
     userId: randomUUID() as UserId,
     digest: digest(),
     eventId: randomUUID() as EventId,
-    fact: 'password:3',
+    fact: { email: emailKey(`${random()}@example.com` as Email), passwordVersion: 3 },
     createdAt: new Date(now - 1_000),
     expiresAt: new Date(now + 900_000),
     ...fields,

@@ -1,9 +1,10 @@
 import { expect } from 'chai'
 import { newId } from '../../src/adapters/crypto/new-id.ts'
+import { ChangeAccount } from '../../src/application/accounts/change-account.ts'
+import { ChangeOwnAccount } from '../../src/application/accounts/change-own-account.ts'
 import { CreateSuperuser } from '../../src/application/accounts/create-superuser.ts'
 import { DeleteUser } from '../../src/application/accounts/delete-user.ts'
 import { RegisterUser } from '../../src/application/accounts/register-user.ts'
-import { UpdateUser } from '../../src/application/accounts/update-user.ts'
 import { issueToken } from '../../src/application/one-time-tokens/issue-token.ts'
 import { RejectAccount } from '../../src/application/one-time-tokens/reject-account.ts'
 import { ResetPassword } from '../../src/application/one-time-tokens/reset-password.ts'
@@ -93,12 +94,12 @@ const acts: Readonly<Record<string, Act>> = {
   },
   async 'a change of the own account'({ needs, as, somebody }) {
     const by = as(await somebody())
-    await new UpdateUser(needs).own({ by, changes: { password }, requestId })
+    await new ChangeOwnAccount(needs).execute({ by, changes: { password }, requestId })
     return userOf(by)
   },
   async 'a change by a superuser'({ needs, as, somebody }) {
     const by = as(await somebody({ isSuperuser: true }))
-    await new UpdateUser(needs).any({ by, target: await somebody(), changes: { isVerified: true }, requestId })
+    await new ChangeAccount(needs).execute({ by, target: await somebody(), changes: { isVerified: true }, requestId })
     return userOf(by, 'superuser')
   },
   async 'a logout everywhere by a command'({ needs, somebody }) {

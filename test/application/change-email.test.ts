@@ -1,7 +1,8 @@
 import { expect } from 'chai'
 import { toEmail } from '../../src/adapters/addresses/parse-email.ts'
 import { newId } from '../../src/adapters/crypto/new-id.ts'
-import { UpdateUser } from '../../src/application/accounts/update-user.ts'
+import { ChangeAccount } from '../../src/application/accounts/change-account.ts'
+import { ChangeOwnAccount } from '../../src/application/accounts/change-own-account.ts'
 import { RelayEvents } from '../../src/application/deliveries/relay-events.ts'
 import { runDue } from '../../src/application/deliveries/run-due.ts'
 import { ResetPassword } from '../../src/application/one-time-tokens/reset-password.ts'
@@ -61,7 +62,7 @@ async function scene({
     return { user, credential, backend }
   }
   const all = { ...needs, changeUser: changeUserOf(users) }
-  const [update, verify] = [new UpdateUser(all), new VerifyUser(all)]
+  const [update, verify] = [new ChangeOwnAccount(all), new VerifyUser(all)]
   const by = await insert({ email: present, ...fields })
   const relay = new RelayEvents(needs)
   const tokens = () => eventHandlers.calls.flatMap(({ token }) => token ?? [])
@@ -75,10 +76,10 @@ async function scene({
     calls: eventHandlers.calls,
     relay,
     find: async () => (await users.find(by.user.id)) as User, // safe: nothing removes it
-    ask: async (email = wanted) => await update.own({ by, changes: { email }, requestId }),
+    ask: async (email = wanted) => await update.execute({ by, changes: { email }, requestId }),
     /** Asks, and returns the delivered token. */
     async tokenFor(email = wanted) {
-      await update.own({ by, changes: { email }, requestId })
+      await update.execute({ by, changes: { email }, requestId })
       await runDue(relay)
       return tokens().at(-1) ?? ''
     },
@@ -139,7 +140,7 @@ describe('a new address that has to be confirmed', () => {
     const { all, ask, by, insert, find } = await scene()
     expect(await ask(toEmail('OLD@example.com'))).to.include({ email: 'OLD@example.com', isVerified: true })
     const root = await insert({ isSuperuser: true })
-    await new UpdateUser(all).any({ by: root, target: by.user, changes: { email: other }, requestId })
+    await new ChangeAccount(all).execute({ by: root, target: by.user, changes: { email: other }, requestId })
     expect(await find()).to.include({ email: other, isVerified: false })
   })
 
@@ -172,16 +173,37 @@ describe('a new address that has to be confirmed', () => {
     }
     const changeUser = changeUserOf({ ...users, replace: slow })
     const changes = { email: other, password: 'a new pass phrase' }
-    await new UpdateUser({ ...all, changeUser }).own({ by: { ...by, user: await find() }, changes, requestId })
+    await new ChangeOwnAccount({ ...all, changeUser }).execute({
+      by: { ...by, user: await find() },
+      changes,
+      requestId,
+    })
     await runDue(relay)
     expect(await redeem(tokens().at(-1) ?? '')).to.include({ email: other })
+  })
+
+  it('is bound to the record with which its request is written', async () => {
+    const { all, by, insert, find, redeem, relay, tokens } = await scene()
+    const root = await insert({ isSuperuser: true })
+    let puts = 0
+    const put: typeof all.tokens.put = async (token) => {
+      await all.tokens.put(token)
+      if (puts++ > 0) return
+      await new ChangeAccount(all).execute({ by: root, target: by.user, changes: { email: other }, requestId })
+    }
+    const newAddressTokens = { ...all, tokens: { ...all.tokens, put } }
+    await new ChangeOwnAccount({ ...all, newAddressTokens }).execute({ by, changes: { email: wanted }, requestId })
+    for (let round = 0; round < 3; round++) await runDue(relay)
+    expect(await redeem(tokens()[0] ?? '')).to.include({ email: wanted })
+    expect([puts, tokens().length]).to.deep.equal([2, 1])
+    expect(await find()).to.include({ email: wanted })
   })
 
   it('stays void when the user returns to the former address, whatever the clocks of processes say', async () => {
     const { all, by, clock, find, insert, redeem, relay, tokenFor } = await scene()
     const root = await insert({ isSuperuser: true })
     const setAddress = async (email: typeof present) => {
-      await new UpdateUser(all).any({ by: root, target: await find(), changes: { email }, requestId })
+      await new ChangeAccount(all).execute({ by: root, target: await find(), changes: { email }, requestId })
       await runDue(relay)
     }
     clock.advance(10)
@@ -203,7 +225,7 @@ describe('a new address that has to be confirmed', () => {
       },
     }
     const changes = { email: wanted, password: 'a new pass phrase' }
-    await new UpdateUser({ ...all, hasher }).own({ by, changes, requestId })
+    await new ChangeOwnAccount({ ...all, hasher }).execute({ by, changes, requestId })
     await runDue(relay)
     expect(await find()).to.include({ email: wanted, isVerified: true })
     expect(calls.filter(({ type }) => type === 'verification_requested')).to.have.length(1)
@@ -245,7 +267,7 @@ describe('a new address that has to be confirmed', () => {
     const { all, by, tokenFor, redeem } = await scene()
     const token = await tokenFor()
     const changes = { email: other, password: 'short' }
-    const refused = new UpdateUser(all).own({ by, changes, requestId })
+    const refused = new ChangeOwnAccount(all).execute({ by, changes, requestId })
     expect(await refused.catch(codeOf)).to.equal('UPDATE_USER_INVALID_PASSWORD')
     expect(await redeem(token)).to.include({ email: wanted })
   })
@@ -261,18 +283,18 @@ describe('a new address that has to be confirmed', () => {
       await new ResetPassword(all).execute({ token: 'reset', password: 'another pass phrase', requestId })
     },
     'the password changes': ({ all, by }) =>
-      new UpdateUser(all).own({ by, changes: { password: 'another pass phrase' }, requestId }),
+      new ChangeOwnAccount(all).execute({ by, changes: { password: 'another pass phrase' }, requestId }),
     'the account is deactivated for a while': async ({ all, by, insert }) => {
-      const update = new UpdateUser(all)
+      const update = new ChangeAccount(all)
       const root = await insert({ isSuperuser: true })
       for (const isActive of [false, true]) {
-        await update.any({ by: root, target: by.user, changes: { isActive }, requestId })
+        await update.execute({ by: root, target: by.user, changes: { isActive }, requestId })
       }
     },
     'the user enters the present address': ({ ask }) => ask(present),
     'a superuser sets another address': async ({ all, by, insert }) => {
       const root = await insert({ isSuperuser: true })
-      await new UpdateUser(all).any({ by: root, target: by.user, changes: { email: other }, requestId })
+      await new ChangeAccount(all).execute({ by: root, target: by.user, changes: { email: other }, requestId })
     },
     'its time is over': async ({ clock }) => clock.advance(86_400),
   }

@@ -1,5 +1,6 @@
 import { expect } from 'chai'
-import { UpdateUser } from '../../src/application/accounts/update-user.ts'
+import { ChangeAccount } from '../../src/application/accounts/change-account.ts'
+import { ChangeOwnAccount } from '../../src/application/accounts/change-own-account.ts'
 import { unlimited } from '../../src/application/limits/limits.ts'
 import type { PasswordHasher } from '../../src/application/ports/password-hasher.ts'
 import type { Authenticated, Backend } from '../../src/application/sign-in/authenticate.ts'
@@ -68,7 +69,7 @@ async function scene(verdict: 'match' | 'match_needs_rehash', fields: Partial<Us
     newId,
     warnOfDropped() {},
   })
-  const updateUser = new UpdateUser({
+  const needs = {
     users,
     newAddressTokens: null,
     changeUser,
@@ -78,10 +79,11 @@ async function scene(verdict: 'match' | 'match_needs_rehash', fields: Partial<Us
     freshLoginSeconds: null,
     clock,
     newId,
-  })
+  }
+  const [changeOwnAccount, changeAccount] = [new ChangeOwnAccount(needs), new ChangeAccount(needs)]
   const credential = aCredential({ id: 'credential', sid: 'login', userId: user.id, provedAt: clock() })
   const by: Authenticated = { user, credential, backend }
-  return { users, outbox, clock, user, changeUser, release, logIn, updateUser, by }
+  return { users, outbox, clock, user, changeUser, release, logIn, changeOwnAccount, changeAccount, by }
 }
 const codeOf = (outcome: unknown) => (outcome instanceof Refusal ? outcome.code : outcome)
 
@@ -110,8 +112,8 @@ describe('while a password is hashed', () => {
   })
 
   it('a new password keeps the login of the caller, and not its credential alone', async () => {
-    const { users, user, clock, release, updateUser, by } = await scene('match')
-    const change = updateUser.own({ by, changes: { password: 'a quite long pass phrase' }, requestId: 'r' })
+    const { users, user, clock, release, changeOwnAccount, by } = await scene('match')
+    const change = changeOwnAccount.execute({ by, changes: { password: 'a quite long pass phrase' }, requestId: 'r' })
     await release()
     await change
     const changed = (await users.find(user.id)) ?? expect.fail()
@@ -121,8 +123,8 @@ describe('while a password is hashed', () => {
   })
 
   it('a concurrent logout wins against a change', async () => {
-    const { users, user, changeUser, release, updateUser, by } = await scene('match')
-    const change = updateUser.own({ by, changes: { password: 'a quite long pass phrase' }, requestId: 'r' })
+    const { users, user, changeUser, release, changeOwnAccount, by } = await scene('match')
+    const change = changeOwnAccount.execute({ by, changes: { password: 'a quite long pass phrase' }, requestId: 'r' })
     ended.add(by.credential.id)
     await changeUser.execute(user.id, (fresh) => ({
       type: 'replace',
@@ -141,11 +143,11 @@ describe('while a password is hashed', () => {
     ['is deleted', null, 'UNAUTHORIZED'],
   ] as const) {
     it(`a superuser who ${what} meanwhile changes nothing`, async () => {
-      const { users, user, release, updateUser, by } = await scene('match', { isSuperuser: true })
+      const { users, user, release, changeAccount, by } = await scene('match', { isSuperuser: true })
       const target = aUser()
       await users.insert(target, [])
       const changes = { password: 'a quite long pass phrase' }
-      const change = updateUser.any({ by, target, changes, requestId: 'r' })
+      const change = changeAccount.execute({ by, target, changes, requestId: 'r' })
       if (meanwhile === null) await users.remove(user, [anEvent(user)])
       else await users.replace(meanwhile(user), [])
       await release()
@@ -155,9 +157,9 @@ describe('while a password is hashed', () => {
   }
 
   it('a superuser who loses the right meanwhile does not get it back by a change of the own account', async () => {
-    const { users, user, release, updateUser, by } = await scene('match', { isSuperuser: true })
+    const { users, user, release, changeAccount, by } = await scene('match', { isSuperuser: true })
     const changes = { password: 'a quite long pass phrase', isSuperuser: true }
-    const change = updateUser.any({ by, target: user, changes, requestId: 'r' })
+    const change = changeAccount.execute({ by, target: user, changes, requestId: 'r' })
     await users.replace({ ...user, isSuperuser: false }, [])
     await release()
     expect(codeOf(await change.catch((error: unknown) => error))).to.equal('FORBIDDEN')
@@ -165,9 +167,9 @@ describe('while a password is hashed', () => {
   })
 
   it('the first of two changes with the same current password wins', async () => {
-    const { users, user, release, updateUser, by } = await scene('match')
+    const { users, user, release, changeOwnAccount, by } = await scene('match')
     const change = (password: string) =>
-      updateUser.own({ by, changes: { password }, currentPassword: 'the password', requestId: 'r' })
+      changeOwnAccount.execute({ by, changes: { password }, currentPassword: 'the password', requestId: 'r' })
     const first = change('first quite long pass phrase')
     const second = change('second quite long pass phrase')
     await release()

@@ -1,10 +1,12 @@
 import Type, { type TProperties } from 'typebox'
+import type { AnyChanges } from '../../application/accounts/account-changes.ts'
+import type { ChangeAccount } from '../../application/accounts/change-account.ts'
+import type { ChangeOwnAccount } from '../../application/accounts/change-own-account.ts'
 import type { CreateSuperuser } from '../../application/accounts/create-superuser.ts'
 import type { DeleteUser } from '../../application/accounts/delete-user.ts'
 import type { PromoteUser } from '../../application/accounts/promote-user.ts'
 import type { ReadUser } from '../../application/accounts/read-user.ts'
 import type { RegisterUser } from '../../application/accounts/register-user.ts'
-import type { AnyChanges, UpdateUser } from '../../application/accounts/update-user.ts'
 import { type Caller, unknownCaller } from '../../application/limits/limits.ts'
 import type { ReadProviderToken } from '../../application/oauth/read-provider-token.ts'
 import type { UnlinkOAuth } from '../../application/oauth/unlink-oauth.ts'
@@ -55,7 +57,8 @@ export interface CheckedAccounts {
   readonly verifyUser: Execute<VerifyUser>
   readonly rejectAccount: Execute<RejectAccount>
   readonly readUser: Execute<ReadUser>
-  readonly updateUser: Execute<UpdateUser>
+  readonly changeAccount: Execute<ChangeAccount>
+  readonly changeOwnAccount: Execute<ChangeOwnAccount>
   readonly deleteUser: Execute<DeleteUser>
   readonly unlinkOAuth: Execute<UnlinkOAuth>
   readonly readProviderToken: Execute<ReadProviderToken>
@@ -79,7 +82,7 @@ const requireUpdate = requiring({ ...changes, ...flags, currentPassword: current
  * request, and a database could take an object for a query.
  */
 export function checkedAccounts(useCases: CheckedAccounts): CheckedAccounts {
-  const { authenticate, logIn, readProviderToken, readUser, updateUser } = useCases
+  const { authenticate, logIn, readProviderToken, readUser, changeAccount, changeOwnAccount } = useCases
   const login = checked(
     logIn,
     { password: LoginForm.properties.password, caller, traits, ...request },
@@ -121,14 +124,16 @@ export function checkedAccounts(useCases: CheckedAccounts): CheckedAccounts {
     readUser: {
       execute: async (text) => (typeof text === 'string' ? await readUser.execute(text) : null),
     },
-    updateUser: {
-      async own(input) {
+    changeOwnAccount: {
+      async execute(input) {
         requireAuthenticated(input.by)
-        return await updateUser.own(givenOf(input))
+        return await changeOwnAccount.execute(givenOf(input))
       },
-      async any(input) {
+    },
+    changeAccount: {
+      async execute(input) {
         requireActorAndTarget(input)
-        return await updateUser.any(givenOf(input))
+        return await changeAccount.execute(givenOf(input))
       },
     },
     readProviderToken: {

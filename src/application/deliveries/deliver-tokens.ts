@@ -1,10 +1,12 @@
 import { nobody } from '../../domain/actor.ts'
 import {
   factOf,
+  factText,
   hasExpired,
   isWanted,
   type RequestPurpose,
   restSeconds,
+  type TokenFact,
   type TokenRequest,
 } from '../../domain/one-time-token.ts'
 import { scrub } from '../../domain/scrub.ts'
@@ -29,7 +31,7 @@ interface Needs extends DeliveryNeeds {
 
 interface Wanted extends LeasedRequest {
   readonly user: User
-  readonly fact: string
+  readonly fact: TokenFact
 }
 
 const leaseLimit = 100
@@ -143,7 +145,7 @@ export class DeliverTokens implements DueWork {
 
     const fact = factOf(purpose, user)
     // If the fact differs from that of an earlier delivery, its token was used or is invalid.
-    if (boundFact !== null) return boundFact === fact ? { ...lease, user, fact } : null
+    if (boundFact !== null) return boundFact === factText(fact) ? { ...lease, user, fact } : null
     return (await expiringIds.has(restId(request))) ? null : { ...lease, user, fact }
   }
 
@@ -158,7 +160,7 @@ export class DeliverTokens implements DueWork {
         const wanted = await this.#wanted(lease) // again, because it may have waited in the queue
         if (wanted !== null) {
           // Recorded before the handler gets the token, so that no repetition makes a second token after the first one was used.
-          isBound = await tokenRequests.bind(request, wanted.fact, wanted.user.id)
+          isBound = await tokenRequests.bind(request, factText(wanted.fact), wanted.user.id)
           if (isBound) await this.#deliver(wanted)
         }
       } catch (error) {

@@ -1,9 +1,10 @@
 import { nobody } from '../../domain/actor.ts'
-import type { AccountEvent, NewAddressEvent } from '../../domain/events.ts'
+import { emailKey } from '../../domain/email.ts'
+import type { AccountEvent } from '../../domain/events.ts'
 import type { UserId } from '../../domain/ids.ts'
-import { isOfAddress, stands } from '../../domain/one-time-token.ts'
+import { factText, stands } from '../../domain/one-time-token.ts'
 import { Unavailable } from '../../domain/refusal.ts'
-import { isAlive } from '../../domain/user.ts'
+import { isAlive, type UserView } from '../../domain/user.ts'
 import type { DueWork } from '../ports/due-work.ts'
 import { isFinal } from '../ports/event-handlers.ts'
 import type { KeyRing } from '../ports/key-ring.ts'
@@ -130,7 +131,7 @@ export class RelayEvents implements DueWork {
     const { eventHandlers, tenant, handlerTimeoutSeconds } = this.#needs
     if (!eventHandlers.handles(event.type)) return
     const { id: eventId, requestId, languages, at, by = nobody, ...own } = event
-    const call = own.type === 'verification_requested' ? await this.#tokenCall(own, userId) : own
+    const call = own.type === 'verification_requested' ? await this.#tokenCall(own.user, userId) : own
     if (call === null) return
     const context = { eventId, requestId, languages, by, tenant, at }
     try {
@@ -141,12 +142,14 @@ export class RelayEvents implements DueWork {
   }
 
   /** The call with the token that confirms a new address; `null` if the token is void, used or expired. */
-  async #tokenCall({ type, user: view, fact }: Pick<NewAddressEvent, 'type' | 'user' | 'fact'>, userId: UserId) {
+  async #tokenCall(asNew: UserView, userId: UserId) {
     const { users, tokens, keyRing } = this.#needs
     const token = await tokens.current('change_email', userId)
     const user = await users.find(userId)
-    if (token?.fact !== fact || user === null || !stands(token, user)) return null
-    return { type, user: view, token: keyRing.tokenFor('change_email', token.eventId, userId, fact) }
+    if (token === null || user === null || !stands(token, user)) return null
+    if (!('newEmail' in token.fact) || token.fact.newEmail !== asNew.email) return null // for another address
+    const text = keyRing.tokenFor('change_email', token.eventId, userId, factText(token.fact))
+    return { type: 'verification_requested', user: asNew, token: text } as const
   }
 
   async #tidy(event: AccountEvent, userId: UserId): Promise<void> {
@@ -177,7 +180,8 @@ export class RelayEvents implements DueWork {
     for (const purpose of ['reset_password', 'verify_email', 'change_email'] as const) {
       const token = await tokens.current(purpose, userId)
       const user = await users.find(userId)
-      if (token === null || (user !== null && isOfAddress(token, user))) continue
+      // Not `stands`: a token for a new address is stored before the generation of its record.
+      if (token === null || (user !== null && token.fact.email === emailKey(user.email))) continue
       await tokens.remove(purpose, token.digest)
     }
   }

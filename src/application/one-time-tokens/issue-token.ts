@@ -1,5 +1,12 @@
 import type { EventId } from '../../domain/ids.ts'
-import { isFresh, type RequestPurpose, type TokenPurpose } from '../../domain/one-time-token.ts'
+import {
+  factText,
+  isFresh,
+  isSameFact,
+  type RequestPurpose,
+  type TokenFact,
+  type TokenPurpose,
+} from '../../domain/one-time-token.ts'
 import type { User } from '../../domain/user.ts'
 import type { KeyRing } from '../ports/key-ring.ts'
 import type { TokenStore } from '../ports/stores/token-store.ts'
@@ -16,7 +23,7 @@ interface Issue {
   readonly purpose: TokenPurpose
   readonly user: User
   /** The fact that the token is bound to. */
-  readonly fact: string
+  readonly fact: TokenFact
   /** A new token is derived from it. */
   readonly eventId: EventId
   /** Whether the same token must be handed out as before. */
@@ -30,11 +37,11 @@ interface Issue {
 export async function issueToken(needs: IssueNeeds, issue: Issue): Promise<{ token: string; expiresAt: Date }> {
   const { tokens, keyRing, clock, lifetimes } = needs
   const { purpose, user, fact, eventId, isRepeated } = issue
-  const token = (eventId: EventId) => keyRing.tokenFor(purpose, eventId, user.id, fact)
+  const token = (eventId: EventId) => keyRing.tokenFor(purpose, eventId, user.id, factText(fact))
   const now = clock()
 
   const live = await tokens.current(purpose, user.id)
-  if (live !== null && live.fact === fact && (isRepeated || isFresh(live, now))) {
+  if (live !== null && isSameFact(live.fact, fact) && (isRepeated || isFresh(live, now))) {
     return { token: token(live.eventId), expiresAt: live.expiresAt }
   }
 

@@ -1,6 +1,6 @@
 import { person } from '../../domain/actor.ts'
 import { accountEvent, updatedEvent } from '../../domain/events.ts'
-import { newAddressOf, stands } from '../../domain/one-time-token.ts'
+import { stands } from '../../domain/one-time-token.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import type { User } from '../../domain/user.ts'
 import type { ChangeUser } from '../change-user.ts'
@@ -41,15 +41,15 @@ export class VerifyUser {
     const outcome = await changeUser.execute(token.userId, async (fresh) => {
       if (!stands(token, fresh)) throw new Refusal('VERIFY_USER_BAD_TOKEN')
       const isWithinSession = by !== null && by.user.id === fresh.id && (await speaksFor(fresh, by))
-      const needsSession = requiresSession || token.purpose === 'change_email'
+      const newEmail = 'newEmail' in token.fact ? token.fact.newEmail : null
+      const needsSession = requiresSession || newEmail !== null
       if (needsSession && !isWithinSession) throw new Refusal('UNAUTHORIZED')
       const actor = by !== null && isWithinSession ? actorOf(by) : person(fresh, null)
       const metadata = () => eventMetadata(this.#needs, input, actor)
       const verified = { ...fresh, isVerified: true, isOwnerProved: fresh.isOwnerProved || isWithinSession }
-      if (token.purpose === 'change_email') {
-        const email = newAddressOf(token.fact, fresh) ?? fresh.email
-        const user = { ...verified, email }
-        const changes = { email, previousEmail: fresh.email, ...(!fresh.isVerified && { isVerified: true }) }
+      if (newEmail !== null) {
+        const user = { ...verified, email: newEmail }
+        const changes = { email: newEmail, previousEmail: fresh.email, ...(!fresh.isVerified && { isVerified: true }) }
         const changed = updatedEvent(user, changes, metadata())
         return { type: 'replace', user, events: [changed, accountEvent('verified', user, metadata())] }
       }

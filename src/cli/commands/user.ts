@@ -85,7 +85,7 @@ function lineOf({ id, email, isActive, isVerified, isSuperuser, createdAt }: Use
 export async function setActive(options: OneUser & { readonly isActive: boolean }): Promise<ExitCode> {
   return await withUser(options, async ({ user: target, users, requestId }) => {
     const { isActive } = options
-    const { id, email } = await users.updateUser.any({
+    const { id, email } = await users.changeAccount.execute({
       by: { type: 'command' },
       target,
       changes: { isActive },

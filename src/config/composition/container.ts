@@ -1,12 +1,13 @@
 import 'reflect-metadata'
 import { Container } from 'inversify'
+import { ChangeAccount } from '../../application/accounts/change-account.ts'
+import { ChangeOwnAccount } from '../../application/accounts/change-own-account.ts'
 import { CreateSuperuser } from '../../application/accounts/create-superuser.ts'
 import { DeleteUser } from '../../application/accounts/delete-user.ts'
 import { ListUsers } from '../../application/accounts/list-users.ts'
 import { PromoteUser } from '../../application/accounts/promote-user.ts'
 import { ReadUser } from '../../application/accounts/read-user.ts'
 import { RegisterUser } from '../../application/accounts/register-user.ts'
-import { UpdateUser } from '../../application/accounts/update-user.ts'
 import { ChangeUser } from '../../application/change-user.ts'
 import { DeliverTokens } from '../../application/deliveries/deliver-tokens.ts'
 import { RelayEvents } from '../../application/deliveries/relay-events.ts'
@@ -35,6 +36,8 @@ import type { Ports } from './ports.ts'
 /** All use cases. The compiler checks that the ports have their needs. */
 const classes = {
   authenticate: Authenticate,
+  changeAccount: ChangeAccount,
+  changeOwnAccount: ChangeOwnAccount,
   changeUser: ChangeUser,
   checkResetToken: CheckResetToken,
   createSuperuser: CreateSuperuser,
@@ -63,7 +66,6 @@ const classes = {
   startOAuth: StartOAuth,
   sweep: Sweep,
   unlinkOAuth: UnlinkOAuth,
-  updateUser: UpdateUser,
   verifyUser: VerifyUser,
 } as const satisfies Readonly<Record<string, new (needs: Ports & { readonly changeUser: ChangeUser }) => object>>
 

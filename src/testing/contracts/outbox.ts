@@ -35,7 +35,7 @@ export function outboxContract({ on }: Cases<UsersRole>): void {
     const ofEachType: { readonly [T in AccountEvent['type']]: Extract<AccountEvent, { readonly type: T }> } = {
       registered: { ...anEvent(user), type: 'registered' },
       updated: { ...updated, id: anEvent(user).id, changes: everything, sessionsEnded: true },
-      verification_requested: { ...anEvent(user), type: 'verification_requested', fact: 'a fact' },
+      verification_requested: { ...anEvent(user), type: 'verification_requested' },
       verified: { ...anEvent(user), type: 'verified' },
       password_reset: { ...anEvent(user), type: 'password_reset' },
       logged_in: { ...anEvent(user), type: 'logged_in' },

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import type { TokenStore } from '../../application/ports/stores/token-store.ts'
+import { type Email, emailKey } from '../../domain/email.ts'
 import type { UserId } from '../../domain/ids.ts'
 import type { OneTimeToken } from '../../domain/one-time-token.ts'
 import { aToken } from '../builders.ts'
@@ -21,8 +22,14 @@ export function tokenStoreContract({ on, onNew, assertSwept }: Cases<TokenStore>
   }
 
   on('gives back every field of a token, by digest and as the current one', async ({ store, second, clock }) => {
-    for (const purpose of ['reset_password', 'verify_email'] as const) {
-      const token = await stored(store, clock, { purpose })
+    const email = emailKey('ada@bücher.example' as Email) // safe, as below: they are addresses
+    const newEmail = 'Jöhn+new@example.com' as Email
+    for (const [purpose, fact] of [
+      ['verify_email', { email }],
+      ['reset_password', { email, passwordVersion: 12 }],
+      ['change_email', { email, generation: 1_764_204_000_000, newEmail }],
+    ] as const) {
+      const token = await stored(store, clock, { purpose, fact })
       assert.deepEqual(await store.find(purpose, token.digest), token)
       assert.deepEqual(await store.current(purpose, token.userId), token)
       assert.deepEqual(await second.find(purpose, token.digest), token)

@@ -3,12 +3,13 @@ import { expect } from 'chai'
 import { newId } from '../../../src/adapters/crypto/new-id.ts'
 import { providerVault } from '../../../src/adapters/crypto/provider-vault.ts'
 import { type CheckedAccounts, checkedAccounts } from '../../../src/adapters/http/checked-accounts.ts'
+import { ChangeAccount } from '../../../src/application/accounts/change-account.ts'
+import { ChangeOwnAccount } from '../../../src/application/accounts/change-own-account.ts'
 import { CreateSuperuser } from '../../../src/application/accounts/create-superuser.ts'
 import { DeleteUser } from '../../../src/application/accounts/delete-user.ts'
 import { PromoteUser } from '../../../src/application/accounts/promote-user.ts'
 import { ReadUser } from '../../../src/application/accounts/read-user.ts'
 import { RegisterUser } from '../../../src/application/accounts/register-user.ts'
-import { UpdateUser } from '../../../src/application/accounts/update-user.ts'
 import { ReadProviderToken } from '../../../src/application/oauth/read-provider-token.ts'
 import { UnlinkOAuth } from '../../../src/application/oauth/unlink-oauth.ts'
 import { RejectAccount } from '../../../src/application/one-time-tokens/reject-account.ts'
@@ -124,7 +125,8 @@ async function scene() {
     verifyUser: new VerifyUser(needs),
     rejectAccount: new RejectAccount(needs),
     readUser: new ReadUser(needs),
-    updateUser: new UpdateUser(needs),
+    changeAccount: new ChangeAccount(needs),
+    changeOwnAccount: new ChangeOwnAccount(needs),
     deleteUser: new DeleteUser(needs),
     unlinkOAuth: new UnlinkOAuth(needs),
     readProviderToken: new ReadProviderToken(needs),
@@ -214,16 +216,16 @@ const useCases: Readonly<Record<string, UseCase>> = {
     call: (to, input) => to.unlinkOAuth.execute(input),
     input: ({ by }) => ({ by, provider: 'acme', id: 'of-a-link', requestId }),
   },
-  'updateUser.own': {
-    call: (to, input) => to.updateUser.own(nested(input)),
+  changeOwnAccount: {
+    call: (to, input) => to.changeOwnAccount.execute(nested(input)),
     input: ({ by }) => ({ by, email, password, currentPassword: password, requestId, languages }),
   },
-  'updateUser.any': {
-    call: (to, input) => to.updateUser.any(nested(input)),
+  changeAccount: {
+    call: (to, input) => to.changeAccount.execute(nested(input)),
     input: ({ by, plain: target }) => ({ by, target, email, password, isActive: false, ...rights, requestId }),
   },
-  'updateUser.any by a user': {
-    call: (to, input) => to.updateUser.any(nested(input)),
+  'changeAccount by a user': {
+    call: (to, input) => to.changeAccount.execute(nested(input)),
     input: ({ byPlain, root: target }) => ({ by: byPlain, target, requestId }),
     answers: { target: 'FORBIDDEN' },
   },
@@ -288,7 +290,7 @@ describe('the use cases of a program without a compiler', () => {
       const site = await scene()
       const right = input(site)
       for (const field of Object.keys(right).filter((one) => one === 'by' || one in wrongValues)) {
-        const isChange = name.startsWith('updateUser') && field !== 'requestId'
+        const isChange = name.startsWith('change') && field !== 'requestId'
         for (const value of field === 'by' ? impostors(site) : (wrongValues[field] ?? [])) {
           if (isChange && !['by', 'target'].includes(field) && (value === null || value === undefined)) continue
           const outcome = await answerTo(call(site.accounts, { ...right, [field]: value } as never)) // safe: as above
@@ -312,7 +314,7 @@ describe('the use cases of a program without a compiler', () => {
     for (const wrong of ['', 'x'.repeat(1025)]) {
       const registering = accounts.registerUser.execute({ email, password: wrong, requestId })
       expect(await answerTo(registering)).to.equal('REGISTER_INVALID_PASSWORD')
-      const changing = accounts.updateUser.own({ by, changes: { password: wrong }, requestId })
+      const changing = accounts.changeOwnAccount.execute({ by, changes: { password: wrong }, requestId })
       expect(await answerTo(changing)).to.equal('UPDATE_USER_INVALID_PASSWORD')
     }
     for (const token of ['', 'a', 'x'.repeat(100_000)]) {
@@ -340,7 +342,7 @@ describe('the use cases of a program without a compiler', () => {
   it('take the address and password of a user from a whole object, and never a right', async () => {
     const { accounts, byPlain: by, users } = await scene()
     const changes = { email, isSuperuser: true, isVerified: true, isActive: false, passwordHash: 'x', version: 99 }
-    await accounts.updateUser.own({ by, changes, requestId })
+    await accounts.changeOwnAccount.execute({ by, changes, requestId })
     const { passwordHash } = by.user
     const rights = { isSuperuser: false, isVerified: false, isActive: true }
     expect(await users.find(by.user.id)).to.deep.include({ email, passwordHash, ...rights })
@@ -367,7 +369,7 @@ describe('the use cases of a program without a compiler', () => {
   it('take null in a field of changes as not given', async () => {
     const { accounts, by, plain: target, writes } = await scene()
     const changes = { email: null, password: null, isActive: null, isSuperuser: null, isVerified: null }
-    await accounts.updateUser.any({ by, target, changes: changes as never, requestId }) // safe: as above
+    await accounts.changeAccount.execute({ by, target, changes: changes as never, requestId }) // safe: as above
     expect(writes).to.deep.equal([])
   })
 })

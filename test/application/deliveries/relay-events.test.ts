@@ -312,7 +312,7 @@ describe('RelayEvents', () => {
     it('removes the tokens of a former address, and no others', async () => {
       const { users, tokens, relay, clock } = await setUp()
       const user = aUser()
-      const stale = aToken({ userId: user.id, purpose: 'reset_password', fact: 'of another address' })
+      const stale = aToken({ userId: user.id, purpose: 'reset_password', fact: factOf('reset_password', aUser()) })
       const good = aToken({ userId: user.id, purpose: 'verify_email', fact: factOf('verify_email', user) })
       for (const token of [stale, good]) await tokens.put(token)
       const event = { ...accountEvent('updated', user, metadataAt(clock())), sessionsEnded: false }

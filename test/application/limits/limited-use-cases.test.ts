@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { newId } from '../../../src/adapters/crypto/new-id.ts'
-import { UpdateUser } from '../../../src/application/accounts/update-user.ts'
+import { ChangeAccount } from '../../../src/application/accounts/change-account.ts'
+import { ChangeOwnAccount } from '../../../src/application/accounts/change-own-account.ts'
 import { type Limits, type PasswordAttempt, unlimited } from '../../../src/application/limits/limits.ts'
 import { RequestToken } from '../../../src/application/one-time-tokens/request-token.ts'
 import type { PasswordHasher } from '../../../src/application/ports/password-hasher.ts'
@@ -124,29 +125,26 @@ describe('the use cases under limits', () => {
     expect((await users.find(user.id))?.passwordHash).to.equal(user.passwordHash)
   })
 
-  it('UpdateUser counts a wrong current password for the account of the acting user', async () => {
+  it('a change counts a wrong current password for the account of the acting user', async () => {
     const { needs, state, account, by, clients } = await scene()
-    const updateUser = new UpdateUser(needs)
+    const [own, any] = [new ChangeOwnAccount(needs), new ChangeAccount(needs)]
     const target = aUser()
     await needs.users.insert(target, [])
     const input = { by, currentPassword: 'wrong', requestId, caller }
-    for (const change of [
-      updateUser.own({ ...input, changes: {} }),
-      updateUser.any({ ...input, target, changes: {} }),
-    ]) {
+    for (const change of [own.execute({ ...input, changes: {} }), any.execute({ ...input, target, changes: {} })]) {
       expect(await faultOf(change))
         .to.be.instanceOf(Refusal)
         .with.property('code', 'UPDATE_USER_BAD_CURRENT_PASSWORD')
     }
-    await updateUser.own({ ...input, currentPassword: password, changes: { password: 'another pass phrase' } })
+    await own.execute({ ...input, currentPassword: password, changes: { password: 'another pass phrase' } })
     const attempts = [true, true, false].map((isWrong) => ({ ...caller, requestId, account, isWrong }))
     expect(state.attempts).to.deep.equal(attempts)
     expect(clients).to.deep.equal(Array(4).fill('192.0.2.1'))
   })
 
-  it('UpdateUser counts nothing without a current password', async () => {
+  it('a change counts nothing without a current password', async () => {
     const { needs, state, by } = await scene()
-    await new UpdateUser(needs).own({ by, changes: { password: 'another pass phrase' }, requestId, caller })
+    await new ChangeOwnAccount(needs).execute({ by, changes: { password: 'another pass phrase' }, requestId, caller })
     expect(state.attempts).to.deep.equal([])
   })
 

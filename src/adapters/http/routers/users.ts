@@ -1,12 +1,14 @@
+import type { ChangeAccount } from '../../../application/accounts/change-account.ts'
+import type { ChangeOwnAccount } from '../../../application/accounts/change-own-account.ts'
 import type { DeleteUser } from '../../../application/accounts/delete-user.ts'
-import type { UpdateUser } from '../../../application/accounts/update-user.ts'
 import { endpoint, type Router } from '../endpoint.ts'
 import { routes } from '../routes.ts'
 import { AccountsSchema, accountBody, UpdateMeBody, UpdateUserBody, UserSchema, userBody } from '../schemas.ts'
 import { type SessionUse, sessionEndpoints, target } from './sessions.ts'
 
 export interface Use extends SessionUse {
-  updateUser: UpdateUser
+  changeAccount: ChangeAccount
+  changeOwnAccount: ChangeOwnAccount
   deleteUser: DeleteUser
 }
 
@@ -34,10 +36,10 @@ export const usersRouter: Router<Use> = {
       body: UpdateMeBody,
       replies: user,
       refusals: changing,
-      async handle({ by, body, requestId, languages, caller }, { updateUser }: Use) {
+      async handle({ by, body, requestId, languages, caller }, { changeOwnAccount }: Use) {
         const { email, password, current_password: currentPassword } = body
         const changes = { email, password }
-        const updated = await updateUser.own({ by, changes, currentPassword, requestId, languages, caller })
+        const updated = await changeOwnAccount.execute({ by, changes, currentPassword, requestId, languages, caller })
         return { status: 200, body: userBody(updated) }
       },
     }),
@@ -66,7 +68,7 @@ export const usersRouter: Router<Use> = {
       body: UpdateUserBody,
       replies: user,
       refusals: changing,
-      async handle({ by, target, body, requestId, languages, caller }, { updateUser }: Use) {
+      async handle({ by, target, body, requestId, languages, caller }, { changeAccount }: Use) {
         const changes = {
           email: body.email,
           password: body.password,
@@ -75,7 +77,15 @@ export const usersRouter: Router<Use> = {
           isVerified: body.is_verified,
         }
         const { current_password: currentPassword } = body
-        const updated = await updateUser.any({ by, target, changes, currentPassword, requestId, languages, caller })
+        const updated = await changeAccount.execute({
+          by,
+          target,
+          changes,
+          currentPassword,
+          requestId,
+          languages,
+          caller,
+        })
         return { status: 200, body: userBody(updated) }
       },
     }),

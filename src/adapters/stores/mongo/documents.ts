@@ -74,7 +74,10 @@ export interface ExpiringDocument {
 }
 
 /** `_id` is purpose and user, so a user has at most one token per purpose. */
-export interface TokenDocument extends OneTimeToken, ExpiringDocument {}
+export interface TokenDocument extends Omit<OneTimeToken, 'fact'>, ExpiringDocument {
+  /** As `factText` has made it. */
+  readonly fact: string
+}
 
 /** `_id` is the digest. */
 export interface OAuthStateDocument extends Omit<OAuthState, 'digest'>, ExpiringDocument {}

@@ -1,6 +1,6 @@
 import type { TokenStore } from '../../../application/ports/stores/token-store.ts'
 import type { UserId } from '../../../domain/ids.ts'
-import type { OneTimeToken, TokenPurpose } from '../../../domain/one-time-token.ts'
+import { factText, type OneTimeToken, parseFact, type TokenPurpose } from '../../../domain/one-time-token.ts'
 import { type Connection, latest } from './connection/connection.ts'
 import { literal, type TokenDocument } from './documents.ts'
 
@@ -22,7 +22,11 @@ export function mongoTokenStore({ tokens, now, run, upsert, sweep }: Connection)
         await upsert(async () => {
           if ((await tokens.findOne({ _id, digest, expiresAt: { $gt: now() } }, latest)) !== null) return
           const isAnotherOrOver = { $or: [{ digest: { $ne: digest } }, { expiresAt: { $lte: now() } }] }
-          await tokens.updateOne({ _id, ...isAnotherOrOver }, { $set: token }, { upsert: true })
+          await tokens.updateOne(
+            { _id, ...isAnotherOrOver },
+            { $set: { ...token, fact: factText(token.fact) } },
+            { upsert: true },
+          )
         })
       }),
 
@@ -43,6 +47,6 @@ export function mongoTokenStore({ tokens, now, run, upsert, sweep }: Connection)
   }
 }
 
-function tokenOf({ _id, ...token }: TokenDocument): OneTimeToken {
-  return token
+function tokenOf({ _id, fact, ...token }: TokenDocument): OneTimeToken {
+  return { ...token, fact: parseFact(fact) }
 }

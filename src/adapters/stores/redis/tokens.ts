@@ -1,5 +1,5 @@
 import type { TokenStore } from '../../../application/ports/stores/token-store.ts'
-import type { OneTimeToken, TokenPurpose } from '../../../domain/one-time-token.ts'
+import { factText, type OneTimeToken, parseFact, type TokenPurpose } from '../../../domain/one-time-token.ts'
 import { type Ask, expireAt } from './connection.ts'
 
 const purposes: readonly TokenPurpose[] = ['reset_password', 'verify_email', 'change_email']
@@ -81,11 +81,16 @@ local stored = redis.call('GET', KEYS[1])
 if stored and cjson.decode(stored).digest == ARGV[1] then return redis.call('DEL', KEYS[1]) end
 return 0`
 
-function toText({ purpose, createdAt, expiresAt, ...fields }: OneTimeToken): string {
-  return JSON.stringify({ ...fields, createdAt: createdAt.getTime(), expiresAt: expiresAt.getTime() })
+function toText({ purpose, fact, createdAt, expiresAt, ...fields }: OneTimeToken): string {
+  return JSON.stringify({
+    ...fields,
+    fact: factText(fact),
+    createdAt: createdAt.getTime(),
+    expiresAt: expiresAt.getTime(),
+  })
 }
 
 function fromText(purpose: TokenPurpose, text: string): OneTimeToken {
-  const { createdAt, expiresAt, ...fields } = JSON.parse(text)
-  return { ...fields, purpose, createdAt: new Date(createdAt), expiresAt: new Date(expiresAt) }
+  const { fact, createdAt, expiresAt, ...fields } = JSON.parse(text)
+  return { ...fields, purpose, fact: parseFact(fact), createdAt: new Date(createdAt), expiresAt: new Date(expiresAt) }
 }

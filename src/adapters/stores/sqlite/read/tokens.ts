@@ -1,5 +1,5 @@
 import type { TokenStore } from '../../../../application/ports/stores/token-store.ts'
-import type { OneTimeToken } from '../../../../domain/one-time-token.ts'
+import { type OneTimeToken, parseFact } from '../../../../domain/one-time-token.ts'
 import type { Read } from '../connection.ts'
 import type { Writes } from '../protocol.ts'
 import type { TokenRow } from '../rows.ts'
@@ -27,7 +27,7 @@ function fromRow(row: TokenRow | undefined): OneTimeToken | null {
     userId: row.user_id,
     digest: row.digest,
     eventId: row.event_id,
-    fact: row.fact,
+    fact: parseFact(row.fact),
     createdAt: new Date(row.created_at),
     expiresAt: new Date(row.expires_at),
   }

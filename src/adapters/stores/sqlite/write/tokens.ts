@@ -1,4 +1,4 @@
-import type { OneTimeToken } from '../../../../domain/one-time-token.ts'
+import { factText, type OneTimeToken } from '../../../../domain/one-time-token.ts'
 import type { InThread, Writes } from '../protocol.ts'
 import type { TokenRow } from '../rows.ts'
 import { insertInto, type Statements, sweepExpired } from '../statements.ts'
@@ -34,7 +34,7 @@ function toRow(token: OneTimeToken): TokenRow {
     user_id: token.userId,
     digest: token.digest,
     event_id: token.eventId,
-    fact: token.fact,
+    fact: factText(token.fact),
     created_at: token.createdAt.getTime(),
     expires_at: token.expiresAt.getTime(),
   }

@@ -1,0 +1,147 @@
+import { type Email, emailKey } from '../../domain/email.ts'
+import { type AccountEvent, type EventMetadata, type UserChanges, updatedEvent } from '../../domain/events.ts'
+import { type PasswordPolicy, passwordObjection } from '../../domain/password.ts'
+import { Refusal } from '../../domain/refusal.ts'
+import { endSessions, type User, withPassword } from '../../domain/user.ts'
+import type { ChangeOutcome, ChangeUser } from '../change-user.ts'
+import type { CausingRequest, MetadataNeeds } from '../event-metadata.ts'
+import { type Caller, type Limits, unknownCaller } from '../limits/limits.ts'
+import type { PasswordHasher } from '../ports/password-hasher.ts'
+import { type Authenticated, actorOf, type By, speaksFor } from '../sign-in/authenticate.ts'
+import type { FreshLoginNeeds } from '../sign-in/fresh-login.ts'
+import { requireNewAddress } from './new-address.ts'
+import type { ValidatePassword } from './password-validation.ts'
+
+/** The changes that users may make to their own account. `undefined`: unchanged. */
+export interface OwnChanges {
+  readonly email?: Email | undefined
+  readonly password?: string | undefined
+}
+
+export interface AnyChanges extends OwnChanges {
+  readonly isActive?: boolean | undefined
+  readonly isSuperuser?: boolean | undefined
+  readonly isVerified?: boolean | undefined
+}
+
+export interface ChangeNeeds extends MetadataNeeds, FreshLoginNeeds {
+  changeUser: ChangeUser
+  hasher: PasswordHasher
+  limits: Limits
+  policy: PasswordPolicy
+  /** `undefined`: nobody else is asked about passwords. */
+  validatePassword?: ValidatePassword
+}
+
+/** A request for a change. */
+export interface ChangeRequest<Login extends By = By> extends CausingRequest {
+  readonly by: Login
+  /** The password of the acting user, in place of a fresh login. */
+  readonly currentPassword?: string | undefined
+  readonly caller?: Caller
+}
+
+/** Everything that a write of changes needs, known before the record is read. */
+export interface PreparedChanges {
+  readonly changes: AnyChanges
+  /** The hash of the new password; `null` if there is none. */
+  readonly hash: string | null
+  /** The login that a new password keeps. */
+  readonly keptSid: string | null
+  readonly metadata: EventMetadata
+}
+
+const invalidPassword = 'UPDATE_USER_INVALID_PASSWORD'
+
+/** A user keeps an address that is refused as a new one. */
+export function requireAddress({ email }: OwnChanges, user: User): void {
+  if (email !== undefined && emailKey(email) !== emailKey(user.email)) requireNewAddress(email)
+}
+
+/**
+ * Verifies the given password of the acting user. Returns the check of a fresher record: the login must still be valid, and
+ * the password the same, because the change keeps this login.
+ */
+export async function verifyActor(
+  { limits, hasher }: ChangeNeeds,
+  { by, currentPassword, caller = unknownCaller, requestId }: ChangeRequest<Authenticated>,
+): Promise<(fresh: User) => Promise<void>> {
+  const { user } = by
+  if (currentPassword !== undefined) {
+    const isRight = await limits.password({ ...caller, requestId, account: emailKey(user.email) }, async () => {
+      const verdict = await hasher.verify(currentPassword, user.passwordHash, caller.client)
+      return verdict === 'mismatch' ? null : true
+    })
+    if (isRight === null) throw new Refusal('UPDATE_USER_BAD_CURRENT_PASSWORD')
+  }
+  return async (fresh) => {
+    if (!(await speaksFor(fresh, by))) throw new Refusal('UNAUTHORIZED')
+    const isSame = fresh.passwordVersion === user.passwordVersion
+    if (currentPassword !== undefined && !isSame) throw new Refusal('UPDATE_USER_BAD_CURRENT_PASSWORD')
+  }
+}
+
+/** Hashes the new password of `user`; `null` if there is none. */
+export async function hashPassword(
+  needs: ChangeNeeds,
+  changes: OwnChanges,
+  user: User,
+  request: ChangeRequest,
+): Promise<string | null> {
+  const { password } = changes
+  requireGoodPassword(needs, changes, user)
+  if (password === undefined) return null
+  await needs.validatePassword?.({ password, user, code: invalidPassword, by: actorOf(request.by) }, request)
+  return await needs.hasher.hash(password, request.caller?.client ?? null)
+}
+
+function requireGoodPassword({ policy }: Pick<ChangeNeeds, 'policy'>, changes: OwnChanges, user: User): void {
+  if (changes.password === undefined) return
+  const objection = passwordObjection(changes.password, changes.email ?? user.email, policy)
+  if (objection !== null) throw new Refusal(invalidPassword, objection.reason, { rule: objection.rule })
+}
+
+/** The changed record, with the event of the fields that really changed. */
+export function changed(
+  needs: Pick<ChangeNeeds, 'policy'>,
+  fresh: User,
+  { changes, hash, keptSid, metadata }: PreparedChanges,
+): { readonly user: User; readonly events: readonly AccountEvent[] } {
+  requireGoodPassword(needs, changes, fresh)
+  let user: User = fresh
+  const made: { -readonly [K in keyof UserChanges]: UserChanges[K] } = {}
+
+  if (changes.email !== undefined && changes.email !== fresh.email) {
+    const isOther = emailKey(changes.email) !== emailKey(fresh.email)
+    user = { ...user, email: changes.email }
+    if (isOther) user = { ...user, isVerified: false, isOwnerProved: false }
+    made.email = changes.email
+    made.previousEmail = fresh.email
+  }
+  for (const flag of ['isActive', 'isSuperuser', 'isVerified'] as const) {
+    user = { ...user, [flag]: changes[flag] ?? user[flag] }
+    if (user[flag] !== fresh[flag]) made[flag] = user[flag]
+  }
+  if (hash !== null) {
+    user = endSessions(withPassword(user, hash), metadata.at, keptSid)
+    user = { ...user, isOwnerProved: user.isOwnerProved || user.isVerified }
+    made.password = true
+  }
+  if (made.isActive === false) user = endSessions(user, metadata.at)
+
+  if (Object.keys(made).length === 0) return { user: fresh, events: [] }
+  const sessionsEnded = user.sessions.generation !== fresh.sessions.generation
+  return { user, events: [updatedEvent(user, made, metadata, { sessionsEnded })] }
+}
+
+/** Returns the user after the change, or throws the refusal. */
+export function changedUser(outcome: ChangeOutcome): User {
+  switch (outcome.type) {
+    case 'changed':
+      return outcome.user
+    case 'email_taken':
+      throw new Refusal('UPDATE_USER_EMAIL_ALREADY_EXISTS')
+    default:
+      throw new Refusal('NOT_FOUND')
+  }
+}

@@ -1,0 +1,62 @@
+import { Refusal } from '../../domain/refusal.ts'
+import type { User } from '../../domain/user.ts'
+import { eventMetadata } from '../event-metadata.ts'
+import { requireRight } from '../rights.ts'
+import { type Authenticated, actorOf } from '../sign-in/authenticate.ts'
+import {
+  type AnyChanges,
+  type ChangeNeeds,
+  type ChangeRequest,
+  changed,
+  changedUser,
+  hashPassword,
+  requireAddress,
+  verifyActor,
+} from './account-changes.ts'
+
+/** Changes any account. A new address takes effect at once. */
+export class ChangeAccount {
+  readonly #needs: ChangeNeeds
+  constructor(needs: ChangeNeeds) {
+    this.#needs = needs
+  }
+
+  /** @param input.by a superuser, or the program or command that decides by itself */
+  async execute(input: ChangeRequest & { target: User; changes: AnyChanges }): Promise<User> {
+    const { by, target, changes } = input
+    requireAddress(changes, target)
+    requireRight(this.#needs, by, 'change_account', target, { isConfirmed: input.currentPassword !== undefined })
+    const check = by.type === undefined ? await this.#verify({ ...input, by }) : () => undefined
+    const hash = await hashPassword(this.#needs, changes, target, input)
+
+    const own = by.type === undefined && by.user.id === target.id ? by : null
+    // Hashing takes time, so the right is checked again after it: here, or on the record of the own account.
+    if (by.type === undefined && own === null) await this.#checkAgain(by, check)
+    const metadata = eventMetadata(this.#needs, input, actorOf(by))
+    const prepared = { changes, hash, keptSid: own?.credential.sid ?? null, metadata }
+    const outcome = await this.#needs.changeUser.execute(target.id, async (fresh) => {
+      if (own !== null) await check(fresh)
+      const { user, events } = changed(this.#needs, fresh, prepared)
+      return events.length === 0 ? { type: 'keep' } : { type: 'replace', user, events }
+    })
+    return changedUser(outcome)
+  }
+
+  /** Returns the check of a fresher record of the superuser. */
+  async #verify(request: ChangeRequest<Authenticated> & { target: User }): Promise<(fresh: User) => Promise<void>> {
+    const check = await verifyActor(this.#needs, request)
+    return async (fresh) => {
+      await check(fresh)
+      const by = { ...request.by, user: fresh }
+      requireRight(this.#needs, by, 'change_account', request.target, { isConfirmed: true })
+    }
+  }
+
+  async #checkAgain({ user }: Authenticated, check: (fresh: User) => void | Promise<void>): Promise<void> {
+    const { type } = await this.#needs.changeUser.execute(user.id, async (fresh) => {
+      await check(fresh)
+      return { type: 'keep' }
+    })
+    if (type === 'gone') throw new Refusal('UNAUTHORIZED')
+  }
+}
