@@ -46,7 +46,7 @@ const rules: readonly Rule[] = [
     packages: ['node:'],
   },
   adapter('addresses', []),
-  adapter('credentials', ['jsonwebtoken', 'lru-cache']),
+  adapter('credentials', ['jsonwebtoken']),
   adapter('crypto', ['argon2', 'bcrypt', 'uuid', '@zxcvbn-ts/language-common']),
   adapter('events', []),
   adapter('logging', ['pino']),

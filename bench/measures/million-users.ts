@@ -30,7 +30,8 @@ const goal = 1.3
 const connections = 32
 /** For requests with a password hash, which take as long as a hundred others. */
 const hashing = { connections: 8, lengthening: 3 }
-const signedIn = 2_000
+/** More users than a small cache of verified tokens holds, beside a few. */
+const signedIn = { few: 64, many: 100_000 }
 const usersPerTransaction = 20_000
 const fillingCacheKiB = 1_048_576
 const warmUpSeconds = 4
@@ -51,8 +52,9 @@ export const millionUsers: Measure = {
     const few = await filled(sizes.few, hash)
     const many = await filled(sizes.many, hash)
     moveTo(loadCore)
-    const services = [await served(few), await served(many)] as const
+    const services = [await served(few, signedIn.few), await served(many, signedIn.many)] as const
     try {
+      for (const service of services) await firstUses(service)
       for (const { what, status, shot, hashes } of kinds) {
         const load = hashes ? hashing : { connections, lengthening: 1 }
         const microseconds = async (service: Served, length: number): Promise<number> => {
@@ -116,7 +118,7 @@ interface Served extends StartedService {
   readonly ofSuperuser: string
 }
 
-async function served(crowd: Crowd): Promise<Served> {
+async function served(crowd: Crowd, signedIn: number): Promise<Served> {
   const { dataFolder, ids, superuser } = crowd
   const env = { ...longHashQueue, PORTCULLIS_LIMITS__ENABLED: 'false' }
   const service = await startService({ dataFolder, cores: serverCore, env })
@@ -133,6 +135,15 @@ async function served(crowd: Crowd): Promise<Served> {
   const bearers = await Promise.all(Array.from({ length: signedIn }, () => bearerOf(anyOf(ids))))
   return { ...service, crowd, bearers, ofSuperuser: await bearerOf(superuser.id) }
 }
+
+/** Each token is used once, as in a service that has run for a while. */
+async function firstUses({ url, bearers }: Served): Promise<void> {
+  const unused = bearers.values()
+  const shots = () => meWith(unused.next().value ?? bearers[0] ?? '')
+  only(200, await saturate({ url, shots, connections, amount: bearers.length }))
+}
+
+const meWith = (bearer: string): Shot => ({ path: '/users/me', headers: { Authorization: `Bearer ${bearer}` } })
 
 function anyOf<T>(all: readonly T[]): T {
   const found = all[Math.floor(Math.random() * all.length)]
@@ -153,7 +164,8 @@ const kinds: readonly Kind[] = [
     status: 200,
     shot:
       ({ bearers }) =>
-      () => ({ path: '/users/me', headers: { Authorization: `Bearer ${anyOf(bearers)}` } }),
+      () =>
+        meWith(anyOf(bearers)),
   },
   {
     what: 'GET /users/{id}, random',

@@ -1,6 +1,5 @@
 import { hash, type KeyObject } from 'node:crypto'
 import jsonwebtoken from 'jsonwebtoken'
-import { LRUCache } from 'lru-cache'
 import type { Credential, Credentials } from '../../application/ports/credentials.ts'
 import type { ExpiringIds } from '../../application/ports/stores/expiring-ids.ts'
 import { parseUserId } from '../../domain/ids.ts'
@@ -22,7 +21,8 @@ interface Options {
 
 /** Longer values are refused before they are decoded. */
 const maxTokenLength = 8192
-const maxRemembered = 10_000
+/** Each takes about 1 kB. All are forgotten at once at this number: to evict one by one costs more than to verify again. */
+const maxRemembered = 120_000
 const shape = /^[\w-]+\.[\w-]+\.[\w-]+$/
 const endedId = (id: string): string => `jwt:${id}`
 const lastSecond = 8.64e12
@@ -31,7 +31,7 @@ const lastSecond = 8.64e12
 export function jwtCredentials(options: Options): Credentials {
   const { key, audience, tenant, lifetimeSeconds, expiringIds, clock, newId } = options
   /** Verified tokens. Each use checks the expiry again; the user record decides whether the credential is alive. */
-  const genuine = new LRUCache<string, Credential>({ max: maxRemembered })
+  const genuine = new Map<string, Credential>()
 
   const verified = (value: string, now: Date): Credential | null => {
     try {
@@ -69,7 +69,6 @@ export function jwtCredentials(options: Options): Credentials {
     },
 
     async read(value) {
-      if (value.length > maxTokenLength || !shape.test(value)) return null
       const now = clock()
       const remembered = genuine.get(value)
       if (remembered !== undefined) {
@@ -77,8 +76,11 @@ export function jwtCredentials(options: Options): Credentials {
         genuine.delete(value)
         return null
       }
+      if (value.length > maxTokenLength || !shape.test(value)) return null
       const credential = verified(value, now)
-      if (credential !== null) genuine.set(value, credential)
+      if (credential === null) return null
+      if (genuine.size >= maxRemembered) genuine.clear()
+      genuine.set(value, credential)
       return credential
     },
 

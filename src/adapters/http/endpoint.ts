@@ -62,7 +62,7 @@ export interface Incoming<Body, Target, Who> {
   readonly isForeign: () => boolean
   readonly isFromThisMachine: () => boolean
   /** The host of the request without its port. */
-  readonly host: string
+  readonly host: () => string
   readonly requestId: string
   /** The languages of `Accept-Language`, the preferred one first. */
   readonly languages: readonly string[]

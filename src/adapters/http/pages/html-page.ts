@@ -63,7 +63,7 @@ export function redirectHome(
   { host, query }: Pick<Incoming<never, never, never>, 'host' | 'query'>,
 ): Reply | null {
   const home = new URL(publicUrl)
-  if (!leadsToLoopback(home) || host === home.hostname) return null
+  if (!leadsToLoopback(home) || host() === home.hostname) return null
   const search = query.size === 0 ? '' : `?${query}`
   return { status: 303, headers: { Location: `${publicUrl}${path}${search}` } }
 }

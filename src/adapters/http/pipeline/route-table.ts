@@ -46,11 +46,11 @@ export function routeTable(routes: readonly Route[]) {
 
   return {
     /** Calls the operation of a request, or `refuse` if there is none. */
-    async answer(ctx: Context, refuse: () => Promise<void>): Promise<void> {
+    answer(ctx: Context, refuse: () => Promise<void>): Promise<void> {
       const operation = exact.get(ctx.path)?.get(ctx.method)
-      if (operation === undefined) return await dispatch(ctx as RouterContext, refuse)
+      if (operation === undefined) return dispatch(ctx as RouterContext, refuse)
       ctx.state.route = ctx.path
-      await operation(ctx, {})
+      return operation(ctx, {})
     },
 
     has: (path: string): boolean => exact.has(path) || router.match(path, '').path.length > 0,

@@ -10,7 +10,7 @@ import { readBody } from '../body/read-body.ts'
 import type { Endpoint, Mounted } from '../endpoint.ts'
 import { errorReply } from '../errors.ts'
 import type { ProblemPage } from '../pages/account/problem-page.ts'
-import { type Reply, strictTransportSecurity } from '../reply.ts'
+import { type Cookie, type Reply, strictTransportSecurity } from '../reply.ts'
 import type { RemoveRepeated } from '../transports/cookie-scopes.ts'
 import { isForeign, isOfProxy, refuseForeign } from '../transports/http-backend.ts'
 import { isPreflight } from './cors.ts'
@@ -73,11 +73,11 @@ export function serve({ tenants, routing, processRoutes }: ServeNeeds): (ctx: Co
 
 /** The browser asks in advance, perhaps for nothing. An operation could use up a token or a state for it. */
 function isPrefetch(ctx: Context): boolean {
-  return ctx.get('Sec-Purpose').startsWith('prefetch')
+  return String(ctx.req.headers['sec-purpose'] ?? '').startsWith('prefetch')
 }
 
-async function answerBy(routes: RouteTable, ctx: Context): Promise<void> {
-  await routes.answer(ctx, async () => {
+function answerBy(routes: RouteTable, ctx: Context): Promise<void> {
+  return routes.answer(ctx, async () => {
     const allowed = routes.methodsAt(ctx.path)
     if (allowed.length === 0) return notFound(ctx)
     send(ctx, errorReply(405, 'Method Not Allowed', { Allow: allowed.join(', ') }))
@@ -158,7 +158,7 @@ function answerOf<Use>(endpoint: Endpoint<Use>, use: Use, needs: RoutesNeeds): O
           traits: () => needs.traitsOf(ctx.req),
           isForeign: () => isForeign(ctx.req.headers, needs.ownOrigins) && !isOfProxy(ctx.req.headers),
           isFromThisMachine: () => isFromThisMachine(ctx),
-          host: ctx.hostname,
+          host: () => ctx.hostname,
           requestId: ctx.state.requestId,
           languages: acceptedLanguages(ctx.req.headers['accept-language']),
         },
@@ -177,15 +177,15 @@ function answerOf<Use>(endpoint: Endpoint<Use>, use: Use, needs: RoutesNeeds): O
     }
   }
 
-  async function withRemovals({ req }: Context, reply: Reply): Promise<Reply> {
-    if (reply.cookies === undefined) return reply
-    const removals = await needs.removeRepeated(req.headers.cookie, reply.cookies)
-    return { ...reply, cookies: [...removals, ...reply.cookies] }
+  async function withRemovals({ req }: Context, cookies: readonly Cookie[]): Promise<readonly Cookie[]> {
+    return [...(await needs.removeRepeated(req.headers.cookie, cookies)), ...cookies]
   }
 
   return async (ctx, params) => {
     ctx.state.operation = endpoint.operationId
-    send(ctx, await withRemovals(ctx, await check(ctx, params)))
+    const reply = await check(ctx, params)
+    const { cookies } = reply
+    send(ctx, cookies === undefined ? reply : { ...reply, cookies: await withRemovals(ctx, cookies) })
     if (ctx.state.by) recordUse(ctx.state.by)
   }
 }
