@@ -5,7 +5,7 @@ import type { TokenPurpose } from '../../domain/one-time-token.ts'
 export interface Caller {
   /** An IPv4 or IPv6 address, or an IPv6 /64; `null` if unknown, and then no counter of clients applies. */
   readonly client: string | null
-  /** The text of the device cookie; `null` without one. */
+  /** The device token of the browser; `null` without one. */
   readonly device: string | null
 }
 
@@ -21,7 +21,7 @@ export interface TokenDemand {
   readonly purpose: TokenPurpose
   /** The key of the address, whether or not it has an account. */
   readonly account: EmailKey
-  /** The text of the device cookie; `null` without one. */
+  /** The device token of the browser; `null` without one. */
   readonly device: string | null
   readonly requestId: string
 }

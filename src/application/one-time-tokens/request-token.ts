@@ -23,7 +23,7 @@ export class RequestToken {
     this.#needs = needs
   }
 
-  /** @param input.device the text of the device cookie */
+  /** @param input.device the device token of the browser */
   async execute(
     input: CausingRequest & { purpose: RequestPurpose; email: Email; device?: string | null },
   ): Promise<void> {
