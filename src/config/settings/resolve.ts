@@ -3,7 +3,7 @@ import { storeRoles } from '../../adapters/stores/store-backend.ts'
 import { pluginOf } from '../plugins/stores.ts'
 import { completeSettings, type Given } from './defaults.ts'
 import { type Assignment, readSettings } from './merge.ts'
-import { judgeSettings } from './rules/validate.ts'
+import { type Objection, objectionsTo } from './rules/validate.ts'
 import type { Fault, Source } from './schema/fault.ts'
 import { type Settings, settingsSchema } from './schema/schema.ts'
 
@@ -30,31 +30,42 @@ interface Judged {
 export async function readJudged(from: Reading): Promise<Judged> {
   const { tree, assignments, cwd, known, needsSecret, owned = (settings) => settings } = from
   const { value, sources, faults: found } = readSettings(settingsSchema, tree, assignments)
-  const faults = [...known, ...found]
-
   // Safe: every leaf matches the schema or was replaced by its default.
   const settings = owned(completeSettings(value as Given, cwd))
-  const note = (path: string, message: string, involved: readonly string[] = []) => {
-    if (faults.some((fault) => [path, ...involved].some((one) => covers(fault, one)))) return
-    faults.push({ path, message, source: sources.get(path) ?? 'default' })
-  }
-  judgeSettings(settings, note)
-  const areUsersOnServer = pluginOf(settings.stores.users.kind).protocols.length > 0
-  if (settings.secret === null && needsSecret(settings) && areUsersOnServer) {
-    const message = 'is required when a server stores the users; all replicas need the same'
-    note('secret', message, ['stores.users.kind'])
-  }
-  const { handlers, pages } = settings
-  const files = { 'handlers.module': handlers.module, 'pages.logo': pages.logo, 'pages.css': pages.css }
-  for (const role of storeRoles) {
-    const { module } = settings.stores[role]
-    if (typeof module !== 'string' || (await isFile(module))) continue
-    note(`stores.${role}.module`, `there is no file ${module}`, [`stores.users.module`])
-  }
-  for (const [path, file] of Object.entries(files)) {
-    if (file !== null && !(await isFile(file))) note(path, `there is no file ${file}`)
+  const missingSecret = settings.secret === null && needsSecret(settings) ? objectionsToNoSecret(settings) : []
+  const faults = [...known, ...found]
+  for (const [path, message, involved = []] of [
+    ...objectionsTo(settings),
+    ...missingSecret,
+    ...(await missingFiles(settings)),
+  ]) {
+    const isExplained = faults.some((fault) => [path, ...involved].some((one) => covers(fault, one)))
+    if (!isExplained) faults.push({ path, message, source: sources.get(path) ?? 'default' })
   }
   return { settings, sources, faults }
+}
+
+function objectionsToNoSecret({ stores }: Settings): Objection[] {
+  if (pluginOf(stores.users.kind).protocols.length === 0) return []
+  const message = 'is required when a server stores the users; all replicas need the same'
+  return [['secret', message, ['stores.users.kind']]]
+}
+
+async function missingFiles({ stores, handlers, pages }: Settings): Promise<Objection[]> {
+  const modules = storeRoles.map(
+    (role) => [`stores.${role}.module`, stores[role].module, 'stores.users.module'] as const,
+  )
+  const files = [
+    ...modules,
+    ['handlers.module', handlers.module],
+    ['pages.logo', pages.logo],
+    ['pages.css', pages.css],
+  ] as const
+  const found: Objection[] = []
+  for (const [path, file, involved = path] of files) {
+    if (typeof file === 'string' && !(await isFile(file))) found.push([path, `there is no file ${file}`, [involved]])
+  }
+  return found
 }
 
 /** Whether the fault is about the value at `path` or about a group around it. */
