@@ -367,6 +367,19 @@ describe('signing in through a provider', () => {
       }
     })
 
+    it('is refused in another browser, and with the cookie of another journey', async () => {
+      const before = acme.exchanges().length
+      for (const isUnderWay of [false, true]) {
+        const [visitor, other] = [browser(), browser()]
+        const back = acme.approve(await visitor.begin(acme), aPerson())
+        const [name = ''] = visitor.jar.keys()
+        if (isUnderWay) await other.begin(acme)
+        for (const cookie of [...other.jar.values()]) other.jar.set(name, cookie)
+        expect(seen(await other.comeBack(acme, back))).to.deep.equal(refused(400, 'OAUTH_INVALID_STATE'))
+      }
+      expect(acme.exchanges()).to.have.length(before)
+    })
+
     it('accepts a callback that a page of the front end sends by fetch', async () => {
       const visitor = browser()
       const url = await visitor.begin(page)

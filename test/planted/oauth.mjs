@@ -79,7 +79,7 @@ export default [
     file: 'src/application/oauth/finish-oauth.ts',
     text: 'identity.isEmailVerified && fresh.isVerified',
     replacement: 'identity.isEmailVerified',
-    tests: ['test/oauth/pre-hijack.full.test.ts'],
+    tests: ['test/oauth/pre-hijack.test.ts'],
   },
   {
     title: 'an address counts as verified without the word of the provider',
@@ -107,7 +107,7 @@ export default [
     file: 'src/application/one-time-tokens/reset-password.ts',
     text: 'withVouchedAccounts(fresh)',
     replacement: '{ user: fresh, dropped: [] }',
-    tests: ['test/oauth/pre-hijack.full.test.ts'],
+    tests: ['test/oauth/pre-hijack.test.ts'],
     only: 'off',
   },
   {
